@@ -1,0 +1,228 @@
+import { z } from "zod";
+import { type Result, fail, ok } from "../errors.js";
+
+/** The canonical names of the five file tools (contracts §7). */
+export const FILE_TOOLS = ["fs.list", "fs.read", "fs.search", "fs.write", "fs.apply_patch"] as const;
+export type FileToolName = (typeof FILE_TOOLS)[number];
+
+const aliasPath = z
+  .string()
+  .describe("A path on a mount: @project/…, @pkg/… or @state/…. Absolute paths and .. are refused.");
+const sha256 = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/)
+  .describe("Only write if the file's current content has this SHA-256 (lower-case hex).");
+const line = z.int().min(1);
+
+const listArguments = z.strictObject({ path: aliasPath });
+const readArguments = z.strictObject({
+  path: aliasPath,
+  startLine: line.optional().describe("First line to return, 1-based."),
+  endLine: line.optional().describe("Last line to return, inclusive."),
+});
+const searchArguments = z.strictObject({
+  path: aliasPath.describe("A directory to walk, or one file."),
+  pattern: z
+    .string()
+    .min(1)
+    .max(1000)
+    .describe("A plain substring, or /expression/flags for a regular expression (RE2 syntax)."),
+  before: z.int().min(0).max(20).optional().describe("Lines of context before a match. Default 1."),
+  after: z.int().min(0).max(20).optional().describe("Lines of context after a match. Default 1."),
+  maxMatches: z.int().min(1).max(500).optional().describe("Default 50."),
+});
+const writeArguments = z.strictObject({
+  path: aliasPath,
+  content: z.string().describe("The whole new content, UTF-8."),
+  ifMatchSha256: sha256.optional(),
+});
+
+/** The one patch operation: a change of the state document's frontmatter. */
+export const frontmatterUpdateSchema = z.strictObject({
+  stepsCompleted: z.strictObject({ append: z.array(z.string()) }).optional(),
+  artifacts: z.strictObject({ append: z.array(z.string()) }).optional(),
+  decisionLog: z
+    .strictObject({
+      append: z.array(
+        z.strictObject({
+          from: z.string(),
+          to: z.string(),
+          label: z.string(),
+          reason: z.string().optional(),
+          decidedAt: z.string().optional(),
+        }),
+      ),
+    })
+    .optional(),
+  variables: z.strictObject({ set: z.record(z.string(), z.json()) }).optional(),
+  currentNodeId: z.strictObject({ set: z.string() }).optional(),
+  updatedAt: z.strictObject({ set: z.string() }).optional(),
+});
+export type FrontmatterUpdate = z.infer<typeof frontmatterUpdateSchema>;
+
+const patchArguments = z.strictObject({
+  path: aliasPath.describe("Always @state/workflow.md."),
+  patch: z.strictObject({
+    operation: z.literal("updateFrontmatter"),
+    update: frontmatterUpdateSchema.refine(
+      (update) => Object.keys(update).length > 0,
+      "The update is empty.",
+    ),
+    ifMatchSha256: sha256.optional(),
+  }),
+});
+
+export type ListArguments = z.infer<typeof listArguments>;
+export type ReadArguments = z.infer<typeof readArguments>;
+export type SearchArguments = z.infer<typeof searchArguments>;
+export type WriteArguments = z.infer<typeof writeArguments>;
+export type PatchArguments = z.infer<typeof patchArguments>;
+
+/** A call whose arguments have the right shape. */
+export type FileToolCall =
+  | { readonly tool: "fs.list"; readonly arguments: ListArguments }
+  | { readonly tool: "fs.read"; readonly arguments: ReadArguments }
+  | { readonly tool: "fs.search"; readonly arguments: SearchArguments }
+  | { readonly tool: "fs.write"; readonly arguments: WriteArguments }
+  | { readonly tool: "fs.apply_patch"; readonly arguments: PatchArguments };
+
+interface ToolSpec {
+  readonly name: FileToolName;
+  readonly description: string;
+  readonly parameters: z.ZodType;
+}
+
+const SPECS: readonly ToolSpec[] = [
+  {
+    name: "fs.list",
+    description: "List the direct children of a directory. Directories end in /.",
+    parameters: listArguments,
+  },
+  {
+    name: "fs.read",
+    description: "Read a text file, whole or a window of lines. Returns its size and SHA-256.",
+    parameters: readArguments,
+  },
+  {
+    name: "fs.search",
+    description: "Search a directory tree or a file for a text or a regular expression.",
+    parameters: searchArguments,
+  },
+  {
+    name: "fs.write",
+    description: "Write a whole text file, atomically. Missing directories are made.",
+    parameters: writeArguments,
+  },
+  {
+    name: "fs.apply_patch",
+    description:
+      "Update the frontmatter of @state/workflow.md: finish a step, set variables, log a decision, move to the next node.",
+    parameters: patchArguments,
+  },
+];
+
+/** An OpenAI function tool. */
+export interface FunctionTool {
+  readonly type: "function";
+  readonly function: {
+    readonly name: string;
+    readonly description: string;
+    readonly parameters: Record<string, unknown>;
+  };
+}
+
+/** The file tools as OpenAI function tools; the wire name has `_` where the canonical one has `.`. */
+export const FILE_FUNCTION_TOOLS: readonly FunctionTool[] = SPECS.map((spec) => {
+  const { $schema: _, ...parameters } = z.toJSONSchema(spec.parameters, { io: "input" });
+  return {
+    type: "function",
+    function: { name: wireToolName(spec.name), description: spec.description, parameters },
+  };
+});
+
+/** The spelling that every provider accepts: `[A-Za-z0-9_-]` only. */
+export function wireToolName(name: FileToolName): string {
+  return name.replace(".", "_");
+}
+
+/** Understands a tool name in its canonical or its wire spelling; undefined when there is no such tool. */
+export function canonicalToolName(name: string): FileToolName | undefined {
+  return FILE_TOOLS.find((tool) => tool === name || wireToolName(tool) === name);
+}
+
+const MAX_ARGUMENT_DEPTH = 100;
+
+/**
+ * Parses the arguments a model sent for a tool (contracts §7, §9, §16).
+ * Faults: `TOOL_NOT_AVAILABLE`, `TOOL_ARGS_INVALID_JSON`, `TOOL_ARGS_INVALID` with what was expected.
+ */
+export function parseToolCall(name: string, argumentsJson: string): Result<FileToolCall> {
+  const tool = canonicalToolName(name);
+  const spec = SPECS.find((candidate) => candidate.name === tool);
+  if (spec === undefined) {
+    return fail("TOOL_NOT_AVAILABLE", `There is no such tool. Available: ${FILE_TOOLS.join(", ")}.`);
+  }
+  if (nestingDepth(argumentsJson) > MAX_ARGUMENT_DEPTH) {
+    return fail("TOOL_ARGS_INVALID", `The arguments are nested deeper than ${MAX_ARGUMENT_DEPTH} levels.`);
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(argumentsJson, refusePrototypeKey);
+  } catch (error) {
+    if (error instanceof PrototypeKeyError) {
+      return fail("TOOL_ARGS_INVALID", "A key named __proto__ is not allowed.");
+    }
+    return fail(
+      "TOOL_ARGS_INVALID_JSON",
+      `The arguments of ${spec.name} are not valid JSON. Send one JSON object.`,
+    );
+  }
+  const parsed = spec.parameters.safeParse(value);
+  if (!parsed.success) {
+    const errors = parsed.error.issues.slice(0, 10).map((issue) => ({
+      path: issue.path.map(String).join("."),
+      message: issue.message,
+    }));
+    const first = errors[0];
+    const where = first === undefined ? "" : ` ${first.path || "(root)"}: ${first.message}`;
+    return fail("TOOL_ARGS_INVALID", `The arguments of ${spec.name} have the wrong shape.${where}`, {
+      errors,
+      expected: expectedShape(spec),
+    });
+  }
+  return ok({ tool: spec.name, arguments: parsed.data } as FileToolCall); // the spec's schema made it so
+}
+
+function expectedShape(spec: ToolSpec): string {
+  const schema = z.toJSONSchema(spec.parameters, { io: "input" });
+  const required = new Set(schema.required ?? []);
+  return Object.keys(schema.properties ?? {})
+    .map((key) => (required.has(key) ? key : `${key}?`))
+    .join(", ");
+}
+
+class PrototypeKeyError extends Error {}
+
+function refusePrototypeKey(key: string, value: unknown): unknown {
+  if (key === "__proto__") throw new PrototypeKeyError();
+  return value;
+}
+
+/** The deepest nesting of brackets outside strings: a bound on what a parser would have to recurse into. */
+export function nestingDepth(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  let inString = false;
+  for (let index = 0; index < text.length; index += 1) {
+    const char = text[index];
+    if (inString) {
+      if (char === "\\") index += 1;
+      else if (char === '"') inString = false;
+    } else if (char === '"') inString = true;
+    else if (char === "{" || char === "[") {
+      depth += 1;
+      if (depth > deepest) deepest = depth;
+    } else if (char === "}" || char === "]") depth -= 1;
+  }
+  return deepest;
+}
