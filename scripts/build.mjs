@@ -1,0 +1,18 @@
+// Compiles src/ to dist/ and bundles the workflow code, so that a worker starts without a bundler.
+import { execFileSync } from "node:child_process";
+import { chmod, rm, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+await rm(`${root}/dist`, { recursive: true, force: true });
+execFileSync(
+  process.execPath,
+  [`${root}/node_modules/typescript/bin/tsc`, "-p", `${root}/tsconfig.build.json`],
+  {
+    stdio: "inherit",
+  },
+);
+const { bundleWorkflows } = await import("../dist/workflow-bundle.js");
+const { code } = await bundleWorkflows();
+await writeFile(`${root}/dist/workflow-bundle.cjs`, code);
+await chmod(`${root}/dist/cli/main.js`, 0o755);

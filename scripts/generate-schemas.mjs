@@ -1,0 +1,11 @@
+// Writes schemas/*.schema.json from the zod schemas. Run after `npm run build`; a test fails on drift.
+import { mkdir, writeFile } from "node:fs/promises";
+
+const built = new URL("../dist/core/package/json-schemas.js", import.meta.url);
+const target = new URL("../schemas/", import.meta.url);
+
+const { packageJsonSchemas, renderJsonSchema } = await import(built.href);
+await mkdir(target, { recursive: true });
+for (const [name, schema] of packageJsonSchemas()) {
+  await writeFile(new URL(name, target), renderJsonSchema(schema));
+}

@@ -1,0 +1,207 @@
+import { ApplicationFailure, type Context } from "@temporalio/activity";
+import type { ModelTurnInput, ModelTurnResult } from "../contract/activities.js";
+import type { RunRef } from "../contract/run.js";
+import type { ToolResult } from "../core/tools/tool-result.js";
+import { type ChatAnswer, type ChatModel, type ModelSettings } from "../model/chat-model.js";
+import { ModelError } from "../model/model-error.js";
+import type {
+  AssistantEntry,
+  Conversation,
+  ConversationEntry,
+  RecordedToolCall,
+} from "../store/conversation.js";
+import type { RunFiles } from "../store/run-files.js";
+import { selectWorkflow } from "../store/run-manager.js";
+import type { Store } from "../store/store.js";
+import { type ToolHost, findAgent, toolPolicyOf } from "../tools/tool-host.js";
+import { toMessages } from "./conversation-messages.js";
+import { unwrap } from "./failures.js";
+import { nodeMessages } from "./node-messages.js";
+import { planCalls } from "./plan-calls.js";
+
+/** What a model turn works with. */
+export interface ModelTurnDeps {
+  readonly store: Store;
+  readonly toolHost: ToolHost;
+  readonly model: ChatModel;
+  /** The model of an agent in a run; undefined where none is configured. */
+  readonly modelSettingsFor: (agentId: string, run: RunRef) => Promise<ModelSettings | undefined>;
+}
+
+/** An answer with more calls than this is no answer; up to it each call gets a result. */
+const MAX_RECORDED_CALLS = 128;
+const MAX_TEXT_CHARS = 8_000;
+
+/**
+ * One model turn: request, answer written down, calls planned. An answer that is already written down is returned
+ * and not asked for again; of two writers the first one's answer stands.
+ */
+export async function modelTurn(
+  deps: ModelTurnDeps,
+  files: RunFiles,
+  input: ModelTurnInput,
+  context: Context,
+): Promise<ModelTurnResult> {
+  const conversation = files.conversation(input.conversation);
+  const startedAt = performance.now();
+  let entry = await findAnswer(conversation, input);
+  entry ??= await askModel(deps, files, conversation, input, context);
+  const audit = await files.audit.record(
+    {
+      kind: "model.turn",
+      id: `${input.visit}.${input.turn}`,
+      nodeId: input.nodeId,
+      agentId: input.agentId,
+      model: entry.model,
+      finishReason: entry.finishReason,
+      calls: entry.calls.length,
+      ...entry.usage,
+      durationMs: Math.round(performance.now() - startedAt),
+    },
+    new Date(),
+  );
+  return {
+    calls: planCalls(entry.calls),
+    text: entry.content.slice(0, MAX_TEXT_CHARS).toWellFormed(),
+    cutOff: entry.finishReason === "length",
+    usage: entry.usage,
+    audit,
+  };
+}
+
+async function findAnswer(
+  conversation: Conversation,
+  input: ModelTurnInput,
+): Promise<AssistantEntry | undefined> {
+  const entries = await conversation.entries();
+  return entries.find(
+    (entry): entry is AssistantEntry =>
+      entry.type === "assistant" && entry.visit === input.visit && entry.turn === input.turn,
+  );
+}
+
+async function askModel(
+  deps: ModelTurnDeps,
+  files: RunFiles,
+  conversation: Conversation,
+  input: ModelTurnInput,
+  context: Context,
+): Promise<AssistantEntry> {
+  const settings = await deps.modelSettingsFor(input.agentId, input.run);
+  if (settings === undefined) {
+    throw ApplicationFailure.nonRetryable(
+      "No model is configured on this worker. Set OPENAI_API_KEY or OPENAI_BASE_URL, and INTERLOCK_MODEL.",
+      "LLM_AUTH_FAILED",
+    );
+  }
+  const said = await conversation.entries();
+  const added = await newEntries(deps, files, said, input);
+  const results = await resultsOf(files, said);
+  const answer = await deps.model
+    .complete({
+      settings,
+      messages: toMessages([...said, ...added], (callId) => results.get(callId)),
+      tools: await deps.toolHost.getVisibleTools({ packageId: input.run.packageId, agentId: input.agentId }),
+      signal: context.cancellationSignal,
+    })
+    .catch((error: unknown) => {
+      throw toFailure(error);
+    });
+  const entry = toEntry(answer, input, said);
+  if (await conversation.append([...added, entry])) return entry;
+  const written = await findAnswer(conversation, input);
+  if (written === undefined) throw new Error("An answer is written down and cannot be read.");
+  return written;
+}
+
+/** What has to be said before this turn: the node's shells at the start of a visit, a correction. */
+async function newEntries(
+  deps: ModelTurnDeps,
+  files: RunFiles,
+  said: readonly ConversationEntry[],
+  input: ModelTurnInput,
+): Promise<readonly ConversationEntry[]> {
+  const entries: ConversationEntry[] = [];
+  if (!said.some((entry) => entry.type === "begin" && entry.visit === input.visit)) {
+    const loaded = unwrap(await deps.store.packages.open(input.run.packageId));
+    const workflow = unwrap(selectWorkflow(loaded, input.run.workflowRef));
+    const agent = unwrap(findAgent(loaded, input.agentId));
+    const document = unwrap(await files.state.read());
+    const messages = nodeMessages(
+      input,
+      workflow,
+      agent,
+      toolPolicyOf(agent),
+      document.frontmatter.variables,
+    );
+    const goesOn = said.some((entry) => entry.type === "begin");
+    entries.push({ type: "begin", visit: input.visit, messages: goesOn ? messages.slice(1) : messages });
+  }
+  if (input.correction !== undefined) {
+    entries.push({ type: "correction", visit: input.visit, turn: input.turn, text: input.correction });
+  }
+  return entries;
+}
+
+async function resultsOf(
+  files: RunFiles,
+  said: readonly ConversationEntry[],
+): Promise<ReadonlyMap<string, ToolResult>> {
+  const calls = said.flatMap((entry) => (entry.type === "assistant" ? entry.calls : []));
+  const results = await Promise.all(
+    calls.map(async ({ id }) => [id, (await files.calls.find(id))?.result] as const),
+  );
+  return new Map(results.filter((pair): pair is readonly [string, ToolResult] => pair[1] !== undefined));
+}
+
+function toEntry(
+  answer: ChatAnswer,
+  input: ModelTurnInput,
+  said: readonly ConversationEntry[],
+): AssistantEntry {
+  if (answer.toolCalls.length > MAX_RECORDED_CALLS) {
+    throw ApplicationFailure.retryable(
+      `The model's answer holds ${answer.toolCalls.length} tool calls; at most ${MAX_RECORDED_CALLS} are read.`,
+      "LLM_BAD_RESPONSE",
+    );
+  }
+  return {
+    type: "assistant",
+    visit: input.visit,
+    turn: input.turn,
+    content: answer.content,
+    // An answer that was cut off runs no call (contracts §16).
+    calls: answer.finishReason === "length" ? [] : withUniqueIds(answer, input, said),
+    finishReason: answer.finishReason,
+    usage: answer.usage,
+    model: answer.model,
+  };
+}
+
+/** Some providers repeat call ids from turn to turn, or leave them out; in a run each id is one call. */
+function withUniqueIds(
+  answer: ChatAnswer,
+  input: ModelTurnInput,
+  said: readonly ConversationEntry[],
+): readonly RecordedToolCall[] {
+  const taken = new Set(
+    said.flatMap((entry) => (entry.type === "assistant" ? entry.calls.map(({ id }) => id) : [])),
+  );
+  return answer.toolCalls.map((call, index) => {
+    const usable = /^[\w.:-]{1,80}$/.test(call.id) && !taken.has(call.id);
+    const id = usable ? call.id : `call_${input.visit}_${input.turn}_${index}`;
+    taken.add(id);
+    return { id, name: call.name.slice(0, 100), argumentsJson: call.argumentsJson };
+  });
+}
+
+/** A model error as Temporal has to see it: type, whether and when to try again. Aborts pass as they are. */
+function toFailure(error: unknown): unknown {
+  if (!(error instanceof ModelError)) return error;
+  return ApplicationFailure.create({
+    type: error.code,
+    message: error.message,
+    nonRetryable: !error.retryable,
+    ...(error.retryAfterMs === undefined ? {} : { nextRetryDelay: error.retryAfterMs }),
+  });
+}

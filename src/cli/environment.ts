@@ -1,0 +1,23 @@
+import { type Config, ConfigError, loadConfig } from "../config.js";
+import { type Store, openStore } from "../store/store.js";
+import { UsageError } from "./output.js";
+
+/** Configuration and store of a command. */
+export async function openEnvironment(): Promise<{ config: Config; store: Store }> {
+  try {
+    const config = loadConfig();
+    return { config, store: await openStore(config.storeDir, config.taskQueue) };
+  } catch (error) {
+    if (error instanceof ConfigError) throw new UsageError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+/** A signal that fires at Ctrl-C or SIGTERM; the second one ends the process the usual way. */
+export function interruption(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"] as const) {
+    process.once(name, () => controller.abort(new Error(name)));
+  }
+  return controller.signal;
+}

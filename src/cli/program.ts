@@ -1,0 +1,128 @@
+import { readFileSync } from "node:fs";
+import { Command, CommanderError } from "commander";
+import { answerCommand } from "./answer.js";
+import { demoCommand } from "./demo.js";
+import { devCommand, workerCommand } from "./dev.js";
+import { CommandError, EXIT, type ExitCode, UsageError, printNote } from "./output.js";
+import { packageCheckCommand, packageListCommand } from "./package.js";
+import { type RunOptions, runCommand } from "./run.js";
+import { runsCommand, statusCommand } from "./runs.js";
+
+const EPILOGUE = `
+Environment:
+  INTERLOCK_MODEL, OPENAI_API_KEY, OPENAI_BASE_URL   the model, at any OpenAI-compatible endpoint
+  TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, …            a Temporal of your own, as for the Temporal CLI
+  INTERLOCK_STORE                                    where packages, runs and logs are kept
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 waiting for an answer.`;
+
+/** The command line. `finish` is told each command's exit code. */
+function buildProgram(finish: (code: ExitCode) => void): Command {
+  const program = new Command("interlock")
+    .description("Runs workflow packages with an LLM agent, durably, on Temporal.")
+    .version(packageVersion())
+    .addHelpText("after", EPILOGUE)
+    .configureHelp({ showGlobalOptions: true })
+    .exitOverride();
+  const json = ["--json", "print JSON for programs"] as const;
+
+  program
+    .command("demo")
+    .description("run the example package, everything embedded")
+    .option("--rehearse", "without a model, even where one is configured")
+    .option(...json)
+    .action(async (options: { json?: boolean; rehearse?: boolean }) => finish(await demoCommand(options)));
+  program
+    .command("dev")
+    .description("embedded Temporal server, Web UI and worker, in the foreground")
+    .action(async () => finish(await devCommand()));
+  program
+    .command("worker")
+    .description("a worker against the configured Temporal, in the foreground")
+    .action(async () => finish(await workerCommand()));
+  addRunCommand(program, finish);
+  program
+    .command("runs")
+    .description("list this store's runs, oldest first")
+    .option("--project <dir>", "only those of one project")
+    .option(...json)
+    .action(async (options: { project?: string; json?: boolean }) => finish(await runsCommand(options)));
+  program
+    .command("status <runId>")
+    .description("where a run stands")
+    .option(...json)
+    .action(async (runId: string, options: { json?: boolean }) =>
+      finish(await statusCommand(runId, options)),
+    );
+  program
+    .command("answer <runId> <text>")
+    .description("answer the question a run waits with")
+    .option(...json)
+    .action(async (runId: string, text: string, options: { json?: boolean }) =>
+      finish(await answerCommand(runId, text, options)),
+    );
+  const packages = program.command("package").description("workflow packages");
+  packages
+    .command("check <dir>")
+    .description("check a package and list every finding")
+    .option(...json)
+    .action(async (dir: string, options: { json?: boolean }) =>
+      finish(await packageCheckCommand(dir, options)),
+    );
+  packages
+    .command("list")
+    .description("list the installed packages")
+    .option(...json)
+    .action(async (options: { json?: boolean }) => finish(await packageListCommand(options)));
+  return program;
+}
+
+function addRunCommand(program: Command, finish: (code: ExitCode) => void): void {
+  program
+    .command("run <package>")
+    .description("run a package (a directory, a .bmad file or an installed package's id) on a project")
+    .requiredOption("--project <dir>", "the project the agents work on; results land in its artifacts/")
+    .option("--workflow <id>", "which workflow, where the package has several")
+    .option("--agent <id>", "the agent for nodes that name none (default: the package's first agent)")
+    .option("--input <text>", "your words for the first node")
+    .option("--autopilot", "tell agents to decide what they can without asking")
+    .option("--rehearse", "walk the package without a model: placeholder texts instead of real work")
+    .option("--branches", "with --rehearse: take the branches in turn, run after run")
+    .option("--detach", "start the run and return")
+    .option("--no-wait-for-answers", "end with exit code 3 when the run asks something")
+    .option("--json", "print one JSON object at the end")
+    .action(async (packageArgument: string, options: RunOptions) =>
+      finish(await runCommand(packageArgument, options)),
+    );
+}
+
+function packageVersion(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+  return typeof manifest === "object" && manifest !== null && "version" in manifest
+    ? String(manifest.version)
+    : "";
+}
+
+/** Runs one command line; returns the exit code. Errors become one sentence on standard error. */
+export async function main(argv: readonly string[]): Promise<ExitCode> {
+  let exitCode: ExitCode = EXIT.done;
+  const program = buildProgram((code) => {
+    exitCode = code;
+  });
+  try {
+    await program.parseAsync([...argv], { from: "user" });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+    if (error instanceof UsageError) {
+      printNote(error.message);
+      return EXIT.usage;
+    }
+    if (error instanceof CommandError) {
+      printNote(error.message);
+      return EXIT.failed;
+    }
+    printNote(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+    return EXIT.failed;
+  }
+}

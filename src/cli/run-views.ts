@@ -1,0 +1,67 @@
+import type { Question, RunState } from "../contract/run.js";
+import type { WorkflowGraph } from "../core/package/graph.js";
+import type { AnswerSource } from "./answers.js";
+import type { RunView } from "./follow.js";
+import { printNote } from "./output.js";
+
+/** Plain lines, one for each step: for pipes, logs and CI. */
+export function plainView(answers: AnswerSource): RunView {
+  return {
+    show(_state, news) {
+      for (const line of news) printNote(`${line.nodeId.padEnd(28)} ${line.text}`);
+    },
+    ask(question) {
+      printQuestion(question);
+      return answers.next();
+    },
+    close: () => answers.close(),
+  };
+}
+
+/** The graph, redrawn in place, with what happened below it: for terminals. */
+export function liveView(graph: WorkflowGraph, answers: AnswerSource): RunView {
+  let drawn = 0;
+  function erase(): void {
+    if (drawn > 0) process.stderr.write(`\u001B[${drawn}A\u001B[0J`);
+    drawn = 0;
+  }
+  return {
+    show(state, news) {
+      if (news.length === 0 && drawn > 0) return;
+      erase();
+      for (const line of news) printNote(`  ${dim(line.nodeId.padEnd(28))} ${line.text}`);
+      const block = renderGraph(graph, state);
+      for (const line of block) printNote(line);
+      drawn = block.length;
+    },
+    ask(question) {
+      erase();
+      printQuestion(question);
+      return answers.next();
+    },
+    close: () => answers.close(),
+  };
+}
+
+function printQuestion(question: Question): void {
+  printNote("");
+  printNote(`The run asks, at ${question.nodeId}:`);
+  for (const line of question.text.split("\n")) printNote(`  ${line}`);
+}
+
+/** One line for each node, then the totals. Pure: returns the lines. */
+export function renderGraph(graph: WorkflowGraph, state: RunState): readonly string[] {
+  const done = new Set(state.stepsCompleted);
+  const nodes = graph.nodes.map((node) => {
+    const isCurrent = node.id === state.currentNodeId && state.phase !== "completed";
+    const mark = isCurrent ? "▶" : done.has(node.id) ? "✔" : "·";
+    return `  ${mark} ${node.id}${isCurrent ? `  (visit ${state.visit}, turn ${state.turn})` : ""}`;
+  });
+  const { usage } = state;
+  const totals = `${usage.modelTurns} model turns, ${usage.toolCalls} tool calls, ${usage.promptTokens}+${usage.completionTokens} tokens`;
+  return ["", ...nodes, `  ${state.phase}: ${totals}`];
+}
+
+function dim(text: string): string {
+  return `\u001B[2m${text}\u001B[22m`;
+}

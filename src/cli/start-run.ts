@@ -1,0 +1,163 @@
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { InterlockError, type RunHandle, type StartRun } from "../client.js";
+import type { Config } from "../config.js";
+import type { WorkflowGraph } from "../core/package/graph.js";
+import type { Result } from "../core/errors.js";
+import { resolveProject } from "../store/project-id.js";
+import { selectWorkflow } from "../store/run-manager.js";
+import type { Store } from "../store/store.js";
+import { findAgent } from "../tools/tool-host.js";
+import { NO_ANSWERS, standardInputAnswers } from "./answers.js";
+import { type FollowEnd, followRun } from "./follow.js";
+import { CommandError, EXIT, type ExitCode, UsageError, print, printJson, printNote } from "./output.js";
+import { filesOfRun, printReport, reportOf, webUrlOf } from "./run-report.js";
+import { liveView, plainView } from "./run-views.js";
+import type { TemporalSession } from "./temporal-session.js";
+
+/** Everything about a run that can be checked before anything is started. */
+export interface PreparedRun {
+  readonly request: StartRun;
+  readonly graph: WorkflowGraph;
+  readonly projectRoot: string;
+}
+
+export interface RunChoice {
+  readonly package: string;
+  readonly project: string;
+  readonly workflow?: string;
+  readonly agent?: string;
+  readonly input?: string;
+  readonly autopilot?: boolean;
+  readonly rehearse?: boolean;
+  readonly branches?: boolean;
+  readonly forbiddenJump?: boolean;
+}
+
+/** Installs the package if need be and checks project, workflow and agent. Throws `UsageError` with the remedy. */
+export async function prepareRun(store: Store, choice: RunChoice): Promise<PreparedRun> {
+  const project = usable(await resolveProject(resolve(choice.project)));
+  const packageId = await installedPackage(store, choice.package);
+  const loaded = usable(await store.packages.open(packageId));
+  const workflow = usable(selectWorkflow(loaded, choice.workflow ?? ""));
+  const agent = usable(findAgent(loaded, choice.agent ?? loaded.agents[0]?.id ?? ""));
+  const rehearsal =
+    choice.rehearse === true
+      ? { branches: choice.branches ?? false, forbiddenJump: choice.forbiddenJump ?? false }
+      : undefined;
+  return {
+    request: {
+      projectRoot: project.root,
+      packageId,
+      activeAgentId: agent.id,
+      storeId: store.storeId,
+      ...(choice.workflow === undefined ? {} : { workflowRef: choice.workflow }),
+      ...(choice.input === undefined ? {} : { input: choice.input }),
+      ...(choice.autopilot === undefined ? {} : { autopilot: choice.autopilot }),
+      ...(rehearsal === undefined ? {} : { rehearsal }),
+    },
+    graph: workflow.graph,
+    projectRoot: project.root,
+  };
+}
+
+async function installedPackage(store: Store, named: string): Promise<string> {
+  const known = await store.packages.open(named);
+  if (known.ok) return named;
+  const path = resolve(named);
+  const exists = await stat(path).then(
+    () => true,
+    () => false,
+  );
+  if (!exists) {
+    throw new UsageError(
+      `"${named}" is neither a package directory nor an installed package. See: interlock package list`,
+    );
+  }
+  const installed = await store.packages.install(path);
+  if (!installed.ok) {
+    throw new UsageError(
+      `${installed.error.message}\nSee all findings with: interlock package check ${named}`,
+    );
+  }
+  return installed.value.packageId;
+}
+
+function usable<T>(result: Result<T>): T {
+  if (result.ok) return result.value;
+  throw new UsageError(`${result.error.code}: ${result.error.message}`);
+}
+
+/** Refuses at once to run agents that no model is configured for. */
+export function requireModel(config: Config, prepared: PreparedRun, agentIds: readonly string[]): void {
+  if (prepared.request.rehearsal !== undefined) return;
+  const without = agentIds.filter((agentId) => config.modelSettingsFor(agentId) === undefined);
+  if (without.length === 0) return;
+  throw new UsageError(
+    "No model is configured. Set INTERLOCK_MODEL and OPENAI_API_KEY (and OPENAI_BASE_URL for an endpoint other than OpenAI's), or add --rehearse to walk the package without a model.",
+  );
+}
+
+/** The agents a run may need: the active one and those that nodes name. */
+export function agentsOf(prepared: PreparedRun): readonly string[] {
+  const named = prepared.graph.nodes.flatMap((node) => (node.agentId === undefined ? [] : [node.agentId]));
+  return [...new Set([prepared.request.activeAgentId ?? "", ...named])];
+}
+
+export interface FollowChoice {
+  readonly json: boolean;
+  /** False: a question ends the command with exit code 3. */
+  readonly waitForAnswers: boolean;
+}
+
+/** Follows a run with a view that fits the terminal, and reports its end. */
+export async function followAndReport(
+  session: TemporalSession,
+  store: Store,
+  run: RunHandle,
+  prepared: Pick<PreparedRun, "graph" | "projectRoot">,
+  choice: FollowChoice,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const webUrl = webUrlOf(session.webUi, session.client.namespace, run.runId, await run.executionRunId());
+  if (webUrl !== null) printNote(`Watch it: ${webUrl}`);
+  const answers = choice.waitForAnswers ? standardInputAnswers() : NO_ANSWERS;
+  const view = process.stderr.isTTY && !choice.json ? liveView(prepared.graph, answers) : plainView(answers);
+  let end: FollowEnd;
+  try {
+    end = await followRun(run, view, signal);
+  } catch (error) {
+    if (signal.aborted) {
+      printNote(`\nStopped watching. The run is kept and goes on when a worker is there: interlock dev`);
+      throw new CommandError(`Run ${run.runId} is not finished.`, { cause: error });
+    }
+    throw error;
+  }
+  const places = { webUrl, ...(await filesOfRun(store, end.state.projectId, run.runId)) };
+  const report = reportOf(end.state, places);
+  if (choice.json) printJson(report);
+  else printReport(report, prepared.projectRoot);
+  if (end.waiting) return EXIT.waiting;
+  return end.state.phase === "completed" ? EXIT.done : EXIT.failed;
+}
+
+/** Starts a prepared run; what Temporal refuses becomes a sentence. */
+export async function startRun(session: TemporalSession, prepared: PreparedRun): Promise<RunHandle> {
+  try {
+    return await session.client.start(prepared.request);
+  } catch (error) {
+    if (error instanceof InterlockError)
+      throw new CommandError(`${error.code}: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+/** Says what was started, for a command that does not follow it. */
+export function reportDetached(
+  run: RunHandle,
+  choice: { readonly json: boolean },
+  webUrl: string | null,
+): void {
+  if (choice.json) printJson({ runId: run.runId, workflowId: `run-${run.runId}`, phase: "running", webUrl });
+  else print(`Run ${run.runId} is started.${webUrl === null ? "" : ` Watch it: ${webUrl}`}`);
+}

@@ -1,0 +1,91 @@
+import { DefaultLogger, type NativeConnectionOptions, Runtime } from "@temporalio/worker";
+import { InterlockClient } from "../client.js";
+import type { Config } from "../config.js";
+import { SEARCH_ATTRIBUTES } from "../contract/names.js";
+import { acquireEmbeddedServer } from "../embedded/server.js";
+import type { Store } from "../store/store.js";
+import { type RunningWorker, startWorker } from "../worker.js";
+import { CommandError, printNote } from "./output.js";
+
+/** Temporal as a command uses it: configured or embedded. */
+export interface TemporalSession {
+  readonly client: InterlockClient;
+  readonly embedded: boolean;
+  readonly webUi: string | undefined;
+  /** Starts a worker of the command's own. It is stopped by `close`. */
+  startWorker(): Promise<RunningWorker>;
+  /** Stops what the command started: its worker, its connection, and the embedded server when it is the last user. */
+  close(): Promise<void>;
+}
+
+/** How much the SDK logs, on standard error: a worker in the foreground says more than a command in passing. */
+export function installRuntime(level: "INFO" | "ERROR"): void {
+  // The commands handle signals themselves: workers are shut down by `close`, in order.
+  Runtime.install({ logger: new DefaultLogger(level), shutdownSignals: [] });
+}
+
+/** Connects to the configured Temporal, or to the store's embedded server, which is started when none runs. */
+export async function openTemporalSession(config: Config, store: Store): Promise<TemporalSession> {
+  const server =
+    config.temporal === undefined
+      ? await acquireEmbeddedServer({
+          ...(config.temporalCli === undefined ? {} : { cliPath: config.temporalCli }),
+          pathVariable: config.pathVariable,
+          cacheDir: config.cacheDir,
+          storeDir: store.dir,
+          searchAttributes: SEARCH_ATTRIBUTES,
+          onProgress: printNote,
+        })
+      : undefined;
+  const connection: NativeConnectionOptions = config.temporal?.connectionOptions ?? {
+    address: server?.address ?? "",
+  };
+  const namespace = config.temporal?.namespace ?? "default";
+  let client: InterlockClient;
+  try {
+    client = await connect(connection, namespace, store.taskQueue);
+  } catch (error) {
+    await server?.release();
+    throw error;
+  }
+  if (server === undefined) await warnOfMissingSearchAttributes(client);
+  const workers: RunningWorker[] = [];
+  return {
+    client,
+    embedded: server !== undefined,
+    webUi: server?.uiUrl ?? config.webUi,
+    async startWorker() {
+      const worker = await startWorker(config, { connection, namespace, store });
+      workers.push(worker);
+      return worker;
+    },
+    async close() {
+      for (const worker of workers)
+        await worker.shutdown().catch((error: unknown) => printNote(String(error)));
+      await client.close();
+      await server?.release();
+    },
+  };
+}
+
+async function connect(connection: NativeConnectionOptions, namespace: string, taskQueue: string) {
+  try {
+    return await InterlockClient.connect({ connection, namespace, taskQueue });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CommandError(
+      `No Temporal answers at ${connection.address ?? "127.0.0.1:7233"} (${reason}). Check TEMPORAL_ADDRESS, or unset it to use the embedded server.`,
+      { cause: error },
+    );
+  }
+}
+
+async function warnOfMissingSearchAttributes(client: InterlockClient): Promise<void> {
+  const missing = await client.missingSearchAttributes();
+  if (missing.length === 0) return;
+  const flags = missing.map((name) => `--name ${name} --type Keyword`).join(" ");
+  printNote(
+    `The namespace ${client.namespace} lacks search attributes; runs work, but cannot be searched for. Add them with:`,
+  );
+  printNote(`  temporal operator search-attribute create --namespace ${client.namespace} ${flags}`);
+}

@@ -1,0 +1,30 @@
+/** The names that users, Temporal and other processes see (contracts §14). Frozen: changing one breaks runs. */
+
+export const GRAPH_RUN_WORKFLOW = "graphRun";
+export const RUN_STATE_QUERY = "runState";
+export const GRAPH_STATE_QUERY = "graphState";
+export const ANSWER_UPDATE = "answer";
+
+/** The task queue of a store that names none. */
+export const DEFAULT_TASK_QUEUE = "interlock";
+
+/** Search attributes a run sets, all of type Keyword. */
+export const SEARCH_ATTRIBUTES = {
+  RunPhase: "Keyword",
+  RunNode: "Keyword",
+  RunWorkflow: "Keyword",
+  RunPackage: "Keyword",
+  RunAgent: "Keyword",
+  RunProject: "Keyword",
+} as const;
+
+/** One run, one workflow id, through retries. */
+export function workflowIdOf(runId: string): string {
+  return `run-${runId}`;
+}
+
+/** Failure types beyond the error codes of contracts §15. */
+export const WRONG_STORE_FAILURE = "WrongStore";
+
+/** No payload of a history exceeds this (contracts §14). */
+export const MAX_PAYLOAD_BYTES = 256 * 1024;

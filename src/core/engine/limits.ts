@@ -1,0 +1,32 @@
+/** How far a run may go before the engine stops it (contracts §9, §16). Counts, not times. */
+export interface EngineLimits {
+  /** Model turns in one visit of a node. */
+  readonly maxTurnsPerNode: number;
+  /** Model turns in the whole run. */
+  readonly maxTurnsPerRun: number;
+  /** Attempts at one model turn before the run fails. */
+  readonly maxModelAttempts: number;
+}
+
+export const DEFAULT_ENGINE_LIMITS: EngineLimits = {
+  maxTurnsPerNode: 50,
+  maxTurnsPerRun: 2_000,
+  maxModelAttempts: 8,
+};
+
+/** Tool calls that one answer may hold; those beyond are refused, not run (contracts §16). */
+export const MAX_CALLS_PER_ANSWER = 32;
+
+/** Bytes of user input, first or answered, that a run takes at once. */
+export const MAX_USER_INPUT_BYTES = 64 * 1024;
+
+/** Bytes of state updates that one answer may carry through the history (contracts §14). */
+export const MAX_UPDATE_BYTES_PER_ANSWER = 144 * 1024;
+
+/** File tool limits in bytes, where an agent's policy names none (contracts §7). */
+export const DEFAULT_MAX_READ_BYTES = 50_000;
+export const DEFAULT_MAX_WRITE_BYTES = 100_000;
+
+/** The host's caps: no agent's policy goes above them. */
+export const HOST_MAX_READ_BYTES = 1_000_000;
+export const HOST_MAX_WRITE_BYTES = 4_000_000;

@@ -1,0 +1,201 @@
+import type { JsonObject } from "../json.js";
+import { type Frontmatter, frontmatterSchema, normalizeFrontmatter } from "../state/frontmatter.js";
+import { checkAgentId, checkGraphRules } from "./check-graph.js";
+import { checkJson, checkShape } from "./check-shape.js";
+import { type FileIndex, lastName } from "./file-index.js";
+import {
+  type Checked,
+  type Finding,
+  errorFinding,
+  isError,
+  listNames,
+  quote,
+  warningFinding,
+} from "./findings.js";
+import { foldPath, normalizePackagePath, packagePathProblem } from "./package-path.js";
+import {
+  type Agent,
+  type GraphFile,
+  type Manifest,
+  type StepFrontmatter,
+  agentsFileSchema,
+  graphSchema,
+  manifestSchema,
+  stepFrontmatterSchema,
+} from "./schemas.js";
+
+/** The manifest's fixed place (contracts §2). */
+export const MANIFEST_FILE = "bmad.json";
+
+/** The most a graph file may measure (contracts §2). */
+export const MAX_GRAPH_BYTES = 256 * 1024;
+
+/** A place in a file that names another file of the package. */
+export interface Reference {
+  readonly file: string;
+  readonly path: string;
+  readonly target: string;
+}
+
+/** `bmad.json`: shape, and no workflow id twice. What it refers to is checked by `checkReference`. */
+export function checkManifest(text: string): Checked<Manifest> {
+  const json = checkJson(MANIFEST_FILE, text);
+  if (json.value === undefined) return { findings: json.findings };
+  const shape = checkShape(MANIFEST_FILE, manifestSchema, json.value);
+  if (shape.value === undefined) return shape;
+  const ids = (shape.value.workflows ?? []).map((workflow) => workflow.id);
+  return { value: shape.value, findings: checkUnique(MANIFEST_FILE, "workflows", ids) };
+}
+
+/** `agents.json`: shape, and no agent id twice. */
+export function checkAgentsFile(file: string, text: string): Checked<readonly Agent[]> {
+  const json = checkJson(file, text);
+  if (json.value === undefined) return { findings: json.findings };
+  const shape = checkShape(file, agentsFileSchema, json.value);
+  if (shape.value === undefined) return { findings: shape.findings };
+  const { agents } = shape.value;
+  const findings = checkUnique(
+    file,
+    "agents",
+    agents.map((agent) => agent.id),
+  );
+  return { value: agents, findings };
+}
+
+/** A graph file: shape, and the rules that need the whole graph. Without `agentIds`, agents are not checked. */
+export function checkGraphFile(
+  file: string,
+  text: string,
+  agentIds: ReadonlySet<string> | undefined,
+): Checked<GraphFile> {
+  const json = checkJson(file, text);
+  if (json.value === undefined) return { findings: json.findings };
+  const shape = checkShape(file, graphSchema, json.value);
+  if (shape.value === undefined) return shape;
+  return { value: shape.value, findings: checkGraphRules(file, shape.value, agentIds) };
+}
+
+/** The frontmatter of a workflow document, normalised and then validated. */
+export function checkWorkflowDocument(file: string, frontmatter: JsonObject): Checked<Frontmatter> {
+  const normalized = normalizeFrontmatter(frontmatter);
+  const shape = checkShape(file, frontmatterSchema, normalized);
+  if (shape.findings.some(isError)) return { findings: shape.findings };
+  return { value: normalized as Frontmatter, findings: [] }; // the schema has said so
+}
+
+/** The frontmatter of a step file, held against the node that names it. */
+export function checkStepFile(
+  file: string,
+  frontmatter: JsonObject,
+  node: GraphFile["nodes"][number],
+  agentIds: ReadonlySet<string> | undefined,
+): Checked<StepFrontmatter> {
+  const normalized =
+    frontmatter["schemaVersion"] === 1.1 ? { ...frontmatter, schemaVersion: "1.1" } : frontmatter;
+  const shape = checkShape(file, stepFrontmatterSchema, normalized);
+  const step = shape.value;
+  if (step === undefined) return shape;
+  const findings: Finding[] = [];
+  for (const [key, expected] of [
+    ["nodeId", node.id],
+    ["type", node.type],
+  ] as const) {
+    if (step[key] === expected) continue;
+    const sentence = `is ${quote(step[key])}, but node ${quote(node.id)} of the graph has ${quote(expected)}: make them equal`;
+    findings.push(errorFinding(file, `$.${key}`, sentence));
+  }
+  findings.push(...checkAgentId(file, "$.agentId", `step ${quote(step.nodeId)}`, step.agentId, agentIds));
+  return { value: step, findings };
+}
+
+/** The files that a manifest refers to by itself. */
+export function manifestReferences(manifest: Manifest): {
+  readonly agents: Reference;
+  readonly entry: { readonly workflow: Reference; readonly graph: Reference };
+  readonly workflows: readonly {
+    readonly id: string;
+    readonly workflow: Reference;
+    readonly graph: Reference;
+  }[];
+} {
+  const refer = (path: string, target: string): Reference => ({ file: MANIFEST_FILE, path, target });
+  return {
+    agents: refer("$.entry.agents", manifest.entry.agents),
+    entry: {
+      workflow: refer("$.entry.workflow", manifest.entry.workflow),
+      graph: refer("$.entry.graph", manifest.entry.graph),
+    },
+    workflows: (manifest.workflows ?? []).map((workflow, index) => ({
+      id: workflow.id,
+      workflow: refer(`$.workflows[${index}].workflow`, workflow.workflow),
+      graph: refer(`$.workflows[${index}].graph`, workflow.graph),
+    })),
+  };
+}
+
+/** The canonical path of the file that a reference names, if the package has it under exactly that name. */
+export function checkReference(reference: Reference, files: FileIndex): Checked<string> {
+  const { file, path, target } = reference;
+  const problem = packagePathProblem(target);
+  if (problem !== undefined) {
+    return { findings: [errorFinding(file, path, `the path ${quote(target)} ${problem}`)] };
+  }
+  const canonical = normalizePackagePath(target);
+  if (files.paths.has(canonical) && !/(?:^|\/)\.?$/.test(target)) return { value: canonical, findings: [] };
+  return { findings: [errorFinding(file, path, missingFile(target, canonical, files))] };
+}
+
+function missingFile(target: string, canonical: string, files: FileIndex): string {
+  if (canonical === "" || files.folders.has(canonical)) {
+    return `names ${quote(target)}, which is a folder: name a file in it`;
+  }
+  const alike = files.byFold.get(foldPath(canonical));
+  if (alike !== undefined && alike !== canonical) {
+    return `names ${quote(target)}, but the file is called ${quote(alike)}: spell it exactly so`;
+  }
+  const elsewhere = files.byName.get(lastName(canonical)) ?? [];
+  const hint = elsewhere.length === 0 ? "" : `, or did you mean ${listNames(elsewhere)}`;
+  return `names the file ${quote(target)}, which the package does not have: add it${hint}`;
+}
+
+/** What to say of a directory without a manifest. */
+export function missingManifest(files: FileIndex): Finding {
+  const elsewhere = (files.byName.get(MANIFEST_FILE) ?? [])[0];
+  const remedy =
+    elsewhere === undefined
+      ? "add it"
+      : `there is one in ${quote(elsewhere)}: take that folder as the package, or zip what is in it`;
+  return errorFinding(MANIFEST_FILE, "$", `is missing at the root of the package: ${remedy}`);
+}
+
+/** `entry.assetsDir` is a folder; one without files is only odd, since archives and git keep no empty folders. */
+export function checkAssetsDir(manifest: Manifest, files: FileIndex): readonly Finding[] {
+  const target = manifest.entry.assetsDir;
+  if (target === undefined) return [];
+  const path = "$.entry.assetsDir";
+  const problem = packagePathProblem(target);
+  if (problem !== undefined) {
+    return [errorFinding(MANIFEST_FILE, path, `the path ${quote(target)} ${problem}`)];
+  }
+  const canonical = normalizePackagePath(target);
+  if (files.paths.has(canonical)) {
+    return [errorFinding(MANIFEST_FILE, path, `names ${quote(target)}, which is a file: name its folder`)];
+  }
+  if (canonical === "" || files.folders.has(canonical)) return [];
+  const sentence = `names the folder ${quote(target)}, in which the package has no file: add one or remove the key`;
+  return [warningFinding(MANIFEST_FILE, path, sentence)];
+}
+
+function checkUnique(file: string, list: string, ids: readonly string[]): readonly Finding[] {
+  const first = new Map<string, number>();
+  const findings: Finding[] = [];
+  for (const [index, id] of ids.entries()) {
+    const known = first.get(id);
+    if (known === undefined) first.set(id, index);
+    else {
+      const sentence = `the id ${quote(id)} belongs to ${list}[${known}] already: give each its own`;
+      findings.push(errorFinding(file, `$.${list}[${index}].id`, sentence));
+    }
+  }
+  return findings;
+}

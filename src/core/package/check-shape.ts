@@ -1,0 +1,86 @@
+import type { z } from "zod";
+import { parseJsonText } from "../json-text.js";
+import type { JsonValue } from "../json.js";
+import {
+  type Checked,
+  type Finding,
+  MAX_FINDINGS,
+  errorFinding,
+  jsonPath,
+  listNames,
+  quote,
+} from "./findings.js";
+
+/** Parses a JSON file of a package. */
+export function checkJson(file: string, text: string): Checked<JsonValue> {
+  const parsed = parseJsonText(text);
+  if (parsed.ok) return { value: parsed.value, findings: [] };
+  return { findings: [errorFinding(file, jsonPath(parsed.path), parsed.message)] };
+}
+
+/** Holds a value against a schema: the typed value, or a finding for every place where it differs. */
+export function checkShape<T>(file: string, schema: z.ZodType<T>, value: JsonValue): Checked<T> {
+  const parsed = schema.safeParse(value, { reportInput: true });
+  if (parsed.success) return { value: parsed.data, findings: [] };
+  const issues = parsed.error.issues.slice(0, MAX_FINDINGS);
+  return { findings: issues.flatMap((issue) => issueFindings(file, issue)) };
+}
+
+type Issue = z.core.$ZodIssue;
+
+function issueFindings(file: string, issue: Issue): readonly Finding[] {
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys
+      .slice(0, MAX_FINDINGS)
+      .map((key) =>
+        errorFinding(file, jsonPath([...issue.path, key]), "is no key of this format: remove or rename it"),
+      );
+  }
+  return [errorFinding(file, jsonPath(issue.path), describeIssue(issue))];
+}
+
+function describeIssue(issue: Issue): string {
+  switch (issue.code) {
+    case "invalid_type":
+      return describeType(issue.expected, issue.input);
+    case "invalid_value":
+      if (issue.input === undefined) return `is missing: add one of ${listNames(issue.values.map(String))}`;
+      return `must be one of ${listNames(issue.values.map(String))}, not ${show(issue.input)}`;
+    case "too_small":
+      if (issue.origin === "string") return "must not be empty";
+      if (issue.origin === "array") return "must have at least one item";
+      return `must be at least ${issue.minimum}, not ${show(issue.input)}`;
+    case "invalid_format":
+      if (issue.format === "datetime") {
+        return `must be an ISO date and time with zone, such as 2025-01-31T09:30:00Z, not ${show(issue.input)}`;
+      }
+      return `${issue.message}, not ${show(issue.input)}`;
+    default:
+      return issue.input === undefined ? `is missing. ${issue.message}` : issue.message;
+  }
+}
+
+const NOUNS: Readonly<Record<string, string>> = {
+  string: "text",
+  number: "a number",
+  int: "an integer",
+  boolean: "true or false",
+  array: "a list",
+  object: "an object",
+  record: "an object",
+};
+
+function describeType(expected: string, input: unknown): string {
+  const noun = Object.hasOwn(NOUNS, expected) ? NOUNS[expected] : expected;
+  if (input === undefined) return `is missing: add it as ${noun}`;
+  const isBare = typeof input === "number" || typeof input === "boolean";
+  const remedy = expected === "string" && isBare ? ": put it in quotes" : "";
+  return `must be ${noun}, not ${show(input)}${remedy}`;
+}
+
+function show(input: unknown): string {
+  if (input === null) return "null";
+  if (Array.isArray(input)) return "a list";
+  if (typeof input === "string") return quote(input);
+  return typeof input === "number" || typeof input === "boolean" ? String(input) : "an object";
+}

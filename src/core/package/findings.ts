@@ -1,0 +1,102 @@
+/** What is wrong, or odd, in a package: where exactly, and in a sentence that says the remedy. */
+export interface Finding {
+  readonly severity: "error" | "warning";
+  /** Package-relative file; `.` for the package as a whole. */
+  readonly file: string;
+  /** JSON path inside the file, such as `$.nodes[2].agentId`; `$` for the file as a whole. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** What a check gives: its findings, and the value where the file's shape allows one. */
+export interface Checked<T> {
+  readonly value?: T;
+  readonly findings: readonly Finding[];
+}
+
+/** The package as a whole, where a finding concerns no single file. */
+export const WHOLE_PACKAGE = ".";
+
+/** A report never holds more: a hostile package has findings without end. */
+export const MAX_FINDINGS = 100;
+
+const MAX_MESSAGE_CHARS = 600;
+const MAX_PLACE_CHARS = 300;
+
+export function errorFinding(file: string, path: string, message: string): Finding {
+  return finding("error", file, path, message);
+}
+
+export function warningFinding(file: string, path: string, message: string): Finding {
+  return finding("warning", file, path, message);
+}
+
+function finding(severity: Finding["severity"], file: string, path: string, message: string): Finding {
+  return {
+    severity,
+    file: cut(printable(file), MAX_PLACE_CHARS),
+    path: cut(printable(path), MAX_PLACE_CHARS),
+    message: cut(printable(message), MAX_MESSAGE_CHARS),
+  };
+}
+
+export function isError(finding: Finding): boolean {
+  return finding.severity === "error";
+}
+
+/** A bounded report: each finding once, errors first, and a line that says how many were left out. */
+export function boundFindings(findings: readonly Finding[]): readonly Finding[] {
+  const unique = new Map<string, Finding>();
+  for (const item of findings) unique.set(JSON.stringify([item.file, item.path, item.message]), item);
+  const errors = [...unique.values()].filter(isError);
+  const warnings = [...unique.values()].filter((item) => !isError(item));
+  const ordered = [...errors, ...warnings];
+  if (ordered.length <= MAX_FINDINGS) return ordered;
+  const shown = ordered.slice(0, MAX_FINDINGS - 1);
+  const severity = errors.length >= MAX_FINDINGS ? "error" : "warning";
+  const rest = `and ${ordered.length - shown.length} more findings: mend these first`;
+  return [...shown, finding(severity, WHOLE_PACKAGE, "$", rest)];
+}
+
+/** Renders `["nodes", 2, "agentId"]` as `$.nodes[2].agentId`. */
+export function jsonPath(segments: readonly PropertyKey[]): string {
+  let path = "$";
+  for (const segment of segments) {
+    if (typeof segment === "number") path += `[${segment}]`;
+    else if (/^[A-Za-z_$][\w$]*$/.test(String(segment))) path += `.${String(segment)}`;
+    else path += `[${JSON.stringify(String(segment))}]`;
+  }
+  return path;
+}
+
+const MAX_QUOTE_CHARS = 120;
+const MAX_LISTED = 10;
+
+/** A name from a package as a message shows it: quoted, on one line, of bounded length. */
+export function quote(name: string): string {
+  return JSON.stringify(cut(name, MAX_QUOTE_CHARS));
+}
+
+/** The names a message offers instead of a wrong one: the first few. */
+export function listNames(names: readonly string[] | ReadonlySet<string>): string {
+  const count = "size" in names ? names.size : names.length;
+  const shown: string[] = [];
+  for (const name of names) {
+    if (shown.length === MAX_LISTED) break;
+    shown.push(cut(name, MAX_QUOTE_CHARS));
+  }
+  if (count > shown.length) shown.push(`and ${count - shown.length} more`);
+  return shown.length === 0 ? "none" : shown.join(", ");
+}
+
+/** Control characters, line separators and halves of surrogate pairs would tear a line or a terminal. */
+function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cs}\u2028\u2029]/gu, (char) => {
+    const code = char.charCodeAt(0).toString(16).padStart(4, "0");
+    return `\\u${code}`;
+  });
+}
+
+function cut(text: string, maxChars: number): string {
+  return text.length <= maxChars ? text : `${text.slice(0, maxChars).toWellFormed()}…`;
+}

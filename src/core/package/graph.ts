@@ -1,0 +1,95 @@
+import type { JsonObject } from "../json.js";
+import type { GraphFile, NodeType } from "./schemas.js";
+
+/** The part of a graph that a run needs: small enough to enter the history once, and plain JSON. */
+export interface WorkflowGraph {
+  readonly entryNodeId: string;
+  readonly nodes: readonly GraphNode[];
+  readonly edges: readonly GraphEdge[];
+}
+
+export interface GraphNode {
+  readonly id: string;
+  readonly type: NodeType;
+  readonly file: string;
+  readonly title?: string;
+  readonly agentId?: string;
+  readonly outputs?: readonly string[];
+}
+
+export interface GraphEdge {
+  readonly from: string;
+  readonly to: string;
+  readonly label: string;
+  readonly isDefault?: boolean;
+  readonly conditionText?: string;
+  readonly conditionExpr?: JsonObject;
+}
+
+/** An edge out of a node, as prompts and refusals show it (contracts §6). */
+export interface AllowedNext {
+  readonly to: string;
+  readonly label: string;
+  readonly isDefault?: boolean;
+  readonly conditionText?: string;
+  readonly satisfied?: boolean;
+}
+
+/** Reduces a graph file to what a run needs; absent and default values are left out. */
+export function toWorkflowGraph(file: GraphFile): WorkflowGraph {
+  return {
+    entryNodeId: file.entryNodeId,
+    nodes: file.nodes.map((node) => ({
+      id: node.id,
+      type: node.type,
+      file: node.file,
+      ...(node.title === undefined ? {} : { title: node.title }),
+      ...(node.agentId === undefined ? {} : { agentId: node.agentId }),
+      ...(node.outputs === undefined ? {} : { outputs: node.outputs }),
+    })),
+    edges: file.edges.map((edge) => ({
+      from: edge.from,
+      to: edge.to,
+      label: edge.label,
+      ...(edge.isDefault ? { isDefault: true } : {}),
+      ...(edge.conditionText === undefined ? {} : { conditionText: edge.conditionText }),
+      ...(edge.conditionExpr === undefined ? {} : { conditionExpr: edge.conditionExpr }),
+    })),
+  };
+}
+
+export function findNode(graph: WorkflowGraph, nodeId: string): GraphNode | undefined {
+  return graph.nodes.find((node) => node.id === nodeId);
+}
+
+export function edgesFrom(graph: WorkflowGraph, nodeId: string): readonly GraphEdge[] {
+  return graph.edges.filter((edge) => edge.from === nodeId);
+}
+
+/** The edges out of a node as the model is told of them; conditions are passed on as text, not judged. */
+export function allowedNext(graph: WorkflowGraph, nodeId: string): readonly AllowedNext[] {
+  return edgesFrom(graph, nodeId).map((edge) => ({
+    to: edge.to,
+    label: edge.label,
+    ...(edge.isDefault === undefined ? {} : { isDefault: edge.isDefault }),
+    ...(edge.conditionText === undefined ? {} : { conditionText: edge.conditionText }),
+  }));
+}
+
+/** The nodes a walk from the entry can reach, the entry included. */
+export function reachableNodes(graph: {
+  readonly entryNodeId: string;
+  readonly edges: readonly Pick<GraphEdge, "from" | "to">[];
+}): ReadonlySet<string> {
+  const successors = new Map<string, string[]>();
+  for (const edge of graph.edges) {
+    const targets = successors.get(edge.from);
+    if (targets === undefined) successors.set(edge.from, [edge.to]);
+    else targets.push(edge.to);
+  }
+  const reached = new Set([graph.entryNodeId]);
+  for (const nodeId of reached) {
+    for (const target of successors.get(nodeId) ?? []) reached.add(target);
+  }
+  return reached;
+}

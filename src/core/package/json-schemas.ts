@@ -1,0 +1,24 @@
+import { z } from "zod";
+import { frontmatterSchema } from "../state/frontmatter.js";
+import { agentsFileSchema, graphSchema, manifestSchema, stepFrontmatterSchema } from "./schemas.js";
+
+/** The package format as JSON Schemas for editors and other tools, by file name. Generated into `schemas/`. */
+export function packageJsonSchemas(): ReadonlyMap<string, object> {
+  return new Map([
+    jsonSchema("bmad", "bmad.json: the manifest of a package", manifestSchema),
+    jsonSchema("agents", "agents.json: personas and tool policy", agentsFileSchema),
+    jsonSchema("workflow-graph", "workflow.graph.json: the legal transitions of a workflow", graphSchema),
+    jsonSchema("step-frontmatter", "The frontmatter of a step file", stepFrontmatterSchema),
+    jsonSchema("workflow-frontmatter", "The frontmatter of workflow.md, a run's state", frontmatterSchema),
+  ]);
+}
+
+function jsonSchema(name: string, title: string, schema: z.ZodType): [string, object] {
+  const { $schema, ...rest } = z.toJSONSchema(schema, { target: "draft-2020-12", io: "input" });
+  return [`${name}.schema.json`, { $schema, $id: `urn:interlock:package:1.1:${name}`, title, ...rest }];
+}
+
+/** The text of a schema file. */
+export function renderJsonSchema(schema: object): string {
+  return `${JSON.stringify(schema, undefined, 2)}\n`;
+}

@@ -1,0 +1,31 @@
+const MAX_SLUG_CHARS = 40;
+const MAX_VERSION_CHARS = 30;
+const DIGEST_CHARS = 16;
+
+/**
+ * The id under which a package is installed: `<name>-<version>-<digest>`. Name and version are there for
+ * people and cut to what every file system takes as one name; the digest tells packages apart.
+ */
+export function packageIdOf(name: string, version: string, contentSha256: string): string {
+  const slug = slugOf(name, /[^a-z0-9]+/g, MAX_SLUG_CHARS) || "package";
+  const release = slugOf(version, /[^a-z0-9.]+/g, MAX_VERSION_CHARS) || "0";
+  return `${slug}-${release}-${contentSha256.slice(0, DIGEST_CHARS)}`;
+}
+
+/** Whether a text can be the id of an installed package: one visible file name, nothing that leads elsewhere. */
+export function isPackageId(text: string): boolean {
+  return /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/.test(text);
+}
+
+function slugOf(text: string, others: RegExp, maxChars: number): string {
+  const ascii = text
+    .slice(0, 10 * maxChars)
+    .normalize("NFKD")
+    .toLowerCase()
+    .replace(/\p{M}/gu, "");
+  return trimmed(trimmed(ascii.replace(others, "-")).slice(0, maxChars));
+}
+
+function trimmed(text: string): string {
+  return text.replace(/^[-.]+/, "").replace(/[-.]+$/, "");
+}

@@ -1,0 +1,92 @@
+import { z } from "zod";
+import type { JsonObject } from "../json.js";
+import { schemaVersionSchema } from "../package/schemas.js";
+import { type Result, fail, ok } from "../errors.js";
+
+/** The frontmatter of `workflow.md`, which is also the schema of a run's state document (contracts §2, §5). */
+export const frontmatterSchema = z.looseObject({
+  schemaVersion: schemaVersionSchema,
+  workflowType: z.string().min(1),
+  currentNodeId: z.string(),
+  stepsCompleted: z.array(z.string()),
+  runId: z.string().optional(),
+  project_name: z.string().optional(),
+  user_name: z.string().optional(),
+  date: z.string().optional(),
+  updatedAt: z.iso.datetime({ offset: true }).optional(),
+  variables: z.record(z.string(), z.json()).optional(),
+  decisionLog: z
+    .array(
+      z.strictObject({
+        from: z.string(),
+        to: z.string(),
+        label: z.string(),
+        reason: z.string().optional(),
+        decidedAt: z.string().optional(),
+      }),
+    )
+    .optional(),
+  artifacts: z.array(z.string()).optional(),
+});
+
+/** A normalised, valid frontmatter. */
+export interface Frontmatter extends JsonObject {
+  readonly schemaVersion: string;
+  readonly workflowType: string;
+  readonly currentNodeId: string;
+  readonly stepsCompleted: readonly string[];
+  readonly variables: JsonObject;
+  readonly decisionLog: readonly Decision[];
+  readonly artifacts: readonly string[];
+}
+
+export interface Decision extends JsonObject {
+  readonly from: string;
+  readonly to: string;
+  readonly label: string;
+}
+
+/**
+ * Fills in what may be missing (contracts §2): empty lists, empty variables, an empty current node, and an
+ * unquoted `1.1` as text. Key order is kept; added keys come last.
+ */
+export function normalizeFrontmatter(raw: JsonObject): JsonObject {
+  const next: Record<string, JsonObject[string]> = { ...raw };
+  for (const key of ["stepsCompleted", "decisionLog", "artifacts"]) next[key] ??= [];
+  next["variables"] ??= {};
+  next["currentNodeId"] ??= "";
+  if (next["schemaVersion"] === 1.1) next["schemaVersion"] = "1.1";
+  return next;
+}
+
+/** One place where a frontmatter breaks the schema. */
+export interface SchemaError extends JsonObject {
+  readonly path: string;
+  readonly message: string;
+}
+
+/**
+ * Normalises and validates a frontmatter.
+ * Fault: `E_SCHEMA_VALIDATION` with `details.errors[]` of `{ path, message }`.
+ */
+export function parseFrontmatter(raw: JsonObject): Result<Frontmatter> {
+  const normalized = normalizeFrontmatter(raw);
+  const errors = frontmatterErrors(normalized);
+  if (errors.length > 0) {
+    const first = errors[0];
+    return fail(
+      "E_SCHEMA_VALIDATION",
+      `The state document's frontmatter is not valid: ${first?.path || "(root)"}: ${first?.message}`,
+      { errors },
+    );
+  }
+  return ok(normalized as Frontmatter); // the schema has said so
+}
+
+function frontmatterErrors(value: JsonObject): readonly SchemaError[] {
+  const parsed = frontmatterSchema.safeParse(value);
+  if (parsed.success) return [];
+  return parsed.error.issues
+    .slice(0, 20)
+    .map((issue) => ({ path: issue.path.map(String).join("."), message: issue.message }));
+}

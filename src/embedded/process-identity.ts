@@ -1,0 +1,67 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { readdir, readFile, readlink } from "node:fs/promises";
+
+const PS = "/bin/ps";
+/** In `/proc/<pid>/stat`, counted from the field after the name of the program. */
+const STATE_FIELD = 0;
+const START_TIME_FIELD = 19;
+const TCP_LISTEN = "0A";
+
+/**
+ * What tells a process from a later one with the same id: when it started. Null when there is no such process
+ * any more, or it has ended and only waits to be reaped.
+ */
+export function processIdentity(pid: number): string | null {
+  try {
+    return process.platform === "linux" ? linuxIdentity(pid) : psIdentity(pid);
+  } catch {
+    return null;
+  }
+}
+
+function linuxIdentity(pid: number): string | null {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const state = fields[STATE_FIELD];
+  const startTime = fields[START_TIME_FIELD];
+  if (startTime === undefined || state === "Z" || state === "X") return null;
+  const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  return `${boot}/${startTime}`;
+}
+
+function psIdentity(pid: number): string | null {
+  const started = execFileSync(PS, ["-o", "lstart=", "-p", String(pid)], {
+    encoding: "utf8",
+    env: { LC_ALL: "C" },
+  }).trim();
+  return started === "" ? null : started;
+}
+
+/** The arguments of a process, where the system tells them. */
+export async function commandLine(pid: number): Promise<readonly string[] | null> {
+  const bytes = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => null);
+  return bytes === null ? null : bytes.split("\0");
+}
+
+/** Whether it is this process that listens on the port; true where the system does not tell. */
+export async function listensOn(pid: number, port: number): Promise<boolean> {
+  const table = await readFile(`/proc/${pid}/net/tcp`, "utf8").catch(() => null);
+  const descriptors = await readdir(`/proc/${pid}/fd`).catch(() => null);
+  if (table === null || descriptors === null) return true;
+  const sockets = new Set(listeningSockets(table, port));
+  for (const descriptor of descriptors) {
+    const target = await readlink(`/proc/${pid}/fd/${descriptor}`).catch(() => "");
+    if (sockets.has(target)) return true;
+  }
+  return false;
+}
+
+function listeningSockets(table: string, port: number): readonly string[] {
+  const suffix = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  return table
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, local, , state]) => local?.endsWith(suffix) === true && state === TCP_LISTEN)
+    .map((columns) => `socket:[${columns[9]}]`);
+}

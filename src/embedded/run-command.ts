@@ -1,0 +1,74 @@
+import { execFile, type ExecFileException } from "node:child_process";
+import { homedir } from "node:os";
+
+const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
+const MAX_REASON_CHARS = 300;
+
+export interface CommandOptions {
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal | undefined;
+  /** Without it, the child inherits our environment. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly onLine?: (line: string) => void;
+}
+
+/** Runs a program to its end and returns its standard output; anything but exit code 0 throws the reason. */
+export function runCommand(
+  file: string,
+  args: readonly string[],
+  options: CommandOptions = {},
+): Promise<string> {
+  const { timeoutMs, signal, env, onLine } = options;
+  return new Promise((resolve, reject) => {
+    const child = execFile(
+      file,
+      args,
+      {
+        encoding: "utf8",
+        maxBuffer: MAX_OUTPUT_BYTES,
+        ...(timeoutMs === undefined ? {} : { timeout: timeoutMs, killSignal: "SIGKILL" as const }),
+        ...(signal === undefined ? {} : { signal }),
+        ...(env === undefined ? {} : { env }),
+      },
+      (error, stdout, stderr) => {
+        if (error === null) resolve(stdout);
+        else reject(signal?.aborted === true ? signal.reason : new Error(commandFailure(error, stderr)));
+      },
+    );
+    if (onLine !== undefined) {
+      child.stdout?.on("data", (chunk: string) => {
+        for (const line of chunk.split(/\r?\n/)) if (line.trim() !== "") onLine(line.trim());
+      });
+    }
+  });
+}
+
+/**
+ * The environment of a Temporal process: nothing of ours. The server outlives us and has no business with our
+ * secrets, and a `TEMPORAL_*` variable meant for another server must not reach a command meant for this one.
+ */
+export function temporalEnvironment(): Readonly<Record<string, string>> {
+  return { HOME: homedir() };
+}
+
+/** For the same reason, the user's Temporal configuration file is left unread. */
+export const IGNORE_USER_CONFIG = ["--disable-config-file", "--disable-config-env"] as const;
+
+function commandFailure(error: ExecFileException, stderr: string): string {
+  if (error.code === "ENOENT") return "the program was not found";
+  if (error.code === "EACCES") return "it may not be executed";
+  if (error.killed === true) return "it did not end in time";
+  const lines = stderr.split(/\r?\n/).filter((line) => line.trim() !== "");
+  const telling =
+    lines.findLast((line) => /error/i.test(line)) ?? lines.at(-1) ?? `it ended with ${error.message}`;
+  return telling.trim().slice(0, MAX_REASON_CHARS);
+}
+
+/** One line that says why, with the cause that `fetch` hides. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  if (!(cause instanceof Error)) return error.message;
+  const code = (cause as NodeJS.ErrnoException).code;
+  return cause.message === "" ? `${error.message} (${code ?? cause.name})` : cause.message;
+}

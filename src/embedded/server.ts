@@ -1,0 +1,239 @@
+import { mkdir, realpath } from "node:fs/promises";
+import { FileLock, lockExclusively } from "./file-lock.js";
+import { type CliLookup, findTemporalCli, type TemporalCli } from "./find-cli.js";
+import { chooseServerPorts, HOST } from "./ports.js";
+import { reasonOf } from "./run-command.js";
+import {
+  findLivingServer,
+  lastLogLines,
+  launchServer,
+  NAMESPACE,
+  settleServer,
+  stopServer,
+  waitUntilHealthy,
+} from "./server-process.js";
+import { type ServerFiles, serverFiles, type ServerRecord } from "./server-record.js";
+
+/*
+ * The embedded Temporal server of a store. What holds, whoever dies when:
+ *
+ * E1  Whether a server of this store lives is asked of the kernel: it holds its log file locked. The record
+ *     says which process it is; the record alone is never believed.
+ * E2  Only the holder of the turn looks for, starts or stops the server: there is never a second one.
+ * E3  Users hold a shared lock and take it only within the turn. Who gets it exclusively within the turn is
+ *     the last user, and stops the server.
+ * E4  A signal is sent only to the recorded process id, and only while that process is the recorded one.
+ * E5  A server whose users all died is found again by the next one who comes, who is then its user.
+ */
+
+export interface EmbeddedServerOptions extends CliLookup {
+  /** The private store: it gets `temporal.db`, so that runs outlive the server. */
+  readonly storeDir: string;
+  readonly searchAttributes: Readonly<Record<string, "Keyword">>;
+}
+
+export interface EmbeddedServer {
+  /** Host and port of the gRPC service. */
+  readonly address: string;
+  readonly uiUrl: string;
+  readonly namespace: "default";
+  readonly pid: number;
+  /** False when the server was there before: started by another process, or left behind by a killed one. */
+  readonly startedHere: boolean;
+  /** Ends our use of the server; the last user stops it. Calling it again changes nothing. */
+  release(): Promise<void>;
+}
+
+/** The embedded server could not be used: the message says why, where to look, and what to do. */
+export class EmbeddedServerError extends Error {
+  override readonly name = "EmbeddedServerError";
+}
+
+const START_TIMEOUT_MS = 30_000;
+const START_ATTEMPTS = 5;
+
+/** Uses the Temporal server of this store: the one that runs, or else one that is started. */
+export async function acquireEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
+  const { signal, onProgress } = options;
+  signal?.throwIfAborted();
+  const files = serverFiles(await makeStoreDirectory(options.storeDir));
+  const turn = await lockExclusively(files.turn, {
+    signal,
+    onWait: () => onProgress?.("Another process is starting or stopping the Temporal server; waiting."),
+  });
+  try {
+    const users = new FileLock(files.users);
+    try {
+      return await enter(files, users, options);
+    } catch (error) {
+      await leave(files, users, options);
+      throw error;
+    }
+  } finally {
+    turn.close();
+  }
+}
+
+/** One name for a store, however it was reached: its server is known by the path of its database. */
+async function makeStoreDirectory(storeDir: string): Promise<string> {
+  try {
+    await mkdir(storeDir, { recursive: true, mode: 0o700 });
+    return await realpath(storeDir);
+  } catch (error) {
+    throw new EmbeddedServerError(
+      `The store directory ${storeDir} cannot be used: ${reasonOf(error)}. Make it writable or choose another.`,
+    );
+  }
+}
+
+async function enter(
+  files: ServerFiles,
+  users: FileLock,
+  options: EmbeddedServerOptions,
+): Promise<EmbeddedServer> {
+  const alone = users.tryExclusive();
+  if (!users.tryShared()) {
+    throw new EmbeddedServerError(
+      `${files.users} is locked by another program; end that program, then try again.`,
+    );
+  }
+
+  const running = await findRunning(files, alone, options);
+  const serving = running ?? (await start(files, options));
+  const record = await settle(files, serving, options);
+  let released: Promise<void> | undefined;
+  return {
+    address: record.address,
+    uiUrl: `http://${HOST}:${record.uiPort}`,
+    namespace: NAMESPACE,
+    pid: record.pid,
+    startedHere: running === null,
+    release() {
+      released ??= release(files, users, options);
+      return released;
+    },
+  };
+}
+
+async function release(files: ServerFiles, users: FileLock, options: EmbeddedServerOptions): Promise<void> {
+  const turn = await lockExclusively(files.turn, {});
+  try {
+    await leave(files, users, options);
+  } finally {
+    turn.close();
+  }
+}
+
+/** Within the turn: gives up our use, and stops the server when nobody else uses it. */
+async function leave(files: ServerFiles, users: FileLock, options: EmbeddedServerOptions): Promise<void> {
+  try {
+    users.unlock();
+    if (users.tryExclusive() && !(await stopServer(files))) {
+      options.onProgress?.(`The Temporal server was left running. ${unknownServer(files)}`);
+    }
+  } finally {
+    users.close();
+  }
+}
+
+/** Within the turn: the living server of this store once it answers, or null when there is none. */
+async function findRunning(
+  files: ServerFiles,
+  alone: boolean,
+  options: EmbeddedServerOptions,
+): Promise<ServerRecord | null> {
+  const living = await findLivingServer(files);
+  if (living.kind === "none") return null;
+  if (living.kind === "unknown") {
+    throw new EmbeddedServerError(`${files.storeDir} cannot be used. ${unknownServer(files)}`);
+  }
+  const { record } = living;
+  const health = await waitUntilHealthy(files, record, {
+    timeoutMs: START_TIMEOUT_MS,
+    signal: options.signal,
+  });
+  if (health === "healthy") return record;
+  if (health === "ended") return null;
+  if (alone && (await stopServer(files))) {
+    options.onProgress?.(`The Temporal server (process ${record.pid}) did not answer and was stopped.`);
+    return null;
+  }
+  throw new EmbeddedServerError(
+    `The Temporal server of ${files.storeDir} (process ${record.pid}, ${record.address}) does not answer, and ` +
+      `${alone ? "does not end" : "others use it"}. Look into ${files.log}; end that process, then try again.`,
+  );
+}
+
+/** Within the turn, when no server of this store lives: starts one, and leaves none behind on failure. */
+async function start(files: ServerFiles, options: EmbeddedServerOptions): Promise<ServerRecord> {
+  const cli = await findTemporalCli(options);
+  try {
+    return await startOnFreePorts(files, cli, options);
+  } catch (error) {
+    await stopServer(files);
+    throw error;
+  }
+}
+
+async function startOnFreePorts(
+  files: ServerFiles,
+  cli: TemporalCli,
+  options: EmbeddedServerOptions,
+): Promise<ServerRecord> {
+  const tried = new Set<number>();
+  for (let attempt = 1; ; attempt += 1) {
+    const ports = await chooseServerPorts(tried);
+    const record = await launchServer(files, cli, ports, Object.keys(options.searchAttributes));
+    const health = await waitUntilHealthy(files, record, {
+      timeoutMs: START_TIMEOUT_MS,
+      signal: options.signal,
+    });
+    if (health === "healthy") return record;
+    const lines = await lastLogLines(files);
+    const portTaken = lines.some((line) => line.includes("address already in use"));
+    if (health === "silent" || !portTaken || attempt === START_ATTEMPTS) {
+      throw new EmbeddedServerError(startFailure(files, cli.path, health, lines));
+    }
+    tried.add(ports.port).add(ports.uiPort); // somebody was faster: other ports
+  }
+}
+
+async function settle(
+  files: ServerFiles,
+  record: ServerRecord,
+  options: EmbeddedServerOptions,
+): Promise<ServerRecord> {
+  try {
+    return await settleServer(files, record, Object.keys(options.searchAttributes));
+  } catch (error) {
+    throw new EmbeddedServerError(
+      `The search attributes could not be registered on the Temporal server at ${record.address}: ` +
+        `${reasonOf(error)}. The server's log is ${files.log}.`,
+    );
+  }
+}
+
+function unknownServer(files: ServerFiles): string {
+  return (
+    `A Temporal server holds ${files.log}, but ${files.record} does not say which process it is, so it can be ` +
+    `neither used nor stopped. End the process that has the log open (\`lsof ${files.log}\` names it), then try again.`
+  );
+}
+
+function startFailure(
+  files: ServerFiles,
+  cliPath: string,
+  health: "ended" | "silent",
+  lines: readonly string[],
+): string {
+  const what =
+    health === "ended" ? "ended before it was up" : `was not up after ${START_TIMEOUT_MS / 1000} s`;
+  const quoted = lines.length === 0 ? ["  (nothing)"] : lines.map((line) => `  ${line}`);
+  return [
+    `The Temporal server (${cliPath}) ${what}. The last lines of ${files.log}:`,
+    ...quoted,
+    `If they speak of the database: ${files.database} is damaged, or another Temporal version wrote it. Use the ` +
+      "version that wrote it (INTERLOCK_TEMPORAL_CLI), or move the file away: what runs have written stays, " +
+      "their Temporal histories go with it.",
+  ].join("\n");
+}

@@ -1,0 +1,35 @@
+// client
+export {
+  InterlockClient,
+  InterlockError,
+  RunHandle,
+  type InterlockClientOptions,
+  type StartRun,
+} from "./client.js";
+export type {
+  Answer,
+  GraphRunInput,
+  Question,
+  RunPhase,
+  RunResult,
+  RunState,
+  Usage,
+} from "./contract/run.js";
+
+// core
+export { ERROR_CODES, type ErrorCode, type Fault } from "./core/errors.js";
+export type { WorkflowGraph } from "./core/package/graph.js";
+export { validateWorkflowStateUpdate, type GuardVerdict } from "./core/state/transition-guard.js";
+export type { ToolResult } from "./core/tools/tool-result.js";
+
+// store and tools, for hosts without Temporal
+export { type Store, openStore } from "./store/store.js";
+export { type CreateRunRequest, RunManager } from "./store/run-manager.js";
+export type { RunMetadata } from "./store/run-index.js";
+export {
+  type ToolCallContext,
+  type ToolCallRequest,
+  type ToolHost,
+  type ToolHostOptions,
+  createToolHost,
+} from "./tools/tool-host.js";

@@ -1,0 +1,263 @@
+import type { JsonObject } from "../core/json.js";
+import {
+  type Graph,
+  ROUNDS_BEFORE_HEADING_FOR_END,
+  edgesOfRefusal,
+  forbiddenTarget,
+  leastTaken,
+  towardsEnd,
+  withHints,
+} from "./edges.js";
+import { type Memory, startAt } from "./memory.js";
+import { variableValues } from "./placeholder.js";
+import type { AllowedEdge } from "./shells.js";
+import {
+  type Decision,
+  type Situation,
+  ask,
+  call,
+  codeOf,
+  correctionsUsedUp,
+  describeRefusal,
+  isOpenFailure,
+  say,
+} from "./situation.js";
+import type { RunState } from "./state-document.js";
+import { type StepDeclaration, oneLine } from "./step-declaration.js";
+import { type Exchange, type Visit, isJump, lastCall, patchTarget } from "./visit.js";
+
+/** What the node does last: move along an edge, or complete the run, and why. */
+type Ending =
+  | { readonly kind: "move"; readonly edge: AllowedEdge }
+  | { readonly kind: "complete"; readonly why: string };
+
+/** What has been read at this node when it is time to save. */
+export interface Material {
+  readonly step: StepDeclaration;
+  readonly state: RunState;
+  readonly graph: Graph | undefined;
+  /** What is to be said about outputs that were not written; empty when all were. */
+  readonly notes: string;
+}
+
+/**
+ * The one forbidden jump of a server's life: a patch that does nothing but move to a node that is not next, so
+ * that a viewer sees the guard refuse it. It is claimed by a moment of a run; a repeated request jumps again,
+ * a later visit does not.
+ */
+export function tryForbiddenJump(situation: Situation, material: Material): Decision | undefined {
+  const { graph, state } = material;
+  const { brief, directive } = situation.scene;
+  const { jump } = situation.memory;
+  const jumped = situation.visit.exchanges.findLast(isJump);
+  if (jumped?.outcome.ok === true) {
+    return ask(
+      situation,
+      "the forbidden jump that I tried on purpose was accepted. The guard should have refused it: this is a defect.",
+      "I go on from here",
+    );
+  }
+  // A resumed node may have seen its jump in a conversation that is gone.
+  if (jump.kind === "off" || jumped !== undefined || directive.intent === "resume") return undefined;
+  if (graph === undefined) return undefined;
+  const moment = JSON.stringify([state.runId ?? "", brief.nodeId, state.decisions.length]);
+  if (jump.kind === "claimed" && jump.by !== moment) return undefined;
+  const target = forbiddenTarget(graph, brief.nodeId, brief.allowedNext ?? []);
+  if (target === undefined) return undefined;
+  return say(
+    { ...situation.memory, jump: { kind: "claimed", by: moment } },
+    `On purpose, once: I try to jump from ${brief.nodeId} to ${target}, which the graph does not allow. The guard has to refuse it.`,
+    call(situation, "fs.apply_patch", patchOf(directive.statePath, { currentNodeId: { set: target } })),
+  );
+}
+
+/** Finishes the node: one patch with the step, its variables, the decision and the next node. */
+export function saveState(situation: Situation, material: Material): Decision {
+  const { scene, visit } = situation;
+  const { step } = material;
+  const last = lastPatch(visit);
+  if (last?.outcome.ok === true) {
+    return say(situation.memory, `Node ${scene.brief.nodeId} is finished and its state is saved.`);
+  }
+  const hurdle = correctPatch(situation, last);
+  if (hurdle !== undefined) return hurdle;
+  if (scene.brief.allowedNext === undefined) {
+    return ask(
+      situation,
+      "NODE_BRIEF does not say which nodes are allowed next.",
+      "I look at the brief again",
+    );
+  }
+  const refused = refusedTargets(visit);
+  const named = namedByRefusal(last) ?? scene.brief.allowedNext;
+  const edges = withHints(legalEdges(named, last, step), step.transitions).filter(
+    (edge) => !refused.has(edge.to),
+  );
+  const hadEdges = named.length > 0 || scene.brief.allowedNext.length > 0;
+  if (edges.length === 0 && hadEdges && scene.brief.nodeType !== "end") {
+    const names = scene.brief.allowedNext.map((edge) => edge.to).join(", ");
+    return ask(situation, `no edge out of it is open now (${names}).`, "I try them again");
+  }
+  return choose(situation, { ...material, edges });
+}
+
+interface Choice extends Material {
+  readonly edges: readonly AllowedEdge[];
+}
+
+/** Chooses the ending; when the run goes round in circles, the graph is read first. */
+function choose(situation: Situation, choice: Choice): Decision {
+  const { brief, directive } = situation.scene;
+  const { edges, graph, state } = choice;
+  if (brief.nodeType === "end") return save(situation, choice, { kind: "complete", why: "This is an end." });
+  const turned = turnOrder(situation, choice);
+  const best = leastTaken(edges, brief.nodeId, state, turned.start);
+  const next = { ...situation, memory: turned.memory };
+  if (best === undefined) {
+    return save(next, choice, { kind: "complete", why: "Nothing comes after this node." });
+  }
+  if (best.taken < ROUNDS_BEFORE_HEADING_FOR_END)
+    return save(next, choice, { kind: "move", edge: best.edge });
+  if (
+    directive.graphPath !== undefined &&
+    lastCall(situation.visit, "fs.read", directive.graphPath) === undefined
+  ) {
+    return say(
+      next.memory,
+      `Every way on from ${brief.nodeId} was taken ${best.taken} times. I read the graph to find an end.`,
+      call(situation, "fs.read", { path: directive.graphPath }),
+    );
+  }
+  if (graph === undefined) return save(next, choice, { kind: "move", edge: best.edge });
+  const edge = towardsEnd(edges, graph);
+  if (edge !== undefined) return save(next, choice, { kind: "move", edge });
+  return save(next, choice, {
+    kind: "complete",
+    why: `Every way on was taken ${best.taken} times and no end can be reached from here, so I close the run.`,
+  });
+}
+
+/** Which edge comes first among equals. Where the decision log cannot be counted, each visit turns it further. */
+function turnOrder(situation: Situation, choice: Choice): { start: number; memory: Memory } {
+  const { memory, scene } = situation;
+  if (choice.edges.length < 2 || (choice.state.whole && !memory.branches)) return { start: 0, memory };
+  const place = JSON.stringify([scene.directive.workflow, scene.brief.nodeId]);
+  return startAt(memory, place, choice.state.whole ? choice.state.runId : undefined);
+}
+
+function save(situation: Situation, choice: Choice, ending: Ending): Decision {
+  const { brief, directive } = situation.scene;
+  const earlier = choice.state.decisions.filter((entry) => entry.from === brief.nodeId).length;
+  const declared = variableValues(choice.step.variables, brief.nodeId, earlier);
+  const closes = ending.kind === "complete" && brief.nodeType !== "end";
+  const sets = mayStillSetVariables(situation.visit)
+    ? { ...declared, ...(closes ? { workflowStatus: "complete" } : {}) }
+    : closes
+      ? { workflowStatus: "complete" }
+      : {};
+  const update = {
+    stepsCompleted: { append: [brief.nodeId] },
+    ...(Object.keys(sets).length === 0 ? {} : { variables: { set: sets } }),
+    ...(ending.kind === "move" ? movement(brief.nodeId, ending.edge) : {}),
+  };
+  return say(
+    situation.memory,
+    [refusalStory(situation.visit), choice.notes, closing(ending)].filter((part) => part !== "").join(" "),
+    call(situation, "fs.apply_patch", patchOf(directive.statePath, update)),
+  );
+}
+
+function movement(from: string, edge: AllowedEdge): JsonObject {
+  return {
+    decisionLog: { append: [{ from, to: edge.to, label: edge.label, reason: "rehearsal" }] },
+    currentNodeId: { set: edge.to },
+  };
+}
+
+function closing(ending: Ending): string {
+  if (ending.kind === "complete") return `${ending.why} I finish the node, and with it the run.`;
+  return `I finish the node and follow "${oneLine(ending.edge.label, 100)}" to ${ending.edge.to}.`;
+}
+
+/** What has been refused at this node, told before what is done instead. */
+function refusalStory(visit: Visit): string {
+  const jump = visit.exchanges.findLast(isJump);
+  const last = lastPatch(visit);
+  if (isOpenFailure(visit, last)) return `${describeRefusal(last)} I correct that.`;
+  if (jump === undefined) return "";
+  const allowed = (namedByRefusal(jump) ?? []).map((edge) => edge.to).join(", ");
+  return `The jump was refused, as it had to be (${codeOf(jump) ?? "?"}); allowed: ${allowed || "nothing"}.`;
+}
+
+/** A refused patch is read again, made smaller or chosen anew; what cannot be corrected goes to the user. */
+function correctPatch(situation: Situation, last: Exchange | undefined): Decision | undefined {
+  const { scene, visit } = situation;
+  if (!isOpenFailure(visit, last)) return undefined;
+  const code = codeOf(last);
+  if (correctionsUsedUp(visit) || !CORRECTABLE.has(code ?? "")) {
+    return ask(situation, describeRefusal(last), "I try again");
+  }
+  const { statePath } = scene.directive;
+  const read = lastCall(visit, "fs.read", statePath);
+  if (code !== "E_PRECONDITION_FAILED" || (read !== undefined && read.index > last.index)) return undefined;
+  return say(
+    situation.memory,
+    `${describeRefusal(last)} I read the state document again.`,
+    call(situation, "fs.read", { path: statePath }),
+  );
+}
+
+const CORRECTABLE: ReadonlySet<string> = new Set([
+  "E_INVALID_TRANSITION",
+  "E_PRECONDITION_FAILED",
+  "E_SCHEMA_VALIDATION",
+  "E_WRITE_LIMIT",
+  "E_INTERNAL",
+]);
+
+/** Variables that made a patch fail are left out of the next. */
+function mayStillSetVariables(visit: Visit): boolean {
+  const refused = ["E_SCHEMA_VALIDATION", "E_WRITE_LIMIT"];
+  return !visit.exchanges.some(
+    (exchange) =>
+      isOpenFailure(visit, exchange) && isPatch(exchange) && refused.includes(codeOf(exchange) ?? ""),
+  );
+}
+
+/**
+ * Edges that may be tried. An edge whose condition does not hold is not; when none holds before this node has
+ * set its variables, setting them may change that, and the guard is to say.
+ */
+function legalEdges(
+  named: readonly AllowedEdge[],
+  last: Exchange | undefined,
+  step: StepDeclaration,
+): readonly AllowedEdge[] {
+  const open = named.filter((edge) => edge.satisfied !== false);
+  return open.length === 0 && last === undefined && step.variables.length > 0 ? named : open;
+}
+
+function namedByRefusal(refused: Exchange | undefined): AllowedEdge[] | undefined {
+  if (refused === undefined || refused.outcome.ok) return undefined;
+  return edgesOfRefusal(refused.outcome.details.get("allowedNext"));
+}
+
+/** Where the guard has refused to let this node go, since the user was last asked. */
+function refusedTargets(visit: Visit): ReadonlySet<string> {
+  const refused = visit.exchanges.filter(
+    (exchange) => isOpenFailure(visit, exchange) && codeOf(exchange) === "E_INVALID_TRANSITION",
+  );
+  return new Set(refused.flatMap((exchange) => patchTarget(exchange.arguments) ?? []));
+}
+
+function lastPatch(visit: Visit): Exchange | undefined {
+  return visit.exchanges.findLast(isPatch);
+}
+
+function isPatch(exchange: Exchange): boolean {
+  return exchange.tool === "fs.apply_patch" && !isJump(exchange);
+}
+
+function patchOf(path: string, update: JsonObject): JsonObject {
+  return { path, patch: { operation: "updateFrontmatter", update } };
+}

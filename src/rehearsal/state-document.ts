@@ -1,0 +1,32 @@
+import { asMap, readDocument } from "./front-matter.js";
+
+/** What the rehearsal needs of the state document. */
+export interface RunState {
+  readonly runId: string | undefined;
+  readonly decisions: readonly Decision[];
+  /** False when the decision log could not be read to its end, so that counting in it would mislead. */
+  readonly whole: boolean;
+}
+
+interface Decision {
+  readonly from: string;
+  readonly to: string;
+}
+
+export function readState(text: string): RunState {
+  const { data, closed } = readDocument(text);
+  const runId = data?.get("runId");
+  const log: unknown = data?.get("decisionLog") ?? [];
+  return {
+    runId: typeof runId === "string" && runId !== "" ? runId : undefined,
+    decisions: Array.isArray(log) ? log.flatMap(decisionOf) : [],
+    whole: closed && data !== undefined,
+  };
+}
+
+function decisionOf(item: unknown): Decision[] {
+  const entry = asMap(item);
+  const from = entry?.get("from");
+  const to = entry?.get("to");
+  return typeof from === "string" && typeof to === "string" ? [{ from, to }] : [];
+}

@@ -1,0 +1,60 @@
+import type { JsonObject } from "../core/json.js";
+import { AppendLog, parseLine } from "./append-log.js";
+import { sha256 } from "./sha256.js";
+
+/** What `prev` holds in a log's first line. */
+export const CHAIN_START = "0".repeat(64);
+
+/** The head of a log's chain: how many lines there are and the hash of the last one. */
+export interface ChainHead {
+  readonly lines: number;
+  readonly sha256: string;
+}
+
+/** An event before it is written. `ts` and `prev` are added by the log. */
+export interface AuditEvent extends JsonObject {
+  readonly kind: "tool.exec" | "model.turn" | "run.phase" | "user.input" | "log.repaired";
+}
+
+/**
+ * The audit log of a run, `execution.jsonl` (contracts §11).
+ *
+ * L1. One event, one physical line; lines are appended and fsynced, never rewritten.
+ * L2. Each line's `prev` is the SHA-256 of the line before it, so an edit or a removal shows.
+ * L3. An event is written once: the same `identity` again adds nothing.
+ * L4. A line that a crash tore is ended and followed by a `log.repaired` event.
+ */
+export class AuditLog {
+  private readonly log: AppendLog;
+  private readonly seen = new Set<string>();
+  private lines = 0;
+  private last = CHAIN_START;
+
+  constructor(path: string, lockFile: string) {
+    this.log = new AppendLog(path, lockFile, (line) => {
+      this.lines += 1;
+      this.last = sha256(line);
+      const event = parseLine(line);
+      if (event !== undefined) this.seen.add(identityOf(event));
+    });
+  }
+
+  /** Appends an event unless it is there; returns the chain's head afterwards. */
+  async record(event: AuditEvent, now: Date): Promise<ChainHead> {
+    await this.log.append((torn) => {
+      const events: AuditEvent[] = torn ? [{ kind: "log.repaired", id: String(this.lines) }] : [];
+      if (!this.seen.has(identityOf(event))) events.push(event);
+      let prev = this.last;
+      return events.map((item) => {
+        const line = { ts: now.toISOString(), ...item, prev };
+        prev = sha256(JSON.stringify(line));
+        return line;
+      });
+    });
+    return { lines: this.lines, sha256: this.last };
+  }
+}
+
+function identityOf(event: JsonObject): string {
+  return JSON.stringify([event["kind"] ?? null, event["toolCallId"] ?? event["id"] ?? null]);
+}

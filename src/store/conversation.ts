@@ -1,0 +1,82 @@
+import type { JsonObject } from "../core/json.js";
+import { AppendLog, type LinePosition, parseLine } from "./append-log.js";
+
+/** A tool call as the model made it, under an id that is unique in the run. */
+export interface RecordedToolCall {
+  readonly id: string;
+  readonly name: string;
+  readonly argumentsJson: string;
+}
+
+/** A message of a conversation that is not derived from anything else. Tool results are in the call journal. */
+export type ConversationEntry =
+  | { readonly type: "begin"; readonly visit: number; readonly messages: readonly PlainMessage[] }
+  | { readonly type: "user"; readonly id: string; readonly nodeId: string; readonly text: string }
+  | { readonly type: "correction"; readonly visit: number; readonly turn: number; readonly text: string }
+  | AssistantEntry;
+
+export interface PlainMessage {
+  readonly role: "system" | "user";
+  readonly content: string;
+}
+
+export interface AssistantEntry {
+  readonly type: "assistant";
+  readonly visit: number;
+  readonly turn: number;
+  readonly content: string;
+  readonly calls: readonly RecordedToolCall[];
+  readonly finishReason: string;
+  readonly usage: { readonly promptTokens: number; readonly completionTokens: number };
+  readonly model: string;
+}
+
+/** One conversation of a run on disk: what was said, in order, each thing once. */
+export class Conversation {
+  private readonly log: AppendLog;
+  private readonly positions: LinePosition[] = [];
+  private readonly known = new Set<string>();
+
+  constructor(path: string, lockFile: string) {
+    this.log = new AppendLog(path, lockFile, (line, position) => {
+      const entry = parseLine(line);
+      if (entry === undefined) return;
+      this.positions.push(position);
+      this.known.add(identityOf(entry as unknown as ConversationEntry)); // written by `append`
+    });
+  }
+
+  /** All entries, in the order they were written. */
+  async entries(): Promise<readonly ConversationEntry[]> {
+    await this.log.refresh();
+    const entries = await Promise.all(this.positions.map((position) => this.log.readAt(position)));
+    return entries as unknown as readonly ConversationEntry[]; // written by `append`
+  }
+
+  /**
+   * Appends entries, leaving out those that are there. Returns false, and appends nothing, when the last of
+   * them is there already: somebody else has said it.
+   */
+  async append(entries: readonly ConversationEntry[]): Promise<boolean> {
+    let appended = false;
+    await this.log.append(() => {
+      const last = entries.at(-1);
+      if (last === undefined || this.known.has(identityOf(last))) return [];
+      appended = true;
+      return entries.filter((entry) => !this.known.has(identityOf(entry))) as unknown as JsonObject[]; // plain JSON
+    });
+    return appended;
+  }
+}
+
+function identityOf(entry: ConversationEntry): string {
+  switch (entry.type) {
+    case "begin":
+      return `begin:${entry.visit}`;
+    case "user":
+      return `user:${entry.id}`;
+    case "correction":
+    case "assistant":
+      return `${entry.type}:${entry.visit}:${entry.turn}`;
+  }
+}

@@ -1,0 +1,120 @@
+import { constants } from "node:fs";
+import { type FileHandle, mkdir, open, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { crc32, createInflateRaw } from "node:zlib";
+import { type Finding, WHOLE_PACKAGE, errorFinding, isError } from "../core/package/findings.js";
+import {
+  type ArchiveEntry,
+  ArchiveRefused,
+  locateData,
+  readArchiveEntries,
+} from "./package-archive-entries.js";
+import { systemCode } from "./package-files.js";
+
+/**
+ * Unpacks a `.bmad` archive into `targetDir`, which must not exist yet (contracts §2). Names and headers are
+ * checked before the first byte is written; sizes and checksums, which headers lie about, while inflating.
+ * What comes back are the reasons for a refusal, and then nothing is left behind; no finding means success.
+ */
+export async function unpackArchive(zipFile: string, targetDir: string): Promise<Finding[]> {
+  const handle = await openArchive(zipFile);
+  if (handle === undefined) {
+    return [errorFinding(WHOLE_PACKAGE, "$", "there is no archive here that can be read: check the path")];
+  }
+  try {
+    const { size } = await handle.stat();
+    const { archive, entries, findings } = await readArchiveEntries(handle, size);
+    if (findings.some(isError)) return [...findings];
+    await mkdir(targetDir, { mode: 0o700 });
+    try {
+      for (const entry of entries) {
+        await extract(handle, await locateData(archive, entry), entry, join(targetDir, entry.path));
+      }
+    } catch (error) {
+      await rm(targetDir, { recursive: true, force: true });
+      throw error;
+    }
+    return [];
+  } catch (error) {
+    if (error instanceof ArchiveRefused) return [error.finding];
+    const reason = systemCode(error);
+    return [
+      errorFinding(WHOLE_PACKAGE, "$", `could not be unpacked (${reason}): check space and permissions`),
+    ];
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Opens without waiting: a pipe in the archive's place must not block anything. */
+async function openArchive(zipFile: string): Promise<FileHandle | undefined> {
+  try {
+    const handle = await open(zipFile, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    if ((await handle.stat()).isFile()) return handle;
+    await handle.close();
+  } catch (error) {
+    systemCode(error);
+  }
+  return undefined;
+}
+
+const DEFLATED = 8;
+const CHUNK_BYTES = 64 * 1024;
+
+async function extract(archive: FileHandle, dataStart: number, entry: ArchiveEntry, target: string) {
+  await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+  const output = await open(target, "wx", 0o600);
+  try {
+    if (entry.bytes === 0 && entry.compressedBytes === 0) return verify(entry, 0, 0);
+    const raw = readRange(archive, dataStart, entry.compressedBytes);
+    const sink = (chunks: AsyncIterable<Uint8Array>) => writeChecked(chunks, entry, output);
+    if (entry.method === DEFLATED) await pipeline(raw, createInflateRaw(), sink);
+    else await pipeline(raw, sink);
+  } catch (error) {
+    if (isInflateError(error)) throw new ArchiveRefused(entry.path, "its compressed data is damaged");
+    throw error;
+  } finally {
+    await output.close();
+  }
+}
+
+/** Writes what comes until it is more than was declared. */
+async function writeChecked(chunks: AsyncIterable<Uint8Array>, entry: ArchiveEntry, output: FileHandle) {
+  let bytes = 0;
+  let checksum = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > entry.bytes) break;
+    checksum = crc32(chunk, checksum);
+    await output.writeFile(chunk);
+  }
+  verify(entry, bytes, checksum);
+}
+
+function verify(entry: ArchiveEntry, bytes: number, checksum: number): void {
+  if (bytes !== entry.bytes) {
+    const amount = bytes > entry.bytes ? "more" : "less";
+    throw new ArchiveRefused(
+      entry.path,
+      `unpacks to ${amount} than the ${entry.bytes} bytes it declares: make the archive anew`,
+    );
+  }
+  if (checksum !== entry.checksum) {
+    throw new ArchiveRefused(entry.path, "its checksum does not match its content: make the archive anew");
+  }
+}
+
+async function* readRange(archive: FileHandle, start: number, length: number): AsyncGenerator<Uint8Array> {
+  for (let done = 0; done < length;) {
+    const wanted = Math.min(CHUNK_BYTES, length - done);
+    const { bytesRead, buffer } = await archive.read(Buffer.allocUnsafe(wanted), 0, wanted, start + done);
+    if (bytesRead === 0) return; // the archive was cut while we read it; the size will not match
+    done += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
+function isInflateError(error: unknown): boolean {
+  return error instanceof Error && "code" in error && /^Z_|^ERR_.*ZLIB/.test(String(error.code));
+}

@@ -1,0 +1,38 @@
+import { realpath, stat } from "node:fs/promises";
+import { basename } from "node:path";
+import { type Result, fail, ok } from "../core/errors.js";
+import { sha256 } from "./sha256.js";
+
+/** A project directory and the id under which the store keeps its runs. */
+export interface Project {
+  readonly projectId: string;
+  /** Real path. */
+  readonly root: string;
+}
+
+/**
+ * Resolves a project root to its real path and its id (contracts §3).
+ * Fault: `E_PROJECT_INVALID` when it is not an existing directory.
+ */
+export async function resolveProject(projectRoot: string): Promise<Result<Project>> {
+  const invalid = (why: string) =>
+    fail("E_PROJECT_INVALID", `The project root ${why}. Name an existing directory.`, { projectRoot });
+  if (projectRoot === "" || projectRoot.includes("\0")) return invalid("is empty or has a NUL byte");
+  try {
+    const root = await realpath(projectRoot);
+    if (!(await stat(root)).isDirectory()) return invalid(`"${projectRoot}" is not a directory`);
+    return ok({ projectId: projectIdOf(root), root });
+  } catch {
+    return invalid(`"${projectRoot}" does not exist or cannot be read`);
+  }
+}
+
+function projectIdOf(root: string): string {
+  const slug = basename(root)
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "")
+    .slice(0, 40);
+  const hash = sha256(root).slice(0, 12);
+  return slug === "" ? hash : `${slug}-${hash}`;
+}

@@ -1,0 +1,264 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, readFile, readdir, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { type Result, fail, ok } from "../core/errors.js";
+import { parseFrontmatter } from "../core/state/frontmatter.js";
+import { syncDirectory, writeFileAtomic } from "./atomic-file.js";
+import { withFileLock } from "./file-lock.js";
+import { parseFrontMatter, withFrontmatter } from "./front-matter.js";
+import type { LoadedPackage, LoadedWorkflow } from "./package-loader.js";
+import type { PackageStore } from "./package-store.js";
+import { type Project, resolveProject } from "./project-id.js";
+import { RunFiles } from "./run-files.js";
+import { RunIndex, type RunMetadata } from "./run-index.js";
+import { freshRunFrontmatter } from "./state-file.js";
+
+/** What a new run is made from (contracts §4). */
+export interface CreateRunRequest {
+  readonly projectRoot: string;
+  readonly packageId: string;
+  readonly workflowRef?: string;
+  readonly activeAgentId: string;
+  /** A UUID; made when absent. The same id again is the same run. */
+  readonly runId?: string;
+}
+
+const uuid = z.uuid();
+
+/** Makes runs and finds them again. */
+export class RunManager {
+  private readonly projectsDir: string;
+  private readonly packages: PackageStore;
+  private readonly opened = new Map<string, RunFiles>();
+  private readonly roots = new Map<string, string>();
+
+  constructor(storeDir: string, packages: PackageStore) {
+    this.projectsDir = join(storeDir, "projects");
+    this.packages = packages;
+  }
+
+  /**
+   * Creates a run: all or nothing (contracts §4). Faults: `E_PROJECT_INVALID`, `E_PACKAGE_NOT_FOUND`,
+   * `E_PACKAGE_INVALID`, `E_WORKFLOW_REF_REQUIRED`, `E_WORKFLOW_NOT_FOUND`, `E_AGENT_NOT_FOUND`,
+   * `E_INDEX_WRITE_FAILED`, `E_SCHEMA_VALIDATION`.
+   */
+  async createRun(request: CreateRunRequest, now = new Date()): Promise<Result<RunMetadata>> {
+    const runId = request.runId ?? randomUUID();
+    if (!uuid.safeParse(runId).success) return fail("E_RUN_NOT_FOUND", "A run id is a UUID.");
+    const project = await resolveProject(request.projectRoot);
+    if (!project.ok) return project;
+    const loaded = await this.packages.open(request.packageId);
+    if (!loaded.ok) return loaded;
+    const workflow = selectWorkflow(loaded.value, request.workflowRef ?? "");
+    if (!workflow.ok) return workflow;
+    const agent = checkAgent(loaded.value, request.activeAgentId);
+    if (!agent.ok) return agent;
+    const run: RunMetadata = {
+      runId,
+      projectId: project.value.projectId,
+      packageId: request.packageId,
+      workflowRef: workflow.value.id,
+      activeAgentId: request.activeAgentId,
+      phase: "idle",
+      createdAt: now.toISOString(),
+      lastUpdatedAt: now.toISOString(),
+    };
+    const document = freshDocument(workflow.value, run);
+    if (!document.ok) return document;
+    return this.place(project.value, run, document.value);
+  }
+
+  /** The runs of a project, oldest first. Fault: `E_PROJECT_INVALID`. */
+  async listRuns(projectRoot: string): Promise<Result<readonly RunMetadata[]>> {
+    const project = await resolveProject(projectRoot);
+    if (!project.ok) return project;
+    return ok(await this.index(project.value.projectId).list());
+  }
+
+  /** The runs of all projects of the store, oldest first. */
+  async listAllRuns(): Promise<readonly RunMetadata[]> {
+    const projectIds = await readdir(this.projectsDir).catch(() => []);
+    const lists = await Promise.all(projectIds.map((projectId) => this.index(projectId).list()));
+    return lists.flat().sort((a, b) => a.createdAt.localeCompare(b.createdAt));
+  }
+
+  /** A run by its id, in whichever project. Fault: `E_RUN_NOT_FOUND`. */
+  async findRun(runId: string): Promise<Result<RunMetadata>> {
+    const run = (await this.listAllRuns()).find((candidate) => candidate.runId === runId);
+    return run === undefined ? runNotFound(runId) : ok(run);
+  }
+
+  /** Host path of a run's state document. Fault: `E_RUN_NOT_FOUND`. */
+  async getRunStatePath(projectRoot: string, runId: string): Promise<Result<string>> {
+    const runs = await this.listRuns(projectRoot);
+    if (!runs.ok) return runs;
+    const run = runs.value.find((candidate) => candidate.runId === runId);
+    if (run === undefined) return runNotFound(runId);
+    return ok(join(this.filesOf(run.projectId, runId).stateDir, "workflow.md"));
+  }
+
+  async setPhase(
+    run: { projectId: string; runId: string },
+    phase: RunMetadata["phase"],
+    now: Date,
+  ): Promise<void> {
+    await this.index(run.projectId).setPhase(run.runId, phase, now);
+  }
+
+  /** The files of a run that exists. Fault: `E_RUN_NOT_FOUND`. */
+  async openFiles(projectId: string, runId: string): Promise<Result<RunFiles>> {
+    const known = this.opened.get(`${projectId}/${runId}`);
+    if (known !== undefined) return ok(known);
+    if (!uuid.safeParse(runId).success || !/^[a-z0-9-]+$/.test(projectId)) return runNotFound(runId);
+    const files = this.filesOf(projectId, runId);
+    const exists = await stat(files.stateDir).then(
+      (entry) => entry.isDirectory(),
+      () => false,
+    );
+    if (!exists) return runNotFound(runId);
+    this.remember(`${projectId}/${runId}`, files);
+    return ok(files);
+  }
+
+  /** Real path of a project's root, by the id of a project that has runs. Fault: `E_PROJECT_INVALID`. */
+  async projectRoot(projectId: string): Promise<Result<string>> {
+    const known = this.roots.get(projectId);
+    if (known !== undefined) return ok(known);
+    try {
+      const text = await readFile(join(this.projectsDir, projectId, "project.json"), "utf8");
+      const { root } = z.object({ root: z.string() }).parse(JSON.parse(text));
+      this.roots.set(projectId, root);
+      return ok(root);
+    } catch {
+      return fail("E_PROJECT_INVALID", "The store does not know where this run's project lies.");
+    }
+  }
+
+  private async place(
+    project: Project,
+    run: RunMetadata,
+    document: Uint8Array,
+  ): Promise<Result<RunMetadata>> {
+    const projectDir = join(this.projectsDir, project.projectId);
+    const runsDir = join(projectDir, "runs");
+    await mkdir(runsDir, { recursive: true, mode: 0o700 });
+    return withFileLock(join(projectDir, "create.lock"), async () => {
+      const index = this.index(project.projectId);
+      const known = await index.find(run.runId).catch(() => undefined);
+      if (known !== undefined) return ok(known);
+      const staging = join(runsDir, `.tmp-${run.runId}`);
+      const final = join(runsDir, run.runId);
+      const artifacts = await makeArtifactsRoot(project.root);
+      if (!artifacts.ok) return artifacts;
+      try {
+        // What stands here without an index entry is a creation that a crash cut short.
+        await rm(staging, { recursive: true, force: true });
+        await rm(final, { recursive: true, force: true });
+        await mkdir(join(staging, "state", "logs"), { recursive: true, mode: 0o700 });
+        await mkdir(join(staging, "conversation"), { mode: 0o700 });
+        await writeFile(join(staging, "state", "logs", "execution.jsonl"), "", { mode: 0o600 });
+        await writeFileAtomic(join(staging, "state", "workflow.md"), document);
+        await writeFileAtomic(
+          join(projectDir, "project.json"),
+          `${JSON.stringify({ root: project.root })}\n`,
+        );
+        await rename(staging, final);
+        await syncDirectory(runsDir);
+        await index.add(run);
+        return ok(run);
+      } catch (error) {
+        await rm(staging, { recursive: true, force: true });
+        await rm(final, { recursive: true, force: true });
+        if (artifacts.value.made) await rmdir(join(project.root, "artifacts")).catch(() => undefined);
+        const reason = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
+        return fail(
+          "E_INDEX_WRITE_FAILED",
+          `The run could not be written to the store${reason}. Nothing was kept.`,
+        );
+      }
+    });
+  }
+
+  private index(projectId: string): RunIndex {
+    return new RunIndex(join(this.projectsDir, projectId));
+  }
+
+  private filesOf(projectId: string, runId: string): RunFiles {
+    return new RunFiles(join(this.projectsDir, projectId, "runs", runId));
+  }
+
+  private remember(key: string, files: RunFiles): void {
+    this.opened.set(key, files);
+    const oldest = this.opened.keys().next().value;
+    if (this.opened.size > 500 && oldest !== undefined) this.opened.delete(oldest);
+  }
+}
+
+/** Picks the workflow that a reference names (contracts §4, rule 2). */
+export function selectWorkflow(loaded: LoadedPackage, workflowRef: string): Result<LoadedWorkflow> {
+  const declared = loaded.manifest.workflows ?? [];
+  const choices =
+    declared.length > 0
+      ? loaded.workflows.filter((item) => declared.some(({ id }) => id === item.id))
+      : loaded.workflows.filter((item) => item.isEntry);
+  const ids = choices.map((item) => item.id);
+  if (workflowRef === "") {
+    const entry = choices[0];
+    if (declared.length > 0 || entry === undefined) {
+      return fail(
+        "E_WORKFLOW_REF_REQUIRED",
+        `The package has several workflows. Name one: ${ids.join(", ")}.`,
+        {
+          workflows: ids,
+        },
+      );
+    }
+    return ok(entry);
+  }
+  const chosen = choices.find((item) => item.id === workflowRef);
+  if (chosen === undefined) {
+    return fail(
+      "E_WORKFLOW_NOT_FOUND",
+      `The package has no workflow "${workflowRef}". It has: ${ids.join(", ")}.`,
+      {
+        workflows: ids,
+      },
+    );
+  }
+  return ok(chosen);
+}
+
+function checkAgent(loaded: LoadedPackage, agentId: string): Result<string> {
+  if (loaded.agents.some((agent) => agent.id === agentId)) return ok(agentId);
+  const agents = loaded.agents.map((agent) => agent.id);
+  return fail("E_AGENT_NOT_FOUND", `The package has no agent "${agentId}". It has: ${agents.join(", ")}.`, {
+    agents,
+  });
+}
+
+function freshDocument(workflow: LoadedWorkflow, run: RunMetadata): Result<Uint8Array> {
+  const template = parseFrontMatter(workflow.document);
+  if (!template.ok) return template;
+  const frontmatter = freshRunFrontmatter(template.value.frontmatter, { ...run, now: run.createdAt });
+  const valid = parseFrontmatter(frontmatter);
+  return valid.ok ? withFrontmatter(template.value, valid.value) : valid;
+}
+
+async function makeArtifactsRoot(projectRoot: string): Promise<Result<{ made: boolean }>> {
+  const artifacts = join(projectRoot, "artifacts");
+  try {
+    const made = await mkdir(artifacts, { recursive: true });
+    if ((await stat(artifacts)).isDirectory()) return ok({ made: made !== undefined });
+  } catch {
+    // said below
+  }
+  return fail(
+    "E_PROJECT_INVALID",
+    "The project's artifacts directory cannot be made. Check the project's permissions.",
+  );
+}
+
+function runNotFound(runId: string): { ok: false; error: import("../core/errors.js").Fault } {
+  return fail("E_RUN_NOT_FOUND", `There is no run ${JSON.stringify(runId.slice(0, 80))} in this store.`);
+}

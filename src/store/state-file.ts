@@ -1,0 +1,69 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Result, fail, ok } from "../core/errors.js";
+import type { JsonObject } from "../core/json.js";
+import { type Frontmatter, parseFrontmatter } from "../core/state/frontmatter.js";
+import { writeFileAtomic } from "./atomic-file.js";
+import { type FrontMatterDocument, parseFrontMatter } from "./front-matter.js";
+import { sha256 } from "./sha256.js";
+
+/** A state document as it stands on disk. The SHA-256 of its bytes is its version (contracts §5). */
+export interface StateDocument {
+  readonly bytes: Uint8Array;
+  readonly sha256: string;
+  readonly parts: FrontMatterDocument;
+  readonly frontmatter: Frontmatter;
+}
+
+/**
+ * Parses and validates the bytes of a state document.
+ * Faults: `E_INVALID_FRONTMATTER`, `E_SCHEMA_VALIDATION`.
+ */
+export function parseStateDocument(bytes: Uint8Array): Result<StateDocument> {
+  const parts = parseFrontMatter(bytes);
+  if (!parts.ok) return parts;
+  const frontmatter = parseFrontmatter(parts.value.frontmatter);
+  if (!frontmatter.ok) return frontmatter;
+  return ok({ bytes, sha256: sha256(bytes), parts: parts.value, frontmatter: frontmatter.value });
+}
+
+/** `@state/workflow.md` of one run. Saving is the caller's, under the run's lock. */
+export interface StateFile {
+  /** Faults: `ENOENT` when it is missing, else those of {@link parseStateDocument}. */
+  read(): Promise<Result<StateDocument>>;
+  write(bytes: Uint8Array): Promise<void>;
+}
+
+export function openStateFile(stateDir: string): StateFile {
+  const path = join(stateDir, "workflow.md");
+  return {
+    async read() {
+      try {
+        return parseStateDocument(await readFile(path));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+        return fail("ENOENT", "@state/workflow.md does not exist.");
+      }
+    },
+    write: (bytes) => writeFileAtomic(path, bytes),
+  };
+}
+
+/** The frontmatter of a fresh run, made from that of its workflow document (contracts §4, rule 5). */
+export function freshRunFrontmatter(
+  template: JsonObject,
+  run: { runId: string; activeAgentId: string; workflowRef: string; now: string },
+): JsonObject {
+  return {
+    ...template,
+    runId: run.runId,
+    activeAgentId: run.activeAgentId,
+    workflowRef: run.workflowRef,
+    updatedAt: run.now,
+    currentNodeId: "",
+    stepsCompleted: [],
+    decisionLog: [],
+    artifacts: [],
+    variables: {},
+  };
+}

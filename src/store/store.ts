@@ -1,0 +1,53 @@
+import { randomUUID } from "node:crypto";
+import { chmod, mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { writeFileAtomic } from "./atomic-file.js";
+import { withFileLock } from "./file-lock.js";
+import { type PackageStore, openPackageStore } from "./package-store.js";
+import { RunManager } from "./run-manager.js";
+
+const identitySchema = z.object({ storeId: z.uuid(), taskQueue: z.string().min(1) });
+
+/** The service's private directory (contracts §3). */
+export interface Store {
+  readonly dir: string;
+  readonly storeId: string;
+  readonly taskQueue: string;
+  readonly packages: PackageStore;
+  readonly runs: RunManager;
+  /** Kernel lock files of the sandbox; outside every mount. */
+  readonly lockDir: string;
+}
+
+/**
+ * Opens a store, making it when it is new. A store keeps the task queue it was made with; `taskQueue` sets
+ * that of a new one. Throws when `store.json` is damaged or the directory cannot be written.
+ */
+export async function openStore(dir: string, taskQueue = "interlock"): Promise<Store> {
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  await chmod(dir, 0o700);
+  const identity = await withFileLock(join(dir, "store.lock"), () => readOrMakeIdentity(dir, taskQueue));
+  const packages = openPackageStore(dir);
+  return { dir, ...identity, packages, runs: new RunManager(dir, packages), lockDir: join(dir, "locks") };
+}
+
+async function readOrMakeIdentity(dir: string, taskQueue: string) {
+  const path = join(dir, "store.json");
+  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
+  if (text !== undefined) {
+    try {
+      return identitySchema.parse(JSON.parse(text));
+    } catch {
+      throw new Error(
+        `${path} is damaged: it must hold the store's id and task queue. Restore it from a backup.`,
+      );
+    }
+  }
+  const identity = { storeId: randomUUID(), taskQueue };
+  await writeFileAtomic(path, `${JSON.stringify(identity, undefined, 2)}\n`);
+  return identity;
+}

@@ -1,0 +1,73 @@
+import { type Fault, fail } from "../core/errors.js";
+import type { JsonObject } from "../core/json.js";
+import { validateWorkflowStateUpdate } from "../core/state/transition-guard.js";
+import { recordArtifact } from "../core/state/update-frontmatter.js";
+import type { WriteArguments } from "../core/tools/tool-specs.js";
+import { withFrontmatter } from "../store/front-matter.js";
+import { sha256 } from "../store/sha256.js";
+import type { CallOutcome, CallScene } from "./call-scene.js";
+import { type PlannedWrite, writeFile } from "./write.js";
+
+/** Where results land, as the first segment of a project path (contracts §10). */
+const ARTIFACTS_ROOT = "artifacts";
+
+/**
+ * Writes a file. A new one under the artifacts root is recorded in the state document; file and record go together
+ * (contracts §10). The caller holds the run's state lock.
+ */
+export async function writeArtifact(
+  scene: CallScene,
+  callId: string,
+  args: WriteArguments,
+): Promise<CallOutcome> {
+  const earlier = scene.files.calls.planOf(callId);
+  let state: CallOutcome["state"];
+  let stateConflict = false;
+  const result = await writeFile(scene.workspace, args, scene.limits, {
+    beforeCommit: (write) => scene.files.calls.plan(callId, write as unknown as JsonObject), // plain JSON
+    afterCommit: async (write) => {
+      const artifact = artifactOf(write);
+      if (artifact === undefined) return undefined;
+      const recorded = await saveRecord(scene, artifact);
+      if ("fault" in recorded) {
+        stateConflict = recorded.conflict;
+        return recorded.fault;
+      }
+      state = { sha256: recorded.sha256, artifact };
+      return undefined;
+    },
+    ...(earlier === undefined ? {} : { earlierAttempt: earlier as unknown as PlannedWrite }), // written above
+  });
+  return { result, ...(state === undefined ? {} : { state }), ...(stateConflict ? { stateConflict } : {}) };
+}
+
+function artifactOf(write: PlannedWrite): string | undefined {
+  const { mount, segments } = write.path;
+  const isNew = write.created && mount === "project" && segments[0] === ARTIFACTS_ROOT && segments.length > 1;
+  return isNew ? segments.join("/") : undefined;
+}
+
+type Recorded = { readonly sha256: string } | { readonly fault: Fault; readonly conflict: boolean };
+
+async function saveRecord(scene: CallScene, artifact: string): Promise<Recorded> {
+  const read = await scene.files.state.read();
+  if (!read.ok) return { fault: read.error, conflict: false };
+  const document = read.value;
+  if (document.frontmatter.artifacts.includes(artifact)) return { sha256: document.sha256 };
+  const expected = scene.knowledge.stateSha256;
+  if (expected !== undefined && expected !== document.sha256) {
+    const { error } = fail(
+      "E_PRECONDITION_FAILED",
+      "@state/workflow.md was changed from outside this run, so the artifact could not be recorded. Repeat the call.",
+    );
+    return { fault: error, conflict: true };
+  }
+  const now = scene.knowledge.now ?? new Date().toISOString();
+  const next = recordArtifact(document.frontmatter, artifact, now);
+  const verdict = validateWorkflowStateUpdate(document.frontmatter, next, scene.workflow.graph);
+  if (!verdict.ok) return { fault: verdict.error, conflict: false };
+  const rendered = withFrontmatter(document.parts, next);
+  if (!rendered.ok) return { fault: rendered.error, conflict: false };
+  await scene.files.state.write(rendered.value);
+  return { sha256: sha256(rendered.value) };
+}

@@ -1,0 +1,36 @@
+import { type AliasPath, describeAliasPath, parseAliasPath } from "../core/tools/alias-path.js";
+import type { Fault } from "../core/errors.js";
+import type { ToolResult, ToolSuccess } from "../core/tools/tool-result.js";
+import { HookFailure, Refusal, systemErrorCode, systemFault } from "./faults.js";
+import type { Access } from "./name-rules.js";
+
+/**
+ * The edge of every file tool: the path is taken apart, and whatever the tool refuses or the system reports
+ * becomes a result. What a caller's hook threw, and bugs, leave as they are.
+ */
+export async function runTool(
+  pathText: string,
+  access: Access,
+  tool: (path: AliasPath) => Promise<ToolResult>,
+): Promise<ToolResult> {
+  const path = parseAliasPath(pathText);
+  if (!path.ok) return path;
+  try {
+    return await tool(path.value);
+  } catch (error) {
+    if (error instanceof HookFailure) throw error.cause;
+    const fault = faultOf(error, path.value, access);
+    if (fault === undefined) throw error;
+    return { ok: false, error: fault };
+  }
+}
+
+export function succeed(fields: Omit<ToolSuccess, "ok">): ToolSuccess {
+  return { ...fields, ok: true };
+}
+
+function faultOf(error: unknown, path: AliasPath, access: Access): Fault | undefined {
+  if (error instanceof Refusal) return error.fault;
+  const code = systemErrorCode(error);
+  return code === undefined ? undefined : systemFault(code, describeAliasPath(path), access);
+}

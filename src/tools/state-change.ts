@@ -1,0 +1,96 @@
+import { fail } from "../core/errors.js";
+import type { JsonObject } from "../core/json.js";
+import { validateWorkflowStateUpdate } from "../core/state/transition-guard.js";
+import { updateFrontmatter } from "../core/state/update-frontmatter.js";
+import type { FileToolCall } from "../core/tools/tool-specs.js";
+import { withFrontmatter } from "../store/front-matter.js";
+import { sha256 } from "../store/sha256.js";
+import { type StateDocument, parseStateDocument } from "../store/state-file.js";
+import { type CallOutcome, type CallScene, refused } from "./call-scene.js";
+
+type StateCall = Extract<FileToolCall, { tool: "fs.write" | "fs.apply_patch" }>;
+
+/**
+ * Changes `@state/workflow.md`, by patch or as a whole: sections 5 and 6 hold for both. The caller holds the run's
+ * state lock. What is about to be written is planned first, so that an attempt cut short after its save is found
+ * to have succeeded.
+ */
+export async function changeStateDocument(
+  scene: CallScene,
+  callId: string,
+  call: StateCall,
+): Promise<CallOutcome> {
+  const read = await scene.files.state.read();
+  if (!read.ok) return refused(read.error);
+  const document = read.value;
+  const plan = scene.files.calls.planOf(callId);
+  if (plan?.["sha256After"] === document.sha256) {
+    return success(call, String(plan["sha256Before"]), document.sha256, document.bytes.length);
+  }
+  const expected = scene.knowledge.stateSha256;
+  if (expected !== undefined && expected !== document.sha256) {
+    return {
+      ...refused(
+        fail(
+          "E_PRECONDITION_FAILED",
+          "@state/workflow.md was changed from outside this run. Read it again and repeat the change on what it says now.",
+        ).error,
+      ),
+      stateConflict: true,
+    };
+  }
+  const ifMatch =
+    call.tool === "fs.write" ? call.arguments.ifMatchSha256 : call.arguments.patch.ifMatchSha256;
+  if (ifMatch !== undefined && ifMatch !== document.sha256) {
+    return refused(
+      fail(
+        "E_PRECONDITION_FAILED",
+        "@state/workflow.md is not at the version of ifMatchSha256. Read it again and repeat the change on what it says now.",
+      ).error,
+    );
+  }
+  const next = nextDocument(scene, document, call);
+  if ("refusal" in next) return refused(next.refusal);
+  const sha256After = sha256(next.bytes);
+  await scene.files.calls.plan(callId, { sha256Before: document.sha256, sha256After });
+  await scene.files.state.write(next.bytes);
+  return success(call, document.sha256, sha256After, next.bytes.length);
+}
+
+type Next = { readonly bytes: Uint8Array } | { readonly refusal: ReturnType<typeof fail>["error"] };
+
+/** Parse → guard → size: the order of contracts §6. */
+function nextDocument(scene: CallScene, document: StateDocument, call: StateCall): Next {
+  const { graph } = scene.workflow;
+  if (call.tool === "fs.write") {
+    const bytes = Buffer.from(call.arguments.content, "utf8");
+    if (bytes.length > scene.limits.maxWriteBytes) {
+      return { refusal: writeLimit(bytes.length, scene.limits.maxWriteBytes) };
+    }
+    const parsed = parseStateDocument(bytes);
+    if (!parsed.ok) return { refusal: parsed.error };
+    const verdict = validateWorkflowStateUpdate(document.frontmatter, parsed.value.frontmatter, graph);
+    return verdict.ok ? { bytes } : { refusal: verdict.error };
+  }
+  const now = scene.knowledge.now ?? new Date().toISOString();
+  const frontmatter: JsonObject = updateFrontmatter(document.frontmatter, call.arguments.patch.update, now);
+  const verdict = validateWorkflowStateUpdate(document.frontmatter, frontmatter, graph);
+  if (!verdict.ok) return { refusal: verdict.error };
+  const rendered = withFrontmatter(document.parts, frontmatter);
+  return rendered.ok ? { bytes: rendered.value } : { refusal: rendered.error };
+}
+
+function writeLimit(bytes: number, limit: number) {
+  return fail("E_WRITE_LIMIT", `The content is ${bytes} bytes; at most ${limit} are allowed.`).error;
+}
+
+function success(call: StateCall, sha256Before: string, sha256After: string, bytes: number): CallOutcome {
+  const path = "@state/workflow.md";
+  return {
+    result:
+      call.tool === "fs.write"
+        ? { ok: true, path, bytesWritten: bytes, sha256After }
+        : { ok: true, path, sha256Before, sha256After },
+    state: { sha256: sha256After },
+  };
+}

@@ -1,0 +1,258 @@
+import {
+  DEFAULT_MAX_READ_BYTES,
+  DEFAULT_MAX_WRITE_BYTES,
+  HOST_MAX_READ_BYTES,
+  HOST_MAX_WRITE_BYTES,
+} from "../core/engine/limits.js";
+import { type Fault, type Result, fail, ok } from "../core/errors.js";
+import type { JsonObject, JsonValue } from "../core/json.js";
+import type { Agent } from "../core/package/schemas.js";
+import type { ToolPolicy } from "../core/prompt/system-messages.js";
+import { effectiveNodeId } from "../core/state/transition-guard.js";
+import { formatAliasPath, parseAliasPath } from "../core/tools/alias-path.js";
+import type { ToolResult } from "../core/tools/tool-result.js";
+import {
+  FILE_FUNCTION_TOOLS,
+  type FileToolCall,
+  type FunctionTool,
+  canonicalToolName,
+  parseToolCall,
+} from "../core/tools/tool-specs.js";
+import type { ChainHead } from "../store/audit-log.js";
+import { summarizeForAudit } from "../store/audit-summary.js";
+import type { RecordedCall } from "../store/call-journal.js";
+import type { LoadedPackage } from "../store/package-loader.js";
+import { resolveProject } from "../store/project-id.js";
+import type { RunFiles } from "../store/run-files.js";
+import { selectWorkflow } from "../store/run-manager.js";
+import { sha256 } from "../store/sha256.js";
+import type { Store } from "../store/store.js";
+import { writeArtifact } from "./artifact-write.js";
+import { type CallOutcome, type CallScene, type EngineKnowledge, refused } from "./call-scene.js";
+import { listDirectory } from "./list.js";
+import type { ProtectedPaths } from "./name-rules.js";
+import { readFile } from "./read.js";
+import { searchFiles } from "./search.js";
+import { changeStateDocument } from "./state-change.js";
+import { type FileLimits, openWorkspace } from "./workspace.js";
+
+/** Whose call it is, and in which run. */
+export interface ToolCallContext {
+  readonly projectRoot: string;
+  readonly packageId: string;
+  /** Which workflow of the package; its guard's graph is used. */
+  readonly workflowId: string;
+  readonly runId: string;
+  readonly agentId: string;
+}
+
+export interface ToolCallRequest {
+  /** Equal ids in one run are one call: the second gets the recorded result and has no effect. */
+  readonly toolCallId: string;
+  readonly name: string;
+  readonly argumentsJson: string;
+  readonly context: ToolCallContext;
+  readonly signal?: AbortSignal;
+}
+
+export interface ExecutedCall extends CallOutcome {
+  readonly audit: ChainHead;
+}
+
+/** Runs tool calls on the three mounts of a run: policy, sandbox, guard, audit, each call once. */
+export interface ToolHost {
+  /** The OpenAI function tools an agent may use. Throws when package or agent do not exist. */
+  getVisibleTools(agent: {
+    readonly packageId: string;
+    readonly agentId: string;
+  }): Promise<readonly FunctionTool[]>;
+  /** Runs one call. Never rejects for what a model, a package or a project can cause: that is a result. */
+  executeToolCall(request: ToolCallRequest): Promise<ToolResult>;
+  /** As `executeToolCall`, for the run engine: with what it knows, and what it has to know afterwards. */
+  executeForEngine(request: ToolCallRequest, knowledge: EngineKnowledge): Promise<ExecutedCall>;
+}
+
+export interface ToolHostOptions {
+  readonly store: Store;
+  readonly protectedPaths?: ProtectedPaths;
+}
+
+interface Place {
+  readonly files: RunFiles;
+  /** Real path of the project. */
+  readonly root: string;
+}
+
+const UNFORESEEN: Fault = fail(
+  "E_INTERNAL",
+  "The call failed for an unforeseen reason. Nothing was changed.",
+).error;
+
+export function createToolHost(options: ToolHostOptions): ToolHost {
+  const { store } = options;
+
+  async function executeForEngine(
+    request: ToolCallRequest,
+    knowledge: EngineKnowledge,
+  ): Promise<ExecutedCall> {
+    const { context } = request;
+    const project = await resolveProject(context.projectRoot);
+    if (!project.ok) return unrecorded(project.error);
+    const files = await store.runs.openFiles(project.value.projectId, context.runId);
+    if (!files.ok) return unrecorded(files.error);
+    const startedAt = performance.now();
+    const place = { root: project.value.root, files: files.value };
+    const known = await files.value.calls.find(request.toolCallId);
+    const outcome: CallOutcome = known ?? (await runOnce(request, knowledge, place));
+    const audit = await files.value.audit.record(
+      {
+        kind: "tool.exec",
+        toolCallId: request.toolCallId,
+        toolName: canonicalToolName(request.name) ?? request.name.slice(0, 100),
+        agentId: context.agentId,
+        nodeId: knowledge.nodeId ?? (await currentNode(files.value, context)),
+        input: summarizeForAudit(parseLoosely(request.argumentsJson)),
+        output: summarizeForAudit(outcome.result as JsonObject), // tool results are JSON
+        durationMs: Math.round(performance.now() - startedAt),
+      },
+      new Date(),
+    );
+    return { ...outcome, audit };
+  }
+
+  /** The same call twice at once is run once: the second one finds the first one's record. */
+  function runOnce(request: ToolCallRequest, knowledge: EngineKnowledge, place: Place): Promise<CallOutcome> {
+    const { files } = place;
+    const once = async (): Promise<CallOutcome> => {
+      const known: RecordedCall | undefined = await files.calls.find(request.toolCallId);
+      if (known !== undefined) return known;
+      const outcome = await attempt(request, knowledge, place).catch(() => refused(UNFORESEEN));
+      await files.calls.record(request.toolCallId, outcome);
+      return outcome;
+    };
+    return changesFiles(request) && knowledge.refusal === undefined ? files.whileStateIsMine(once) : once();
+  }
+
+  async function attempt(
+    request: ToolCallRequest,
+    knowledge: EngineKnowledge,
+    place: Place,
+  ): Promise<CallOutcome> {
+    if (knowledge.refusal !== undefined) return refused(knowledge.refusal);
+    const { context } = request;
+    const loaded = await store.packages.open(context.packageId);
+    if (!loaded.ok) return refused(loaded.error);
+    const workflow = selectWorkflow(loaded.value, context.workflowId);
+    if (!workflow.ok) return refused(workflow.error);
+    const agent = findAgent(loaded.value, context.agentId);
+    if (!agent.ok) return refused(agent.error);
+    const limits = toolPolicyOf(agent.value);
+    const call = parseToolCall(request.name, request.argumentsJson);
+    if (!call.ok) return refused(call.error);
+    if (!limits.fsEnabled) {
+      return refused(fail("TOOL_NOT_AVAILABLE", "The file tools are disabled for this agent.").error);
+    }
+    const workspace = openWorkspace({
+      roots: { project: place.root, pkg: loaded.value.dir, state: place.files.stateDir },
+      lockDir: store.lockDir,
+      ...(options.protectedPaths === undefined ? {} : { protectedPaths: options.protectedPaths }),
+    });
+    const scene: CallScene = { files: place.files, workspace, workflow: workflow.value, limits, knowledge };
+    return dispatch(scene, request, call.value);
+  }
+
+  async function currentNode(files: RunFiles, context: ToolCallContext): Promise<string> {
+    const document = await files.state.read();
+    const loaded = await store.packages.open(context.packageId);
+    const workflow = loaded.ok ? selectWorkflow(loaded.value, context.workflowId) : loaded;
+    if (!document.ok || !workflow.ok) return "";
+    return effectiveNodeId(document.value.frontmatter.currentNodeId, workflow.value.graph);
+  }
+
+  return {
+    async getVisibleTools({ packageId, agentId }) {
+      const loaded = await store.packages.open(packageId);
+      if (!loaded.ok) throw new Error(loaded.error.message);
+      const agent = findAgent(loaded.value, agentId);
+      if (!agent.ok) throw new Error(agent.error.message);
+      return toolPolicyOf(agent.value).fsEnabled ? FILE_FUNCTION_TOOLS : [];
+    },
+    executeToolCall: async (request) => (await executeForEngine(request, {})).result,
+    executeForEngine,
+  };
+}
+
+function dispatch(
+  scene: CallScene,
+  request: ToolCallRequest,
+  call: FileToolCall,
+): Promise<CallOutcome> | CallOutcome {
+  switch (call.tool) {
+    case "fs.list":
+      return plain(listDirectory(scene.workspace, call.arguments));
+    case "fs.read":
+      return plain(readFile(scene.workspace, call.arguments, scene.limits));
+    case "fs.search":
+      return plain(searchFiles(scene.workspace, call.arguments, scene.limits, request.signal));
+    case "fs.write":
+    case "fs.apply_patch": {
+      const path = parseAliasPath(call.arguments.path);
+      if (!path.ok) return refused(path.error);
+      const alias = formatAliasPath(path.value);
+      if (alias === "@state/workflow.md") return changeStateDocument(scene, request.toolCallId, call);
+      if (call.tool === "fs.write") return writeArtifact(scene, request.toolCallId, call.arguments);
+      return refused(
+        fail(
+          "TOOL_ARGS_INVALID",
+          `fs.apply_patch changes @state/workflow.md only, not ${alias}. Use fs.write.`,
+        ).error,
+      );
+    }
+  }
+}
+
+async function plain(result: Promise<ToolResult>): Promise<CallOutcome> {
+  return { result: await result };
+}
+
+/** A refusal where there is no run to record it in. */
+function unrecorded(error: Fault): ExecutedCall {
+  return { ...refused(error), audit: { lines: 0, sha256: "" } };
+}
+
+function changesFiles(request: ToolCallRequest): boolean {
+  const tool = canonicalToolName(request.name);
+  return tool === "fs.write" || tool === "fs.apply_patch";
+}
+
+/** The file tool policy of an agent: its own limits, never above the host's caps. */
+export function toolPolicyOf(agent: Agent): ToolPolicy & FileLimits {
+  const fs = agent.tools?.fs;
+  return {
+    fsEnabled: fs?.enabled ?? true,
+    maxReadBytes: Math.min(fs?.maxReadBytes ?? DEFAULT_MAX_READ_BYTES, HOST_MAX_READ_BYTES),
+    maxWriteBytes: Math.min(fs?.maxWriteBytes ?? DEFAULT_MAX_WRITE_BYTES, HOST_MAX_WRITE_BYTES),
+  };
+}
+
+/** Fault: `E_AGENT_NOT_FOUND` with the agents there are. */
+export function findAgent(loaded: LoadedPackage, agentId: string): Result<Agent> {
+  const agent = loaded.agents.find((candidate) => candidate.id === agentId);
+  if (agent !== undefined) return ok(agent);
+  const agents = loaded.agents.map((candidate) => candidate.id);
+  return fail("E_AGENT_NOT_FOUND", `The package has no agent "${agentId}". It has: ${agents.join(", ")}.`, {
+    agents,
+  });
+}
+
+function parseLoosely(argumentsJson: string): JsonValue {
+  const { length } = argumentsJson;
+  if (length <= 1_000_000) {
+    try {
+      return JSON.parse(argumentsJson) as JsonValue; // whatever JSON.parse gives is JSON
+    } catch {
+      // the text itself is summarised
+    }
+  }
+  return { malformed: { bytes: Buffer.byteLength(argumentsJson), sha256: sha256(argumentsJson) } };
+}

@@ -1,0 +1,72 @@
+import { NativeConnection, type NativeConnectionOptions, Worker } from "@temporalio/worker";
+import { createActivities } from "./activities/create-activities.js";
+import type { Config } from "./config.js";
+import { createChatModel } from "./model/chat-model.js";
+import { openRehearsals } from "./rehearsals.js";
+import { type Store, openStore } from "./store/store.js";
+import { createToolHost } from "./tools/tool-host.js";
+import { workflowBundle } from "./workflow-bundle.js";
+
+export interface WorkerOptions {
+  readonly connection: NativeConnectionOptions;
+  readonly namespace: string;
+  /** Already open, where the caller has it open. */
+  readonly store?: Store;
+}
+
+export interface RunningWorker {
+  /** Settles when the worker has stopped, by `shutdown` or by itself. */
+  readonly done: Promise<void>;
+  /** Stops taking tasks, lets running ones end, and disconnects. */
+  shutdown(): Promise<void>;
+}
+
+/**
+ * The composition root: config → store, tools, model → activities → a worker on the store's task queue. Resolves
+ * when the worker polls.
+ */
+export async function startWorker(config: Config, options: WorkerOptions): Promise<RunningWorker> {
+  const store = options.store ?? (await openStore(config.storeDir, config.taskQueue));
+  const { protectedPaths } = config.settings;
+  const toolHost = createToolHost({ store, ...(protectedPaths === undefined ? {} : { protectedPaths }) });
+  const rehearsals = openRehearsals();
+  const activities = createActivities({
+    store,
+    toolHost,
+    model: createChatModel(),
+    modelSettingsFor: async (agentId, run) =>
+      run.rehearsal === undefined
+        ? config.modelSettingsFor(agentId)
+        : rehearsals.settingsFor(run.runId, run.rehearsal),
+  });
+  const connection = await NativeConnection.connect(options.connection);
+  let worker: Worker;
+  try {
+    worker = await Worker.create({
+      connection,
+      namespace: options.namespace,
+      taskQueue: store.taskQueue,
+      workflowBundle: await workflowBundle(),
+      activities: { ...activities },
+      // A model call that is running is let end; one that takes longer is cancelled and asked again.
+      shutdownGraceTime: "10 seconds",
+      shutdownForceTime: "20 seconds",
+      maxConcurrentActivityTaskExecutions: 64,
+      maxConcurrentLocalActivityExecutions: 64,
+    });
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+  const done = worker.run().finally(async () => {
+    await rehearsals.close();
+    await connection.close();
+  });
+  return {
+    done,
+    async shutdown() {
+      if (worker.getState() === "RUNNING") worker.shutdown();
+      await done;
+    },
+  };
+}

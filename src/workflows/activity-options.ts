@@ -1,0 +1,52 @@
+import { proxyActivities, proxyLocalActivities } from "@temporalio/workflow";
+import type { Activities, FileToolActivities } from "../contract/activities.js";
+
+/**
+ * Which activities are regular and which are local, and how long each may take. What moves a run is regular: it
+ * shows as a bar of its own. What a run touches on the way is local: one marker in the history.
+ *
+ * The timeouts are chosen for a quick return after a worker's death: a regular activity is given up after its
+ * heartbeat or start-to-close timeout, a local one after the workflow task timeout set at start. None has a
+ * schedule-to-close timeout: a run whose worker is gone waits for it. Attempts are bounded instead.
+ */
+
+/** A model call may take ten minutes, but a dead worker shows within six seconds. */
+export function modelActivities(maximumAttempts: number) {
+  return proxyActivities<Pick<Activities, "model.turn">>({
+    startToCloseTimeout: "10 minutes",
+    heartbeatTimeout: "6 seconds",
+    cancellationType: "TRY_CANCEL",
+    // Retry-After overrides the backoff. Eight attempts are about two minutes of it.
+    retry: {
+      initialInterval: "1 second",
+      backoffCoefficient: 2,
+      maximumInterval: "60 seconds",
+      maximumAttempts,
+    },
+  });
+}
+
+/** Disk work of a few milliseconds. Ten attempts outlast a worker's restart; a damaged store fails the run. */
+export const runActivities = proxyActivities<Pick<Activities, "run.open" | "run.phase" | "state.persist">>({
+  startToCloseTimeout: "6 seconds",
+  cancellationType: "WAIT_CANCELLATION_COMPLETED",
+  retry: {
+    initialInterval: "500 milliseconds",
+    backoffCoefficient: 2,
+    maximumInterval: "30 seconds",
+    maximumAttempts: 10,
+  },
+});
+
+/** A call that failed for a reason of the machine, such as a full disk, may work a moment later: five attempts. */
+export const localActivities = proxyLocalActivities<
+  FileToolActivities & Pick<Activities, "state.load" | "tool.refuse" | "user.input">
+>({
+  startToCloseTimeout: "30 seconds",
+  retry: {
+    initialInterval: "200 milliseconds",
+    backoffCoefficient: 2,
+    maximumInterval: "5 seconds",
+    maximumAttempts: 5,
+  },
+});

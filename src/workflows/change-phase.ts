@@ -1,0 +1,39 @@
+import { type SearchAttributePair, SearchAttributeType, defineSearchAttributeKey } from "@temporalio/common";
+import { upsertSearchAttributes } from "@temporalio/workflow";
+import type { SEARCH_ATTRIBUTES } from "../contract/names.js";
+import type { RunPhase } from "../contract/run.js";
+import type { Fault } from "../core/errors.js";
+import { runActivities } from "./activity-options.js";
+import type { RunRecord } from "./run-record.js";
+
+/** Sets search attributes where the namespace has them: without them a run works, but cannot be searched for. */
+export function setSearchAttributes(
+  record: RunRecord,
+  values: Partial<Record<keyof typeof SEARCH_ATTRIBUTES, string>>,
+): void {
+  if (record.input.searchAttributes === false) return;
+  const pairs: SearchAttributePair[] = Object.entries(values).map(([name, value]) => ({
+    key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD),
+    value,
+  }));
+  upsertSearchAttributes(pairs);
+}
+
+/** Moves the run to a phase: in the workflow, in the index, in the audit log and in what can be searched. */
+export async function changePhase(record: RunRecord, phase: RunPhase, fault?: Fault): Promise<void> {
+  record.setPhase(phase);
+  record.note(fault === undefined ? phase : `${phase}: ${fault.code}`);
+  setSearchAttributes(record, { RunPhase: phase });
+  const audit = await runActivities["run.phase"].executeWithOptions({ summary: phase }, [
+    {
+      run: record.opened.run,
+      phase,
+      change: record.carried.phaseChanges,
+      nodeId: record.nodeId,
+      usage: record.carried.usage,
+      ...(record.question === undefined ? {} : { question: record.question }),
+      ...(fault === undefined ? {} : { fault }),
+    },
+  ]);
+  record.noteAudit(audit);
+}

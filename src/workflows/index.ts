@@ -1,0 +1,1 @@
+export { graphRun } from "./graph-run.js";

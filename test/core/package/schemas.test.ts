@@ -1,0 +1,205 @@
+import { readFile, readdir } from "node:fs/promises";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { describe, expect, test } from "vitest";
+import type { z } from "zod";
+import { packageJsonSchemas, renderJsonSchema } from "../../../src/core/package/json-schemas.js";
+import {
+  agentsFileSchema,
+  graphSchema,
+  manifestSchema,
+  stepFrontmatterSchema,
+} from "../../../src/core/package/schemas.js";
+import { frontmatterSchema } from "../../../src/core/state/frontmatter.js";
+import { agent, validPackage } from "../../fakes/package-fixture.js";
+
+const published = new URL("../../../schemas/", import.meta.url);
+const files = validPackage();
+const manifest = files["bmad.json"];
+const graph = files["workflow.graph.json"];
+const node = graph.nodes[0];
+const edge = graph.edges[0];
+const state = { schemaVersion: "1.1", workflowType: "t", currentNodeId: "", stepsCompleted: [] };
+const step = { schemaVersion: "1.1.3", nodeId: "a", type: "step" };
+const withAgent = (change: object) => ({ schemaVersion: "1.1", agents: [{ ...agent("a"), ...change }] });
+const withNode = (change: object) => ({ ...graph, nodes: [{ ...node, ...change }] });
+const withEdge = (change: object) => ({ ...graph, edges: [{ ...edge, ...change }] });
+
+interface Samples {
+  readonly schema: z.ZodType;
+  readonly valid: readonly unknown[];
+  readonly invalid: readonly unknown[];
+}
+
+const SAMPLES: Readonly<Record<string, Samples>> = {
+  "bmad.schema.json": {
+    schema: manifestSchema,
+    valid: [
+      manifest,
+      { ...manifest, $schema: "./node_modules/interlock/schemas/bmad.schema.json" },
+      {
+        ...manifest,
+        schemaVersion: "1.1.12",
+        version: "1.2.3-rc.1+build.05",
+        createdAt: "2025-01-31T09:30:00Z",
+      },
+      { ...manifest, workflows: [{ id: "a", workflow: "w", graph: "g", tags: ["t"], displayName: "A" }] },
+      { ...manifest, workflows: [], runtime: {}, integrity: {} },
+      { ...manifest, runtime: { requiresNetwork: true, minRuntimeVersion: "1.0.0" } },
+      { ...manifest, integrity: { sha256: "aB".repeat(32) } },
+      { ...manifest, entry: { ...manifest.entry, assetsDir: "assets/" } },
+    ],
+    invalid: [
+      {},
+      [],
+      null,
+      { ...manifest, schemaVersion: "1.2" },
+      { ...manifest, schemaVersion: "1.1.x" },
+      { ...manifest, schemaVersion: 1.1 },
+      { ...manifest, name: "" },
+      { ...manifest, version: "1.0" },
+      { ...manifest, version: "v1.0.0" },
+      { ...manifest, version: "1.0.0-01" },
+      { ...manifest, version: "01.0.0" },
+      { ...manifest, createdAt: "yesterday" },
+      { ...manifest, createdAt: "2025-02-30T00:00:00Z" },
+      { ...manifest, surprise: 1 },
+      { ...manifest, entry: { ...manifest.entry, surprise: 1 } },
+      { ...manifest, entry: { workflow: "w", graph: "g" } },
+      { ...manifest, workflows: [{ id: "a b", workflow: "w", graph: "g" }] },
+      { ...manifest, workflows: [{ id: "a", workflow: "w", graph: "g", surprise: 1 }] },
+      { ...manifest, runtime: { surprise: 1 } },
+      { ...manifest, runtime: { requiresNetwork: "no" } },
+      { ...manifest, integrity: { sha256: "ab" } },
+      { ...manifest, integrity: { md5: "ab" } },
+    ],
+  },
+  "agents.schema.json": {
+    schema: agentsFileSchema,
+    valid: [
+      files["agents.json"],
+      withAgent({ menu: [{ description: "d", trigger: "x", any: { thing: 1 } }] }),
+      withAgent({ prompts: [{ id: "p", content: "c" }], critical_actions: ["a"], systemPrompt: "s" }),
+      withAgent({ tools: { fs: { enabled: false, maxReadBytes: 1, maxWriteBytes: 10 }, mcp: {} } }),
+      withAgent({ conversational_knowledge: ["a", { b: [null, 1] }], discussion: true, webskip: false }),
+      withAgent({ persona: { role: "", identity: "", communication_style: "", principles: "one text" } }),
+    ],
+    invalid: [
+      { schemaVersion: "1.1", agents: [] },
+      { schemaVersion: "1.1" },
+      withAgent({ id: "-a" }),
+      withAgent({ id: "a\n" }),
+      withAgent({ surprise: 1 }),
+      withAgent({ metadata: { name: "n", title: "t" } }),
+      withAgent({ metadata: { name: "n", title: "t", icon: "i", surprise: 1 } }),
+      withAgent({ persona: { role: "", identity: "", communication_style: "", principles: [] } }),
+      withAgent({ persona: { role: "", identity: "", communication_style: "", principles: [1] } }),
+      withAgent({ menu: [{ trigger: "x" }] }),
+      withAgent({ tools: { fs: { maxReadBytes: 0 } } }),
+      withAgent({ tools: { fs: { maxReadBytes: 1.5 } } }),
+      withAgent({ tools: { shell: {} } }),
+      withAgent({ tools: { mcp: { allowedServers: "all" } } }),
+    ],
+  },
+  "workflow-graph.schema.json": {
+    schema: graphSchema,
+    valid: [
+      graph,
+      { ...graph, edges: [], metadata: { layout: { x: 1 } } },
+      withNode({ title: "t", description: "d", inputs: ["a"], outputs: [] }),
+      withEdge({
+        id: "e:1",
+        isDefault: true,
+        conditionText: "c",
+        conditionExpr: { "==": [1, { var: "x" }] },
+      }),
+    ],
+    invalid: [
+      { ...graph, nodes: [] },
+      { ...graph, edges: undefined },
+      { ...graph, surprise: 1 },
+      { ...graph, metadata: [] },
+      withNode({ type: "start" }),
+      withNode({ file: "" }),
+      withNode({ surprise: 1 }),
+      withNode({ inputs: "a" }),
+      withEdge({ label: "" }),
+      withEdge({ surprise: 1 }),
+      withEdge({ conditionExpr: true }),
+      withEdge({ isDefault: 1 }),
+    ],
+  },
+  "step-frontmatter.schema.json": {
+    schema: stepFrontmatterSchema,
+    valid: [
+      step,
+      { ...step, surprise: { kept: true } },
+      { ...step, setsVariables: ["a"], transitions: [{ to: "b", label: "l", isDefault: true, more: 1 }] },
+    ],
+    invalid: [
+      {},
+      { ...step, nodeId: "" },
+      { ...step, type: "begin" },
+      { ...step, outputs: "a" },
+      { ...step, transitions: [{ to: "b" }] },
+    ],
+  },
+  "workflow-frontmatter.schema.json": {
+    schema: frontmatterSchema,
+    valid: [
+      state,
+      { ...state, surprise: [1], date: "2025-01-31", variables: { a: { b: 1 } } },
+      { ...state, updatedAt: "2025-01-31T09:30:00.123+02:00", artifacts: ["artifacts/a.md"], runId: "r" },
+      { ...state, decisionLog: [{ from: "a", to: "b", label: "l", reason: "r", decidedAt: "now" }] },
+    ],
+    invalid: [
+      {},
+      { ...state, workflowType: "" },
+      { ...state, currentNodeId: null },
+      { ...state, stepsCompleted: [1] },
+      { ...state, stepsCompleted: undefined },
+      { ...state, updatedAt: "2025-01-31" },
+      { ...state, decisionLog: [{ from: "a", to: "b", label: "l", surprise: 1 }] },
+      { ...state, variables: [] },
+    ],
+  },
+};
+
+const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+describe("published JSON Schemas", () => {
+  test("are what the zod schemas give (else: npm run build && node scripts/generate-schemas.mjs)", async () => {
+    const generated = packageJsonSchemas();
+    expect((await readdir(published)).sort()).toEqual([...generated.keys()].sort());
+    for (const [name, schema] of generated) {
+      expect(await readFile(new URL(name, published), "utf8"), name).toBe(renderJsonSchema(schema));
+    }
+  });
+
+  test.each(Object.keys(SAMPLES))("%s has an id, a title and its dialect, and compiles", async (name) => {
+    const schema = JSON.parse(await readFile(new URL(name, published), "utf8"));
+    expect(schema).toMatchObject({
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      $id: `urn:interlock:package:1.1:${name.replace(".schema.json", "")}`,
+      title: expect.any(String),
+    });
+    expect(() => compile(schema)).not.toThrow();
+  });
+
+  for (const [name, { schema, valid, invalid }] of Object.entries(SAMPLES)) {
+    test(`${name} agrees with the schema that loading uses`, async () => {
+      const validate = compile(JSON.parse(await readFile(new URL(name, published), "utf8")));
+      for (const sample of valid.map(asJson)) {
+        expect(schema.safeParse(sample).error, JSON.stringify(sample)).toBeUndefined();
+        expect(validate(sample), JSON.stringify([sample, validate.errors])).toBe(true);
+      }
+      for (const sample of invalid.map(asJson)) {
+        expect(schema.safeParse(sample).success, JSON.stringify(sample)).toBe(false);
+        expect(validate(sample), JSON.stringify(sample)).toBe(false);
+      }
+    });
+  }
+});
+
+function compile(schema: object) {
+  return new Ajv2020({ strict: true, strictRequired: false, formats: { "date-time": true } }).compile(schema);
+}
