@@ -12,7 +12,11 @@ export function bundleWorkflows(): Promise<WorkflowBundleWithSourceMap> {
   return bundleWorkflowCode({ workflowsPath: existsSync(js) ? js : ts, logger: new DefaultLogger("ERROR") });
 }
 
-/** The prebuilt bundle, or one made now where there is none. */
+let bundledNow: Promise<WorkflowBundleWithSourceMap> | undefined;
+
+/** The prebuilt bundle, or, where there is none, one that is made once. */
 export async function workflowBundle(): Promise<{ readonly codePath: string } | WorkflowBundleWithSourceMap> {
-  return existsSync(PREBUILT) ? { codePath: PREBUILT } : bundleWorkflows();
+  if (existsSync(PREBUILT)) return { codePath: PREBUILT };
+  bundledNow ??= bundleWorkflows();
+  return bundledNow;
 }

@@ -3,6 +3,9 @@ import type { JsonValue } from "./json.js";
 /** Deeper nesting is refused before anything recursive sees it (contracts §16). */
 export const MAX_JSON_DEPTH = 100;
 
+/** More values than any honest file has; what checks them later costs far more than reading them. */
+const MAX_JSON_VALUES = 100_000;
+
 /** A parsed text, or the first thing wrong with it: where in the document, and in a sentence. */
 export type JsonText =
   | { readonly ok: true; readonly value: JsonValue }
@@ -10,7 +13,8 @@ export type JsonText =
 
 /**
  * Parses JSON from strangers. On top of the grammar it refuses what a later reader could take differently:
- * nesting beyond 100 levels, duplicate keys and keys named `__proto__`. A byte-order mark is tolerated.
+ * nesting beyond 100 levels, more than 100,000 values, duplicate keys and keys named `__proto__`. A
+ * byte-order mark is tolerated.
  */
 export function parseJsonText(text: string): JsonText {
   const parser = new JsonTextParser(text);
@@ -46,6 +50,7 @@ class JsonTextParser {
   private readonly path: (string | number)[] = [];
   private readonly text: string;
   private index: number;
+  private values = 0;
 
   constructor(text: string) {
     this.text = text;
@@ -60,10 +65,13 @@ class JsonTextParser {
   }
 
   private readValue(depth: number): JsonValue {
+    this.values += 1;
+    if (this.values > MAX_JSON_VALUES) throw new JsonRefused([], `holds more than ${MAX_JSON_VALUES} values`);
     this.skipSpace();
     const char = this.text[this.index];
     if (char === "{" || char === "[") {
-      if (depth >= MAX_JSON_DEPTH) throw new JsonRefused([], `is nested deeper than ${MAX_JSON_DEPTH} levels`);
+      if (depth >= MAX_JSON_DEPTH)
+        throw new JsonRefused([], `is nested deeper than ${MAX_JSON_DEPTH} levels`);
       this.index += 1;
       return char === "{" ? this.readObject(depth) : this.readArray(depth);
     }

@@ -28,7 +28,7 @@ export function serverFiles(storeDir: string): ServerFiles {
 }
 
 const serverRecordSchema = z.object({
-  pid: z.number().int().positive(),
+  pid: z.number().int().gt(1), // a signal to group 1 would reach everybody
   identity: z.string(),
   address: z.string(),
   port: z.number().int(),

@@ -40,7 +40,7 @@ function parseYamlMap(yaml: string): ReadonlyMap<unknown, unknown> | undefined {
 function parseJsonLines(yaml: string): ReadonlyMap<unknown, unknown> | undefined {
   const entries: [string, unknown][] = [];
   for (const line of yaml.split("\n")) {
-    const [, key, json] = /^([A-Za-z_]\w*): (.+)$/.exec(line) ?? [];
+    const [, key, json] = /^([A-Za-z_][\w-]*): (.+)$/.exec(line) ?? [];
     const value = json === undefined ? undefined : parseJson(json);
     if (key === undefined || value === undefined) return undefined;
     entries.push([key, value]);

@@ -24,12 +24,37 @@ interface Starts {
 const MAX_NODES = 10_000;
 const MAX_RUNS_PER_NODE = 100;
 
-export function newMemory(options: { branches?: boolean; forbiddenJump?: boolean } = {}): Memory {
+/** What an earlier run decided: the `decisionLog` of its state document. */
+export interface EarlierRun {
+  /** As RUN_DIRECTIVE names it. */
+  readonly workflow: string;
+  readonly decisions: readonly { readonly from: string }[];
+}
+
+interface MemoryOptions {
+  readonly branches?: boolean;
+  readonly forbiddenJump?: boolean;
+  readonly earlierRuns?: readonly EarlierRun[];
+}
+
+export function newMemory(options: MemoryOptions = {}): Memory {
+  const starts = new Map<string, Starts>();
+  for (const run of options.earlierRuns ?? []) {
+    for (const nodeId of new Set(run.decisions.map((decision) => decision.from))) {
+      const place = placeOf(run.workflow, nodeId);
+      starts.set(place, { next: (starts.get(place)?.next ?? 0) + 1, runs: new Map() });
+    }
+  }
   return {
     branches: options.branches === true,
     jump: { kind: options.forbiddenJump === true ? "due" : "off" },
-    starts: new Map(),
+    starts,
   };
+}
+
+/** A node of a workflow, as a key. */
+export function placeOf(workflow: string, nodeId: string): string {
+  return JSON.stringify([workflow, nodeId]);
 }
 
 /**

@@ -8,7 +8,7 @@ import {
   towardsEnd,
   withHints,
 } from "./edges.js";
-import { type Memory, startAt } from "./memory.js";
+import { type Memory, placeOf, startAt } from "./memory.js";
 import { variableValues } from "./placeholder.js";
 import type { AllowedEdge } from "./shells.js";
 import {
@@ -141,7 +141,7 @@ function choose(situation: Situation, choice: Choice): Decision {
 function turnOrder(situation: Situation, choice: Choice): { start: number; memory: Memory } {
   const { memory, scene } = situation;
   if (choice.edges.length < 2 || (choice.state.whole && !memory.branches)) return { start: 0, memory };
-  const place = JSON.stringify([scene.directive.workflow, scene.brief.nodeId]);
+  const place = placeOf(scene.directive.workflow, scene.brief.nodeId);
   return startAt(memory, place, choice.state.whole ? choice.state.runId : undefined);
 }
 

@@ -3,7 +3,7 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import type { AddressInfo } from "node:net";
 import { completionBody, completionEvents, estimateUsage } from "./completion.js";
 import { decide } from "./decide.js";
-import { newMemory } from "./memory.js";
+import { type EarlierRun, newMemory } from "./memory.js";
 import { type ChatRequest, REHEARSAL_MODEL, type Turn, chatRequestSchema } from "./wire.js";
 
 const HOST = "127.0.0.1";
@@ -14,6 +14,8 @@ export interface RehearsalOptions {
   readonly port?: number;
   /** Successive runs of a package begin with successive branches, so that repeated runs cover every edge. */
   readonly branches?: boolean;
+  /** With `branches`: what runs before this server's time decided, so that this one begins where they ended. */
+  readonly earlierRuns?: readonly EarlierRun[];
   /** Try one forbidden jump in the life of this server, for a viewer to see the guard refuse it. */
   readonly forbiddenJump?: boolean;
   /** Sees each chat request that was understood, as it came, and the answer to it. */

@@ -28,6 +28,7 @@ export async function unpackArchive(zipFile: string, targetDir: string): Promise
     if (findings.some(isError)) return [...findings];
     await mkdir(targetDir, { mode: 0o700 });
     try {
+      await makeFolders(targetDir, entries);
       for (const entry of entries) {
         await extract(handle, await locateData(archive, entry), entry, join(targetDir, entry.path));
       }
@@ -59,11 +60,15 @@ async function openArchive(zipFile: string): Promise<FileHandle | undefined> {
   return undefined;
 }
 
+async function makeFolders(targetDir: string, entries: readonly ArchiveEntry[]): Promise<void> {
+  const folders = new Set(entries.map((entry) => dirname(entry.path)));
+  for (const folder of folders) await mkdir(join(targetDir, folder), { recursive: true, mode: 0o700 });
+}
+
 const DEFLATED = 8;
 const CHUNK_BYTES = 64 * 1024;
 
 async function extract(archive: FileHandle, dataStart: number, entry: ArchiveEntry, target: string) {
-  await mkdir(dirname(target), { recursive: true, mode: 0o700 });
   const output = await open(target, "wx", 0o600);
   try {
     if (entry.bytes === 0 && entry.compressedBytes === 0) return verify(entry, 0, 0);

@@ -18,6 +18,7 @@ import { type FileIndex, indexFiles } from "../core/package/file-index.js";
 import {
   type Checked,
   type Finding,
+  WHOLE_PACKAGE,
   boundFindings,
   errorFinding,
   isError,
@@ -64,6 +65,8 @@ export interface PackageReport {
 
 /** The most that one JSON or Markdown file of a package may measure; a graph file less (contracts §2). */
 const MAX_TEXT_BYTES = 4 * 1024 * 1024;
+/** The most that all of them may measure: parsing costs far more than reading. */
+const MAX_TOTAL_TEXT_BYTES = 16 * 1024 * 1024;
 
 /** Reads and checks a package directory as a whole (contracts §2). Never throws because of what is in it. */
 export async function loadPackage(dir: string): Promise<PackageReport> {
@@ -78,6 +81,11 @@ export async function loadPackage(dir: string): Promise<PackageReport> {
 interface LoadedGraph {
   readonly graph: WorkflowGraph;
   readonly steps: ReadonlyMap<string, StepFrontmatter>;
+}
+
+interface FrontMatterFile {
+  readonly bytes: Uint8Array;
+  readonly frontmatter: JsonObject;
 }
 
 interface LoadedDocument {
@@ -99,6 +107,8 @@ class PackageReading {
   private agentIds: ReadonlySet<string> | undefined;
   private readonly graphs = new Map<string, LoadedGraph | undefined>();
   private readonly documents = new Map<string, LoadedDocument | undefined>();
+  private readonly frontMatter = new Map<string, FrontMatterFile | undefined>();
+  private textBytes = 0;
 
   constructor(listing: PackageListing) {
     this.listing = listing;
@@ -174,7 +184,7 @@ class PackageReading {
   }
 
   private async readDocument(file: string): Promise<LoadedDocument | undefined> {
-    const read = await this.readFrontMatter(file);
+    const read = await this.frontMatterOf(file);
     const frontmatter = read && this.note(checkWorkflowDocument(file, read.frontmatter));
     return read && frontmatter && { bytes: read.bytes, frontmatter };
   }
@@ -192,7 +202,7 @@ class PackageReading {
     for (const [index, node] of graph.nodes.entries()) {
       const reference = { file, path: `$.nodes[${index}].file`, target: node.file };
       const stepFile = this.note(checkReference(reference, this.files));
-      const read = stepFile === undefined ? undefined : await this.readFrontMatter(stepFile);
+      const read = stepFile === undefined ? undefined : await this.frontMatterOf(stepFile);
       if (stepFile === undefined || read === undefined) continue;
       const step = this.note(checkStepFile(stepFile, read.frontmatter, node, this.agentIds));
       if (step !== undefined) steps.set(node.id, step);
@@ -200,9 +210,12 @@ class PackageReading {
     return { graph: toWorkflowGraph(graph), steps };
   }
 
-  private async readFrontMatter(
-    file: string,
-  ): Promise<{ readonly bytes: Uint8Array; readonly frontmatter: JsonObject } | undefined> {
+  private async frontMatterOf(file: string): Promise<FrontMatterFile | undefined> {
+    if (!this.frontMatter.has(file)) this.frontMatter.set(file, await this.readFrontMatter(file));
+    return this.frontMatter.get(file);
+  }
+
+  private async readFrontMatter(file: string): Promise<FrontMatterFile | undefined> {
     const bytes = await this.readBytes(file, MAX_TEXT_BYTES);
     if (bytes === undefined) return undefined;
     const parsed = parseFrontMatter(bytes);
@@ -218,7 +231,14 @@ class PackageReading {
 
   private async readBytes(file: string, maxBytes: number): Promise<Uint8Array | undefined> {
     const bytes = await this.attempt(() => readPackageFile(this.listing.root, file, maxBytes));
-    if (bytes === undefined || isUtf8(bytes)) return bytes;
+    if (bytes === undefined) return undefined;
+    this.textBytes += bytes.length;
+    if (this.textBytes > MAX_TOTAL_TEXT_BYTES) {
+      const sentence = `the JSON and Markdown files named in the package are larger than ${MAX_TOTAL_TEXT_BYTES} bytes together: shorten them`;
+      this.findings.push(errorFinding(WHOLE_PACKAGE, "$", sentence));
+      return undefined;
+    }
+    if (isUtf8(bytes)) return bytes;
     this.findings.push(errorFinding(file, "$", "is not UTF-8 text: save it in that encoding"));
     return undefined;
   }

@@ -15,14 +15,18 @@ export interface Children {
 }
 
 /** Lists what the tools show: no hidden entries, no links, no name that is not UTF-8. */
-export async function readChildren(directory: PinnedEntry, pacer: Pacer): Promise<Children> {
+export async function readChildren(
+  directory: PinnedEntry,
+  pacer: Pacer,
+  maxEntries = MAX_DIRECTORY_ENTRIES,
+): Promise<Children> {
   const names: string[] = [];
   const stream = opendirSync(directory.at, { encoding: "buffer" as BufferEncoding, bufferSize: 1024 });
   try {
     for (let seen = 0; ; seen += 1) {
       const entry = stream.readSync() as Dirent<Buffer> | null; // the encoding makes it so
       if (entry === null) return { names: names.sort(), complete: true };
-      if (seen === MAX_DIRECTORY_ENTRIES) return { names: names.sort(), complete: false };
+      if (seen === maxEntries) return { names: names.sort(), complete: false };
       if (seen % 1024 === 1023 && pacer.due) await pacer.pause();
       if (entry.name[0] === 0x2e || entry.isSymbolicLink() || !isUtf8(entry.name)) continue;
       names.push(entry.isDirectory() ? `${entry.name.toString()}/` : entry.name.toString());

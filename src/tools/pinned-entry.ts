@@ -99,7 +99,17 @@ export function pinIfPresent(pins: Pins, directory: PinnedEntry, name: string): 
 
 /** Whether two looks saw the same entry. */
 export function sameEntry(one: PinnedEntry, other: PinnedEntry): boolean {
-  return one.stats.dev === other.stats.dev && one.stats.ino === other.stats.ino;
+  return sameIdentity(one.stats, other.stats);
+}
+
+/** Whether a path still leads to a pinned entry. Needs no descriptor: it must work when none is left. */
+export function isStillAt(path: string, entry: PinnedEntry): boolean {
+  const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats !== undefined && sameIdentity(stats, entry.stats);
+}
+
+function sameIdentity(one: BigIntStats, other: BigIntStats): boolean {
+  return one.dev === other.dev && one.ino === other.ino;
 }
 
 // Windows lacks some of these constants: there they count as 0.
@@ -136,6 +146,6 @@ function readFlags(pins: Pins): number {
 function checkOpened(pins: Pins, entry: PinnedEntry, fd: number): void {
   if (pins.holds) return;
   const stats = fstatSync(fd, { bigint: true });
-  if (stats.isFile() && stats.dev === entry.stats.dev && stats.ino === entry.stats.ino) return;
+  if (stats.isFile() && sameIdentity(stats, entry.stats)) return;
   throw new Refusal("E_SANDBOX_VIOLATION", "The file was exchanged while it was being opened.");
 }

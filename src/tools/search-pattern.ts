@@ -21,7 +21,7 @@ const MAX_PROGRAM_SIZE = 4000;
 /** Instructions times characters: what the slowest of RE2's machines does for one line, some 0.2 s. */
 const MAX_LINE_WORK = 4_000_000;
 const MAX_LINE_LENGTH = 64 * 1024;
-const MAX_PLAIN_LINE_LENGTH = 1024 * 1024;
+const MAX_PLAIN_LINE_LENGTH = 8 * 1024 * 1024;
 
 /**
  * Reads a pattern: `/expression/flags` is a regular expression in RE2's syntax, everything else a plain

@@ -3,7 +3,7 @@ import { open } from "node:fs/promises";
 import { type AliasPath, describeAliasPath } from "../core/tools/alias-path.js";
 import { Refusal, systemErrorCode, systemFault } from "./faults.js";
 import { foldName } from "./name-rules.js";
-import { type PinnedEntry, pinIfPresent, sameEntry } from "./pinned-entry.js";
+import { type PinnedEntry, isStillAt } from "./pinned-entry.js";
 import { type Trail, resolve } from "./resolve.js";
 import type { Workspace } from "./workspace.js";
 
@@ -29,6 +29,7 @@ export function openWriteTarget(
   path: AliasPath,
   mayMakeDirectories: boolean,
 ): WriteTarget | undefined {
+  refuseReservedName(workspace, path);
   const trail = resolve(workspace, path, "write");
   const made: MadeDirectory[] = [];
   const close = () => {
@@ -36,7 +37,7 @@ export function openWriteTarget(
     for (const { entry } of made) entry.close();
   };
   try {
-    refuseReserved(workspace, path, trail);
+    refuseReserved(path, trail);
     const exists = trail.missing.length === 0;
     const below = exists ? trail.names.slice(-1) : trail.missing;
     const base = trail.entries.at(exists ? -2 : -1);
@@ -54,11 +55,11 @@ export function openWriteTarget(
       name,
       resolvedPath: { mount: path.mount, segments: [...trail.names, ...trail.missing] },
       parentsOfMade: made.map(({ parent }) => parent),
-      removeMade: () => removeDirectories(workspace, made),
+      removeMade: () => removeDirectories(made),
       close,
     };
   } catch (error) {
-    removeDirectories(workspace, made);
+    removeDirectories(made);
     close();
     throw error;
   }
@@ -67,18 +68,22 @@ export function openWriteTarget(
 /** Entries of `@state` that only the runtime writes: the guarded state document and the audit log. */
 const RESERVED = ["workflow.md", "logs"];
 
+function refuseReservedName(workspace: Workspace, path: AliasPath): void {
+  const [first = ""] = path.segments; // no link is followed in @state: it is the name that counts
+  const name = workspace.pins.holds ? first : foldName(first);
+  if (path.mount === "state" && RESERVED.includes(name)) throw reserved(name);
+}
+
 /** Compares what the path leads to, not its spelling: a file system may take `Logs` for `logs`. */
-function refuseReserved(workspace: Workspace, path: AliasPath, trail: Trail): void {
-  if (path.mount !== "state") return;
+function refuseReserved(path: AliasPath, trail: Trail): void {
   const [root, top] = trail.entries;
-  const first = trail.names[0] ?? trail.missing[0] ?? "";
-  for (const reserved of RESERVED) {
-    const other = top === undefined ? undefined : pinIfPresent(workspace.pins, root, reserved);
-    other?.close();
-    const isSame = top !== undefined && other !== undefined && sameEntry(top, other);
-    if (!isSame && first !== reserved && (workspace.pins.holds || foldName(first) !== reserved)) continue;
-    throw new Refusal("E_SANDBOX_VIOLATION", `@state/${reserved} is written by the runtime only.`);
-  }
+  if (path.mount !== "state" || top === undefined) return;
+  const same = RESERVED.find((name) => isStillAt(`${root.at}/${name}`, top));
+  if (same !== undefined) throw reserved(same);
+}
+
+function reserved(name: string): Refusal {
+  return new Refusal("E_SANDBOX_VIOLATION", `@state/${name} is written by the runtime only.`);
 }
 
 interface MadeDirectory {
@@ -125,15 +130,14 @@ function makeDirectory(at: string, mode: number): boolean {
   }
 }
 
-function removeDirectories(workspace: Workspace, made: readonly MadeDirectory[]): void {
+function removeDirectories(made: readonly MadeDirectory[]): void {
   for (const { parent, name, entry, isOurs } of made.toReversed()) {
     if (!isOurs) continue;
+    const at = `${parent.at}/${name}`;
     try {
-      const now = workspace.pins.child(parent, name);
-      now.close();
-      if (sameEntry(now, entry)) rmdirSync(`${parent.at}/${name}`);
+      if (isStillAt(at, entry)) rmdirSync(at);
     } catch {
-      return; // somebody uses it by now, or it is gone
+      return; // somebody uses it by now
     }
   }
 }

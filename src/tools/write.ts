@@ -8,7 +8,7 @@ import type { WriteArguments } from "../core/tools/tool-specs.js";
 import { withFileLock } from "../store/file-lock.js";
 import { HookFailure, Refusal, systemErrorCode } from "./faults.js";
 import { foldName } from "./name-rules.js";
-import { type PinnedEntry, pinIfPresent, sameEntry } from "./pinned-entry.js";
+import { type PinnedEntry, isStillAt, pinIfPresent, sameEntry } from "./pinned-entry.js";
 import { MAX_HASHED_BYTES, hashFile } from "./read.js";
 import { runTool, succeed } from "./run-tool.js";
 import { makeTemporaryFile, removeAbandonedFile, removeIfPresent } from "./temporary-file.js";
@@ -230,7 +230,7 @@ function isUnchanged(old: PinnedEntry | undefined, now: PinnedEntry | undefined)
 }
 
 /** Makes the write durable and lets the caller add what belongs to it; undoes a created file if that fails. */
-async function settle({ workspace, hooks, target }: Job, plan: PlannedWrite, written: PinnedEntry) {
+async function settle({ hooks, target }: Job, plan: PlannedWrite, written: PinnedEntry) {
   const { directory, name } = target;
   try {
     await syncDirectory(directory);
@@ -239,9 +239,8 @@ async function settle({ workspace, hooks, target }: Job, plan: PlannedWrite, wri
     if (fault !== undefined) throw new Refusal(fault.code, fault.message, fault.details);
   } catch (error) {
     if (plan.created) {
-      const now = pinIfPresent(workspace.pins, directory, name);
-      now?.close();
-      if (now !== undefined && sameEntry(now, written)) removeIfPresent(`${directory.at}/${name}`);
+      const at = `${directory.at}/${name}`;
+      if (isStillAt(at, written)) removeIfPresent(at);
     }
     throw error;
   }

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   describeAliasPath,
@@ -130,8 +130,8 @@ describe("parseAliasPath", () => {
       fc.property(hostilePath, fc.constantFrom("/../", "/..", "\0"), fc.nat(), (path, evil, at) => {
         const index = path.length === 0 ? 0 : at % path.length;
         const text = `${path.slice(0, index)}${evil}${path.slice(index)}`;
-        if (text.split("/").includes("..") || text.includes("\0"))
-          expect(parseAliasPath(text).ok).toBe(false);
+        fc.pre(text.split("/").includes("..") || text.includes("\0"));
+        expect(parseAliasPath(text).ok).toBe(false);
       }),
       { numRuns: 2000, seed: 7 },
     );

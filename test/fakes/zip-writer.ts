@@ -53,7 +53,8 @@ export function writeZip(entries: readonly ZipEntry[], options: ZipOptions = {})
     const extra = Buffer.from(entry.extra ?? []);
     common.writeUInt16LE(extra.length, 24);
     const tail = Buffer.alloc(14);
-    tail.writeUInt32LE(entry.externalAttributes ?? unixMode(0o100644), 6);
+    const mode = name.at(-1) === 0x2f ? 0o040755 : 0o100644;
+    tail.writeUInt32LE(entry.externalAttributes ?? unixMode(mode), 6);
     tail.writeUInt32LE(entry.localOffset ?? offset, 10);
     central.push(Buffer.from("PK\u0001\u0002\u001e\u0003", "latin1"), common, tail, name, extra);
     offset += 30 + localName.length + raw.length;

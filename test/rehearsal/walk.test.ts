@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { EarlierRun } from "../../src/rehearsal/memory.js";
 import type { ChatRequest } from "../../src/rehearsal/wire.js";
 import { type TinyPackage, play, rehearsal } from "./tiny-engine.js";
 
@@ -83,6 +84,17 @@ describe("a walk", () => {
       ["a", "b", "z"],
       ["a", "c", "z"],
     ]);
+  });
+
+  test("with branches, a new server goes on where earlier runs ended", async () => {
+    const paths: unknown[] = [];
+    const earlierRuns: EarlierRun[] = [];
+    for (const runId of ["r1", "r2", "r3"]) {
+      const played = await play(branching, { answer: rehearsal({ branches: true, earlierRuns }), runId });
+      paths.push(played.path[1]);
+      earlierRuns.push({ workflow: "tiny", decisions: played.state.decisionLog });
+    }
+    expect(paths).toEqual(["c", "b", "c"]);
   });
 
   test("leaves a loop whose default edge leads back", async () => {

@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { parseAliasPath } from "../../src/core/tools/alias-path.js";
 import type { ToolResult } from "../../src/core/tools/tool-result.js";
@@ -49,10 +49,13 @@ describe.each(platforms)("the sandbox, $platform", ({ pins }) => {
   });
   afterEach(() => scratch.finish(...results));
 
-  async function expectAll(path: string, code: string): Promise<void> {
-    results.push(...(await useAll(workspace, path)));
-    expect(results.map(codeOf)).toEqual(results.map(() => code));
+  /** The distinct outcomes of all tools on one path. */
+  async function codesOfAll(path: string): Promise<readonly (string | undefined)[]> {
+    const all = await useAll(workspace, path);
+    results.push(...all);
+    return [...new Set(all.map(codeOf))];
   }
+  const VIOLATION = ["E_SANDBOX_VIOLATION"];
 
   test.each([
     ["a file", "../outside/secret.txt"],
@@ -66,9 +69,8 @@ describe.each(platforms)("the sandbox, $platform", ({ pins }) => {
   ])("a link out of the mount to %s is not followed", async (_, target) => {
     mkdirSync(scratch.at("project/a"));
     scratch.link("project/link", target);
-    await expectAll("@project/link", "E_SANDBOX_VIOLATION");
-    results.push(...(await useAll(workspace, "@project/link/secret.txt")));
-    expect(results.map(codeOf)).toEqual(results.map(() => "E_SANDBOX_VIOLATION"));
+    expect(await codesOfAll("@project/link")).toEqual(VIOLATION);
+    expect(await codesOfAll("@project/link/secret.txt")).toEqual(VIOLATION);
   });
 
   test("an absolute link out of the mount is not followed, nor one to a directory with a longer name", async () => {
@@ -76,24 +78,24 @@ describe.each(platforms)("the sandbox, $platform", ({ pins }) => {
     scratch.link("project/a", scratch.at("outside/secret.txt"));
     scratch.link("project/b", scratch.at("project-2/x.txt"));
     scratch.link("project/c", `${scratch.at("project")}/../outside/secret.txt`);
-    await expectAll("@project/a", "E_SANDBOX_VIOLATION");
-    await expectAll("@project/b", "E_SANDBOX_VIOLATION");
-    await expectAll("@project/c", "E_SANDBOX_VIOLATION");
+    expect(await codesOfAll("@project/a")).toEqual(VIOLATION);
+    expect(await codesOfAll("@project/b")).toEqual(VIOLATION);
+    expect(await codesOfAll("@project/c")).toEqual(VIOLATION);
   });
 
   test("a chain of links that ends outside is not followed", async () => {
     scratch.link("project/a", "b");
     scratch.link("project/b", "dir/c");
     scratch.link("project/dir/c", "../../outside/secret.txt");
-    await expectAll("@project/a", "E_SANDBOX_VIOLATION");
+    expect(await codesOfAll("@project/a")).toEqual(VIOLATION);
   });
 
   test("a loop of links ends", async () => {
     scratch.link("project/a", "b");
     scratch.link("project/b", "a");
     scratch.link("project/self", "self/self/self/self");
-    await expectAll("@project/a", "E_SANDBOX_VIOLATION");
-    await expectAll("@project/self", "E_SANDBOX_VIOLATION");
+    expect(await codesOfAll("@project/a")).toEqual(VIOLATION);
+    expect(await codesOfAll("@project/self")).toEqual(VIOLATION);
   });
 
   test("a long chain of links ends, a short one is followed", async () => {
@@ -135,7 +137,7 @@ describe.each(platforms)("the sandbox, $platform", ({ pins }) => {
 
   test("a link whose text is not UTF-8 is not followed", async () => {
     symlinkSync(Buffer.from([0x61, 0xff]), scratch.at("project/link"));
-    await expectAll("@project/link", "E_SANDBOX_VIOLATION");
+    expect(await codesOfAll("@project/link")).toEqual(VIOLATION);
   });
 
   test("in @pkg and @state no link is followed, not even one that stays inside", async () => {
@@ -145,20 +147,20 @@ describe.each(platforms)("the sandbox, $platform", ({ pins }) => {
       scratch.link(`${mount}/sub`, "dir");
     }
     for (const path of ["@state/file", "@state/sub/f.txt", "@state/sub"]) {
-      await expectAll(path, "E_SANDBOX_VIOLATION");
+      expect(await codesOfAll(path)).toEqual(VIOLATION);
     }
     for (const path of ["@pkg/file", "@pkg/sub/f.txt", "@pkg/sub"])
-      await expectAll(path, "E_SANDBOX_VIOLATION");
+      expect(await codesOfAll(path)).toEqual(VIOLATION);
   });
 
   test("a FIFO, a socket and a device block nothing and are not opened", async () => {
     execFileSync("mkfifo", [scratch.at("project/fifo"), scratch.at("state/fifo")]);
     const server = createServer().listen(scratch.at("project/socket"));
     await new Promise((resolve) => server.once("listening", resolve));
-    await expectAll("@project/fifo", "E_SANDBOX_VIOLATION");
-    await expectAll("@state/fifo", "E_SANDBOX_VIOLATION");
-    await expectAll("@project/socket", "E_SANDBOX_VIOLATION");
-    await expectAll("@project/fifo/x", "E_SANDBOX_VIOLATION");
+    expect(await codesOfAll("@project/fifo")).toEqual(VIOLATION);
+    expect(await codesOfAll("@state/fifo")).toEqual(VIOLATION);
+    expect(await codesOfAll("@project/socket")).toEqual(VIOLATION);
+    expect(await codesOfAll("@project/fifo/x")).toEqual(VIOLATION);
     expect(await searchFiles(workspace, { path: "@project", pattern: "x" }, LIMITS)).toMatchObject({
       ok: true,
       matches: [],
@@ -169,9 +171,9 @@ describe.each(platforms)("the sandbox, $platform", ({ pins }) => {
   test.each([".env", ".ENV", ".env.local", ".env.", "a/.env", "a/.Env.production/x", ".e\u200cnv", ".env/x"])(
     "%j is protected: neither read nor written, whether it exists or not",
     async (name) => {
-      await expectAll(`@project/${name}`, "E_SANDBOX_VIOLATION");
+      expect(await codesOfAll(`@project/${name}`)).toEqual(VIOLATION);
       scratch.put(`project/${name}`, "SECRET");
-      await expectAll(`@project/${name}`, "E_SANDBOX_VIOLATION");
+      expect(await codesOfAll(`@project/${name}`)).toEqual(VIOLATION);
       expect(JSON.stringify(results)).toContain(".env");
     },
   );
@@ -204,8 +206,8 @@ describe.each(platforms)("the sandbox, $platform", ({ pins }) => {
     scratch.link("project/to-env", ".env");
     scratch.link("project/a/to-git", "../.git");
     scratch.link("project/.env.local", "open.txt");
-    await expectAll("@project/to-env", "E_SANDBOX_VIOLATION");
-    await expectAll("@project/.env.local", "E_SANDBOX_VIOLATION");
+    expect(await codesOfAll("@project/to-env")).toEqual(VIOLATION);
+    expect(await codesOfAll("@project/.env.local")).toEqual(VIOLATION);
     results.push(await writeFile(workspace, { path: "@project/a/to-git/config", content: "x" }, LIMITS));
     expect(codeOf(results.at(-1)!)).toBe("E_SANDBOX_VIOLATION");
     expect(codeOf(await readFile(workspace, { path: "@project/a/to-git/config" }, LIMITS))).toBeUndefined();

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import {
   lstatSync,
@@ -13,7 +14,6 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { expect } from "vitest";
 import type { ToolResult } from "../../src/core/tools/tool-result.js";
 import { type Workspace, type WorkspaceOptions, openWorkspace } from "../../src/tools/workspace.js";
 
@@ -60,12 +60,13 @@ export class Scratch {
   /** What every case promises, whatever it was about; then everything is removed. */
   finish(...results: readonly ToolResult[]): void {
     try {
-      expect(snapshot(this.at("outside"))).toBe(this.outside);
-      expect(walk(this.base).filter((path) => path.includes(".il-") || path.endsWith(".json"))).toEqual([]);
-      expect(openDescriptors()).toBe(this.descriptors);
+      assert.equal(snapshot(this.at("outside")), this.outside, "something outside the mounts changed");
+      const left = walk(this.base).filter((path) => path.includes(".il-") || path.endsWith(".json"));
+      assert.deepEqual(left, [], "temporary files were left");
+      assert.equal(openDescriptors(), this.descriptors, "a descriptor was left open");
       for (const result of results) {
-        expect(JSON.stringify(result)).not.toContain(this.base);
-        expect(JSON.stringify(result)).not.toContain("/proc/");
+        const text = JSON.stringify(result);
+        assert.ok(!text.includes(this.base) && !text.includes("/proc/"), `a host path appeared: ${text}`);
       }
     } finally {
       rmSync(this.base, { recursive: true, force: true });

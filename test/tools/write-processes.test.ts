@@ -70,7 +70,8 @@ describe.runIf(process.platform === "linux")("fs.write in processes of their own
     );
     for (const { child } of writers) child.stdin.end("go");
     const codes = (await Promise.all(writers.map(({ result }) => result))).map((result) => result?.code);
-    expect(codes.toSorted()).toEqual([...Array(7).fill("E_PRECONDITION_FAILED"), undefined]);
+    expect(codes.filter((code) => code === undefined)).toHaveLength(1);
+    expect(codes.filter((code) => code === "E_PRECONDITION_FAILED")).toHaveLength(7);
     expect(scratch.text("project/f")).toBe(`new ${codes.indexOf(undefined)}`);
   });
 

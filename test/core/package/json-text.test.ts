@@ -60,6 +60,12 @@ describe("parseJsonText", () => {
     expect(refusal('{"a":'.repeat(1_000_000)).message).toBe("is nested deeper than 100 levels");
   });
 
+  test("accepts 100,000 values and refuses one more", () => {
+    const list = (items: number) => `[${Array.from({ length: items }, () => "0").join(",")}]`;
+    expect(parseJsonText(list(99_999)).ok).toBe(true);
+    expect(refusal(list(100_000))).toEqual({ path: [], message: "holds more than 100000 values" });
+  });
+
   test("refuses a key that stands twice, however it is spelled", () => {
     expect(refusal('{"a":{"b":1,"\\u0062":2}}')).toEqual({
       path: ["a", "b"],

@@ -1,0 +1,37 @@
+import type { Client } from "@temporalio/client";
+
+/** What a finished workflow left on the server, over all executions of its chain. */
+export interface HistoryFigures {
+  readonly executions: number;
+  readonly events: number;
+  readonly bytes: number;
+  /** Its activities in order: `R` for a regular one, `L` for a local one. */
+  readonly activities: string;
+}
+
+export async function historyOf(
+  client: Client,
+  workflowId: string,
+  firstExecutionRunId: string,
+): Promise<HistoryFigures> {
+  let figures: HistoryFigures = { executions: 0, events: 0, bytes: 0, activities: "" };
+  let runId: string | undefined = firstExecutionRunId;
+  while (runId !== undefined) {
+    const handle = client.workflow.getHandle(workflowId, runId);
+    const { historyLength, historySize = 0 } = await handle.describe();
+    const events = (await handle.fetchHistory()).events ?? [];
+    const activities = events.map((event) => {
+      if (event.activityTaskScheduledEventAttributes) return "R";
+      return event.markerRecordedEventAttributes?.markerName === "core_local_activity" ? "L" : "";
+    });
+    figures = {
+      executions: figures.executions + 1,
+      events: figures.events + historyLength,
+      bytes: figures.bytes + historySize,
+      activities: figures.activities + activities.join(""),
+    };
+    const next = events.at(-1)?.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId;
+    runId = next ?? undefined;
+  }
+  return figures;
+}

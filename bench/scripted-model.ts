@@ -1,0 +1,124 @@
+import { once } from "node:events";
+import { type IncomingMessage, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { serveParent } from "./child-process.js";
+
+/*
+ * A model that answers at once, as an OpenAI-compatible server. It knows nothing but the request: which turn it
+ * is says the number of tool results, what to do says NODE_BRIEF.
+ */
+
+const ARTIFACT_BYTES = 2_048;
+const ARTIFACT = "A line of the artifact that the scripted model writes, no more.\n"
+  .repeat(ARTIFACT_BYTES / 64)
+  .slice(0, ARTIFACT_BYTES);
+
+interface Message {
+  readonly role: string;
+  readonly content: string | null;
+}
+
+interface ToolCall {
+  readonly name: string;
+  readonly arguments: unknown;
+}
+
+function decide(messages: readonly Message[]): ToolCall {
+  const start = messages.findLastIndex(({ content }) => content?.startsWith("NODE_BRIEF\n") === true);
+  const brief = messages[start]?.content ?? "";
+  const results = messages.slice(start + 1).filter(({ role }) => role === "tool");
+  switch (results.length) {
+    case 0:
+      return { name: "fs_read", arguments: { path: lineOf(brief, /^- stepFile: (\S+)$/m) } };
+    case 1:
+      return { name: "fs_write", arguments: { path: lineOf(brief, /^ {2}- .* -> (\S+)$/m), content: ARTIFACT } };
+    default:
+      return { name: "fs_apply_patch", arguments: { path: "@state/workflow.md", patch: patchFor(brief) } };
+  }
+}
+
+function patchFor(brief: string) {
+  const nodeId = lineOf(brief, /^- currentNodeId: (\S+) /m);
+  const next = /^- allowedNext:\n {2}- (\S+) /m.exec(brief)?.[1];
+  return {
+    operation: "updateFrontmatter",
+    update: {
+      stepsCompleted: { append: [nodeId] },
+      ...(next === undefined ? {} : { currentNodeId: { set: next } }),
+    },
+  };
+}
+
+function lineOf(brief: string, pattern: RegExp): string {
+  const found = pattern.exec(brief)?.[1];
+  if (found === undefined) throw new Error(`NODE_BRIEF has no line like ${pattern.source}.`);
+  return found;
+}
+
+let answered = 0;
+
+function completionFor(body: string) {
+  const { model, messages } = JSON.parse(body) as { model: string; messages: readonly Message[] }; // the protocol
+  const call = decide(messages);
+  answered += 1;
+  const argumentsJson = JSON.stringify(call.arguments);
+  // Characters by four, a common rule of thumb for tokens.
+  const promptTokens = Math.ceil(body.length / 4);
+  const completionTokens = Math.ceil(argumentsJson.length / 4);
+  return {
+    id: `answer-${answered}`,
+    object: "chat.completion",
+    created: 0,
+    model,
+    choices: [
+      {
+        index: 0,
+        finish_reason: "tool_calls",
+        message: {
+          role: "assistant",
+          content: null,
+          tool_calls: [
+            {
+              id: `call_${answered}`,
+              type: "function",
+              function: { name: call.name, arguments: argumentsJson },
+            },
+          ],
+        },
+      },
+    ],
+    usage: {
+      prompt_tokens: promptTokens,
+      completion_tokens: completionTokens,
+      total_tokens: promptTokens + completionTokens,
+    },
+  };
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer); // no encoding is set
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+await serveParent(async () => {
+  const server = createServer((request, response) => {
+    void textOf(request)
+      .then((body) => ({ status: 200, answer: JSON.stringify(completionFor(body)) }))
+      .catch((error: unknown) => ({ status: 400, answer: JSON.stringify({ error: { message: String(error) } }) }))
+      .then(({ status, answer }) =>
+        response.writeHead(status, { "content-type": "application/json" }).end(answer),
+      );
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo; // it listens on a port
+  return {
+    ready: `http://127.0.0.1:${port}/v1`,
+    async stop() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, "close");
+    },
+  };
+});

@@ -1,0 +1,180 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { InterlockClient } from "../src/client.js";
+import { loadConfig } from "../src/config.js";
+import { SEARCH_ATTRIBUTES, workflowIdOf } from "../src/contract/names.js";
+import { acquireEmbeddedServer } from "../src/embedded/server.js";
+import { openStore } from "../src/store/store.js";
+import type { BareWorkerSettings } from "./bare-worker.js";
+import { type Child, startChild } from "./child-process.js";
+import type { InterlockWorkerSettings } from "./interlock-worker.js";
+import { type HistoryFigures, historyOf } from "./history.js";
+import { writeWalkPackage } from "./walk-package.js";
+
+/** Model turns in one node: read the step file, write the artifact, save the state. */
+export const TURNS_PER_NODE = 3;
+export const SHORT_NODES = 10;
+export const LONG_NODES = 160;
+
+const BARE_QUEUE = "bare";
+const WALK_TIMEOUT_MS = 10 * 60_000;
+
+export interface WalkOptions {
+  readonly nodes: number;
+  /** A directory from `makeProjects`; each walk has one of its own. */
+  readonly project: string;
+}
+
+/** A walk that has come to its end as it should. */
+export interface Walk {
+  readonly milliseconds: number;
+  readonly promptTokens: number;
+  history(): Promise<HistoryFigures>;
+}
+
+/** Everything that is measured, running: server, model, both workers, each a process of its own. */
+export interface Stage {
+  readonly pids: { readonly server: number; readonly interlock: number; readonly bare: number };
+  makeProjects(count: number): Promise<readonly string[]>;
+  /** One run of a package, from its start to its result. */
+  walk(options: WalkOptions): Promise<Walk>;
+  /** One bare workflow with these activities, from its start to its result; in milliseconds. */
+  bareWalk(activities: string): Promise<number>;
+  close(): Promise<void>;
+}
+
+export interface StageOptions {
+  /** Where the temporary store goes; the system's directory for such things when absent. */
+  readonly directory: string | undefined;
+  /** Where Interlock's worker leaves CPU profiles. */
+  readonly cpuProfile: string | undefined;
+}
+
+/** Starts it all on a fresh store. `close` ends it all and removes the store. */
+export async function openStage(options: StageOptions): Promise<Stage> {
+  const dir = await mkdtemp(join(options.directory ?? tmpdir(), "interlock-bench-"));
+  const closing: (() => Promise<unknown>)[] = [() => rm(dir, { recursive: true, force: true })];
+  async function close(): Promise<void> {
+    for (let step = closing.pop(); step !== undefined; step = closing.pop()) await step();
+  }
+  function keep(child: Child): Child {
+    closing.push(() => child.stop());
+    return child;
+  }
+  try {
+    const storeDir = join(dir, "store");
+    const config = loadConfig({ ...environment(), INTERLOCK_STORE: storeDir });
+    const store = await openStore(storeDir);
+    const server = await acquireEmbeddedServer({
+      ...(config.temporalCli === undefined ? {} : { cliPath: config.temporalCli }),
+      pathVariable: config.pathVariable,
+      cacheDir: config.cacheDir,
+      storeDir,
+      searchAttributes: SEARCH_ATTRIBUTES,
+      onProgress: (line) => process.stderr.write(`${line}\n`),
+    });
+    closing.push(() => server.release());
+    const { address, namespace } = server;
+    const model = keep(await startChild("./scripted-model.js", null));
+    const interlock = keep(
+      await startChild(
+        "./interlock-worker.js",
+        {
+          address,
+          namespace,
+          variables: {
+            ...environment(),
+            INTERLOCK_STORE: storeDir,
+            INTERLOCK_MODEL: "scripted",
+            OPENAI_BASE_URL: model.ready,
+          },
+        } satisfies InterlockWorkerSettings,
+        options.cpuProfile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${options.cpuProfile}`],
+      ),
+    );
+    const bare = keep(
+      await startChild("./bare-worker.js", {
+        address,
+        namespace,
+        taskQueue: BARE_QUEUE,
+      } satisfies BareWorkerSettings),
+    );
+    const client = await InterlockClient.connect({
+      connection: { address },
+      namespace,
+      taskQueue: store.taskQueue,
+    });
+    closing.push(() => client.close());
+    const packageIds = new Map<number, string>();
+    for (const nodes of [SHORT_NODES, LONG_NODES]) {
+      const source = join(dir, `package-${nodes}`);
+      await writeWalkPackage(source, nodes);
+      const installed = await store.packages.install(source);
+      if (!installed.ok) throw new Error(installed.error.message);
+      packageIds.set(nodes, installed.value.packageId);
+    }
+    return {
+      pids: { server: server.pid, interlock: interlock.pid, bare: bare.pid },
+      async makeProjects(count) {
+        const projects = Array.from({ length: count }, () => join(dir, "projects", randomUUID()));
+        for (const project of projects) await mkdir(project, { recursive: true });
+        return projects;
+      },
+      async walk({ nodes, project }) {
+        const packageId = packageIds.get(nodes);
+        if (packageId === undefined) throw new Error(`There is no package of ${nodes} nodes.`);
+        const startedAt = performance.now();
+        const run = await client.start({ packageId, projectRoot: project, storeId: store.storeId });
+        const result = await withinTime(run.result());
+        const milliseconds = performance.now() - startedAt;
+        const { stepsCompleted, artifacts, usage } = result;
+        const asExpected =
+          stepsCompleted.length === nodes &&
+          artifacts.length === nodes &&
+          usage.modelTurns === nodes * TURNS_PER_NODE &&
+          usage.toolCalls === nodes * TURNS_PER_NODE;
+        if (!asExpected) throw new Error(`The walk went another way: ${JSON.stringify(result)}`);
+        return {
+          milliseconds,
+          promptTokens: usage.promptTokens,
+          history: () => historyOf(client.temporal, workflowIdOf(run.runId), run.firstExecutionRunId ?? ""),
+        };
+      },
+      async bareWalk(activities) {
+        const startedAt = performance.now();
+        const handle = await client.temporal.workflow.start("bareWalk", {
+          workflowId: `bare-${randomUUID()}`,
+          taskQueue: BARE_QUEUE,
+          args: [activities],
+          workflowTaskTimeout: "5 seconds",
+        });
+        await withinTime(handle.result());
+        return performance.now() - startedAt;
+      },
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** What finding the Temporal CLI needs of the environment; a Temporal configured there is not for the bench. */
+function environment(): Record<string, string> {
+  const names = ["PATH", "HOME", "INTERLOCK_CACHE", "INTERLOCK_TEMPORAL_CLI"];
+  return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+}
+
+async function withinTime<T>(promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error("A walk took longer than ten minutes.")), WALK_TIMEOUT_MS);
+  });
+  try {
+    return await Promise.race([promise, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
