@@ -15,7 +15,8 @@ export interface BareActivities {
 
 const activities: BareActivities = { nothing: () => Promise.resolve() };
 
-await serveParent<BareWorkerSettings>(async ({ address, namespace, taskQueue }) => {
+await serveParent(async (settings) => {
+  const { address, namespace, taskQueue } = settings as BareWorkerSettings; // written by the stage
   const logger = new DefaultLogger("ERROR");
   Runtime.install({ logger, shutdownSignals: [] });
   const connection = await NativeConnection.connect({ address });
@@ -31,12 +32,13 @@ await serveParent<BareWorkerSettings>(async ({ address, namespace, taskQueue }) 
     maxConcurrentActivityTaskExecutions: 64,
     maxConcurrentLocalActivityExecutions: 64,
   });
-  const done = worker.run().finally(() => connection.close());
+  const done = worker.run();
   return {
     ready: "polling",
     async stop() {
       worker.shutdown();
       await done;
+      await connection.close();
     },
   };
 });

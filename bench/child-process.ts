@@ -40,7 +40,8 @@ async function firstMessage(child: ChildProcess, module: string): Promise<string
   const timer = setTimeout(() => child.kill("SIGKILL"), READY_MS);
   try {
     return await new Promise<string>((resolve, reject) => {
-      child.once("message", (message) => resolve(String(message)));
+      // It says a text first, and nothing else.
+      child.once("message", (message) => resolve(message as string));
       child.once("error", reject);
       child.once("exit", () => reject(new Error(`${module} ended before it was ready.`)));
     });
@@ -50,10 +51,10 @@ async function firstMessage(child: ChildProcess, module: string): Promise<string
 }
 
 /** In the child: starts, says that it is ready, and ends when the parent lets go or is gone. */
-export async function serveParent<Settings>(
-  start: (settings: Settings) => Promise<{ readonly ready: string; stop(): Promise<void> }>,
+export async function serveParent(
+  start: (settings: unknown) => Promise<{ readonly ready: string; stop(): Promise<void> }>,
 ): Promise<void> {
-  const settings = JSON.parse(process.argv[2] ?? "null") as Settings; // written by `startChild`
+  const settings: unknown = JSON.parse(process.argv[2] ?? "null");
   // Ctrl-C goes to all processes of the terminal: the parent ends its children in order.
   process.on("SIGINT", () => undefined);
   const parentGone = once(process, "disconnect");

@@ -2,7 +2,8 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
 /** Ticks in a second; the kernel counts CPU time in them. */
-const TICKS = process.platform === "linux" ? Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" })) : 0;
+const TICKS =
+  process.platform === "linux" ? Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" })) : 0;
 
 /** CPU milliseconds, user and system, that a process has used with all its threads; undefined outside Linux. */
 export function cpuMilliseconds(pid: number): number | undefined {

@@ -1,4 +1,4 @@
-import type { Client } from "@temporalio/client";
+import type { Client, WorkflowHandle } from "@temporalio/client";
 
 /** What a finished workflow left on the server, over all executions of its chain. */
 export interface HistoryFigures {
@@ -17,7 +17,7 @@ export async function historyOf(
   let figures: HistoryFigures = { executions: 0, events: 0, bytes: 0, activities: "" };
   let runId: string | undefined = firstExecutionRunId;
   while (runId !== undefined) {
-    const handle = client.workflow.getHandle(workflowId, runId);
+    const handle: WorkflowHandle = client.workflow.getHandle(workflowId, runId);
     const { historyLength, historySize = 0 } = await handle.describe();
     const events = (await handle.fetchHistory()).events ?? [];
     const activities = events.map((event) => {
@@ -30,8 +30,7 @@ export async function historyOf(
       bytes: figures.bytes + historySize,
       activities: figures.activities + activities.join(""),
     };
-    const next = events.at(-1)?.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId;
-    runId = next ?? undefined;
+    runId = events.at(-1)?.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId ?? undefined;
   }
   return figures;
 }

@@ -11,7 +11,8 @@ export interface InterlockWorkerSettings {
   readonly variables: Readonly<Record<string, string>>;
 }
 
-await serveParent<InterlockWorkerSettings>(async ({ address, namespace, variables }) => {
+await serveParent(async (settings) => {
+  const { address, namespace, variables } = settings as InterlockWorkerSettings; // written by the stage
   Runtime.install({ logger: new DefaultLogger("ERROR"), shutdownSignals: [] });
   const worker = await startWorker(loadConfig(variables), { connection: { address }, namespace });
   return { ready: "polling", stop: () => worker.shutdown() };

@@ -31,7 +31,10 @@ function decide(messages: readonly Message[]): ToolCall {
     case 0:
       return { name: "fs_read", arguments: { path: lineOf(brief, /^- stepFile: (\S+)$/m) } };
     case 1:
-      return { name: "fs_write", arguments: { path: lineOf(brief, /^ {2}- .* -> (\S+)$/m), content: ARTIFACT } };
+      return {
+        name: "fs_write",
+        arguments: { path: lineOf(brief, /^ {2}- .* -> (\S+)$/m), content: ARTIFACT },
+      };
     default:
       return { name: "fs_apply_patch", arguments: { path: "@state/workflow.md", patch: patchFor(brief) } };
   }
@@ -105,7 +108,10 @@ await serveParent(async () => {
   const server = createServer((request, response) => {
     void textOf(request)
       .then((body) => ({ status: 200, answer: JSON.stringify(completionFor(body)) }))
-      .catch((error: unknown) => ({ status: 400, answer: JSON.stringify({ error: { message: String(error) } }) }))
+      .catch((error: unknown) => ({
+        status: 400,
+        answer: JSON.stringify({ error: { message: String(error) } }),
+      }))
       .then(({ status, answer }) =>
         response.writeHead(status, { "content-type": "application/json" }).end(answer),
       );

@@ -18,6 +18,43 @@ export type {
 
 // core
 export { ERROR_CODES, type ErrorCode, type Fault } from "./core/errors.js";
+export {
+  type ArtifactType,
+  ArtifactTypeSchema,
+  cloneState,
+  createInitialState,
+  deserializeState,
+  diffGraphState,
+  type EvidenceRef,
+  EvidenceRefSchema,
+  type GateDecision,
+  GateDecisionSchema,
+  type GateType,
+  GateTypeSchema,
+  GRAPH_STATE_SCHEMA_VERSION,
+  type GraphState,
+  type GraphStateInput,
+  GraphStateSchema,
+  type InitialStateParams,
+  InitialStateParamsSchema,
+  isValidGraphState,
+  type NodeError,
+  NodeErrorSchema,
+  type RoutingFlag,
+  RoutingFlagSchema,
+  safeDeserializeState,
+  safeValidateGraphState,
+  serializeState,
+  type StateDiff,
+  type StateDiffItem,
+  StateDiffItemSchema,
+  StateDiffSchema,
+  type StateSnapshot,
+  StateSnapshotSchema,
+  type StateSnapshotState,
+  StateSnapshotStateSchema,
+  validateGraphState,
+} from "./core/graph-state/index.js";
 export type { WorkflowGraph } from "./core/package/graph.js";
 export { validateWorkflowStateUpdate, type GuardVerdict } from "./core/state/transition-guard.js";
 export type { ToolResult } from "./core/tools/tool-result.js";

@@ -29,15 +29,13 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   const store = options.store ?? (await openStore(config.storeDir, config.taskQueue));
   const { protectedPaths } = config.settings;
   const toolHost = createToolHost({ store, ...(protectedPaths === undefined ? {} : { protectedPaths }) });
-  const rehearsals = openRehearsals();
+  const rehearsals = openRehearsals(store);
   const activities = createActivities({
     store,
     toolHost,
     model: createChatModel(),
     modelSettingsFor: async (agentId, run) =>
-      run.rehearsal === undefined
-        ? config.modelSettingsFor(agentId)
-        : rehearsals.settingsFor(run.runId, run.rehearsal),
+      run.rehearsal === undefined ? config.modelSettingsFor(agentId) : rehearsals.settingsFor(run),
   });
   const connection = await NativeConnection.connect(options.connection);
   let worker: Worker;

@@ -218,13 +218,16 @@ async function asRefusal<T>(action: () => Promise<T>, file = WHOLE_PACKAGE): Pro
   }
 }
 
+const BLOCK_BYTES = 64 * 1024;
+
 /**
- * Reads within the archive only. yauzl's own reader hands offsets from headers to the operating system, which
- * throws at some of them where nobody catches.
+ * Reads within the archive only, a block at a time. yauzl's own reader hands offsets from headers to the
+ * operating system, which throws at some of them where nobody catches.
  */
 class BoundedReader extends RandomAccessReader {
   private readonly handle: FileHandle;
   private readonly size: number;
+  private block = { start: 0, bytes: Buffer.alloc(0) };
 
   constructor(handle: FileHandle, size: number) {
     super();
@@ -239,12 +242,26 @@ class BoundedReader extends RandomAccessReader {
     position: number,
     callback: (error: Error | null) => void,
   ): void {
-    if (!Number.isSafeInteger(position) || position < 0 || position + length > this.size) {
-      setImmediate(callback, new Error("unexpected end of the archive"));
+    const isInside = Number.isSafeInteger(position) && position >= 0 && position + length <= this.size;
+    const end = new Error("unexpected end of the archive");
+    if (!isInside) {
+      setImmediate(callback, end);
       return;
     }
-    read(this.handle.fd, buffer, offset, length, position, (error, bytesRead) => {
-      callback(error ?? (bytesRead === length ? null : new Error("unexpected end of the archive")));
+    const done = () => {
+      const from = position - this.block.start;
+      const copied = this.block.bytes.copy(buffer, offset, from, from + length);
+      callback(copied === length ? null : end);
+    };
+    if (position >= this.block.start && position + length <= this.block.start + this.block.bytes.length) {
+      setImmediate(done);
+      return;
+    }
+    const bytes = Buffer.allocUnsafe(Math.min(Math.max(length, BLOCK_BYTES), this.size - position));
+    read(this.handle.fd, bytes, 0, bytes.length, position, (error, bytesRead) => {
+      this.block = { start: position, bytes: bytes.subarray(0, bytesRead) };
+      if (error === null) done();
+      else callback(error);
     });
   }
 

@@ -1,6 +1,16 @@
-import { type Stats, constants } from "node:fs";
-import { type FileHandle, lstat, open, opendir, realpath } from "node:fs/promises";
+import {
+  type Stats,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  opendirSync,
+  readSync,
+  realpathSync,
+} from "node:fs";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { type Finding, WHOLE_PACKAGE, errorFinding } from "../core/package/findings.js";
 import { checkPathCollisions, isLitter, packagePathProblem } from "../core/package/package-path.js";
 
@@ -8,7 +18,9 @@ import { checkPathCollisions, isLitter, packagePathProblem } from "../core/packa
  * Reading package directories made by strangers. Only regular files count; links, devices, sockets and pipes
  * are refused where they lie and never opened. On Linux each path is opened name by name relative to its
  * parent's descriptor without following links; elsewhere the last name alone is guarded so, which leaves a
- * gap to someone who exchanges a folder for a link while the package is read.
+ * gap to someone who exchanges a folder for a link while the package is read. System calls are synchronous,
+ * since thousands of small ones wait longer for the thread pool than they take; every so many of them, others
+ * get their turn.
  */
 
 /** Bounds on a whole package (contracts §2); the same for directories and archives. */
@@ -33,9 +45,8 @@ export interface PackageListing {
 
 /** Finds every file below a directory, or says why one may not be there. */
 export async function listPackage(dir: string): Promise<PackageListing> {
-  const root = await realpath(dir).catch(() => undefined);
-  const entry = root === undefined ? undefined : await lstat(root).catch(() => undefined);
-  if (root === undefined || entry?.isDirectory() !== true) {
+  const root = orNothing(() => realpathSync.native(dir));
+  if (root === undefined || orNothing(() => lstatSync(root))?.isDirectory() !== true) {
     const finding = errorFinding(WHOLE_PACKAGE, "$", "there is no package directory here: check the path");
     return { root: dir, files: [], findings: [finding], complete: false };
   }
@@ -66,24 +77,33 @@ class PackageWalk {
 
   /** Whether everything was seen. */
   async run(): Promise<boolean> {
-    if (!(await this.visit(""))) return false;
+    if (!this.visit("")) return false;
     for (const folder of this.folders) {
-      if (!(await this.visit(folder))) return false;
+      if (!this.visit(folder)) return false;
+      await breathe(1);
     }
     return true;
   }
 
-  private async visit(folder: string): Promise<boolean> {
+  private visit(folder: string): boolean {
     try {
-      return await withFolder(this.root, folder, async (address) => {
-        for await (const { name } of await opendir(address)) {
-          const path = folder === "" ? name : `${folder}/${name}`;
-          if (isLitter(name)) continue;
-          this.entries += 1;
-          if (this.entries > MAX_PACKAGE_FILES) return this.tooMany();
-          this.note(path, await lstat(join(address, name)).catch(() => undefined));
+      return withFolder(this.root, folder, (address) => {
+        const directory = opendirSync(address);
+        try {
+          for (let entry = directory.readSync(); entry !== null; entry = directory.readSync()) {
+            if (isLitter(entry.name)) continue;
+            this.entries += 1;
+            if (this.entries > MAX_PACKAGE_FILES) return this.tooMany();
+            const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+            this.note(
+              path,
+              orNothing(() => lstatSync(join(address, entry.name))),
+            );
+          }
+          return true;
+        } finally {
+          directory.closeSync();
         }
-        return true;
       });
     } catch (error) {
       this.refuse(folder || WHOLE_PACKAGE, `cannot be listed (${systemCode(error)}): check its permissions`);
@@ -148,21 +168,37 @@ export async function* streamPackageFile(
   path: string,
   maxBytes: number,
 ): AsyncGenerator<Uint8Array, void> {
-  const handle = await openPackageFile(root, path);
+  const fd = openPackageFile(root, path);
   try {
-    const { size } = await handle.stat();
+    const { size } = fstatSync(fd);
     if (size > maxBytes) throw tooLarge(path, size, maxBytes);
-    let total = 0;
-    for (;;) {
-      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES);
+    for (let total = 0; ;) {
+      const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+      const bytesRead = readSync(fd, buffer);
       if (bytesRead === 0) return;
       total += bytesRead;
       if (total > maxBytes) throw tooLarge(path, total, maxBytes);
+      await breathe(bytesRead);
       yield buffer.subarray(0, bytesRead);
     }
+  } catch (error) {
+    if (error instanceof PackageFileRefused) throw error;
+    throw new PackageFileRefused(path, `cannot be read (${systemCode(error)})`);
   } finally {
-    await handle.close();
+    closeSync(fd);
   }
+}
+
+const BYTES_PER_BREATH = 1024 * 1024;
+const BREATH_BASE_BYTES = 16 * 1024;
+let bytesSinceBreath = 0;
+
+/** Lets others run after about a megabyte, a system call counting as much as some kilobytes. */
+async function breathe(bytes: number): Promise<void> {
+  bytesSinceBreath += BREATH_BASE_BYTES + bytes;
+  if (bytesSinceBreath < BYTES_PER_BREATH) return;
+  bytesSinceBreath = 0;
+  await setImmediate();
 }
 
 function tooLarge(path: string, bytes: number, maxBytes: number): PackageFileRefused {
@@ -172,14 +208,14 @@ function tooLarge(path: string, bytes: number, maxBytes: number): PackageFileRef
   );
 }
 
-async function openPackageFile(root: string, path: string): Promise<FileHandle> {
+function openPackageFile(root: string, path: string): number {
   const slash = path.lastIndexOf("/");
   try {
-    const handle = await withFolder(root, path.slice(0, Math.max(slash, 0)), (address) =>
-      open(join(address, path.slice(slash + 1)), constants.O_RDONLY | NO_FOLLOW | NON_BLOCK),
+    const fd = withFolder(root, path.slice(0, Math.max(slash, 0)), (address) =>
+      openSync(join(address, path.slice(slash + 1)), constants.O_RDONLY | NO_FOLLOW | NON_BLOCK),
     );
-    if ((await handle.stat()).isFile()) return handle;
-    await handle.close();
+    if (fstatSync(fd).isFile()) return fd;
+    closeSync(fd);
   } catch (error) {
     throw new PackageFileRefused(path, `cannot be opened (${systemCode(error)}): check its permissions`);
   }
@@ -191,25 +227,27 @@ const NON_BLOCK = constants.O_NONBLOCK ?? 0;
 const DIRECTORY = constants.O_DIRECTORY ?? 0;
 
 /** Runs `action` with a path under which the folder can be used while its descriptor is held. */
-async function withFolder<T>(
-  root: string,
-  folder: string,
-  action: (address: string) => Promise<T>,
-): Promise<T> {
+function withFolder<T>(root: string, folder: string, action: (address: string) => T): T {
   if (process.platform !== "linux") return action(join(root, folder));
-  let handle = await open(root, constants.O_RDONLY | DIRECTORY);
+  let fd = openSync(root, constants.O_RDONLY | DIRECTORY);
   try {
     for (const name of folder === "" ? [] : folder.split("/")) {
-      const child = await open(
-        `/proc/self/fd/${handle.fd}/${name}`,
-        constants.O_RDONLY | DIRECTORY | NO_FOLLOW,
-      );
-      await handle.close();
-      handle = child;
+      const child = openSync(`/proc/self/fd/${fd}/${name}`, constants.O_RDONLY | DIRECTORY | NO_FOLLOW);
+      closeSync(fd);
+      fd = child;
     }
-    return await action(`/proc/self/fd/${handle.fd}`);
+    return action(`/proc/self/fd/${fd}`);
   } finally {
-    await handle.close();
+    closeSync(fd);
+  }
+}
+
+function orNothing<T>(action: () => T): T | undefined {
+  try {
+    return action();
+  } catch (error) {
+    systemCode(error);
+    return undefined;
   }
 }
 

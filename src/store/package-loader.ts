@@ -70,7 +70,11 @@ const MAX_TOTAL_TEXT_BYTES = 16 * 1024 * 1024;
 
 /** Reads and checks a package directory as a whole (contracts §2). Never throws because of what is in it. */
 export async function loadPackage(dir: string): Promise<PackageReport> {
-  const listing = await listPackage(dir);
+  return loadListedPackage(await listPackage(dir));
+}
+
+/** `loadPackage` where the files are listed already. */
+export async function loadListedPackage(listing: PackageListing): Promise<PackageReport> {
   if (!listing.complete) return { findings: boundFindings(listing.findings) };
   const reading = new PackageReading(listing);
   const loaded = await reading.load();

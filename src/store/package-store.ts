@@ -10,7 +10,7 @@ import { withFileLock } from "./file-lock.js";
 import { unpackArchive } from "./package-archive.js";
 import { contentDigest, digestFiles } from "./package-digest.js";
 import { PackageFileRefused, listPackage, readPackageFile, systemCode } from "./package-files.js";
-import { type LoadedPackage, loadPackage } from "./package-loader.js";
+import { type LoadedPackage, loadListedPackage, loadPackage } from "./package-loader.js";
 import { kindOfSource, sourceFinding } from "./package-source.js";
 import { copyPackage, removeTree, sealTree } from "./package-tree.js";
 
@@ -112,7 +112,7 @@ class DirectoryPackageStore implements PackageStore {
 
   private async installDirectory(source: string, staging: string): Promise<Result<Installation>> {
     const listing = await listPackage(source);
-    if (listing.findings.some(isError)) return invalid((await loadPackage(source)).findings);
+    if (listing.findings.some(isError)) return invalid((await loadListedPackage(listing)).findings);
     try {
       await copyPackage(listing, staging);
     } catch (error) {
@@ -129,10 +129,10 @@ class DirectoryPackageStore implements PackageStore {
 
   /** Validates what is staged, which nobody else can change, and gives it its name. */
   private async adopt(staging: string): Promise<Result<Installation>> {
-    const report = await loadPackage(staging);
+    const listing = await listPackage(staging);
+    const report = await loadListedPackage(listing);
     if (report.package === undefined) return invalid(report.findings);
     const { name, version } = report.package.manifest;
-    const listing = await listPackage(staging);
     const digest = contentDigest(await digestFiles(listing));
     const packageId = packageIdOf(name, version, digest);
     const dir = join(this.packagesDir, packageId);

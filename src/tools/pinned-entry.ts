@@ -97,18 +97,14 @@ export function pinIfPresent(pins: Pins, directory: PinnedEntry, name: string): 
   }
 }
 
-/** Whether two looks saw the same entry. */
-export function sameEntry(one: PinnedEntry, other: PinnedEntry): boolean {
-  return sameIdentity(one.stats, other.stats);
-}
-
 /** Whether a path still leads to a pinned entry. Needs no descriptor: it must work when none is left. */
 export function isStillAt(path: string, entry: PinnedEntry): boolean {
   const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
   return stats !== undefined && sameIdentity(stats, entry.stats);
 }
 
-function sameIdentity(one: BigIntStats, other: BigIntStats): boolean {
+/** Whether two looks saw the same entry of the file system. */
+export function sameIdentity(one: BigIntStats, other: BigIntStats): boolean {
   return one.dev === other.dev && one.ino === other.ino;
 }
 

@@ -1,10 +1,10 @@
-import { readlinkSync } from "node:fs";
+import { readlinkSync, statSync } from "node:fs";
 import { isUtf8 } from "node:buffer";
 import { isAbsolute, relative, sep } from "node:path";
 import { type AliasPath, describeAliasPath } from "../core/tools/alias-path.js";
 import { Refusal, systemErrorCode, systemFault } from "./faults.js";
 import { type Access, protectingRule } from "./name-rules.js";
-import { type PinnedEntry, pinIfPresent } from "./pinned-entry.js";
+import { type PinnedEntry, pinIfPresent, sameIdentity } from "./pinned-entry.js";
 import type { Workspace } from "./workspace.js";
 
 const MAX_LINKS = 40;
@@ -59,6 +59,7 @@ class Walk implements Trail {
   private pending: string[];
   private linksFollowed = 0;
   private closed = false;
+  private readonly isForbidden: (entry: PinnedEntry) => boolean;
   private readonly workspace: Workspace;
   private readonly path: AliasPath;
   private readonly access: Access;
@@ -69,6 +70,7 @@ class Walk implements Trail {
     this.access = access;
     refuseNames(workspace, path, path.segments, access);
     this.pending = path.segments.toReversed();
+    this.isForbidden = forbiddenDirectories(workspace, path);
     this.entries = [workspace.pins.root(workspace.roots[path.mount])];
   }
 
@@ -104,6 +106,7 @@ class Walk implements Trail {
     }
     this.entries.push(entry);
     this.names.push(name);
+    if (this.isForbidden(entry)) throw this.refusal("leads into a directory of the service.");
     if (entry.kind === "other") throw this.refusal("is neither a file nor a directory.");
     return true;
   }
@@ -171,6 +174,16 @@ class Walk implements Trail {
     const fault = systemFault(code, describeAliasPath(this.path), this.access);
     return new Refusal(fault.code, fault.message);
   }
+}
+
+/** Tells the directories that `@project` does not lead into, whatever they are called there. */
+export function forbiddenDirectories(workspace: Workspace, path: AliasPath): (entry: PinnedEntry) => boolean {
+  if (path.mount !== "project") return () => false;
+  const forbidden = workspace.keepOut.map((directory) =>
+    statSync(directory, { bigint: true, throwIfNoEntry: false }),
+  );
+  return ({ kind, stats }) =>
+    kind === "directory" && forbidden.some((other) => other !== undefined && sameIdentity(other, stats));
 }
 
 /** Refuses names that a setting protects, and on Windows names that would mean another file. */

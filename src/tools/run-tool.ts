@@ -1,5 +1,6 @@
 import { type AliasPath, describeAliasPath, parseAliasPath } from "../core/tools/alias-path.js";
 import type { Fault } from "../core/errors.js";
+import type { JsonObject } from "../core/json.js";
 import type { ToolResult, ToolSuccess } from "../core/tools/tool-result.js";
 import { HookFailure, Refusal, systemErrorCode, systemFault } from "./faults.js";
 import type { Access } from "./name-rules.js";
@@ -25,8 +26,8 @@ export async function runTool(
   }
 }
 
-export function succeed(fields: Omit<ToolSuccess, "ok">): ToolSuccess {
-  return { ...fields, ok: true };
+export function succeed(fields: JsonObject): ToolSuccess {
+  return Object.assign({ ok: true } as const, fields);
 }
 
 function faultOf(error: unknown, path: AliasPath, access: Access): Fault | undefined {

@@ -7,7 +7,7 @@ import { systemErrorCode } from "./faults.js";
 import { protectingRule } from "./name-rules.js";
 import { Pacer } from "./pacer.js";
 import { type PinnedEntry, openPinnedFileSync } from "./pinned-entry.js";
-import { resolveExisting } from "./resolve.js";
+import { forbiddenDirectories, resolveExisting } from "./resolve.js";
 import { runTool, succeed } from "./run-tool.js";
 import { type Finder, parsePattern } from "./search-pattern.js";
 import { type Context, FileScan, type LineMatch, ResultBudget } from "./search-scan.js";
@@ -57,7 +57,9 @@ export function searchFiles(
       const budget = new ResultBudget(args.maxMatches ?? DEFAULT_MATCHES, limits.maxReadBytes);
       const context = { before: args.before ?? DEFAULT_CONTEXT, after: args.after ?? DEFAULT_CONTEXT };
       const pacer = new Pacer(bounds.maxDurationMs, signal);
-      const search = new Search({ workspace, finder, context, isProtected, pacer, bounds }, budget);
+      const isForbidden = forbiddenDirectories(workspace, path);
+      const plan = { workspace, finder, context, isProtected, isForbidden, pacer, bounds };
+      const search = new Search(plan, budget);
       await pacer.pause();
       if (target.kind === "directory") await search.directory(target, formatAliasPath(path), 0);
       else await search.file(target, formatAliasPath(path), bounds.maxTotalBytes);
@@ -78,6 +80,7 @@ interface SearchPlan {
   readonly finder: Finder;
   readonly context: Context;
   readonly isProtected: (name: string) => boolean;
+  readonly isForbidden: (entry: PinnedEntry) => boolean;
   readonly pacer: Pacer;
   readonly bounds: SearchBounds;
 }
@@ -126,6 +129,7 @@ class Search {
     let entry: PinnedEntry | undefined;
     try {
       entry = this.plan.workspace.pins.child(directory, name);
+      if (this.plan.isForbidden(entry)) return;
       if (entry.kind === "directory") await this.directory(entry, path, depth + 1);
       else if (entry.kind === "file") await this.file(entry, path, this.plan.bounds.maxFileBytes);
     } catch (error) {

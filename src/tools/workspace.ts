@@ -15,6 +15,11 @@ export interface WorkspaceOptions {
   readonly lockDir: string;
   /** Default: `.git` cannot be written; `.env` and `.env.*`, except `.env.example`, neither read nor written. */
   readonly protectedPaths?: ProtectedPaths;
+  /**
+   * Host directories that `@project` never leads into, should they lie inside it: the store. The roots of the
+   * other mounts and `lockDir` always belong to them, so that `@project` is no way around their rules.
+   */
+  readonly keepOut?: readonly string[];
 }
 
 /** The mounts of a run as the file tools see them. A plain value: it holds nothing open between calls. */
@@ -22,6 +27,7 @@ export interface Workspace {
   readonly roots: MountRoots;
   readonly lockDir: string;
   readonly protectedPaths: ProtectedPaths;
+  readonly keepOut: readonly string[];
   readonly pins: Pins;
 }
 
@@ -50,13 +56,15 @@ export function openWorkspace(options: WorkspaceOptions): Workspace {
 
 /** As `openWorkspace`, with the platform's way of pinning given: both are tested on Linux. */
 export function openWorkspaceWith(pins: Pins, options: WorkspaceOptions): Workspace {
-  for (const path of [...Object.values(options.roots), options.lockDir]) {
+  const { roots, lockDir, keepOut = [] } = options;
+  for (const path of [...Object.values(roots), lockDir, ...keepOut]) {
     if (!isAbsolute(path)) throw new TypeError("The directories of a workspace must be absolute paths.");
   }
   return {
-    roots: options.roots,
-    lockDir: options.lockDir,
+    roots,
+    lockDir,
     protectedPaths: options.protectedPaths ?? DEFAULT_PROTECTED_PATHS,
+    keepOut: [roots.pkg, roots.state, lockDir, ...keepOut],
     pins,
   };
 }

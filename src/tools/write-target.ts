@@ -111,7 +111,7 @@ function makeDirectories(
       made.push({ parent, name, entry, isOurs });
       parent = entry;
     } catch (error) {
-      if (isOurs) rmdirSync(at);
+      if (isOurs) removeIfEmpty(at);
       throw error;
     }
   }
@@ -134,11 +134,15 @@ function removeDirectories(made: readonly MadeDirectory[]): void {
   for (const { parent, name, entry, isOurs } of made.toReversed()) {
     if (!isOurs) continue;
     const at = `${parent.at}/${name}`;
-    try {
-      if (isStillAt(at, entry)) rmdirSync(at);
-    } catch {
-      return; // somebody uses it by now
-    }
+    if (isStillAt(at, entry)) removeIfEmpty(at);
+  }
+}
+
+function removeIfEmpty(at: string): void {
+  try {
+    rmdirSync(at);
+  } catch {
+    // somebody uses it by now
   }
 }
 

@@ -8,7 +8,7 @@ import type { WriteArguments } from "../core/tools/tool-specs.js";
 import { withFileLock } from "../store/file-lock.js";
 import { HookFailure, Refusal, systemErrorCode } from "./faults.js";
 import { foldName } from "./name-rules.js";
-import { type PinnedEntry, isStillAt, pinIfPresent, sameEntry } from "./pinned-entry.js";
+import { type PinnedEntry, isStillAt, pinIfPresent, sameIdentity } from "./pinned-entry.js";
 import { MAX_HASHED_BYTES, hashFile } from "./read.js";
 import { runTool, succeed } from "./run-tool.js";
 import { makeTemporaryFile, removeAbandonedFile, removeIfPresent } from "./temporary-file.js";
@@ -226,7 +226,11 @@ async function commit(
 
 function isUnchanged(old: PinnedEntry | undefined, now: PinnedEntry | undefined): boolean {
   if (old === undefined || now === undefined) return old === now;
-  return sameEntry(old, now) && old.stats.mtimeNs === now.stats.mtimeNs && old.stats.size === now.stats.size;
+  return (
+    sameIdentity(old.stats, now.stats) &&
+    old.stats.mtimeNs === now.stats.mtimeNs &&
+    old.stats.size === now.stats.size
+  );
 }
 
 /** Makes the write durable and lets the caller add what belongs to it; undoes a created file if that fails. */

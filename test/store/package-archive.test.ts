@@ -68,7 +68,8 @@ describe("archives that are taken", () => {
   test("come from a common tool as well", async () => {
     const dir = await writePackage(await temporaryDirectory(), validPackage());
     const zipFile = join(await temporaryDirectory(), "tool.bmad");
-    const script = "import shutil,sys; shutil.move(shutil.make_archive(sys.argv[1],'zip',sys.argv[2]),sys.argv[1])";
+    const script =
+      "import shutil,sys; shutil.move(shutil.make_archive(sys.argv[1],'zip',sys.argv[2]),sys.argv[1])";
     execFileSync("python3", ["-c", script, zipFile, dir]);
     expect(await checkPackageSource(zipFile)).toEqual([]);
   });
@@ -127,7 +128,9 @@ describe("hostile names", () => {
     ["a name longer than file systems take", "x".repeat(256), "longer than 255 bytes"],
     ["a path longer than any should be", "x/".repeat(600), "longer than 1024 bytes"],
   ])("%s", async (_, name, sentence) => {
-    const shown = [...name].map((char) => (char < " " ? `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}` : char)).join("");
+    const shown = [...name]
+      .map((char) => (char < " " ? `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}` : char))
+      .join("");
     const cut = shown.length > 300 ? `${shown.slice(0, 300)}…` : shown;
     await expectRefusal(writeZip([good, { name, data: "evil" }]), cut, sentence);
   });
@@ -142,7 +145,11 @@ describe("hostile names", () => {
     extra.writeUInt16LE(5 + evil.length, 2);
     extra.writeUInt8(1, 4);
     extra.writeUInt32LE(crc32(Buffer.from("good.txt")), 5);
-    return expectRefusal(writeZip([{ ...good, extra: Buffer.concat([extra, evil]) }]), "../evil", "contains ..");
+    return expectRefusal(
+      writeZip([{ ...good, extra: Buffer.concat([extra, evil]) }]),
+      "../evil",
+      "contains ..",
+    );
   });
 
   test.each<[string, string[], string, string]>([
@@ -165,7 +172,11 @@ describe("hostile entries", () => {
     ["a Windows reparse point", { externalAttributes: 0x400 }, "is a link"],
     ["a device", { externalAttributes: unixMode(0o020666) }, "neither a regular file nor a folder"],
     ["a pipe", { externalAttributes: unixMode(0o010666) }, "neither a regular file nor a folder"],
-    ["a folder without a slash", { externalAttributes: unixMode(0o040755) }, "neither a regular file nor a folder"],
+    [
+      "a folder without a slash",
+      { externalAttributes: unixMode(0o040755) },
+      "neither a regular file nor a folder",
+    ],
     ["an encrypted entry", { flags: UTF8_FLAG | 1 }, "is encrypted"],
     ["an encrypted directory", { flags: UTF8_FLAG | 0x2001 }, "is encrypted"],
     ["an unknown compression", { method: 12 }, "method 12"],
@@ -183,7 +194,11 @@ describe("hostile entries", () => {
     ["data where there is no entry", { localOffset: 3 }, "not a readable zip"],
     ["data far outside", { localOffset: 0xfffffff0 }, "not a readable zip"],
   ])("%s", (_, change, sentence) =>
-    expectRefusal(writeZip([{ ...good, ...change }, { name: "z" }], { comment: "a little longer" }), "good.txt", sentence),
+    expectRefusal(
+      writeZip([{ ...good, ...change }, { name: "z" }], { comment: "a little longer" }),
+      "good.txt",
+      sentence,
+    ),
   );
 
   test("a folder with content", () =>
@@ -228,7 +243,11 @@ describe("bombs", () => {
 
   test("a header that declares little of a lot", () => {
     const rawData = deflateRawSync(Buffer.alloc(64 * MIB));
-    return expectRefusal(writeZip([{ name: "liar", rawData, declaredSize: 100 }]), "liar", "more than the 100 bytes");
+    return expectRefusal(
+      writeZip([{ name: "liar", rawData, declaredSize: 100 }]),
+      "liar",
+      "more than the 100 bytes",
+    );
   });
 
   test("entries that share their data", () => {
@@ -291,15 +310,22 @@ describe("files that are no archives", () => {
   });
 
   test("a target that exists is left alone", async () => {
-    const dir = await writePackage(await temporaryDirectory(), { "p.bmad": writeZip([good]), "target/mine": "x" });
-    expect(await unpackArchive(join(dir, "p.bmad"), join(dir, "target"))).toMatchObject([{ severity: "error" }]);
+    const dir = await writePackage(await temporaryDirectory(), {
+      "p.bmad": writeZip([good]),
+      "target/mine": "x",
+    });
+    expect(await unpackArchive(join(dir, "p.bmad"), join(dir, "target"))).toMatchObject([
+      { severity: "error" },
+    ]);
     expect(Object.keys(await readTree(join(dir, "target")))).toEqual(["mine"]);
   });
 });
 
 describe("any damage", () => {
   const archive = zipPackage(validPackage());
-  const files = Object.fromEntries(Object.entries(validPackage()).map(([path, data]) => [path, bytesOf(data)]));
+  const files = Object.fromEntries(
+    Object.entries(validPackage()).map(([path, data]) => [path, bytesOf(data)]),
+  );
   const damage = fc.array(
     fc.record({ at: fc.nat({ max: archive.length - 1 }), byte: fc.integer({ min: 0, max: 255 }) }),
     { minLength: 1, maxLength: 6 },

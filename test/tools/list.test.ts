@@ -45,7 +45,7 @@ describe("fs.list", () => {
     for (let index = 0; index < 200; index += 1) {
       scratch.put(`project/f${String(index).padStart(3, "0")}`, "");
     }
-    expect(Object.keys(await list("@project"))).toEqual(["path", "entries", "ok"]);
+    expect(Object.keys(await list("@project"))).toEqual(["ok", "path", "entries"]);
     scratch.put("project/f200", "");
     const result = await list("@project");
     expect(Object.keys(result).toSorted()).toEqual(["entriesPreview", "hint", "ok", "path", "truncated"]);

@@ -183,7 +183,7 @@ describe("fs.search", () => {
   });
 
   test("other work goes on meanwhile", async () => {
-    scratch.put("project/a", `${"a".repeat(1000)}\n`.repeat(5));
+    scratch.put("project/a", `${"a".repeat(1000)}\n`.repeat(20));
     let turns = 0;
     const heart = { stopped: false };
     const beat = () => {
@@ -191,9 +191,9 @@ describe("fs.search", () => {
       if (!heart.stopped) setImmediate(beat);
     };
     beat();
-    await search("/[ab]{1,900}[bc]{1,900}$/");
+    await search("/[ab]{1,900}[bc]{0,900}/");
     heart.stopped = true;
-    expect(turns).toBeGreaterThanOrEqual(5);
+    expect(turns).toBeGreaterThan(10);
   });
 });
 

@@ -1,0 +1,158 @@
+import { writeFile } from "node:fs/promises";
+import { parseArgs } from "node:util";
+import { describeEnvironment } from "./environment.js";
+import { type PairFigures, measureGrowth, measureLoad, measurePairs } from "./measures.js";
+import { type Findings, figuresOf, isMet, renderHead, renderTable } from "./report.js";
+import { SHORT_NODES, type Stage, openStage } from "./stage.js";
+
+const HELP = `Measures Interlock on the embedded Temporal server, with a model that answers at once.
+
+Usage: npm run bench -- [pairs] [load] [growth] [options]
+
+  pairs    one walk at a time beside a bare workflow of as many activities that do nothing
+  load     walks per second at 1, 8 and 32 at once
+  growth   a run of 480 turns beside one of 30
+  Without a name, all three.
+
+  --walks <n>        counted pairs (15)
+  --warm-up <n>      pairs before them that are not counted (3)
+  --rounds <n>       rounds of load and of growth (3)
+  --at-once <n,n>    how many walks at once (1,8,32)
+  --dir <path>       where the temporary store goes (the system's directory for temporary files)
+  --cpu-profile <p>  Interlock's worker leaves CPU profiles in this directory
+  --json <file>      writes everything that was measured
+  --strict           exit code 1 when a target is missed
+  --help
+`;
+
+const SECTIONS = ["pairs", "load", "growth"] as const;
+type Section = (typeof SECTIONS)[number];
+
+interface Options {
+  readonly sections: ReadonlySet<Section>;
+  readonly walks: number;
+  readonly warmUp: number;
+  readonly rounds: number;
+  readonly atOnce: readonly number[];
+  readonly directory: string | undefined;
+  readonly cpuProfile: string | undefined;
+  readonly json: string | undefined;
+  readonly strict: boolean;
+}
+
+class WrongUsage extends Error {}
+
+function readOptions(argv: readonly string[]): Options | undefined {
+  const { values, positionals } = parse(argv);
+  if (values.help) return undefined;
+  const unknown = positionals.find((name) => !SECTIONS.some((section) => section === name));
+  if (unknown !== undefined) throw new WrongUsage(`There is nothing to measure by the name of ${unknown}.`);
+  return {
+    sections: new Set(SECTIONS.filter((name) => positionals.length === 0 || positionals.includes(name))),
+    walks: count(values.walks, "--walks"),
+    warmUp: count(values["warm-up"], "--warm-up", 0),
+    rounds: count(values.rounds, "--rounds"),
+    atOnce: values["at-once"].split(",").map((text) => count(text, "--at-once")),
+    directory: values.dir,
+    cpuProfile: values["cpu-profile"],
+    json: values.json,
+    strict: values.strict,
+  };
+}
+
+function parse(argv: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...argv],
+      allowPositionals: true,
+      options: {
+        walks: { type: "string", default: "15" },
+        "warm-up": { type: "string", default: "3" },
+        rounds: { type: "string", default: "3" },
+        "at-once": { type: "string", default: "1,8,32" },
+        dir: { type: "string" },
+        "cpu-profile": { type: "string" },
+        json: { type: "string" },
+        strict: { type: "boolean", default: false },
+        help: { type: "boolean", default: false },
+      },
+    });
+  } catch (error) {
+    throw new WrongUsage(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function count(text: string, option: string, least = 1): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < least || value > 1_000) {
+    throw new WrongUsage(`${option} takes whole numbers from ${least} to 1000, not ${text}.`);
+  }
+  return value;
+}
+
+async function measure(stage: Stage, options: Options): Promise<Findings> {
+  const { sections, rounds } = options;
+  const environment = describeEnvironment(options.directory);
+  let pairs: PairFigures | undefined;
+  if (sections.has("pairs")) pairs = await measurePairs(stage, options, note);
+  const activities = pairs?.activities ?? (await warmUp(stage, options.warmUp));
+  const load = sections.has("load")
+    ? await measureLoad(stage, { lanes: options.atOnce, rounds, activities }, note)
+    : undefined;
+  const growth = sections.has("growth") ? await measureGrowth(stage, rounds, note) : undefined;
+  return {
+    environment,
+    ...(pairs === undefined ? {} : { pairs }),
+    ...(load === undefined ? {} : { load }),
+    ...(growth === undefined ? {} : { growth }),
+  };
+}
+
+/** Walks that are not measured; returns the activities of one. */
+async function warmUp(stage: Stage, walks: number): Promise<string> {
+  let activities = "";
+  for (const project of await stage.makeProjects(Math.max(1, walks))) {
+    const walk = await stage.walk({ nodes: SHORT_NODES, project });
+    ({ activities } = await walk.history());
+    await stage.bareWalk(activities);
+  }
+  return activities;
+}
+
+function note(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+async function run(options: Options): Promise<void> {
+  note("Starting server, model and workers on a fresh store.");
+  const stage = await openStage(options);
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => {
+      note(`${signal}: ending what was started.`);
+      void stage.close().finally(() => process.exit(1));
+    });
+  }
+  let findings: Findings;
+  try {
+    findings = await measure(stage, options);
+  } finally {
+    await stage.close();
+  }
+  const figures = figuresOf(findings);
+  process.stdout.write(`\n${renderHead(findings)}\n\n${renderTable(figures)}\n`);
+  if (options.json !== undefined) {
+    const withVerdict = figures.map((figure) => ({ ...figure, met: isMet(figure) ?? null }));
+    await writeFile(options.json, `${JSON.stringify({ figures: withVerdict, ...findings }, undefined, 2)}\n`);
+  }
+  if (options.strict && figures.some((figure) => isMet(figure) === false)) process.exitCode = 1;
+}
+
+try {
+  const options = readOptions(process.argv.slice(2));
+  if (options === undefined) process.stdout.write(HELP);
+  else await run(options);
+} catch (error) {
+  if (!(error instanceof WrongUsage)) throw error;
+  process.stderr.write(`${error.message}\n\n${HELP}`);
+  process.exitCode = 2;
+}

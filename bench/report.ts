@@ -1,0 +1,136 @@
+import type { Environment } from "./environment.js";
+import type { GrowthFigures, LoadFigures, PairFigures } from "./measures.js";
+import type { Spread } from "./statistics.js";
+
+/** Everything a run of the bench found out; what was not measured is absent. */
+export interface Findings {
+  readonly environment: Environment;
+  readonly pairs?: PairFigures;
+  readonly load?: readonly LoadFigures[];
+  readonly growth?: GrowthFigures;
+}
+
+/** One line of the table at the end. */
+export interface Figure {
+  readonly name: string;
+  readonly target?: number;
+  readonly measured: number;
+  readonly range?: string;
+  readonly unit: string;
+}
+
+/** A walk may cost so many times what a bare workflow costs. */
+const MAX_RATIO = 1.25;
+/** A run sixteen times as long may cost so many times as much. */
+const MAX_GROWTH = 16.5;
+
+export function figuresOf({ pairs, load, growth }: Findings): readonly Figure[] {
+  return [
+    ...(pairs ? pairFigures(pairs) : []),
+    ...loadFigures(load ?? []),
+    ...(growth ? growthFigures(growth) : []),
+  ];
+}
+
+function pairFigures(pairs: PairFigures): readonly Figure[] {
+  const { interlockCpu, bareCpu } = pairs;
+  return [
+    { name: "one walk", unit: "ms", ...measured(pairs.interlockMs) },
+    { name: "one bare walk", unit: "ms", ...measured(pairs.bareMs) },
+    { name: "walk by bare walk", target: MAX_RATIO, unit: "times", ...measured(pairs.ratio) },
+    ...cpuFigure("CPU of the worker, a walk", interlockCpu.worker),
+    ...cpuFigure("CPU of the worker, a bare walk", bareCpu.worker),
+    ...cpuFigure("CPU of the server, a walk", interlockCpu.server),
+    ...cpuFigure("CPU of the server, a bare walk", bareCpu.server),
+  ];
+}
+
+function cpuFigure(name: string, milliseconds: number | undefined): readonly Figure[] {
+  return milliseconds === undefined ? [] : [{ name, measured: milliseconds, unit: "ms" }];
+}
+
+function loadFigures(load: readonly LoadFigures[]): readonly Figure[] {
+  return load.flatMap(({ atOnce, interlock, bare }) => [
+    { name: `walks, ${atOnce} at once`, unit: "/s", ...measured(interlock) },
+    { name: `bare walks, ${atOnce} at once`, unit: "/s", ...measured(bare) },
+  ]);
+}
+
+function growthFigures({ short, long, bytes, promptTokens, time }: GrowthFigures): readonly Figure[] {
+  const perTurn = [short, long].flatMap((length) => [
+    {
+      name: `history events a turn, ${length.turns} turns`,
+      measured: length.historyEvents / length.turns,
+      unit: "",
+    },
+    {
+      name: `history bytes a turn, ${length.turns} turns`,
+      measured: length.historyBytes / length.turns,
+      unit: "B",
+    },
+  ]);
+  const times = `${long.turns} turns by ${short.turns}`;
+  return [
+    ...perTurn,
+    { name: `history bytes, ${times}`, target: MAX_GROWTH, measured: bytes, unit: "times" },
+    { name: `prompt tokens, ${times}`, target: MAX_GROWTH, measured: promptTokens, unit: "times" },
+    { name: `time, ${times}`, target: MAX_GROWTH, unit: "times", ...measured(time) },
+  ];
+}
+
+function measured({ median, min, max }: Spread): Pick<Figure, "measured" | "range"> {
+  return { measured: median, range: `${readable(min)} – ${readable(max)}` };
+}
+
+export function isMet({ target, measured }: Figure): boolean | undefined {
+  return target === undefined ? undefined : measured <= target;
+}
+
+/** What the figures were measured on and with. */
+export function renderHead({ environment, pairs, growth }: Findings): string {
+  const { node, platform, cores, load, syncMs } = environment;
+  const lines = [
+    `Node ${node}, ${platform}, ${cores} cores, load ${load.toFixed(1)} before; a synced file of 2 KB takes ${readable(syncMs.median)} ms (${readable(syncMs.min)} – ${readable(syncMs.max)}).`,
+  ];
+  if (pairs !== undefined) {
+    const regular = pairs.activities.replaceAll("L", "").length;
+    lines.push(
+      `A walk is ${regular} regular and ${pairs.activities.length - regular} local activities; a bare walk is the same, doing nothing. ${pairs.ratio.count} pairs.`,
+    );
+    if (pairs.interlockCpu.worker === undefined) {
+      lines.push("CPU time is left out: this system does not tell it by /proc.");
+    }
+  }
+  if (growth !== undefined) {
+    for (const { turns, executions, historyEvents, historyBytes, promptTokens, milliseconds } of [
+      growth.short,
+      growth.long,
+    ]) {
+      lines.push(
+        `${turns} turns: ${historyEvents} events and ${historyBytes} bytes of history in ${executions} execution(s), ${promptTokens} prompt tokens, ${readable(milliseconds.median)} ms.`,
+      );
+    }
+  }
+  return lines.join("\n");
+}
+
+/** The table at the end: figure, target, measured, met. Ranges are lowest and highest. */
+export function renderTable(figures: readonly Figure[]): string {
+  const rows = figures.map((figure) => [
+    figure.name,
+    figure.target === undefined ? "" : `≤ ${figure.target}`,
+    `${readable(figure.measured)} ${figure.unit}${figure.range === undefined ? "" : ` (${figure.range})`}`,
+    { true: "yes", false: "NO", undefined: "" }[String(isMet(figure)) as "true" | "false" | "undefined"],
+  ]);
+  const all = [["figure", "target", "measured", "met"], ...rows];
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...all.map((row) => row[column]!.length)));
+  const line = (row: readonly string[]) =>
+    `| ${row.map((cell, column) => cell.padEnd(widths[column]!)).join(" | ")} |`;
+  const rule = `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`;
+  return [line(all[0]!), rule, ...rows.map(line)].join("\n");
+}
+
+/** Three digits are as many as these measurements are worth. */
+function readable(value: number): string {
+  return value >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)));
+}
