@@ -209,11 +209,19 @@ export async function settleServer(
   return settled;
 }
 
-export async function lastLogLines(files: ServerFiles): Promise<readonly string[]> {
+export interface StartLog {
+  readonly portTaken: boolean;
+  /** The end of it, without the stack traces in which a panic of the server ends. */
+  readonly lastLines: readonly string[];
+}
+
+/** What a server that did not come up has said. */
+export async function readStartLog(files: ServerFiles): Promise<StartLog> {
   const text = await readFile(files.log, "utf8").catch(() => "");
-  return text
-    .split("\n")
-    .filter((line) => line.trim() !== "")
-    .slice(-QUOTED_LOG_LINES)
-    .map((line) => line.slice(0, QUOTED_LINE_CHARS));
+  const [said = ""] = text.split(/^goroutine \d/m);
+  const lines = said.split("\n").filter((line) => line.trim() !== "");
+  return {
+    portTaken: text.includes("address already in use"),
+    lastLines: lines.slice(-QUOTED_LOG_LINES).map((line) => line.slice(0, QUOTED_LINE_CHARS)),
+  };
 }

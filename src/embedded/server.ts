@@ -5,9 +5,9 @@ import { chooseServerPorts, HOST } from "./ports.js";
 import { reasonOf } from "./run-command.js";
 import {
   findLivingServer,
-  lastLogLines,
   launchServer,
   NAMESPACE,
+  readStartLog,
   settleServer,
   stopServer,
   waitUntilHealthy,
@@ -189,10 +189,9 @@ async function startOnFreePorts(
       signal: options.signal,
     });
     if (health === "healthy") return record;
-    const lines = await lastLogLines(files);
-    const portTaken = lines.some((line) => line.includes("address already in use"));
+    const { portTaken, lastLines } = await readStartLog(files);
     if (health === "silent" || !portTaken || attempt === START_ATTEMPTS) {
-      throw new EmbeddedServerError(startFailure(files, cli.path, health, lines));
+      throw new EmbeddedServerError(startFailure(files, cli.path, health, lastLines));
     }
     tried.add(ports.port).add(ports.uiPort); // somebody was faster: other ports
   }

@@ -3,7 +3,13 @@ import { type FileHandle, mkdir, open, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { crc32, createInflateRaw } from "node:zlib";
-import { type Finding, WHOLE_PACKAGE, errorFinding, isError } from "../core/package/findings.js";
+import {
+  type Finding,
+  WHOLE_PACKAGE,
+  boundFindings,
+  errorFinding,
+  isError,
+} from "../core/package/findings.js";
 import {
   type ArchiveEntry,
   ArchiveRefused,
@@ -16,6 +22,7 @@ import { systemCode } from "./package-files.js";
  * Unpacks a `.bmad` archive into `targetDir`, which must not exist yet (contracts §2). Names and headers are
  * checked before the first byte is written; sizes and checksums, which headers lie about, while inflating.
  * What comes back are the reasons for a refusal, and then nothing is left behind; no finding means success.
+ * Throws what the operating system says when the target cannot be written; nothing is left behind then, too.
  */
 export async function unpackArchive(zipFile: string, targetDir: string): Promise<Finding[]> {
   const handle = await openArchive(zipFile);
@@ -25,7 +32,7 @@ export async function unpackArchive(zipFile: string, targetDir: string): Promise
   try {
     const { size } = await handle.stat();
     const { archive, entries, findings } = await readArchiveEntries(handle, size);
-    if (findings.some(isError)) return [...findings];
+    if (findings.some(isError)) return [...boundFindings(findings)];
     await mkdir(targetDir, { mode: 0o700 });
     try {
       await makeFolders(targetDir, entries);
@@ -39,10 +46,7 @@ export async function unpackArchive(zipFile: string, targetDir: string): Promise
     return [];
   } catch (error) {
     if (error instanceof ArchiveRefused) return [error.finding];
-    const reason = systemCode(error);
-    return [
-      errorFinding(WHOLE_PACKAGE, "$", `could not be unpacked (${reason}): check space and permissions`),
-    ];
+    throw error;
   } finally {
     await handle.close();
   }

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Finding, WHOLE_PACKAGE, errorFinding } from "../core/package/findings.js";
 import { unpackArchive } from "./package-archive.js";
+import { systemCode } from "./package-files.js";
 import { loadPackage } from "./package-loader.js";
 
 /** What a path given as a package turns out to be; the path itself may be a link. */
@@ -31,6 +32,15 @@ export async function checkPackageSource(source: string): Promise<readonly Findi
   const problem = sourceFinding(kind);
   if (problem !== undefined) return [problem];
   if (kind === "directory") return (await loadPackage(source)).findings;
+  try {
+    return await checkArchive(source);
+  } catch (error) {
+    const sentence = `could not be unpacked to be checked (${systemCode(error)}): see to space for temporary files`;
+    return [errorFinding(WHOLE_PACKAGE, "$", sentence)];
+  }
+}
+
+async function checkArchive(source: string): Promise<readonly Finding[]> {
   const scratch = await mkdtemp(join(tmpdir(), "interlock-check-"));
   try {
     const unpacked = join(scratch, "package");

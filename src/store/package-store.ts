@@ -81,11 +81,10 @@ class DirectoryPackageStore implements PackageStore {
     const found = await this.find(packageId);
     if (found === undefined) return unknown(packageId);
     const known = this.opened.get(packageId);
-    if (known !== undefined && known.stamp === found.stamp) return ok(known.loaded);
+    if (known?.stamp === found.stamp) return ok(this.remember(packageId, found.stamp, known.loaded));
     const report = await loadPackage(found.dir);
     if (report.package === undefined) return invalid(report.findings);
-    this.remember(packageId, found.stamp, report.package);
-    return ok(report.package);
+    return ok(this.remember(packageId, found.stamp, report.package));
   }
 
   async list(): Promise<readonly InstalledPackage[]> {
@@ -187,11 +186,13 @@ class DirectoryPackageStore implements PackageStore {
     return manifest && { packageId, name: manifest.name, version: manifest.version, dir };
   }
 
-  private remember(packageId: string, stamp: string, loaded: LoadedPackage): void {
+  /** Keeps the packages that were used last. */
+  private remember(packageId: string, stamp: string, loaded: LoadedPackage): LoadedPackage {
     this.opened.delete(packageId);
     this.opened.set(packageId, { stamp, loaded });
     const oldest = this.opened.keys().next().value;
     if (this.opened.size > MAX_OPEN_PACKAGES && oldest !== undefined) this.opened.delete(oldest);
+    return loaded;
   }
 }
 

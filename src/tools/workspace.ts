@@ -1,10 +1,11 @@
+import { existsSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import type { MountName } from "../core/tools/alias-path.js";
 import { DEFAULT_PROTECTED_PATHS, type ProtectedPaths } from "./name-rules.js";
 import { type Pins, descriptorPins, pathPins } from "./pinned-entry.js";
 
 /** The host directories behind the mounts, as absolute paths. */
-export type MountRoots = Readonly<Record<MountName, string>>;
+type MountRoots = Readonly<Record<MountName, string>>;
 
 export interface WorkspaceOptions {
   readonly roots: MountRoots;
@@ -51,7 +52,10 @@ export interface FileLimits {
  * be read; a write replaces the name and leaves the other file alone. The same goes for bind mounts.
  */
 export function openWorkspace(options: WorkspaceOptions): Workspace {
-  return openWorkspaceWith(process.platform === "linux" ? descriptorPins : pathPins, options);
+  if (process.platform !== "linux") return openWorkspaceWith(pathPins, options);
+  // Rather no tools than weaker ones: a Linux without /proc does not fall back to paths.
+  if (!existsSync("/proc/self/fd")) throw new Error("The file tools need /proc to be mounted.");
+  return openWorkspaceWith(descriptorPins, options);
 }
 
 /** As `openWorkspace`, with the platform's way of pinning given: both are tested on Linux. */

@@ -66,7 +66,7 @@ export function writeFile(
     const bytes = checkContent(args.content, limits.maxWriteBytes);
     if (path.mount === "pkg") throw new Refusal("E_SANDBOX_VIOLATION", "@pkg is read-only.");
     const sha256 = createHash("sha256").update(bytes).digest("hex");
-    const draft: Draft = { path, bytes, sha256, ifMatchSha256: args.ifMatchSha256 };
+    const draft: Draft = { path, bytes, sha256, ifMatchSha256: args.ifMatchSha256?.toLowerCase() };
     await writeDraft(workspace, draft, hooks);
     return succeed({ path: formatAliasPath(path), bytesWritten: bytes.length, sha256After: sha256 });
   });

@@ -171,7 +171,9 @@ describe("the first user of a store", () => {
       `#!/bin/sh
        if [ "$1" = server ] && [ ! -e '${marker}' ]; then
          echo "$*" > '${marker}'
-         echo "Error: can't set frontend port: listen tcp: bind: address already in use" >&2
+         echo 'level=ERROR msg="Failed to start" error="listen tcp: bind: address already in use"' >&2
+         echo 'panic: nil pointer' >&2
+         for frame in $(seq 1 40); do echo "frame $frame" >&2; done
          exit 1
        fi
        exec '${cli.path}' "$@"\n`,

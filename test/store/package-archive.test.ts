@@ -94,11 +94,9 @@ describe("archives that are taken", () => {
   test("have exactly 10,000 entries at most", async () => {
     const entries = Array.from({ length: 10_000 }, (_, index) => ({ name: `${index}`, method: 0 }));
     const dir = await writePackage(await temporaryDirectory(), { "p.bmad": writeZip(entries) });
-    const started = performance.now();
     expect(await unpackArchive(join(dir, "p.bmad"), join(dir, "target"))).toEqual([]);
-    console.log("unpack", performance.now() - started);
     expect(await readdir(join(dir, "target"))).toHaveLength(10_000);
-  });
+  }, 60_000);
 
   test("lose what systems and version control left in them", async () => {
     const litter = ["__MACOSX/._a", ".DS_Store", "assets/.DS_Store", ".git/config"].map((name) => ({ name }));
@@ -214,6 +212,11 @@ describe("hostile entries", () => {
   });
 });
 
+test("a report on an archive is bounded", async () => {
+  const entries = Array.from({ length: 9000 }, (_, index) => ({ name: `../${index}`, method: 0 }));
+  expect((await unpack(writeZip(entries))).findings).toHaveLength(100);
+});
+
 describe("bombs", () => {
   test("10,001 entries", () =>
     expectRefusal(
@@ -314,9 +317,7 @@ describe("files that are no archives", () => {
       "p.bmad": writeZip([good]),
       "target/mine": "x",
     });
-    expect(await unpackArchive(join(dir, "p.bmad"), join(dir, "target"))).toMatchObject([
-      { severity: "error" },
-    ]);
+    await expect(unpackArchive(join(dir, "p.bmad"), join(dir, "target"))).rejects.toThrow("EEXIST");
     expect(Object.keys(await readTree(join(dir, "target")))).toEqual(["mine"]);
   });
 });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
   lstatSync,
@@ -51,6 +52,10 @@ export class Scratch {
   link(path: string, target: string): void {
     mkdirSync(dirname(this.at(path)), { recursive: true });
     symlinkSync(target, this.at(path));
+  }
+
+  fifo(path: string): void {
+    execFileSync("sh", ["-c", 'mkfifo "$0"', this.at(path)]);
   }
 
   text(path: string): string {

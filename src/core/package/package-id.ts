@@ -23,7 +23,8 @@ function slugOf(text: string, others: RegExp, maxChars: number): string {
     .normalize("NFKD")
     .toLowerCase()
     .replace(/\p{M}/gu, "");
-  return trimmed(trimmed(ascii.replace(others, "-")).slice(0, maxChars));
+  const plain = ascii.replace(others, "-").replace(/\.{2,}/g, ".");
+  return trimmed(trimmed(plain).slice(0, maxChars));
 }
 
 function trimmed(text: string): string {

@@ -1,7 +1,7 @@
 import { type Result, fail, ok } from "../errors.js";
 
 /** The only places a model may name (contracts §1). */
-export const MOUNTS = ["project", "pkg", "state"] as const;
+const MOUNTS = ["project", "pkg", "state"] as const;
 export type MountName = (typeof MOUNTS)[number];
 
 /** A path on a mount, taken apart once: every later rule looks at the segments, never at the text. */

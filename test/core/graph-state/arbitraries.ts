@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import type { GraphState, StateSnapshotState } from "../../../src/core/graph-state/index.js";
 
 const nonEmpty = fc.string({ minLength: 1, unit: "binary" });
@@ -19,7 +19,11 @@ function partial<Key extends string, Value>(
     .map((entries) => Object.fromEntries(entries) as Partial<Record<Key, Value>>);
 }
 
-const letters = fc.string({ unit: fc.constantFrom(..."abkzABKZ"), minLength: 1, maxLength: 6 });
+const letters = fc.string({
+  unit: fc.constantFrom("a", "b", "k", "z", "A", "B", "K", "Z"),
+  minLength: 1,
+  maxLength: 6,
+});
 const story = fc.tuple(letters, fc.boolean(), fc.nat()).map(([prefix, upper, number]) => ({
   epicPrefix: upper ? prefix.toUpperCase() : prefix,
   storyId: `${prefix}-${number}`,
@@ -64,20 +68,16 @@ const errors = fc.array(
   { maxLength: 3 },
 );
 
-// fast-check makes objects without a prototype where it may; validated states have plain ones.
 export const snapshotState: fc.Arbitrary<StateSnapshotState> = fc
-  .record(
-    {
-      schemaVersion: fc.constantFrom("1.0.0", "2.0.0"),
-      story,
-      artifactPaths,
-      routingFlags,
-      evidenceRefs,
-      gateDecisions,
-      errors,
-    },
-    { noNullPrototype: true },
-  )
+  .record({
+    schemaVersion: fc.constantFrom("1.0.0", "2.0.0"),
+    story,
+    artifactPaths,
+    routingFlags,
+    evidenceRefs,
+    gateDecisions,
+    errors,
+  })
   .map(({ story, ...rest }) => ({ ...rest, ...story }));
 
 export const graphState: fc.Arbitrary<GraphState> = fc

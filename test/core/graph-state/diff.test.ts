@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   cloneState,
@@ -9,6 +9,7 @@ import {
   serializeState,
   type StateDiff,
   StateDiffSchema,
+  type StateSnapshotState,
 } from "../../../src/core/index.js";
 import { graphState, snapshotState, twoStates } from "./arbitraries.js";
 
@@ -112,6 +113,12 @@ const CASES: readonly Case[] = [
     },
     after: { evidenceRefs: [ref], routingFlags: {} },
     diff: {},
+  },
+  {
+    name: "a field that an unvalidated state lacks",
+    before: { schemaVersion: undefined as never },
+    after: { gateDecisions: undefined as never },
+    diff: { added: [{ path: "schemaVersion", newValue: "1.0.0" }] },
   },
   {
     name: "the history as a whole, where both carry one",
@@ -255,7 +262,7 @@ function sorted<Item extends { readonly path: string }>(items: readonly Item[]):
 }
 
 /** Writes the differences into a copy of the state they start from. */
-function apply<State extends Parameters<typeof cloneState>[0]>(diff: StateDiff, before: State): unknown {
+function apply(diff: StateDiff, before: StateSnapshotState): unknown {
   const result = cloneState(before) as unknown as Record<string, Record<string, unknown>>;
   const holder = (path: string) => {
     const [field = "", key] = path.split(".");

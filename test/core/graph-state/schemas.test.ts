@@ -1,6 +1,6 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ZodError, z } from "zod";
+import { type z, ZodError } from "zod";
 import {
   ArtifactTypeSchema,
   EvidenceRefSchema,

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ZodError } from "zod";
 import {
@@ -12,7 +12,7 @@ import {
 import { graphState, snapshotState } from "./arbitraries.js";
 
 const initial = createInitialState({ epicPrefix: "wrkf", storyId: "wrkf-1010" });
-const deep = 1_000_000;
+const deep = 100_000;
 
 const NOT_JSON = ["", " ", "{ invalid json", "undefined", "\ufeff{}", "[".repeat(deep), '{"a":'.repeat(deep)];
 const NO_STATE = [
@@ -30,6 +30,15 @@ const NO_STATE = [
 function everyObjectIn(value: unknown): object[] {
   if (typeof value !== "object" || value === null) return [];
   return [value, ...Object.values(value).flatMap(everyObjectIn)];
+}
+
+/** What the function returns, or the class of what it throws. */
+function outcomeOf(run: () => unknown): unknown {
+  try {
+    return run();
+  } catch (error) {
+    return Object(error).constructor;
+  }
 }
 
 describe("serializeState", () => {
@@ -110,8 +119,9 @@ describe("safeDeserializeState", () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json(), graphState.map(serializeState)), (text) => {
         const result = safeDeserializeState(text);
-        if (result.success) expect(deserializeState(text)).toEqual(result.data);
-        else expect(() => deserializeState(text)).toThrow(result.error.constructor as ErrorConstructor);
+        expect(outcomeOf(() => deserializeState(text))).toEqual(
+          result.success ? result.data : result.error.constructor,
+        );
       }),
     );
   });
@@ -146,7 +156,7 @@ describe("cloneState", () => {
   });
 
   test("copies a key named __proto__ as a key", () => {
-    const odd = { ...initial, artifactPaths: JSON.parse('{"__proto__":{"storyDoc":"/a"}}') } as GraphState;
+    const odd = { ...initial, artifactPaths: JSON.parse('{"__proto__":{"storyDoc":"/a"}}') };
     const { artifactPaths } = cloneState(odd);
     expect(Object.keys(artifactPaths)).toEqual(["__proto__"]);
     expect(artifactPaths.storyDoc).toBeUndefined();

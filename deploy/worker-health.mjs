@@ -1,0 +1,30 @@
+// The health check of the worker's container: does a worker of this host poll the store's task queue? Exit code 0
+// when one does; otherwise 1, with a sentence on standard error that `docker inspect` shows.
+import { hostname } from "node:os";
+import { InterlockClient } from "../dist/client.js";
+import { loadConfig } from "../dist/config.js";
+import { openStore } from "../dist/store/store.js";
+
+/** A poll lasts a minute at most before the next one is sent. */
+const SILENCE_MS = 150_000;
+
+const { storeDir, taskQueue: defaultQueue, temporal } = loadConfig();
+if (temporal === undefined) throw new Error("No Temporal is configured. Set TEMPORAL_ADDRESS.");
+const { taskQueue } = await openStore(storeDir, defaultQueue);
+const namespace = temporal.namespace ?? "default";
+const client = await InterlockClient.connect({ connection: temporal.connectionOptions, namespace, taskQueue });
+try {
+  const { pollers } = await client.temporal.workflowService.describeTaskQueue({
+    namespace,
+    taskQueue: { name: taskQueue },
+    taskQueueType: 1, // workflow
+  });
+  // The SDK's identity of a worker is <process id>@<host name>.
+  const own = pollers.filter(({ identity }) => identity?.endsWith(`@${hostname()}`));
+  const lastSeenMs = own.map(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1_000);
+  if (Math.max(0, ...lastSeenMs) < Date.now() - SILENCE_MS) {
+    throw new Error(`No worker of ${hostname()} polls the task queue "${taskQueue}".`);
+  }
+} finally {
+  await client.close();
+}

@@ -1,0 +1,350 @@
+import { execFile, spawn } from "node:child_process";
+import { access, cp, mkdir, readFile, readdir, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { type Script, ScriptedModel, patch } from "../fakes/scripted-model.js";
+import { twoNodePackage } from "../fakes/two-node-package.js";
+import { temporaryDirectory, writeTree } from "./harness.js";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const MAIN = join(ROOT, "dist/cli/main.js");
+
+interface Outcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A user's shell: a directory and an environment in which nothing is configured but the store and the cache. */
+class Shell {
+  readonly dir: string;
+  readonly environment: Record<string, string>;
+
+  constructor(dir: string, environment: Record<string, string> = {}) {
+    this.dir = dir;
+    this.environment = {
+      PATH: process.env["PATH"] ?? "",
+      HOME: dir,
+      INTERLOCK_STORE: join(dir, "store"),
+      INTERLOCK_CACHE: inject("cacheDir"),
+      ...environment,
+    };
+  }
+
+  with(environment: Record<string, string>): Shell {
+    return new Shell(this.dir, environment);
+  }
+
+  /** Runs one command line with this text on standard input. */
+  run(args: readonly string[], input = ""): Promise<Outcome> {
+    return new Promise((resolve) => {
+      const child = execFile(
+        process.execPath,
+        [MAIN, ...args],
+        { env: this.environment, cwd: this.dir },
+        (error, stdout, stderr) => {
+          resolve({
+            code: typeof error?.code === "number" ? error.code : error === null ? 0 : -1,
+            stdout,
+            stderr,
+          });
+        },
+      );
+      child.stdin?.end(input);
+    });
+  }
+}
+
+const dirs: string[] = [];
+async function newShell(): Promise<Shell> {
+  const dir = await temporaryDirectory();
+  dirs.push(dir);
+  await mkdir(join(dir, "project"));
+  return new Shell(dir);
+}
+
+afterAll(async () => {
+  for (const dir of dirs) await rm(dir, { recursive: true, force: true });
+});
+
+async function withModel<T>(
+  script: Script,
+  action: (model: ScriptedModel, variables: Record<string, string>) => Promise<T>,
+) {
+  const model = await ScriptedModel.start(script);
+  try {
+    return await action(model, { OPENAI_BASE_URL: model.baseUrl, INTERLOCK_MODEL: "scripted" });
+  } finally {
+    await model.close();
+  }
+}
+
+const THREE_STEPS = [
+  { calls: [patch({ stepsCompleted: { append: ["ask"] }, currentNodeId: { set: "middle" } })] },
+  { calls: [patch({ stepsCompleted: { append: ["middle"] }, currentNodeId: { set: "finish" } })] },
+  { calls: [patch({ stepsCompleted: { append: ["finish"] } })] },
+];
+
+describe("interlock demo", () => {
+  let outcome: Outcome;
+  let shell: Shell;
+  let report: {
+    phase: string;
+    runId: string;
+    stepsCompleted: string[];
+    artifacts: string[];
+    usage: { toolCalls: number };
+    stateFile: string;
+    logFile: string;
+  };
+
+  beforeAll(async () => {
+    shell = await newShell();
+    shell.environment["TMPDIR"] = shell.dir;
+    outcome = await shell.run(["demo", "--json"]);
+    report = JSON.parse(outcome.stdout) as typeof report;
+  });
+
+  test("completes all six nodes of the example, on a server of its own", () => {
+    expect(outcome.code).toBe(0);
+    expect(report.phase).toBe("completed");
+    expect(report.stepsCompleted).toEqual([
+      "step-01-load-context",
+      "step-02-choose-story",
+      "step-03-draft-story",
+      "step-04-developer-context",
+      "step-05-readiness-check",
+      "step-06-handover",
+    ]);
+    expect(outcome.stderr).toContain("this is a rehearsal");
+  });
+
+  test("leaves its artifacts in the project and lists them in the state document", async () => {
+    expect(report.artifacts).toHaveLength(5);
+    const demo = (await readdir(shell.dir)).find((name) => name.startsWith("interlock-demo-")) ?? "";
+    const document = await readFile(report.stateFile, "utf8");
+    for (const artifact of report.artifacts) {
+      await access(join(shell.dir, demo, "shelfmark", artifact));
+      expect(document).toContain(`"${artifact}"`);
+    }
+  });
+
+  test("shows one refused move, and writes one audit line for each tool call", async () => {
+    const events = (await readFile(report.logFile, "utf8"))
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { kind: string; output?: { error?: { code: string } } });
+    const calls = events.filter(({ kind }) => kind === "tool.exec");
+    expect(calls).toHaveLength(report.usage.toolCalls);
+    expect(calls.flatMap(({ output }) => output?.error?.code ?? [])).toEqual(["E_INVALID_TRANSITION"]);
+  });
+
+  test("sends the model no path of the machine", async () => {
+    const runDir = dirname(dirname(report.stateFile));
+    const visits = await readdir(join(runDir, "conversation"));
+    expect(visits).toHaveLength(6);
+    const sent = await Promise.all([
+      ...visits.map((visit) => readFile(join(runDir, "conversation", visit), "utf8")),
+      readFile(join(runDir, "calls.jsonl"), "utf8"),
+    ]);
+    for (const text of sent) {
+      expect(text).not.toContain(shell.dir);
+      expect(text).not.toContain(ROOT);
+    }
+  });
+
+  test("is listed by runs and shown by status afterwards, without a server", async () => {
+    const runs = await shell.run(["runs", "--json"]);
+    expect(JSON.parse(runs.stdout)).toMatchObject([{ runId: report.runId, phase: "completed" }]);
+    const status = await shell.run(["status", report.runId, "--json"]);
+    expect(JSON.parse(status.stdout)).toMatchObject({
+      runId: report.runId,
+      phase: "completed",
+      artifacts: report.artifacts,
+      usage: report.usage,
+    });
+    const packages = await shell.run(["package", "list", "--json"]);
+    expect(JSON.parse(packages.stdout)).toMatchObject([{ name: "create-story", version: "1.0.0" }]);
+  });
+});
+
+describe("interlock run", () => {
+  test("answers come from standard input, one line each", async () => {
+    const shell = await newShell();
+    await writeTree(join(shell.dir, "package"), twoNodePackage());
+    const outcome = await withModel(
+      [{ content: "Which colour?" }, ...THREE_STEPS],
+      async (model, variables) => {
+        const ended = await shell
+          .with(variables)
+          .run(["run", "package", "--project", "project", "--json"], "Blue\n");
+        expect(model.requests[1]?.messages.at(-1)?.content).toBe("USER_INPUT\n- forNodeId: ask\nBlue");
+        return ended;
+      },
+    );
+    expect(outcome.code).toBe(0);
+    expect(outcome.stderr).toContain("Which colour?");
+    expect(JSON.parse(outcome.stdout)).toMatchObject({
+      phase: "completed",
+      stepsCompleted: ["ask", "middle", "finish"],
+    });
+  });
+
+  test("at the end of standard input the exit code is 3, and answer goes on from there", async () => {
+    const shell = await newShell();
+    await writeTree(join(shell.dir, "package"), twoNodePackage());
+    await withModel([{ content: "Which colour?" }, ...THREE_STEPS], async (_model, variables) => {
+      const configured = shell.with(variables);
+      const waiting = await configured.run(["run", "package", "--project", "project", "--json"]);
+      expect(waiting.code).toBe(3);
+      const report = JSON.parse(waiting.stdout) as { runId: string };
+      expect(report).toMatchObject({
+        phase: "waiting-user",
+        question: { nodeId: "ask", text: "Which colour?" },
+      });
+      const status = await configured.run(["status", report.runId, "--json"]);
+      expect(JSON.parse(status.stdout)).toMatchObject({
+        phase: "waiting-user",
+        question: { text: "Which colour?" },
+      });
+      const answered = await configured.run(["answer", report.runId, "Blue", "--json"]);
+      expect(answered.code).toBe(0);
+      expect(JSON.parse(answered.stdout)).toMatchObject({ runId: report.runId, phase: "completed" });
+    });
+  });
+
+  test("a failed run ends with exit code 1 and says why", async () => {
+    const shell = await newShell();
+    await writeTree(join(shell.dir, "package"), twoNodePackage());
+    const outcome = await withModel([{ status: 401 }], (_model, variables) =>
+      shell.with(variables).run(["run", "package", "--project", "project", "--json"]),
+    );
+    expect(outcome.code).toBe(1);
+    expect(JSON.parse(outcome.stdout)).toMatchObject({
+      phase: "failed",
+      failure: { code: "LLM_AUTH_FAILED" },
+    });
+  });
+
+  test("a run that is interrupted goes on in the next command", async () => {
+    const shell = await newShell();
+    await writeTree(join(shell.dir, "package"), twoNodePackage());
+    let hang = true;
+    const script: Script = (_request, index) =>
+      hang ? { hang: true } : (THREE_STEPS[index - 1] ?? { status: 418 });
+    await withModel(script, async (model, variables) => {
+      const { environment, dir } = shell.with(variables);
+      const child = spawn(process.execPath, [MAIN, "run", "package", "--project", "project"], {
+        env: environment,
+        cwd: dir,
+        stdio: "ignore",
+      });
+      while (model.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+      hang = false;
+      child.kill("SIGKILL");
+      await new Promise((resolve) => child.once("exit", resolve));
+      const dev = spawn(process.execPath, [MAIN, "dev"], { env: environment, cwd: dir, stdio: "ignore" });
+      const [run] = JSON.parse((await shell.run(["runs", "--json"])).stdout) as { runId: string }[];
+      for (;;) {
+        const status = await shell.run(["status", run?.runId ?? "", "--json"]);
+        const { phase } = JSON.parse(status.stdout) as { phase: string };
+        if (phase === "completed") break;
+        expect(phase).toBe("running");
+      }
+      dev.kill("SIGINT");
+      await new Promise((resolve) => dev.once("exit", resolve));
+    });
+  });
+
+  test("wrong usage ends with exit code 2 and names the remedy, before anything is started", async () => {
+    const shell = await newShell();
+    await writeTree(join(shell.dir, "package"), twoNodePackage());
+    const noModel = await shell.run(["run", "package", "--project", "project"]);
+    expect(noModel).toMatchObject({ code: 2, stdout: "" });
+    expect(noModel.stderr).toContain("Set INTERLOCK_MODEL and OPENAI_API_KEY");
+    const noPackage = await shell.run(["run", "nowhere", "--project", "project", "--rehearse"]);
+    expect(noPackage.code).toBe(2);
+    expect(noPackage.stderr).toContain("neither a package directory nor an installed package");
+    const noAgent = await shell.run([
+      "run",
+      "package",
+      "--project",
+      "project",
+      "--rehearse",
+      "--agent",
+      "nobody",
+    ]);
+    expect(noAgent.stderr).toContain('The package has no agent "nobody". It has: author, closer.');
+    const noProject = await shell.run(["run", "package", "--project", "missing", "--rehearse"]);
+    expect(noProject.stderr).toContain("E_PROJECT_INVALID");
+    expect((await shell.run(["run", "package"])).code).toBe(2);
+    expect((await shell.run(["worker"])).stderr).toContain("Set TEMPORAL_ADDRESS");
+    expect((await readdir(join(shell.dir, "store"))).filter((name) => name.startsWith("temporal"))).toEqual(
+      [],
+    );
+  });
+
+  test("a configured Temporal without a worker is said, and the run starts when one comes", async () => {
+    const shell = await newShell();
+    await writeTree(join(shell.dir, "package"), twoNodePackage());
+    const variables = {
+      TEMPORAL_ADDRESS: inject("temporalAddress"),
+      INTERLOCK_TASK_QUEUE: `cli-${shell.dir.slice(-6)}`,
+    };
+    const configured = shell.with(variables);
+    const started = await configured.run([
+      "run",
+      "package",
+      "--project",
+      "project",
+      "--rehearse",
+      "--detach",
+      "--json",
+    ]);
+    expect(started.code).toBe(0);
+    expect(started.stderr).toContain("Start one with: interlock worker");
+    const { runId } = JSON.parse(started.stdout) as { runId: string };
+    const worker = spawn(process.execPath, [MAIN, "worker"], {
+      env: configured.environment,
+      cwd: shell.dir,
+      stdio: "ignore",
+    });
+    let phase = "";
+    while (phase !== "completed") {
+      const status = await configured.run(["status", runId, "--json"]);
+      if (status.code === 0) ({ phase } = JSON.parse(status.stdout) as { phase: string });
+    }
+    worker.kill("SIGTERM");
+    await new Promise((resolve) => worker.once("exit", resolve));
+    expect(phase).toBe("completed");
+  });
+});
+
+describe("interlock package check", () => {
+  test("accepts the example and finds nothing", async () => {
+    const shell = await newShell();
+    const outcome = await shell.run([
+      "package",
+      "check",
+      join(ROOT, "examples/create-story/package"),
+      "--json",
+    ]);
+    expect(outcome.code).toBe(0);
+    expect(JSON.parse(outcome.stdout)).toEqual({ ok: true, findings: [] });
+  });
+
+  test("lists each finding with file, JSON path and sentence", async () => {
+    const shell = await newShell();
+    await cp(join(ROOT, "examples/create-story/package"), join(shell.dir, "package"), { recursive: true });
+    await rm(join(shell.dir, "package/steps/step-06-handover.md"));
+    const outcome = await shell.run(["package", "check", "package", "--json"]);
+    expect(outcome.code).toBe(1);
+    const { findings } = JSON.parse(outcome.stdout) as {
+      findings: { file: string; path: string; message: string }[];
+    };
+    expect(findings).toContainEqual(
+      expect.objectContaining({ severity: "error", file: "workflow.graph.json", path: "$.nodes[5].file" }),
+    );
+  });
+});
