@@ -1,7 +1,11 @@
 import { defineConfig } from "vitest/config";
 
+/** Where CI wants the counts as JSON. */
+const report = process.env["INTERLOCK_TEST_REPORT"];
+
 export default defineConfig({
   test: {
+    reporters: report ? ["default", ["json", { outputFile: report }]] : ["default"],
     pool: "forks",
     projects: [
       {

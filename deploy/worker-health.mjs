@@ -12,7 +12,11 @@ const { storeDir, taskQueue: defaultQueue, temporal } = loadConfig();
 if (temporal === undefined) throw new Error("No Temporal is configured. Set TEMPORAL_ADDRESS.");
 const { taskQueue } = await openStore(storeDir, defaultQueue);
 const namespace = temporal.namespace ?? "default";
-const client = await InterlockClient.connect({ connection: temporal.connectionOptions, namespace, taskQueue });
+const client = await InterlockClient.connect({
+  connection: temporal.connectionOptions,
+  namespace,
+  taskQueue,
+});
 try {
   const { pollers } = await client.temporal.workflowService.describeTaskQueue({
     namespace,

@@ -21,3 +21,9 @@ export function print(line: string): void {
 export function printNote(line: string): void {
   process.stderr.write(`${line}\n`);
 }
+
+/** What to do about a queue that nobody polls. */
+export function noWorkerHint(embedded: boolean, taskQueue: string): string {
+  const start = embedded ? "interlock dev" : "interlock worker";
+  return `No worker polls the task queue "${taskQueue}": the run waits until one does. Start one with: ${start}`;
+}

@@ -1,12 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
-import { answerCommand } from "./answer.js";
-import { demoCommand } from "./demo.js";
-import { devCommand, workerCommand } from "./dev.js";
 import { CommandError, EXIT, type ExitCode, UsageError, printNote } from "./output.js";
-import { packageCheckCommand, packageListCommand } from "./package.js";
-import { type RunOptions, runCommand } from "./run.js";
-import { runsCommand, statusCommand } from "./runs.js";
+import type { RunOptions } from "./run.js";
 
 const EPILOGUE = `
 Environment:
@@ -16,7 +11,10 @@ Environment:
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 waiting for an answer.`;
 
-/** The command line. `finish` is told each command's exit code. */
+/**
+ * The command line. `finish` is told each command's exit code. Each command is loaded when it is called: most need
+ * no Temporal SDK, which takes most of the start-up time.
+ */
 function buildProgram(finish: (code: ExitCode) => void): Command {
   const program = new Command("interlock")
     .description("Runs workflow packages with an LLM agent, durably, on Temporal.")
@@ -31,35 +29,39 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
     .description("run the example package, everything embedded")
     .option("--rehearse", "without a model, even where one is configured")
     .option(...json)
-    .action(async (options: { json?: boolean; rehearse?: boolean }) => finish(await demoCommand(options)));
+    .action(async (options: { json?: boolean; rehearse?: boolean }) =>
+      finish(await (await import("./demo.js")).demoCommand(options)),
+    );
   program
     .command("dev")
     .description("embedded Temporal server, Web UI and worker, in the foreground")
-    .action(async () => finish(await devCommand()));
+    .action(async () => finish(await (await import("./dev.js")).devCommand()));
   program
     .command("worker")
     .description("a worker against the configured Temporal, in the foreground")
-    .action(async () => finish(await workerCommand()));
+    .action(async () => finish(await (await import("./dev.js")).workerCommand()));
   addRunCommand(program, finish);
   program
     .command("runs")
     .description("list this store's runs, oldest first")
     .option("--project <dir>", "only those of one project")
     .option(...json)
-    .action(async (options: { project?: string; json?: boolean }) => finish(await runsCommand(options)));
+    .action(async (options: { project?: string; json?: boolean }) =>
+      finish(await (await import("./runs.js")).runsCommand(options)),
+    );
   program
     .command("status <runId>")
     .description("where a run stands")
     .option(...json)
     .action(async (runId: string, options: { json?: boolean }) =>
-      finish(await statusCommand(runId, options)),
+      finish(await (await import("./status.js")).statusCommand(runId, options)),
     );
   program
     .command("answer <runId> <text>")
     .description("answer the question a run waits with")
     .option(...json)
     .action(async (runId: string, text: string, options: { json?: boolean }) =>
-      finish(await answerCommand(runId, text, options)),
+      finish(await (await import("./answer.js")).answerCommand(runId, text, options)),
     );
   const packages = program.command("package").description("workflow packages");
   packages
@@ -67,13 +69,15 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
     .description("check a package and list every finding")
     .option(...json)
     .action(async (dir: string, options: { json?: boolean }) =>
-      finish(await packageCheckCommand(dir, options)),
+      finish(await (await import("./package.js")).packageCheckCommand(dir, options)),
     );
   packages
     .command("list")
     .description("list the installed packages")
     .option(...json)
-    .action(async (options: { json?: boolean }) => finish(await packageListCommand(options)));
+    .action(async (options: { json?: boolean }) =>
+      finish(await (await import("./package.js")).packageListCommand(options)),
+    );
   return program;
 }
 
@@ -92,7 +96,7 @@ function addRunCommand(program: Command, finish: (code: ExitCode) => void): void
     .option("--no-wait-for-answers", "end with exit code 3 when the run asks something")
     .option("--json", "print one JSON object at the end")
     .action(async (packageArgument: string, options: RunOptions) =>
-      finish(await runCommand(packageArgument, options)),
+      finish(await (await import("./run.js")).runCommand(packageArgument, options)),
     );
 }
 

@@ -1,5 +1,5 @@
 import { openEnvironment, interruption } from "./environment.js";
-import { EXIT, type ExitCode, UsageError, printNote } from "./output.js";
+import { EXIT, type ExitCode, UsageError, noWorkerHint, printNote } from "./output.js";
 import { webUrlOf } from "./run-report.js";
 import {
   type RunChoice,
@@ -61,10 +61,4 @@ export async function runCommand(packageArgument: string, options: RunOptions): 
   } finally {
     await session.close();
   }
-}
-
-/** What to do about a queue that nobody polls. */
-export function noWorkerHint(embedded: boolean, taskQueue: string): string {
-  const start = embedded ? "interlock dev" : "interlock worker";
-  return `No worker polls the task queue "${taskQueue}": the run waits until one does. Start one with: ${start}`;
 }

@@ -126,12 +126,15 @@ export async function waitUntilHealthy(
     const answers = await answersAsTemporal(record.address, NAMESPACE);
     if (!isHeld(files.log)) return "ended";
     const waitedMs = Date.now() - startedAt;
-    // Whoever answers may be a stranger who took the port first: then ours is about to end.
-    if (answers && ((await listensOn(record.pid, record.port)) || waitedMs > PORT_REFUSAL_MS))
-      return "healthy";
+    if (answers && (waitedMs > PORT_REFUSAL_MS || (await listensOnBoth(record)))) return "healthy";
     if (waitedMs > limits.timeoutMs) return "silent";
     await pause(POLL_MS);
   }
+}
+
+/** Whoever answers may be a stranger who took one of the ports first: then ours is about to end. */
+async function listensOnBoth(record: ServerRecord): Promise<boolean> {
+  return (await listensOn(record.pid, record.port)) && listensOn(record.pid, record.uiPort);
 }
 
 export type LivingServer =

@@ -44,6 +44,7 @@ export interface ArchiveContents {
 /** Nothing that unpacks to what a package may hold needs more than this. */
 const MAX_ARCHIVE_BYTES = MAX_PACKAGE_BYTES + 32 * 1024 * 1024;
 const MAX_DIRECTORY_BYTES = 16 * 1024 * 1024;
+const ENTRY_SIGNATURE = 0x02014b50;
 const MAX_RATIO = 200;
 const RATIO_APPLIES_ABOVE_BYTES = 1024 * 1024;
 
@@ -73,9 +74,16 @@ export async function readArchiveEntries(handle: FileHandle, size: number): Prom
       if (bytes > MAX_DIRECTORY_BYTES) throw new Error("the central directory is too large");
       all.push(source);
     }
+    await refuseUndeclaredEntry(handle, Number(archive.readEntryCursor));
     return all;
   });
   return { archive, ...checkEntries(sources, size) };
+}
+
+/** Other readers of the archive would see what follows the last declared entry. */
+async function refuseUndeclaredEntry(handle: FileHandle, position: number): Promise<void> {
+  const { buffer } = await handle.read(Buffer.alloc(4), 0, 4, position);
+  if (buffer.readUInt32LE(0) === ENTRY_SIGNATURE) throw new Error("it has more entries than it declares");
 }
 
 /** Where an entry's data begins, as its local header says. Throws `ArchiveRefused`. */

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -31,9 +31,8 @@ export function versionLine(version: string): string {
  * Returns the directory of the compiled files; `remove` deletes it.
  */
 export async function compileEmbedded(): Promise<{ directory: string; remove: () => Promise<void> }> {
-  const cache = join(ROOT, "node_modules/.cache");
-  await mkdir(cache, { recursive: true });
-  const directory = await mkdtemp(join(cache, "interlock-embedded-"));
+  const directory = await realpath(await mkdtemp(join(tmpdir(), "interlock-compiled-")));
+  await symlink(join(ROOT, "node_modules"), join(directory, "node_modules"));
   const config = {
     extends: join(ROOT, "tsconfig.json"),
     compilerOptions: {

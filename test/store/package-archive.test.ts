@@ -2,10 +2,10 @@ import { execFileSync } from "node:child_process";
 import { readdir, readlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32, deflateRawSync } from "node:zlib";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Finding } from "../../src/core/package/findings.js";
 import { unpackArchive } from "../../src/store/package-archive.js";
-import { checkPackageSource } from "../../src/store/package-source.js";
 import {
   bytesOf,
   readTree,
@@ -30,17 +30,20 @@ async function unpack(archive: Uint8Array) {
   return { findings, left, tree, dir };
 }
 
-async function expectRefusal(archive: Uint8Array, file: string, sentence: string) {
+/** Why an archive was refused, having made sure that nothing came of it. */
+async function refusalsOf(archive: Uint8Array): Promise<readonly Finding[]> {
   const { findings, left, dir } = await unpack(archive);
-  expect(findings).toContainEqual({
-    severity: "error",
-    file,
-    path: "$",
-    message: expect.stringContaining(sentence),
-  });
-  expect(left).toEqual([]);
-  expect(JSON.stringify(findings)).not.toContain(dir);
+  if (left.length > 0) throw new Error(`left behind: ${left.join()}`);
+  if (JSON.stringify(findings).includes(dir)) throw new Error("a finding names a host path");
+  return findings;
 }
+
+const refusal = (file: string, sentence: string) => ({
+  severity: "error",
+  file,
+  path: "$",
+  message: expect.stringContaining(sentence),
+});
 
 describe("archives that are taken", () => {
   test("unpack to what was packed, deflated or stored, with folders or without", async () => {
@@ -63,15 +66,6 @@ describe("archives that are taken", () => {
       "b/stored-empty.txt": Buffer.from(""),
       "ü/ß.txt": Buffer.from("x"),
     });
-  });
-
-  test("come from a common tool as well", async () => {
-    const dir = await writePackage(await temporaryDirectory(), validPackage());
-    const zipFile = join(await temporaryDirectory(), "tool.bmad");
-    const script =
-      "import shutil,sys; shutil.move(shutil.make_archive(sys.argv[1],'zip',sys.argv[2]),sys.argv[1])";
-    execFileSync("python3", ["-c", script, zipFile, dir]);
-    expect(await checkPackageSource(zipFile)).toEqual([]);
   });
 
   test("may have a comment, and names in UTF-8 without the flag or in a Unicode path field", async () => {
@@ -126,27 +120,28 @@ describe("hostile names", () => {
     ["a name longer than file systems take", "x".repeat(256), "longer than 255 bytes"],
     ["a path longer than any should be", "x/".repeat(600), "longer than 1024 bytes"],
   ])("%s", async (_, name, sentence) => {
-    const shown = [...name]
-      .map((char) => (char < " " ? `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}` : char))
-      .join("");
+    const shown = name.replace("\0", String.raw`\u0000`).replace("\n", String.raw`\u000a`);
     const cut = shown.length > 300 ? `${shown.slice(0, 300)}…` : shown;
-    await expectRefusal(writeZip([good, { name, data: "evil" }]), cut, sentence);
+    expect(await refusalsOf(writeZip([good, { name, data: "evil" }]))).toContainEqual(refusal(cut, sentence));
   });
 
-  test("an empty name", () => expectRefusal(writeZip([{ name: "" }]), ".", "is empty"));
-  test("a name that is not UTF-8", () =>
-    expectRefusal(writeZip([{ name: Buffer.from([0xff, 0x61]), flags: 0 }]), ".", "is not UTF-8"));
-  test("a Unicode path field that leads out", () => {
+  test("an empty name", async () => {
+    expect(await refusalsOf(writeZip([{ name: "" }]))).toContainEqual(refusal(".", "is empty"));
+  });
+  test("a name that is not UTF-8", async () => {
+    expect(await refusalsOf(writeZip([{ name: Buffer.from([0xff, 0x61]), flags: 0 }]))).toContainEqual(
+      refusal(".", "is not UTF-8"),
+    );
+  });
+  test("a Unicode path field that leads out", async () => {
     const evil = Buffer.from("../evil");
     const extra = Buffer.alloc(9);
     extra.writeUInt16LE(0x7075, 0);
     extra.writeUInt16LE(5 + evil.length, 2);
     extra.writeUInt8(1, 4);
     extra.writeUInt32LE(crc32(Buffer.from("good.txt")), 5);
-    return expectRefusal(
-      writeZip([{ ...good, extra: Buffer.concat([extra, evil]) }]),
-      "../evil",
-      "contains ..",
+    expect(await refusalsOf(writeZip([{ ...good, extra: Buffer.concat([extra, evil]) }]))).toContainEqual(
+      refusal("../evil", "contains .."),
     );
   });
 
@@ -159,9 +154,11 @@ describe("hostile names", () => {
     ["names that differ by Unicode form", ["\u00e9", "e\u0301"], "e\u0301", "only by case or Unicode form"],
     ["a file that is a folder later", ["a", "a/b"], "a", "a file and a folder at once"],
     ["a folder that is a file later", ["a/", "a"], "a", "a file and a folder at once"],
-  ])("%s", (_, names, file, sentence) =>
-    expectRefusal(writeZip(names.map((name) => ({ name }))), file, sentence),
-  );
+  ])("%s", async (_, names, file, sentence) => {
+    expect(await refusalsOf(writeZip(names.map((name) => ({ name }))))).toContainEqual(
+      refusal(file, sentence),
+    );
+  });
 });
 
 describe("hostile entries", () => {
@@ -191,19 +188,23 @@ describe("hostile entries", () => {
     ["data beyond the archive", { declaredCompressedSize: 200 }, "not a readable zip"],
     ["data where there is no entry", { localOffset: 3 }, "not a readable zip"],
     ["data far outside", { localOffset: 0xfffffff0 }, "not a readable zip"],
-  ])("%s", (_, change, sentence) =>
-    expectRefusal(
-      writeZip([{ ...good, ...change }, { name: "z" }], { comment: "a little longer" }),
-      "good.txt",
-      sentence,
-    ),
-  );
+  ])("%s", async (_, change, sentence) => {
+    expect(
+      await refusalsOf(writeZip([{ ...good, ...change }, { name: "z" }], { comment: "a little longer" })),
+    ).toContainEqual(refusal("good.txt", sentence));
+  });
 
-  test("a folder with content", () =>
-    expectRefusal(writeZip([{ name: "d/", data: "x", externalAttributes: 0 }]), "d/", "folder with content"));
+  test("a folder with content", async () => {
+    expect(await refusalsOf(writeZip([{ name: "d/", data: "x", externalAttributes: 0 }]))).toContainEqual(
+      refusal("d/", "folder with content"),
+    );
+  });
 
-  test("an entry with strong encryption", () =>
-    expectRefusal(writeZip([{ ...good, flags: 0x41 }]), ".", "is encrypted"));
+  test("an entry with strong encryption", async () => {
+    expect(await refusalsOf(writeZip([{ ...good, flags: 0x41 }]))).toContainEqual(
+      refusal(".", "is encrypted"),
+    );
+  });
 
   test("a late failure takes back what was unpacked before", async () => {
     const { findings, left } = await unpack(writeZip([good, { name: "d/bad", data: "x", checksum: 1 }]));
@@ -218,16 +219,19 @@ test("a report on an archive is bounded", async () => {
 });
 
 describe("bombs", () => {
-  test("10,001 entries", () =>
-    expectRefusal(
-      writeZip(Array.from({ length: 10_001 }, (_, index) => ({ name: `${index}`, method: 0 }))),
-      ".",
-      "more than 10000 entries",
-    ));
+  test("10,001 entries", async () => {
+    expect(
+      await refusalsOf(
+        writeZip(Array.from({ length: 10_001 }, (_, index) => ({ name: `${index}`, method: 0 }))),
+      ),
+    ).toContainEqual(refusal(".", "more than 10000 entries"));
+  });
 
   test("a ratio above 200:1 in an entry over 1 MiB", async () => {
     const zeros = Buffer.alloc(1024 * 1024 + 1);
-    await expectRefusal(writeZip([{ name: "bomb", data: zeros }]), "bomb", "more than 200:1");
+    expect(await refusalsOf(writeZip([{ name: "bomb", data: zeros }]))).toContainEqual(
+      refusal("bomb", "more than 200:1"),
+    );
     const small = await unpack(writeZip([{ name: "small", data: zeros.subarray(1) }]));
     expect(small.findings).toEqual([]);
   });
@@ -241,19 +245,19 @@ describe("bombs", () => {
       declaredSize: data.length,
       checksum: crc32(data),
     }));
-    await expectRefusal(writeZip(entries), ".", "unpacks to more than 268435456 bytes");
-  });
-
-  test("a header that declares little of a lot", () => {
-    const rawData = deflateRawSync(Buffer.alloc(64 * MIB));
-    return expectRefusal(
-      writeZip([{ name: "liar", rawData, declaredSize: 100 }]),
-      "liar",
-      "more than the 100 bytes",
+    expect(await refusalsOf(writeZip(entries))).toContainEqual(
+      refusal(".", "unpacks to more than 268435456 bytes"),
     );
   });
 
-  test("entries that share their data", () => {
+  test("a header that declares little of a lot", async () => {
+    const rawData = deflateRawSync(Buffer.alloc(64 * MIB));
+    expect(await refusalsOf(writeZip([{ name: "liar", rawData, declaredSize: 100 }]))).toContainEqual(
+      refusal("liar", "more than the 100 bytes"),
+    );
+  });
+
+  test("entries that share their data", async () => {
     const data = Buffer.from(Array.from({ length: 4096 }, (_, index) => (index * 7919) % 256));
     const entries = Array.from({ length: 100 }, (_, index) => ({
       name: `${index}`,
@@ -264,7 +268,7 @@ describe("bombs", () => {
       declaredCompressedSize: data.length,
       checksum: crc32(data),
     }));
-    return expectRefusal(writeZip(entries), ".", "entries overlap or lie");
+    expect(await refusalsOf(writeZip(entries))).toContainEqual(refusal(".", "entries overlap or lie"));
   });
 });
 
@@ -278,9 +282,12 @@ describe("files that are no archives", () => {
     ["an archive without its beginning", writeZip([good]).subarray(10)],
     ["a directory beyond the end", end],
     ["more entries than there are", writeZip([good], { entryCount: 3 })],
+    ["fewer entries than there are", writeZip([good, { name: "more" }], { entryCount: 1 })],
     ["a directory offset beyond the end", writeZip([good], { directoryOffset: 0xfffffffe })],
     ["an extra field that overruns", writeZip([{ ...good, extra: Buffer.from([1, 0, 255, 255]) }])],
-  ])("%s", (_, archive) => expectRefusal(archive, ".", "is not a readable zip"));
+  ])("%s", async (_, archive) => {
+    expect(await refusalsOf(archive)).toContainEqual(refusal(".", "is not a readable zip"));
+  });
 
   test.each<[string, NonNullable<ZipOptions["zip64"]>]>([
     ["zip64 entry counts without end", { entryCount: 2n ** 63n, directoryOffset: 0n }],
@@ -292,13 +299,13 @@ describe("files that are no archives", () => {
     expect(left).toEqual([]);
   });
 
-  test("a zip64 data offset without end", () => {
+  test("a zip64 data offset without end", async () => {
     const extra = Buffer.alloc(12);
     extra.writeUInt16LE(1, 0);
     extra.writeUInt16LE(8, 2);
     extra.writeBigUInt64LE(2n ** 64n - 1n, 4);
     const entry = { ...good, localOffset: 0xffffffff, extra };
-    return expectRefusal(writeZip([entry]), "good.txt", "is not a readable zip");
+    expect(await refusalsOf(writeZip([entry]))).toContainEqual(refusal("good.txt", "is not a readable zip"));
   });
 
   test("a pipe, a folder and nothing at all block and break nothing", async () => {

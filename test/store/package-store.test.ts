@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { chmod, mkdir, open, readFile, readdir, rename, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { tryLock } from "fs-native-extensions";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Result } from "../../src/core/errors.js";
