@@ -23,10 +23,11 @@ until_it_works() {
 
 until_it_works temporal operator cluster health
 
-if ! temporal operator namespace describe --namespace "$TEMPORAL_NAMESPACE" >/dev/null 2>&1; then
-  echo "Creating the namespace $TEMPORAL_NAMESPACE"
-  until_it_works temporal operator namespace create --namespace "$TEMPORAL_NAMESPACE" --retention "$RETENTION"
-fi
+ensure_namespace() {
+  temporal operator namespace describe --namespace "$TEMPORAL_NAMESPACE" >/dev/null 2>&1 ||
+    temporal operator namespace create --namespace "$TEMPORAL_NAMESPACE" --retention "$RETENTION"
+}
+until_it_works ensure_namespace
 
 until_it_works temporal operator search-attribute list
 registered=$output

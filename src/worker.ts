@@ -56,7 +56,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     await connection.close();
     throw error;
   }
-  const done = worker.run().finally(async () => {
+  const done = runToEnd(worker, async () => {
     await rehearsals.close();
     await connection.close();
   });
@@ -67,4 +67,12 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       await done;
     },
   };
+}
+
+async function runToEnd(worker: Worker, close: () => Promise<void>): Promise<void> {
+  try {
+    await worker.run();
+  } finally {
+    await close();
+  }
 }

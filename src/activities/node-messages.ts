@@ -9,6 +9,7 @@ import {
   renderPersona,
   renderToolPolicy,
 } from "../core/prompt/system-messages.js";
+import { NO_FACTS } from "../core/state/transition-guard.js";
 import type { PlainMessage } from "../store/conversation.js";
 import type { LoadedWorkflow } from "../store/package-loader.js";
 
@@ -46,7 +47,11 @@ export function nodeMessages(
         type: node.type,
         file: node.file,
         outputs: [...new Set([...(node.outputs ?? []), ...declared])],
-        allowedNext: allowedNext(workflow.graph, node.id),
+        allowedNext: allowedNext(
+          workflow.graph,
+          node.id,
+          input.run.evaluateConditions === true ? { variables, ...NO_FACTS } : undefined,
+        ),
       }),
     },
   ];

@@ -90,6 +90,7 @@ function addRunCommand(program: Command, finish: (code: ExitCode) => void): void
     .option("--agent <id>", "the agent for nodes that name none (default: the package's first agent)")
     .option("--input <text>", "your words for the first node")
     .option("--autopilot", "tell agents to decide what they can without asking")
+    .option("--conditions", "make conditionExpr of edges binding: the guard evaluates it")
     .option("--rehearse", "walk the package without a model: placeholder texts instead of real work")
     .option("--branches", "with --rehearse: take the branches in turn, run after run")
     .option("--detach", "start the run and return")

@@ -29,6 +29,7 @@ export interface RunChoice {
   readonly agent?: string;
   readonly input?: string;
   readonly autopilot?: boolean;
+  readonly conditions?: boolean;
   readonly rehearse?: boolean;
   readonly branches?: boolean;
   readonly forbiddenJump?: boolean;
@@ -54,6 +55,7 @@ export async function prepareRun(store: Store, choice: RunChoice): Promise<Prepa
       ...(choice.workflow === undefined ? {} : { workflowRef: choice.workflow }),
       ...(choice.input === undefined ? {} : { input: choice.input }),
       ...(choice.autopilot === undefined ? {} : { autopilot: choice.autopilot }),
+      ...(choice.conditions === undefined ? {} : { evaluateConditions: choice.conditions }),
       ...(rehearsal === undefined ? {} : { rehearsal }),
     },
     graph: workflow.graph,

@@ -37,6 +37,7 @@ export interface OpenRunInput {
   readonly workflowRef?: string;
   readonly activeAgentId?: string;
   readonly storeId?: string;
+  readonly evaluateConditions?: boolean;
   readonly rehearsal?: Rehearsal;
 }
 

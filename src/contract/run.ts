@@ -14,6 +14,8 @@ export interface RunRef {
   readonly packageId: string;
   readonly workflowRef: string;
   readonly activeAgentId: string;
+  /** Conditions of edges are evaluated, not only shown (contracts §6). */
+  readonly evaluateConditions?: boolean;
   /** The run is rehearsed: a scripted model answers instead of a real one. */
   readonly rehearsal?: Rehearsal;
 }
@@ -42,6 +44,8 @@ export interface GraphRunInput {
   readonly autopilot?: boolean;
   /** Keeps one conversation for the whole run instead of one for each node visit. */
   readonly wholeRunConversation?: boolean;
+  /** Makes `conditionExpr` of edges binding instead of guidance. */
+  readonly evaluateConditions?: boolean;
   /** The store this run must be worked on by; absent means whichever opens it. */
   readonly storeId?: string;
   readonly limits?: Partial<EngineLimits>;

@@ -53,8 +53,3 @@ export function ok<T>(value: T): Result<T> {
 export function fail(code: ErrorCode, message: string, details?: JsonObject): { ok: false; error: Fault } {
   return { ok: false, error: details === undefined ? { code, message } : { code, message, details } };
 }
-
-/** Ends an exhaustive switch: reaching it is a bug. */
-export function assertNever(value: never): never {
-  throw new Error(`Unexpected value: ${JSON.stringify(value)}`);
-}

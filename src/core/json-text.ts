@@ -1,7 +1,7 @@
 import type { JsonValue } from "./json.js";
 
 /** Deeper nesting is refused before anything recursive sees it (contracts §16). */
-export const MAX_JSON_DEPTH = 100;
+const MAX_JSON_DEPTH = 100;
 
 /** More values than any honest file has; what checks them later costs far more than reading them. */
 const MAX_JSON_VALUES = 100_000;

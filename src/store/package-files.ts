@@ -28,7 +28,7 @@ export const MAX_PACKAGE_FILES = 10_000;
 export const MAX_PACKAGE_BYTES = 256 * 1024 * 1024;
 
 /** A regular file of a package, by its canonical path. */
-export interface PackageFile {
+interface PackageFile {
   readonly path: string;
   readonly bytes: number;
 }

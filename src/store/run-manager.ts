@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, readFile, readdir, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { type Result, fail, ok } from "../core/errors.js";
+import { type Fault, type Result, fail, ok } from "../core/errors.js";
 import { parseFrontmatter } from "../core/state/frontmatter.js";
 import { syncDirectory, writeFileAtomic } from "./atomic-file.js";
 import { withFileLock } from "./file-lock.js";
@@ -259,6 +259,6 @@ async function makeArtifactsRoot(projectRoot: string): Promise<Result<{ made: bo
   );
 }
 
-function runNotFound(runId: string): { ok: false; error: import("../core/errors.js").Fault } {
+function runNotFound(runId: string): { ok: false; error: Fault } {
   return fail("E_RUN_NOT_FOUND", `There is no run ${JSON.stringify(runId.slice(0, 80))} in this store.`);
 }

@@ -1,4 +1,5 @@
 import type { Fault } from "../core/errors.js";
+import type { ConditionFacts } from "../core/state/transition-guard.js";
 import type { ToolResult } from "../core/tools/tool-result.js";
 import type { LoadedWorkflow } from "../store/package-loader.js";
 import type { RunFiles } from "../store/run-files.js";
@@ -11,6 +12,8 @@ export interface EngineKnowledge {
   readonly stateSha256?: string;
   /** ISO time for `updatedAt`. */
   readonly now?: string;
+  /** What conditions of edges see; absent means that they are guidance only. */
+  readonly conditions?: ConditionFacts;
   /** The call is not to run: this is its result. */
   readonly refusal?: Fault;
 }

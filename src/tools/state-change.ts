@@ -69,12 +69,22 @@ function nextDocument(scene: CallScene, document: StateDocument, call: StateCall
     }
     const parsed = parseStateDocument(bytes);
     if (!parsed.ok) return { refusal: parsed.error };
-    const verdict = validateWorkflowStateUpdate(document.frontmatter, parsed.value.frontmatter, graph);
+    const verdict = validateWorkflowStateUpdate(
+      document.frontmatter,
+      parsed.value.frontmatter,
+      graph,
+      scene.knowledge.conditions,
+    );
     return verdict.ok ? { bytes } : { refusal: verdict.error };
   }
   const now = scene.knowledge.now ?? new Date().toISOString();
   const frontmatter: JsonObject = updateFrontmatter(document.frontmatter, call.arguments.patch.update, now);
-  const verdict = validateWorkflowStateUpdate(document.frontmatter, frontmatter, graph);
+  const verdict = validateWorkflowStateUpdate(
+    document.frontmatter,
+    frontmatter,
+    graph,
+    scene.knowledge.conditions,
+  );
   if (!verdict.ok) return { refusal: verdict.error };
   const rendered = withFrontmatter(document.parts, frontmatter);
   return rendered.ok ? { bytes: rendered.value } : { refusal: rendered.error };

@@ -8,7 +8,7 @@ import { type Fault, type Result, fail, ok } from "../core/errors.js";
 import type { JsonObject, JsonValue } from "../core/json.js";
 import type { Agent } from "../core/package/schemas.js";
 import type { ToolPolicy } from "../core/prompt/system-messages.js";
-import { effectiveNodeId } from "../core/state/transition-guard.js";
+import { NO_FACTS, effectiveNodeId } from "../core/state/transition-guard.js";
 import { formatAliasPath, parseAliasPath } from "../core/tools/alias-path.js";
 import type { ToolResult } from "../core/tools/tool-result.js";
 import {
@@ -75,6 +75,8 @@ export interface ToolHost {
 export interface ToolHostOptions {
   readonly store: Store;
   readonly protectedPaths?: ProtectedPaths;
+  /** Makes `conditionExpr` of edges binding for calls that come without an engine. */
+  readonly evaluateConditions?: boolean;
 }
 
 interface Place {
@@ -177,7 +179,9 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
       if (!agent.ok) throw new Error(agent.error.message);
       return toolPolicyOf(agent.value).fsEnabled ? FILE_FUNCTION_TOOLS : [];
     },
-    executeToolCall: async (request) => (await executeForEngine(request, {})).result,
+    executeToolCall: async (request) =>
+      (await executeForEngine(request, options.evaluateConditions === true ? { conditions: NO_FACTS } : {}))
+        .result,
     executeForEngine,
   };
 }

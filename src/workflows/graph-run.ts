@@ -57,6 +57,7 @@ async function openRun(record: RunRecord): Promise<void> {
         ...(input.workflowRef === undefined ? {} : { workflowRef: input.workflowRef }),
         ...(input.activeAgentId === undefined ? {} : { activeAgentId: input.activeAgentId }),
         ...(input.storeId === undefined ? {} : { storeId: input.storeId }),
+        ...(input.evaluateConditions === undefined ? {} : { evaluateConditions: input.evaluateConditions }),
         ...(input.rehearsal === undefined ? {} : { rehearsal: input.rehearsal }),
       },
     ],

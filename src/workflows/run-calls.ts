@@ -108,7 +108,12 @@ async function changeState(
     change.kind === "patch"
       ? updateFrontmatter(record.frontmatter, change.update, input.now)
       : change.frontmatter;
-  const verdict = validateWorkflowStateUpdate(record.frontmatter, next, record.opened.graph);
+  const verdict = validateWorkflowStateUpdate(
+    record.frontmatter,
+    next,
+    record.opened.graph,
+    record.conditions,
+  );
   if (!verdict.ok) return refuse(call, input, verdict.error);
   const outcome = await runActivities["state.persist"].executeWithOptions({ summary: call.summary }, [input]);
   const parsed = parseFrontmatter(next);
@@ -130,7 +135,12 @@ async function adoptDocument(record: RunRecord): Promise<void> {
     { summary: "state document changed from outside" },
     [{ run }],
   );
-  const verdict = validateWorkflowStateUpdate(record.frontmatter, loaded.frontmatter, graph);
+  const verdict = validateWorkflowStateUpdate(
+    record.frontmatter,
+    loaded.frontmatter,
+    graph,
+    record.conditions,
+  );
   if (!verdict.ok) {
     throw ApplicationFailure.create({
       type: verdict.error.code,

@@ -12,9 +12,9 @@ import type {
 } from "../contract/run.js";
 import { NO_LOOP } from "../core/engine/loop-detection.js";
 import type { Fault } from "../core/errors.js";
-import { type WorkflowGraph, allowedNext, findNode } from "../core/package/graph.js";
+import { type ConditionData, type WorkflowGraph, allowedNext, findNode } from "../core/package/graph.js";
 import type { Frontmatter } from "../core/state/frontmatter.js";
-import { effectiveNodeId } from "../core/state/transition-guard.js";
+import { type ConditionFacts, NO_FACTS, effectiveNodeId } from "../core/state/transition-guard.js";
 
 const PROGRESS_LINES = 60;
 
@@ -61,6 +61,16 @@ export class RunRecord {
     return this.open === undefined ? "" : effectiveNodeId(this.frontmatter.currentNodeId, this.open.graph);
   }
 
+  /** What conditions of edges see; undefined while they are guidance only. */
+  get conditions(): ConditionFacts | undefined {
+    return this.input.evaluateConditions === true ? NO_FACTS : undefined;
+  }
+
+  private get conditionData(): ConditionData | undefined {
+    const { conditions } = this;
+    return conditions && { variables: this.frontmatter.variables, ...conditions };
+  }
+
   update(change: Partial<CarriedRun>): void {
     this.carried = { ...this.carried, ...change };
   }
@@ -94,7 +104,7 @@ export class RunRecord {
       phase: carried.phase,
       currentNodeId: this.nodeId,
       stepsCompleted: carried.frontmatter.stepsCompleted,
-      allowedNext: open === undefined ? [] : allowedNext(open.graph, this.nodeId),
+      allowedNext: open === undefined ? [] : allowedNext(open.graph, this.nodeId, this.conditionData),
       variables: carried.frontmatter.variables,
       artifacts: carried.frontmatter.artifacts,
       ...(this.question === undefined ? {} : { question: this.question }),

@@ -173,6 +173,28 @@ describe("what the schemas refuse, with file and JSON path", () => {
       '$.createdAt must be an ISO date and time with zone, such as 2025-01-31T09:30:00Z, not "soon"',
       "$.surprise is no key of this format: remove or rename it",
     ]);
+    const broken = await load({
+      ...files,
+      "workflow.graph.json": {
+        ...graph,
+        nodes: [{ id: "a b", file: "f", inputs: [null] }],
+        edges: [{ ...edge, isDefault: "yes", conditionExpr: [] }],
+      },
+      "agents.json": {
+        schemaVersion: "1.1",
+        agents: [{ ...agent("a"), persona: { role: 1, identity: "", communication_style: {} } }],
+      },
+    });
+    expect(broken.findings.map(({ path, message }) => `${path} ${message}`)).toEqual([
+      "$.agents[0].persona.role must be text, not 1: put it in quotes",
+      "$.agents[0].persona.communication_style must be text, not an object",
+      "$.agents[0].persona.principles is missing. must be a text or a list of at least one text",
+      '$.nodes[0].id must start with a letter or digit and go on with letters, digits and . _ : -, not "a b"',
+      "$.nodes[0].type is missing: add one of step, decision, merge, end, subworkflow",
+      "$.nodes[0].inputs[0] must be text, not null",
+      '$.edges[0].isDefault must be true or false, not "yes"',
+      "$.edges[0].conditionExpr must be an object, not a list",
+    ]);
   });
 });
 
@@ -382,6 +404,22 @@ describe("what loading refuses beyond the schemas", () => {
     expect(report.package).toBeUndefined();
   });
 
+  test("texts that are too large together are not all parsed", async () => {
+    const ids = ["a", "b", "c", "d", "e"];
+    const nodes = ids.map((id) => ({ id, type: "step", file: `steps/${id}.md` }));
+    const large = (id: string) => `${stepDocument(id, "step")}${"x".repeat(3_900_000)}`;
+    const edges = ["b", "c", "d", "e"].map((to) => ({ from: "a", to, label: to }));
+    const fixture = {
+      ...withGraph({ entryNodeId: "a", nodes, edges }),
+      ...Object.fromEntries(ids.map((id) => [`steps/${id}.md`, large(id)])),
+    };
+    expect((await load(fixture)).findings[0]).toMatchObject({
+      severity: "error",
+      file: ".",
+      message: expect.stringContaining("larger than 16777216 bytes together"),
+    });
+  });
+
   test("a graph of 256 KiB is taken, one byte more is not", async () => {
     const text = JSON.stringify(graph);
     const padded = (bytes: number) => ({ ...files, "workflow.graph.json": text.padEnd(bytes, " ") });
@@ -523,7 +561,7 @@ describe("hostile directories", () => {
 
   test("a pipe in the place of the manifest blocks nothing", async () => {
     const dir = await writePackage(await temporaryDirectory(), without("bmad.json"));
-    execFileSync("mkfifo", [join(dir, "bmad.json")]);
+    execFileSync("sh", ["-c", 'mkfifo "$0"', join(dir, "bmad.json")]);
     const { findings } = await loadPackage(dir);
     expect(findings[0]?.message).toBe("is a named pipe: a package holds regular files only");
     expect(places(findings)).toEqual(["error bmad.json $", "error bmad.json $"]);

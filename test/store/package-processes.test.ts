@@ -85,7 +85,7 @@ describe.runIf(process.platform === "linux")("installers in processes of their o
 
   test("one killed in the middle leaves nothing that counts, and the next one cleans up", async () => {
     for (const kind of ["source", "archive"] as const) {
-      const { [kind]: source, storeDir, packagesDir } = await scene(manyFiles(1500));
+      const { [kind]: source, storeDir, packagesDir } = await scene(manyFiles(600));
       const { child, result } = start({ storeDir, source });
       for (;;) {
         const staged = (await readdir(packagesDir).catch(() => [])).filter((name) =>

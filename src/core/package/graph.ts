@@ -1,4 +1,5 @@
 import type { JsonObject } from "../json.js";
+import { holds } from "./json-logic.js";
 import type { GraphFile, NodeType } from "./schemas.js";
 
 /** The part of a graph that a run needs: small enough to enter the history once, and plain JSON. */
@@ -62,18 +63,33 @@ export function findNode(graph: WorkflowGraph, nodeId: string): GraphNode | unde
   return graph.nodes.find((node) => node.id === nodeId);
 }
 
-export function edgesFrom(graph: WorkflowGraph, nodeId: string): readonly GraphEdge[] {
-  return graph.edges.filter((edge) => edge.from === nodeId);
+/** What conditions of edges are evaluated over: `{ variables, gateDecisions, routingFlags }` (contracts §6). */
+export interface ConditionData extends JsonObject {
+  readonly variables: JsonObject;
+  readonly gateDecisions: JsonObject;
+  readonly routingFlags: JsonObject;
 }
 
-/** The edges out of a node as the model is told of them; conditions are passed on as text, not judged. */
-export function allowedNext(graph: WorkflowGraph, nodeId: string): readonly AllowedNext[] {
-  return edgesFrom(graph, nodeId).map((edge) => ({
-    to: edge.to,
-    label: edge.label,
-    ...(edge.isDefault === undefined ? {} : { isDefault: edge.isDefault }),
-    ...(edge.conditionText === undefined ? {} : { conditionText: edge.conditionText }),
-  }));
+/** Whether an edge may be taken. Without data, conditions are guidance only and every edge may. */
+export function isSatisfied(edge: GraphEdge, data: ConditionData | undefined): boolean {
+  return data === undefined || edge.conditionExpr === undefined || holds(edge.conditionExpr, data);
+}
+
+/** The edges out of a node as the model is told of them; with data, also whether their conditions hold. */
+export function allowedNext(
+  graph: WorkflowGraph,
+  nodeId: string,
+  data?: ConditionData,
+): readonly AllowedNext[] {
+  return graph.edges
+    .filter((edge) => edge.from === nodeId)
+    .map((edge) => ({
+      to: edge.to,
+      label: edge.label,
+      ...(edge.isDefault === undefined ? {} : { isDefault: edge.isDefault }),
+      ...(edge.conditionText === undefined ? {} : { conditionText: edge.conditionText }),
+      ...(data === undefined ? {} : { satisfied: isSatisfied(edge, data) }),
+    }));
 }
 
 /** The nodes a walk from the entry can reach, the entry included. */

@@ -78,7 +78,7 @@ export function checkPathCollisions(
 
 /** Equal for paths that a case-insensitive or normalising file system would take for one. */
 export function foldPath(path: string): string {
-  return path.normalize("NFD").toUpperCase().toLowerCase().normalize("NFC");
+  return path.normalize("NFD").toLowerCase().toUpperCase().toLowerCase().normalize("NFC");
 }
 
 function utf8Length(text: string): number {

@@ -1,6 +1,12 @@
 import { type Fault, fail } from "../errors.js";
 import type { JsonObject } from "../json.js";
-import { type WorkflowGraph, allowedNext, findNode } from "../package/graph.js";
+import {
+  type ConditionData,
+  type WorkflowGraph,
+  allowedNext,
+  findNode,
+  isSatisfied,
+} from "../package/graph.js";
 import { type Frontmatter, parseFrontmatter } from "./frontmatter.js";
 
 /** The guard's verdict on a state update. */
@@ -11,10 +17,28 @@ export function effectiveNodeId(currentNodeId: string, graph: Pick<WorkflowGraph
   return currentNodeId.trim() || graph.entryNodeId;
 }
 
+/** What conditions see besides the variables; giving it turns their evaluation on. */
+export interface ConditionFacts {
+  readonly gateDecisions: JsonObject;
+  readonly routingFlags: JsonObject;
+}
+
+/** The facts of a run that carries no graph state. */
+export const NO_FACTS: ConditionFacts = { gateDecisions: {}, routingFlags: {} };
+
+/** One update under judgement. */
+interface Move {
+  readonly from: string;
+  readonly to: string;
+  readonly graph: WorkflowGraph;
+  readonly data: ConditionData | undefined;
+}
+
 /**
  * The transition guard (contracts §6): may `next` replace `previous`? Pure; runs before every save of the
  * state document. Checks in order: schema, transition, monotonicity. `previous` is a document that was
- * accepted before; `next` may be anything.
+ * accepted before; `next` may be anything. With `conditions`, an edge whose `conditionExpr` does not hold over
+ * the next variables and these facts is no legal edge; without, expressions are guidance only.
  *
  * Faults: `E_SCHEMA_VALIDATION` with `details.errors[]`; `E_INVALID_TRANSITION` with `details` =
  * `{ from, to, allowedNext[] }` and, when steps went missing, `removedSteps[]`.
@@ -23,58 +47,50 @@ export function validateWorkflowStateUpdate(
   previous: JsonObject,
   next: JsonObject,
   graph: WorkflowGraph,
+  conditions?: ConditionFacts,
 ): GuardVerdict {
   const parsed = parseFrontmatter(next);
   if (!parsed.ok) return parsed;
-  const from = effectiveNodeId(textOf(previous["currentNodeId"]), graph);
-  const to = effectiveNodeId(parsed.value.currentNodeId, graph);
-  return (
-    checkTransition(from, to, graph) ??
-    checkMonotonicity(previous, parsed.value, from, to, graph) ?? { ok: true }
+  const move: Move = {
+    from: effectiveNodeId(textOf(previous["currentNodeId"]), graph),
+    to: effectiveNodeId(parsed.value.currentNodeId, graph),
+    graph,
+    data: conditions && { variables: parsed.value.variables, ...conditions },
+  };
+  return checkTransition(move) ?? checkMonotonicity(move, previous, parsed.value) ?? { ok: true };
+}
+
+function checkTransition(move: Move): GuardVerdict | undefined {
+  const { from, to, graph, data } = move;
+  if (findNode(graph, to) === undefined) return refuse(move, `the graph has no node "${to}".`);
+  if (from === to) return undefined;
+  const edges = graph.edges.filter((edge) => edge.from === from && edge.to === to);
+  if (edges.some((edge) => isSatisfied(edge, data))) return undefined;
+  return refuse(
+    move,
+    edges.length === 0 ? "the graph has no such edge." : "the edge's condition does not hold.",
   );
 }
 
-function checkTransition(from: string, to: string, graph: WorkflowGraph): GuardVerdict | undefined {
-  if (findNode(graph, to) === undefined) {
-    return refuse(`${from} → ${to}: the graph has no node "${to}".`, from, to, graph);
-  }
-  if (from === to || graph.edges.some((edge) => edge.from === from && edge.to === to)) return undefined;
-  return refuse(`${from} → ${to}: the graph has no such edge.`, from, to, graph);
-}
-
-function checkMonotonicity(
-  previous: JsonObject,
-  next: Frontmatter,
-  from: string,
-  to: string,
-  graph: WorkflowGraph,
-): GuardVerdict | undefined {
+function checkMonotonicity(move: Move, previous: JsonObject, next: Frontmatter): GuardVerdict | undefined {
   const before = Array.isArray(previous["stepsCompleted"]) ? previous["stepsCompleted"].map(String) : [];
   const kept = new Set(next.stepsCompleted);
   const removedSteps = [...new Set(before.filter((step) => !kept.has(step)))];
   if (removedSteps.length === 0) return undefined;
-  return refuse(
-    `${from} → ${to}: completed steps cannot be taken back (${removedSteps.join(", ")}).`,
-    from,
-    to,
-    graph,
-    removedSteps,
-  );
+  return refuse(move, `completed steps cannot be taken back (${removedSteps.join(", ")}).`, removedSteps);
 }
 
-function refuse(
-  reason: string,
-  from: string,
-  to: string,
-  graph: WorkflowGraph,
-  removedSteps?: readonly string[],
-): GuardVerdict {
-  const allowed = allowedNext(graph, from);
+function refuse(move: Move, reason: string, removedSteps?: readonly string[]): GuardVerdict {
+  const { from, to, graph, data } = move;
+  const allowed = allowedNext(graph, from, data);
+  const open = allowed.filter((edge) => edge.satisfied !== false);
   const remedy =
     allowed.length === 0
       ? `No edge leaves ${from}.`
-      : `From ${from} you may go to: ${allowed.map((edge) => edge.to).join(", ")}.`;
-  return fail("E_INVALID_TRANSITION", `${reason} ${remedy}`, {
+      : open.length === 0
+        ? `No edge out of ${from} has a condition that holds.`
+        : `From ${from} you may go to: ${open.map((edge) => edge.to).join(", ")}.`;
+  return fail("E_INVALID_TRANSITION", `${from} → ${to}: ${reason} ${remedy}`, {
     from,
     to,
     allowedNext: allowed.map((edge) => ({ ...edge })),

@@ -1,0 +1,21 @@
+import { ApplicationFailure } from "@temporalio/activity";
+import { WRONG_STORE_FAILURE } from "../contract/names.js";
+import type { RunRef } from "../contract/run.js";
+import type { RunFiles } from "../store/run-files.js";
+import type { Store } from "../store/store.js";
+import { unwrap } from "./failures.js";
+
+/** Refuses a run of another store with a sentence. Retryable: a worker with the right store may come. */
+export function checkStore(store: Store, storeId: string | undefined): void {
+  if (storeId === undefined || storeId === store.storeId) return;
+  throw ApplicationFailure.create({
+    type: WRONG_STORE_FAILURE,
+    message: `This worker has store ${store.storeId}, but the run lives in store ${storeId}. Start a worker with that store, or give this store a task queue of its own.`,
+  });
+}
+
+/** The files of a run of this store. */
+export async function openFiles(store: Store, run: RunRef): Promise<RunFiles> {
+  checkStore(store, run.storeId);
+  return unwrap(await store.runs.openFiles(run.projectId, run.runId));
+}

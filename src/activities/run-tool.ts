@@ -1,0 +1,74 @@
+import { Context } from "@temporalio/activity";
+import type { ToolCallInput, ToolCallOutcome } from "../contract/activities.js";
+import type { JsonValue } from "../core/json.js";
+import { NO_FACTS } from "../core/state/transition-guard.js";
+import type { RecordedToolCall } from "../store/conversation.js";
+import type { RunFiles } from "../store/run-files.js";
+import type { Store } from "../store/store.js";
+import type { ExecutedCall, ToolHost } from "../tools/tool-host.js";
+import { unwrap } from "./failures.js";
+import { openFiles } from "./run-scope.js";
+
+/** Runs one recorded tool call, or records why it does not run. Its contents stay on disk. */
+export async function runTool(
+  deps: { readonly store: Store; readonly toolHost: ToolHost },
+  input: ToolCallInput,
+): Promise<ToolCallOutcome> {
+  const { run } = input;
+  const files = await openFiles(deps.store, run);
+  const call = await recordedCall(files, input);
+  const executed = await deps.toolHost.executeForEngine(
+    {
+      toolCallId: call.id,
+      name: call.name,
+      argumentsJson: call.argumentsJson,
+      context: {
+        projectRoot: unwrap(await deps.store.runs.projectRoot(run.projectId)),
+        packageId: run.packageId,
+        workflowId: run.workflowRef,
+        runId: run.runId,
+        agentId: input.agentId,
+      },
+      signal: Context.current().cancellationSignal,
+    },
+    {
+      nodeId: input.nodeId,
+      stateSha256: input.stateSha256,
+      now: input.now,
+      ...(run.evaluateConditions === true ? { conditions: NO_FACTS } : {}),
+      ...(input.refusal === undefined ? {} : { refusal: input.refusal }),
+    },
+  );
+  return toOutcome(executed);
+}
+
+async function recordedCall(files: RunFiles, input: ToolCallInput): Promise<RecordedToolCall> {
+  for (const entry of await files.conversation(input.conversation).entries()) {
+    const call = entry.type === "assistant" ? entry.calls.find(({ id }) => id === input.callId) : undefined;
+    if (call !== undefined) return call;
+  }
+  throw new Error(`The conversation ${input.conversation} holds no such call.`);
+}
+
+/** What the history keeps of a call: codes, sizes and hashes, no contents. */
+function toOutcome({ result, state, stateConflict, audit }: ExecutedCall): ToolCallOutcome {
+  const changes = {
+    ...(state === undefined ? {} : { state }),
+    ...(stateConflict === true ? { stateConflict } : {}),
+    audit,
+  };
+  if (!result.ok) return { ok: false, code: result.error.code, ...changes };
+  const hash = result["sha256After"] ?? result["sha256"];
+  const bytes = result["bytesWritten"] ?? result["bytes"];
+  return {
+    ok: true,
+    ...(isText(result["path"]) ? { path: result["path"].slice(0, 200) } : {}),
+    ...(typeof bytes === "number" ? { bytes } : {}),
+    ...(isText(hash) ? { sha256: hash } : {}),
+    ...changes,
+  };
+}
+
+function isText(value: JsonValue | undefined): value is string {
+  return typeof value === "string";
+}
