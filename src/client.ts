@@ -16,7 +16,8 @@ import {
   SEARCH_ATTRIBUTES,
   workflowIdOf,
 } from "./contract/names.js";
-import type { GraphRunInput, RunResult, RunState } from "./contract/run.js";
+import { newestAuditHead } from "./audit-head.js";
+import type { AuditHead, GraphRunInput, RunResult, RunState } from "./contract/run.js";
 import { ERROR_CODES, type Fault } from "./core/errors.js";
 
 /** A request that was refused, or a run that failed: `code` is one of contracts §15. */
@@ -118,7 +119,6 @@ export class InterlockClient {
     const response = await this.temporal.workflowService.describeTaskQueue({
       namespace: this.namespace,
       taskQueue: { name: this.taskQueue },
-      taskQueueType: 1, // workflow
     });
     return (response.pollers ?? []).length > 0;
   }
@@ -168,6 +168,15 @@ export class RunHandle {
   /** Waits for the run's end. Throws an `InterlockError` with the failure's code when it fails. */
   async result(): Promise<RunResult> {
     return this.guarded(() => this.workflow().result() as Promise<RunResult>); // what graphRun returns
+  }
+
+  /**
+   * The newest head of the audit log's chain that Temporal's history holds: what the log on disk is checked against.
+   * Needs no worker. Undefined before the first event.
+   */
+  async auditHead(): Promise<AuditHead | undefined> {
+    const history = await this.guarded(() => this.workflow().fetchHistory());
+    return newestAuditHead(history);
   }
 
   /** Temporal's id of the current execution, for links into its Web UI. */

@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Finding } from "../core/package/findings.js";
-import { loadPackage } from "../store/package-loader.js";
+import { checkPackageSource } from "../store/package-source.js";
 import { openEnvironment } from "./environment.js";
 import { EXIT, type ExitCode, UsageError, print, printJson } from "./output.js";
 
@@ -10,7 +10,7 @@ export async function packageCheckCommand(dir: string, options: { json?: boolean
   const path = resolve(dir);
   const entry = await stat(path).catch(() => undefined);
   if (entry === undefined) throw new UsageError(`"${dir}" does not exist.`);
-  const { findings } = await loadPackage(path);
+  const findings = await checkPackageSource(path);
   const errors = findings.filter((finding) => finding.severity === "error").length;
   if (options.json === true) printJson({ ok: errors === 0, findings });
   else printFindings(findings, errors);
@@ -35,5 +35,74 @@ export async function packageListCommand(options: { json?: boolean }): Promise<E
   } else if (installed.length === 0)
     print("No packages yet. interlock run installs the package it is given.");
   else for (const item of installed) print(`${item.packageId}  ${item.name} ${item.version}`);
+  return EXIT.done;
+}
+
+/** `interlock package install`: puts a directory or a .bmad file into the store. */
+export async function packageInstallCommand(source: string, options: { json?: boolean }): Promise<ExitCode> {
+  const { store } = await openEnvironment();
+  const installed = await store.packages.install(resolve(source));
+  if (!installed.ok) {
+    if (options.json === true) printJson({ ok: false, error: installed.error });
+    else print(`${installed.error.code}: ${installed.error.message}`);
+    return EXIT.failed;
+  }
+  const { packageId, name, version, findings } = installed.value;
+  if (options.json === true) printJson({ ok: true, packageId, name, version, findings });
+  else {
+    for (const finding of findings)
+      print(`${finding.severity}  ${finding.file}  ${finding.path}  ${finding.message}`);
+    print(packageId);
+  }
+  return EXIT.done;
+}
+
+/** `interlock package show`: workflows, agents and nodes of an installed package. */
+export async function packageShowCommand(packageId: string, options: { json?: boolean }): Promise<ExitCode> {
+  const { store } = await openEnvironment();
+  const opened = await store.packages.open(packageId);
+  if (!opened.ok) throw new UsageError(`${opened.error.message} See: interlock package list`);
+  const { manifest, agents, workflows } = opened.value;
+  const shown = {
+    packageId,
+    name: manifest.name,
+    version: manifest.version,
+    description: manifest.description ?? "",
+    workflows: workflows.map(({ id, isEntry, graph }) => ({
+      id,
+      isEntry,
+      nodes: graph.nodes.map((node) => node.id),
+    })),
+    agents: agents.map(({ id, metadata }) => ({ id, name: metadata.name, title: metadata.title })),
+  };
+  if (options.json === true) {
+    printJson(shown);
+    return EXIT.done;
+  }
+  print(`${shown.name} ${shown.version}  ${shown.description}`.trimEnd());
+  for (const workflow of shown.workflows) print(`  workflow ${workflow.id}: ${workflow.nodes.join(", ")}`);
+  for (const agent of shown.agents) print(`  agent ${agent.id}: ${agent.name}, ${agent.title}`);
+  return EXIT.done;
+}
+
+/** `interlock package remove`: takes a package out of the store, unless a run that has not ended needs it. */
+export async function packageRemoveCommand(
+  packageId: string,
+  options: { json?: boolean },
+): Promise<ExitCode> {
+  const { store } = await openEnvironment();
+  const runs = await store.runs.listAllRuns();
+  const open = runs.filter(
+    (run) => run.packageId === packageId && !["completed", "failed"].includes(run.phase),
+  );
+  if (open.length > 0) {
+    throw new UsageError(
+      `Runs that have not ended need this package: ${open.map(({ runId }) => runId).join(", ")}.`,
+    );
+  }
+  const removed = await store.packages.remove(packageId);
+  if (!removed.ok) throw new UsageError(`${removed.error.message} See: interlock package list`);
+  if (options.json === true) printJson({ ok: true, packageId });
+  else print(`Removed ${packageId}.`);
   return EXIT.done;
 }

@@ -63,6 +63,21 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
     .action(async (runId: string, text: string, options: { json?: boolean }) =>
       finish(await (await import("./answer.js")).answerCommand(runId, text, options)),
     );
+  program
+    .command("audit")
+    .description("audit logs")
+    .command("verify <runId>")
+    .description("check that a run's audit log is whole")
+    .option(...json)
+    .action(async (runId: string, options: { json?: boolean }) =>
+      finish(await (await import("./audit.js")).auditVerifyCommand(runId, options)),
+    );
+  addPackageCommands(program, finish);
+  return program;
+}
+
+function addPackageCommands(program: Command, finish: (code: ExitCode) => void): void {
+  const json = ["--json", "print JSON for programs"] as const;
   const packages = program.command("package").description("workflow packages");
   packages
     .command("check <dir>")
@@ -78,7 +93,27 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
     .action(async (options: { json?: boolean }) =>
       finish(await (await import("./package.js")).packageListCommand(options)),
     );
-  return program;
+  packages
+    .command("install <source>")
+    .description("install a package directory or a .bmad file; prints its id")
+    .option(...json)
+    .action(async (source: string, options: { json?: boolean }) =>
+      finish(await (await import("./package.js")).packageInstallCommand(source, options)),
+    );
+  packages
+    .command("show <packageId>")
+    .description("workflows, agents and nodes of an installed package")
+    .option(...json)
+    .action(async (packageId: string, options: { json?: boolean }) =>
+      finish(await (await import("./package.js")).packageShowCommand(packageId, options)),
+    );
+  packages
+    .command("remove <packageId>")
+    .description("remove an installed package")
+    .option(...json)
+    .action(async (packageId: string, options: { json?: boolean }) =>
+      finish(await (await import("./package.js")).packageRemoveCommand(packageId, options)),
+    );
 }
 
 function addRunCommand(program: Command, finish: (code: ExitCode) => void): void {

@@ -1,6 +1,6 @@
-import { constants } from "node:fs";
+import { closeSync, constants, openSync, readSync, writeFileSync } from "node:fs";
 import { type FileHandle, mkdir, open, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { crc32, createInflateRaw } from "node:zlib";
 import {
@@ -16,7 +16,8 @@ import {
   locateData,
   readArchiveEntries,
 } from "./package-archive-entries.js";
-import { systemCode } from "./package-files.js";
+import { breathe, systemCode } from "./package-files.js";
+import { makeFolders } from "./package-tree.js";
 
 /**
  * Unpacks a `.bmad` archive into `targetDir`, which must not exist yet (contracts §2). Names and headers are
@@ -35,7 +36,10 @@ export async function unpackArchive(zipFile: string, targetDir: string): Promise
     if (findings.some(isError)) return [...boundFindings(findings)];
     await mkdir(targetDir, { mode: 0o700 });
     try {
-      await makeFolders(targetDir, entries);
+      makeFolders(
+        targetDir,
+        entries.map((entry) => entry.path),
+      );
       for (const entry of entries) {
         await extract(handle, await locateData(archive, entry), entry, join(targetDir, entry.path));
       }
@@ -64,40 +68,37 @@ async function openArchive(zipFile: string): Promise<FileHandle | undefined> {
   return undefined;
 }
 
-async function makeFolders(targetDir: string, entries: readonly ArchiveEntry[]): Promise<void> {
-  const folders = new Set(entries.map((entry) => dirname(entry.path)));
-  for (const folder of folders) await mkdir(join(targetDir, folder), { recursive: true, mode: 0o700 });
-}
-
 const DEFLATED = 8;
 const CHUNK_BYTES = 64 * 1024;
 
 async function extract(archive: FileHandle, dataStart: number, entry: ArchiveEntry, target: string) {
-  const output = await open(target, "wx", 0o600);
+  const output = openSync(target, "wx", 0o600);
   try {
-    if (entry.bytes === 0 && entry.compressedBytes === 0) return verify(entry, 0, 0);
     const raw = readRange(archive, dataStart, entry.compressedBytes);
     const sink = (chunks: AsyncIterable<Uint8Array>) => writeChecked(chunks, entry, output);
-    if (entry.method === DEFLATED) await pipeline(raw, createInflateRaw(), sink);
-    else await pipeline(raw, sink);
+    // Some writers deflate nothing to nothing, which is no end of a deflate stream.
+    if (entry.method === DEFLATED && entry.compressedBytes > 0) {
+      await pipeline(raw, createInflateRaw(), sink);
+    } else await sink(raw);
   } catch (error) {
     if (isInflateError(error)) throw new ArchiveRefused(entry.path, "its compressed data is damaged");
     throw error;
   } finally {
-    await output.close();
+    closeSync(output);
   }
 }
 
 /** Writes what comes until it is more than was declared. */
-async function writeChecked(chunks: AsyncIterable<Uint8Array>, entry: ArchiveEntry, output: FileHandle) {
+async function writeChecked(chunks: AsyncIterable<Uint8Array>, entry: ArchiveEntry, output: number) {
   let bytes = 0;
   let checksum = 0;
   for await (const chunk of chunks) {
     bytes += chunk.length;
     if (bytes > entry.bytes) break;
     checksum = crc32(chunk, checksum);
-    await output.writeFile(chunk);
+    writeFileSync(output, chunk);
   }
+  await breathe(bytes);
   verify(entry, bytes, checksum);
 }
 
@@ -116,9 +117,10 @@ function verify(entry: ArchiveEntry, bytes: number, checksum: number): void {
 
 async function* readRange(archive: FileHandle, start: number, length: number): AsyncGenerator<Uint8Array> {
   for (let done = 0; done < length;) {
-    const wanted = Math.min(CHUNK_BYTES, length - done);
-    const { bytesRead, buffer } = await archive.read(Buffer.allocUnsafe(wanted), 0, wanted, start + done);
+    const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, length - done));
+    const bytesRead = readSync(archive.fd, buffer, 0, buffer.length, start + done);
     if (bytesRead === 0) return; // the archive was cut while we read it; the size will not match
+    await breathe(bytesRead);
     done += bytesRead;
     yield buffer.subarray(0, bytesRead);
   }

@@ -194,7 +194,7 @@ const BREATH_BASE_BYTES = 16 * 1024;
 let bytesSinceBreath = 0;
 
 /** Lets others run after about a megabyte, a system call counting as much as some kilobytes. */
-async function breathe(bytes: number): Promise<void> {
+export async function breathe(bytes: number): Promise<void> {
   bytesSinceBreath += BREATH_BASE_BYTES + bytes;
   if (bytesSinceBreath < BYTES_PER_BREATH) return;
   bytesSinceBreath = 0;

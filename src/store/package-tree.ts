@@ -1,5 +1,7 @@
-import { chmod, lstat, mkdir, open, opendir, rm } from "node:fs/promises";
+import { closeSync, fchmodSync, fsync, mkdirSync, openSync, writeFileSync } from "node:fs";
+import { chmod, lstat, opendir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { syncDirectory } from "./atomic-file.js";
 import { type PackageListing, streamPackageFile } from "./package-files.js";
 
@@ -11,16 +13,25 @@ const FILES_AT_ONCE = 16;
 
 /** Copies the listed files, and nothing else, into a new directory. Throws `PackageFileRefused`. */
 export async function copyPackage(listing: PackageListing, targetDir: string): Promise<void> {
-  await mkdir(targetDir, { mode: OPEN_FOLDER_MODE });
+  mkdirSync(targetDir, { mode: OPEN_FOLDER_MODE });
+  makeFolders(
+    targetDir,
+    listing.files.map((file) => file.path),
+  );
   for (const { path, bytes } of listing.files) {
-    const target = join(targetDir, path);
-    await mkdir(dirname(target), { recursive: true, mode: OPEN_FOLDER_MODE });
-    const output = await open(target, "wx", 0o600);
+    const output = openSync(join(targetDir, path), "wx", 0o600);
     try {
-      for await (const chunk of streamPackageFile(listing.root, path, bytes)) await output.writeFile(chunk);
+      for await (const chunk of streamPackageFile(listing.root, path, bytes)) writeFileSync(output, chunk);
     } finally {
-      await output.close();
+      closeSync(output);
     }
+  }
+}
+
+/** Makes the folders that files will lie in. */
+export function makeFolders(targetDir: string, paths: readonly string[]): void {
+  for (const folder of new Set(paths.map((path) => dirname(path)))) {
+    mkdirSync(join(targetDir, folder), { recursive: true, mode: OPEN_FOLDER_MODE });
   }
 }
 
@@ -36,13 +47,15 @@ export async function sealTree(listing: PackageListing): Promise<void> {
   }
 }
 
+const flush = promisify(fsync);
+
 async function sealFile(path: string): Promise<void> {
-  const handle = await open(path, "r+");
+  const file = openSync(path, "r+");
   try {
-    await handle.sync();
-    await handle.chmod(SEALED_FILE_MODE);
+    await flush(file);
+    fchmodSync(file, SEALED_FILE_MODE);
   } finally {
-    await handle.close();
+    closeSync(file);
   }
 }
 

@@ -1,5 +1,5 @@
 import { execFile, spawn } from "node:child_process";
-import { access, cp, mkdir, readFile, readdir, rm } from "node:fs/promises";
+import { access, cp, mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
@@ -166,6 +166,50 @@ describe("interlock demo", () => {
     });
     const packages = await shell.run(["package", "list", "--json"]);
     expect(JSON.parse(packages.stdout)).toMatchObject([{ name: "create-story", version: "1.0.0" }]);
+  });
+});
+
+describe("interlock audit verify", () => {
+  let shell: Shell;
+  let log: string;
+  let runId: string;
+  let original: string;
+
+  beforeAll(async () => {
+    shell = await newShell();
+    const outcome = await shell.run([
+      "run",
+      join(ROOT, "examples/create-story/package"),
+      "--project",
+      "project",
+      "--rehearse",
+      "--json",
+    ]);
+    ({ runId, logFile: log } = JSON.parse(outcome.stdout) as { runId: string; logFile: string });
+    original = await readFile(log, "utf8");
+  });
+
+  async function verify(text: string) {
+    await writeFile(log, text);
+    const outcome = await shell.run(["audit", "verify", runId, "--json"]);
+    const verdict = JSON.parse(outcome.stdout) as { ok: boolean; findings: { line: number }[] };
+    return { code: outcome.code, ok: verdict.ok, lines: verdict.findings.map(({ line }) => line) };
+  }
+
+  test("finds nothing in a log that is whole", async () => {
+    expect(await verify(original)).toEqual({ code: 0, ok: true, lines: [] });
+  });
+
+  test("finds an edited line, a removed line and a cut tail", async () => {
+    const lines = original.trimEnd().split("\n");
+    const edited = lines.with(4, lines[4]?.replace("nodeId", "nodeID") ?? "");
+    expect(await verify(`${edited.join("\n")}\n`)).toMatchObject({ code: 1, ok: false, lines: [6] });
+    const removed = lines.filter((_line, index) => index !== 4);
+    expect(await verify(`${removed.join("\n")}\n`)).toMatchObject({ code: 1, lines: [5, lines.length] });
+    const cut = lines.slice(0, -1);
+    expect(await verify(`${cut.join("\n")}\n`)).toMatchObject({ code: 1, lines: [lines.length] });
+    const lastEdited = lines.with(-1, lines.at(-1)?.replace("completed", "perfected") ?? "");
+    expect(await verify(`${lastEdited.join("\n")}\n`)).toMatchObject({ code: 1, lines: [lines.length] });
   });
 });
 

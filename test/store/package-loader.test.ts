@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
+import { writeFileSync } from "node:fs";
 import { chmod, mkdir, symlink, truncate, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -607,10 +608,7 @@ describe("hostile directories", () => {
 
   test("more than 10,000 entries end the walk", async () => {
     const dir = await packageDirectory();
-    const names = Array.from({ length: 10_000 }, (_, index) => join(dir, "assets", String(index)));
-    for (let start = 0; start < names.length; start += 500) {
-      await Promise.all(names.slice(start, start + 500).map((name) => writeFile(name, "")));
-    }
+    for (let index = 0; index < 10_000; index += 1) writeFileSync(join(dir, "assets", String(index)), "");
     expect((await loadPackage(dir)).findings).toMatchObject([
       { severity: "error", file: ".", message: expect.stringContaining("more than 10000 files") },
     ]);

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { JsonObject } from "../json.js";
 import { schemaVersionSchema } from "../package/schemas.js";
 import { type Result, fail, ok } from "../errors.js";
+import { excerpt } from "../text.js";
 
 /** The frontmatter of `workflow.md`, which is also the schema of a run's state document (contracts §2, §5). */
 export const frontmatterSchema = z.looseObject({
@@ -46,18 +47,28 @@ export interface Decision extends JsonObject {
   readonly label: string;
 }
 
+const MAY_BE_MISSING: readonly (readonly [string, JsonObject[string]])[] = [
+  ["stepsCompleted", []],
+  ["decisionLog", []],
+  ["artifacts", []],
+  ["variables", {}],
+  ["currentNodeId", ""],
+];
+
 /**
  * Fills in what may be missing (contracts §2): empty lists, empty variables, an empty current node, and an
- * unquoted `1.1` as text. Key order is kept; added keys come last.
+ * unquoted `1.1` as text. Key order is kept; added keys come last. `null` is a value, not a missing one.
  */
 export function normalizeFrontmatter(raw: JsonObject): JsonObject {
   const next: Record<string, JsonObject[string]> = { ...raw };
-  for (const key of ["stepsCompleted", "decisionLog", "artifacts"]) next[key] ??= [];
-  next["variables"] ??= {};
-  next["currentNodeId"] ??= "";
+  for (const [key, value] of MAY_BE_MISSING) if (!Object.hasOwn(next, key)) next[key] = value;
   if (next["schemaVersion"] === 1.1) next["schemaVersion"] = "1.1";
   return next;
 }
+
+/** Paths and sentences name keys that a model chose: they stay on one line and short. */
+const MAX_PLACE_CHARS = 200;
+const MAX_SENTENCE_CHARS = 300;
 
 /** One place where a frontmatter breaks the schema. */
 export interface SchemaError extends JsonObject {
@@ -88,5 +99,8 @@ function frontmatterErrors(value: JsonObject): readonly SchemaError[] {
   if (parsed.success) return [];
   return parsed.error.issues
     .slice(0, 20)
-    .map((issue) => ({ path: issue.path.map(String).join("."), message: issue.message }));
+    .map((issue) => ({
+      path: excerpt(issue.path.map(String).join("."), MAX_PLACE_CHARS),
+      message: excerpt(issue.message, MAX_SENTENCE_CHARS),
+    }));
 }

@@ -7,6 +7,7 @@ import {
   findNode,
   isSatisfied,
 } from "../package/graph.js";
+import { cutText, excerpt, listSome } from "../text.js";
 import { type Frontmatter, parseFrontmatter } from "./frontmatter.js";
 
 /** The guard's verdict on a state update. */
@@ -62,7 +63,7 @@ export function validateWorkflowStateUpdate(
 
 function checkTransition(move: Move): GuardVerdict | undefined {
   const { from, to, graph, data } = move;
-  if (findNode(graph, to) === undefined) return refuse(move, `the graph has no node "${to}".`);
+  if (findNode(graph, to) === undefined) return refuse(move, `the graph has no node "${excerpt(to)}".`);
   if (from === to) return undefined;
   const edges = graph.edges.filter((edge) => edge.from === from && edge.to === to);
   if (edges.some((edge) => isSatisfied(edge, data))) return undefined;
@@ -77,25 +78,36 @@ function checkMonotonicity(move: Move, previous: JsonObject, next: Frontmatter):
   const kept = new Set(next.stepsCompleted);
   const removedSteps = [...new Set(before.filter((step) => !kept.has(step)))];
   if (removedSteps.length === 0) return undefined;
-  return refuse(move, `completed steps cannot be taken back (${removedSteps.join(", ")}).`, removedSteps);
+  return refuse(move, `completed steps cannot be taken back (${listSome(removedSteps)}).`, removedSteps);
 }
 
+/** Ids longer than this are cut, and of very many removed steps the first are named: a refusal stays small. */
+const MAX_ID_CHARS = 500;
+const MAX_REMOVED_STEPS = 100;
+
 function refuse(move: Move, reason: string, removedSteps?: readonly string[]): GuardVerdict {
-  const { from, to, graph, data } = move;
-  const allowed = allowedNext(graph, from, data);
+  const { graph, data } = move;
+  const allowed = allowedNext(graph, move.from, data);
+  const [from, to] = [excerpt(move.from), excerpt(move.to)];
   const open = allowed.filter((edge) => edge.satisfied !== false);
   const remedy =
     allowed.length === 0
       ? `No edge leaves ${from}.`
       : open.length === 0
         ? `No edge out of ${from} has a condition that holds.`
-        : `From ${from} you may go to: ${open.map((edge) => edge.to).join(", ")}.`;
+        : `From ${from} you may go to: ${listSome(open.map((edge) => edge.to))}.`;
   return fail("E_INVALID_TRANSITION", `${from} → ${to}: ${reason} ${remedy}`, {
-    from,
-    to,
+    from: shorten(move.from),
+    to: shorten(move.to),
     allowedNext: allowed.map((edge) => ({ ...edge })),
-    ...(removedSteps === undefined ? {} : { removedSteps }),
+    ...(removedSteps === undefined
+      ? {}
+      : { removedSteps: removedSteps.slice(0, MAX_REMOVED_STEPS).map(shorten) }),
   });
+}
+
+function shorten(id: string): string {
+  return cutText(id, MAX_ID_CHARS);
 }
 
 function textOf(value: unknown): string {

@@ -29,7 +29,8 @@ export function recordArtifact(state: Frontmatter, artifact: string, now: string
 }
 
 function appendNew(list: readonly string[], added: readonly string[]): readonly string[] {
-  return [...list, ...new Set(added.filter((item) => !list.includes(item)))];
+  const known = new Set(list);
+  return [...list, ...new Set(added.filter((item) => !known.has(item)))];
 }
 
 function withoutUndefined(value: Readonly<Record<string, string | undefined>>): JsonObject {

@@ -1,5 +1,7 @@
 import { z } from "zod";
+import { HOST_MAX_WRITE_BYTES } from "../engine/limits.js";
 import { type Result, fail, ok } from "../errors.js";
+import { excerpt } from "../text.js";
 
 /** The canonical names of the five file tools (contracts §7). */
 export const FILE_TOOLS = ["fs.list", "fs.read", "fs.search", "fs.write", "fs.apply_patch"] as const;
@@ -8,10 +10,12 @@ export type FileToolName = (typeof FILE_TOOLS)[number];
 const aliasPath = z
   .string()
   .describe("A path on a mount: @project/…, @pkg/… or @state/…. Absolute paths and .. are refused.");
+/** Any text: one that is no hash matches no file, which is a failed precondition and no wrong shape. */
 const sha256 = z
   .string()
-  .regex(/^[0-9a-f]{64}$/)
-  .describe("Only write if the file's current content has this SHA-256 (lower-case hex).");
+  .max(200)
+  .toLowerCase()
+  .describe("Only write if the file's current content has this SHA-256 (hex).");
 const line = z.int().min(1);
 
 const listArguments = z.strictObject({ path: aliasPath });
@@ -36,6 +40,11 @@ const writeArguments = z.strictObject({
   content: z.string().describe("The whole new content, UTF-8."),
   ifMatchSha256: sha256.optional(),
 });
+
+const SHORT_ARGUMENTS = 64 * 1024;
+/** Front matter has at most 128 KiB; JSON may spell each of its bytes in several characters. */
+const PATCH_ARGUMENTS = 512 * 1024;
+const WRITE_ARGUMENTS = 2 * HOST_MAX_WRITE_BYTES + SHORT_ARGUMENTS;
 
 /** The one patch operation: a change of the state document's frontmatter. */
 export const frontmatterUpdateSchema = z.strictObject({
@@ -89,6 +98,8 @@ export type FileToolCall =
 interface ToolSpec {
   readonly name: FileToolName;
   readonly description: string;
+  /** Longer argument texts are refused before they are parsed (contracts §16). */
+  readonly maxArgumentChars: number;
   readonly parameters: z.ZodType;
 }
 
@@ -96,27 +107,32 @@ const SPECS: readonly ToolSpec[] = [
   {
     name: "fs.list",
     description: "List the direct children of a directory. Directories end in /.",
+    maxArgumentChars: SHORT_ARGUMENTS,
     parameters: listArguments,
   },
   {
     name: "fs.read",
     description: "Read a text file, whole or a window of lines. Returns its size and SHA-256.",
+    maxArgumentChars: SHORT_ARGUMENTS,
     parameters: readArguments,
   },
   {
     name: "fs.search",
     description: "Search a directory tree or a file for a text or a regular expression.",
+    maxArgumentChars: SHORT_ARGUMENTS,
     parameters: searchArguments,
   },
   {
     name: "fs.write",
     description: "Write a whole text file, atomically. Missing directories are made.",
+    maxArgumentChars: WRITE_ARGUMENTS,
     parameters: writeArguments,
   },
   {
     name: "fs.apply_patch",
     description:
       "Update the frontmatter of @state/workflow.md: finish a step, set variables, log a decision, move to the next node.",
+    maxArgumentChars: PATCH_ARGUMENTS,
     parameters: patchArguments,
   },
 ];
@@ -154,7 +170,8 @@ const MAX_ARGUMENT_DEPTH = 100;
 
 /**
  * Parses the arguments a model sent for a tool (contracts §7, §9, §16).
- * Faults: `TOOL_NOT_AVAILABLE`, `TOOL_ARGS_INVALID_JSON`, `TOOL_ARGS_INVALID` with what was expected.
+ * Faults: `TOOL_NOT_AVAILABLE`, `TOOL_ARGS_INVALID_JSON`, `TOOL_ARGS_INVALID` with what was expected;
+ * `E_WRITE_LIMIT` for a write that is too long to be looked at.
  */
 export function parseToolCall(name: string, argumentsJson: string): Result<FileToolCall> {
   const tool = canonicalToolName(name);
@@ -162,12 +179,13 @@ export function parseToolCall(name: string, argumentsJson: string): Result<FileT
   if (spec === undefined) {
     return fail("TOOL_NOT_AVAILABLE", `There is no such tool. Available: ${FILE_TOOLS.join(", ")}.`);
   }
+  if (argumentsJson.length > spec.maxArgumentChars) return tooLong(spec);
   if (nestingDepth(argumentsJson) > MAX_ARGUMENT_DEPTH) {
     return fail("TOOL_ARGS_INVALID", `The arguments are nested deeper than ${MAX_ARGUMENT_DEPTH} levels.`);
   }
   let value: unknown;
   try {
-    value = JSON.parse(argumentsJson, refusePrototypeKey);
+    value = parseArguments(argumentsJson);
   } catch (error) {
     if (error instanceof PrototypeKeyError) {
       return fail("TOOL_ARGS_INVALID", "A key named __proto__ is not allowed.");
@@ -180,8 +198,8 @@ export function parseToolCall(name: string, argumentsJson: string): Result<FileT
   const parsed = spec.parameters.safeParse(value);
   if (!parsed.success) {
     const errors = parsed.error.issues.slice(0, 10).map((issue) => ({
-      path: issue.path.map(String).join("."),
-      message: issue.message,
+      path: excerpt(issue.path.map(String).join(".")),
+      message: excerpt(issue.message, 200),
     }));
     const first = errors[0];
     const where = first === undefined ? "" : ` ${first.path || "(root)"}: ${first.message}`;
@@ -193,6 +211,14 @@ export function parseToolCall(name: string, argumentsJson: string): Result<FileT
   return ok({ tool: spec.name, arguments: parsed.data } as FileToolCall); // the spec's schema made it so
 }
 
+function tooLong({ name, maxArgumentChars }: ToolSpec): Result<never> {
+  const isWrite = name === "fs.write" || name === "fs.apply_patch";
+  return fail(
+    isWrite ? "E_WRITE_LIMIT" : "TOOL_ARGS_INVALID",
+    `The arguments of ${name} are longer than ${maxArgumentChars} characters. Send less at once.`,
+  );
+}
+
 function expectedShape(spec: ToolSpec): string {
   const schema = z.toJSONSchema(spec.parameters, { io: "input" });
   const required = new Set(schema.required ?? []);
@@ -202,6 +228,11 @@ function expectedShape(spec: ToolSpec): string {
 }
 
 class PrototypeKeyError extends Error {}
+
+/** A reviver is slow on large arguments: it runs only where a key may be `__proto__`, escaped or not. */
+function parseArguments(text: string): unknown {
+  return /__proto__|\\u/.test(text) ? JSON.parse(text, refusePrototypeKey) : JSON.parse(text);
+}
 
 function refusePrototypeKey(key: string, value: unknown): unknown {
   if (key === "__proto__") throw new PrototypeKeyError();

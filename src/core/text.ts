@@ -1,0 +1,24 @@
+/** Control characters and whatever some reader takes for the end of a line. */
+const LINE_BREAKERS = /[\p{Cc}\p{Zl}\p{Zp}]+/gu;
+
+/** A text from outside on one line: it can neither add lines to a shell nor move a terminal's cursor. */
+export function oneLine(text: string): string {
+  return text.replace(LINE_BREAKERS, " ").trim();
+}
+
+/** A text cut to a bound, with `…` where it was cut; halves of surrogate pairs are replaced. */
+export function cutText(text: string, maxChars: number): string {
+  return text.length <= maxChars ? text.toWellFormed() : `${text.slice(0, maxChars).toWellFormed()}…`;
+}
+
+/** A text from outside as a message shows it: on one line and of bounded length. */
+export function excerpt(text: string, maxChars = 120): string {
+  return cutText(oneLine(text.slice(0, 2 * maxChars)), maxChars);
+}
+
+/** The first few of a list of names, and how many more there are. */
+export function listSome(names: readonly string[], count = 20): string {
+  const shown = names.slice(0, count).map((name) => excerpt(name));
+  if (names.length > count) shown.push(`and ${names.length - count} more`);
+  return shown.join(", ");
+}

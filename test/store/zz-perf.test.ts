@@ -1,0 +1,23 @@
+import { test } from "vitest";
+import { open, writeFile, rm } from "node:fs/promises";
+import { openSync, closeSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { unpackArchive } from "../../src/store/package-archive.js";
+import { readArchiveEntries, locateData } from "../../src/store/package-archive-entries.js";
+import { openPackageStore } from "../../src/store/package-store.js";
+import { temporaryDirectory, validPackage, bytesOf } from "../fakes/package-fixture.js";
+import { writeZip } from "../fakes/zip-writer.js";
+test("x", async () => {
+  const dir = await temporaryDirectory();
+  const entries = [...Object.entries(validPackage()).map(([name, d]) => ({ name, data: bytesOf(d) })), ...Array.from({ length: 9_990 }, (_, index) => ({ name: `assets/x${index}`, data: `file ${index}` }))];
+  const f = join(dir, "a.zip"); await writeFile(f, writeZip(entries));
+  const time = async (n: string, a: () => Promise<unknown>) => { const t = performance.now(); await a(); console.log(n, Math.round(performance.now() - t)); };
+  const h = await open(f);
+  await time("entries", async () => { const r = await readArchiveEntries(h, (await h.stat()).size); await time("locate", async () => { for (const e of r.entries) await locateData(r.archive, e); }); });
+  mkdirSync(join(dir, "raw"));
+  await time("raw creates", async () => { for (let i = 0; i < 10000; i++) closeSync(openSync(join(dir, "raw", String(i)), "wx")); });
+  await time("unpack", () => unpackArchive(f, join(dir, "t")));
+  await time("rm", () => rm(join(dir, "t"), { recursive: true }));
+  await time("install", () => openPackageStore(join(dir, "store")).install(f));
+  await time("again", () => openPackageStore(join(dir, "store")).install(f));
+}, 200_000);
