@@ -41,10 +41,13 @@ export async function writeArtifact(
   return { result, ...(state === undefined ? {} : { state }), ...(stateConflict ? { stateConflict } : {}) };
 }
 
+/** A new file's name under the artifacts root: as it was asked for, else as links led there. */
 function artifactOf(write: PlannedWrite): string | undefined {
-  const { mount, segments } = write.path;
-  const isNew = write.created && mount === "project" && segments[0] === ARTIFACTS_ROOT && segments.length > 1;
-  return isNew ? segments.join("/") : undefined;
+  if (!write.created) return undefined;
+  const path = [write.path, write.resolvedPath].find(
+    ({ mount, segments }) => mount === "project" && segments[0] === ARTIFACTS_ROOT && segments.length > 1,
+  );
+  return path?.segments.join("/");
 }
 
 type Recorded = { readonly sha256: string } | { readonly fault: Fault; readonly conflict: boolean };

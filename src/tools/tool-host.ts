@@ -157,6 +157,7 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
     const workspace = openWorkspace({
       roots: { project: place.root, pkg: loaded.value.dir, state: place.files.stateDir },
       lockDir: store.lockDir,
+      keepOut: [store.dir],
       ...(options.protectedPaths === undefined ? {} : { protectedPaths: options.protectedPaths }),
     });
     const scene: CallScene = { files: place.files, workspace, workflow: workflow.value, limits, knowledge };

@@ -15,6 +15,7 @@ import {
 import { foldPath, normalizePackagePath, packagePathProblem } from "./package-path.js";
 import {
   type Agent,
+  type AgentsFile,
   type GraphFile,
   type Manifest,
   type StepFrontmatter,
@@ -53,7 +54,7 @@ export function checkAgentsFile(file: string, text: string): Checked<readonly Ag
   if (json.value === undefined) return { findings: json.findings };
   const shape = checkShape(file, agentsFileSchema, json.value);
   if (shape.value === undefined) return { findings: shape.findings };
-  const { agents } = shape.value;
+  const { agents }: AgentsFile = shape.value;
   const findings = checkUnique(
     file,
     "agents",

@@ -1,17 +1,61 @@
-/** Paths of a machine, in either spelling: `/home/x/y`, `C:\x\y`, `C:/x`, `\\host\share`, `file:///x`. */
-const ABSOLUTE_PATH =
-  /(?:file:\/\/\/?[^\s"'<>|,;)\]}]*|(?<![\w.@/:*~-])\/(?:[\w.@+~-]+\/)+[\w.@+~-]*|(?<![\w/])[A-Za-z]:[\\/][^\s"'<>|,;)\]}]*|\\\\[\w.$-]+\\[^\s"'<>|,;)\]}]*)/g;
+import type { JsonValue } from "../json.js";
+
+/**
+ * Paths of a machine: `/home/x/y`, `C:\x\y`, `C:/x`, `\\host\share`, `file:///x`, and the roots that people name
+ * alone. A slash after a name, a mount, a variable (`{root}/x`), a fragment or another slash begins none: `and/or`,
+ * `@project/a/b` and `https://x/y` stay.
+ */
+const SEGMENT = "[^\\s\"'`<>|,;:()[\\]{}\\\\/]+";
+const ABSOLUTE_PATH = new RegExp(
+  [
+    "file:/{1,3}[^\\s\"'`<>|,;)\\]}]*",
+    `(?<![\\p{L}\\p{N}_.@/*~#%})\\]>-])/(?:(?:${SEGMENT}/)+(?:${SEGMENT})?|(?:etc|home|opt|private|proc|root|srv|tmp|usr|var|Users|Volumes)(?![\\p{L}\\p{N}_-]))`,
+    "(?<![\\p{L}\\p{N}_/])[A-Za-z]:[\\\\/][^\\s\"'`<>|,;)\\]}]*",
+    "\\\\\\\\[\\p{L}\\p{N}_.$-]+\\\\[^\\s\"'`<>|,;)\\]}]*",
+  ].join("|"),
+  "gu",
+);
 
 /** Replaces absolute paths by `<path>`: a model works with mounts and never learns where they lie. */
 export function redactAbsolutePaths(text: string): string {
   return text.replace(ABSOLUTE_PATH, "<path>");
 }
 
-/** Tokens and keys by their usual shapes: provider prefixes, bearer headers, private keys, `secret=value`. */
-const SECRET =
-  /\b(?:sk|pk|rk|ghp|gho|ghs|ghu|github_pat|glpat|xox[abprs]|AKIA|ASIA|AIza)[-_]?[A-Za-z0-9_-]{12,}|\bBearer\s+[\w.~+/-]{8,}=*|-----BEGIN [A-Z ]*PRIVATE KEY-----|\b((?:api[_-]?key|secret|token|password|passwd|pwd)["']?\s*[:=]\s*["']?)[^\s"',;]{4,}/gi;
+/** The same value with absolute paths redacted in every text and key. It is nested at most 100 deep. */
+export function redactPathsIn(value: JsonValue): JsonValue {
+  if (typeof value === "string") return redactAbsolutePaths(value);
+  if (value === null || typeof value !== "object") return value;
+  if (isList(value)) return value.map(redactPathsIn);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [redactAbsolutePaths(key), redactPathsIn(item)]),
+  );
+}
+
+function isList(value: JsonValue): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}
+
+/** Tokens and keys by the shapes that providers give them. Each is bounded by its surroundings, not by length. */
+const SECRET_SHAPES =
+  /\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{12,}|\b(?:gh[opsu]|github_pat|glpat|xox[abprs]|npm)[-_][A-Za-z0-9_-]{12,}|\b(?:AKIA|ASIA)[A-Z0-9]{12,}|\bAIza[A-Za-z0-9_-]{20,}|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g;
+
+/** What is called a secret, in a header, a URL, an assignment or a JSON text: the name stays, the value goes. */
+const NAMED_SECRET =
+  /(\b(?:Bearer|Basic)\s+)[\w.~+/-]{8,}=*|(\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/:@]{0,200}:[^\s/@]{1,200}(?=@)|((?:api[_-]?key|secret|token|passw(?:or)?d|passphrase|pwd|credential)s?\\?["']?\s{0,5}[:=]\s{0,5})(?:\\?"[^"]{1,500}"?|'[^']{1,500}'?|[^\s"',;]{4,})/gi;
 
 /** Replaces what looks like a secret by `<secret>`, for logs and previews. */
 export function redactSecrets(text: string): string {
-  return text.replace(SECRET, (_match, label: string | undefined) => `${label ?? ""}<secret>`);
+  return text
+    .replace(SECRET_SHAPES, "<secret>")
+    .replace(
+      NAMED_SECRET,
+      (_match, scheme?: string, url?: string, label?: string) => `${scheme ?? url ?? label ?? ""}<secret>`,
+    );
+}
+
+/** Whether a key says that its value is a secret. */
+export function namesSecret(key: string): boolean {
+  return /api[_-]?key|secret|token|passw(?:or)?d|passphrase|pwd|credential|authorization|private[_-]?key/i.test(
+    key,
+  );
 }

@@ -1,6 +1,7 @@
 import type { AllowedNext } from "../package/graph.js";
 import type { JsonObject } from "../json.js";
-import { redactAbsolutePaths } from "./redact.js";
+import { cutText, oneLine } from "../text.js";
+import { redactPathsIn } from "./redact.js";
 
 /** Why a node's conversation begins: the run starts, moves on, or comes back after an interruption. */
 export type Intent = "start" | "continue" | "resume";
@@ -18,13 +19,13 @@ export interface RunDirective {
 
 const MAX_VARIABLES_CHARS = 4_000;
 
-/** The `RUN_DIRECTIVE` shell: line-based, machine-readable (contracts §8). */
+/** The `RUN_DIRECTIVE` shell: line-based, machine-readable (contracts §8). No text can add a line to it. */
 export function renderRunDirective(directive: RunDirective): string {
   return [
     "RUN_DIRECTIVE",
     "- runType: bmad-micro",
     `- intent: ${directive.intent}`,
-    `- workflow: ${directive.workflowRef}`,
+    `- workflow: ${oneLine(directive.workflowRef)}`,
     "- state: @state/workflow.md",
     `- graph: @pkg/${directive.graphFile}`,
     "- artifactsRoot: @project/artifacts/",
@@ -37,9 +38,9 @@ export function renderRunDirective(directive: RunDirective): string {
 
 /** State variables as one line of JSON, absolute paths redacted, cut to a bound. */
 export function summarizeVariables(variables: JsonObject): string {
-  const text = redactAbsolutePaths(JSON.stringify(variables));
+  const text = oneLine(JSON.stringify(redactPathsIn(variables)));
   if (text.length <= MAX_VARIABLES_CHARS) return text;
-  return `${text.slice(0, MAX_VARIABLES_CHARS)}… (cut; read @state/workflow.md for all)`;
+  return `${cutText(text, MAX_VARIABLES_CHARS)} (cut; read @state/workflow.md for all)`;
 }
 
 export interface NodeBrief {
@@ -79,9 +80,4 @@ function outputAlias(output: string): string {
 /** The `USER_INPUT` shell: the user's words, unchanged, bound to a node. */
 export function renderUserInput(nodeId: string, text: string): string {
   return `USER_INPUT\n- forNodeId: ${nodeId}\n${text}`;
-}
-
-/** Package texts cannot add lines to a shell. */
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, " ").trim();
 }

@@ -97,10 +97,8 @@ export function parseFrontmatter(raw: JsonObject): Result<Frontmatter> {
 function frontmatterErrors(value: JsonObject): readonly SchemaError[] {
   const parsed = frontmatterSchema.safeParse(value);
   if (parsed.success) return [];
-  return parsed.error.issues
-    .slice(0, 20)
-    .map((issue) => ({
-      path: excerpt(issue.path.map(String).join("."), MAX_PLACE_CHARS),
-      message: excerpt(issue.message, MAX_SENTENCE_CHARS),
-    }));
+  return parsed.error.issues.slice(0, 20).map((issue) => ({
+    path: excerpt(issue.path.map(String).join("."), MAX_PLACE_CHARS),
+    message: excerpt(issue.message, MAX_SENTENCE_CHARS),
+  }));
 }
