@@ -1,5 +1,5 @@
 import matter from "gray-matter";
-import { type Result, fail, ok } from "../core/errors.js";
+import { type ErrorCode, type Result, fail, ok } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
 import { parseYaml, renderYaml } from "./yaml-to-json.js";
 
@@ -24,9 +24,13 @@ const BOM = [0xef, 0xbb, 0xbf];
 /**
  * Cuts the front matter off a document and parses it (contracts §5). A byte-order mark before the first
  * fence is tolerated; a language name after it is refused.
- * Fault: `E_INVALID_FRONTMATTER` with line and column where there is one.
+ * Fault: `E_INVALID_FRONTMATTER` with line and column where there is one; `oversize` when the block is larger
+ * than 128 KiB, for a caller to whom that is a limit on what it is about to write.
  */
-export function parseFrontMatter(bytes: Uint8Array): Result<FrontMatterDocument> {
+export function parseFrontMatter(
+  bytes: Uint8Array,
+  oversize: ErrorCode = "E_INVALID_FRONTMATTER",
+): Result<FrontMatterDocument> {
   const start = BOM.every((byte, index) => bytes[index] === byte) ? BOM.length : 0;
   const first = lineAt(bytes, start);
   if (!isFence(bytes, start, first.end)) {
@@ -38,7 +42,7 @@ export function parseFrontMatter(bytes: Uint8Array): Result<FrontMatterDocument>
   }
   const block = bytes.subarray(first.next, fence.start);
   if (block.length > MAX_FRONT_MATTER_BYTES) {
-    return fail("E_INVALID_FRONTMATTER", `The front matter is larger than ${MAX_FRONT_MATTER_BYTES} bytes.`);
+    return fail(oversize, `The front matter is larger than ${MAX_FRONT_MATTER_BYTES} bytes.`);
   }
   const parsed = parseBlock(block);
   if (!parsed.ok) return parsed;
@@ -52,15 +56,20 @@ export function parseFrontMatter(bytes: Uint8Array): Result<FrontMatterDocument>
 
 /**
  * The document with another frontmatter; head, closing fence and body stay byte for byte.
- * Fault: `E_WRITE_LIMIT` when the front matter would exceed 128 KiB.
+ * Fault: `E_WRITE_LIMIT` when the front matter would exceed 128 KiB or hold more than can be read back.
  */
 export function withFrontmatter(document: FrontMatterDocument, frontmatter: JsonObject): Result<Uint8Array> {
-  const block = Buffer.from(renderYaml(frontmatter), "utf8");
+  const text = renderYaml(frontmatter);
+  const block = Buffer.from(text, "utf8");
   if (block.length > MAX_FRONT_MATTER_BYTES) {
     return fail(
       "E_WRITE_LIMIT",
       `The front matter would be ${block.length} bytes; at most ${MAX_FRONT_MATTER_BYTES} are allowed. Keep large values in files.`,
     );
+  }
+  const reread = parseYaml(text);
+  if (!reread.ok) {
+    return fail("E_WRITE_LIMIT", `${reread.error.message} Keep large values in files.`);
   }
   return ok(Buffer.concat([document.head, block, document.tail]));
 }
@@ -76,13 +85,15 @@ function parseBlock(block: Uint8Array): Result<JsonObject> {
   const refuse = () => {
     throw new Error("Only YAML front matter is read.");
   };
-  // Options are passed on purpose: without them gray-matter hands out one cached, shared object.
-  matter(`---\n${text}---\n`, {
+  // gray-matter gets a stand-in for the block, which the engine puts in its place: its own look for comments takes
+  // quadratic time over blank lines, and its own cut would leave a \r and stop at "---x".
+  // Options are passed on purpose: without them it hands out one cached, shared object.
+  matter("---\nblock\n---\n", {
     language: "yaml",
     engines: {
       yaml: {
         parse: () => {
-          parsed = parseYaml(text); // as cut by us: gray-matter's own cut would leave a \r and stop at "---x"
+          parsed = parseYaml(text);
           return {};
         },
       },

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Result, fail, ok } from "../core/errors.js";
+import { type ErrorCode, type Result, fail, ok } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
 import { type Frontmatter, parseFrontmatter } from "../core/state/frontmatter.js";
 import { writeFileAtomic } from "./atomic-file.js";
@@ -17,10 +17,10 @@ export interface StateDocument {
 
 /**
  * Parses and validates the bytes of a state document.
- * Faults: `E_INVALID_FRONTMATTER`, `E_SCHEMA_VALIDATION`.
+ * Faults: `E_INVALID_FRONTMATTER`, `E_SCHEMA_VALIDATION`; `oversize` for front matter beyond its limit.
  */
-export function parseStateDocument(bytes: Uint8Array): Result<StateDocument> {
-  const parts = parseFrontMatter(bytes);
+export function parseStateDocument(bytes: Uint8Array, oversize?: ErrorCode): Result<StateDocument> {
+  const parts = parseFrontMatter(bytes, oversize);
   if (!parts.ok) return parts;
   const frontmatter = parseFrontmatter(parts.value.frontmatter);
   if (!frontmatter.ok) return frontmatter;

@@ -184,7 +184,7 @@ describe("environment", () => {
       "TEMPORAL_ADDRESS",
       "TEMPORAL_DEFAULT_NAMESPACE",
       "TEMPORAL_CORS_ORIGINS",
-      "TEMPORAL_NOTIFY_ON_NEW_VERSION",
+      "TEMPORAL_DISABLE_NEWS_FETCH",
     ],
   };
 

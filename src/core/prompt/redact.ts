@@ -9,7 +9,7 @@ const SEGMENT = "[^\\s\"'`<>|,;:()[\\]{}\\\\/]+";
 const ABSOLUTE_PATH = new RegExp(
   [
     "file:/{1,3}[^\\s\"'`<>|,;)\\]}]*",
-    `(?<![\\p{L}\\p{N}_.@/*~#%})\\]>-])/(?:(?:${SEGMENT}/)+(?:${SEGMENT})?|(?:etc|home|opt|private|proc|root|srv|tmp|usr|var|Users|Volumes)(?![\\p{L}\\p{N}_-]))`,
+    `(?<![\\p{L}\\p{N}_.@/*~#%})\\]>-])/(?:(?:${SEGMENT}/)+(?:${SEGMENT})?|(?:dev|etc|home|mnt|opt|private|proc|root|srv|sys|tmp|usr|var|Users|Volumes)(?![\\p{L}\\p{N}_-]))`,
     "(?<![\\p{L}\\p{N}_/])[A-Za-z]:[\\\\/][^\\s\"'`<>|,;)\\]}]*",
     "\\\\\\\\[\\p{L}\\p{N}_.$-]+\\\\[^\\s\"'`<>|,;)\\]}]*",
   ].join("|"),
@@ -41,7 +41,7 @@ const SECRET_SHAPES =
 
 /** What is called a secret, in a header, a URL, an assignment or a JSON text: the name stays, the value goes. */
 const NAMED_SECRET =
-  /(\b(?:Bearer|Basic)\s+)[\w.~+/-]{8,}=*|(\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/:@]{0,200}:[^\s/@]{1,200}(?=@)|((?:api[_-]?key|secret|token|passw(?:or)?d|passphrase|pwd|credential)s?\\?["']?\s{0,5}[:=]\s{0,5})(?:\\?"[^"]{1,500}"?|'[^']{1,500}'?|[^\s"',;]{4,})/gi;
+  /(\bBearer\s{1,5}|\bauthorization\\?["']?\s{0,5}[:=]\s{0,5}\\?["']?(?:Bearer|Basic)?\s{0,5})[\w.~+/-]{8,}=*|(\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/:@]{0,200}:[^\s/@]{1,200}(?=@)|((?:api[_-]?key|secret|token|passw(?:or)?d|passphrase|pwd|credential)s?\\?["']?\s{0,5}[:=]\s{0,5})(?:\\?"[^"]{1,500}"?|'[^']{1,500}'?|[^\s"',;]{4,})/gi;
 
 /** Replaces what looks like a secret by `<secret>`, for logs and previews. */
 export function redactSecrets(text: string): string {
