@@ -18,11 +18,9 @@ const client = await InterlockClient.connect({
   taskQueue,
 });
 try {
-  const { pollers } = await client.temporal.workflowService.describeTaskQueue({
-    namespace,
-    taskQueue: { name: taskQueue },
-    taskQueueType: 1, // workflow
-  });
+  // Who polls for workflow tasks: that is what no type means.
+  const queue = { namespace, taskQueue: { name: taskQueue } };
+  const { pollers } = await client.temporal.workflowService.describeTaskQueue(queue);
   // The SDK's identity of a worker is <process id>@<host name>.
   const own = pollers.filter(({ identity }) => identity?.endsWith(`@${hostname()}`));
   const lastSeenMs = own.map(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1_000);

@@ -1,9 +1,13 @@
 import { ApplicationFailure } from "@temporalio/activity";
-import type { Fault, Result } from "../core/errors.js";
+import type { ErrorCode, Fault, Result } from "../core/errors.js";
+
+/** Faults of the machine, which may pass: the rest would only be refused again. */
+const MAY_PASS: ReadonlySet<ErrorCode> = new Set(["E_INTERNAL", "E_INDEX_WRITE_FAILED"]);
 
 /** A fault that an operator must see: the activity fails with the fault's code as its type. */
 export function toApplicationFailure(fault: Fault): ApplicationFailure {
-  return ApplicationFailure.create({ type: fault.code, message: fault.message, nonRetryable: true });
+  const nonRetryable = !MAY_PASS.has(fault.code);
+  return ApplicationFailure.create({ type: fault.code, message: fault.message, nonRetryable });
 }
 
 /** The value of a result, or the failure its fault stands for. */

@@ -1,6 +1,7 @@
 import { ApplicationFailure, type Context } from "@temporalio/activity";
 import type { ModelTurnInput, ModelTurnResult } from "../contract/activities.js";
 import type { RunRef } from "../contract/run.js";
+import { cutText } from "../core/text.js";
 import type { ToolResult } from "../core/tools/tool-result.js";
 import { type ChatAnswer, type ChatModel, type ModelSettings } from "../model/chat-model.js";
 import { ModelError } from "../model/model-error.js";
@@ -11,9 +12,9 @@ import type {
   RecordedToolCall,
 } from "../store/conversation.js";
 import type { RunFiles } from "../store/run-files.js";
-import { selectWorkflow } from "../store/run-manager.js";
+import { findAgent, selectWorkflow } from "../store/run-manager.js";
 import type { Store } from "../store/store.js";
-import { type ToolHost, findAgent, toolPolicyOf } from "../tools/tool-host.js";
+import { type ToolHost, toolPolicyOf } from "../tools/tool-host.js";
 import { toMessages } from "./conversation-messages.js";
 import { unwrap } from "./failures.js";
 import { nodeMessages } from "./node-messages.js";
@@ -62,11 +63,16 @@ export async function modelTurn(
   );
   return {
     calls: planCalls(entry.calls),
-    text: entry.content.slice(0, MAX_TEXT_CHARS).toWellFormed(),
+    text: printable(entry.content),
     cutOff: entry.finishReason === "length",
     usage: entry.usage,
     audit,
   };
+}
+
+/** The answer's text for histories and terminals: bounded, and without control characters other than line breaks. */
+function printable(text: string): string {
+  return cutText(text, MAX_TEXT_CHARS).replace(/(?![\n\t])\p{Cc}/gu, " ");
 }
 
 async function findAnswer(
@@ -107,7 +113,7 @@ async function askModel(
     .catch((error: unknown) => {
       throw toFailure(error);
     });
-  const entry = toEntry(answer, input, said);
+  const entry = await toEntry(answer, input, said, files);
   if (await conversation.append([...added, entry])) return entry;
   const written = await findAnswer(conversation, input);
   if (written === undefined) throw new Error("An answer is written down and cannot be read.");
@@ -148,17 +154,16 @@ async function resultsOf(
   said: readonly ConversationEntry[],
 ): Promise<ReadonlyMap<string, ToolResult>> {
   const calls = said.flatMap((entry) => (entry.type === "assistant" ? entry.calls : []));
-  const results = await Promise.all(
-    calls.map(async ({ id }) => [id, (await files.calls.find(id))?.result] as const),
-  );
-  return new Map(results.filter((pair): pair is readonly [string, ToolResult] => pair[1] !== undefined));
+  const records = await files.calls.findAll(calls.map(({ id }) => id));
+  return new Map([...records].map(([id, { result }]) => [id, result]));
 }
 
-function toEntry(
+async function toEntry(
   answer: ChatAnswer,
   input: ModelTurnInput,
   said: readonly ConversationEntry[],
-): AssistantEntry {
+  files: RunFiles,
+): Promise<AssistantEntry> {
   if (answer.toolCalls.length > MAX_RECORDED_CALLS) {
     throw ApplicationFailure.retryable(
       `The model's answer holds ${answer.toolCalls.length} tool calls; at most ${MAX_RECORDED_CALLS} are read.`,
@@ -171,27 +176,33 @@ function toEntry(
     turn: input.turn,
     content: answer.content,
     // An answer that was cut off runs no call (contracts §16).
-    calls: answer.finishReason === "length" ? [] : withUniqueIds(answer, input, said),
+    calls: answer.finishReason === "length" ? [] : await withUniqueIds(answer, input, said, files),
     finishReason: answer.finishReason,
     usage: answer.usage,
     model: answer.model,
   };
 }
 
-/** Some providers repeat call ids from turn to turn, or leave them out; in a run each id is one call. */
-function withUniqueIds(
+/**
+ * Some providers repeat call ids from turn to turn, or leave them out; in a run each id is one call. An id that this
+ * conversation or the run's journal knows is another call's: with it, this one would get that one's result and not run.
+ */
+async function withUniqueIds(
   answer: ChatAnswer,
   input: ModelTurnInput,
   said: readonly ConversationEntry[],
-): readonly RecordedToolCall[] {
+  files: RunFiles,
+): Promise<readonly RecordedToolCall[]> {
   const taken = new Set(
     said.flatMap((entry) => (entry.type === "assistant" ? entry.calls.map(({ id }) => id) : [])),
   );
+  for (const id of (await files.calls.findAll(answer.toolCalls.map((call) => call.id))).keys()) taken.add(id);
   return answer.toolCalls.map((call, index) => {
-    const usable = /^[\w.:-]{1,80}$/.test(call.id) && !taken.has(call.id);
-    const id = usable ? call.id : `call_${input.visit}_${input.turn}_${index}`;
+    let id = call.id;
+    if (!/^[\w.:-]{1,80}$/.test(id) || taken.has(id)) id = `call_${input.visit}_${input.turn}_${index}`;
+    while (taken.has(id)) id = `${id}_`;
     taken.add(id);
-    return { id, name: call.name.slice(0, 100), argumentsJson: call.argumentsJson };
+    return { id, name: cutText(call.name, 100), argumentsJson: call.argumentsJson };
   });
 }
 

@@ -1,7 +1,9 @@
 import type { PlannedCall, StateChange } from "../contract/activities.js";
 import { MAX_CALLS_PER_ANSWER, MAX_UPDATE_BYTES_PER_ANSWER } from "../core/engine/limits.js";
 import { type Fault, type Result, fail, ok } from "../core/errors.js";
-import { formatAliasPath, parseAliasPath } from "../core/tools/alias-path.js";
+import type { JsonObject } from "../core/json.js";
+import { excerpt } from "../core/text.js";
+import { isStateDocument, parseAliasPath } from "../core/tools/alias-path.js";
 import { type FileToolCall, canonicalToolName, parseToolCall } from "../core/tools/tool-specs.js";
 import type { RecordedToolCall } from "../store/conversation.js";
 import { sha256 } from "../store/sha256.js";
@@ -9,58 +11,70 @@ import { parseStateDocument } from "../store/state-file.js";
 
 const MAX_SUMMARY_CHARS = 120;
 
+/** What the faults of one answer may say in all: with the updates, the plan stays below a payload's limit. */
+const MAX_FAULT_BYTES_PER_ANSWER = 24 * 1024;
+
 /**
  * Reduces an answer's tool calls to what the workflow decides on: which tool, what the timeline shows, what change
  * of the state document is asked for, or why the call cannot run. A pure function of the recorded calls.
  */
 export function planCalls(calls: readonly RecordedToolCall[]): readonly PlannedCall[] {
   let updateBytes = 0;
+  let faultBytes = 0;
+  const bounded = (fault: Fault): Fault => {
+    faultBytes += jsonBytes(fault);
+    return faultBytes > MAX_FAULT_BYTES_PER_ANSWER ? { code: fault.code, message: SHORT_FAULT } : fault;
+  };
   return calls.map((call, index) => {
     const tool = canonicalToolName(call.name);
-    const parsed =
-      index < MAX_CALLS_PER_ANSWER ? parseToolCall(call.name, call.argumentsJson) : TOO_MANY_CALLS;
+    const name = tool ?? call.name;
     const planned = {
       id: call.id,
       ...(tool === undefined ? {} : { tool }),
-      key: sha256(`${call.name}\0${call.argumentsJson}`).slice(0, 32),
+      key: sha256(`${name}\0${call.argumentsJson}`).slice(0, 32),
     };
-    if (!parsed.ok) return { ...planned, summary: summaryOf(call.name, ""), fault: parsed.error };
-    const summary = summaryOf(parsed.value.tool, parsed.value.arguments.path);
+    if (index >= MAX_CALLS_PER_ANSWER) {
+      return { ...planned, summary: tool ?? "unknown tool", fault: TOO_MANY_CALLS };
+    }
+    const parsed = parseToolCall(call.name, call.argumentsJson);
+    if (!parsed.ok) return { ...planned, summary: excerpt(name), fault: bounded(parsed.error) };
+    const summary = excerpt(`${name} ${parsed.value.arguments.path}`, MAX_SUMMARY_CHARS - 1);
     const change = stateChangeOf(parsed.value);
-    if (!change.ok) return { ...planned, summary, fault: change.error };
+    if (!change.ok) return { ...planned, summary, fault: bounded(change.error) };
     if (change.value === undefined) return { ...planned, summary };
-    updateBytes += Buffer.byteLength(JSON.stringify(change.value));
+    updateBytes += jsonBytes(change.value as unknown as JsonObject); // plain JSON
     if (updateBytes > MAX_UPDATE_BYTES_PER_ANSWER) return { ...planned, summary, fault: TOO_LARGE_UPDATE };
     return { ...planned, summary, change: change.value };
   });
 }
 
-const TOO_MANY_CALLS = fail(
+const SHORT_FAULT = "The call was not run. Too many calls of this answer were wrong to say more.";
+
+const TOO_MANY_CALLS: Fault = fail(
   "TOOL_ARGS_INVALID",
   `An answer may hold at most ${MAX_CALLS_PER_ANSWER} tool calls; this one was not run. Send it in your next answer.`,
-);
+).error;
 
 const TOO_LARGE_UPDATE: Fault = fail(
   "E_WRITE_LIMIT",
   `The state updates of one answer may have at most ${MAX_UPDATE_BYTES_PER_ANSWER} bytes together. Keep large values in files, and send updates one at a time.`,
 ).error;
 
-function summaryOf(tool: string, path: string): string {
-  const text = `${tool} ${path}`.trim().replace(/\s+/g, " ").toWellFormed();
-  return text.length <= MAX_SUMMARY_CHARS ? text : `${text.slice(0, MAX_SUMMARY_CHARS - 1).toWellFormed()}…`;
+function jsonBytes(value: Fault | JsonObject): number {
+  return Buffer.byteLength(JSON.stringify(value));
 }
 
 /** The change a call wants to make to the state document; nothing for any other call. */
 function stateChangeOf(call: FileToolCall): Result<StateChange | undefined> {
   if (call.tool !== "fs.write" && call.tool !== "fs.apply_patch") return ok(undefined);
   const path = parseAliasPath(call.arguments.path);
-  if (!path.ok || formatAliasPath(path.value) !== "@state/workflow.md") return ok(undefined);
+  if (!path.ok || !isStateDocument(path.value)) return ok(undefined);
   if (call.tool === "fs.apply_patch") {
     const { update, ifMatchSha256 } = call.arguments.patch;
     return ok({ kind: "patch", update, ...(ifMatchSha256 === undefined ? {} : { ifMatchSha256 }) });
   }
   const { content, ifMatchSha256 } = call.arguments;
-  const document = parseStateDocument(Buffer.from(content, "utf8"));
+  const document = parseStateDocument(Buffer.from(content, "utf8"), "E_WRITE_LIMIT");
   if (!document.ok) return document;
   const { frontmatter } = document.value;
   return ok({ kind: "document", frontmatter, ...(ifMatchSha256 === undefined ? {} : { ifMatchSha256 }) });

@@ -8,10 +8,19 @@ import type { Store } from "../store/store.js";
 import { toApplicationFailure, unwrap } from "./failures.js";
 import { checkStore, openFiles } from "./run-scope.js";
 
+/** Room for what is told of an opened run beside its graph. */
+const RUN_REF_BYTES = 4 * 1024;
+
 /** Makes the run, or finds it made by an earlier attempt, and returns what it runs. */
 export async function openRun(store: Store, input: OpenRunInput): Promise<OpenedRun> {
   checkStore(store, input.storeId);
   const loaded = unwrap(await store.packages.open(input.packageId));
+  const { graph } = unwrap(selectWorkflow(loaded, input.workflowRef ?? ""));
+  if (Buffer.byteLength(JSON.stringify(graph)) > MAX_PAYLOAD_BYTES - RUN_REF_BYTES) {
+    throw toApplicationFailure(
+      fail("E_PACKAGE_INVALID", "The graph is too large to run: shorten its texts.").error,
+    );
+  }
   const activeAgentId = input.activeAgentId ?? loaded.agents[0]?.id ?? "";
   const metadata = unwrap(
     await store.runs.createRun({
@@ -29,17 +38,7 @@ export async function openRun(store: Store, input: OpenRunInput): Promise<Opened
     ...(input.evaluateConditions === undefined ? {} : { evaluateConditions: input.evaluateConditions }),
     ...(input.rehearsal === undefined ? {} : { rehearsal: input.rehearsal }),
   };
-  const { graph } = unwrap(selectWorkflow(loaded, workflowRef));
-  const opened = {
-    run: { runId, storeId, projectId, packageId, workflowRef, activeAgentId, ...choices },
-    graph,
-  };
-  if (Buffer.byteLength(JSON.stringify(opened)) > MAX_PAYLOAD_BYTES) {
-    throw toApplicationFailure(
-      fail("E_PACKAGE_INVALID", "The graph is too large to run: shorten its texts.").error,
-    );
-  }
-  return opened;
+  return { run: { runId, storeId, projectId, packageId, workflowRef, activeAgentId, ...choices }, graph };
 }
 
 /** Writes the user's words into the conversation and the audit log, once. */
@@ -55,7 +54,7 @@ export async function recordUserInput(store: Store, input: UserInput): Promise<A
 export async function recordPhase(store: Store, input: PhaseInput): Promise<AuditHead> {
   const files = await openFiles(store, input.run);
   const { phase, nodeId, change, fault, question, usage } = input;
-  await files.status.write({
+  const isNewest = await files.status.write({
     phase,
     nodeId,
     change,
@@ -63,7 +62,7 @@ export async function recordPhase(store: Store, input: PhaseInput): Promise<Audi
     ...(fault === undefined ? {} : { fault }),
     ...(question === undefined ? {} : { question }),
   });
-  await store.runs.setPhase(input.run, phase, new Date());
+  if (isNewest) await store.runs.setPhase(input.run, phase, new Date());
   const why = fault === undefined ? {} : { code: fault.code, message: fault.message };
   return files.audit.record({ kind: "run.phase", id: String(change), phase, nodeId, ...why }, new Date());
 }

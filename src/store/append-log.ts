@@ -1,6 +1,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import type { JsonObject } from "../core/json.js";
 import { withFileLock } from "./file-lock.js";
+import { printableJson } from "./printable-json.js";
 
 const LF = 0x0a;
 const CHUNK_BYTES = 256 * 1024;
@@ -45,7 +46,7 @@ export class AppendLog {
         const torn = await this.readNew(file);
         const records = decide(torn);
         if (records.length === 0) return;
-        const text = records.map((record) => `${JSON.stringify(record)}\n`).join("");
+        const text = records.map((record) => `${toLine(record)}\n`).join("");
         await file.appendFile(text);
         await file.sync();
         await this.readNew(file);
@@ -53,12 +54,17 @@ export class AppendLog {
     );
   }
 
-  /** The record of a line that `onLine` was told of. */
-  async readAt(position: LinePosition): Promise<JsonObject> {
+  /** The records of lines that `onLine` was told of, one after the other from one open file. */
+  async readAt(positions: readonly LinePosition[]): Promise<readonly JsonObject[]> {
+    if (positions.length === 0) return [];
     return this.withFile(async (file) => {
-      const bytes = Buffer.alloc(position.length);
-      await file.read(bytes, 0, position.length, position.offset);
-      return JSON.parse(bytes.toString("utf8")) as JsonObject; // written by `append`
+      const records: JsonObject[] = [];
+      for (const { offset, length } of positions) {
+        const bytes = Buffer.alloc(length);
+        await file.read(bytes, 0, length, offset);
+        records.push(JSON.parse(bytes.toString("utf8")) as JsonObject); // written by `append`
+      }
+      return records;
     });
   }
 
@@ -95,6 +101,11 @@ export class AppendLog {
     this.readUpTo = offset + pending.length + 1;
     return true;
   }
+}
+
+/** A record as its line says it, without the line's end. */
+export function toLine(record: JsonObject): string {
+  return printableJson(record);
 }
 
 /** The record in a line, or nothing where a crash tore it. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../core/json.js";
-import { AppendLog, parseLine } from "./append-log.js";
+import { AppendLog, parseLine, toLine } from "./append-log.js";
 import { sha256 } from "./sha256.js";
 
 /** What `prev` holds in a log's first line. */
@@ -22,19 +22,23 @@ export interface AuditEvent extends JsonObject {
  * L1. One event, one physical line; lines are appended and fsynced, never rewritten.
  * L2. Each line's `prev` is the SHA-256 of the line before it, so an edit or a removal shows.
  * L3. An event is written once: the same `identity` again adds nothing.
- * L4. A line that a crash tore is ended and followed by a `log.repaired` event.
+ * L4. A line that a crash tore is ended and followed by a `log.repaired` event, at the latest before the next event:
+ *     the repair may be cut short as well.
  */
 export class AuditLog {
   private readonly log: AppendLog;
   private readonly seen = new Set<string>();
   private lines = 0;
   private last = CHAIN_START;
+  /** The last line is no event, and no repair has been noted after it. */
+  private isUnmarked = false;
 
   constructor(path: string, lockFile: string) {
     this.log = new AppendLog(path, lockFile, (line) => {
       this.lines += 1;
       this.last = sha256(line);
       const event = parseLine(line);
+      this.isUnmarked = event === undefined;
       if (event !== undefined) this.seen.add(identityOf(event));
     });
   }
@@ -42,12 +46,13 @@ export class AuditLog {
   /** Appends an event unless it is there; returns the chain's head afterwards. */
   async record(event: AuditEvent, now: Date): Promise<ChainHead> {
     await this.log.append((torn) => {
-      const events: AuditEvent[] = torn ? [{ kind: "log.repaired", id: String(this.lines) }] : [];
+      const isRepair = torn || this.isUnmarked;
+      const events: AuditEvent[] = isRepair ? [{ kind: "log.repaired", id: String(this.lines) }] : [];
       if (!this.seen.has(identityOf(event))) events.push(event);
       let prev = this.last;
       return events.map((item) => {
         const line = { ts: now.toISOString(), ...item, prev };
-        prev = sha256(JSON.stringify(line));
+        prev = sha256(toLine(line));
         return line;
       });
     });

@@ -7,6 +7,8 @@ export interface RecordedCall {
   readonly result: ToolResult;
   /** What the call did to the state document. */
   readonly state?: { readonly sha256: string; readonly artifact?: string };
+  /** The document on disk was not the one that the run held. */
+  readonly stateConflict?: boolean;
 }
 
 /**
@@ -39,25 +41,39 @@ export class CallJournal {
     return this.plans.get(id);
   }
 
-  async record(id: string, call: RecordedCall): Promise<void> {
-    await this.log.append(() =>
-      this.results.has(id)
-        ? []
-        : [
-            {
-              id,
-              result: call.result as JsonObject,
-              ...(call.state ? { state: call.state } : {}),
-            },
-          ],
-    );
+  /** False when the call is recorded already: that record stands. */
+  async record(id: string, call: RecordedCall): Promise<boolean> {
+    let recorded = false;
+    await this.log.append(() => {
+      if (this.results.has(id)) return [];
+      recorded = true;
+      const { state, stateConflict } = call;
+      return [
+        {
+          id,
+          result: call.result as JsonObject, // tool results are JSON
+          ...(state === undefined ? {} : { state }),
+          ...(stateConflict === undefined ? {} : { stateConflict }),
+        },
+      ];
+    });
+    return recorded;
   }
 
   /** The recorded call of that id, read from the file as it is now. */
   async find(id: string): Promise<RecordedCall | undefined> {
-    if (!this.results.has(id)) await this.log.refresh();
-    const position = this.results.get(id);
-    if (position === undefined) return undefined;
-    return (await this.log.readAt(position)) as unknown as RecordedCall; // written by `record`
+    return (await this.findAll([id])).get(id);
+  }
+
+  /** Those of the calls that are recorded, by id. */
+  async findAll(ids: readonly string[]): Promise<ReadonlyMap<string, RecordedCall>> {
+    if (!ids.every((id) => this.results.has(id))) await this.log.refresh();
+    const found = new Map<string, LinePosition>();
+    for (const id of ids) {
+      const position = this.results.get(id);
+      if (position !== undefined) found.set(id, position);
+    }
+    const records = await this.log.readAt([...found.values()]);
+    return new Map([...found.keys()].map((id, index) => [id, records[index] as unknown as RecordedCall])); // written by `record`
   }
 }

@@ -49,8 +49,7 @@ export class Conversation {
   /** All entries, in the order they were written. */
   async entries(): Promise<readonly ConversationEntry[]> {
     await this.log.refresh();
-    const entries = await Promise.all(this.positions.map((position) => this.log.readAt(position)));
-    return entries as unknown as readonly ConversationEntry[]; // written by `append`
+    return (await this.log.readAt(this.positions)) as unknown as readonly ConversationEntry[]; // written by `append`
   }
 
   /**

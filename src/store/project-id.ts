@@ -27,6 +27,11 @@ export async function resolveProject(projectRoot: string): Promise<Result<Projec
   }
 }
 
+/** Whether a text has the form of a project's id, and so may name a folder. */
+export function isProjectId(text: string): boolean {
+  return /^[a-z0-9-]{1,80}$/.test(text);
+}
+
 function projectIdOf(root: string): string {
   const slug = basename(root)
     .toLowerCase()

@@ -24,11 +24,12 @@ export class RunFiles {
     this.audit = new AuditLog(this.logFile, join(dir, "audit.lock"));
     this.calls = new CallJournal(join(dir, "calls.jsonl"), join(dir, "calls.lock"));
     this.state = openStateFile(this.stateDir);
-    this.status = openStatusFile(join(dir, "status.json"));
+    this.status = openStatusFile(join(dir, "status.json"), join(dir, "status.lock"));
   }
 
   /** A conversation of the run, by name: `visit-1`, or `run` where one is kept for the whole run. */
   conversation(name: string): Conversation {
+    if (!/^[a-z]+(-\d+)?$/.test(name)) throw new Error("A conversation's name is a word and a number.");
     const known = this.conversations.get(name);
     if (known !== undefined) return known;
     const path = join(this.dir, "conversation", `${name}.jsonl`);

@@ -18,6 +18,9 @@ const runMetadataSchema = z.object({
 /** What the index says of a run (contracts §4). Times are ISO, UTC. */
 export type RunMetadata = z.infer<typeof runMetadataSchema>;
 
+/** The index is there, but is not one: nothing may be concluded from what it does not list. */
+export class DamagedIndex extends Error {}
+
 /**
  * `runsIndex.json` of one project: run metadata, oldest first. Changed under a lock and replaced as a whole,
  * so that processes racing lose nothing.
@@ -31,16 +34,17 @@ export class RunIndex {
     this.lockFile = join(projectDir, "runsIndex.lock");
   }
 
-  /** All runs of the project. Throws when the index is there but cannot be read. */
+  /** All runs of the project. Throws `DamagedIndex` when the index is there but cannot be read. */
   async list(): Promise<readonly RunMetadata[]> {
-    let text: string;
     try {
-      text = await readFile(this.path, "utf8");
+      return z.array(runMetadataSchema).parse(JSON.parse(await readFile(this.path, "utf8")));
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-      throw error;
+      const code = error instanceof Error && "code" in error ? error.code : undefined;
+      if (code === "ENOENT" || code === "ENOTDIR") return [];
+      throw new DamagedIndex("The index of the project's runs (runsIndex.json) cannot be read: restore it.", {
+        cause: error,
+      });
     }
-    return z.array(runMetadataSchema).parse(JSON.parse(text));
   }
 
   async find(runId: string): Promise<RunMetadata | undefined> {
@@ -50,6 +54,13 @@ export class RunIndex {
   /** Adds a run; one that is listed already stays as it is. */
   async add(run: RunMetadata): Promise<void> {
     await this.change((runs) => (runs.some((known) => known.runId === run.runId) ? runs : [...runs, run]));
+  }
+
+  /** Takes a run out again, if it is listed. */
+  async remove(runId: string): Promise<void> {
+    await this.change((runs) =>
+      runs.some((run) => run.runId === runId) ? runs.filter((run) => run.runId !== runId) : runs,
+    );
   }
 
   async setPhase(runId: string, phase: RunMetadata["phase"], now: Date): Promise<void> {

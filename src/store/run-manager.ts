@@ -3,15 +3,17 @@ import { mkdir, readFile, readdir, rename, rm, rmdir, stat, writeFile } from "no
 import { join } from "node:path";
 import { z } from "zod";
 import { type Fault, type Result, fail, ok } from "../core/errors.js";
+import type { Agent } from "../core/package/schemas.js";
 import { parseFrontmatter } from "../core/state/frontmatter.js";
+import { excerpt, listSome } from "../core/text.js";
 import { syncDirectory, writeFileAtomic } from "./atomic-file.js";
 import { withFileLock } from "./file-lock.js";
 import { parseFrontMatter, withFrontmatter } from "./front-matter.js";
 import type { LoadedPackage, LoadedWorkflow } from "./package-loader.js";
 import type { PackageStore } from "./package-store.js";
-import { type Project, resolveProject } from "./project-id.js";
+import { type Project, isProjectId, resolveProject } from "./project-id.js";
 import { RunFiles } from "./run-files.js";
-import { RunIndex, type RunMetadata } from "./run-index.js";
+import { DamagedIndex, RunIndex, type RunMetadata } from "./run-index.js";
 import { freshRunFrontmatter } from "./state-file.js";
 
 /** What a new run is made from (contracts §4). */
@@ -20,11 +22,12 @@ export interface CreateRunRequest {
   readonly packageId: string;
   readonly workflowRef?: string;
   readonly activeAgentId: string;
-  /** A UUID; made when absent. The same id again is the same run. */
+  /** A UUID in lower case; made when absent. The same id again is the same run. */
   readonly runId?: string;
 }
 
-const uuid = z.uuid();
+/** In one spelling only: it names a folder, and some file systems take two spellings for one. */
+const uuid = z.uuid().lowercase();
 
 /** Makes runs and finds them again. */
 export class RunManager {
@@ -45,14 +48,14 @@ export class RunManager {
    */
   async createRun(request: CreateRunRequest, now = new Date()): Promise<Result<RunMetadata>> {
     const runId = request.runId ?? randomUUID();
-    if (!uuid.safeParse(runId).success) return fail("E_RUN_NOT_FOUND", "A run id is a UUID.");
+    if (!uuid.safeParse(runId).success) return fail("E_RUN_NOT_FOUND", "A run id is a UUID in lower case.");
     const project = await resolveProject(request.projectRoot);
     if (!project.ok) return project;
     const loaded = await this.packages.open(request.packageId);
     if (!loaded.ok) return loaded;
     const workflow = selectWorkflow(loaded.value, request.workflowRef ?? "");
     if (!workflow.ok) return workflow;
-    const agent = checkAgent(loaded.value, request.activeAgentId);
+    const agent = findAgent(loaded.value, request.activeAgentId);
     if (!agent.ok) return agent;
     const run: RunMetadata = {
       runId,
@@ -69,16 +72,22 @@ export class RunManager {
     return this.place(project.value, run, document.value);
   }
 
-  /** The runs of a project, oldest first. Fault: `E_PROJECT_INVALID`. */
+  /** The runs of a project, oldest first. Faults: `E_PROJECT_INVALID`, `E_INTERNAL` (a damaged index). */
   async listRuns(projectRoot: string): Promise<Result<readonly RunMetadata[]>> {
     const project = await resolveProject(projectRoot);
     if (!project.ok) return project;
-    return ok(await this.index(project.value.projectId).list());
+    try {
+      return ok(await this.index(project.value.projectId).list());
+    } catch (error) {
+      if (error instanceof DamagedIndex) return fail("E_INTERNAL", error.message);
+      throw error;
+    }
   }
 
-  /** The runs of all projects of the store, oldest first. */
+  /** The runs of all projects of the store, oldest first. Throws `DamagedIndex`. */
   async listAllRuns(): Promise<readonly RunMetadata[]> {
-    const projectIds = await readdir(this.projectsDir).catch(() => []);
+    const names = await readdir(this.projectsDir).catch(() => []);
+    const projectIds = names.filter(isProjectId);
     const lists = await Promise.all(projectIds.map((projectId) => this.index(projectId).list()));
     return lists.flat().sort((a, b) => a.createdAt.localeCompare(b.createdAt));
   }
@@ -110,7 +119,7 @@ export class RunManager {
   async openFiles(projectId: string, runId: string): Promise<Result<RunFiles>> {
     const known = this.opened.get(`${projectId}/${runId}`);
     if (known !== undefined) return ok(known);
-    if (!uuid.safeParse(runId).success || !/^[a-z0-9-]+$/.test(projectId)) return runNotFound(runId);
+    if (!uuid.safeParse(runId).success || !isProjectId(projectId)) return runNotFound(runId);
     const files = this.filesOf(projectId, runId);
     const exists = await stat(files.stateDir).then(
       (entry) => entry.isDirectory(),
@@ -126,6 +135,7 @@ export class RunManager {
     const known = this.roots.get(projectId);
     if (known !== undefined) return ok(known);
     try {
+      if (!isProjectId(projectId)) throw new Error("not an id");
       const text = await readFile(join(this.projectsDir, projectId, "project.json"), "utf8");
       const { root } = z.object({ root: z.string() }).parse(JSON.parse(text));
       this.roots.set(projectId, root);
@@ -141,43 +151,56 @@ export class RunManager {
     document: Uint8Array,
   ): Promise<Result<RunMetadata>> {
     const projectDir = join(this.projectsDir, project.projectId);
+    try {
+      await mkdir(join(projectDir, "runs"), { recursive: true, mode: 0o700 });
+      return await withFileLock(join(projectDir, "create.lock"), async () => {
+        const known = await this.index(project.projectId).find(run.runId);
+        return known === undefined ? await this.placeNew(project, run, document) : ok(known);
+      });
+    } catch (error) {
+      return notWritten(error);
+    }
+  }
+
+  /** The caller holds the project's creation lock, and the index does not list the run. */
+  private async placeNew(
+    project: Project,
+    run: RunMetadata,
+    document: Uint8Array,
+  ): Promise<Result<RunMetadata>> {
+    const index = this.index(project.projectId);
+    const projectDir = join(this.projectsDir, project.projectId);
     const runsDir = join(projectDir, "runs");
-    await mkdir(runsDir, { recursive: true, mode: 0o700 });
-    return withFileLock(join(projectDir, "create.lock"), async () => {
-      const index = this.index(project.projectId);
-      const known = await index.find(run.runId).catch(() => undefined);
-      if (known !== undefined) return ok(known);
-      const staging = join(runsDir, `.tmp-${run.runId}`);
-      const final = join(runsDir, run.runId);
-      const artifacts = await makeArtifactsRoot(project.root);
-      if (!artifacts.ok) return artifacts;
-      try {
-        // What stands here without an index entry is a creation that a crash cut short.
-        await rm(staging, { recursive: true, force: true });
-        await rm(final, { recursive: true, force: true });
-        await mkdir(join(staging, "state", "logs"), { recursive: true, mode: 0o700 });
-        await mkdir(join(staging, "conversation"), { mode: 0o700 });
-        await writeFile(join(staging, "state", "logs", "execution.jsonl"), "", { mode: 0o600 });
-        await writeFileAtomic(join(staging, "state", "workflow.md"), document);
-        await writeFileAtomic(
-          join(projectDir, "project.json"),
-          `${JSON.stringify({ root: project.root })}\n`,
-        );
-        await rename(staging, final);
-        await syncDirectory(runsDir);
-        await index.add(run);
-        return ok(run);
-      } catch (error) {
-        await rm(staging, { recursive: true, force: true });
-        await rm(final, { recursive: true, force: true });
-        if (artifacts.value.made) await rmdir(join(project.root, "artifacts")).catch(() => undefined);
-        const reason = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
-        return fail(
-          "E_INDEX_WRITE_FAILED",
-          `The run could not be written to the store${reason}. Nothing was kept.`,
-        );
-      }
-    });
+    const staging = join(runsDir, `.tmp-${run.runId}`);
+    const final = join(runsDir, run.runId);
+    if (!(await isPristine(final))) {
+      const sentence =
+        "The run's folder is in use, but the index (runsIndex.json) does not list it: restore it.";
+      return fail("E_INDEX_WRITE_FAILED", sentence);
+    }
+    const artifacts = await makeArtifactsRoot(project.root);
+    if (!artifacts.ok) return artifacts;
+    const removeAll = async () => {
+      await rm(staging, { recursive: true, force: true });
+      await rm(final, { recursive: true, force: true });
+    };
+    try {
+      await removeAll(); // left by a creation that a crash cut short
+      await mkdir(join(staging, "state", "logs"), { recursive: true, mode: 0o700 });
+      await mkdir(join(staging, "conversation"), { mode: 0o700 });
+      await writeFile(join(staging, "state", "logs", "execution.jsonl"), "", { mode: 0o600 });
+      await writeFileAtomic(join(staging, "state", "workflow.md"), document);
+      await writeFileAtomic(join(projectDir, "project.json"), `${JSON.stringify({ root: project.root })}\n`);
+      await rename(staging, final);
+      await syncDirectory(runsDir);
+      await index.add(run);
+      return ok(run);
+    } catch (error) {
+      await index.remove(run.runId).catch(() => undefined);
+      await removeAll().catch(() => undefined);
+      if (artifacts.value.made) await rmdir(join(project.root, "artifacts")).catch(() => undefined);
+      return notWritten(error);
+    }
   }
 
   private index(projectId: string): RunIndex {
@@ -208,10 +231,8 @@ export function selectWorkflow(loaded: LoadedPackage, workflowRef: string): Resu
     if (declared.length > 0 || entry === undefined) {
       return fail(
         "E_WORKFLOW_REF_REQUIRED",
-        `The package has several workflows. Name one: ${ids.join(", ")}.`,
-        {
-          workflows: ids,
-        },
+        `The package lists its workflows, so one must be named: ${listSome(ids)}.`,
+        { workflows: ids },
       );
     }
     return ok(entry);
@@ -220,21 +241,20 @@ export function selectWorkflow(loaded: LoadedPackage, workflowRef: string): Resu
   if (chosen === undefined) {
     return fail(
       "E_WORKFLOW_NOT_FOUND",
-      `The package has no workflow "${workflowRef}". It has: ${ids.join(", ")}.`,
-      {
-        workflows: ids,
-      },
+      `The package has no workflow "${excerpt(workflowRef)}". It has: ${listSome(ids)}.`,
+      { workflows: ids },
     );
   }
   return ok(chosen);
 }
 
-function checkAgent(loaded: LoadedPackage, agentId: string): Result<string> {
-  if (loaded.agents.some((agent) => agent.id === agentId)) return ok(agentId);
-  const agents = loaded.agents.map((agent) => agent.id);
-  return fail("E_AGENT_NOT_FOUND", `The package has no agent "${agentId}". It has: ${agents.join(", ")}.`, {
-    agents,
-  });
+/** Fault: `E_AGENT_NOT_FOUND` with the agents there are. */
+export function findAgent(loaded: LoadedPackage, agentId: string): Result<Agent> {
+  const agent = loaded.agents.find((candidate) => candidate.id === agentId);
+  if (agent !== undefined) return ok(agent);
+  const agents = loaded.agents.map((candidate) => candidate.id);
+  const sentence = `The package has no agent "${excerpt(agentId)}". It has: ${listSome(agents)}.`;
+  return fail("E_AGENT_NOT_FOUND", sentence, { agents });
 }
 
 function freshDocument(workflow: LoadedWorkflow, run: RunMetadata): Result<Uint8Array> {
@@ -257,6 +277,33 @@ async function makeArtifactsRoot(projectRoot: string): Promise<Result<{ made: bo
     "E_PROJECT_INVALID",
     "The project's artifacts directory cannot be made. Check the project's permissions.",
   );
+}
+
+/**
+ * Whether a run's folder is missing or was never worked in. One that the index does not list is a creation that a
+ * crash cut short; but if it has been worked in, the index has lost it, and nobody may delete it.
+ */
+async function isPristine(runDir: string): Promise<boolean> {
+  const files = [join(runDir, "state", "logs", "execution.jsonl"), join(runDir, "calls.jsonl")];
+  const sizes = await Promise.all(
+    files.map((file) =>
+      stat(file).then(
+        ({ size }) => size,
+        (error: NodeJS.ErrnoException) => {
+          if (error.code === "ENOENT" || error.code === "ENOTDIR") return 0;
+          throw error;
+        },
+      ),
+    ),
+  );
+  return sizes.every((size) => size === 0);
+}
+
+function notWritten(error: unknown): { ok: false; error: Fault } {
+  if (error instanceof DamagedIndex) return fail("E_INDEX_WRITE_FAILED", error.message);
+  const reason = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
+  const sentence = `The run could not be written to the store${reason}. Nothing was kept.`;
+  return fail("E_INDEX_WRITE_FAILED", sentence);
 }
 
 function runNotFound(runId: string): { ok: false; error: Fault } {

@@ -27,11 +27,16 @@ export function parseStateDocument(bytes: Uint8Array, oversize?: ErrorCode): Res
   return ok({ bytes, sha256: sha256(bytes), parts: parts.value, frontmatter: frontmatter.value });
 }
 
-/** `@state/workflow.md` of one run. Saving is the caller's, under the run's lock. */
+/** `@state/workflow.md` of one run. Whoever saves it holds the run's state lock. */
 export interface StateFile {
   /** Faults: `ENOENT` when it is missing, else those of {@link parseStateDocument}. */
   read(): Promise<Result<StateDocument>>;
-  write(bytes: Uint8Array): Promise<void>;
+  /**
+   * Replaces the version that was read; false when another stands there by now, put by somebody who does not know
+   * the lock. When it rejects, the version that stands there is the one to replace or, if only making it durable
+   * failed, the new one.
+   */
+  replace(sha256Before: string, bytes: Uint8Array): Promise<boolean>;
 }
 
 export function openStateFile(stateDir: string): StateFile {
@@ -45,7 +50,11 @@ export function openStateFile(stateDir: string): StateFile {
         return fail("ENOENT", "@state/workflow.md does not exist.");
       }
     },
-    write: (bytes) => writeFileAtomic(path, bytes),
+    async replace(sha256Before, bytes) {
+      if (sha256(await readFile(path)) !== sha256Before) return false;
+      await writeFileAtomic(path, bytes);
+      return true;
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { writeFileAtomic } from "./atomic-file.js";
+import { withFileLock } from "./file-lock.js";
 
 const count = z.int().min(0);
 const statusSchema = z.object({
@@ -17,22 +18,28 @@ const statusSchema = z.object({
 export type RunStatus = z.infer<typeof statusSchema>;
 
 export interface StatusFile {
-  /** Undefined before the first phase change. */
+  /** Undefined before the first phase change, and where the file cannot be understood. */
   read(): Promise<RunStatus | undefined>;
-  write(status: RunStatus): Promise<void>;
+  /** False when a newer change is known: it stays. */
+  write(status: RunStatus): Promise<boolean>;
 }
 
-export function openStatusFile(path: string): StatusFile {
+export function openStatusFile(path: string, lockFile: string): StatusFile {
   async function read(): Promise<RunStatus | undefined> {
-    const text = await readFile(path, "utf8").catch(() => undefined);
-    return text === undefined ? undefined : statusSchema.parse(JSON.parse(text));
+    try {
+      return statusSchema.parse(JSON.parse(await readFile(path, "utf8")));
+    } catch {
+      return undefined;
+    }
   }
   return {
     read,
-    async write(status) {
-      const known = await read();
-      if (known !== undefined && known.change > status.change) return;
-      await writeFileAtomic(path, `${JSON.stringify(status)}\n`);
-    },
+    write: (status) =>
+      withFileLock(lockFile, async () => {
+        const known = await read();
+        if (known !== undefined && known.change > status.change) return false;
+        await writeFileAtomic(path, `${JSON.stringify(status)}\n`);
+        return true;
+      }),
   };
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { chmod, mkdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { chmod, mkdir, readFile, readdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
 import { z } from "zod";
 import { writeFileAtomic } from "./atomic-file.js";
 import { withFileLock } from "./file-lock.js";
@@ -24,9 +24,11 @@ export interface Store {
  * Opens a store, making it when it is new. A store keeps the task queue it was made with; `taskQueue` sets
  * that of a new one. Throws when `store.json` is damaged or the directory cannot be written.
  */
-export async function openStore(dir: string, taskQueue = "interlock"): Promise<Store> {
+export async function openStore(path: string, taskQueue = "interlock"): Promise<Store> {
+  const dir = resolve(path);
   await mkdir(dir, { recursive: true, mode: 0o700 });
-  await chmod(dir, 0o700);
+  // A directory that holds other things already keeps its mode: it may be anybody's. What we put there is private.
+  if ((await readdir(dir)).length === 0) await chmod(dir, 0o700);
   const identity = await withFileLock(join(dir, "store.lock"), () => readOrMakeIdentity(dir, taskQueue));
   const packages = openPackageStore(dir);
   return { dir, ...identity, packages, runs: new RunManager(dir, packages), lockDir: join(dir, "locks") };

@@ -6,6 +6,7 @@ import type { WriteArguments } from "../core/tools/tool-specs.js";
 import { withFrontmatter } from "../store/front-matter.js";
 import { sha256 } from "../store/sha256.js";
 import type { CallOutcome, CallScene } from "./call-scene.js";
+import { saveState } from "./state-change.js";
 import { type PlannedWrite, writeFile } from "./write.js";
 
 /** Where results land, as the first segment of a project path (contracts §10). */
@@ -24,11 +25,14 @@ export async function writeArtifact(
   let state: CallOutcome["state"];
   let stateConflict = false;
   const result = await writeFile(scene.workspace, args, scene.limits, {
-    beforeCommit: (write) => scene.files.calls.plan(callId, write as unknown as JsonObject), // plain JSON
+    beforeCommit: (write) => scene.files.calls.plan(callId, asJson(write)),
     afterCommit: async (write) => {
       const artifact = artifactOf(write);
       if (artifact === undefined) return undefined;
-      const recorded = await saveRecord(scene, artifact);
+      const recorded = await saveRecord(scene, artifact, {
+        isOurs: (version) => earlier?.["stateSha256After"] === version,
+        plan: (version) => scene.files.calls.plan(callId, { ...asJson(write), stateSha256After: version }),
+      });
       if ("fault" in recorded) {
         stateConflict = recorded.conflict;
         return recorded.fault;
@@ -39,6 +43,10 @@ export async function writeArtifact(
     ...(earlier === undefined ? {} : { earlierAttempt: earlier as unknown as PlannedWrite }), // written above
   });
   return { result, ...(state === undefined ? {} : { state }), ...(stateConflict ? { stateConflict } : {}) };
+}
+
+function asJson(write: PlannedWrite): JsonObject {
+  return write as unknown as JsonObject; // plain data
 }
 
 /** A new file's name under the artifacts root: as it was asked for, else as links led there. */
@@ -52,13 +60,20 @@ function artifactOf(write: PlannedWrite): string | undefined {
 
 type Recorded = { readonly sha256: string } | { readonly fault: Fault; readonly conflict: boolean };
 
-async function saveRecord(scene: CallScene, artifact: string): Promise<Recorded> {
+/** Which version of the state document the call is about to make, or was by an attempt cut short. */
+interface RecordPlan {
+  readonly isOurs: (version: string) => boolean;
+  readonly plan: (version: string) => Promise<void>;
+}
+
+async function saveRecord(scene: CallScene, artifact: string, own: RecordPlan): Promise<Recorded> {
   const read = await scene.files.state.read();
   if (!read.ok) return { fault: read.error, conflict: false };
   const document = read.value;
-  if (document.frontmatter.artifacts.includes(artifact)) return { sha256: document.sha256 };
   const expected = scene.knowledge.stateSha256;
-  if (expected !== undefined && expected !== document.sha256) {
+  const isKnown = expected === undefined || expected === document.sha256 || own.isOurs(document.sha256);
+  if (isKnown && document.frontmatter.artifacts.includes(artifact)) return { sha256: document.sha256 };
+  if (!isKnown) {
     const { error } = fail(
       "E_PRECONDITION_FAILED",
       "@state/workflow.md was changed from outside this run, so the artifact could not be recorded. Repeat the call.",
@@ -71,6 +86,9 @@ async function saveRecord(scene: CallScene, artifact: string): Promise<Recorded>
   if (!verdict.ok) return { fault: verdict.error, conflict: false };
   const rendered = withFrontmatter(document.parts, next);
   if (!rendered.ok) return { fault: rendered.error, conflict: false };
-  await scene.files.state.write(rendered.value);
-  return { sha256: sha256(rendered.value) };
+  const version = sha256(rendered.value);
+  await own.plan(version);
+  const fault = await saveState(scene, document, rendered.value);
+  if (fault !== undefined) return { fault, conflict: fault.code === "E_PRECONDITION_FAILED" };
+  return { sha256: version };
 }

@@ -1,4 +1,4 @@
-import { fail } from "../core/errors.js";
+import { type Fault, fail } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
 import { validateWorkflowStateUpdate } from "../core/state/transition-guard.js";
 import { updateFrontmatter } from "../core/state/update-frontmatter.js";
@@ -7,6 +7,7 @@ import { withFrontmatter } from "../store/front-matter.js";
 import { sha256 } from "../store/sha256.js";
 import { type StateDocument, parseStateDocument } from "../store/state-file.js";
 import { type CallOutcome, type CallScene, refused } from "./call-scene.js";
+import { systemErrorCode, systemFault } from "./faults.js";
 
 type StateCall = Extract<FileToolCall, { tool: "fs.write" | "fs.apply_patch" }>;
 
@@ -29,15 +30,7 @@ export async function changeStateDocument(
   }
   const expected = scene.knowledge.stateSha256;
   if (expected !== undefined && expected !== document.sha256) {
-    return {
-      ...refused(
-        fail(
-          "E_PRECONDITION_FAILED",
-          "@state/workflow.md was changed from outside this run. Read it again and repeat the change on what it says now.",
-        ).error,
-      ),
-      stateConflict: true,
-    };
+    return { ...refused(CHANGED_FROM_OUTSIDE), stateConflict: true };
   }
   const ifMatch =
     call.tool === "fs.write" ? call.arguments.ifMatchSha256 : call.arguments.patch.ifMatchSha256;
@@ -53,11 +46,37 @@ export async function changeStateDocument(
   if ("refusal" in next) return refused(next.refusal);
   const sha256After = sha256(next.bytes);
   await scene.files.calls.plan(callId, { sha256Before: document.sha256, sha256After });
-  await scene.files.state.write(next.bytes);
+  const fault = await saveState(scene, document, next.bytes);
+  if (fault !== undefined) {
+    return { ...refused(fault), ...(fault === CHANGED_FROM_OUTSIDE ? { stateConflict: true } : {}) };
+  }
   return success(call, document.sha256, sha256After, next.bytes.length);
 }
 
-type Next = { readonly bytes: Uint8Array } | { readonly refusal: ReturnType<typeof fail>["error"] };
+const CHANGED_FROM_OUTSIDE: Fault = fail(
+  "E_PRECONDITION_FAILED",
+  "@state/workflow.md was changed from outside this run. Read it again and repeat the change on what it says now.",
+).error;
+
+/** Saves the document in place of the version that was read. A fault means that the old bytes are still there. */
+export async function saveState(
+  scene: CallScene,
+  document: StateDocument,
+  bytes: Uint8Array,
+): Promise<Fault | undefined> {
+  try {
+    const isSaved = await scene.files.state.replace(document.sha256, bytes);
+    return isSaved ? undefined : CHANGED_FROM_OUTSIDE;
+  } catch (error) {
+    const now = await scene.files.state.read();
+    if (now.ok && now.value.sha256 === sha256(bytes)) return undefined; // it is there, if not yet durable
+    const code = systemErrorCode(error);
+    if (code === undefined) throw error;
+    return systemFault(code, "@state/workflow.md", "write");
+  }
+}
+
+type Next = { readonly bytes: Uint8Array } | { readonly refusal: Fault };
 
 /** Parse → guard → size: the order of contracts §6. */
 function nextDocument(scene: CallScene, document: StateDocument, call: StateCall): Next {
@@ -67,7 +86,8 @@ function nextDocument(scene: CallScene, document: StateDocument, call: StateCall
     if (bytes.length > scene.limits.maxWriteBytes) {
       return { refusal: writeLimit(bytes.length, scene.limits.maxWriteBytes) };
     }
-    const parsed = parseStateDocument(bytes);
+    if (!call.arguments.content.isWellFormed()) return { refusal: NOT_UNICODE };
+    const parsed = parseStateDocument(bytes, "E_WRITE_LIMIT");
     if (!parsed.ok) return { refusal: parsed.error };
     const verdict = validateWorkflowStateUpdate(
       document.frontmatter,
@@ -75,7 +95,10 @@ function nextDocument(scene: CallScene, document: StateDocument, call: StateCall
       graph,
       scene.knowledge.conditions,
     );
-    return verdict.ok ? { bytes } : { refusal: verdict.error };
+    if (!verdict.ok) return { refusal: verdict.error };
+    // Aliases may say more than fits when it is written out, as every later update will.
+    const rendered = withFrontmatter(parsed.value.parts, parsed.value.frontmatter);
+    return rendered.ok ? { bytes } : { refusal: rendered.error };
   }
   const now = scene.knowledge.now ?? new Date().toISOString();
   const frontmatter: JsonObject = updateFrontmatter(document.frontmatter, call.arguments.patch.update, now);
@@ -89,6 +112,11 @@ function nextDocument(scene: CallScene, document: StateDocument, call: StateCall
   const rendered = withFrontmatter(document.parts, frontmatter);
   return rendered.ok ? { bytes: rendered.value } : { refusal: rendered.error };
 }
+
+const NOT_UNICODE: Fault = fail(
+  "TOOL_ARGS_INVALID",
+  "The content holds half a surrogate pair: UTF-8 cannot hold it.",
+).error;
 
 function writeLimit(bytes: number, limit: number) {
   return fail("E_WRITE_LIMIT", `The content is ${bytes} bytes; at most ${limit} are allowed.`).error;

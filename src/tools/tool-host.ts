@@ -4,31 +4,37 @@ import {
   HOST_MAX_READ_BYTES,
   HOST_MAX_WRITE_BYTES,
 } from "../core/engine/limits.js";
-import { type Fault, type Result, fail, ok } from "../core/errors.js";
+import { type Fault, fail } from "../core/errors.js";
 import type { JsonObject, JsonValue } from "../core/json.js";
 import type { Agent } from "../core/package/schemas.js";
 import type { ToolPolicy } from "../core/prompt/system-messages.js";
 import { NO_FACTS, effectiveNodeId } from "../core/state/transition-guard.js";
-import { formatAliasPath, parseAliasPath } from "../core/tools/alias-path.js";
+import { excerpt } from "../core/text.js";
+import {
+  type AliasPath,
+  describeAliasPath,
+  isStateDocument,
+  parseAliasPath,
+} from "../core/tools/alias-path.js";
 import type { ToolResult } from "../core/tools/tool-result.js";
 import {
   FILE_FUNCTION_TOOLS,
   type FileToolCall,
   type FunctionTool,
   canonicalToolName,
+  nestingDepth,
   parseToolCall,
 } from "../core/tools/tool-specs.js";
 import type { ChainHead } from "../store/audit-log.js";
 import { summarizeForAudit } from "../store/audit-summary.js";
-import type { RecordedCall } from "../store/call-journal.js";
-import type { LoadedPackage } from "../store/package-loader.js";
 import { resolveProject } from "../store/project-id.js";
 import type { RunFiles } from "../store/run-files.js";
-import { selectWorkflow } from "../store/run-manager.js";
+import { findAgent, selectWorkflow } from "../store/run-manager.js";
 import { sha256 } from "../store/sha256.js";
 import type { Store } from "../store/store.js";
 import { writeArtifact } from "./artifact-write.js";
 import { type CallOutcome, type CallScene, type EngineKnowledge, refused } from "./call-scene.js";
+import { systemErrorCode } from "./faults.js";
 import { listDirectory } from "./list.js";
 import type { ProtectedPaths } from "./name-rules.js";
 import { readFile } from "./read.js";
@@ -87,8 +93,16 @@ interface Place {
 
 const UNFORESEEN: Fault = fail(
   "E_INTERNAL",
-  "The call failed for an unforeseen reason. Nothing was changed.",
+  "The call failed for an unforeseen reason. Read what it was about before you repeat it.",
 ).error;
+
+const DISK_FULL: Fault = fail(
+  "E_WRITE_LIMIT",
+  "Nothing was written: the disk is full. What was there before is unchanged.",
+).error;
+
+/** Says nothing of where the project lies: a result may be shown to a model. */
+const NO_PROJECT: Fault = fail("E_PROJECT_INVALID", "The project's directory does not exist.").error;
 
 export function createToolHost(options: ToolHostOptions): ToolHost {
   const { store } = options;
@@ -99,20 +113,22 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
   ): Promise<ExecutedCall> {
     const { context } = request;
     const project = await resolveProject(context.projectRoot);
-    if (!project.ok) return unrecorded(project.error);
+    if (!project.ok) return unrecorded(NO_PROJECT);
     const files = await store.runs.openFiles(project.value.projectId, context.runId);
     if (!files.ok) return unrecorded(files.error);
     const startedAt = performance.now();
     const place = { root: project.value.root, files: files.value };
+    // The node the call was made in: after the call, the document may stand at another.
+    const nodeId = knowledge.nodeId ?? (await currentNode(files.value, context).catch(() => ""));
     const known = await files.value.calls.find(request.toolCallId);
     const outcome: CallOutcome = known ?? (await runOnce(request, knowledge, place));
     const audit = await files.value.audit.record(
       {
         kind: "tool.exec",
         toolCallId: request.toolCallId,
-        toolName: canonicalToolName(request.name) ?? request.name.slice(0, 100),
+        toolName: canonicalToolName(request.name) ?? excerpt(request.name, 100),
         agentId: context.agentId,
-        nodeId: knowledge.nodeId ?? (await currentNode(files.value, context)),
+        nodeId,
         input: summarizeForAudit(parseLoosely(request.argumentsJson)),
         output: summarizeForAudit(outcome.result as JsonObject), // tool results are JSON
         durationMs: Math.round(performance.now() - startedAt),
@@ -126,11 +142,13 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
   function runOnce(request: ToolCallRequest, knowledge: EngineKnowledge, place: Place): Promise<CallOutcome> {
     const { files } = place;
     const once = async (): Promise<CallOutcome> => {
-      const known: RecordedCall | undefined = await files.calls.find(request.toolCallId);
+      const known = await files.calls.find(request.toolCallId);
       if (known !== undefined) return known;
-      const outcome = await attempt(request, knowledge, place).catch(() => refused(UNFORESEEN));
-      await files.calls.record(request.toolCallId, outcome);
-      return outcome;
+      const outcome = await attempt(request, knowledge, place).catch((error: unknown) =>
+        refused(faultOf(error)),
+      );
+      if (await files.calls.record(request.toolCallId, outcome)) return outcome;
+      return (await files.calls.find(request.toolCallId)) ?? outcome; // a read that somebody else ran meanwhile
     };
     return changesFiles(request) && knowledge.refusal === undefined ? files.whileStateIsMine(once) : once();
   }
@@ -140,7 +158,6 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
     knowledge: EngineKnowledge,
     place: Place,
   ): Promise<CallOutcome> {
-    if (knowledge.refusal !== undefined) return refused(knowledge.refusal);
     const { context } = request;
     const loaded = await store.packages.open(context.packageId);
     if (!loaded.ok) return refused(loaded.error);
@@ -149,11 +166,12 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
     const agent = findAgent(loaded.value, context.agentId);
     if (!agent.ok) return refused(agent.error);
     const limits = toolPolicyOf(agent.value);
-    const call = parseToolCall(request.name, request.argumentsJson);
-    if (!call.ok) return refused(call.error);
-    if (!limits.fsEnabled) {
+    if (!limits.fsEnabled && canonicalToolName(request.name) !== undefined) {
       return refused(fail("TOOL_NOT_AVAILABLE", "The file tools are disabled for this agent.").error);
     }
+    if (knowledge.refusal !== undefined) return refused(knowledge.refusal);
+    const call = parseToolCall(request.name, request.argumentsJson);
+    if (!call.ok) return refused(call.error);
     const workspace = openWorkspace({
       roots: { project: place.root, pkg: loaded.value.dir, state: place.files.stateDir },
       lockDir: store.lockDir,
@@ -203,17 +221,22 @@ function dispatch(
     case "fs.apply_patch": {
       const path = parseAliasPath(call.arguments.path);
       if (!path.ok) return refused(path.error);
-      const alias = formatAliasPath(path.value);
-      if (alias === "@state/workflow.md") return changeStateDocument(scene, request.toolCallId, call);
+      if (isStateDocument(path.value)) return changeStateDocument(scene, request.toolCallId, call);
       if (call.tool === "fs.write") return writeArtifact(scene, request.toolCallId, call.arguments);
-      return refused(
-        fail(
-          "TOOL_ARGS_INVALID",
-          `fs.apply_patch changes @state/workflow.md only, not ${alias}. Use fs.write.`,
-        ).error,
-      );
+      return refused(unpatchable(path.value));
     }
   }
+}
+
+function unpatchable(path: AliasPath): Fault {
+  if (path.mount === "pkg") return fail("E_SANDBOX_VIOLATION", "@pkg is read-only.").error;
+  const sentence = `fs.apply_patch changes @state/workflow.md only, not ${describeAliasPath(path)}. Use fs.write.`;
+  return fail("TOOL_ARGS_INVALID", sentence).error;
+}
+
+function faultOf(error: unknown): Fault {
+  const code = systemErrorCode(error);
+  return code === "ENOSPC" || code === "EDQUOT" ? DISK_FULL : UNFORESEEN;
 }
 
 async function plain(result: Promise<ToolResult>): Promise<CallOutcome> {
@@ -240,19 +263,9 @@ export function toolPolicyOf(agent: Agent): ToolPolicy & FileLimits {
   };
 }
 
-/** Fault: `E_AGENT_NOT_FOUND` with the agents there are. */
-export function findAgent(loaded: LoadedPackage, agentId: string): Result<Agent> {
-  const agent = loaded.agents.find((candidate) => candidate.id === agentId);
-  if (agent !== undefined) return ok(agent);
-  const agents = loaded.agents.map((candidate) => candidate.id);
-  return fail("E_AGENT_NOT_FOUND", `The package has no agent "${agentId}". It has: ${agents.join(", ")}.`, {
-    agents,
-  });
-}
-
+/** The arguments as far as they can be read; else what they are, by size and hash. */
 function parseLoosely(argumentsJson: string): JsonValue {
-  const { length } = argumentsJson;
-  if (length <= 1_000_000) {
+  if (argumentsJson.length <= 10_000_000 && nestingDepth(argumentsJson) <= 100) {
     try {
       return JSON.parse(argumentsJson) as JsonValue; // whatever JSON.parse gives is JSON
     } catch {

@@ -5,6 +5,8 @@ import { fileURLToPath } from "node:url";
 import { Ajv } from "ajv";
 import { parse } from "yaml";
 
+const require = createRequire(import.meta.url);
+
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** One service of a Compose file, as far as the tests look at it. The schema vouches for the form. */
@@ -38,7 +40,7 @@ export function parseCompose(text: string): ComposeFile {
 /** What the schema of the Compose Specification says against a file; empty when it is valid. */
 export function composeFindings(file: unknown): readonly string[] {
   // The schema as the specification's authors publish it, in the package of a linter that ships it unchanged.
-  const linter = dirname(createRequire(import.meta.url).resolve("dclint/package.json"));
+  const linter = dirname(require.resolve("dclint/package.json"));
   const schema = JSON.parse(readFileSync(join(linter, "schemas/compose.schema.json"), "utf8")) as object;
   const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false });
   // It names its dialect with https, which is draft 07 all the same.
@@ -74,7 +76,7 @@ export function interpolate(text: string, environment: Readonly<Record<string, s
 /** The environment a service's container gets. */
 export function environmentOf(service: Service, variables: Readonly<Record<string, string>>) {
   return Object.fromEntries(
-    Object.entries(service.environment).map(([key, value]) => [key, interpolate(String(value), variables)]),
+    Object.entries(service.environment).map(([key, value]) => [key, interpolate(value, variables)]),
   );
 }
 

@@ -82,18 +82,18 @@ describe("images", () => {
 });
 
 describe("order of start", () => {
-  test.each(services)(
-    "%s restarts and has a health check, or is a job that others wait for",
-    (name, service) => {
-      if (!isOneShot(name)) {
-        expect(service.restart).toBe("unless-stopped");
-        expect(service.healthcheck?.test[0]).toBe("CMD");
-        return;
-      }
-      expect(service.healthcheck).toBeUndefined();
-      expect(services.some(([, other]) => name in (other.depends_on ?? {}))).toBe(true);
-    },
-  );
+  const oneShots = services.filter(([name]) => isOneShot(name));
+  const longRunning = services.filter(([name]) => !isOneShot(name));
+
+  test.each(longRunning)("%s restarts and has a health check", (_, { restart, healthcheck }) => {
+    expect(restart).toBe("unless-stopped");
+    expect(healthcheck?.test[0]).toBe("CMD");
+  });
+
+  test.each(oneShots)("%s is a job that others wait for", (name, { healthcheck }) => {
+    expect(healthcheck).toBeUndefined();
+    expect(services.some(([, other]) => name in (other.depends_on ?? {}))).toBe(true);
+  });
 
   test.each(services)(
     "%s depends on services that exist, by a condition that they can meet",
@@ -180,12 +180,7 @@ describe("environment", () => {
       "LOG_LEVEL",
     ],
     "temporal-namespace": OF_TEMPORAL,
-    "temporal-ui": [
-      "TEMPORAL_ADDRESS",
-      "TEMPORAL_DEFAULT_NAMESPACE",
-      "TEMPORAL_CORS_ORIGINS",
-      "TEMPORAL_DISABLE_NEWS_FETCH",
-    ],
+    "temporal-ui": ["TEMPORAL_ADDRESS", "TEMPORAL_DEFAULT_NAMESPACE", "TEMPORAL_DISABLE_NEWS_FETCH"],
   };
 
   test.each(Object.entries(READ_BY))("%s gets variables that it reads", (name, known) => {

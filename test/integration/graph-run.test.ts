@@ -319,4 +319,31 @@ describe("a graph run on a real Temporal server", () => {
     }
     await workflow.terminate();
   });
+
+  test("with conditions on, an edge whose expression does not hold is no legal edge", async () => {
+    const files = twoNodePackage();
+    const graph = JSON.parse(files["workflow.graph.json"] ?? "") as { edges: object[] };
+    graph.edges[0] = { ...graph.edges[0], conditionExpr: { "==": [{ var: "variables.colour" }, "blue"] } };
+    const package_ = { ...files, "workflow.graph.json": JSON.stringify(graph) };
+    const bench = await openBench([
+      { calls: [done("ask", "middle")] },
+      {
+        calls: [
+          patch({
+            stepsCompleted: { append: ["ask"] },
+            variables: { set: { colour: "blue" } },
+            currentNodeId: { set: "middle" },
+          }),
+        ],
+      },
+      ...STRAIGHT.slice(1),
+    ]);
+    const run = await bench.start(package_, { evaluateConditions: true });
+    await expect(run.result()).resolves.toMatchObject({ phase: "completed" });
+    expect(bench.model.requests[0]?.messages[4]?.content).toContain("satisfied=false");
+    const refusal = JSON.parse(bench.model.requests[1]?.messages.at(-1)?.content ?? "") as unknown;
+    expect(refusal).toMatchObject({
+      error: { code: "E_INVALID_TRANSITION", details: { allowedNext: [{ to: "middle", satisfied: false }] } },
+    });
+  });
 });
