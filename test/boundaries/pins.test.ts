@@ -6,7 +6,10 @@ import { FILE_FUNCTION_TOOLS, FILE_TOOLS } from "../../src/core/tools/tool-specs
 import { graphRun } from "../../src/workflows/index.js";
 
 interface Lock {
-  readonly packages: Record<string, { readonly version?: string }>;
+  readonly packages: Record<
+    string,
+    { readonly version?: string; readonly optionalDependencies?: Record<string, string> }
+  >;
 }
 
 const readJson = (path: string): unknown => JSON.parse(readFileSync(new URL(path, import.meta.url), "utf8"));
@@ -93,6 +96,16 @@ describe("dependencies", () => {
 
   test("give replay the protobufjs it needs", () => {
     expect(lock.packages["node_modules/protobufjs"]?.version).toMatch(/^8\./);
+  });
+
+  test("are locked for every platform, so that npm ci works on each", () => {
+    const missing = Object.entries(lock.packages).flatMap(([path, { optionalDependencies = {} }]) =>
+      Object.keys(optionalDependencies).filter(
+        (name) =>
+          !(`node_modules/${name}` in lock.packages) && !(`${path}/node_modules/${name}` in lock.packages),
+      ),
+    );
+    expect(missing).toEqual([]); // else: node scripts/complete-lockfile.mjs
   });
 
   test("name no registry", () => {
