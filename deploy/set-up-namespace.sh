@@ -32,9 +32,7 @@ until_it_works ensure_namespace
 until_it_works temporal operator search-attribute list
 registered=$output
 for name in $SEARCH_ATTRIBUTES; do
-  case " $(echo $registered) " in
-    *" $name "*) continue ;;
-  esac
+  if echo "$registered" | grep -q "^ *$name "; then continue; fi
   echo "Registering the search attribute $name"
   until_it_works temporal operator search-attribute create --name "$name" --type Keyword
 done

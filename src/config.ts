@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { delimiter, join, resolve } from "node:path";
 import { type ClientConnectConfig, loadClientConnectConfig } from "@temporalio/envconfig";
 import envPaths from "env-paths";
 import { z } from "zod";
@@ -93,7 +93,7 @@ export function loadConfig(variables: Environment = process.env): Config {
   }
   const env = parsed.data;
   const paths = envPaths("interlock", { suffix: "" });
-  const storeDir = env.INTERLOCK_STORE ?? join(paths.data, "store");
+  const storeDir = resolve(env.INTERLOCK_STORE ?? join(paths.data, "store"));
   const settings = readSettings(env.INTERLOCK_SETTINGS, storeDir);
   return Object.freeze({
     storeDir,
@@ -131,21 +131,24 @@ function readSettings(configured: string | undefined, storeDir: string): Setting
   let text: string;
   try {
     text = readFileSync(path, "utf8");
-  } catch {
-    if (configured === undefined) return {};
-    throw new ConfigError(`INTERLOCK_SETTINGS names ${path}, which cannot be read.`);
+  } catch (error) {
+    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
+    if (configured === undefined && isMissing) return {};
+    const subject =
+      configured === undefined ? `The settings file ${path}` : `INTERLOCK_SETTINGS names ${path}, which`;
+    throw new ConfigError(`${subject} cannot be read. Correct it or remove it.`);
   }
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw new ConfigError(`The settings file ${path} is not valid JSON.`);
+    throw new ConfigError(`The settings file ${path} is not valid JSON. Correct it.`);
   }
   const parsed = settingsSchema.safeParse(value);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   throw new ConfigError(
-    `The settings file ${path} is not valid at ${issue?.path.map(String).join(".")}: ${issue?.message}`,
+    `The settings file ${path} is not valid at ${issue?.path.map(String).join(".") || "its root"}: ${issue?.message}. Correct it.`,
   );
 }
 
@@ -160,7 +163,8 @@ function modelSettings(
   const agents = settings.agents ?? {};
   const override = (Object.hasOwn(agents, agentId) ? agents[agentId] : undefined) ?? {};
   const baseUrl = override.baseUrl ?? env.OPENAI_BASE_URL;
-  const ownKey = override.apiKeyVariable === undefined ? undefined : environment[override.apiKeyVariable];
+  const keyVariable = override.apiKeyVariable ?? "";
+  const ownKey = Object.hasOwn(environment, keyVariable) ? environment[keyVariable] : undefined;
   // A key goes only to the endpoint it was given for: an agent's own endpoint gets its own key or none.
   const apiKey = ownKey ?? (override.baseUrl === undefined ? env.OPENAI_API_KEY : undefined);
   const model = override.model ?? env.INTERLOCK_MODEL;

@@ -6,7 +6,7 @@ import type {
   ChatCompletionMessageParam,
 } from "openai/resources/chat/completions";
 import type { FunctionTool } from "../core/tools/tool-specs.js";
-import { ModelError, classifyModelError } from "./model-error.js";
+import { ModelError, classifyModelError, timedOut } from "./model-error.js";
 
 /** Which model answers, and how it is reached. */
 export interface ModelSettings {
@@ -68,6 +68,9 @@ export function createChatModel(): ChatModel {
       organization: null,
       project: null,
       maxRetries: 0, // Temporal owns retries
+      logLevel: "off", // it would print answers that it cannot read
+      // The client adds headers of its own and those of OPENAI_CUSTOM_HEADERS, whatever the endpoint.
+      fetch: (url, init) => fetch(url, { ...init, headers: headersFor(settings) }),
     });
     clients.set(key, client);
     return client;
@@ -76,7 +79,13 @@ export function createChatModel(): ChatModel {
   return {
     async complete(request) {
       const { settings, signal } = request;
-      const options = { signal, timeout: settings.timeoutMs, maxRetries: 0 };
+      // The client's own timeout ends with the headers: this one holds until the last byte.
+      const timeout = AbortSignal.timeout(Math.min(settings.timeoutMs, LONGEST_TIMER_MS));
+      const options = {
+        signal: AbortSignal.any([signal, timeout]),
+        timeout: LONGEST_TIMER_MS,
+        maxRetries: 0,
+      };
       const body = toBody(request);
       try {
         const { completions } = clientFor(settings).chat;
@@ -84,9 +93,22 @@ export function createChatModel(): ChatModel {
         const streamed = { ...body, stream: true as const, stream_options: { include_usage: true } };
         return await collectStream(await completions.create(streamed, options));
       } catch (error) {
-        throw classifyModelError(error, new Date());
+        signal.throwIfAborted(); // as aborted: an aborted stream only ends early
+        if (timeout.aborted) throw timedOut();
+        throw classifyModelError(error, new Date(), settings.apiKey);
       }
     },
+  };
+}
+
+/** What a timer can hold. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+function headersFor({ apiKey }: ModelSettings): Record<string, string> {
+  return {
+    accept: "application/json",
+    "content-type": "application/json",
+    ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
   };
 }
 
@@ -100,40 +122,50 @@ function toBody({ settings, messages, tools }: ChatRequest): Omit<ChatCompletion
   };
 }
 
+/** Halves of surrogate pairs are replaced: JSON can carry them, but providers refuse the whole request. */
 function toParam(message: ChatMessage): ChatCompletionMessageParam {
   switch (message.role) {
     case "system":
     case "user":
-      return { role: message.role, content: message.content };
+      return { role: message.role, content: message.content.toWellFormed() };
     case "tool":
-      return { role: "tool", tool_call_id: message.toolCallId, content: message.content };
+      return {
+        role: "tool",
+        tool_call_id: message.toolCallId,
+        content: message.content.toWellFormed(),
+      };
     case "assistant":
-      if (message.toolCalls.length === 0) return { role: "assistant", content: message.content };
+      if (message.toolCalls.length === 0) {
+        return { role: "assistant", content: message.content.toWellFormed() };
+      }
       return {
         role: "assistant",
-        content: message.content === "" ? null : message.content,
+        content: message.content === "" ? null : message.content.toWellFormed(),
         tool_calls: message.toolCalls.map((call) => ({
           id: call.id,
           type: "function",
-          function: { name: call.name, arguments: call.argumentsJson },
+          function: { name: call.name, arguments: call.argumentsJson.toWellFormed() },
         })),
       };
   }
 }
 
-function toAnswer(completion: ChatCompletion): ChatAnswer {
+function toAnswer(answer: ChatCompletion): ChatAnswer {
   // A provider's answer is outside input: its type is a promise nobody has checked.
-  const choice = (completion.choices as ChatCompletion["choices"] | undefined)?.[0];
-  const message = choice?.message as ChatCompletion.Choice["message"] | undefined;
-  if (choice === undefined || message === undefined) throw badResponse("it holds no choice");
+  const completion = answer as Partial<ChatCompletion> | null | undefined;
+  const choice = completion?.choices?.[0];
+  const message = choice?.message as ChatCompletion.Choice["message"] | null | undefined;
+  if (choice === undefined || !message) throw badResponse("it holds no choice");
   const toolCalls = (message.tool_calls ?? []).flatMap((call) =>
     call.type === "custom"
       ? []
       : [
           {
             id: text(call.id),
-            name: text(call.function.name),
-            argumentsJson: argumentsText(call.function.arguments),
+            name: text((call.function as Partial<typeof call.function> | undefined)?.name),
+            argumentsJson: argumentsText(
+              (call.function as Partial<typeof call.function> | undefined)?.arguments,
+            ),
           },
         ],
   );
@@ -141,8 +173,8 @@ function toAnswer(completion: ChatCompletion): ChatAnswer {
     content: text(message.content),
     toolCalls,
     finishReason: text(choice.finish_reason),
-    usage: toUsage(completion.usage),
-    model: text(completion.model),
+    usage: toUsage(completion?.usage),
+    model: text(completion?.model),
   };
 }
 
@@ -158,10 +190,14 @@ async function collectStream(stream: AsyncIterable<ChatCompletionChunk>): Promis
     const choice = (chunk.choices as ChatCompletionChunk["choices"] | undefined)?.[0];
     if (choice === undefined) continue;
     finishReason ||= text(choice.finish_reason);
-    content += text(choice.delta.content);
-    for (const delta of choice.delta.tool_calls ?? []) {
-      const call = calls.get(delta.index) ?? { id: "", name: "", argumentsJson: "" };
-      calls.set(delta.index, call);
+    const { content: piece, tool_calls: pieces } = (choice.delta as typeof choice.delta | undefined) ?? {};
+    content += text(piece);
+    for (const delta of pieces ?? []) {
+      // Some servers leave the index out: a piece with an id begins a call, one without goes on with the last.
+      const last = delta.id === undefined ? Math.max(calls.size - 1, 0) : calls.size;
+      const index = (delta.index as number | undefined) ?? last;
+      const call = calls.get(index) ?? { id: "", name: "", argumentsJson: "" };
+      calls.set(index, call);
       call.id ||= text(delta.id);
       call.name ||= text(delta.function?.name);
       call.argumentsJson += text(delta.function?.arguments);

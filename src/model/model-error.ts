@@ -1,6 +1,7 @@
 import { APIConnectionError, APIConnectionTimeoutError, APIError, APIUserAbortError } from "openai";
 import type { ErrorCode } from "../core/errors.js";
 import { redactAbsolutePaths, redactSecrets } from "../core/prompt/redact.js";
+import { excerpt } from "../core/text.js";
 
 /** Why a model call failed, and whether trying again can help (contracts §9). */
 export class ModelError extends Error {
@@ -23,31 +24,41 @@ export class ModelError extends Error {
 
 const LONGEST_WAIT_MS = 10 * 60_000;
 
+/** No answer in time. */
+export function timedOut(): ModelError {
+  return new ModelError({
+    code: "LLM_TIMEOUT",
+    message: "The model did not answer in time.",
+    retryable: true,
+  });
+}
+
 /**
  * Classifies what the OpenAI client threw. Timeouts, connection faults, 408, 409, 429 and 5xx are worth another
- * try; other answers of the provider are not. Aborts are returned as they are.
+ * try; other answers of the provider are not. Aborts are returned as they are. `apiKey` is kept out of messages:
+ * a provider may repeat it, and messages enter histories.
  */
-export function classifyModelError(error: unknown, now: Date): unknown {
+export function classifyModelError(error: unknown, now: Date, apiKey?: string): unknown {
   if (error instanceof ModelError || error instanceof APIUserAbortError) return error;
-  if (error instanceof APIConnectionTimeoutError) {
-    return new ModelError({
-      code: "LLM_TIMEOUT",
-      message: "The model did not answer in time.",
-      retryable: true,
-    });
-  }
-  if (error instanceof APIConnectionError) {
+  if (error instanceof APIConnectionTimeoutError) return timedOut();
+  if (error instanceof APIConnectionError || isBrokenConnection(error)) {
     const message = "The model endpoint cannot be reached or broke the connection.";
     return new ModelError({ code: "LLM_HTTP_ERROR", message, retryable: true }, error);
   }
   if (error instanceof APIError && typeof error.status === "number") {
     const headers: unknown = error.headers;
     const retryAfterMs = headers instanceof Headers ? readRetryAfter(headers, now) : undefined;
-    return fromStatus(error.status, redact(error.message), retryAfterMs);
+    return fromStatus(error.status, redact(error.message, apiKey), retryAfterMs);
   }
   if (error instanceof Error && error.name === "AbortError") return error;
-  const message = `The model's answer could not be read: ${redact(String(error instanceof Error ? error.message : "unknown"))}`;
+  const message = `The model's answer could not be read: ${redact(error instanceof Error ? error.message : "unknown", apiKey)}`;
   return new ModelError({ code: "LLM_BAD_RESPONSE", message, retryable: true }, error);
+}
+
+/** What fetch throws when the connection breaks while the answer is read: "terminated", caused by a socket error. */
+function isBrokenConnection(error: unknown): boolean {
+  if (!(error instanceof TypeError) || !(error.cause instanceof Error)) return false;
+  return "code" in error.cause && /^(?:UND_ERR_|E[A-Z]+$)/.test(String(error.cause.code));
 }
 
 function fromStatus(status: number, providerText: string, retryAfterMs: number | undefined): ModelError {
@@ -84,6 +95,7 @@ function toWait(value: string | null, unitMs: number): number | undefined {
 }
 
 /** A provider's text may repeat keys and paths; histories and logs must not. */
-function redact(text: string): string {
-  return redactAbsolutePaths(redactSecrets(text)).replace(/\s+/g, " ").slice(0, 300);
+function redact(text: string, apiKey: string | undefined): string {
+  const known = apiKey === undefined || apiKey === "" ? text : text.replaceAll(apiKey, "<secret>");
+  return excerpt(redactAbsolutePaths(redactSecrets(known.slice(0, 4_000))).replace(/\s+/g, " "), 300);
 }

@@ -26,7 +26,8 @@ export async function changeStateDocument(
   const document = read.value;
   const plan = scene.files.calls.planOf(callId);
   if (plan?.["sha256After"] === document.sha256) {
-    return success(call, String(plan["sha256Before"]), document.sha256, document.bytes.length);
+    const sha256Before = plan["sha256Before"] as string; // planned below
+    return success(call, sha256Before, document.sha256, document.bytes.length);
   }
   const expected = scene.knowledge.stateSha256;
   if (expected !== undefined && expected !== document.sha256) {

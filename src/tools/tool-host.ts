@@ -4,7 +4,7 @@ import {
   HOST_MAX_READ_BYTES,
   HOST_MAX_WRITE_BYTES,
 } from "../core/engine/limits.js";
-import { type Fault, fail } from "../core/errors.js";
+import { type Fault, type Result, fail, ok } from "../core/errors.js";
 import type { JsonObject, JsonValue } from "../core/json.js";
 import type { Agent } from "../core/package/schemas.js";
 import type { ToolPolicy } from "../core/prompt/system-messages.js";
@@ -13,6 +13,7 @@ import { excerpt } from "../core/text.js";
 import {
   type AliasPath,
   describeAliasPath,
+  formatAliasPath,
   isStateDocument,
   parseAliasPath,
 } from "../core/tools/alias-path.js";
@@ -34,13 +35,15 @@ import { sha256 } from "../store/sha256.js";
 import type { Store } from "../store/store.js";
 import { writeArtifact } from "./artifact-write.js";
 import { type CallOutcome, type CallScene, type EngineKnowledge, refused } from "./call-scene.js";
-import { systemErrorCode } from "./faults.js";
+import { Refusal, systemErrorCode } from "./faults.js";
 import { listDirectory } from "./list.js";
 import type { ProtectedPaths } from "./name-rules.js";
 import { readFile } from "./read.js";
+import { runTool } from "./run-tool.js";
 import { searchFiles } from "./search.js";
 import { changeStateDocument } from "./state-change.js";
 import { type FileLimits, openWorkspace } from "./workspace.js";
+import { openWriteTarget } from "./write-target.js";
 
 /** Whose call it is, and in which run. */
 export interface ToolCallContext {
@@ -87,8 +90,8 @@ export interface ToolHostOptions {
 
 interface Place {
   readonly files: RunFiles;
-  /** Real path of the project. */
-  readonly root: string;
+  /** Real path of the project; undefined when its directory is gone. */
+  readonly root: string | undefined;
 }
 
 const UNFORESEEN: Fault = fail(
@@ -112,17 +115,15 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
     knowledge: EngineKnowledge,
   ): Promise<ExecutedCall> {
     const { context } = request;
-    const project = await resolveProject(context.projectRoot);
-    if (!project.ok) return unrecorded(NO_PROJECT);
-    const files = await store.runs.openFiles(project.value.projectId, context.runId);
-    if (!files.ok) return unrecorded(files.error);
     const startedAt = performance.now();
-    const place = { root: project.value.root, files: files.value };
+    const found = await findPlace(store, context);
+    if (!found.ok) return unrecorded(found.error);
+    const { files } = found.value;
     // The node the call was made in: after the call, the document may stand at another.
-    const nodeId = knowledge.nodeId ?? (await currentNode(files.value, context).catch(() => ""));
-    const known = await files.value.calls.find(request.toolCallId);
-    const outcome: CallOutcome = known ?? (await runOnce(request, knowledge, place));
-    const audit = await files.value.audit.record(
+    const nodeId = knowledge.nodeId ?? (await currentNode(store, files, context).catch(() => ""));
+    const known = await files.calls.find(request.toolCallId);
+    const outcome: CallOutcome = known ?? (await runOnce(options, request, knowledge, found.value));
+    const audit = await files.audit.record(
       {
         kind: "tool.exec",
         toolCallId: request.toolCallId,
@@ -138,58 +139,6 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
     return { ...outcome, audit };
   }
 
-  /** The same call twice at once is run once: the second one finds the first one's record. */
-  function runOnce(request: ToolCallRequest, knowledge: EngineKnowledge, place: Place): Promise<CallOutcome> {
-    const { files } = place;
-    const once = async (): Promise<CallOutcome> => {
-      const known = await files.calls.find(request.toolCallId);
-      if (known !== undefined) return known;
-      const outcome = await attempt(request, knowledge, place).catch((error: unknown) =>
-        refused(faultOf(error)),
-      );
-      if (await files.calls.record(request.toolCallId, outcome)) return outcome;
-      return (await files.calls.find(request.toolCallId)) ?? outcome; // a read that somebody else ran meanwhile
-    };
-    return changesFiles(request) && knowledge.refusal === undefined ? files.whileStateIsMine(once) : once();
-  }
-
-  async function attempt(
-    request: ToolCallRequest,
-    knowledge: EngineKnowledge,
-    place: Place,
-  ): Promise<CallOutcome> {
-    const { context } = request;
-    const loaded = await store.packages.open(context.packageId);
-    if (!loaded.ok) return refused(loaded.error);
-    const workflow = selectWorkflow(loaded.value, context.workflowId);
-    if (!workflow.ok) return refused(workflow.error);
-    const agent = findAgent(loaded.value, context.agentId);
-    if (!agent.ok) return refused(agent.error);
-    const limits = toolPolicyOf(agent.value);
-    if (!limits.fsEnabled && canonicalToolName(request.name) !== undefined) {
-      return refused(fail("TOOL_NOT_AVAILABLE", "The file tools are disabled for this agent.").error);
-    }
-    if (knowledge.refusal !== undefined) return refused(knowledge.refusal);
-    const call = parseToolCall(request.name, request.argumentsJson);
-    if (!call.ok) return refused(call.error);
-    const workspace = openWorkspace({
-      roots: { project: place.root, pkg: loaded.value.dir, state: place.files.stateDir },
-      lockDir: store.lockDir,
-      keepOut: [store.dir],
-      ...(options.protectedPaths === undefined ? {} : { protectedPaths: options.protectedPaths }),
-    });
-    const scene: CallScene = { files: place.files, workspace, workflow: workflow.value, limits, knowledge };
-    return dispatch(scene, request, call.value);
-  }
-
-  async function currentNode(files: RunFiles, context: ToolCallContext): Promise<string> {
-    const document = await files.state.read();
-    const loaded = await store.packages.open(context.packageId);
-    const workflow = loaded.ok ? selectWorkflow(loaded.value, context.workflowId) : loaded;
-    if (!document.ok || !workflow.ok) return "";
-    return effectiveNodeId(document.value.frontmatter.currentNodeId, workflow.value.graph);
-  }
-
   return {
     async getVisibleTools({ packageId, agentId }) {
       const loaded = await store.packages.open(packageId);
@@ -203,6 +152,76 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
         .result,
     executeForEngine,
   };
+}
+
+/** The run's files: without its project a call is refused, but recorded. Fault: `E_RUN_NOT_FOUND`. */
+async function findPlace(store: Store, context: ToolCallContext): Promise<Result<Place>> {
+  const project = await resolveProject(context.projectRoot);
+  const run = project.ok ? project : await store.runs.findRun(context.runId);
+  const files = run.ok ? await store.runs.openFiles(run.value.projectId, context.runId) : run;
+  if (!files.ok) return project.ok ? files : fail(NO_PROJECT.code, NO_PROJECT.message);
+  return ok({ files: files.value, root: project.ok ? project.value.root : undefined });
+}
+
+/** The same call twice at once is run once: the second one finds the first one's record. */
+function runOnce(
+  options: ToolHostOptions,
+  request: ToolCallRequest,
+  knowledge: EngineKnowledge,
+  place: Place,
+): Promise<CallOutcome> {
+  const { files } = place;
+  const once = async (): Promise<CallOutcome> => {
+    const known = await files.calls.find(request.toolCallId);
+    if (known !== undefined) return known;
+    const outcome = await attempt(options, request, knowledge, place).catch((error: unknown) =>
+      refused(faultOf(error)),
+    );
+    if (await files.calls.record(request.toolCallId, outcome)) return outcome;
+    return (await files.calls.find(request.toolCallId)) ?? outcome; // a read that somebody else ran meanwhile
+  };
+  return changesFiles(request) && knowledge.refusal === undefined ? files.whileStateIsMine(once) : once();
+}
+
+async function attempt(
+  options: ToolHostOptions,
+  request: ToolCallRequest,
+  knowledge: EngineKnowledge,
+  place: Place,
+): Promise<CallOutcome> {
+  const { store } = options;
+  const { context } = request;
+  const loaded = await store.packages.open(context.packageId);
+  if (!loaded.ok) return refused(loaded.error);
+  const workflow = selectWorkflow(loaded.value, context.workflowId);
+  if (!workflow.ok) return refused(workflow.error);
+  const agent = findAgent(loaded.value, context.agentId);
+  if (!agent.ok) return refused(agent.error);
+  const limits = toolPolicyOf(agent.value);
+  if (!limits.fsEnabled && canonicalToolName(request.name) !== undefined) {
+    return refused(fail("TOOL_NOT_AVAILABLE", "The file tools are disabled for this agent.").error);
+  }
+  if (knowledge.refusal !== undefined) return refused(knowledge.refusal);
+  if (place.root === undefined) return refused(NO_PROJECT);
+  const call = parseToolCall(request.name, request.argumentsJson);
+  if (!call.ok) return refused(call.error);
+  const workspace = openWorkspace({
+    roots: { project: place.root, pkg: loaded.value.dir, state: place.files.stateDir },
+    lockDir: store.lockDir,
+    keepOut: [store.dir],
+    ...(options.protectedPaths === undefined ? {} : { protectedPaths: options.protectedPaths }),
+  });
+  const scene: CallScene = { files: place.files, workspace, workflow: workflow.value, limits, knowledge };
+  return dispatch(scene, request, call.value);
+}
+
+/** Where the state document stands; empty where that cannot be told. */
+async function currentNode(store: Store, files: RunFiles, context: ToolCallContext): Promise<string> {
+  const document = await files.state.read();
+  const loaded = await store.packages.open(context.packageId);
+  const workflow = loaded.ok ? selectWorkflow(loaded.value, context.workflowId) : loaded;
+  if (!document.ok || !workflow.ok) return "";
+  return effectiveNodeId(document.value.frontmatter.currentNodeId, workflow.value.graph);
 }
 
 function dispatch(
@@ -223,15 +242,21 @@ function dispatch(
       if (!path.ok) return refused(path.error);
       if (isStateDocument(path.value)) return changeStateDocument(scene, request.toolCallId, call);
       if (call.tool === "fs.write") return writeArtifact(scene, request.toolCallId, call.arguments);
-      return refused(unpatchable(path.value));
+      return refusePatch(scene, path.value);
     }
   }
 }
 
-function unpatchable(path: AliasPath): Fault {
-  if (path.mount === "pkg") return fail("E_SANDBOX_VIOLATION", "@pkg is read-only.").error;
+/** Only the state document takes a patch. Where nothing may be written at all, that is what the model hears. */
+async function refusePatch({ workspace }: CallScene, path: AliasPath): Promise<CallOutcome> {
   const sentence = `fs.apply_patch changes @state/workflow.md only, not ${describeAliasPath(path)}. Use fs.write.`;
-  return fail("TOOL_ARGS_INVALID", sentence).error;
+  const result = await runTool(formatAliasPath(path), "write", async () => {
+    if (path.mount === "pkg") throw new Refusal("E_SANDBOX_VIOLATION", "@pkg is read-only.");
+    openWriteTarget(workspace, path, false)?.close();
+    throw new Refusal("TOOL_ARGS_INVALID", sentence);
+  });
+  const isForbidden = !result.ok && result.error.code === "E_SANDBOX_VIOLATION";
+  return isForbidden ? { result } : refused(fail("TOOL_ARGS_INVALID", sentence).error);
 }
 
 function faultOf(error: unknown): Fault {

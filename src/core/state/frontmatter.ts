@@ -47,21 +47,14 @@ export interface Decision extends JsonObject {
   readonly label: string;
 }
 
-const MAY_BE_MISSING: readonly (readonly [string, JsonObject[string]])[] = [
-  ["stepsCompleted", []],
-  ["decisionLog", []],
-  ["artifacts", []],
-  ["variables", {}],
-  ["currentNodeId", ""],
-];
-
 /**
  * Fills in what may be missing (contracts §2): empty lists, empty variables, an empty current node, and an
  * unquoted `1.1` as text. Key order is kept; added keys come last. `null` is a value, not a missing one.
  */
 export function normalizeFrontmatter(raw: JsonObject): JsonObject {
   const next: Record<string, JsonObject[string]> = { ...raw };
-  for (const [key, value] of MAY_BE_MISSING) if (!Object.hasOwn(next, key)) next[key] = value;
+  const defaults = { stepsCompleted: [], decisionLog: [], artifacts: [], variables: {}, currentNodeId: "" };
+  for (const [key, value] of Object.entries(defaults)) if (!Object.hasOwn(next, key)) next[key] = value;
   if (next["schemaVersion"] === 1.1) next["schemaVersion"] = "1.1";
   return next;
 }

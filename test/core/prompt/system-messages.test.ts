@@ -1,0 +1,77 @@
+import { describe, expect, test } from "vitest";
+import { agentSchema } from "../../../src/core/package/schemas.js";
+import { BASE_RULES, renderPersona, renderToolPolicy } from "../../../src/core/prompt/system-messages.js";
+
+const agent = (changes: object = {}) =>
+  agentSchema.parse({
+    id: "author",
+    metadata: { name: "Ada", title: "Author", icon: "*" },
+    persona: {
+      role: "writes",
+      identity: "a writer",
+      communication_style: "plain",
+      principles: ["short", "true"],
+    },
+    ...changes,
+  });
+
+test("the base rules speak of mounts, guard, advancing and real paths, and name no path of a machine", () => {
+  for (const needed of [
+    "@project/",
+    "@pkg/",
+    "@state/workflow.md",
+    "updateFrontmatter",
+    "allowedNext",
+    "real path",
+  ]) {
+    expect(BASE_RULES).toContain(needed);
+  }
+  expect(BASE_RULES).not.toMatch(/\/(?:home|usr|tmp)\//u);
+});
+
+describe("the tool policy", () => {
+  test("names the limits in bytes", () => {
+    expect(renderToolPolicy({ fsEnabled: true, maxReadBytes: 123, maxWriteBytes: 456 })).toBe(`Tool policy:
+- fs.read returns at most 123 bytes; for larger files use startLine and endLine, or fs.search.
+- fs.write takes at most 456 bytes of content.
+- Pass ifMatchSha256 to write only if the file is still as you read it.`);
+  });
+
+  test("says so when there are no tools", () => {
+    expect(renderToolPolicy({ fsEnabled: false, maxReadBytes: 1, maxWriteBytes: 1 })).toBe(
+      "Tool policy: the file tools are disabled for you. Answer in plain text.",
+    );
+  });
+});
+
+describe("the persona", () => {
+  const rendered = `You are Ada, Author.
+Role: writes
+Identity: a writer
+Communication style: plain
+Principles:
+- short
+- true`;
+
+  test("is rendered from its parts", () => {
+    expect(renderPersona(agent())).toBe(rendered);
+  });
+
+  test("has one principle where one is given, and critical actions where there are some", () => {
+    const persona = { role: "r", identity: "i", communication_style: "c", principles: "only one" };
+    expect(renderPersona(agent({ persona, critical_actions: ["first", "then"] }))).toBe(`You are Ada, Author.
+Role: r
+Identity: i
+Communication style: c
+Principles:
+- only one
+Critical actions:
+- first
+- then`);
+  });
+
+  test("is replaced by a system prompt, unless that is empty", () => {
+    expect(renderPersona(agent({ systemPrompt: "Be a parrot." }))).toBe("Be a parrot.");
+    expect(renderPersona(agent({ systemPrompt: "" }))).toBe(rendered);
+  });
+});

@@ -1,0 +1,53 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { cutText, excerpt, listSome, oneLine } from "../../src/core/text.js";
+
+describe("oneLine", () => {
+  test.each([
+    ["a\nb", "a b"],
+    ["a\r\n\r\nb", "a b"],
+    ["a\u2028b\u2029c\u0085d\u000be", "a b c d e"],
+    ["\u001b[2Ja", "[2Ja"],
+    [" a  b\t", "a  b"],
+    ["\n", ""],
+  ])("%j becomes %j", (text, line) => {
+    expect(oneLine(text)).toBe(line);
+  });
+});
+
+describe("cutText", () => {
+  test.each([
+    ["abc", 3, "abc"],
+    ["abcd", 3, "abc…"],
+    ["ab\u{1f600}", 3, "ab\ufffd…"],
+    ["\ud800", 3, "\ufffd"],
+  ])("%j at %i is %j", (text, chars, expected) => {
+    expect(cutText(text, chars)).toBe(expected);
+  });
+});
+
+describe("excerpt", () => {
+  test("is one bounded line of whole characters, whatever it is of", () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: "binary", maxLength: 300 }),
+        fc.integer({ min: 1, max: 50 }),
+        (text, chars) => {
+          const line = excerpt(text, chars);
+          expect(line.length).toBeLessThanOrEqual(chars + 1);
+          expect(line).not.toMatch(/[\p{Cc}\u2028\u2029]/u);
+          expect(line.isWellFormed()).toBe(true);
+        },
+      ),
+      { numRuns: 300, seed: 3 },
+    );
+  });
+});
+
+describe("listSome", () => {
+  test("names the first and counts the rest", () => {
+    expect(listSome([])).toBe("");
+    expect(listSome(["a", "b\nc"])).toBe("a, b c");
+    expect(listSome(["a", "b", "c"], 1)).toBe("a, and 2 more");
+  });
+});
