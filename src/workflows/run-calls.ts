@@ -72,8 +72,8 @@ async function runCall(
     stateSha256: record.carried.stateSha256,
     now: new Date().toISOString(),
   };
-  if (isComplete(record.frontmatter, graph)) return refuse(call, input, RUN_IS_COMPLETE);
-  if (call.fault !== undefined) return refuse(call, input, call.fault);
+  if (isComplete(record.frontmatter, graph)) return refuse(record, call, input, RUN_IS_COMPLETE);
+  if (call.fault !== undefined) return refuse(record, call, input, call.fault);
   if (call.change !== undefined) return changeState(record, call, call.change, input);
   if (call.tool === undefined) throw new Error(`The call ${call.id} has neither a tool nor a fault.`);
   const outcome = await localActivities[call.tool].executeWithOptions({ summary: call.summary }, [input]);
@@ -89,8 +89,14 @@ const RUN_IS_COMPLETE: Fault = fail(
   "The run is complete: an earlier call of this answer finished it. Nothing more is run.",
 ).error;
 
-function refuse(call: PlannedCall, input: ToolCallInput, refusal: Fault): Promise<ToolCallOutcome> {
+function refuse(
+  record: RunRecord,
+  call: PlannedCall,
+  input: ToolCallInput,
+  refusal: Fault,
+): Promise<ToolCallOutcome> {
   const activity = localActivities[call.tool ?? "tool.refuse"];
+  record.note(`refused with ${refusal.code}: ${refusal.message}`, input.nodeId);
   return activity.executeWithOptions({ summary: `${call.summary} refused` }, [{ ...input, refusal }]);
 }
 
@@ -102,7 +108,7 @@ async function changeState(
   input: ToolCallInput,
 ): Promise<ToolCallOutcome> {
   if (change.ifMatchSha256 !== undefined && change.ifMatchSha256 !== record.carried.stateSha256) {
-    return refuse(call, input, STALE_VERSION);
+    return refuse(record, call, input, STALE_VERSION);
   }
   const next: JsonObject =
     change.kind === "patch"
@@ -114,7 +120,7 @@ async function changeState(
     record.opened.graph,
     record.conditions,
   );
-  if (!verdict.ok) return refuse(call, input, verdict.error);
+  if (!verdict.ok) return refuse(record, call, input, verdict.error);
   const outcome = await runActivities["state.persist"].executeWithOptions({ summary: call.summary }, [input]);
   const parsed = parseFrontmatter(next);
   if (outcome.state !== undefined && parsed.ok) {

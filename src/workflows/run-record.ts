@@ -78,7 +78,7 @@ export class RunRecord {
   /** Adds a line to the live view and redraws the details panel of the Web UI. */
   note(text: string, nodeId = this.nodeId): void {
     const last = this.carried.progress.at(-1)?.seq ?? 0;
-    const line: ProgressLine = { seq: last + 1, nodeId, text: text.slice(0, 200) };
+    const line: ProgressLine = { seq: last + 1, nodeId, text: text.slice(0, 300) };
     this.update({ progress: [...this.carried.progress, line].slice(-PROGRESS_LINES) });
     setCurrentDetails(renderDetails(this.toRunState()));
   }
