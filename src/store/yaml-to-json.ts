@@ -24,6 +24,11 @@ const MAX_VALUES = 50_000;
 /** Aliases may repeat long texts as well. */
 const MAX_TEXT_CHARS = 1024 * 1024;
 
+/** The library knows more tags than YAML's core schema has; they stand for values that JSON does not have. */
+const CORE_TAGS: ReadonlySet<string> = new Set(
+  ["str", "int", "float", "bool", "null", "map", "seq"].map((name) => `tag:yaml.org,2002:${name}`),
+);
+
 /** Refusals inside the walk; turned into a fault at the door. */
 class YamlRefused extends Error {}
 
@@ -124,11 +129,12 @@ class JsonWalk {
   }
 
   toJson(node: unknown, depth: number): JsonValue {
+    if (isAlias(node)) return this.toJson(this.targetOf(node), depth);
     this.values += 1;
     if (this.values > MAX_VALUES)
       throw new YamlRefused(`The YAML expands to more than ${MAX_VALUES} values.`);
     if (depth > MAX_DEPTH) throw new YamlRefused(`The YAML is nested deeper than ${MAX_DEPTH} levels.`);
-    if (isAlias(node)) return this.toJson(this.targetOf(node), depth);
+    this.checkTag(node);
     if (isScalar(node)) return this.scalarToJson(node.value);
     if (!isMap(node) && !isSeq(node)) return null;
     if (this.open.has(node)) throw new YamlRefused("The YAML contains a cycle.");
@@ -154,9 +160,15 @@ class JsonWalk {
   private keyOf(node: unknown): string {
     const key = isAlias(node) ? this.targetOf(node) : node;
     if (!isScalar(key)) throw this.refuse(node, "a key is not a plain value.");
+    this.checkTag(key);
     const text = String(key.value);
     this.countText(text);
     return text;
+  }
+
+  private checkTag(node: unknown): void {
+    if (!isNode(node) || node.tag === undefined || CORE_TAGS.has(node.tag)) return;
+    throw this.refuse(node, `the tag ${excerpt(node.tag)} is not allowed.`);
   }
 
   private targetOf(alias: Alias): Node {

@@ -133,12 +133,23 @@ describe("parseYaml", () => {
     [
       "a binary tag",
       "a: !!binary aGk=\n",
-      "YAML, line 1, column 4: Unresolved tag: tag:yaml.org,2002:binary",
+      "YAML, line 1, column 13: the tag tag:yaml.org,2002:binary is not allowed.",
     ],
     [
       "a timestamp tag",
       "a: !!timestamp 2026-01-02\n",
-      "YAML, line 1, column 4: Unresolved tag: tag:yaml.org,2002:timestamp",
+      "YAML, line 1, column 16: the tag tag:yaml.org,2002:timestamp is not allowed.",
+    ],
+    [
+      "an ordered map",
+      "a: !!omap [x: 1]\n",
+      "YAML, line 1, column 11: the tag tag:yaml.org,2002:omap is not allowed.",
+    ],
+    ["a set", "a: !!set {x, y}\n", "YAML, line 1, column 10: the tag tag:yaml.org,2002:set is not allowed."],
+    [
+      "a binary key",
+      "!!binary aGk= : 1\n",
+      "YAML, line 1, column 10: the tag tag:yaml.org,2002:binary is not allowed.",
     ],
     ["a list at the root", "- a\n", "The front matter is not a mapping of keys to values."],
     ["a text at the root", "just words\n", "The front matter is not a mapping of keys to values."],
