@@ -27,7 +27,6 @@ export function createActivities(deps: ModelTurnDeps): Activities {
     async "model.turn"(input) {
       const files = await openFiles(store, input.run);
       const context = Context.current();
-      context.heartbeat();
       const heartbeat = setInterval(() => context.heartbeat(), HEARTBEAT_MS);
       try {
         return await modelTurn(deps, files, input, context);

@@ -32,6 +32,8 @@ export interface ModelTurnDeps {
 /** An answer with more calls than this is no answer; up to it each call gets a result. */
 const MAX_RECORDED_CALLS = 128;
 const MAX_TEXT_CHARS = 8_000;
+/** Of names that a provider or a model gives. */
+const MAX_NAME_CHARS = 100;
 
 /**
  * One model turn: request, answer written down, calls planned. An answer that is already written down is returned
@@ -45,7 +47,7 @@ export async function modelTurn(
 ): Promise<ModelTurnResult> {
   const conversation = files.conversation(input.conversation);
   const startedAt = performance.now();
-  let entry = await findAnswer(conversation, input);
+  let entry = await conversation.findAnswer(input.visit, input.turn);
   entry ??= await askModel(deps, files, conversation, input, context);
   const audit = await files.audit.record(
     {
@@ -73,17 +75,6 @@ export async function modelTurn(
 /** The answer's text for histories and terminals: bounded, and without control characters other than line breaks. */
 function printable(text: string): string {
   return cutText(text, MAX_TEXT_CHARS).replace(/(?![\n\t])\p{Cc}/gu, " ");
-}
-
-async function findAnswer(
-  conversation: Conversation,
-  input: ModelTurnInput,
-): Promise<AssistantEntry | undefined> {
-  const entries = await conversation.entries();
-  return entries.find(
-    (entry): entry is AssistantEntry =>
-      entry.type === "assistant" && entry.visit === input.visit && entry.turn === input.turn,
-  );
 }
 
 async function askModel(
@@ -115,7 +106,7 @@ async function askModel(
     });
   const entry = await toEntry(answer, input, said, files);
   if (await conversation.append([...added, entry])) return entry;
-  const written = await findAnswer(conversation, input);
+  const written = await conversation.findAnswer(input.visit, input.turn);
   if (written === undefined) throw new Error("An answer is written down and cannot be read.");
   return written;
 }
@@ -177,9 +168,9 @@ async function toEntry(
     content: answer.content,
     // An answer that was cut off runs no call (contracts §16).
     calls: answer.finishReason === "length" ? [] : await withUniqueIds(answer, input, said, files),
-    finishReason: answer.finishReason,
+    finishReason: cutText(answer.finishReason, MAX_NAME_CHARS),
     usage: answer.usage,
-    model: answer.model,
+    model: cutText(answer.model, MAX_NAME_CHARS),
   };
 }
 
@@ -202,7 +193,7 @@ async function withUniqueIds(
     if (!/^[\w.:-]{1,80}$/.test(id) || taken.has(id)) id = `call_${input.visit}_${input.turn}_${index}`;
     while (taken.has(id)) id = `${id}_`;
     taken.add(id);
-    return { id, name: cutText(call.name, 100), argumentsJson: call.argumentsJson };
+    return { id, name: cutText(call.name, MAX_NAME_CHARS), argumentsJson: call.argumentsJson };
   });
 }
 

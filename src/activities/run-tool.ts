@@ -43,11 +43,9 @@ export async function runTool(
 }
 
 async function recordedCall(files: RunFiles, input: ToolCallInput): Promise<RecordedToolCall> {
-  for (const entry of await files.conversation(input.conversation).entries()) {
-    const call = entry.type === "assistant" ? entry.calls.find(({ id }) => id === input.callId) : undefined;
-    if (call !== undefined) return call;
-  }
-  throw new Error(`The conversation ${input.conversation} holds no such call.`);
+  const call = await files.conversation(input.conversation).findCall(input.callId);
+  if (call === undefined) throw new Error(`The conversation ${input.conversation} holds no such call.`);
+  return call;
 }
 
 /** What the history keeps of a call: codes, sizes and hashes, no contents. */

@@ -1,5 +1,6 @@
-import { type FileHandle, open } from "node:fs/promises";
+import { closeSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
 import type { JsonObject } from "../core/json.js";
+import { syncFile } from "./atomic-file.js";
 import { withFileLock } from "./file-lock.js";
 import { printableJson } from "./printable-json.js";
 
@@ -33,7 +34,10 @@ export class AppendLog {
 
   /** Reads the lines that are new since the last look. */
   async refresh(): Promise<void> {
-    await withFileLock(this.lockFile, () => this.withFile((file) => this.readNew(file)));
+    if (this.withFile((fd) => fstatSync(fd).size) === this.readUpTo) return;
+    await withFileLock(this.lockFile, async () => {
+      this.withFile((fd) => this.readNew(fd));
+    });
   }
 
   /**
@@ -41,51 +45,51 @@ export class AppendLog {
    * `decide` is told whether the last line of the file was torn.
    */
   async append(decide: (torn: boolean) => readonly JsonObject[]): Promise<void> {
-    await withFileLock(this.lockFile, () =>
-      this.withFile(async (file) => {
-        const torn = await this.readNew(file);
+    await withFileLock(this.lockFile, async () => {
+      const fd = openSync(this.path, "a+", 0o600);
+      try {
+        const torn = this.readNew(fd);
         const records = decide(torn);
         if (records.length === 0) return;
-        const text = records.map((record) => `${toLine(record)}\n`).join("");
-        await file.appendFile(text);
-        await file.sync();
-        await this.readNew(file);
+        writeAll(fd, Buffer.from(records.map((record) => `${toLine(record)}\n`).join("")));
+        await syncFile(fd);
+        this.readNew(fd);
+      } finally {
+        closeSync(fd);
+      }
+    });
+  }
+
+  /** The records of lines that `onLine` was told of, one after the other from one open file. */
+  readAt(positions: readonly LinePosition[]): readonly JsonObject[] {
+    if (positions.length === 0) return [];
+    return this.withFile((fd) =>
+      positions.map(({ offset, length }) => {
+        const bytes = Buffer.alloc(length);
+        readSync(fd, bytes, 0, length, offset);
+        return JSON.parse(bytes.toString("utf8")) as JsonObject; // written by `append`
       }),
     );
   }
 
-  /** The records of lines that `onLine` was told of, one after the other from one open file. */
-  async readAt(positions: readonly LinePosition[]): Promise<readonly JsonObject[]> {
-    if (positions.length === 0) return [];
-    return this.withFile(async (file) => {
-      const records: JsonObject[] = [];
-      for (const { offset, length } of positions) {
-        const bytes = Buffer.alloc(length);
-        await file.read(bytes, 0, length, offset);
-        records.push(JSON.parse(bytes.toString("utf8")) as JsonObject); // written by `append`
-      }
-      return records;
-    });
-  }
-
-  private async withFile<T>(action: (file: FileHandle) => Promise<T>): Promise<T> {
-    const file = await open(this.path, "a+", 0o600);
+  private withFile<T>(action: (fd: number) => T): T {
+    const fd = openSync(this.path, "a+", 0o600);
     try {
-      return await action(file);
+      return action(fd);
     } finally {
-      await file.close();
+      closeSync(fd);
     }
   }
 
   /** Reads whole new lines; ends a torn one and says that there was one. */
-  private async readNew(file: FileHandle): Promise<boolean> {
-    const { size } = await file.stat();
+  private readNew(fd: number): boolean {
+    const { size } = fstatSync(fd);
     let pending = Buffer.alloc(0);
     let offset = this.readUpTo;
     while (offset + pending.length < size) {
       const start = offset + pending.length;
       const chunk = Buffer.alloc(Math.min(CHUNK_BYTES, size - start));
-      const { bytesRead } = await file.read(chunk, 0, chunk.length, start);
+      const bytesRead = readSync(fd, chunk, 0, chunk.length, start);
       if (bytesRead === 0) break;
       pending = Buffer.concat([pending, chunk.subarray(0, bytesRead)]);
       for (let feed = pending.indexOf(LF); feed !== -1; feed = pending.indexOf(LF)) {
@@ -96,11 +100,15 @@ export class AppendLog {
     }
     this.readUpTo = offset;
     if (pending.length === 0) return false;
-    await file.appendFile("\n");
+    writeAll(fd, Buffer.from("\n"));
     this.onLine(pending, { offset, length: pending.length });
     this.readUpTo = offset + pending.length + 1;
     return true;
   }
+}
+
+function writeAll(fd: number, bytes: Buffer): void {
+  for (let written = 0; written < bytes.length;) written += writeSync(fd, bytes, written);
 }
 
 /** A record as its line says it, without the line's end. */

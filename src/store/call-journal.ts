@@ -73,7 +73,7 @@ export class CallJournal {
       const position = this.results.get(id);
       if (position !== undefined) found.set(id, position);
     }
-    const records = await this.log.readAt([...found.values()]);
+    const records = this.log.readAt([...found.values()]);
     return new Map([...found.keys()].map((id, index) => [id, records[index] as unknown as RecordedCall])); // written by `record`
   }
 }

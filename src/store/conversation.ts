@@ -35,21 +35,47 @@ export interface AssistantEntry {
 export class Conversation {
   private readonly log: AppendLog;
   private readonly positions: LinePosition[] = [];
-  private readonly known = new Set<string>();
+  private readonly known = new Map<string, LinePosition>();
+  /** Where the answer is that holds a call, by the call's id. */
+  private readonly answersOfCalls = new Map<string, LinePosition>();
 
   constructor(path: string, lockFile: string) {
     this.log = new AppendLog(path, lockFile, (line, position) => {
       const entry = parseLine(line);
       if (entry === undefined) return;
       this.positions.push(position);
-      this.known.add(identityOf(entry as unknown as ConversationEntry)); // written by `append`
+      this.index(entry as unknown as ConversationEntry, position); // written by `append`
     });
   }
 
   /** All entries, in the order they were written. */
   async entries(): Promise<readonly ConversationEntry[]> {
     await this.log.refresh();
-    return (await this.log.readAt(this.positions)) as unknown as readonly ConversationEntry[]; // written by `append`
+    return this.log.readAt(this.positions) as unknown as readonly ConversationEntry[]; // written by `append`
+  }
+
+  /** The answer of one model turn, where it is written down. */
+  async findAnswer(visit: number, turn: number): Promise<AssistantEntry | undefined> {
+    await this.log.refresh();
+    return this.answerAt(this.known.get(`assistant:${visit}:${turn}`));
+  }
+
+  /** A tool call by its id. */
+  async findCall(callId: string): Promise<RecordedToolCall | undefined> {
+    if (!this.answersOfCalls.has(callId)) await this.log.refresh();
+    return this.answerAt(this.answersOfCalls.get(callId))?.calls.find(({ id }) => id === callId);
+  }
+
+  private answerAt(position: LinePosition | undefined): AssistantEntry | undefined {
+    if (position === undefined) return undefined;
+    return this.log.readAt([position])[0] as unknown as AssistantEntry; // indexed as one
+  }
+
+  private index(entry: ConversationEntry, position: LinePosition): void {
+    const identity = identityOf(entry);
+    if (!this.known.has(identity)) this.known.set(identity, position);
+    if (entry.type !== "assistant") return;
+    for (const { id } of entry.calls) this.answersOfCalls.set(id, position);
   }
 
   /**

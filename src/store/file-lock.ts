@@ -1,4 +1,4 @@
-import { mkdir, open } from "node:fs/promises";
+import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { tryLock } from "fs-native-extensions";
 
@@ -33,27 +33,24 @@ export async function withFileLock<T>(lockFile: string, action: () => Promise<T>
 }
 
 async function withKernelLock<T>(lockFile: string, action: () => Promise<T>): Promise<T> {
-  const handle = await openLockFile(lockFile);
+  const fd = openLockFile(lockFile);
   try {
-    for (
-      let pauseMs = FIRST_PAUSE_MS;
-      !tryLock(handle.fd);
-      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)
-    ) {
+    for (let pauseMs = FIRST_PAUSE_MS; !tryLock(fd); pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
     return await action();
   } finally {
-    await handle.close(); // closing lets go of the lock
+    closeSync(fd); // closing lets go of the lock
   }
 }
 
-async function openLockFile(lockFile: string) {
+/** Synchronous: it takes microseconds, and a way through the thread pool would take longer. */
+function openLockFile(lockFile: string): number {
   try {
-    return await open(lockFile, "a", 0o600);
+    return openSync(lockFile, "a", 0o600);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    await mkdir(dirname(lockFile), { recursive: true, mode: 0o700 });
-    return open(lockFile, "a", 0o600);
+    mkdirSync(dirname(lockFile), { recursive: true, mode: 0o700 });
+    return openSync(lockFile, "a", 0o600);
   }
 }

@@ -1,6 +1,6 @@
 import matter from "gray-matter";
 import { type ErrorCode, type Result, fail, ok } from "../core/errors.js";
-import type { JsonObject } from "../core/json.js";
+import type { JsonObject, JsonValue } from "../core/json.js";
 import { parseYaml, renderYaml } from "./yaml-to-json.js";
 
 /** A Markdown document cut into its parts; joined again, they are the same bytes. */
@@ -67,11 +67,23 @@ export function withFrontmatter(document: FrontMatterDocument, frontmatter: Json
       `The front matter would be ${block.length} bytes; at most ${MAX_FRONT_MATTER_BYTES} are allowed. Keep large values in files.`,
     );
   }
-  const reread = parseYaml(text);
+  const reread = isWellWithinLimits(frontmatter) ? ok(frontmatter) : parseYaml(text);
   if (!reread.ok) {
     return fail("E_WRITE_LIMIT", `${reread.error.message} Keep large values in files.`);
   }
   return ok(Buffer.concat([document.head, block, document.tail]));
+}
+
+/** So small, shallow and short-keyed that what is rendered from it is read again without a question. */
+function isWellWithinLimits(value: JsonValue): boolean {
+  let values = 0;
+  const isFine = (item: JsonValue, depth: number): boolean => {
+    values += 1;
+    if (values > 10_000 || depth > 50) return false;
+    if (item === null || typeof item !== "object") return true;
+    return Object.entries(item).every(([key, inner]) => key.length < 500 && isFine(inner, depth + 1));
+  };
+  return isFine(value, 0);
 }
 
 function parseBlock(block: Uint8Array): Result<JsonObject> {

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { lstat, mkdir, readdir, rename } from "node:fs/promises";
+import { lstatSync } from "node:fs";
+import { mkdir, readdir, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Result, fail, ok } from "../core/errors.js";
 import { MANIFEST_FILE, checkManifest } from "../core/package/check-package.js";
@@ -173,7 +174,7 @@ class DirectoryPackageStore implements PackageStore {
   private async find(packageId: string): Promise<FoundPackage | undefined> {
     if (!isPackageId(packageId)) return undefined;
     const dir = join(this.packagesDir, packageId);
-    const entry = await lstat(dir, { bigint: true }).catch(() => undefined);
+    const entry = lstatSync(dir, { bigint: true, throwIfNoEntry: false });
     if (entry?.isDirectory() !== true) return undefined;
     return { dir, stamp: [entry.dev, entry.ino, entry.ctimeNs, entry.mtimeNs].join("-") };
   }

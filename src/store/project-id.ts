@@ -1,4 +1,4 @@
-import { realpath, stat } from "node:fs/promises";
+import { realpathSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import { type Result, fail, ok } from "../core/errors.js";
 import { sha256 } from "./sha256.js";
@@ -19,8 +19,8 @@ export async function resolveProject(projectRoot: string): Promise<Result<Projec
     fail("E_PROJECT_INVALID", `The project root ${why}. Name an existing directory.`, { projectRoot });
   if (projectRoot === "" || projectRoot.includes("\0")) return invalid("is empty or has a NUL byte");
   try {
-    const root = await realpath(projectRoot);
-    if (!(await stat(root)).isDirectory()) return invalid(`"${projectRoot}" is not a directory`);
+    const root = realpathSync.native(projectRoot);
+    if (!statSync(root).isDirectory()) return invalid(`"${projectRoot}" is not a directory`);
     return ok({ projectId: projectIdOf(root), root });
   } catch {
     return invalid(`"${projectRoot}" does not exist or cannot be read`);

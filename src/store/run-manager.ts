@@ -267,11 +267,12 @@ function freshDocument(workflow: LoadedWorkflow, run: RunMetadata): Result<Uint8
 
 async function makeArtifactsRoot(projectRoot: string): Promise<Result<{ made: boolean }>> {
   const artifacts = join(projectRoot, "artifacts");
+  let made = false;
   try {
-    const made = await mkdir(artifacts, { recursive: true });
-    if ((await stat(artifacts)).isDirectory()) return ok({ made: made !== undefined });
+    made = (await mkdir(artifacts, { recursive: true })) !== undefined;
+    if ((await stat(artifacts)).isDirectory()) return ok({ made });
   } catch {
-    // said below
+    if (made) await rmdir(artifacts).catch(() => undefined);
   }
   return fail(
     "E_PROJECT_INVALID",
@@ -307,5 +308,5 @@ function notWritten(error: unknown): { ok: false; error: Fault } {
 }
 
 function runNotFound(runId: string): { ok: false; error: Fault } {
-  return fail("E_RUN_NOT_FOUND", `There is no run ${JSON.stringify(runId.slice(0, 80))} in this store.`);
+  return fail("E_RUN_NOT_FOUND", `There is no run "${excerpt(runId, 80)}" in this store.`);
 }

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ErrorCode, type Result, fail, ok } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
@@ -27,6 +27,15 @@ export function parseStateDocument(bytes: Uint8Array, oversize?: ErrorCode): Res
   return ok({ bytes, sha256: sha256(bytes), parts: parts.value, frontmatter: frontmatter.value });
 }
 
+/** A document as it stands after its frontmatter was replaced: what parsing its bytes would give. */
+export function withNewFrontmatter(
+  document: StateDocument,
+  bytes: Uint8Array,
+  frontmatter: Frontmatter,
+): StateDocument {
+  return { bytes, sha256: sha256(bytes), parts: { ...document.parts, frontmatter }, frontmatter };
+}
+
 /** `@state/workflow.md` of one run. Whoever saves it holds the run's state lock. */
 export interface StateFile {
   /** Faults: `ENOENT` when it is missing, else those of {@link parseStateDocument}. */
@@ -37,21 +46,32 @@ export interface StateFile {
    * failed, the new one.
    */
   replace(sha256Before: string, bytes: Uint8Array): Promise<boolean>;
+  /** Saves the next reader of this version the parsing. */
+  remember(document: StateDocument): void;
 }
 
 export function openStateFile(stateDir: string): StateFile {
   const path = join(stateDir, "workflow.md");
+  /** The version that was read or saved last: nobody changes a parsed document. */
+  let last: StateDocument | undefined;
   return {
     async read() {
       try {
-        return parseStateDocument(await readFile(path));
+        const bytes = readFileSync(path);
+        if (last !== undefined && sha256(bytes) === last.sha256) return ok(last);
+        const parsed = parseStateDocument(bytes);
+        if (parsed.ok) last = parsed.value;
+        return parsed;
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
         return fail("ENOENT", "@state/workflow.md does not exist.");
       }
     },
+    remember(document) {
+      last = document;
+    },
     async replace(sha256Before, bytes) {
-      if (sha256(await readFile(path)) !== sha256Before) return false;
+      if (sha256(readFileSync(path)) !== sha256Before) return false;
       await writeFileAtomic(path, bytes);
       return true;
     },

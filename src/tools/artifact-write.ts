@@ -1,5 +1,6 @@
 import { type Fault, fail } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
+import type { Frontmatter } from "../core/state/frontmatter.js";
 import { validateWorkflowStateUpdate } from "../core/state/transition-guard.js";
 import { recordArtifact } from "../core/state/update-frontmatter.js";
 import type { WriteArguments } from "../core/tools/tool-specs.js";
@@ -88,7 +89,7 @@ async function saveRecord(scene: CallScene, artifact: string, own: RecordPlan): 
   if (!rendered.ok) return { fault: rendered.error, conflict: false };
   const version = sha256(rendered.value);
   await own.plan(version);
-  const fault = await saveState(scene, document, rendered.value);
+  const fault = await saveState(scene, document, rendered.value, next as Frontmatter);
   if (fault !== undefined) return { fault, conflict: fault.code === "E_PRECONDITION_FAILED" };
   return { sha256: version };
 }

@@ -79,7 +79,18 @@ function compile(body: string, letters: string): Finder {
   };
 }
 
+const ESCAPE = /\\(?:x[0-9A-Fa-f]{2}|x\{|u[0-9A-Fa-f]{4}|u\{|c[A-Za-z]|.)/gsu;
+
+/** Translation makes `k` of `\k` and `Z` of `\Z` without a word: whoever wrote them would search for something else. */
+function refuseUnknownEscapes(body: string): void {
+  for (const [escape] of body.matchAll(ESCAPE)) {
+    if (!/^\\[A-Za-z89]$/.test(escape) || "dDwWsSbBnrtfvaAzpPQE".includes(escape.slice(1))) continue;
+    throw invalid(`The regular expression has the escape ${escape}, which RE2 does not know.`);
+  }
+}
+
 function compileProgram(body: string, flags: number): RE2JS {
+  refuseUnknownEscapes(body);
   let program: RE2JS;
   try {
     program = RE2JS.compile(RE2JS.translateRegExp(body), flags);

@@ -1,11 +1,12 @@
 import { type Fault, fail } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
+import type { Frontmatter } from "../core/state/frontmatter.js";
 import { validateWorkflowStateUpdate } from "../core/state/transition-guard.js";
 import { updateFrontmatter } from "../core/state/update-frontmatter.js";
 import type { FileToolCall } from "../core/tools/tool-specs.js";
 import { withFrontmatter } from "../store/front-matter.js";
 import { sha256 } from "../store/sha256.js";
-import { type StateDocument, parseStateDocument } from "../store/state-file.js";
+import { type StateDocument, parseStateDocument, withNewFrontmatter } from "../store/state-file.js";
 import { type CallOutcome, type CallScene, refused } from "./call-scene.js";
 import { systemErrorCode, systemFault } from "./faults.js";
 
@@ -47,7 +48,7 @@ export async function changeStateDocument(
   if ("refusal" in next) return refused(next.refusal);
   const sha256After = sha256(next.bytes);
   await scene.files.calls.plan(callId, { sha256Before: document.sha256, sha256After });
-  const fault = await saveState(scene, document, next.bytes);
+  const fault = await saveState(scene, document, next.bytes, next.frontmatter);
   if (fault !== undefined) {
     return { ...refused(fault), ...(fault === CHANGED_FROM_OUTSIDE ? { stateConflict: true } : {}) };
   }
@@ -64,9 +65,13 @@ export async function saveState(
   scene: CallScene,
   document: StateDocument,
   bytes: Uint8Array,
+  frontmatter?: Frontmatter,
 ): Promise<Fault | undefined> {
   try {
     const isSaved = await scene.files.state.replace(document.sha256, bytes);
+    if (isSaved && frontmatter !== undefined) {
+      scene.files.state.remember(withNewFrontmatter(document, bytes, frontmatter));
+    }
     return isSaved ? undefined : CHANGED_FROM_OUTSIDE;
   } catch (error) {
     const now = await scene.files.state.read();
@@ -77,7 +82,7 @@ export async function saveState(
   }
 }
 
-type Next = { readonly bytes: Uint8Array } | { readonly refusal: Fault };
+type Next = { readonly bytes: Uint8Array; readonly frontmatter?: Frontmatter } | { readonly refusal: Fault };
 
 /** Parse → guard → size: the order of contracts §6. */
 function nextDocument(scene: CallScene, document: StateDocument, call: StateCall): Next {
@@ -111,7 +116,8 @@ function nextDocument(scene: CallScene, document: StateDocument, call: StateCall
   );
   if (!verdict.ok) return { refusal: verdict.error };
   const rendered = withFrontmatter(document.parts, frontmatter);
-  return rendered.ok ? { bytes: rendered.value } : { refusal: rendered.error };
+  if (!rendered.ok) return { refusal: rendered.error };
+  return { bytes: rendered.value, frontmatter: frontmatter as Frontmatter }; // the guard has said so
 }
 
 const NOT_UNICODE: Fault = fail(

@@ -7,6 +7,7 @@ import {
 import { type Fault, type Result, fail, ok } from "../core/errors.js";
 import type { JsonObject, JsonValue } from "../core/json.js";
 import type { Agent } from "../core/package/schemas.js";
+import { redactSecrets } from "../core/prompt/redact.js";
 import type { ToolPolicy } from "../core/prompt/system-messages.js";
 import { NO_FACTS, effectiveNodeId } from "../core/state/transition-guard.js";
 import { excerpt } from "../core/text.js";
@@ -121,22 +122,24 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
     const { files } = found.value;
     // The node the call was made in: after the call, the document may stand at another.
     const nodeId = knowledge.nodeId ?? (await currentNode(store, files, context).catch(() => ""));
+    const note = (outcome: CallOutcome): Promise<ChainHead> =>
+      files.audit.record(
+        {
+          kind: "tool.exec",
+          toolCallId: request.toolCallId,
+          toolName:
+            canonicalToolName(request.name) ?? excerpt(redactSecrets(request.name.slice(0, 1000)), 100),
+          agentId: context.agentId,
+          nodeId,
+          input: summarizeForAudit(parseLoosely(request.argumentsJson)),
+          output: summarizeForAudit(outcome.result as JsonObject), // tool results are JSON
+          durationMs: Math.round(performance.now() - startedAt),
+        },
+        new Date(),
+      );
     const known = await files.calls.find(request.toolCallId);
-    const outcome: CallOutcome = known ?? (await runOnce(options, request, knowledge, found.value));
-    const audit = await files.audit.record(
-      {
-        kind: "tool.exec",
-        toolCallId: request.toolCallId,
-        toolName: canonicalToolName(request.name) ?? excerpt(request.name, 100),
-        agentId: context.agentId,
-        nodeId,
-        input: summarizeForAudit(parseLoosely(request.argumentsJson)),
-        output: summarizeForAudit(outcome.result as JsonObject), // tool results are JSON
-        durationMs: Math.round(performance.now() - startedAt),
-      },
-      new Date(),
-    );
-    return { ...outcome, audit };
+    if (known !== undefined) return { ...known, audit: await note(known) };
+    return runOnce(options, request, knowledge, found.value, note);
   }
 
   return {
@@ -147,9 +150,10 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
       if (!agent.ok) throw new Error(agent.error.message);
       return toolPolicyOf(agent.value).fsEnabled ? FILE_FUNCTION_TOOLS : [];
     },
-    executeToolCall: async (request) =>
-      (await executeForEngine(request, options.evaluateConditions === true ? { conditions: NO_FACTS } : {}))
-        .result,
+    async executeToolCall(request) {
+      const knowledge = options.evaluateConditions === true ? { conditions: NO_FACTS } : {};
+      return (await executeForEngine(withTexts(request), knowledge)).result;
+    },
     executeForEngine,
   };
 }
@@ -163,22 +167,30 @@ async function findPlace(store: Store, context: ToolCallContext): Promise<Result
   return ok({ files: files.value, root: project.ok ? project.value.root : undefined });
 }
 
-/** The same call twice at once is run once: the second one finds the first one's record. */
+/**
+ * The same call twice at once is run once: the second one finds the first one's record. Record and audit event are
+ * written side by side; what a crash leaves of them, the repetition completes.
+ */
 function runOnce(
   options: ToolHostOptions,
   request: ToolCallRequest,
   knowledge: EngineKnowledge,
   place: Place,
-): Promise<CallOutcome> {
+  note: (outcome: CallOutcome) => Promise<ChainHead>,
+): Promise<ExecutedCall> {
   const { files } = place;
-  const once = async (): Promise<CallOutcome> => {
+  const once = async (): Promise<ExecutedCall> => {
     const known = await files.calls.find(request.toolCallId);
-    if (known !== undefined) return known;
+    if (known !== undefined) return { ...known, audit: await note(known) };
     const outcome = await attempt(options, request, knowledge, place).catch((error: unknown) =>
       refused(faultOf(error)),
     );
-    if (await files.calls.record(request.toolCallId, outcome)) return outcome;
-    return (await files.calls.find(request.toolCallId)) ?? outcome; // a read that somebody else ran meanwhile
+    const [isRecorded, audit] = await Promise.all([
+      files.calls.record(request.toolCallId, outcome),
+      note(outcome),
+    ]);
+    if (isRecorded) return { ...outcome, audit };
+    return { ...((await files.calls.find(request.toolCallId)) ?? outcome), audit }; // a read that ran twice at once
   };
   return changesFiles(request) && knowledge.refusal === undefined ? files.whileStateIsMine(once) : once();
 }
@@ -271,6 +283,13 @@ async function plain(result: Promise<ToolResult>): Promise<CallOutcome> {
 /** A refusal where there is no run to record it in. */
 function unrecorded(error: Fault): ExecutedCall {
   return { ...refused(error), audit: { lines: 0, sha256: "" } };
+}
+
+/** What a model sent may be no text where the caller has no types: then it is an empty one, which is refused later. */
+function withTexts(request: ToolCallRequest): ToolCallRequest {
+  const text = (value: unknown) => (typeof value === "string" ? value : "");
+  const { toolCallId, name, argumentsJson } = request;
+  return { ...request, toolCallId: text(toolCallId), name: text(name), argumentsJson: text(argumentsJson) };
 }
 
 function changesFiles(request: ToolCallRequest): boolean {

@@ -22,7 +22,11 @@ export async function runCalls(
 ): Promise<LoopVerdict> {
   let verdict: LoopVerdict = "go-on";
   for (const group of groupCalls(calls)) {
-    const outcomes = await Promise.all(group.map((call) => runCall(record, conversation, nodeId, call)));
+    const run = (call: PlannedCall) => runCall(record, conversation, nodeId, call);
+    const [only, second] = group;
+    // Each promise of workflow code costs a stack trace: a single call is awaited as it is.
+    const outcomes =
+      only !== undefined && second === undefined ? [await run(only)] : await Promise.all(group.map(run));
     for (const [index, outcome] of outcomes.entries()) {
       const call = group[index];
       if (call === undefined) continue;

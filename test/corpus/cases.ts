@@ -16,6 +16,9 @@ export interface Case extends Call {
   readonly verify?: (seen: Seen, world: World) => void;
 }
 
+/** What a table's own checks use: they run inside the tests that the table makes. */
+export const that = expect;
+
 /** A world for the cases of one file. */
 export function sharedWorld(files?: Record<string, unknown>): () => World {
   let world: World | undefined;
@@ -35,6 +38,7 @@ export function sharedWorld(files?: Record<string, unknown>): () => World {
 
 export function runCases(world: () => World, cases: readonly Case[]): void {
   test.each(cases)("$name", async (one) => {
+    expect.hasAssertions();
     await runCase(world(), one);
   });
 }
@@ -47,8 +51,8 @@ async function runCase(world: World, one: Case): Promise<void> {
   }
   const seen = await world.call(one);
   const allowed = typeof one.expect === "string" ? [one.expect] : one.expect;
-  expect(allowed, JSON.stringify(seen.result).slice(0, 600)).toContain(codeOf(seen.result));
-  expect(seen.changes).toEqual([...(one.changes ?? [])].sort());
-  if (one.result !== undefined) expect(seen.result).toMatchObject(one.result);
+  that(allowed, JSON.stringify(seen.result).slice(0, 600)).toContain(codeOf(seen.result));
+  that(seen.changes).toEqual([...(one.changes ?? [])].sort());
+  if (one.result !== undefined) that(seen.result).toMatchObject(one.result);
   one.verify?.(seen, world);
 }

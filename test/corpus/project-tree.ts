@@ -17,7 +17,7 @@ const FILES: Readonly<Record<string, string | Uint8Array>> = {
   "bom.txt": "\ufefffirst\n",
   "empty.txt": "",
   "newlines.txt": "\n\n\n",
-  "long.txt": `${"0123456789abcde\n".repeat(4000)}`,
+  "long.txt": "0123456789abcde\n".repeat(4000),
   "long-line.txt": `${"x".repeat(70_000)} needle ${"y".repeat(70_000)}\n`,
   "wide.txt": "😀".repeat(30_000),
   "multi.txt": "zwölf Boxkämpfer\n€uro 😀\n漢字かな\n",
@@ -122,13 +122,16 @@ export class ProjectTree {
   private readonly root: string;
   private readonly base: string;
   private readonly fifo: string;
+  private readonly hardLinked: string;
 
   /** `templates` lies on the same file system. */
   constructor(base: string, templates: string) {
     this.base = base;
     this.root = join(base, "project");
     this.fifo = join(templates, "fifo");
+    this.hardLinked = join(templates, "hard.txt");
     mkdirSync(templates, { recursive: true });
+    writeFileSync(this.hardLinked, "linked twice\n");
     execFileSync("sh", ["-c", 'mkfifo "$0"', this.fifo]);
   }
 
@@ -143,6 +146,7 @@ export class ProjectTree {
     for (const [path, target] of Object.entries(LINKS)) {
       symlinkSync(target.replace("{base}", this.base), join(this.root, path));
     }
+    linkSync(this.hardLinked, join(this.root, "hard.txt"));
     linkSync(this.fifo, join(this.root, "fifo"));
     linkSync(this.fifo, join(this.root, "src/fifo"));
     chmodSync(join(this.root, "README.md"), 0o640);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Case, runCases, sharedWorld } from "./cases.js";
+import { type Case, runCases, sharedWorld, that } from "./cases.js";
 import { type Fields, GRAPH, ODD_TEXTS, documentOf, fields, transition } from "./state-model.js";
 import { codeOf, longText, sha256 } from "./world.js";
 
@@ -74,9 +74,14 @@ describe("fences", () => {
       refused(`the language ${JSON.stringify(language)}`, `---${language}\n${good}---\n`, INVALID),
     ),
     refused("code in the language js", "---js\nprocess.exit(7)\n---\n", INVALID),
-    refused("code that would be evaluated", '---javascript\n(() => { globalThis.polluted = 1 })()\n---\n', INVALID, {
-      verify: () => expect(Object.hasOwn(globalThis, "polluted")).toBe(false),
-    }),
+    refused(
+      "code that would be evaluated",
+      "---javascript\n(() => { globalThis.polluted = 1 })()\n---\n",
+      INVALID,
+      {
+        verify: () => that(Object.hasOwn(globalThis, "polluted")).toBe(false),
+      },
+    ),
   ]);
 });
 
@@ -113,12 +118,18 @@ describe("YAML that section 5 forbids", () => {
         ["a cycle through a map", "a: &a { b: *a }"],
         ["a long cycle", "a: &a { b: { c: [*a] } }"],
         ["a bomb", bomb],
-        ["a bomb of long texts", `a: &a "${"x".repeat(30_000)}"\nb: [${Array.from({ length: 200 }, () => "*a").join(", ")}]`],
+        [
+          "a bomb of long texts",
+          `a: &a "${"x".repeat(30_000)}"\nb: [${Array.from({ length: 200 }, () => "*a").join(", ")}]`,
+        ],
         ["an alias of nothing", "a: *nowhere"],
         ["an alias before its anchor", "a: *x\nb: &x 1"],
         ["nesting of 120 in flow", `a: ${"[".repeat(120)}${"]".repeat(120)}`],
         ["nesting of 120 in maps", `a: ${"{b: ".repeat(120)}1${"}".repeat(120)}`],
-        ["nesting of 120 in blocks", `a:\n${Array.from({ length: 120 }, (_, level) => `${" ".repeat(level + 1)}b:`).join("\n")}`],
+        [
+          "nesting of 120 in blocks",
+          `a:\n${Array.from({ length: 120 }, (_, level) => `${" ".repeat(level + 1)}b:`).join("\n")}`,
+        ],
         ["nesting of 120 in lists", `a:\n${"- ".repeat(120)}x`],
         ["nesting of 40,000", `a: ${"[".repeat(40_000)}`],
         ["a set", "a: !!set { x }"],
@@ -197,12 +208,22 @@ describe("YAML that is taken", () => {
         ["the version unquoted", ""],
       ] as const
     ).map(([name, yaml]) =>
-      taken(name, name === "the version unquoted" ? "---\nschemaVersion: 1.1\nworkflowType: corpus\n---\n" : block(yaml)),
+      taken(
+        name,
+        name === "the version unquoted"
+          ? "---\nschemaVersion: 1.1\nworkflowType: corpus\n---\n"
+          : block(yaml),
+      ),
     ),
   );
 
   test("each of them can be changed by a patch", async () => {
-    for (const yaml of ["a: &x [1]\nb: *x", `? ${"k".repeat(2000)}\n: 1`, "1: x\ntrue: y\nnull: z", "a: |\n  x\n # c"]) {
+    for (const yaml of [
+      "a: &x [1]\nb: *x",
+      `? ${"k".repeat(2000)}\n: 1`,
+      "1: x\ntrue: y\nnull: z",
+      "a: |\n  x\n # c",
+    ]) {
       world().reset();
       expect(codeOf((await world().call({ tool: "fs.write", args: write(block(yaml)) })).result)).toBe("ok");
       for (const _ of [1, 2]) {
@@ -245,7 +266,11 @@ describe("the schema", () => {
     ["a decision without a label", fields({ decisionLog: [{ from: "a", to: "b" }] }), "decisionLog.0.label"],
     ["a decision with more", fields({ decisionLog: [{ ...decision, by: 1 }] }), "decisionLog.0"],
     ["a decision that is a text", fields({ decisionLog: ["a → b"] }), "decisionLog.0"],
-    ["a decision with a number", fields({ decisionLog: [{ ...decision, reason: 1 }] }), "decisionLog.0.reason"],
+    [
+      "a decision with a number",
+      fields({ decisionLog: [{ ...decision, reason: 1 }] }),
+      "decisionLog.0.reason",
+    ],
     ["artifacts that are a text", fields({ artifacts: "x" }), "artifacts"],
     ["an artifact that is null", fields({ artifacts: [null] }), "artifacts.0"],
     ["a time without a zone", fields({ updatedAt: "2025-01-31T09:30:00" }), "updatedAt"],
@@ -260,7 +285,9 @@ describe("the schema", () => {
     world,
     broken.map(([name, content, path]) =>
       refused(name, documentOf(content), SCHEMA, {
-        result: { error: { details: { errors: expect.arrayContaining([{ path, message: expect.any(String) }]) } } },
+        result: {
+          error: { details: { errors: expect.arrayContaining([{ path, message: expect.any(String) }]) } },
+        },
       }),
     ),
   );
@@ -301,13 +328,22 @@ describe("steps that were completed", () => {
   const before = fields({ stepsCompleted: ["ask", "middle"] });
   const state = () => documentOf(before);
   const details = (removedSteps: readonly string[]) => ({
-    error: { code: TRANSITION, details: { from: "ask", to: "ask", allowedNext: expect.any(Array), removedSteps } },
+    error: {
+      code: TRANSITION,
+      details: { from: "ask", to: "ask", allowedNext: expect.any(Array), removedSteps },
+    },
   });
   const after = (stepsCompleted: Fields[string]) => documentOf(fields({ stepsCompleted }));
   runCases(world, [
     refused("cannot be taken back", after([]), TRANSITION, { state, result: details(["ask", "middle"]) }),
-    refused("cannot be taken back one by one", after(["ask"]), TRANSITION, { state, result: details(["middle"]) }),
-    refused("cannot be renamed", after(["ask", "Middle"]), TRANSITION, { state, result: details(["middle"]) }),
+    refused("cannot be taken back one by one", after(["ask"]), TRANSITION, {
+      state,
+      result: details(["middle"]),
+    }),
+    refused("cannot be renamed", after(["ask", "Middle"]), TRANSITION, {
+      state,
+      result: details(["middle"]),
+    }),
     refused("cannot be lost by leaving out the field", `---\n${MINIMUM}---\n`, TRANSITION, {
       state,
       result: details(["ask", "middle"]),
@@ -317,7 +353,10 @@ describe("steps that were completed", () => {
       "the transition is checked before them",
       documentOf(fields({ currentNodeId: "nowhere", stepsCompleted: [] })),
       TRANSITION,
-      { state, result: { error: { details: expect.not.objectContaining({ removedSteps: expect.anything() }) } } },
+      {
+        state,
+        result: { error: { details: that.not.objectContaining({ removedSteps: that.anything() }) } },
+      },
     ),
     taken("may change places", after(["middle", "ask"]), { state }),
     taken("may be repeated", after(["ask", "middle", "ask"]), { state }),
@@ -335,7 +374,7 @@ describe("limits", () => {
     refused("content over the agent's limit", `${block("")}${longText(100_000)}`, LIMIT),
     refused("a tight agent's limit", block("a: 1234567890"), LIMIT, { agent: "tight" }),
     refused("bytes are counted, not characters", `${block("")}${"€".repeat(33_400)}`, LIMIT),
-    taken("content at the agent's limit", `${block("").padEnd(100_000, "x")}`),
+    taken("content at the agent's limit", block("").padEnd(100_000, "x")),
     refused("front matter over 128 KiB", front(KIB128 + 1), LIMIT, { agent: "wide" }),
     taken("front matter of 128 KiB", front(KIB128), { agent: "wide" }),
     taken("a body larger than front matter may be", `${block("")}${"x".repeat(300_000)}`, { agent: "wide" }),
@@ -344,6 +383,7 @@ describe("limits", () => {
   ]);
 
   test("what takes long to compare or to resolve ends", async () => {
+    expect.hasAssertions();
     const keys = Array.from({ length: 10_000 }, (_, index) => `k${index}: 0`).join("\n");
     const aliases = `a: &x 1\nb: [${"*x,".repeat(30_000)}]`;
     const anchors = Array.from({ length: 8_000 }, (_, index) => `k${index}: &x ${index}`).join("\n");
@@ -351,7 +391,7 @@ describe("limits", () => {
     for (const yaml of [keys, aliases, `${anchors}\nb: *x`, blanks, `a: "${"\\n".repeat(40_000)}"`]) {
       world().reset();
       const { result } = await world().call({ tool: "fs.write", args: write(block(yaml)), agent: "wide" });
-      expect(result, JSON.stringify([yaml.slice(0, 40), result])).toMatchObject({ ok: true });
+      that(result, JSON.stringify([yaml.slice(0, 40), result])).toMatchObject({ ok: true });
     }
   });
 });
@@ -373,24 +413,21 @@ describe("the version that a write names", () => {
 
 describe("odd texts in every field that takes one", () => {
   const texts = ODD_TEXTS.filter((text) => text !== "" && text.length < 1000 && text.isWellFormed());
-  test.each(texts.map((text) => ({ text })))(
-    "$text",
-    async ({ text }) => {
-      const content = documentOf(
-        fields({
-          workflowType: text,
-          stepsCompleted: [text],
-          artifacts: [text],
-          variables: { [text]: { [text]: [text] } },
-          decisionLog: [{ from: text, to: text, label: text, reason: text }],
-          [text]: text,
-        }).valueOf() as Fields,
-      );
-      const { result } = await world().call({ tool: "fs.write", args: write(content) });
-      expect(codeOf(result)).toBe("ok");
-      expect(codeOf((await world().call({ tool: "fs.apply_patch", args: probe })).result)).toBe("ok");
-      const read = await world().call({ tool: "fs.read", args: { path: PATH } });
-      expect(codeOf(read.result)).toBe("ok");
-    },
-  );
+  test.each(texts.map((text) => ({ text })))("$text", async ({ text }) => {
+    const content = documentOf(
+      fields({
+        workflowType: text,
+        stepsCompleted: [text],
+        artifacts: [text],
+        variables: { [text]: { [text]: [text] } },
+        decisionLog: [{ from: text, to: text, label: text, reason: text }],
+        [text]: text,
+      }).valueOf() as Fields,
+    );
+    const { result } = await world().call({ tool: "fs.write", args: write(content) });
+    expect(codeOf(result)).toBe("ok");
+    expect(codeOf((await world().call({ tool: "fs.apply_patch", args: probe })).result)).toBe("ok");
+    const read = await world().call({ tool: "fs.read", args: { path: PATH } });
+    expect(codeOf(read.result)).toBe("ok");
+  });
 });

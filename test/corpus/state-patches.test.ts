@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Case, runCases, sharedWorld } from "./cases.js";
+import { type Case, runCases, sharedWorld, that } from "./cases.js";
 import {
   type Fields,
   GRAPH,
@@ -53,7 +53,7 @@ function checkDocument(place: World, before: Buffer, expected: Fields, update: U
   expect(rest).toEqual(expectedRest);
   expect(Object.keys(rest)).toEqual(Object.keys(expectedRest));
   if (update.updatedAt !== undefined) expect(updatedAt).toBe(update.updatedAt.set);
-  else expect(new Date(String(updatedAt)).toISOString()).toBe(updatedAt);
+  else expect(new Date(updatedAt as string).toISOString()).toBe(updatedAt);
 }
 
 /** What was accepted can be read again, and changed again. */
@@ -94,7 +94,7 @@ describe("every step of the graph, and every step it does not have", () => {
     expect(result).toMatchObject({ ok: false, error: { code: TRANSITION } });
     if (result.ok) return;
     const { message, details } = result.error;
-    if (to.length < 100) expect(message).toContain(`${effective(from)} → ${effective(to)}`);
+    if (to.length < 100) that(message).toContain(`${effective(from)} → ${effective(to)}`);
     expect(details).toMatchObject({ from: effective(from), allowedNext: out.map((id) => ({ to: id })) });
     expect(details).not.toHaveProperty("removedSteps");
   });
@@ -147,7 +147,10 @@ describe("what an update may hold", () => {
     ],
     ["keys with odd names are kept", { "a b": 1, "---": 2, "#": 3 }, { variables: { set: { a: 1 } } }],
   ];
-  test.each(updates)("%s", async (_, before, update) => takes(fields(before), update));
+  test.each(updates)("%s", async (_, before, update) => {
+    expect.hasAssertions();
+    await takes(fields(before), update);
+  });
 
   test("the body of any kind survives byte for byte", async () => {
     const bodies = [
@@ -199,9 +202,10 @@ describe("texts that YAML could take for something else", () => {
   const cases = places.flatMap(([place, update]) =>
     ODD_TEXTS.map((text) => ({ place, text, update: update(text) })),
   );
-  test.each(cases)("$place: $text", async ({ update }) =>
-    takes(fields({ variables: { before: 1 } }), update),
-  );
+  test.each(cases)("$place: $text", async ({ update }) => {
+    expect.hasAssertions();
+    await takes(fields({ variables: { before: 1 } }), update);
+  });
 });
 
 describe("an update of another shape", () => {
@@ -287,7 +291,7 @@ describe("an update of another shape", () => {
       tool: "fs.apply_patch",
       raw: `{"path":"${PATH}","patch":{"operation":"updateFrontmatter","update":${update}}}`,
       expect: ARGS,
-      verify: () => expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined(),
+      verify: () => that(({} as Record<string, unknown>)["polluted"]).toBeUndefined(),
     })),
   );
   runCases(world, cases);
@@ -382,6 +386,7 @@ describe("limits of the front matter", () => {
   runCases(world, cases);
 
   test("just below all of them is taken, and can be changed again", async () => {
+    expect.hasAssertions();
     await takes(fields(), { variables: { set: { a: "x".repeat(120_000) } } });
     await takes(fields(), { variables: { set: { a: Array.from({ length: 45_000 }, () => 0) } } });
     const keys = Array.from({ length: 9_000 }, (_, index) => [`key${index}`, 0] as const);

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { HOST_MAX_WRITE_BYTES } from "../engine/limits.js";
 import { type Result, fail, ok } from "../errors.js";
+import { redactAbsolutePaths } from "../prompt/redact.js";
 import { excerpt } from "../text.js";
 
 /** The canonical names of the five file tools (contracts §7). */
@@ -167,6 +168,8 @@ export function canonicalToolName(name: string): FileToolName | undefined {
 }
 
 const MAX_ARGUMENT_DEPTH = 100;
+/** Of what is said about wrong arguments, looked at: it repeats their keys. */
+const MAX_ISSUE_CHARS = 1000;
 
 /**
  * Parses the arguments a model sent for a tool (contracts §7, §9, §16).
@@ -198,8 +201,8 @@ export function parseToolCall(name: string, argumentsJson: string): Result<FileT
   const parsed = spec.parameters.safeParse(value);
   if (!parsed.success) {
     const errors = parsed.error.issues.slice(0, 10).map((issue) => ({
-      path: excerpt(issue.path.map(String).join(".")),
-      message: excerpt(issue.message, 200),
+      path: excerpt(redactAbsolutePaths(issue.path.map(String).join(".").slice(0, MAX_ISSUE_CHARS))),
+      message: excerpt(redactAbsolutePaths(issue.message.slice(0, MAX_ISSUE_CHARS)), 200),
     }));
     const first = errors[0];
     const where = first === undefined ? "" : ` ${first.path || "(root)"}: ${first.message}`;

@@ -1,0 +1,282 @@
+import { join } from "node:path";
+import { Context, asyncLocalStorage } from "@temporalio/activity";
+import { beforeEach, describe, expect, test } from "vitest";
+import { createActivities } from "../../src/activities/create-activities.js";
+import { openRun, recordPhase, recordUserInput } from "../../src/activities/run-records.js";
+import { runTool } from "../../src/activities/run-tool.js";
+import type { PhaseInput, ToolCallInput } from "../../src/contract/activities.js";
+import type { RecordedToolCall } from "../../src/store/conversation.js";
+import { jsonLines, namesIn, openRunWorld, valueOf } from "../fakes/run-world.js";
+import { twoNodePackage } from "../fakes/two-node-package.js";
+import { type ActivityScene, RUN_ID, openScene } from "./scene.js";
+
+let scene: ActivityScene;
+beforeEach(async () => {
+  scene = await openScene([]);
+});
+const { usage } = { usage: { modelTurns: 1, toolCalls: 0, promptTokens: 0, completionTokens: 0 } };
+const indexed = async () => valueOf(await scene.world.store.runs.findRun(RUN_ID));
+
+describe("opening a run", () => {
+  const open = (changes: object = {}) => {
+    const { store, projectRoot, packageId } = scene.world;
+    return openRun(store, { runId: RUN_ID, projectRoot, packageId, ...changes });
+  };
+
+  test("makes it once, gives its graph, and takes the first agent where none is named", async () => {
+    expect(scene.opened.run).toEqual({
+      runId: RUN_ID,
+      storeId: scene.world.store.storeId,
+      projectId: expect.any(String),
+      packageId: scene.world.packageId,
+      workflowRef: "two-nodes",
+      activeAgentId: "author",
+    });
+    expect(scene.opened.graph.nodes.map(({ id }) => id)).toEqual(["ask", "middle", "finish"]);
+    expect(await open()).toEqual(scene.opened);
+    expect(await scene.world.store.runs.listAllRuns()).toHaveLength(1);
+    expect((await indexed()).phase).toBe("running");
+  });
+
+  test("again, as a run that goes on does, keeps what was done", async () => {
+    await scene.files.audit.record({ kind: "run.phase", id: "1" }, new Date());
+    await open();
+    expect(await jsonLines(scene.files.logFile)).toHaveLength(1);
+  });
+
+  test.each([
+    ["packageId", "none-1.0.0-000000000000", "E_PACKAGE_NOT_FOUND"],
+    ["workflowRef", "none", "E_WORKFLOW_NOT_FOUND"],
+    ["activeAgentId", "none", "E_AGENT_NOT_FOUND"],
+    ["projectRoot", "/nowhere/at/all", "E_PROJECT_INVALID"],
+  ])("with a wrong %s fails for good", async (key, value, type) => {
+    await expect(open({ runId: "99999999-2222-4333-8444-555555555555", [key]: value })).rejects.toMatchObject(
+      { type, nonRetryable: true },
+    );
+    expect(await scene.world.store.runs.listAllRuns()).toHaveLength(1);
+  });
+
+  test("of another store is refused with a sentence, and may be tried by another worker", async () => {
+    await expect(open({ storeId: "other" })).rejects.toMatchObject({
+      type: "WrongStore",
+      nonRetryable: false,
+      message: expect.stringContaining(
+        `This worker has store ${scene.world.store.storeId}, but the run lives in store other.`,
+      ),
+    });
+  });
+
+  test("with a graph that no history could carry fails before anything is made", async () => {
+    const nodes = Array.from({ length: 1_300 }, (_, n) => ({
+      id: `n${n}`,
+      type: "step",
+      file: "steps/ask.md",
+      title: "t".repeat(130),
+    }));
+    const files = twoNodePackage();
+    const world = await openRunWorld({
+      ...files,
+      "workflow.graph.json": JSON.stringify({
+        schemaVersion: "1.1",
+        entryNodeId: "ask",
+        nodes: [{ id: "ask", type: "step", file: "steps/ask.md", title: "x".repeat(258_000) }],
+        edges: [],
+      }),
+    });
+    expect(nodes).toHaveLength(1_300);
+    const { store, projectRoot, packageId } = world;
+    await expect(openRun(store, { runId: RUN_ID, projectRoot, packageId })).rejects.toMatchObject({
+      type: "E_PACKAGE_INVALID",
+      message: "The graph is too large to run: shorten its texts.",
+    });
+    expect(await store.runs.listAllRuns()).toEqual([]);
+    expect(await namesIn(projectRoot)).toEqual([]);
+  });
+});
+
+describe("the user's words", () => {
+  test("are written once into conversation and log, there without their contents", async () => {
+    const input = {
+      run: scene.opened.run,
+      conversation: "visit-1",
+      inputId: "i",
+      nodeId: "ask",
+      text: `My words ${"x".repeat(200)}`,
+    };
+    const first = await recordUserInput(scene.world.store, input);
+    expect(await recordUserInput(scene.world.store, input)).toEqual(first);
+    expect(await scene.files.conversation("visit-1").entries()).toEqual([
+      { type: "user", id: "i", nodeId: "ask", text: input.text },
+    ]);
+    expect(await jsonLines(scene.files.logFile)).toEqual([
+      expect.objectContaining({
+        kind: "user.input",
+        id: "i",
+        nodeId: "ask",
+        input: { content: expect.objectContaining({ bytes: 209 }) },
+      }),
+    ]);
+  });
+});
+
+describe("a phase", () => {
+  const phase = (changes: Partial<PhaseInput>): PhaseInput => ({
+    run: scene.opened.run,
+    phase: "running",
+    change: 1,
+    nodeId: "ask",
+    usage,
+    ...changes,
+  });
+
+  test("is told in index, status and log", async () => {
+    const fault = { code: "LLM_TIMEOUT", message: "too late" } as const;
+    await recordPhase(scene.world.store, phase({ phase: "failed", change: 2, fault }));
+    expect((await indexed()).phase).toBe("failed");
+    expect(await scene.files.status.read()).toEqual({
+      phase: "failed",
+      nodeId: "ask",
+      change: 2,
+      usage,
+      fault,
+    });
+    expect(await jsonLines(scene.files.logFile)).toEqual([
+      expect.objectContaining({
+        kind: "run.phase",
+        id: "2",
+        phase: "failed",
+        nodeId: "ask",
+        code: "LLM_TIMEOUT",
+        message: "too late",
+      }),
+    ]);
+  });
+
+  test("that comes late does not replace a newer one, but is in the log", async () => {
+    await recordPhase(scene.world.store, phase({ phase: "completed", change: 3 }));
+    await recordPhase(scene.world.store, phase({ phase: "running", change: 2 }));
+    expect((await indexed()).phase).toBe("completed");
+    expect(await scene.files.status.read()).toMatchObject({ phase: "completed", change: 3 });
+    expect((await jsonLines(scene.files.logFile)).map(({ id }) => id)).toEqual(["3", "2"]);
+  });
+});
+
+describe("a tool call of the engine", () => {
+  const ask: RecordedToolCall = {
+    id: "call-1",
+    name: "fs_write",
+    argumentsJson: '{"path":"@project/artifacts/a.md","content":"SECRET"}',
+  };
+  const input = (changes: Partial<ToolCallInput> = {}): ToolCallInput => ({
+    run: scene.opened.run,
+    conversation: "visit-1",
+    callId: "call-1",
+    nodeId: "ask",
+    agentId: "author",
+    stateSha256: "",
+    now: "2026-03-04T05:06:07.000Z",
+    ...changes,
+  });
+  const run = (changes: Partial<ToolCallInput> = {}) =>
+    asyncLocalStorage.run(scene.context, () => runTool(scene.deps, input(changes)));
+  const version = async () => valueOf(await scene.files.state.read()).sha256;
+  const say = (...calls: readonly RecordedToolCall[]) =>
+    scene.files.conversation("visit-1").append([
+      {
+        type: "assistant",
+        visit: 1,
+        turn: 1,
+        content: "",
+        calls,
+        finishReason: "",
+        usage: { promptTokens: 0, completionTokens: 0 },
+        model: "",
+      },
+    ]);
+
+  test("is taken from the conversation, and tells the history codes, sizes and hashes only", async () => {
+    await say(ask);
+    const outcome = await run({ stateSha256: await version() });
+    expect(outcome).toEqual({
+      ok: true,
+      path: "@project/artifacts/a.md",
+      bytes: 6,
+      sha256: expect.stringMatching(/^[0-9a-f]{64}$/u),
+      state: { sha256: await version(), artifact: "artifacts/a.md" },
+      audit: { lines: 1, sha256: expect.any(String) },
+    });
+    expect(JSON.stringify(outcome)).not.toContain("SECRET");
+    expect(await run({ stateSha256: "anything" })).toEqual(outcome);
+  });
+
+  test("that failed tells its code; a conflict is told as one", async () => {
+    await say(ask);
+    expect(await run({ stateSha256: "another" })).toEqual({
+      ok: false,
+      code: "E_PRECONDITION_FAILED",
+      stateConflict: true,
+      audit: expect.any(Object),
+    });
+  });
+
+  test("that is refused is recorded under its refusal", async () => {
+    await say(ask);
+    const refusal = { code: "E_INVALID_TRANSITION", message: "no" } as const;
+    expect(await run({ refusal })).toMatchObject({ ok: false, code: "E_INVALID_TRANSITION" });
+    expect((await scene.files.calls.find("call-1"))?.result).toEqual({ ok: false, error: refusal });
+  });
+
+  test("that nobody made is an error", async () => {
+    await expect(run()).rejects.toThrow("The conversation visit-1 holds no such call.");
+    await expect(run({ conversation: "../x" })).rejects.toThrow(
+      "A conversation's name is a word and a number.",
+    );
+  });
+
+  test("of another store, or of a run that is not there, is refused", async () => {
+    await expect(run({ run: { ...scene.opened.run, storeId: "other" } })).rejects.toMatchObject({
+      type: "WrongStore",
+    });
+    await expect(run({ run: { ...scene.opened.run, runId: "x" } })).rejects.toMatchObject({
+      type: "E_RUN_NOT_FOUND",
+    });
+    await expect(run({ run: { ...scene.opened.run, projectId: "../x" } })).rejects.toMatchObject({
+      type: "E_RUN_NOT_FOUND",
+    });
+  });
+});
+
+describe("the activities", () => {
+  test("have the names that others see", () => {
+    expect(Object.keys(createActivities(scene.deps)).sort()).toEqual([
+      "fs.apply_patch",
+      "fs.list",
+      "fs.read",
+      "fs.search",
+      "fs.write",
+      "model.turn",
+      "run.open",
+      "run.phase",
+      "state.load",
+      "state.persist",
+      "tool.refuse",
+      "user.input",
+    ]);
+    expect(Context.name).toBe("Context");
+  });
+
+  test("load the state document, or fail with what is wrong with it", async () => {
+    const activities = createActivities(scene.deps);
+    const document = valueOf(await scene.files.state.read());
+    expect(await activities["state.load"]({ run: scene.opened.run })).toEqual({
+      frontmatter: document.frontmatter,
+      sha256: document.sha256,
+    });
+    await (
+      await import("node:fs/promises")
+    ).writeFile(join(scene.files.stateDir, "workflow.md"), "---\n[\n---\n");
+    await expect(activities["state.load"]({ run: scene.opened.run })).rejects.toMatchObject({
+      type: "E_INVALID_FRONTMATTER",
+    });
+  });
+});

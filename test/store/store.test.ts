@@ -1,0 +1,67 @@
+import { chmod, mkdir, readFile, readdir, stat, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { beforeEach, describe, expect, test } from "vitest";
+import { openStore } from "../../src/store/store.js";
+import { temporaryDirectory } from "../fakes/package-fixture.js";
+
+let dir: string;
+beforeEach(async () => {
+  dir = await temporaryDirectory();
+});
+const modeOf = async (path: string) => (await stat(path)).mode & 0o777;
+
+describe("opening a store", () => {
+  test("makes it, private, with an id and a task queue", async () => {
+    const store = await openStore(join(dir, "a", "store"), "queue");
+    expect(store.storeId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/u);
+    expect([store.taskQueue, store.dir]).toEqual(["queue", join(dir, "a", "store")]);
+    expect(JSON.parse(await readFile(join(store.dir, "store.json"), "utf8"))).toEqual({
+      storeId: store.storeId,
+      taskQueue: "queue",
+    });
+    expect(await modeOf(store.dir)).toBe(0o700);
+    expect(await modeOf(join(store.dir, "store.json"))).toBe(0o600);
+  });
+
+  test("gives an existing one back as it was made, whatever queue is asked for", async () => {
+    const first = await openStore(join(dir, "store"));
+    const second = await openStore(join(dir, "store"), "another");
+    expect([second.storeId, second.taskQueue]).toEqual([first.storeId, "interlock"]);
+  });
+
+  test("eight times at once makes one", async () => {
+    const stores = await Promise.all(Array.from({ length: 8 }, () => openStore(join(dir, "store"))));
+    expect(new Set(stores.map(({ storeId }) => storeId)).size).toBe(1);
+    expect((await readdir(join(dir, "store"))).sort()).toEqual(["store.json", "store.lock"]);
+  });
+
+  test("takes a relative path for the place it is now", async () => {
+    const store = await openStore(relative(process.cwd(), join(dir, "store")));
+    expect(store.dir).toBe(join(dir, "store"));
+  });
+
+  test("makes an empty directory private, and leaves one alone that others use", async () => {
+    await mkdir(join(dir, "empty"));
+    await mkdir(join(dir, "shared", "theirs"), { recursive: true });
+    await chmod(join(dir, "shared"), 0o755);
+    await openStore(join(dir, "empty"));
+    await openStore(join(dir, "shared"));
+    expect([await modeOf(join(dir, "empty")), await modeOf(join(dir, "shared"))]).toEqual([0o700, 0o755]);
+  });
+
+  test.each(["", "{", "{}", '{"storeId":"x","taskQueue":"q"}'])(
+    "a store.json that holds %j is told, not replaced",
+    async (content) => {
+      await writeFile(join(dir, "store.json"), content);
+      await expect(openStore(dir)).rejects.toThrow(
+        "store.json is damaged: it must hold the store's id and task queue. Restore it from a backup.",
+      );
+      expect(await readFile(join(dir, "store.json"), "utf8")).toBe(content);
+    },
+  );
+
+  test("a file where the store should be is an error", async () => {
+    await writeFile(join(dir, "file"), "");
+    await expect(openStore(join(dir, "file"))).rejects.toThrow("EEXIST");
+  });
+});
