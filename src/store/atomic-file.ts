@@ -32,6 +32,11 @@ export async function writeFileAtomic(path: string, bytes: Uint8Array | string, 
   await syncDirectory(dirname(path));
 }
 
+/** Whether a name is one that `writeFileAtomic` uses until it is done. */
+export function isTemporaryName(name: string): boolean {
+  return /^\.tmp-[0-9a-f]{12}$/.test(name);
+}
+
 /** Makes the names in a directory durable. Platforms that cannot open a directory do without. */
 export async function syncDirectory(path: string): Promise<void> {
   if (process.platform === "win32") return;

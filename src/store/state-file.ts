@@ -1,9 +1,9 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { type ErrorCode, type Result, fail, ok } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
 import { type Frontmatter, parseFrontmatter } from "../core/state/frontmatter.js";
-import { writeFileAtomic } from "./atomic-file.js";
+import { isTemporaryName, writeFileAtomic } from "./atomic-file.js";
 import { type FrontMatterDocument, parseFrontMatter } from "./front-matter.js";
 import { sha256 } from "./sha256.js";
 
@@ -72,6 +72,9 @@ export function openStateFile(stateDir: string): StateFile {
     },
     async replace(sha256Before, bytes) {
       if (sha256(readFileSync(path)) !== sha256Before) return false;
+      for (const name of readdirSync(stateDir)) {
+        if (isTemporaryName(name)) unlinkSync(join(stateDir, name)); // a save that a crash cut short
+      }
       await writeFileAtomic(path, bytes);
       return true;
     },

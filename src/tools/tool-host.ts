@@ -168,8 +168,9 @@ async function findPlace(store: Store, context: ToolCallContext): Promise<Result
 }
 
 /**
- * The same call twice at once is run once: the second one finds the first one's record. Record and audit event are
- * written side by side; what a crash leaves of them, the repetition completes.
+ * The same call twice at once is run once: the second one finds the first one's record. What a crash leaves of record
+ * and audit event, the repetition completes. They are written side by side for a read; a call with an effect is recorded
+ * first, or the log could keep the failure of an attempt that was made again with success.
  */
 function runOnce(
   options: ToolHostOptions,
@@ -185,10 +186,9 @@ function runOnce(
     const outcome = await attempt(options, request, knowledge, place).catch((error: unknown) =>
       refused(faultOf(error)),
     );
-    const [isRecorded, audit] = await Promise.all([
-      files.calls.record(request.toolCallId, outcome),
-      note(outcome),
-    ]);
+    const recording = files.calls.record(request.toolCallId, outcome);
+    if (changesFiles(request)) await recording;
+    const [isRecorded, audit] = await Promise.all([recording, note(outcome)]);
     if (isRecorded) return { ...outcome, audit };
     return { ...((await files.calls.find(request.toolCallId)) ?? outcome), audit }; // a read that ran twice at once
   };
@@ -273,7 +273,7 @@ async function refusePatch({ workspace }: CallScene, path: AliasPath): Promise<C
 
 function faultOf(error: unknown): Fault {
   const code = systemErrorCode(error);
-  return code === "ENOSPC" || code === "EDQUOT" ? DISK_FULL : UNFORESEEN;
+  return code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG" ? DISK_FULL : UNFORESEEN;
 }
 
 async function plain(result: Promise<ToolResult>): Promise<CallOutcome> {

@@ -208,7 +208,7 @@ describe("interlock audit verify", () => {
     expect(await verify(`${removed.join("\n")}\n`)).toMatchObject({ code: 1, lines: [5, lines.length] });
     const cut = lines.slice(0, -1);
     expect(await verify(`${cut.join("\n")}\n`)).toMatchObject({ code: 1, lines: [lines.length] });
-    const lastEdited = lines.with(-1, lines.at(-1)?.replace("completed", "perfected") ?? "");
+    const lastEdited = [...cut, lines.at(-1)?.replace("completed", "perfected") ?? ""];
     expect(await verify(`${lastEdited.join("\n")}\n`)).toMatchObject({ code: 1, lines: [lines.length] });
   });
 });

@@ -308,15 +308,10 @@ describe("a graph run on a real Temporal server", () => {
     const bench = await openBench([]);
     const run = await bench.start(twoNodePackage(), { storeId: "00000000-0000-4000-8000-000000000000" });
     const workflow = bench.client.temporal.workflow.getHandle(workflowIdOf(run.runId));
-    for (;;) {
-      const { raw } = await workflow.describe();
-      const message = raw.pendingActivities?.[0]?.lastFailure?.message;
-      if (message) {
-        expect(message).toContain("the run lives in store 00000000");
-        break;
-      }
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    const lastFailure = async () =>
+      (await workflow.describe()).raw.pendingActivities?.[0]?.lastFailure?.message;
+    while (!(await lastFailure())) await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(await lastFailure()).toContain("the run lives in store 00000000");
     await workflow.terminate();
   });
 

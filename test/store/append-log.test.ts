@@ -51,9 +51,9 @@ describe("an append log", () => {
     const { log, positions } = openLog();
     await log.append(() => [{ t: "é\u{1f600}" }, { t: "x".repeat(700_000) }, { t: "last" }]);
     const [first, second, third] = positions as [LinePosition, LinePosition, LinePosition];
-    expect(await log.readAt([third, first])).toEqual([{ t: "last" }, { t: "é\u{1f600}" }]);
-    expect(await log.readAt([second])).toEqual([{ t: "x".repeat(700_000) }]);
-    expect(await log.readAt([])).toEqual([]);
+    expect(log.readAt([third, first])).toEqual([{ t: "last" }, { t: "é\u{1f600}" }]);
+    expect(log.readAt([second])).toEqual([{ t: "x".repeat(700_000) }]);
+    expect(log.readAt([])).toEqual([]);
   });
 
   test("calls in one process keep each other's lines whole", async () => {

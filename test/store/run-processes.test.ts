@@ -45,7 +45,9 @@ const tasks = {
     if (task.dieBefore === "save") files.state.replace = die;
     if (task.dieBefore === "record") files.calls.record = die;
     if (task.dieBefore === "audit") files.audit.record = die;
-    return createToolHost({ store }).executeToolCall(task.request);
+    return createToolHost({ store })
+      .executeToolCall(task.request)
+      .catch((error) => ({ rejected: error.code }));
   },
 };
 await new Promise((resolve) => process.stdin.once("data", resolve));
@@ -61,9 +63,11 @@ beforeAll(async () => {
 afterAll(() => compiled.remove());
 
 /** Starts one process per task and lets them go at once; gives their results, undefined for one that died. */
-async function runTasks(tasks: readonly object[]): Promise<readonly unknown[]> {
+async function runTasks(tasks: readonly object[], limits = ""): Promise<readonly unknown[]> {
+  const command = `${limits} exec "$0" "$1" "$2"`;
+  const script = () => join(compiled.directory, "child.js");
   const children = tasks.map((task) =>
-    spawn(process.execPath, [join(compiled.directory, "child.js"), JSON.stringify(task)], {
+    spawn("sh", ["-c", command, process.execPath, script(), JSON.stringify(task)], {
       stdio: ["pipe", "pipe", "inherit"],
     }),
   );
@@ -83,15 +87,15 @@ describe("processes that write one log at once", () => {
     const [path, lock] = [join(dir, "log.jsonl"), join(dir, "lock")];
     const seen: unknown[] = [];
     const reader = new AppendLog(path, lock, (line) => seen.push(parseLine(line) ?? line.toString("utf8")));
-    let writing = true;
+    const writing = new AbortController();
     const reading = (async () => {
-      while (writing) {
+      while (!writing.signal.aborted) {
         await reader.refresh();
         await new Promise((resolve) => setImmediate(resolve));
       }
     })();
     await runTasks(["a", "b"].map((by) => ({ kind: "append", path, lock, by, count: 60 })));
-    writing = false;
+    writing.abort();
     await reading;
     await reader.refresh();
     const expected = Array.from({ length: 60 }, (_, n) => n);
@@ -232,4 +236,19 @@ describe("a tool call", () => {
     },
     60_000,
   );
+
+  test("on a disk that takes no more says so or rejects, changes nothing, and can be made again", async () => {
+    const { world, files, task, artifacts } = await openRun();
+    const journal = join(files.stateDir, "..", "calls.jsonl");
+    await writeFile(journal, `${JSON.stringify({ id: "filler", plan: { fill: "x".repeat(8_100) } })}\n`);
+    const write = { ...WRITE, content: "y".repeat(600) };
+    const [result] = await runTasks([task("fs.write", write)], "ulimit -f 16;"); // blocks of 512 bytes
+    expect(result).toEqual({ rejected: "EFBIG" });
+    expect(await namesIn(world.projectRoot)).toEqual(["artifacts/"]);
+    expect(await artifacts()).toEqual([]);
+    expect(await runTasks([task("fs.write", write)])).toMatchObject([{ ok: true, bytesWritten: 600 }]);
+    expect(await artifacts()).toEqual(["artifacts/a.md"]);
+    expect(await jsonLines(files.logFile)).toMatchObject([{ output: { ok: true } }]);
+    expect((await verifyAuditLog(files.logFile)).findings).toEqual([]);
+  }, 60_000);
 });

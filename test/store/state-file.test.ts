@@ -65,6 +65,13 @@ describe("replacing the state document", () => {
     expect(await readdir(dir)).toEqual(["workflow.md"]);
   });
 
+  test("removes what a save left that a crash cut short, and no other hidden file", async () => {
+    await writeFile(path, DOCUMENT);
+    for (const name of [".tmp-0123456789ab", ".tmp-notes", ".hidden"]) await writeFile(join(dir, name), "");
+    await openStateFile(dir).replace(hash(DOCUMENT), Buffer.from("new"));
+    expect((await readdir(dir)).sort()).toEqual([".hidden", ".tmp-notes", "workflow.md"]);
+  });
+
   test("does nothing to another version: whoever slept loses", async () => {
     await writeFile(path, "somebody else's");
     expect(await openStateFile(dir).replace(hash(DOCUMENT), Buffer.from("new"))).toBe(false);

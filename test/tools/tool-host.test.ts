@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { appendFile, mkdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -66,11 +67,11 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const result of results) {
     const text = JSON.stringify(result);
-    for (const secret of [world.dir, "/proc/", process.cwd()]) expect(text).not.toContain(secret);
+    for (const secret of [world.dir, "/proc/", process.cwd()]) assert.ok(!text.includes(secret), text);
   }
   const left = (await namesIn(world.dir)).filter((name) => /\.tmp-|\.il-/u.test(name));
-  expect(left).toEqual([]);
-  expect((await verifyAuditLog(files.logFile)).findings).toEqual([]);
+  assert.deepEqual(left, []);
+  assert.deepEqual((await verifyAuditLog(files.logFile)).findings, []);
 });
 
 async function call(name: string, args: unknown, agentId?: string): Promise<ToolResult> {

@@ -330,7 +330,7 @@ test("parsing anything ends in a call or a fault, never in an exception", () => 
   fc.assert(
     fc.property(fc.constantFrom(...FILE_TOOLS), anything, (name, text) => {
       const result = parseToolCall(name, text);
-      if (!result.ok) expect(result.error.code).toMatch(/^TOOL_ARGS_INVALID/u);
+      expect(result.ok ? "TOOL_ARGS_INVALID" : result.error.code).toMatch(/^TOOL_ARGS_INVALID/u);
     }),
     { numRuns: 1_000, seed: 9 },
   );

@@ -1,0 +1,295 @@
+import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { isAbsolute, join } from "node:path";
+import { beforeEach, describe, expect, test } from "vitest";
+import { ConfigError, INTERLOCK_VARIABLES, loadConfig } from "../src/config.js";
+import { temporaryDirectory } from "./fakes/package-fixture.js";
+
+let dir: string;
+beforeEach(async () => {
+  dir = await temporaryDirectory();
+  await mkdir(join(dir, "store"));
+});
+
+/** Variables of a test, with a store of its own and no configuration of Temporal. */
+const load = (variables: Record<string, string | undefined> = {}) =>
+  loadConfig({
+    INTERLOCK_STORE: join(dir, "store"),
+    TEMPORAL_CONFIG_FILE: join(dir, "none.toml"),
+    ...variables,
+  });
+const settings = (value: unknown) =>
+  writeFile(join(dir, "store", "settings.json"), typeof value === "string" ? value : JSON.stringify(value));
+
+function refusal(variables: Record<string, string> = {}): string {
+  try {
+    load(variables);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  throw new Error("nothing was refused");
+}
+
+describe("the variables", () => {
+  test("are these", () => {
+    expect(INTERLOCK_VARIABLES).toEqual(
+      expect.arrayContaining([
+        "INTERLOCK_STORE",
+        "INTERLOCK_CACHE",
+        "INTERLOCK_TASK_QUEUE",
+        "INTERLOCK_TEMPORAL_CLI",
+        "INTERLOCK_SETTINGS",
+        "INTERLOCK_MODEL",
+        "INTERLOCK_MODEL_STREAM",
+        "INTERLOCK_MODEL_TIMEOUT_SECONDS",
+        "INTERLOCK_WEB_UI",
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+      ]),
+    );
+  });
+
+  test("have defaults", async () => {
+    await writeFile(join(dir, "empty.json"), "{}");
+    const config = loadConfig({
+      TEMPORAL_CONFIG_FILE: join(dir, "none.toml"),
+      INTERLOCK_SETTINGS: join(dir, "empty.json"),
+    });
+    expect([isAbsolute(config.storeDir), isAbsolute(config.cacheDir), config.taskQueue]).toEqual([
+      true,
+      true,
+      "interlock",
+    ]);
+    expect([config.temporal, config.temporalCli, config.webUi]).toEqual([undefined, undefined, undefined]);
+    expect(config.pathVariable).toBe("/usr/local/bin:/usr/bin:/bin");
+    expect(config.modelSettingsFor("author")).toBeUndefined();
+  });
+
+  test("that are empty count as unset", () => {
+    const config = load({
+      INTERLOCK_TASK_QUEUE: "",
+      INTERLOCK_MODEL_STREAM: "",
+      OPENAI_BASE_URL: "",
+      INTERLOCK_WEB_UI: "",
+    });
+    expect([config.taskQueue, config.webUi]).toEqual(["interlock", undefined]);
+  });
+
+  test("move the store; a relative place is taken from here, once", () => {
+    expect(load({ INTERLOCK_STORE: "some/store" }).storeDir).toBe(join(process.cwd(), "some/store"));
+    expect(load().storeDir).toBe(join(dir, "store"));
+  });
+
+  test.each([
+    ["INTERLOCK_MODEL_STREAM", "maybe"],
+    ["INTERLOCK_MODEL_TIMEOUT_SECONDS", "0"],
+    ["INTERLOCK_MODEL_TIMEOUT_SECONDS", "-1"],
+    ["INTERLOCK_MODEL_TIMEOUT_SECONDS", "1.5"],
+    ["INTERLOCK_MODEL_TIMEOUT_SECONDS", "1e3"],
+    ["INTERLOCK_WEB_UI", "not a url"],
+    ["OPENAI_BASE_URL", "ftp://host/v1"],
+    ["OPENAI_BASE_URL", "host:8080"],
+    ["OPENAI_BASE_URL", "/v1"],
+  ])("%s=%s is refused by its name, with a remedy", (name, value) => {
+    const sentence = refusal({ [name]: value });
+    expect(sentence).toMatch(new RegExp(`^${name}: .*Correct or unset this variable\\.$`, "u"));
+  });
+
+  test("a refusal repeats no value: it may be a secret", () => {
+    expect(refusal({ OPENAI_BASE_URL: "sk-abcdefghijklmnop" })).not.toContain("sk-abc");
+    expect(
+      refusal({ INTERLOCK_MODEL_STREAM: "sk-abcdefghijklmnop", OPENAI_API_KEY: "sk-secret" }),
+    ).not.toContain("sk-");
+  });
+
+  test("of Temporal are read as its own tools read them", () => {
+    const { temporal } = load({ TEMPORAL_ADDRESS: "127.0.0.1:7233", TEMPORAL_NAMESPACE: "n" });
+    expect(temporal?.connectionOptions.address).toBe("127.0.0.1:7233");
+    expect(temporal?.namespace).toBe("n");
+  });
+
+  test("a configuration of Temporal that cannot be read is told", async () => {
+    await writeFile(join(dir, "broken.toml"), "[[[");
+    expect(refusal({ TEMPORAL_CONFIG_FILE: join(dir, "broken.toml") })).toMatch(
+      /^Temporal's configuration cannot be used: /u,
+    );
+  });
+
+  test("are read once: the configuration cannot be changed", () => {
+    expect(Object.isFrozen(load())).toBe(true);
+  });
+});
+
+describe("the model of an agent", () => {
+  test("comes from the variables", () => {
+    const config = load({
+      INTERLOCK_MODEL: "m",
+      OPENAI_API_KEY: "k",
+      OPENAI_BASE_URL: "http://127.0.0.1:1/v1",
+      INTERLOCK_MODEL_STREAM: "1",
+      INTERLOCK_MODEL_TIMEOUT_SECONDS: "30",
+    });
+    expect(config.modelSettingsFor("anybody")).toEqual({
+      model: "m",
+      baseUrl: "http://127.0.0.1:1/v1",
+      apiKey: "k",
+      stream: true,
+      timeoutMs: 30_000,
+    });
+  });
+
+  test("needs a name, and a key or an endpoint", () => {
+    expect(load({ OPENAI_API_KEY: "k" }).modelSettingsFor("a")).toBeUndefined();
+    expect(load({ INTERLOCK_MODEL: "m" }).modelSettingsFor("a")).toBeUndefined();
+    expect(load({ INTERLOCK_MODEL: "m", OPENAI_API_KEY: "k" }).modelSettingsFor("a")).toEqual({
+      model: "m",
+      apiKey: "k",
+      stream: false,
+      timeoutMs: 540_000,
+    });
+    expect(load({ INTERLOCK_MODEL: "m", OPENAI_BASE_URL: "http://h/v1" }).modelSettingsFor("a")).toEqual({
+      model: "m",
+      baseUrl: "http://h/v1",
+      stream: false,
+      timeoutMs: 540_000,
+    });
+  });
+
+  test("may be its own, by its id", async () => {
+    await settings({
+      agents: { author: { model: "own", stream: true, timeoutSeconds: 5, temperature: 0, maxTokens: 9 } },
+    });
+    const config = load({ INTERLOCK_MODEL: "m", OPENAI_API_KEY: "k" });
+    expect(config.modelSettingsFor("author")).toEqual({
+      model: "own",
+      apiKey: "k",
+      stream: true,
+      timeoutMs: 5_000,
+      temperature: 0,
+      maxTokens: 9,
+    });
+    expect(config.modelSettingsFor("Author")).toMatchObject({ model: "m" });
+  });
+
+  test.each(["constructor", "toString", "__proto__", "hasOwnProperty"])(
+    "is nobody's for an agent called %s",
+    (agentId) => {
+      expect(load({ INTERLOCK_MODEL: "m", OPENAI_API_KEY: "k" }).modelSettingsFor(agentId)).toEqual({
+        model: "m",
+        apiKey: "k",
+        stream: false,
+        timeoutMs: 540_000,
+      });
+    },
+  );
+});
+
+describe("a key goes only to the endpoint it was given for", () => {
+  const own = "http://own.example/v1";
+
+  test("an agent's own endpoint does not get the common key", async () => {
+    await settings({ agents: { author: { baseUrl: own } } });
+    const config = load({
+      INTERLOCK_MODEL: "m",
+      OPENAI_API_KEY: "common",
+      OPENAI_BASE_URL: "http://common.example/v1",
+    });
+    expect(config.modelSettingsFor("author")).toEqual({
+      model: "m",
+      baseUrl: own,
+      stream: false,
+      timeoutMs: 540_000,
+    });
+    expect(config.modelSettingsFor("other")).toMatchObject({
+      baseUrl: "http://common.example/v1",
+      apiKey: "common",
+    });
+  });
+
+  test("it gets its own key, by the name of its variable", async () => {
+    await settings({ agents: { author: { baseUrl: own, apiKeyVariable: "OWN_KEY" } } });
+    expect(
+      load({ INTERLOCK_MODEL: "m", OPENAI_API_KEY: "common", OWN_KEY: "own" }).modelSettingsFor("author"),
+    ).toMatchObject({ baseUrl: own, apiKey: "own" });
+    expect(
+      load({ INTERLOCK_MODEL: "m", OPENAI_API_KEY: "common" }).modelSettingsFor("author"),
+    ).not.toHaveProperty("apiKey");
+    expect(
+      load({ INTERLOCK_MODEL: "m", OPENAI_API_KEY: "common", OWN_KEY: "" }).modelSettingsFor("author"),
+    ).not.toHaveProperty("apiKey");
+  });
+
+  test.each(["constructor", "toString", "__proto__"])(
+    "a variable called %s, which is none, gives none",
+    async (apiKeyVariable) => {
+      await settings({ agents: { author: { baseUrl: own, apiKeyVariable } } });
+      expect(load({ INTERLOCK_MODEL: "m" }).modelSettingsFor("author")).not.toHaveProperty("apiKey");
+    },
+  );
+});
+
+describe("the settings file", () => {
+  test("may be missing in the store", () => {
+    expect(load().settings).toEqual({});
+  });
+
+  test("has defaults for what it does not say of protected paths", async () => {
+    await settings({ protectedPaths: { notWritable: ["dist"] } });
+    expect(load().settings.protectedPaths).toEqual({
+      notWritable: ["dist"],
+      notAccessible: [".env", ".env.*"],
+      allowed: [".env.example"],
+    });
+  });
+
+  test("may be elsewhere, and then has to be there", async () => {
+    const path = join(dir, "mine.json");
+    expect(refusal({ INTERLOCK_SETTINGS: path })).toBe(
+      `INTERLOCK_SETTINGS names ${path}, which cannot be read. Correct it or remove it.`,
+    );
+    await writeFile(path, '{"agents":{"a":{"model":"x"}}}');
+    expect(load({ INTERLOCK_SETTINGS: path }).settings).toEqual({ agents: { a: { model: "x" } } });
+  });
+
+  test("that is there and cannot be read is no missing one: its protections would be lost", async () => {
+    await mkdir(join(dir, "store", "settings.json"));
+    expect(refusal()).toBe(
+      `The settings file ${join(dir, "store", "settings.json")} cannot be read. Correct it or remove it.`,
+    );
+    await chmod(join(dir, "store", "settings.json"), 0o700);
+  });
+
+  test.each<[string, unknown, string]>([
+    ["no JSON", "{", "is not valid JSON. Correct it."],
+    [
+      "another value",
+      [],
+      "is not valid at its root: Invalid input: expected object, received array. Correct it.",
+    ],
+    ["an unknown key", { agent: {} }, 'is not valid at its root: Unrecognized key: "agent". Correct it.'],
+    [
+      "a key itself, which does not belong in a file",
+      { agents: { a: { apiKey: "sk-secret" } } },
+      'is not valid at agents.a: Unrecognized key: "apiKey". Correct it.',
+    ],
+    [
+      "a wrong endpoint",
+      { agents: { a: { baseUrl: "file:///etc/passwd" } } },
+      "is not valid at agents.a.baseUrl: Invalid URL. Correct it.",
+    ],
+    [
+      "a wrong number",
+      { agents: { a: { timeoutSeconds: 0 } } },
+      "is not valid at agents.a.timeoutSeconds: Too small: expected number to be >=1. Correct it.",
+    ],
+    [
+      "a wrong list",
+      { protectedPaths: { notWritable: ".git" } },
+      "is not valid at protectedPaths.notWritable: Invalid input: expected array, received string. Correct it.",
+    ],
+  ])("with %s is refused by its place, with a remedy", async (_, content, sentence) => {
+    await settings(content);
+    expect(refusal()).toBe(`The settings file ${join(dir, "store", "settings.json")} ${sentence}`);
+    expect(refusal()).not.toContain("sk-secret");
+  });
+});

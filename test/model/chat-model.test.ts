@@ -1,0 +1,494 @@
+import type { ServerResponse } from "node:http";
+import { describe, expect, test } from "vitest";
+import { FILE_FUNCTION_TOOLS } from "../../src/core/tools/tool-specs.js";
+import {
+  type ChatMessage,
+  type ChatRequest,
+  type ModelSettings,
+  createChatModel,
+} from "../../src/model/chat-model.js";
+import { ModelError } from "../../src/model/model-error.js";
+import { call } from "../fakes/scripted-model.js";
+import { ScriptedModel } from "../fakes/scripted-model.js";
+import { startRawServer } from "./raw-server.js";
+
+const MESSAGES: readonly ChatMessage[] = [
+  { role: "system", content: "rules" },
+  { role: "user", content: "words" },
+];
+
+function request(
+  baseUrl: string,
+  settings: Partial<ModelSettings> = {},
+  more: Partial<ChatRequest> = {},
+): ChatRequest {
+  return {
+    settings: { model: "m", baseUrl, apiKey: "test-key", stream: false, timeoutMs: 10_000, ...settings },
+    messages: MESSAGES,
+    tools: [],
+    signal: new AbortController().signal,
+    ...more,
+  };
+}
+
+async function errorOf(wanted: ChatRequest): Promise<ModelError> {
+  const error: unknown = await createChatModel()
+    .complete(wanted)
+    .catch((caught: unknown) => caught);
+  if (!(error instanceof ModelError)) throw new Error(`no model error: ${String(error)}`);
+  return error;
+}
+
+const json = (response: ServerResponse, value: unknown) => {
+  response.writeHead(200, { "content-type": "application/json" });
+  response.end(typeof value === "string" ? value : JSON.stringify(value));
+};
+const choice = (message: unknown, finishReason: unknown = "stop") => ({
+  model: "m-1",
+  choices: [{ index: 0, message, finish_reason: finishReason }],
+  usage: { prompt_tokens: 3, completion_tokens: 4 },
+});
+const events = (response: ServerResponse, chunks: readonly unknown[], end = true) => {
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  for (const chunk of chunks)
+    response.write(`data: ${typeof chunk === "string" ? chunk : JSON.stringify(chunk)}\n\n`);
+  if (end) response.end();
+};
+const delta = (value: unknown, finishReason: unknown = null) => ({
+  choices: [{ index: 0, delta: value, finish_reason: finishReason }],
+});
+
+describe.each([false, true])("an answer, streamed: %s", (stream) => {
+  test("with text", async () => {
+    const model = await ScriptedModel.start([{ content: "Two\nlines é \u{1f600}" }]);
+    const answer = await createChatModel().complete(request(model.baseUrl, { stream }));
+    await model.close();
+    expect(answer).toEqual({
+      content: "Two\nlines é \u{1f600}",
+      toolCalls: [],
+      finishReason: "stop",
+      usage: { promptTokens: 100, completionTokens: 10 },
+      model: "m",
+    });
+  });
+
+  test("with calls, each whole and in order", async () => {
+    const args = { path: "@project/é", content: "x".repeat(1_000) };
+    const model = await ScriptedModel.start([
+      {
+        calls: [
+          { ...call("fs_write", args), id: "b" },
+          { ...call("fs_list", "{ not json"), id: "a" },
+        ],
+        content: "so",
+      },
+    ]);
+    const answer = await createChatModel().complete(
+      request(model.baseUrl, { stream }, { tools: FILE_FUNCTION_TOOLS }),
+    );
+    await model.close();
+    expect(answer).toMatchObject({
+      content: "so",
+      finishReason: "tool_calls",
+      toolCalls: [
+        { id: "b", name: "fs_write", argumentsJson: JSON.stringify(args) },
+        { id: "a", name: "fs_list", argumentsJson: "{ not json" },
+      ],
+    });
+    expect(model.requests[0]?.tools).toHaveLength(5);
+  });
+});
+
+describe("a request", () => {
+  const sent = async (settings: Partial<ModelSettings>, more: Partial<ChatRequest> = {}) => {
+    const server = await startRawServer((response) => json(response, choice({ content: "" })));
+    await createChatModel().complete(request(server.baseUrl, settings, more));
+    const [first] = server.requests;
+    if (first === undefined) throw new Error("nothing was sent");
+    return first;
+  };
+
+  test("has the model, the messages, and nothing that was not asked for", async () => {
+    const { url, body } = await sent({});
+    expect(url).toBe("/v1/chat/completions");
+    expect(body).toEqual({
+      model: "m",
+      messages: [
+        { role: "system", content: "rules" },
+        { role: "user", content: "words" },
+      ],
+      stream: false,
+    });
+  });
+
+  test("has temperature, token limit and tools where they are set", async () => {
+    const { body } = await sent({ temperature: 0, maxTokens: 5 }, { tools: FILE_FUNCTION_TOOLS });
+    expect(body).toMatchObject({ temperature: 0, max_completion_tokens: 5, tools: { length: 5 } });
+  });
+
+  test("gives calls and results as the protocol has them", async () => {
+    const { body } = await sent(
+      {},
+      {
+        messages: [
+          { role: "assistant", content: "", toolCalls: [{ id: "c", name: "fs_list", argumentsJson: "{}" }] },
+          { role: "tool", toolCallId: "c", content: '{"ok":true}' },
+          { role: "assistant", content: "", toolCalls: [] },
+          { role: "assistant", content: "text", toolCalls: [{ id: "d", name: "x", argumentsJson: "{" }] },
+        ],
+      },
+    );
+    expect((body as { messages: unknown }).messages).toEqual([
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [{ id: "c", type: "function", function: { name: "fs_list", arguments: "{}" } }],
+      },
+      { role: "tool", tool_call_id: "c", content: '{"ok":true}' },
+      { role: "assistant", content: "" },
+      {
+        role: "assistant",
+        content: "text",
+        tool_calls: [{ id: "d", type: "function", function: { name: "x", arguments: "{" } }],
+      },
+    ]);
+  });
+
+  test("holds no half of a surrogate pair: providers refuse the whole request for one", async () => {
+    const half = "a\ud800b";
+    const { body } = await sent(
+      {},
+      {
+        messages: [
+          { role: "user", content: half },
+          { role: "assistant", content: half, toolCalls: [{ id: "c", name: "x", argumentsJson: half }] },
+          { role: "tool", toolCallId: "c", content: half },
+        ],
+      },
+    );
+    expect(JSON.stringify(body)).not.toContain("\\ud800");
+    expect(JSON.stringify(body).match(/a\ufffdb/gu)).toHaveLength(4);
+  });
+
+  test("carries the key for its endpoint, and no headers beyond those it needs", async () => {
+    const { headers } = await sent({ apiKey: "k-1" });
+    expect(headers).toMatchObject({ authorization: "Bearer k-1", "content-type": "application/json" });
+    expect(Object.keys(headers).filter((name) => name.startsWith("x-") || name.startsWith("openai"))).toEqual(
+      [],
+    );
+  });
+
+  test("carries no key where there is none", async () => {
+    const server = await startRawServer((response) => json(response, choice({ content: "" })));
+    const { apiKey: _, ...settings } = request(server.baseUrl).settings;
+    await createChatModel().complete({ ...request(server.baseUrl), settings });
+    expect(server.requests[0]?.headers.authorization).toBeUndefined();
+  });
+
+  test("to two endpoints carries each one's own key", async () => {
+    const servers = [
+      await startRawServer((response) => json(response, choice({ content: "" }))),
+      await startRawServer((response) => json(response, choice({ content: "" }))),
+    ];
+    const model = createChatModel();
+    for (const [index, { baseUrl }] of servers.entries())
+      await model.complete(request(baseUrl, { apiKey: `k-${index}` }));
+    await model.complete(request(servers[0]?.baseUrl ?? "", { apiKey: "k-2" }));
+    expect(servers.map(({ requests }) => requests.map(({ headers }) => headers.authorization))).toEqual([
+      ["Bearer k-0", "Bearer k-2"],
+      ["Bearer k-1"],
+    ]);
+  });
+
+  test("that is redirected to another host does not take its key along", async () => {
+    const other = await startRawServer((response) => json(response, choice({ content: "" })));
+    const first = await startRawServer((response) => {
+      response.writeHead(307, { location: `${other.baseUrl}/chat/completions` });
+      response.end();
+    });
+    await createChatModel().complete(request(first.baseUrl));
+    expect(first.requests[0]?.headers.authorization).toBe("Bearer test-key");
+    expect(other.requests[0]?.headers.authorization).toBeUndefined();
+  });
+});
+
+describe("answers that are odd, but answers", () => {
+  test.each<[string, unknown, object]>([
+    ["no text", choice({ content: null }), { content: "", toolCalls: [] }],
+    ["no finish reason", choice({ content: "x" }, null), { content: "x", finishReason: "" }],
+    [
+      "arguments as an object",
+      choice({ tool_calls: [{ id: "c", type: "function", function: { name: "n", arguments: { a: 1 } } }] }),
+      { toolCalls: [{ id: "c", name: "n", argumentsJson: '{"a":1}' }] },
+    ],
+    [
+      "a call without id, name and arguments",
+      choice({ tool_calls: [{ type: "function", function: {} }] }),
+      { toolCalls: [{ id: "", name: "", argumentsJson: "{}" }] },
+    ],
+    [
+      "a call without its function",
+      choice({ tool_calls: [{ id: "c" }] }),
+      { toolCalls: [{ id: "c", name: "", argumentsJson: "{}" }] },
+    ],
+    ["a custom call", choice({ tool_calls: [{ id: "c", type: "custom", custom: {} }] }), { toolCalls: [] }],
+    [
+      "no usage",
+      { choices: [{ message: { content: "x" } }] },
+      { usage: { promptTokens: 0, completionTokens: 0 }, model: "" },
+    ],
+    [
+      "odd usage",
+      { ...choice({ content: "x" }), usage: { prompt_tokens: -1, completion_tokens: "7" } },
+      { usage: { promptTokens: 0, completionTokens: 0 } },
+    ],
+    [
+      "fractions of tokens",
+      { ...choice({ content: "x" }), usage: { prompt_tokens: 1.9, completion_tokens: null } },
+      { usage: { promptTokens: 1, completionTokens: 0 } },
+    ],
+  ])("%s", async (_, body, expected) => {
+    const server = await startRawServer((response) => json(response, body));
+    expect(await createChatModel().complete(request(server.baseUrl))).toMatchObject(expected);
+  });
+
+  test("a stream whose call pieces have no index", async () => {
+    const piece = (value: object) => delta({ tool_calls: [value] });
+    const server = await startRawServer((response) =>
+      events(response, [
+        piece({ id: "a", function: { name: "fs_list", arguments: '{"pa' } }),
+        piece({ function: { arguments: 'th":1}' } }),
+        piece({ id: "b", function: { name: "fs_read", arguments: "{}" } }),
+        delta({}, "tool_calls"),
+        "[DONE]",
+      ]),
+    );
+    expect(await createChatModel().complete(request(server.baseUrl, { stream: true }))).toMatchObject({
+      toolCalls: [
+        { id: "a", name: "fs_list", argumentsJson: '{"path":1}' },
+        { id: "b", name: "fs_read", argumentsJson: "{}" },
+      ],
+    });
+  });
+
+  test("a stream with chunks that hold nothing", async () => {
+    const server = await startRawServer((response) =>
+      events(response, [
+        {},
+        { choices: [] },
+        { choices: [{ index: 0 }] },
+        delta({ content: "x" }),
+        delta(null, "stop"),
+        "[DONE]",
+      ]),
+    );
+    expect(await createChatModel().complete(request(server.baseUrl, { stream: true }))).toMatchObject({
+      content: "x",
+      finishReason: "stop",
+    });
+  });
+});
+
+describe("answers that are none are LLM_BAD_RESPONSE, worth another try", () => {
+  test.each<[string, (response: ServerResponse) => void]>([
+    ["malformed JSON", (response) => json(response, '{"choices":[')],
+    ["an empty body", (response) => json(response, "")],
+    ["null", (response) => json(response, "null")],
+    ["a list", (response) => json(response, [])],
+    ["no choices", (response) => json(response, {})],
+    ["empty choices", (response) => json(response, { choices: [] })],
+    ["a choice without a message", (response) => json(response, { choices: [{}] })],
+    ["a message that is null", (response) => json(response, { choices: [{ message: null }] })],
+    ["calls that are no list", (response) => json(response, choice({ tool_calls: { a: 1 } }))],
+    [
+      "a web page",
+      (response) => {
+        response.writeHead(200, { "content-type": "text/html" });
+        response.end("<html>Sign in</html>");
+      },
+    ],
+    [
+      "no content",
+      (response) => {
+        response.writeHead(204);
+        response.end();
+      },
+    ],
+  ])("%s", async (_, answer) => {
+    const server = await startRawServer(answer);
+    expect(await errorOf(request(server.baseUrl))).toMatchObject({
+      code: "LLM_BAD_RESPONSE",
+      retryable: true,
+    });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test.each<[string, (response: ServerResponse) => void]>([
+    ["malformed JSON in a stream", (response) => events(response, ['{"choices":['])],
+    ["an error in a stream", (response) => events(response, [{ error: { message: "overloaded" } }])],
+    [
+      "a stream that ends before the answer does",
+      (response) => events(response, [delta({ content: "half" })]),
+    ],
+    ["an empty stream", (response) => events(response, [])],
+    ["only the end of a stream", (response) => events(response, ["[DONE]"])],
+    [
+      "a web page for a stream",
+      (response) => {
+        response.writeHead(200, { "content-type": "text/html" });
+        response.end("<html></html>");
+      },
+    ],
+  ])("%s", async (_, answer) => {
+    const server = await startRawServer(answer);
+    expect(await errorOf(request(server.baseUrl, { stream: true }))).toMatchObject({
+      code: "LLM_BAD_RESPONSE",
+      retryable: true,
+    });
+  });
+});
+
+describe("errors over HTTP, asked once", () => {
+  test.each([
+    [400, "LLM_HTTP_ERROR", false],
+    [401, "LLM_AUTH_FAILED", false],
+    [403, "LLM_AUTH_FAILED", false],
+    [404, "LLM_HTTP_ERROR", false],
+    [408, "LLM_TIMEOUT", true],
+    [409, "LLM_HTTP_ERROR", true],
+    [429, "LLM_RATE_LIMITED", true],
+    [500, "LLM_HTTP_ERROR", true],
+    [503, "LLM_HTTP_ERROR", true],
+  ])("%i is %s", async (status, code, retryable) => {
+    for (const stream of [false, true]) {
+      const server = await startRawServer((response) => {
+        response.writeHead(status, { "content-type": "application/json" });
+        response.end(JSON.stringify({ error: { message: "scripted" } }));
+      });
+      const error = await errorOf(request(server.baseUrl, { stream }));
+      expect([error.code, error.retryable, error.message]).toEqual([
+        code,
+        retryable,
+        `The model endpoint answered ${status} scripted`,
+      ]);
+      expect(server.requests).toHaveLength(1);
+    }
+  });
+
+  test("a key that the provider repeats does not come back", async () => {
+    const server = await startRawServer((response, { headers }) => {
+      response.writeHead(401, { "content-type": "application/json" });
+      response.end(JSON.stringify({ error: { message: `wrong: ${headers.authorization}` } }));
+    });
+    expect((await errorOf(request(server.baseUrl, { apiKey: "plain" }))).message).not.toContain("plain");
+  });
+
+  test("a web page for an error is an error of its status", async () => {
+    const server = await startRawServer((response) => {
+      response.writeHead(502, { "content-type": "text/html" });
+      response.end(`<html>${"x".repeat(100_000)}</html>`);
+    });
+    const error = await errorOf(request(server.baseUrl));
+    expect([error.code, error.retryable, error.message.length < 400]).toEqual(["LLM_HTTP_ERROR", true, true]);
+  });
+});
+
+describe("connections", () => {
+  test("that are refused are LLM_HTTP_ERROR, without the machine's words", async () => {
+    const server = await startRawServer(() => undefined);
+    const closed = server.baseUrl.replace(/:\d+/u, ":1");
+    expect(await errorOf(request(closed))).toMatchObject({
+      code: "LLM_HTTP_ERROR",
+      retryable: true,
+      message: "The model endpoint cannot be reached or broke the connection.",
+    });
+  });
+
+  test.each([
+    ["before any answer", false, (response: ServerResponse) => response.destroy()],
+    [
+      "in the middle of an answer",
+      false,
+      (response: ServerResponse) => {
+        response.writeHead(200, { "content-type": "application/json", "content-length": "1000" });
+        response.write("{", () => response.destroy());
+      },
+    ],
+    [
+      "in the middle of a stream",
+      true,
+      (response: ServerResponse) => {
+        events(response, [delta({ content: "half" })], false);
+        setImmediate(() => response.destroy());
+      },
+    ],
+  ])("that break %s are LLM_HTTP_ERROR", async (_, stream, answer) => {
+    const server = await startRawServer(answer);
+    expect(await errorOf(request(server.baseUrl, { stream }))).toMatchObject({
+      code: "LLM_HTTP_ERROR",
+      retryable: true,
+    });
+  });
+
+  test.each([
+    ["never answer", false, () => undefined],
+    [
+      "stall in the middle of an answer",
+      false,
+      (response: ServerResponse) => {
+        response.writeHead(200, { "content-type": "application/json" });
+        response.write("{");
+      },
+    ],
+    [
+      "stall in the middle of a stream",
+      true,
+      (response: ServerResponse) => events(response, [delta({ content: "half" })], false),
+    ],
+  ])("that %s are LLM_TIMEOUT after the longest wait", async (_, stream, answer) => {
+    const server = await startRawServer(answer);
+    expect(await errorOf(request(server.baseUrl, { stream, timeoutMs: 150 }))).toMatchObject({
+      code: "LLM_TIMEOUT",
+      retryable: true,
+      message: "The model did not answer in time.",
+    });
+  });
+
+  test("a wait longer than a timer can hold is a long wait, not none", async () => {
+    const server = await startRawServer((response) =>
+      setTimeout(() => json(response, choice({ content: "x" })), 50),
+    );
+    expect(await createChatModel().complete(request(server.baseUrl, { timeoutMs: 1e12 }))).toMatchObject({
+      content: "x",
+    });
+  });
+
+  test.each([
+    ["before an answer", false, () => undefined],
+    [
+      "in the middle of a stream",
+      true,
+      (response: ServerResponse) => events(response, [delta({ content: "half" })], false),
+    ],
+  ])("that we abort %s end with the reason of the abort", async (_, stream, answer) => {
+    const controller = new AbortController();
+    const reason = new Error("cancelled");
+    const server = await startRawServer((response) => {
+      answer(response);
+      setTimeout(() => controller.abort(reason), 20);
+    });
+    const aborted = createChatModel().complete(
+      request(server.baseUrl, { stream }, { signal: controller.signal }),
+    );
+    await expect(aborted).rejects.toBe(reason);
+  });
+
+  test("that were aborted before are not made", async () => {
+    const server = await startRawServer(() => undefined);
+    const signal = AbortSignal.abort(new Error("before"));
+    await expect(createChatModel().complete(request(server.baseUrl, {}, { signal }))).rejects.toThrow(
+      "before",
+    );
+    expect(server.requests).toEqual([]);
+  });
+});
