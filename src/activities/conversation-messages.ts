@@ -1,7 +1,8 @@
+import { MAX_RESULT_CHARS_PER_ANSWER } from "../core/engine/limits.js";
 import { renderUserInput } from "../core/prompt/shells.js";
 import type { ToolResult } from "../core/tools/tool-result.js";
 import type { ChatMessage } from "../model/chat-model.js";
-import type { ConversationEntry } from "../store/conversation.js";
+import type { ConversationEntry, RecordedToolCall } from "../store/conversation.js";
 
 /**
  * The messages of a request: what was said, with each call's result right after the answer that made it, in the
@@ -32,18 +33,36 @@ export function toMessages(
         break;
       case "assistant":
         messages.push({ role: "assistant", content: entry.content, toolCalls: entry.calls });
-        for (const call of entry.calls) {
-          messages.push({
-            role: "tool",
-            toolCallId: call.id,
-            content: JSON.stringify(resultOf(call.id) ?? NOT_RUN),
-          });
-        }
+        messages.push(...resultMessages(entry.calls, resultOf));
         break;
     }
   }
   return messages;
 }
+
+/** One message for each call, in order; results that are too much together are held back. */
+function resultMessages(
+  calls: readonly RecordedToolCall[],
+  resultOf: (callId: string) => ToolResult | undefined,
+): readonly ChatMessage[] {
+  let total = 0;
+  return calls.map(({ id }) => {
+    const content = JSON.stringify(resultOf(id) ?? NOT_RUN);
+    total += content.length;
+    const isTooMuch = total > MAX_RESULT_CHARS_PER_ANSWER;
+    if (isTooMuch) total -= content.length;
+    return { role: "tool", toolCallId: id, content: isTooMuch ? JSON.stringify(HELD_BACK) : content };
+  });
+}
+
+const HELD_BACK: ToolResult = {
+  ok: false,
+  error: {
+    code: "E_READ_LIMIT",
+    message:
+      "The call was run, but the results of this answer are too much together to be shown. Ask for less at once: fewer files, or windows of lines.",
+  },
+};
 
 const NOT_RUN: ToolResult = {
   ok: false,

@@ -181,11 +181,13 @@ export class RunManager {
     const artifacts = await makeArtifactsRoot(project.root);
     if (!artifacts.ok) return artifacts;
     const removeAll = async () => {
-      await rm(staging, { recursive: true, force: true });
-      await rm(final, { recursive: true, force: true });
+      // Under the lock no other creation is going on: whatever is staged was cut short by a crash.
+      const staged = (await readdir(runsDir)).filter((name) => name.startsWith(".tmp-"));
+      for (const name of [...staged, run.runId])
+        await rm(join(runsDir, name), { recursive: true, force: true });
     };
     try {
-      await removeAll(); // left by a creation that a crash cut short
+      await removeAll();
       await mkdir(join(staging, "state", "logs"), { recursive: true, mode: 0o700 });
       await mkdir(join(staging, "conversation"), { mode: 0o700 });
       await writeFile(join(staging, "state", "logs", "execution.jsonl"), "", { mode: 0o600 });

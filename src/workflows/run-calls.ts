@@ -33,7 +33,8 @@ export async function runCalls(
       record.noteCall(nodeId, call, outcome);
       const observed = observeCall(record.carried.loop, { key: call.key, ok: outcome.ok });
       record.update({ loop: observed.state });
-      if (observed.verdict !== "go-on") verdict = observed.verdict;
+      // The user is asked only after a correction that the model has seen: not in the answer that earned it.
+      if (verdict === "go-on") verdict = observed.verdict;
     }
     if (outcomes.some((outcome) => outcome.stateConflict)) await adoptDocument(record);
   }

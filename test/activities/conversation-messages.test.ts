@@ -90,3 +90,14 @@ describe("the messages of a request", () => {
     expect(told([])).toEqual([]);
   });
 });
+
+test("results that are too much together are held back, in order, and said to be", () => {
+  const sizes: Record<string, number> = { a: 1_500_000, b: 900_000, c: 100_000 };
+  const messages = toMessages([begin(1, "rules"), answer(1, "", "a", "b", "c")], (id) => ({
+    ok: true,
+    content: "x".repeat(sizes[id] ?? 0),
+  }));
+  const results = messages.filter(({ role }) => role === "tool").map(({ content }) => content);
+  expect(results.map((content) => content.includes("xxx"))).toEqual([true, false, true]);
+  expect(JSON.parse(results[1] ?? "")).toMatchObject({ ok: false, error: { code: "E_READ_LIMIT" } });
+});

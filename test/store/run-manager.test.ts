@@ -149,7 +149,9 @@ describe("a creation that is retried with the same run id", () => {
     const { projectId } = valueOf(await create({ runId: RUN_ID }));
     await rm(join(projectDir(projectId), "runsIndex.json"));
     await writeFile(join(projectDir(projectId), "runs", RUN_ID, "state", "left-over"), "");
-    await mkdir(join(projectDir(projectId), "runs", `.tmp-${RUN_ID}`, "state"), { recursive: true });
+    for (const name of [`.tmp-${RUN_ID}`, ".tmp-of-another-run"]) {
+      await mkdir(join(projectDir(projectId), "runs", name, "state"), { recursive: true });
+    }
     valueOf(await create({ runId: RUN_ID }));
     expect(
       (await namesIn(join(projectDir(projectId), "runs"))).filter((name) => /tmp|left/u.test(name)),

@@ -17,6 +17,12 @@ export const DEFAULT_ENGINE_LIMITS: EngineLimits = {
 /** Tool calls that one answer may hold; those beyond are refused, not run (contracts §16). */
 export const MAX_CALLS_PER_ANSWER = 32;
 
+/**
+ * Characters of tool results that follow one answer in a request: the results beyond are not sent, and the model is told
+ * to ask for less at once (contracts §16). Above the largest single result that a policy allows.
+ */
+export const MAX_RESULT_CHARS_PER_ANSWER = 2_000_000;
+
 /** Bytes of user input, first or answered, that a run takes at once. */
 export const MAX_USER_INPUT_BYTES = 64 * 1024;
 

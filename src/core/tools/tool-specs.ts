@@ -38,7 +38,10 @@ const searchArguments = z.strictObject({
 });
 const writeArguments = z.strictObject({
   path: aliasPath,
-  content: z.string().describe("The whole new content, UTF-8."),
+  content: z
+    .string()
+    .refine((content) => content.isWellFormed(), "holds half a surrogate pair: UTF-8 cannot hold it")
+    .describe("The whole new content, UTF-8."),
   ifMatchSha256: sha256.optional(),
 });
 
