@@ -7,11 +7,19 @@ export class LazyWorld {
   private world: World | undefined;
   private uses = 0;
 
-  async get(): Promise<World> {
+  async use(action: (world: World) => Promise<void>): Promise<void> {
     if (this.uses >= MAX_USES) await this.close();
     this.uses += 1;
     this.world ??= await World.open();
-    return this.world;
+    try {
+      await action(this.world);
+    } catch (error) {
+      // What a failed case left behind must not fail the next ones.
+      this.world.close();
+      this.world = undefined;
+      this.uses = 0;
+      throw error;
+    }
   }
 
   async close(): Promise<void> {
@@ -24,12 +32,5 @@ export class LazyWorld {
     } finally {
       world.close();
     }
-  }
-
-  /** What a failed case left behind must not fail the next ones. */
-  discard(): void {
-    this.world?.close();
-    this.world = undefined;
-    this.uses = 0;
   }
 }

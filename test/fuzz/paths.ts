@@ -193,7 +193,7 @@ export function pathProperty(): Property<PathCall[]> {
   return {
     name: "paths",
     cases: calls,
-    check: async (sequence) => check(await world.get(), sequence),
+    check: (sequence) => world.use((place) => check(place, sequence)),
     close: () => world.close(),
   };
 }

@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import * as fc from "fast-check";
+import {
+  type Fields,
+  GRAPH,
+  type Update,
+  applied,
+  documentOf,
+  fields,
+  fieldsOf,
+  partsOf,
+  transition,
+} from "../corpus/state-model.js";
+import { type World, codeOf, sha256 } from "../corpus/world.js";
+import { LazyWorld } from "./lazy-world.js";
+import type { Property } from "./property.js";
+import { json, text, viaJson } from "./texts.js";
+
+/** Sequences of updates and whole documents, held against a model that is a plain object. */
+
+interface Step {
+  readonly update?: Update;
+  readonly write?: Fields;
+  readonly body?: string;
+  readonly version?: "none" | "current" | "other";
+}
+
+interface StateCase {
+  readonly start: Fields;
+  readonly steps: readonly Step[];
+}
+
+const PATH = "@state/workflow.md";
+const nodeId = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom("", ...GRAPH.nodes.map((node) => node.id)) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(" ask ", "middle\n", "nowhere", "Ask", "__proto__", "constructor"),
+  },
+  { weight: 1, arbitrary: text },
+);
+const time = fc.constantFrom("2025-01-31T09:30:00Z", "2025-01-31T09:30:00+02:00", "yesterday", "2025-01-31");
+const texts = fc.array(text, { maxLength: 3 });
+const decision = fc.record(
+  { from: text, to: text, label: text, reason: text },
+  { requiredKeys: ["from", "to", "label"] },
+);
+const key = text.filter((name) => name !== "__proto__");
+const values = fc.dictionary(key, json, { maxKeys: 3, noNullPrototype: true }) as fc.Arbitrary<Fields>;
+
+const update: fc.Arbitrary<Update> = fc
+  .record(
+    {
+      stepsCompleted: fc.record({ append: texts }),
+      artifacts: fc.record({ append: texts }),
+      decisionLog: fc.record({ append: fc.array(decision, { maxLength: 2 }) }),
+      variables: fc.record({ set: values }),
+      currentNodeId: fc.record({ set: nodeId }),
+      updatedAt: fc.record({ set: time }),
+    },
+    { requiredKeys: [] },
+  )
+  .map((value) => viaJson(value) as Update);
+
+const document: fc.Arbitrary<Fields> = fc
+  .record({ currentNodeId: nodeId, stepsCompleted: texts, artifacts: texts, variables: values, own: json })
+  .map(({ own, ...known }) => viaJson(fields({ ...known, own: own as Fields[string] })));
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({ update, version: fc.constantFrom("none", "current", "other") }, { requiredKeys: ["update"] }),
+  fc.record({ write: document, body: fc.string({ maxLength: 20 }) }),
+) as fc.Arbitrary<Step>;
+
+const cases: fc.Arbitrary<StateCase> = fc.record({
+  start: document,
+  steps: fc.array(step, { minLength: 1, maxLength: 5 }),
+});
+
+function isTime(value: string): boolean {
+  return /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/.test(value);
+}
+
+/** What the guard says of the fields that would replace others. */
+function verdict(before: Fields, after: Fields): string {
+  if (after["updatedAt"] !== undefined && !isTime(after["updatedAt"] as string)) return "E_SCHEMA_VALIDATION";
+  const moved = transition(before["currentNodeId"] as string, after["currentNodeId"] as string);
+  if (moved !== "ok") return moved;
+  const kept = after["stepsCompleted"] as string[];
+  const isKept = (before["stepsCompleted"] as string[]).every((done) => kept.includes(done));
+  return isKept ? "ok" : "E_INVALID_TRANSITION";
+}
+
+async function check(world: World, { start, steps }: StateCase): Promise<void> {
+  if (!JSON.stringify(start).isWellFormed()) return;
+  world.reset(documentOf(start));
+  let now = start;
+  for (const one of steps) {
+    const bytes = world.read("state/workflow.md");
+    if (one.write === undefined) now = await patch(world, now, one, bytes);
+    else now = await write(world, now, one.write, one.body ?? "");
+  }
+}
+
+async function patch(
+  world: World,
+  before: Fields,
+  { update: change = {}, version }: Step,
+  bytes: Buffer,
+): Promise<Fields> {
+  const isEmpty = Object.keys(change).length === 0;
+  const after = applied(before, change);
+  const ifMatchSha256 = { none: undefined, current: sha256(bytes), other: sha256("other") }[
+    version ?? "none"
+  ];
+  const code = isEmpty
+    ? "TOOL_ARGS_INVALID"
+    : version === "other"
+      ? "E_PRECONDITION_FAILED"
+      : verdict(before, after);
+  const patchArguments = { operation: "updateFrontmatter", update: change, ifMatchSha256 };
+  const { result, changes } = await world.call({
+    tool: "fs.apply_patch",
+    args: { path: PATH, patch: patchArguments },
+  });
+  assert.equal(codeOf(result), code, JSON.stringify(result));
+  assert.deepEqual(changes, code === "ok" ? ["state/workflow.md"] : []);
+  if (code !== "ok") return before;
+  const written = world.read("state/workflow.md");
+  assert.equal(partsOf(written).tail, partsOf(bytes).tail, "the body");
+  const { updatedAt, ...rest } = fieldsOf(written);
+  const { updatedAt: _, ...wanted } = after;
+  assert.deepEqual(rest, wanted);
+  return { ...rest, updatedAt: updatedAt ?? "" };
+}
+
+async function write(world: World, before: Fields, after: Fields, body: string): Promise<Fields> {
+  const content = documentOf(after, `\n${body}`);
+  const code = content.isWellFormed() ? verdict(before, after) : "TOOL_ARGS_INVALID";
+  const { result, changes } = await world.call({ tool: "fs.write", args: { path: PATH, content } });
+  assert.equal(codeOf(result), code, JSON.stringify(result));
+  assert.deepEqual(changes, code === "ok" ? ["state/workflow.md"] : []);
+  if (code !== "ok") return before;
+  assert.equal(world.read("state/workflow.md").toString(), content);
+  return after;
+}
+
+export function stateProperty(): Property<StateCase> {
+  const world = new LazyWorld();
+  return {
+    name: "state",
+    cases,
+    check: (one) => world.use((place) => check(place, one)),
+    close: () => world.close(),
+  };
+}
