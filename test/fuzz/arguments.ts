@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { type World, codeOf } from "../corpus/world.js";
+import { World, codeOf } from "../corpus/world.js";
 import { LazyWorld } from "./lazy-world.js";
 import type { Property } from "./property.js";
 import { json, text } from "./texts.js";
@@ -146,7 +146,7 @@ async function check(world: World, one: ArgumentsCase): Promise<void> {
 }
 
 export function argumentsProperty(): Property<ArgumentsCase> {
-  const world = new LazyWorld();
+  const world = new LazyWorld(() => World.open(), 300);
   return {
     name: "arguments",
     cases,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import { fieldsOf } from "../corpus/state-model.js";
-import { type World, codeOf, sha256 } from "../corpus/world.js";
+import { World, codeOf, sha256 } from "../corpus/world.js";
 import { LazyWorld } from "./lazy-world.js";
 import type { Property } from "./property.js";
 
@@ -101,7 +101,7 @@ async function check(world: World, calls: readonly OnceCall[]): Promise<void> {
 }
 
 export function atOnceProperty(): Property<OnceCall[]> {
-  const world = new LazyWorld();
+  const world = new LazyWorld(() => World.open(), 300);
   return {
     name: "at once",
     cases,

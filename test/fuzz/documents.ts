@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import { partsOf } from "../corpus/state-model.js";
-import { type World, codeOf } from "../corpus/world.js";
+import { World, codeOf } from "../corpus/world.js";
 import { LazyWorld } from "./lazy-world.js";
 import type { Property } from "./property.js";
 import { json, text } from "./texts.js";
@@ -183,7 +183,7 @@ async function check(world: World, content: string): Promise<void> {
 }
 
 export function documentProperty(): Property<string> {
-  const world = new LazyWorld();
+  const world = new LazyWorld(() => World.open(), 300);
   return {
     name: "documents",
     cases: documents,

@@ -1,36 +1,50 @@
-import { World } from "../corpus/world.js";
+interface Closable {
+  close(): void | Promise<void>;
+}
 
-const MAX_USES = 300;
-
-/** A world that is made when it is first needed, and made anew before its logs grow long or after a failure. */
-export class LazyWorld {
+/**
+ * A world that is made when it is first needed, and made anew before it grows large or after a failure. It serves one
+ * case at a time: the fuzzer goes on when time is up, though a case may still be under way.
+ */
+export class LazyWorld<World extends Closable> {
+  private readonly make: () => Promise<World>;
+  private readonly maxUses: number;
   private world: World | undefined;
   private uses = 0;
+  private last: Promise<void> = Promise.resolve();
 
-  async use(action: (world: World) => Promise<void>): Promise<void> {
-    if (this.uses >= MAX_USES) await this.close();
+  constructor(make: () => Promise<World>, maxUses: number) {
+    this.make = make;
+    this.maxUses = maxUses;
+  }
+
+  use(action: (world: World) => Promise<void>): Promise<void> {
+    const one = this.last.then(() => this.run(action));
+    this.last = one.catch(() => undefined);
+    return one;
+  }
+
+  async close(): Promise<void> {
+    await this.last;
+    await this.leave();
+  }
+
+  private async run(action: (world: World) => Promise<void>): Promise<void> {
+    if (this.uses >= this.maxUses) await this.leave();
     this.uses += 1;
-    this.world ??= await World.open();
+    this.world ??= await this.make();
     try {
       await action(this.world);
     } catch (error) {
-      // What a failed case left behind must not fail the next ones.
-      this.world.close();
-      this.world = undefined;
-      this.uses = 0;
+      await this.leave(); // what a failed case left behind must not fail the next ones
       throw error;
     }
   }
 
-  async close(): Promise<void> {
+  private async leave(): Promise<void> {
     const { world } = this;
     this.world = undefined;
     this.uses = 0;
-    if (world === undefined) return;
-    try {
-      await world.checkChain();
-    } finally {
-      world.close();
-    }
+    await world?.close();
   }
 }

@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import { PackageWorld } from "../corpus/package-world.js";
 import { bytesOf, validPackage, zipPackage } from "../fakes/package-fixture.js";
 import { UTF8_FLAG, type ZipEntry, writeZip } from "../fakes/zip-writer.js";
+import { LazyWorld } from "./lazy-world.js";
 import type { Property } from "./property.js";
 import { json, text } from "./texts.js";
 
@@ -74,37 +75,10 @@ function changedFiles(changes: readonly Change[]): Record<string, unknown> {
   return files;
 }
 
-const MAX_USES = 150;
-
-/** Packages accumulate in a store: it is made anew now and then, and after a failure. */
-class LazyPackageWorld {
-  private world: PackageWorld | undefined;
-  private uses = 0;
-
-  async use(action: (world: PackageWorld) => Promise<void>): Promise<void> {
-    if (this.uses >= MAX_USES) await this.close();
-    this.uses += 1;
-    this.world ??= await PackageWorld.open();
-    try {
-      await action(this.world);
-    } catch (error) {
-      await this.close();
-      throw error;
-    }
-  }
-
-  async close(): Promise<void> {
-    const { world } = this;
-    this.world = undefined;
-    this.uses = 0;
-    await world?.close();
-  }
-}
-
 const CODES = ["ok", "E_PACKAGE_INVALID"];
 
 export function packageProperty(): Property<PackageCase> {
-  const world = new LazyPackageWorld();
+  const world = new LazyWorld(() => PackageWorld.open(), 150);
   return {
     name: "packages",
     cases: fc.record({ changes: fc.array(change, { minLength: 1, maxLength: 3 }), asArchive: fc.boolean() }),
@@ -187,7 +161,7 @@ function isHostileName(name: string): boolean {
 const OWN = new Set(FILES.map((file) => file.toLowerCase()));
 
 export function archiveProperty(): Property<ArchiveCase> {
-  const world = new LazyPackageWorld();
+  const world = new LazyWorld(() => PackageWorld.open(), 150);
   return {
     name: "archives",
     cases: archives,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
-import { type World, codeOf, sha256 } from "../corpus/world.js";
+import { World, codeOf, sha256 } from "../corpus/world.js";
 import { type Place, placeOf } from "./path-model.js";
 import type { Property } from "./property.js";
 import { LazyWorld } from "./lazy-world.js";
@@ -15,6 +15,13 @@ interface PathCall {
 }
 
 const PIECES = [
+  "src/main.ts",
+  "src/deep/er/file.txt",
+  "artifacts/a.md",
+  "artifacts/to-src/main.ts",
+  "in-self/in-dir",
+  "in-dir/deep/er",
+  "sub/visible.txt",
   "README.md",
   "notes.txt",
   "src",
@@ -88,21 +95,12 @@ const PIECES = [
   "__proto__",
 ];
 const MOUNTS = [
-  "@project",
-  "@project",
-  "@project",
-  "@pkg",
-  "@state",
-  "@Project",
-  "@store",
-  "",
-  "/",
-  "..",
-  "~",
+  ...Array.from({ length: 12 }, () => "@project"),
+  ...["@pkg", "@pkg", "@state", "@state", "@Project", "@store", "", "/", "..", "~"],
 ];
 
 const path = fc
-  .tuple(fc.constantFrom(...MOUNTS), fc.array(fc.constantFrom(...PIECES), { maxLength: 6 }), fc.boolean())
+  .tuple(fc.constantFrom(...MOUNTS), fc.array(fc.constantFrom(...PIECES), { maxLength: 5 }), fc.boolean())
   .map(([mount, pieces, slash]) => [mount, ...pieces].join("/") + (slash ? "/" : ""));
 
 const calls: fc.Arbitrary<PathCall[]> = fc.array(
@@ -189,7 +187,7 @@ async function check(world: World, sequence: readonly PathCall[]): Promise<void>
 }
 
 export function pathProperty(): Property<PathCall[]> {
-  const world = new LazyWorld();
+  const world = new LazyWorld(() => World.open(), 300);
   return {
     name: "paths",
     cases: calls,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import * as fc from "fast-check";
-import { type World, codeOf } from "../corpus/world.js";
+import { World, codeOf } from "../corpus/world.js";
 import { LazyWorld } from "./lazy-world.js";
 import type { Property } from "./property.js";
 import { text } from "./texts.js";
@@ -153,7 +153,7 @@ async function check(world: World, one: SearchCase): Promise<void> {
 }
 
 export function searchProperty(): Property<SearchCase> {
-  const world = new LazyWorld();
+  const world = new LazyWorld(() => World.open(), 300);
   return {
     name: "search",
     cases,

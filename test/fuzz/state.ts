@@ -11,7 +11,7 @@ import {
   partsOf,
   transition,
 } from "../corpus/state-model.js";
-import { type World, codeOf, sha256 } from "../corpus/world.js";
+import { World, codeOf, sha256 } from "../corpus/world.js";
 import { LazyWorld } from "./lazy-world.js";
 import type { Property } from "./property.js";
 import { json, text, viaJson } from "./texts.js";
@@ -21,6 +21,8 @@ import { json, text, viaJson } from "./texts.js";
 interface Step {
   readonly update?: Update;
   readonly write?: Fields;
+  /** The steps of the document that is written are those of the old one and its own. */
+  readonly keep?: boolean;
   readonly body?: string;
   readonly version?: "none" | "current" | "other";
 }
@@ -31,15 +33,17 @@ interface StateCase {
 }
 
 const PATH = "@state/workflow.md";
+const graphNode = fc.constantFrom("", ...GRAPH.nodes.map((node) => node.id));
 const nodeId = fc.oneof(
-  { weight: 6, arbitrary: fc.constantFrom("", ...GRAPH.nodes.map((node) => node.id)) },
+  { weight: 14, arbitrary: graphNode },
   {
     weight: 1,
     arbitrary: fc.constantFrom(" ask ", "middle\n", "nowhere", "Ask", "__proto__", "constructor"),
   },
   { weight: 1, arbitrary: text },
 );
-const time = fc.constantFrom("2025-01-31T09:30:00Z", "2025-01-31T09:30:00+02:00", "yesterday", "2025-01-31");
+const TIMES = ["2025-01-31T09:30:00Z", "2025-01-31T09:30:00+02:00", "2025-01-31T09:30:00.123456Z"];
+const time = fc.constantFrom(...TIMES, ...TIMES, "yesterday", "2025-01-31");
 const texts = fc.array(text, { maxLength: 3 });
 const decision = fc.record(
   { from: text, to: text, label: text, reason: text },
@@ -67,14 +71,25 @@ const document: fc.Arbitrary<Fields> = fc
   .map(({ own, ...known }) => viaJson(fields({ ...known, own: own as Fields[string] })));
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  fc.record({ update, version: fc.constantFrom("none", "current", "other") }, { requiredKeys: ["update"] }),
-  fc.record({ write: document, body: fc.string({ maxLength: 20 }) }),
+  fc.record(
+    { update, version: fc.constantFrom("none", "none", "current", "current", "other") },
+    { requiredKeys: ["update"] },
+  ),
+  fc.record({
+    write: document,
+    keep: fc.constantFrom(true, true, false),
+    body: fc.string({ maxLength: 20 }),
+  }),
 ) as fc.Arbitrary<Step>;
 
 const cases: fc.Arbitrary<StateCase> = fc.record({
-  start: document,
+  start: fc.tuple(document, graphNode).map(([start, currentNodeId]) => ({ ...start, currentNodeId })),
   steps: fc.array(step, { minLength: 1, maxLength: 5 }),
 });
+
+function stepsOf(document: Fields): string[] {
+  return document["stepsCompleted"] as string[];
+}
 
 function isTime(value: string): boolean {
   return /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/.test(value);
@@ -85,8 +100,7 @@ function verdict(before: Fields, after: Fields): string {
   if (after["updatedAt"] !== undefined && !isTime(after["updatedAt"] as string)) return "E_SCHEMA_VALIDATION";
   const moved = transition(before["currentNodeId"] as string, after["currentNodeId"] as string);
   if (moved !== "ok") return moved;
-  const kept = after["stepsCompleted"] as string[];
-  const isKept = (before["stepsCompleted"] as string[]).every((done) => kept.includes(done));
+  const isKept = stepsOf(before).every((done) => stepsOf(after).includes(done));
   return isKept ? "ok" : "E_INVALID_TRANSITION";
 }
 
@@ -97,7 +111,10 @@ async function check(world: World, { start, steps }: StateCase): Promise<void> {
   for (const one of steps) {
     const bytes = world.read("state/workflow.md");
     if (one.write === undefined) now = await patch(world, now, one, bytes);
-    else now = await write(world, now, one.write, one.body ?? "");
+    else {
+      const steps = [...(one.keep === true ? stepsOf(now) : []), ...stepsOf(one.write)];
+      now = await write(world, now, { ...one.write, stepsCompleted: steps }, one.body ?? "");
+    }
   }
 }
 
@@ -145,7 +162,7 @@ async function write(world: World, before: Fields, after: Fields, body: string):
 }
 
 export function stateProperty(): Property<StateCase> {
-  const world = new LazyWorld();
+  const world = new LazyWorld(() => World.open(), 300);
   return {
     name: "state",
     cases,
