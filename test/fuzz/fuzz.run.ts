@@ -17,8 +17,8 @@ async function runBatch(property: Property, seed: number, timeLeftMs: number): P
     interruptAfterTimeLimit: timeLeftMs,
     markInterruptAsFailure: false,
   });
-  if (!details.failed) return undefined;
-  const one = details.counterexample?.[0];
+  if (!details.failed || details.counterexample === null) return undefined;
+  const [one] = details.counterexample;
   const reason = details.errorInstance instanceof Error ? details.errorInstance.message : "";
   return [
     `"${property.name}" fails with seed ${seed} (npm run fuzz -- --seed ${seed} --property "${property.name}")`,

@@ -66,7 +66,7 @@ async function check({ nodes, entry, edges, before, after }: GuardCase): Promise
     assert.equal(verdict.ok ? "ok" : verdict.error.code, "E_SCHEMA_VALIDATION");
     return;
   }
-  const to = effective(after.node as string);
+  const to = effective(after.node);
   const mayGo = nodes.includes(to) && (from === to || out.some((edge) => edge.to === to));
   const removed = [...new Set(before.steps.filter((step) => !(after.steps as string[]).includes(step)))];
   assert.equal(verdict.ok, mayGo && removed.length === 0);

@@ -96,7 +96,16 @@ const PIECES = [
 ];
 const MOUNTS = [
   ...Array.from({ length: 12 }, () => "@project"),
-  ...["@pkg", "@pkg", "@state", "@state", "@Project", "@store", "", "/", "..", "~"],
+  "@pkg",
+  "@pkg",
+  "@state",
+  "@state",
+  "@Project",
+  "@store",
+  "",
+  "/",
+  "..",
+  "~",
 ];
 
 const path = fc
