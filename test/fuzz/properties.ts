@@ -5,6 +5,7 @@ import { guardProperty } from "./guard.js";
 import { archiveProperty, packageProperty } from "./packages.js";
 import { pathProperty } from "./paths.js";
 import type { Property } from "./property.js";
+import { readProperty } from "./reads.js";
 import { searchProperty } from "./search.js";
 import { stateProperty } from "./state.js";
 
@@ -18,6 +19,7 @@ export function openProperties(): readonly Property[] {
     argumentsProperty(),
     atOnceProperty(),
     searchProperty(),
+    readProperty(),
     packageProperty(),
     archiveProperty(),
   ];

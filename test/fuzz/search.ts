@@ -10,6 +10,8 @@ import { text } from "./texts.js";
 /** Small files and patterns, held against a line by line search with the language's own means. */
 
 interface SearchCase {
+  /** Bytes of other lines before these: they bring these to the place where the tools cut a file into pieces. */
+  readonly shift?: number;
   readonly lines: readonly string[];
   readonly end: string;
   readonly pattern: string;
@@ -63,7 +65,19 @@ const pattern = fc.oneof(
   { weight: 1, arbitrary: fc.string({ maxLength: 8 }).map((body) => `/${body}/`) },
 );
 
+const PIECE_BYTES = 256 * 1024;
+export const shift = fc.oneof(
+  { weight: 5, arbitrary: fc.constant(0) },
+  { weight: 1, arbitrary: fc.integer({ min: PIECE_BYTES - 30, max: PIECE_BYTES + 3 }) },
+);
+
+/** As many bytes in lines of a hundred. */
+export function filler(bytes: number): string {
+  return `${"-".repeat(99)}\n`.repeat(Math.floor(bytes / 100)) + "-".repeat(bytes % 100);
+}
+
 const cases: fc.Arbitrary<SearchCase> = fc.record({
+  shift,
   lines: fc.array(
     fc.oneof(
       fc.string({ maxLength: 8, unit: fc.constantFrom("a", "b", "c", "x", " ", ".", "1", "é", "😀", "(") }),
@@ -108,11 +122,11 @@ async function check(world: World, one: SearchCase): Promise<void> {
   world.reset();
   const file = join(world.base, "project/found/here.txt");
   mkdirSync(dirname(file));
-  writeFileSync(file, one.lines.map((line) => line + one.end).join(""));
+  const content = filler(one.shift ?? 0) + one.lines.map((line) => line + one.end).join("");
+  writeFileSync(file, content);
   world.arranged();
-  const { lines: _, end: _end, ...options } = one;
+  const { lines: _, end: _end, shift: _shift, ...options } = one;
   const { result } = await world.call({ tool: "fs.search", args: { path: "@project/found", ...options } });
-  const content = one.lines.map((line) => line + one.end).join("");
   const code = codeOf(result);
   if (code !== "ok") {
     assert.equal(code, "TOOL_ARGS_INVALID");
@@ -125,10 +139,8 @@ async function check(world: World, one: SearchCase): Promise<void> {
   }
   const find = finder(one.pattern);
   if (find === undefined || content.includes("\0") || !content.isWellFormed()) return;
-  const lines = content
-    .split("\n")
-    .slice(0, -1)
-    .map((line) => line.replace(/\r$/, ""));
+  const pieces = content.split("\n");
+  const lines = (pieces.at(-1) === "" ? pieces.slice(0, -1) : pieces).map((line) => line.replace(/\r$/, ""));
   const hits = lines.flatMap((line, index) => (find(line) === -1 ? [] : [{ index, column: find(line) + 1 }]));
   const { matches, stats, truncated } = result as unknown as {
     matches: object[];

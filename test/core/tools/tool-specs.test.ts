@@ -91,7 +91,7 @@ describe("arguments of the right shape", () => {
     ["fs_read", { path: "@pkg/a", startLine: 1, endLine: 2 }],
     ["fs.search", { path: "@project", pattern: "x", before: 0, after: 20, maxMatches: 500 }],
     ["fs.write", { path: "@project/a", content: "", ifMatchSha256: HASH }],
-    ["fs.write", { path: "anything at all, judged later", content: "\ud800" }],
+    ["fs.write", { path: "anything at all, judged later", content: "ü" }],
     ["fs.apply_patch", patch({ stepsCompleted: { append: ["a"] } })],
     ["fs.apply_patch", patch({ artifacts: { append: [] }, decisionLog: { append: [] } })],
     [
@@ -334,4 +334,9 @@ test("parsing anything ends in a call or a fault, never in an exception", () => 
     }),
     { numRuns: 1_000, seed: 9 },
   );
+});
+
+test("content with half a surrogate pair is refused: UTF-8 cannot hold it", () => {
+  const parsed = parseToolCall("fs.write", JSON.stringify({ path: "@project/x", content: "\ud800" }));
+  expect(parsed).toMatchObject({ ok: false, error: { code: "TOOL_ARGS_INVALID" } });
 });
