@@ -1,6 +1,6 @@
 import type { PlannedCall, StateChange } from "../contract/activities.js";
 import { MAX_CALLS_PER_ANSWER, MAX_UPDATE_BYTES_PER_ANSWER } from "../core/engine/limits.js";
-import { type Fault, type Result, fail, ok } from "../core/errors.js";
+import { type Fault, fail } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
 import { excerpt } from "../core/text.js";
 import { isStateDocument, parseAliasPath } from "../core/tools/alias-path.js";
@@ -40,11 +40,10 @@ export function planCalls(calls: readonly RecordedToolCall[]): readonly PlannedC
     if (!parsed.ok) return { ...planned, summary: excerpt(name), fault: bounded(parsed.error) };
     const summary = excerpt(`${name} ${parsed.value.arguments.path}`, MAX_SUMMARY_CHARS - 1);
     const change = stateChangeOf(parsed.value);
-    if (!change.ok) return { ...planned, summary, fault: bounded(change.error) };
-    if (change.value === undefined) return { ...planned, summary };
-    updateBytes += jsonBytes(change.value as unknown as JsonObject); // plain JSON
+    if (change === undefined) return { ...planned, summary };
+    updateBytes += jsonBytes(change as unknown as JsonObject); // plain JSON
     if (updateBytes > MAX_UPDATE_BYTES_PER_ANSWER) return { ...planned, summary, fault: TOO_LARGE_UPDATE };
-    return { ...planned, summary, change: change.value };
+    return { ...planned, summary, change };
   });
 }
 
@@ -64,18 +63,21 @@ function jsonBytes(value: Fault | JsonObject): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
-/** The change a call wants to make to the state document; nothing for any other call. */
-function stateChangeOf(call: FileToolCall): Result<StateChange | undefined> {
-  if (call.tool !== "fs.write" && call.tool !== "fs.apply_patch") return ok(undefined);
+/**
+ * The change a call wants to make to the state document; nothing for any other call, nor for a document that cannot be
+ * read: the tool host refuses it, after the agent's limit and the version it names.
+ */
+function stateChangeOf(call: FileToolCall): StateChange | undefined {
+  if (call.tool !== "fs.write" && call.tool !== "fs.apply_patch") return undefined;
   const path = parseAliasPath(call.arguments.path);
-  if (!path.ok || !isStateDocument(path.value)) return ok(undefined);
+  if (!path.ok || !isStateDocument(path.value)) return undefined;
   if (call.tool === "fs.apply_patch") {
     const { update, ifMatchSha256 } = call.arguments.patch;
-    return ok({ kind: "patch", update, ...(ifMatchSha256 === undefined ? {} : { ifMatchSha256 }) });
+    return { kind: "patch", update, ...(ifMatchSha256 === undefined ? {} : { ifMatchSha256 }) };
   }
   const { content, ifMatchSha256 } = call.arguments;
-  const document = parseStateDocument(Buffer.from(content, "utf8"), "E_WRITE_LIMIT");
-  if (!document.ok) return document;
+  const document = parseStateDocument(Buffer.from(content, "utf8"));
+  if (!document.ok) return undefined;
   const { frontmatter } = document.value;
-  return ok({ kind: "document", frontmatter, ...(ifMatchSha256 === undefined ? {} : { ifMatchSha256 }) });
+  return { kind: "document", frontmatter, ...(ifMatchSha256 === undefined ? {} : { ifMatchSha256 }) };
 }

@@ -12,7 +12,8 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
-import { ERROR_CODES, type Store, openStore } from "../../src/index.js";
+import { ERROR_CODES } from "../../src/core/errors.js";
+import { type Store, openStore } from "../../src/store/store.js";
 import { bytesOf } from "../fakes/package-fixture.js";
 import { scratchRoot, sha256 } from "./world.js";
 

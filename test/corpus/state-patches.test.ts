@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { createToolHost } from "../../src/tools/tool-host.js";
 import { type Case, runCases, sharedWorld, that } from "./cases.js";
 import {
   type Fields,
@@ -30,10 +31,10 @@ const patchOf = (update: unknown, more: object = {}) => ({
 });
 
 /** A patch that is taken: the document then holds what the model of it says, byte for byte around it. */
-async function takes(before: Fields, update: Update, agent = "author"): Promise<void> {
+async function takes(before: Fields, update: Update): Promise<void> {
   const document = Buffer.from(documentOf(before));
   world().reset(document);
-  const { result, changes } = await world().call({ tool: "fs.apply_patch", args: patchOf(update), agent });
+  const { result, changes } = await world().call({ tool: "fs.apply_patch", args: patchOf(update) });
   expect(result).toEqual({
     ok: true,
     path: PATH,
@@ -42,7 +43,16 @@ async function takes(before: Fields, update: Update, agent = "author"): Promise<
   });
   expect(changes).toEqual(["state/workflow.md"]);
   checkDocument(world(), document, applied(before, update), update);
-  await staysUsable(world());
+}
+
+/** What was taken can be read again, and changed again. */
+async function takesAndGoesOn(before: Fields, update: Update): Promise<void> {
+  await takes(before, update);
+  const { result } = await world().call({
+    tool: "fs.apply_patch",
+    args: patchOf({ variables: { set: { probe: 1 } } }),
+  });
+  expect(codeOf(result)).toBe("ok");
 }
 
 function checkDocument(place: World, before: Buffer, expected: Fields, update: Update): void {
@@ -54,15 +64,6 @@ function checkDocument(place: World, before: Buffer, expected: Fields, update: U
   expect(Object.keys(rest)).toEqual(Object.keys(expectedRest));
   if (update.updatedAt !== undefined) expect(updatedAt).toBe(update.updatedAt.set);
   else expect(new Date(updatedAt as string).toISOString()).toBe(updatedAt);
-}
-
-/** What was accepted can be read again, and changed again. */
-async function staysUsable(place: World): Promise<void> {
-  const { result } = await place.call({
-    tool: "fs.apply_patch",
-    args: patchOf({ variables: { set: { probe: 1 } } }),
-  });
-  expect(codeOf(result)).toBe("ok");
 }
 
 describe("every step of the graph, and every step it does not have", () => {
@@ -149,7 +150,7 @@ describe("what an update may hold", () => {
   ];
   test.each(updates)("%s", async (_, before, update) => {
     expect.hasAssertions();
-    await takes(fields(before), update);
+    await takesAndGoesOn(fields(before), update);
   });
 
   test("the body of any kind survives byte for byte", async () => {
@@ -387,12 +388,52 @@ describe("limits of the front matter", () => {
 
   test("just below all of them is taken, and can be changed again", async () => {
     expect.hasAssertions();
-    await takes(fields(), { variables: { set: { a: "x".repeat(120_000) } } });
-    await takes(fields(), { variables: { set: { a: Array.from({ length: 45_000 }, () => 0) } } });
+    await takesAndGoesOn(fields(), { variables: { set: { a: "x".repeat(120_000) } } });
+    await takesAndGoesOn(fields(), { variables: { set: { a: Array.from({ length: 45_000 }, () => 0) } } });
     const keys = Array.from({ length: 9_000 }, (_, index) => [`key${index}`, 0] as const);
-    await takes(fields(), { variables: { set: Object.fromEntries(keys) } });
+    await takesAndGoesOn(fields(), { variables: { set: Object.fromEntries(keys) } });
     const deep = (levels: number): Fields => (levels === 0 ? {} : { a: deep(levels - 1) });
-    await takes(fields(), { variables: { set: deep(90) } });
+    await takesAndGoesOn(fields(), { variables: { set: deep(90) } });
+  });
+});
+
+describe("conditions of edges", () => {
+  const cases: readonly [string, Fields, Update, string][] = [
+    ["one that does not hold", {}, {}, TRANSITION],
+    ["one that holds", { open: true }, {}, "ok"],
+    ["one that the update itself makes hold", {}, { variables: { set: { open: "yes" } } }, "ok"],
+    ["one that the update itself undoes", { open: true }, { variables: { set: { open: 0 } } }, TRANSITION],
+    ["an empty list is false", { open: [] }, {}, TRANSITION],
+    ["what is inherited is not there", { "": 1 }, { variables: { set: { constructor: 1 } } }, TRANSITION],
+  ];
+  test.each(cases)("%s", async (_, variables, more, expected) => {
+    const place = world();
+    const guidanceOnly = place.host;
+    for (const [host, code] of [
+      [createToolHost({ store: place.store, evaluateConditions: true }), expected],
+      [guidanceOnly, "ok"],
+    ] as const) {
+      place.reset(documentOf(fields({ variables })));
+      place.host = host;
+      const args = patchOf({ ...more, currentNodeId: { set: "gate" } });
+      const { result } = await place.call({ tool: "fs.apply_patch", args });
+      place.host = guidanceOnly;
+      expect(codeOf(result)).toBe(code);
+    }
+  });
+
+  test("are told of, edge by edge", async () => {
+    const place = world();
+    const guidanceOnly = place.host;
+    place.host = createToolHost({ store: place.store, evaluateConditions: true });
+    const args = patchOf({ currentNodeId: { set: "gate" } });
+    const { result } = await place.call({ tool: "fs.apply_patch", args });
+    place.host = guidanceOnly;
+    const allowedNext = [
+      { to: "middle", satisfied: true },
+      { to: "gate", satisfied: false },
+    ];
+    expect(result).toMatchObject({ error: { details: { allowedNext } } });
   });
 });
 

@@ -1,7 +1,10 @@
 import { appendFileSync, closeSync, openSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { ToolResult } from "../../src/index.js";
+import type { ToolResult } from "../../src/core/tools/tool-result.js";
+import * as published from "../../src/index.js";
+import { openStore } from "../../src/store/store.js";
+import { createToolHost } from "../../src/tools/tool-host.js";
 import { OUTSIDE_SECRET } from "./project-tree.js";
 import { World } from "./world.js";
 
@@ -29,6 +32,10 @@ const nothing = (action: () => void) => () => {
   action();
   return undefined;
 };
+
+test("the corpus runs against what the package exports", () => {
+  expect([published.createToolHost, published.openStore]).toEqual([createToolHost, openStore]);
+});
 
 test("a good call passes", async () => {
   await expect(read()).resolves.toMatchObject({ result: { ok: true }, changes: [] });

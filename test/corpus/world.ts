@@ -21,16 +21,12 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { planCalls } from "../../src/activities/plan-calls.js";
-import {
-  ERROR_CODES,
-  type Store,
-  type ToolHost,
-  type ToolResult,
-  createToolHost,
-  openStore,
-} from "../../src/index.js";
+import { ERROR_CODES } from "../../src/core/errors.js";
+import type { ToolResult } from "../../src/core/tools/tool-result.js";
 import { CHAIN_START } from "../../src/store/audit-log.js";
 import { verifyAuditLog } from "../../src/store/audit-verify.js";
+import { type Store, openStore } from "../../src/store/store.js";
+import { type ToolHost, createToolHost } from "../../src/tools/tool-host.js";
 import { bytesOf } from "../fakes/package-fixture.js";
 import { corpusPackage } from "./corpus-package.js";
 import { ENV_SECRET, KEY_SECRET, OUTSIDE_SECRET, ProjectTree } from "./project-tree.js";

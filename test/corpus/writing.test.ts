@@ -1,6 +1,8 @@
 import { chmodSync, lstatSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { openStore } from "../../src/store/store.js";
+import { createToolHost } from "../../src/tools/tool-host.js";
 import { type Case, runCases, sharedWorld, that } from "./cases.js";
 import { KEY_SECRET, OUTSIDE_SECRET } from "./project-tree.js";
 import { ODD_TEXTS, documentOf, fields, fieldsOf, partsOf } from "./state-model.js";
@@ -448,7 +450,6 @@ describe("equal and different calls at once", () => {
   test("an id keeps its result in a new host", async () => {
     const args = { path: "@project/notes.txt", content: "first" };
     const first = await world().call({ id: "kept", tool: "fs.write", args });
-    const { createToolHost, openStore } = await import("../../src/index.js");
     const place = world();
     const host = place.host;
     place.host = createToolHost({ store: await openStore(join(place.base, "store")) });
@@ -495,6 +496,38 @@ describe("equal and different calls at once", () => {
       { id: "flip-3", tool: "fs.write", args: { path: "@project/flip/a/b/c", content: "x" } },
     ]);
     expect(results.filter((result) => result.ok)).toHaveLength(1);
+  });
+});
+
+describe("names that a setting protects", () => {
+  test("take the place of the usual ones", async () => {
+    const place = world();
+    const usual = place.host;
+    const protectedPaths = {
+      notWritable: ["*.lock", "src"],
+      notAccessible: ["sub", "*secret*"],
+      allowed: ["no.lock"],
+    };
+    place.host = createToolHost({ store: place.store, protectedPaths });
+    const rows: readonly [string, string, string][] = [
+      ["@project/a.lock", "ENOENT", SANDBOX],
+      ["@project/deep/A.LOCK", "ENOENT", SANDBOX],
+      ["@project/no.lock", "ENOENT", "ok"],
+      ["@project/src/main.ts", "ok", SANDBOX],
+      ["@project/in-dir/main.ts", "ok", SANDBOX],
+      ["@project/sub/visible.txt", SANDBOX, SANDBOX],
+      ["@project/my-secret.txt", SANDBOX, SANDBOX],
+      ["@project/.git/config", "ok", "ok"],
+      ["@state/x.lock", "ENOENT", "ok"],
+    ];
+    for (const [path, read, write] of rows) {
+      const first = await place.call({ tool: "fs.read", args: { path } });
+      const second = await place.call({ tool: "fs.write", args: { path, content: "x" } });
+      expect([path, codeOf(first.result), codeOf(second.result)]).toEqual([path, read, write]);
+    }
+    const listed = await place.call({ tool: "fs.list", args: { path: "@project" } });
+    place.host = usual;
+    expect((listed.result as { entries?: string[] }).entries).not.toContain("sub/");
   });
 });
 

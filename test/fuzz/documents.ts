@@ -102,6 +102,27 @@ const tameKey = fc.oneof(
   fc.constantFrom("a", "b", "c", "? d\n", "constructor", "7", "true", "variables", "artifacts", "own-field"),
   text.filter((value) => value.isWellFormed() && value.length < 500).map((value) => JSON.stringify(value)),
 );
+/** Values that are large, and anchors whose aliases say more than they cost. */
+const large = fc.oneof(
+  fc.integer({ min: 60_000, max: 140_000 }).map((length) => `large: "${"x".repeat(length)}"`),
+  fc.integer({ min: 20_000, max: 60_000 }).map((count) => `large: [${"0,".repeat(count)}]`),
+  fc
+    .record({
+      width: fc.integer({ min: 1, max: 30 }),
+      levels: fc.integer({ min: 1, max: 6 }),
+      size: fc.nat({ max: 3000 }),
+    })
+    .map(({ width, levels, size }) =>
+      [
+        `l0: &l0 "${"x".repeat(size)}"`,
+        ...Array.from({ length: levels }, (_, level) => {
+          const aliases = Array.from({ length: width }, () => `*l${level}`);
+          return `l${level + 1}: &l${level + 1} [${aliases.join(", ")}]`;
+        }),
+      ].join("\n"),
+    ),
+);
+
 const line = fc.oneof(
   {
     weight: 8,
@@ -125,6 +146,7 @@ const line = fc.oneof(
     ),
   },
   { weight: 1, arbitrary: text },
+  { weight: 1, arbitrary: large },
 );
 
 /** Mostly one of the first, now and then one of the others. */
@@ -155,7 +177,8 @@ const REFUSALS = ["E_INVALID_FRONTMATTER", "E_SCHEMA_VALIDATION", "E_INVALID_TRA
 
 async function check(world: World, content: string): Promise<void> {
   world.reset();
-  const { result, changes } = await world.call({ tool: "fs.write", args: { path: PATH, content } });
+  const agent = content.length > 30_000 ? { agent: "wide" } : {};
+  const { result, changes } = await world.call({ tool: "fs.write", args: { path: PATH, content }, ...agent });
   const code = codeOf(result);
   if (!content.isWellFormed()) {
     assert.equal(code, "TOOL_ARGS_INVALID");

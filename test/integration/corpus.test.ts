@@ -110,8 +110,12 @@ const onState = [
     documentOf(fields({ currentNodeId: "nowhere" })),
     documentOf(fields({ currentNodeId: null })),
     `${documentOf(fields())}${"x".repeat(100_001)}`,
+    "no front matter ".repeat(10_000),
+    `---\na: ${"x".repeat(131_072)}\n---\n`,
   ].map((content) => call("fs_write", { path: "@state/./workflow.md", content })),
-  call("fs_write", { path: STATE, content: documentOf(fields()), ifMatchSha256: "0".repeat(64) }),
+  ...[documentOf(fields()), "no front matter"].map((content) =>
+    call("fs_write", { path: STATE, content, ifMatchSha256: "0".repeat(64) }),
+  ),
 ];
 
 /** Each of these takes most of what the state updates of one answer may hold. */
