@@ -1,6 +1,5 @@
 import { Context } from "@temporalio/activity";
-import type { Activities, FileToolActivities, ToolCallInput } from "../contract/activities.js";
-import { FILE_TOOLS } from "../core/tools/tool-specs.js";
+import type { Activities, ToolCallInput } from "../contract/activities.js";
 import { unwrap } from "./failures.js";
 import { type ModelTurnDeps, modelTurn } from "./model-turn.js";
 import { openRun, recordPhase, recordUserInput } from "./run-records.js";
@@ -14,9 +13,13 @@ const HEARTBEAT_MS = 1_500;
 export function createActivities(deps: ModelTurnDeps): Activities {
   const { store } = deps;
   const tool = (input: ToolCallInput) => runTool(deps, input);
-  const fileTools = Object.fromEntries(FILE_TOOLS.map((name) => [name, tool])) as FileToolActivities; // each is there
   return {
-    ...fileTools,
+    "fs.list": tool,
+    "fs.read": tool,
+    "fs.search": tool,
+    "fs.write": tool,
+    "fs.apply_patch": tool,
+    "state.record": tool,
     "tool.refuse": tool,
     "state.persist": tool,
     "run.open": (input) => openRun(store, input),
@@ -33,6 +36,10 @@ export function createActivities(deps: ModelTurnDeps): Activities {
       } finally {
         clearInterval(heartbeat);
       }
+    },
+    async "state.snapshot"(input) {
+      const { graphState } = await openFiles(store, input.run);
+      await graphState.keep(input, input.boundary);
     },
     "user.input": (input) => recordUserInput(store, input),
     "run.phase": (input) => recordPhase(store, input),

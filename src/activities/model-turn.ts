@@ -98,7 +98,11 @@ async function askModel(
     .complete({
       settings,
       messages: toMessages([...said, ...added], (callId) => results.get(callId)),
-      tools: await deps.toolHost.getVisibleTools({ packageId: input.run.packageId, agentId: input.agentId }),
+      tools: await deps.toolHost.getVisibleTools({
+        packageId: input.run.packageId,
+        agentId: input.agentId,
+        recordsState: input.recordsState ?? false,
+      }),
       signal: context.cancellationSignal,
     })
     .catch((error: unknown) => {

@@ -4,7 +4,7 @@ import { type Fault, fail } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
 import { excerpt } from "../core/text.js";
 import { isStateDocument, parseAliasPath } from "../core/tools/alias-path.js";
-import { type FileToolCall, canonicalToolName, parseToolCall } from "../core/tools/tool-specs.js";
+import { STATE_TOOL, type ToolCall, canonicalToolName, parseToolCall } from "../core/tools/tool-specs.js";
 import type { RecordedToolCall } from "../store/conversation.js";
 import { sha256 } from "../store/sha256.js";
 import { parseStateDocument } from "../store/state-file.js";
@@ -38,12 +38,12 @@ export function planCalls(calls: readonly RecordedToolCall[]): readonly PlannedC
     }
     const parsed = parseToolCall(call.name, call.argumentsJson);
     if (!parsed.ok) return { ...planned, summary: excerpt(name), fault: bounded(parsed.error) };
-    const summary = excerpt(`${name} ${parsed.value.arguments.path}`, MAX_SUMMARY_CHARS - 1);
-    const change = stateChangeOf(parsed.value);
+    const summary = excerpt(`${name} ${subjectOf(parsed.value)}`, MAX_SUMMARY_CHARS - 1);
+    const change = changeOf(parsed.value);
     if (change === undefined) return { ...planned, summary };
     updateBytes += jsonBytes(change as unknown as JsonObject); // plain JSON
     if (updateBytes > MAX_UPDATE_BYTES_PER_ANSWER) return { ...planned, summary, fault: TOO_LARGE_UPDATE };
-    return { ...planned, summary, change };
+    return { ...planned, summary, ...change };
   });
 }
 
@@ -63,11 +63,28 @@ function jsonBytes(value: Fault | JsonObject): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
+/** What the timeline shows of a call beside its tool. */
+function subjectOf(call: ToolCall): string {
+  if (call.tool !== STATE_TOOL) return call.arguments.path;
+  const gates = call.arguments["gateDecisions"];
+  const named = typeof gates === "object" && gates !== null ? Object.entries(gates) : [];
+  return named.length === 0
+    ? Object.keys(call.arguments).join(" ")
+    : named.map(([gate, decision]) => `${gate}=${JSON.stringify(decision)}`).join(" ");
+}
+
+/** What the workflow has to judge before the call runs. */
+function changeOf(call: ToolCall): Pick<PlannedCall, "change" | "record"> | undefined {
+  if (call.tool === STATE_TOOL) return { record: call.arguments };
+  const change = stateChangeOf(call);
+  return change && { change };
+}
+
 /**
  * The change a call wants to make to the state document; nothing for any other call, nor for a document that cannot be
  * read: the tool host refuses it, after the agent's limit and the version it names.
  */
-function stateChangeOf(call: FileToolCall): StateChange | undefined {
+function stateChangeOf(call: Exclude<ToolCall, { tool: typeof STATE_TOOL }>): StateChange | undefined {
   if (call.tool !== "fs.write" && call.tool !== "fs.apply_patch") return undefined;
   const path = parseAliasPath(call.arguments.path);
   if (!path.ok || !isStateDocument(path.value)) return undefined;

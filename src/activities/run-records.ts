@@ -34,11 +34,8 @@ export async function openRun(store: Store, input: OpenRunInput): Promise<Opened
   await store.runs.setPhase(metadata, "running", new Date());
   const { runId, projectId, packageId, workflowRef } = metadata;
   const { storeId } = store;
-  const choices = {
-    ...(input.evaluateConditions === undefined ? {} : { evaluateConditions: input.evaluateConditions }),
-    ...(input.rehearsal === undefined ? {} : { rehearsal: input.rehearsal }),
-  };
-  return { run: { runId, storeId, projectId, packageId, workflowRef, activeAgentId, ...choices }, graph };
+  const rehearsal = input.rehearsal === undefined ? {} : { rehearsal: input.rehearsal };
+  return { run: { runId, storeId, projectId, packageId, workflowRef, activeAgentId, ...rehearsal }, graph };
 }
 
 /** Writes the user's words into the conversation and the audit log, once. */

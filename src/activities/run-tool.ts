@@ -1,7 +1,8 @@
 import { Context } from "@temporalio/activity";
 import type { ToolCallInput, ToolCallOutcome } from "../contract/activities.js";
+import { isUnmetPrecondition } from "../core/graph-state/walk.js";
 import type { JsonValue } from "../core/json.js";
-import { NO_FACTS } from "../core/state/transition-guard.js";
+import { cutText } from "../core/text.js";
 import type { RecordedToolCall } from "../store/conversation.js";
 import type { RunFiles } from "../store/run-files.js";
 import type { Store } from "../store/store.js";
@@ -35,7 +36,8 @@ export async function runTool(
       nodeId: input.nodeId,
       stateSha256: input.stateSha256,
       now: input.now,
-      ...(run.evaluateConditions === true ? { conditions: NO_FACTS } : {}),
+      ...(input.conditions === undefined ? {} : { conditions: input.conditions }),
+      ...(input.graph === undefined ? {} : { graph: input.graph }),
       ...(input.refusal === undefined ? {} : { refusal: input.refusal }),
     },
   );
@@ -48,6 +50,9 @@ async function recordedCall(files: RunFiles, input: ToolCallInput): Promise<Reco
   return call;
 }
 
+const MAX_MESSAGE_CHARS = 200;
+const MAX_PATH_CHARS = 1_000;
+
 /** What the history keeps of a call: codes, sizes and hashes, no contents. */
 function toOutcome({ result, state, stateConflict, audit }: ExecutedCall): ToolCallOutcome {
   const changes = {
@@ -55,12 +60,16 @@ function toOutcome({ result, state, stateConflict, audit }: ExecutedCall): ToolC
     ...(stateConflict === true ? { stateConflict } : {}),
     audit,
   };
-  if (!result.ok) return { ok: false, code: result.error.code, ...changes };
+  if (!result.ok) {
+    const { code, message, details } = result.error;
+    const unmet = isUnmetPrecondition(code, details) ? { unmet: true } : {};
+    return { ok: false, code, message: cutText(message, MAX_MESSAGE_CHARS), ...unmet, ...changes };
+  }
   const hash = result["sha256After"] ?? result["sha256"];
   const bytes = result["bytesWritten"] ?? result["bytes"];
   return {
     ok: true,
-    ...(isText(result["path"]) ? { path: result["path"].slice(0, 200) } : {}),
+    ...(isText(result["path"]) ? { path: result["path"].slice(0, MAX_PATH_CHARS) } : {}),
     ...(typeof bytes === "number" ? { bytes } : {}),
     ...(isText(hash) ? { sha256: hash } : {}),
     ...changes,

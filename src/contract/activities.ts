@@ -3,14 +3,16 @@ import type { JsonObject } from "../core/json.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import type { Intent } from "../core/prompt/shells.js";
 import type { Frontmatter } from "../core/state/frontmatter.js";
-import type { FileToolName, FrontmatterUpdate } from "../core/tools/tool-specs.js";
+import type { GraphState, StateSnapshot } from "../core/graph-state/schemas.js";
+import type { ConditionFacts } from "../core/state/transition-guard.js";
+import type { FrontmatterUpdate, ToolName } from "../core/tools/tool-specs.js";
 import type { AuditHead, Question, Rehearsal, RunPhase, RunRef, Usage } from "./run.js";
 
 /**
  * The seam between workflow code and the world. Which of these run as regular activities and which as local
  * ones stands in `workflows/activity-options.ts`.
  */
-export interface Activities extends FileToolActivities {
+export interface Activities extends ToolActivities {
   /** Makes the run on disk (or finds it made by an earlier attempt) and returns what it runs. */
   "run.open"(input: OpenRunInput): Promise<OpenedRun>;
   /** Reads the state document. */
@@ -23,12 +25,14 @@ export interface Activities extends FileToolActivities {
   "tool.refuse"(input: ToolCallInput): Promise<ToolCallOutcome>;
   /** Writes the user's words down, once. */
   "user.input"(input: UserInput): Promise<AuditHead>;
+  /** Keeps the graph state of a run with a story: the current one, and a snapshot at a node boundary. */
+  "state.snapshot"(input: SnapshotInput): Promise<void>;
   /** Records the run's phase in the index and the audit log. */
   "run.phase"(input: PhaseInput): Promise<AuditHead>;
 }
 
-/** A file tool's activity has the tool's name: that is what the timeline shows. */
-export type FileToolActivities = Record<FileToolName, (input: ToolCallInput) => Promise<ToolCallOutcome>>;
+/** A tool's activity has the tool's name: that is what the timeline shows. */
+export type ToolActivities = Record<ToolName, (input: ToolCallInput) => Promise<ToolCallOutcome>>;
 
 export interface OpenRunInput {
   readonly runId: string;
@@ -37,7 +41,6 @@ export interface OpenRunInput {
   readonly workflowRef?: string;
   readonly activeAgentId?: string;
   readonly storeId?: string;
-  readonly evaluateConditions?: boolean;
   readonly rehearsal?: Rehearsal;
 }
 
@@ -67,6 +70,12 @@ export interface ModelTurnInput {
   readonly autopilot: boolean;
   /** The conversation file: the visit's own, or one for the whole run. */
   readonly conversation: string;
+  /** What conditions of edges see; absent while they are guidance only. */
+  readonly conditions?: ConditionFacts;
+  /** The story's graph state at the start of a visit, for its first turn. */
+  readonly story?: StoryBrief;
+  /** The run carries a story: `state.record` is among its tools. */
+  readonly recordsState?: boolean;
   /** A system message for the model, said once, before this turn. */
   readonly correction?: string;
 }
@@ -86,7 +95,7 @@ export interface PlannedCall {
   /** Unique in the run. */
   readonly id: string;
   /** Absent when there is no such tool. */
-  readonly tool?: FileToolName;
+  readonly tool?: ToolName;
   /** What the timeline shows, such as `fs.write @project/artifacts/x.md`. */
   readonly summary: string;
   /** Hash of tool and arguments, to notice repetition. */
@@ -95,11 +104,16 @@ export interface PlannedCall {
   readonly fault?: Fault;
   /** The change this call wants to make to the state document. */
   readonly change?: StateChange;
+  /** What this call wants to record in the graph state. */
+  readonly record?: JsonObject;
 }
 
 export type StateChange =
   | { readonly kind: "patch"; readonly update: FrontmatterUpdate; readonly ifMatchSha256?: string }
   | { readonly kind: "document"; readonly frontmatter: JsonObject; readonly ifMatchSha256?: string };
+
+/** What of the graph state a node is told when it begins. */
+export type StoryBrief = Pick<GraphState, "storyId" | "gateDecisions" | "artifactPaths">;
 
 export interface ToolCallInput {
   readonly run: RunRef;
@@ -111,14 +125,28 @@ export interface ToolCallInput {
   readonly stateSha256: string;
   /** ISO time for `updatedAt`. */
   readonly now: string;
+  /** What conditions of edges see; absent while they are guidance only. */
+  readonly conditions?: ConditionFacts;
+  /** The graph state that `state.record` changes, as the run holds it. */
+  readonly graph?: HeldGraphState;
   /** The call is not to run: this is its result. */
   readonly refusal?: Fault;
+}
+
+/** A graph state without its history, and how often it has changed: an older one never replaces a newer one. */
+export interface HeldGraphState {
+  readonly state: StateSnapshot["state"];
+  readonly change: number;
 }
 
 /** What a call came to, without its contents. */
 export interface ToolCallOutcome {
   readonly ok: boolean;
   readonly code?: ErrorCode;
+  /** The start of the error's sentence. */
+  readonly message?: string;
+  /** It failed for a precondition: a version of a file, or the condition of an edge. */
+  readonly unmet?: boolean;
   readonly path?: string;
   readonly bytes?: number;
   readonly sha256?: string;
@@ -146,4 +174,22 @@ export interface PhaseInput {
   readonly fault?: Fault;
   readonly question?: Question;
   readonly usage: Usage;
+}
+
+export interface SnapshotInput extends HeldGraphState {
+  readonly run: RunRef;
+  /** Absent where the state changed without a node boundary: the run failed. */
+  readonly boundary?: NodeBoundary;
+}
+
+/** Where a visit ended. */
+export interface NodeBoundary {
+  /** Counts node visits from 1. */
+  readonly visit: number;
+  /** The node that was left or, at the end, completed. */
+  readonly nodeId: string;
+  /** ISO time. */
+  readonly timestamp: string;
+  /** The version of the state document at this moment. */
+  readonly documentSha256: string;
 }

@@ -1,6 +1,7 @@
 import type { EngineLimits } from "../core/engine/limits.js";
 import type { Fault } from "../core/errors.js";
 import type { LoopState } from "../core/engine/loop-detection.js";
+import type { GraphState, StateSnapshotState } from "../core/graph-state/schemas.js";
 import type { JsonObject } from "../core/json.js";
 import type { AllowedNext } from "../core/package/graph.js";
 import type { Frontmatter } from "../core/state/frontmatter.js";
@@ -14,8 +15,6 @@ export interface RunRef {
   readonly packageId: string;
   readonly workflowRef: string;
   readonly activeAgentId: string;
-  /** Conditions of edges are evaluated, not only shown (contracts §6). */
-  readonly evaluateConditions?: boolean;
   /** The run is rehearsed: a scripted model answers instead of a real one. */
   readonly rehearsal?: Rehearsal;
 }
@@ -48,6 +47,12 @@ export interface GraphRunInput {
   readonly evaluateConditions?: boolean;
   /** The store this run must be worked on by; absent means whichever opens it. */
   readonly storeId?: string;
+  /** The story the run carries, such as `wrkf-1010`: with it, the run has a graph state (contracts §12). */
+  readonly storyId?: string;
+  /** Absent means the prefix of `storyId`. */
+  readonly epicPrefix?: string;
+  /** The graph state to begin with: that of a snapshot. */
+  readonly graphState?: StateSnapshotState;
   readonly limits?: Partial<EngineLimits>;
   readonly rehearsal?: Rehearsal;
   /** False where the Temporal namespace lacks the search attributes of contracts §14. */
@@ -102,6 +107,19 @@ export interface CarriedRun {
   readonly progress: readonly ProgressLine[];
   readonly audit: AuditHead;
   readonly phaseChanges: number;
+  /** Of a run that carries a story. */
+  readonly story?: StoryProgress;
+}
+
+/** The graph state of a run, and what its next change depends on. */
+export interface StoryProgress {
+  readonly state: GraphState;
+  /** Counts the state's changes from 1. */
+  readonly change: number;
+  /** Calls of this visit that failed for a precondition, one after the other. */
+  readonly unmetPreconditions: number;
+  /** The nodes visited so far, by their place in the graph. */
+  readonly visited: readonly number[];
 }
 
 /** What the query `runState` returns. */

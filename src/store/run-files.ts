@@ -3,6 +3,7 @@ import { AuditLog } from "./audit-log.js";
 import { CallJournal } from "./call-journal.js";
 import { Conversation } from "./conversation.js";
 import { withFileLock } from "./file-lock.js";
+import { GraphStateFiles } from "./graph-state-files.js";
 import { type StateFile, openStateFile } from "./state-file.js";
 import { type StatusFile, openStatusFile } from "./status-file.js";
 
@@ -14,6 +15,7 @@ export class RunFiles {
   readonly calls: CallJournal;
   readonly state: StateFile;
   readonly status: StatusFile;
+  readonly graphState: GraphStateFiles;
   private readonly dir: string;
   private readonly conversations = new Map<string, Conversation>();
 
@@ -24,6 +26,7 @@ export class RunFiles {
     this.audit = new AuditLog(this.logFile, join(dir, "audit.lock"));
     this.calls = new CallJournal(join(dir, "calls.jsonl"), join(dir, "calls.lock"));
     this.state = openStateFile(this.stateDir);
+    this.graphState = new GraphStateFiles(dir);
     this.status = openStatusFile(join(dir, "status.json"), join(dir, "status.lock"));
   }
 

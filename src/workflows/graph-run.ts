@@ -18,13 +18,14 @@ import { localActivities, runActivities } from "./activity-options.js";
 import { changePhase, setSearchAttributes } from "./change-phase.js";
 import { acceptAnswer, answerUpdate, checkAnswer, graphStateQuery, runStateQuery } from "./messages.js";
 import { RunRecord, effectiveAgentId } from "./run-record.js";
+import { beginStoryVisit, closeFailedStory, closeStoryVisit, openStory } from "./story.js";
 import { visitNode, writeUserInput } from "./visit-node.js";
 
 /** Runs a graph workflow of a package: opens the run, visits nodes until it is complete, closes it. */
 export async function graphRun(input: GraphRunInput): Promise<RunResult> {
   const record = new RunRecord(input);
   setHandler(runStateQuery, () => record.toRunState());
-  setHandler(graphStateQuery, () => null);
+  setHandler(graphStateQuery, () => record.carried.story?.state ?? null);
   setHandler(answerUpdate, (answer) => acceptAnswer(record, answer), {
     validator: (answer) => checkAnswer(record, answer),
     description: "Answers the question the run waits with.",
@@ -57,12 +58,12 @@ async function openRun(record: RunRecord): Promise<void> {
         ...(input.workflowRef === undefined ? {} : { workflowRef: input.workflowRef }),
         ...(input.activeAgentId === undefined ? {} : { activeAgentId: input.activeAgentId }),
         ...(input.storeId === undefined ? {} : { storeId: input.storeId }),
-        ...(input.evaluateConditions === undefined ? {} : { evaluateConditions: input.evaluateConditions }),
         ...(input.rehearsal === undefined ? {} : { rehearsal: input.rehearsal }),
       },
     ],
   );
   if (input.carried !== undefined) return;
+  await openStory(record);
   const loaded = await localActivities["state.load"]({ run: record.open.run });
   record.update({ frontmatter: loaded.frontmatter, stateSha256: loaded.sha256, phase: "running" });
   const { run } = record.open;
@@ -79,6 +80,7 @@ function beginVisit(record: RunRecord): Intent {
   record.update({ visit: visit + 1, turn: 0 });
   const { nodeId } = record;
   setSearchAttributes(record, { RunNode: nodeId, RunAgent: effectiveAgentId(record.opened, nodeId) });
+  beginStoryVisit(record);
   record.note("node entered");
   return visit === 0 ? "start" : "continue";
 }
@@ -86,13 +88,16 @@ function beginVisit(record: RunRecord): Intent {
 async function visit(record: RunRecord, intent: Intent): Promise<void> {
   const words = record.input.input;
   if (intent === "start" && words !== undefined && words !== "") await writeUserInput(record, "input", words);
+  const { nodeId } = record;
   await visitNode(record, intent);
+  await closeStoryVisit(record, nodeId, isComplete(record.frontmatter, record.opened.graph));
 }
 
 /** Continues as new with everything the run knows, once no answer is being taken. */
 async function carryOn(record: RunRecord): Promise<never> {
   await condition(allHandlersFinished);
-  return continueAsNew<typeof graphRun>({ ...record.input, carried: record.carried });
+  const { input: _, ...rest } = record.input; // said at the first node
+  return continueAsNew<typeof graphRun>({ ...rest, carried: record.carried });
 }
 
 function isContinueAsNew(error: unknown): boolean {
@@ -105,7 +110,10 @@ async function closeFailed(record: RunRecord, error: unknown): Promise<unknown> 
   if (fault === undefined) return error; // a bug: the workflow task fails and waits for a fix
   record.failure = fault;
   if (record.open !== undefined) {
-    await CancellationScope.nonCancellable(() => changePhase(record, "failed", fault));
+    await CancellationScope.nonCancellable(async () => {
+      await closeFailedStory(record, fault);
+      await changePhase(record, "failed", fault);
+    });
   } else {
     record.setPhase("failed");
     setSearchAttributes(record, { RunPhase: "failed" });

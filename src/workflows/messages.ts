@@ -2,11 +2,13 @@ import { ApplicationFailure, currentUpdateInfo, defineQuery, defineUpdate } from
 import { ANSWER_UPDATE, GRAPH_STATE_QUERY, RUN_STATE_QUERY } from "../contract/names.js";
 import type { Answer, RunState } from "../contract/run.js";
 import { MAX_USER_INPUT_BYTES } from "../core/engine/limits.js";
+import type { GraphState } from "../core/graph-state/schemas.js";
+import { utf8Length } from "../core/text.js";
 import type { RunRecord } from "./run-record.js";
 
 export const runStateQuery = defineQuery<RunState>(RUN_STATE_QUERY);
 /** The typed graph state of a run that carries a story; null for a run that carries none. */
-export const graphStateQuery = defineQuery<null>(GRAPH_STATE_QUERY);
+export const graphStateQuery = defineQuery<GraphState | null>(GRAPH_STATE_QUERY);
 export const answerUpdate = defineUpdate<{ readonly accepted: true }, [Answer]>(ANSWER_UPDATE);
 
 /** Refuses an answer that the run does not wait for. Synchronous: a refused answer leaves no trace. */
@@ -15,7 +17,7 @@ export function checkAnswer(record: RunRecord, answer: unknown): void {
   if (typeof nodeId !== "string" || typeof text !== "string" || text.trim() === "") {
     throw refusal("An answer is { nodeId, text }, and its text is not empty.");
   }
-  if (new TextEncoder().encode(text).length > MAX_USER_INPUT_BYTES) {
+  if (utf8Length(text) > MAX_USER_INPUT_BYTES) {
     throw refusal(
       `An answer has at most ${MAX_USER_INPUT_BYTES} bytes. Put longer texts into a project file.`,
     );

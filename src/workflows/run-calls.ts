@@ -2,13 +2,16 @@ import { ApplicationFailure } from "@temporalio/workflow";
 import type { PlannedCall, StateChange, ToolCallInput, ToolCallOutcome } from "../contract/activities.js";
 import { type LoopVerdict, observeCall } from "../core/engine/loop-detection.js";
 import { type Fault, fail } from "../core/errors.js";
+import { mergeRecord } from "../core/graph-state/record.js";
 import type { JsonObject } from "../core/json.js";
+import { artifactTypeOf } from "../core/package/graph.js";
 import { isComplete } from "../core/state/completion.js";
 import { parseFrontmatter } from "../core/state/frontmatter.js";
 import { validateWorkflowStateUpdate } from "../core/state/transition-guard.js";
 import { recordArtifact, updateFrontmatter } from "../core/state/update-frontmatter.js";
 import { localActivities, runActivities } from "./activity-options.js";
 import { type RunRecord, effectiveAgentId } from "./run-record.js";
+import { heldState, replaceStory, tellFailedCall, tellStory } from "./story.js";
 
 /**
  * Runs the calls of one answer: reads that follow one another side by side, everything else in order
@@ -31,6 +34,7 @@ export async function runCalls(
       const call = group[index];
       if (call === undefined) continue;
       record.noteCall(nodeId, call, outcome);
+      noteForStory(record, nodeId, call, outcome);
       const observed = observeCall(record.carried.loop, { key: call.key, ok: outcome.ok });
       record.update({ loop: observed.state });
       // The user is asked only after a correction that the model has seen: not in the answer that earned it.
@@ -76,10 +80,12 @@ async function runCall(
     agentId: effectiveAgentId(record.opened, nodeId),
     stateSha256: record.carried.stateSha256,
     now: new Date().toISOString(),
+    ...(record.conditions === undefined ? {} : { conditions: record.conditions }),
   };
   if (isComplete(record.frontmatter, graph)) return refuse(record, call, input, RUN_IS_COMPLETE);
   if (call.fault !== undefined) return refuse(record, call, input, call.fault);
   if (call.change !== undefined) return changeState(record, call, call.change, input);
+  if (call.record !== undefined) return recordState(record, call, call.record, input);
   if (call.tool === undefined) throw new Error(`The call ${call.id} has neither a tool nor a fault.`);
   const outcome = await localActivities[call.tool].executeWithOptions({ summary: call.summary }, [input]);
   if (outcome.state?.artifact !== undefined) {
@@ -88,6 +94,41 @@ async function runCall(
   }
   return outcome;
 }
+
+/** What a call did that the graph state of a story is made of. */
+function noteForStory(record: RunRecord, nodeId: string, call: PlannedCall, outcome: ToolCallOutcome): void {
+  if (!outcome.ok) {
+    tellFailedCall(record, nodeId, outcome);
+    return;
+  }
+  if (call.tool !== "fs.write" || outcome.path === undefined) return;
+  const artifact = artifactTypeOf(record.opened.graph, nodeId, outcome.path);
+  if (artifact !== undefined) tellStory(record, { kind: "artifact", ...artifact });
+}
+
+/** Merges a record into the graph state; what does not fit changes nothing. */
+async function recordState(
+  record: RunRecord,
+  call: PlannedCall,
+  change: JsonObject,
+  input: ToolCallInput,
+): Promise<ToolCallOutcome> {
+  const { story } = record.carried;
+  if (story === undefined) return refuse(record, call, input, NO_STORY);
+  const merged = mergeRecord(story.state, change);
+  if (!merged.ok) return refuse(record, call, input, merged.error);
+  const graph = heldState(record);
+  const outcome = await localActivities["state.record"].executeWithOptions({ summary: call.summary }, [
+    { ...input, ...(graph === undefined ? {} : { graph }) },
+  ]);
+  if (outcome.ok) replaceStory(record, merged.value);
+  return outcome;
+}
+
+const NO_STORY: Fault = fail(
+  "TOOL_NOT_AVAILABLE",
+  "This run carries no story, so there is no graph state to record in.",
+).error;
 
 const RUN_IS_COMPLETE: Fault = fail(
   "TOOL_NOT_AVAILABLE",

@@ -14,7 +14,7 @@ import { NO_LOOP } from "../core/engine/loop-detection.js";
 import type { Fault } from "../core/errors.js";
 import { type ConditionData, type WorkflowGraph, allowedNext, findNode } from "../core/package/graph.js";
 import type { Frontmatter } from "../core/state/frontmatter.js";
-import { type ConditionFacts, NO_FACTS, effectiveNodeId } from "../core/state/transition-guard.js";
+import { type ConditionFacts, conditionFacts, effectiveNodeId } from "../core/state/transition-guard.js";
 
 const PROGRESS_LINES = 60;
 
@@ -63,7 +63,8 @@ export class RunRecord {
 
   /** What conditions of edges see; undefined while they are guidance only. */
   get conditions(): ConditionFacts | undefined {
-    return this.input.evaluateConditions === true ? NO_FACTS : undefined;
+    if (this.input.evaluateConditions !== true) return undefined;
+    return conditionFacts(this.carried.story?.state);
   }
 
   private get conditionData(): ConditionData | undefined {

@@ -9,6 +9,7 @@ import { localActivities, modelActivities } from "./activity-options.js";
 import { changePhase } from "./change-phase.js";
 import { runCalls } from "./run-calls.js";
 import { type RunRecord, effectiveAgentId } from "./run-record.js";
+import { storyBrief, tellError, tellStory } from "./story.js";
 
 const CUT_OFF =
   "Your answer was cut off at the provider's length limit, so none of its tool calls ran. Send less at once: write large files in smaller calls.";
@@ -28,6 +29,7 @@ export async function visitNode(record: RunRecord, intent: Intent): Promise<void
     correction = undefined;
     if (answer.cutOff) {
       correction = CUT_OFF;
+      tellError(record, nodeId, { code: "LLM_BAD_RESPONSE", message: "The answer was cut off." }, true);
     } else if (answer.calls.length === 0) {
       await askUser(record, { nodeId, text: answer.text });
     } else {
@@ -72,6 +74,8 @@ async function takeTurn(
 ): Promise<ModelTurnResult> {
   const turn = record.carried.turn + 1;
   record.update({ turn });
+  const { conditions } = record;
+  const story = storyBrief(record);
   const answer = await modelActivities(limits.maxModelAttempts)["model.turn"].executeWithOptions(
     { summary: `model turn ${turn} · ${nodeId}`.slice(0, 200) },
     [
@@ -84,6 +88,8 @@ async function takeTurn(
         intent,
         autopilot: record.input.autopilot ?? false,
         conversation: conversationName(record),
+        ...(conditions === undefined ? {} : { conditions }),
+        ...(story === undefined ? {} : { recordsState: true, ...(turn === 1 ? { story } : {}) }),
         ...(correction === undefined ? {} : { correction }),
       },
     ],
@@ -105,6 +111,7 @@ async function takeTurn(
 /** Asks the user and waits, for months if need be; the answer is written down before the next turn. */
 async function askUser(record: RunRecord, question: Question): Promise<void> {
   record.question = question;
+  tellStory(record, { kind: "asked" });
   await changePhase(record, "waiting-user");
   await condition(() => record.answer !== undefined);
   const answer = record.answer;

@@ -208,6 +208,8 @@ describe("a tool call of the engine", () => {
     expect(await run({ stateSha256: "another" })).toEqual({
       ok: false,
       code: "E_PRECONDITION_FAILED",
+      message: expect.stringContaining("changed from outside this run"),
+      unmet: true,
       stateConflict: true,
       audit: expect.any(Object),
     });
@@ -253,6 +255,8 @@ describe("the activities", () => {
       "run.phase",
       "state.load",
       "state.persist",
+      "state.record",
+      "state.snapshot",
       "tool.refuse",
       "user.input",
     ]);

@@ -1,12 +1,19 @@
 import { z } from "zod";
 import { HOST_MAX_WRITE_BYTES } from "../engine/limits.js";
 import { type Result, fail, ok } from "../errors.js";
+import { StateRecordSchema } from "../graph-state/record.js";
+import type { JsonObject } from "../json.js";
 import { redactAbsolutePaths } from "../prompt/redact.js";
 import { excerpt } from "../text.js";
 
 /** The canonical names of the five file tools (contracts §7). */
 export const FILE_TOOLS = ["fs.list", "fs.read", "fs.search", "fs.write", "fs.apply_patch"] as const;
 export type FileToolName = (typeof FILE_TOOLS)[number];
+
+/** The tool that runs with a story have besides: it changes their graph state (contracts §12). */
+export const STATE_TOOL = "state.record";
+export type ToolName = FileToolName | typeof STATE_TOOL;
+const TOOLS: readonly ToolName[] = [...FILE_TOOLS, STATE_TOOL];
 
 const aliasPath = z
   .string()
@@ -99,15 +106,20 @@ export type FileToolCall =
   | { readonly tool: "fs.write"; readonly arguments: WriteArguments }
   | { readonly tool: "fs.apply_patch"; readonly arguments: PatchArguments };
 
+/** What is recorded is judged against the state it is merged into, not here. */
+export type ToolCall = FileToolCall | { readonly tool: typeof STATE_TOOL; readonly arguments: JsonObject };
+
 interface ToolSpec {
-  readonly name: FileToolName;
+  readonly name: ToolName;
   readonly description: string;
   /** Longer argument texts are refused before they are parsed (contracts §16). */
   readonly maxArgumentChars: number;
   readonly parameters: z.ZodType;
+  /** What the model is shown, where that says more than is checked here. */
+  readonly shown?: z.ZodType;
 }
 
-const SPECS: readonly ToolSpec[] = [
+const FILE_SPECS: readonly ToolSpec[] = [
   {
     name: "fs.list",
     description: "List the direct children of a directory. Directories end in /.",
@@ -141,6 +153,17 @@ const SPECS: readonly ToolSpec[] = [
   },
 ];
 
+const STATE_SPEC: ToolSpec = {
+  name: STATE_TOOL,
+  description:
+    "Record what this node decided in the story's graph state: gate decisions, evidence, artifact paths, routing flags. Conditions of edges may depend on them.",
+  maxArgumentChars: SHORT_ARGUMENTS,
+  parameters: z.record(z.string(), z.json()),
+  shown: StateRecordSchema,
+};
+
+const SPECS = [...FILE_SPECS, STATE_SPEC];
+
 /** An OpenAI function tool. */
 export interface FunctionTool {
   readonly type: "function";
@@ -152,22 +175,27 @@ export interface FunctionTool {
 }
 
 /** The file tools as OpenAI function tools; the wire name has `_` where the canonical one has `.`. */
-export const FILE_FUNCTION_TOOLS: readonly FunctionTool[] = SPECS.map((spec) => {
-  const { $schema: _, ...parameters } = z.toJSONSchema(spec.parameters, { io: "input" });
+export const FILE_FUNCTION_TOOLS: readonly FunctionTool[] = FILE_SPECS.map(toFunctionTool);
+
+/** `state.record` as an OpenAI function tool. */
+export const STATE_FUNCTION_TOOL: FunctionTool = toFunctionTool(STATE_SPEC);
+
+function toFunctionTool(spec: ToolSpec): FunctionTool {
+  const { $schema: _, ...parameters } = z.toJSONSchema(spec.shown ?? spec.parameters, { io: "input" });
   return {
     type: "function",
     function: { name: wireToolName(spec.name), description: spec.description, parameters },
   };
-});
+}
 
 /** The spelling that every provider accepts: `[A-Za-z0-9_-]` only. */
-export function wireToolName(name: FileToolName): string {
+export function wireToolName(name: ToolName): string {
   return name.replace(".", "_");
 }
 
 /** Understands a tool name in its canonical or its wire spelling; undefined when there is no such tool. */
-export function canonicalToolName(name: string): FileToolName | undefined {
-  return FILE_TOOLS.find((tool) => tool === name || wireToolName(tool) === name);
+export function canonicalToolName(name: string): ToolName | undefined {
+  return TOOLS.find((tool) => tool === name || wireToolName(tool) === name);
 }
 
 const MAX_ARGUMENT_DEPTH = 100;
@@ -179,7 +207,7 @@ const MAX_ISSUE_CHARS = 1000;
  * Faults: `TOOL_NOT_AVAILABLE`, `TOOL_ARGS_INVALID_JSON`, `TOOL_ARGS_INVALID` with what was expected;
  * `E_WRITE_LIMIT` for a write that is too long to be looked at.
  */
-export function parseToolCall(name: string, argumentsJson: string): Result<FileToolCall> {
+export function parseToolCall(name: string, argumentsJson: string): Result<ToolCall> {
   const tool = canonicalToolName(name);
   const spec = SPECS.find((candidate) => candidate.name === tool);
   if (spec === undefined) {
@@ -214,7 +242,7 @@ export function parseToolCall(name: string, argumentsJson: string): Result<FileT
       expected: expectedShape(spec),
     });
   }
-  return ok({ tool: spec.name, arguments: parsed.data } as FileToolCall); // the spec's schema made it so
+  return ok({ tool: spec.name, arguments: parsed.data } as ToolCall); // the spec's schema made it so
 }
 
 function tooLong({ name, maxArgumentChars }: ToolSpec): Result<never> {
@@ -226,7 +254,7 @@ function tooLong({ name, maxArgumentChars }: ToolSpec): Result<never> {
 }
 
 function expectedShape(spec: ToolSpec): string {
-  const schema = z.toJSONSchema(spec.parameters, { io: "input" });
+  const schema = z.toJSONSchema(spec.shown ?? spec.parameters, { io: "input" });
   const required = new Set(schema.required ?? []);
   return Object.keys(schema.properties ?? {})
     .map((key) => (required.has(key) ? key : `${key}?`))
