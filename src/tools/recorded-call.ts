@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "../core/json.js";
 import { redactSecrets } from "../core/prompt/redact.js";
 import { excerpt } from "../core/text.js";
-import { nestingDepth } from "../core/tools/tool-specs.js";
+import { nestingDepth } from "../core/tools/tool-arguments.js";
 import type { ChainHead } from "../store/audit-log.js";
 import { summarizeForAudit } from "../store/audit-summary.js";
 import type { RecordedCall, RecordedResult } from "../store/call-journal.js";

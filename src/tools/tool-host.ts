@@ -16,10 +16,10 @@ import {
   parseAliasPath,
 } from "../core/tools/alias-path.js";
 import type { ToolResult } from "../core/tools/tool-result.js";
+import type { FunctionTool } from "../core/tools/tool-arguments.js";
 import {
   FILE_FUNCTION_TOOLS,
   type FileToolCall,
-  type FunctionTool,
   canonicalToolName,
   parseToolCall,
 } from "../core/tools/tool-specs.js";

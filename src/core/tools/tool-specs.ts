@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { HOST_MAX_WRITE_BYTES } from "../engine/limits.js";
 import { type Result, fail, ok } from "../errors.js";
-import { redactAbsolutePaths } from "../prompt/redact.js";
-import { excerpt } from "../text.js";
+import { type ArgumentSpec, type FunctionTool, functionTool, parseToolArguments } from "./tool-arguments.js";
 
 /** The canonical names of the five file tools (contracts §7). */
 export const FILE_TOOLS = ["fs.list", "fs.read", "fs.search", "fs.write", "fs.apply_patch"] as const;
@@ -99,12 +98,9 @@ export type FileToolCall =
   | { readonly tool: "fs.write"; readonly arguments: WriteArguments }
   | { readonly tool: "fs.apply_patch"; readonly arguments: PatchArguments };
 
-interface ToolSpec {
+interface ToolSpec extends ArgumentSpec {
   readonly name: FileToolName;
   readonly description: string;
-  /** Longer argument texts are refused before they are parsed (contracts §16). */
-  readonly maxArgumentChars: number;
-  readonly parameters: z.ZodType;
 }
 
 const SPECS: readonly ToolSpec[] = [
@@ -141,24 +137,10 @@ const SPECS: readonly ToolSpec[] = [
   },
 ];
 
-/** An OpenAI function tool. */
-export interface FunctionTool {
-  readonly type: "function";
-  readonly function: {
-    readonly name: string;
-    readonly description: string;
-    readonly parameters: Record<string, unknown>;
-  };
-}
-
 /** The file tools as OpenAI function tools; the wire name has `_` where the canonical one has `.`. */
-export const FILE_FUNCTION_TOOLS: readonly FunctionTool[] = SPECS.map((spec) => {
-  const { $schema: _, ...parameters } = z.toJSONSchema(spec.parameters, { io: "input" });
-  return {
-    type: "function",
-    function: { name: wireToolName(spec.name), description: spec.description, parameters },
-  };
-});
+export const FILE_FUNCTION_TOOLS: readonly FunctionTool[] = SPECS.map((spec) =>
+  functionTool(wireToolName(spec.name), spec.description, spec.parameters),
+);
 
 /** The spelling that every provider accepts: `[A-Za-z0-9_-]` only. */
 export function wireToolName(name: FileToolName): string {
@@ -169,10 +151,6 @@ export function wireToolName(name: FileToolName): string {
 export function canonicalToolName(name: string): FileToolName | undefined {
   return FILE_TOOLS.find((tool) => tool === name || wireToolName(tool) === name);
 }
-
-const MAX_ARGUMENT_DEPTH = 100;
-/** Of what is said about wrong arguments, looked at: it repeats their keys. */
-const MAX_ISSUE_CHARS = 1000;
 
 /**
  * Parses the arguments a model sent for a tool (contracts §7, §9, §16).
@@ -185,81 +163,8 @@ export function parseToolCall(name: string, argumentsJson: string): Result<FileT
   if (spec === undefined) {
     return fail("TOOL_NOT_AVAILABLE", `There is no such tool. Available: ${FILE_TOOLS.join(", ")}.`);
   }
-  if (argumentsJson.length > spec.maxArgumentChars) return tooLong(spec);
-  if (nestingDepth(argumentsJson) > MAX_ARGUMENT_DEPTH) {
-    return fail("TOOL_ARGS_INVALID", `The arguments are nested deeper than ${MAX_ARGUMENT_DEPTH} levels.`);
-  }
-  let value: unknown;
-  try {
-    value = parseArguments(argumentsJson);
-  } catch (error) {
-    if (error instanceof PrototypeKeyError) {
-      return fail("TOOL_ARGS_INVALID", "A key named __proto__ is not allowed.");
-    }
-    return fail(
-      "TOOL_ARGS_INVALID_JSON",
-      `The arguments of ${spec.name} are not valid JSON. Send one JSON object.`,
-    );
-  }
-  const parsed = spec.parameters.safeParse(value);
-  if (!parsed.success) {
-    const errors = parsed.error.issues.slice(0, 10).map((issue) => ({
-      path: excerpt(redactAbsolutePaths(issue.path.map(String).join(".").slice(0, MAX_ISSUE_CHARS))),
-      message: excerpt(redactAbsolutePaths(issue.message.slice(0, MAX_ISSUE_CHARS)), 200),
-    }));
-    const first = errors[0];
-    const where = first === undefined ? "" : ` ${first.path || "(root)"}: ${first.message}`;
-    return fail("TOOL_ARGS_INVALID", `The arguments of ${spec.name} have the wrong shape.${where}`, {
-      errors,
-      expected: expectedShape(spec),
-    });
-  }
-  return ok({ tool: spec.name, arguments: parsed.data } as FileToolCall); // the spec's schema made it so
-}
-
-function tooLong({ name, maxArgumentChars }: ToolSpec): Result<never> {
-  const isWrite = name === "fs.write" || name === "fs.apply_patch";
-  return fail(
-    isWrite ? "E_WRITE_LIMIT" : "TOOL_ARGS_INVALID",
-    `The arguments of ${name} are longer than ${maxArgumentChars} characters. Send less at once.`,
-  );
-}
-
-function expectedShape(spec: ToolSpec): string {
-  const schema = z.toJSONSchema(spec.parameters, { io: "input" });
-  const required = new Set(schema.required ?? []);
-  return Object.keys(schema.properties ?? {})
-    .map((key) => (required.has(key) ? key : `${key}?`))
-    .join(", ");
-}
-
-class PrototypeKeyError extends Error {}
-
-/** A reviver is slow on large arguments: it runs only where a key may be `__proto__`, escaped or not. */
-function parseArguments(text: string): unknown {
-  return /__proto__|\\u/.test(text) ? JSON.parse(text, refusePrototypeKey) : JSON.parse(text);
-}
-
-function refusePrototypeKey(key: string, value: unknown): unknown {
-  if (key === "__proto__") throw new PrototypeKeyError();
-  return value;
-}
-
-/** The deepest nesting of brackets outside strings: a bound on what a parser would have to recurse into. */
-export function nestingDepth(text: string): number {
-  let depth = 0;
-  let deepest = 0;
-  let inString = false;
-  for (let index = 0; index < text.length; index += 1) {
-    const char = text[index];
-    if (inString) {
-      if (char === "\\") index += 1;
-      else if (char === '"') inString = false;
-    } else if (char === '"') inString = true;
-    else if (char === "{" || char === "[") {
-      depth += 1;
-      if (depth > deepest) deepest = depth;
-    } else if (char === "}" || char === "]") depth -= 1;
-  }
-  return deepest;
+  const isWrite = spec.name === "fs.write" || spec.name === "fs.apply_patch";
+  const parsed = parseToolArguments(spec, argumentsJson, isWrite ? "E_WRITE_LIMIT" : "TOOL_ARGS_INVALID");
+  if (!parsed.ok) return parsed;
+  return ok({ tool: spec.name, arguments: parsed.value } as FileToolCall); // the spec's schema made it so
 }
