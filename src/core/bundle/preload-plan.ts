@@ -10,11 +10,11 @@ import { shortenRoots } from "./shorten-roots.js";
 
 /** What reading one file gave. */
 export type PreloadFile =
-  | { readonly kind: "text"; readonly text: string; readonly yaml?: JsonObject }
-  | { readonly kind: "malformed"; readonly message: string }
+  /** `yaml` where the name says that it is YAML; a template need not be any. */
+  | { readonly kind: "text"; readonly text: string; readonly yaml?: Result<JsonObject> }
   | { readonly kind: "unreadable"; readonly reason: string };
 
-/** Files by their path in its one spelling. */
+/** Files by their path in its one spelling. Reasons and faults name paths by their variables. */
 export type PreloadFiles = ReadonlyMap<string, PreloadFile>;
 
 /** One workflow with its files; `null` where there is none. */
@@ -130,9 +130,10 @@ class Planner {
     const file = this.need(path);
     if (file === undefined) return ok(undefined);
     if (file.kind === "unreadable") return fail("ENOENT", file.reason);
-    if (file.kind === "malformed") return fail("E_SCHEMA_VALIDATION", file.message);
+    if (file.yaml === undefined) return fail("E_SCHEMA_VALIDATION", `${name} is no YAML file.`);
+    if (!file.yaml.ok) return file.yaml;
     this.loaded.add(name);
-    const yaml = file.yaml ?? {};
+    const yaml = file.yaml.value;
     const config = this.config(path, yaml);
     if (!config.ok) return config;
     const resolved = inlineVariables(yaml, config.value ?? undefined);
@@ -208,14 +209,14 @@ class Planner {
     }
     const file = this.need(reference.value);
     if (file === undefined) return ok(undefined);
-    if (file.kind === "malformed") return fail("E_SCHEMA_VALIDATION", file.message);
     const name = formatAliasPath(reference.value);
-    if (file.kind === "unreadable") {
-      this.note("config", name);
+    if (file.kind === "unreadable" || file.yaml === undefined) {
+      this.note("config", name, file.kind === "text" ? "is no YAML file" : undefined);
       return ok(null);
     }
+    if (!file.yaml.ok) return file.yaml;
     this.loaded.add(name);
-    return inlineConfig(file.yaml ?? {});
+    return inlineConfig(file.yaml.value);
   }
 
   /** One file or several, `instructions` first; or what stands in the YAML itself. */
@@ -256,7 +257,7 @@ class Planner {
     const file = this.need(path);
     if (file === undefined) return undefined;
     if (file.kind === "text") return this.take(path, file.text, what);
-    this.note(what, formatAliasPath(path), file.kind === "malformed" ? file.message : undefined);
+    this.note(what, formatAliasPath(path), file.reason);
     return undefined;
   }
 
