@@ -5,7 +5,7 @@ import type {
   ChatCompletionCreateParamsBase,
   ChatCompletionMessageParam,
 } from "openai/resources/chat/completions";
-import type { FunctionTool } from "../core/tools/tool-specs.js";
+import type { FunctionTool } from "../core/tools/tool-arguments.js";
 import { ModelError, classifyModelError, timedOut } from "./model-error.js";
 
 /** Which model answers, and how it is reached. */

@@ -7,6 +7,7 @@ import type { Agent } from "../core/package/schemas.js";
 import { parseFrontmatter } from "../core/state/frontmatter.js";
 import { excerpt, listSome } from "../core/text.js";
 import { syncDirectory, writeFileAtomic } from "./atomic-file.js";
+import { type CreateBundleRunRequest, newBundleRun } from "./bundle-run.js";
 import { withFileLock } from "./file-lock.js";
 import { parseFrontMatter, withFrontmatter } from "./front-matter.js";
 import type { LoadedPackage, LoadedWorkflow } from "./package-loader.js";
@@ -70,6 +71,20 @@ export class RunManager {
     const document = freshDocument(workflow.value, run);
     if (!document.ok) return document;
     return this.place(project.value, run, document.value);
+  }
+
+  /**
+   * Creates a bundle run: a run without a state document, whose session folder is made when it is opened. All or nothing.
+   * Faults: `E_PROJECT_INVALID`, `E_PACKAGE_NOT_FOUND` (bundle or core root), `E_RUN_NOT_FOUND` (an id that is none),
+   * `E_INDEX_WRITE_FAILED`.
+   */
+  async createBundleRun(request: CreateBundleRunRequest, now = new Date()): Promise<Result<RunMetadata>> {
+    const runId = request.runId ?? randomUUID();
+    if (!uuid.safeParse(runId).success) return fail("E_RUN_NOT_FOUND", "A run id is a UUID in lower case.");
+    const project = await resolveProject(request.projectRoot);
+    if (!project.ok) return project;
+    const run = await newBundleRun(request, runId, project.value, now);
+    return run.ok ? this.place(project.value, run.value) : run;
   }
 
   /** The runs of a project, oldest first. Faults: `E_PROJECT_INVALID`, `E_INTERNAL` (a damaged index). */
@@ -148,7 +163,7 @@ export class RunManager {
   private async place(
     project: Project,
     run: RunMetadata,
-    document: Uint8Array,
+    document?: Uint8Array,
   ): Promise<Result<RunMetadata>> {
     const projectDir = join(this.projectsDir, project.projectId);
     try {
@@ -166,7 +181,7 @@ export class RunManager {
   private async placeNew(
     project: Project,
     run: RunMetadata,
-    document: Uint8Array,
+    document: Uint8Array | undefined,
   ): Promise<Result<RunMetadata>> {
     const index = this.index(project.projectId);
     const projectDir = join(this.projectsDir, project.projectId);
@@ -178,7 +193,7 @@ export class RunManager {
         "The run's folder is in use, but the index (runsIndex.json) does not list it: restore it.";
       return fail("E_INDEX_WRITE_FAILED", sentence);
     }
-    const artifacts = await makeArtifactsRoot(project.root);
+    const artifacts = document === undefined ? ok({ made: false }) : await makeArtifactsRoot(project.root);
     if (!artifacts.ok) return artifacts;
     const removeAll = async () => {
       // Under the lock no other creation is going on: whatever is staged was cut short by a crash.
@@ -191,7 +206,7 @@ export class RunManager {
       await mkdir(join(staging, "state", "logs"), { recursive: true, mode: 0o700 });
       await mkdir(join(staging, "conversation"), { mode: 0o700 });
       await writeFile(join(staging, "state", "logs", "execution.jsonl"), "", { mode: 0o600 });
-      await writeFileAtomic(join(staging, "state", "workflow.md"), document);
+      if (document !== undefined) await writeFileAtomic(join(staging, "state", "workflow.md"), document);
       await writeFileAtomic(join(projectDir, "project.json"), `${JSON.stringify({ root: project.root })}\n`);
       await rename(staging, final);
       await syncDirectory(runsDir);
