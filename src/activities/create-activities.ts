@@ -1,5 +1,6 @@
 import { Context } from "@temporalio/activity";
 import type { Activities, FileToolActivities, ToolCallInput } from "../contract/activities.js";
+import { failpoint } from "../core/failpoint.js";
 import { FILE_TOOLS } from "../core/tools/tool-specs.js";
 import { unwrap } from "./failures.js";
 import { type ModelTurnDeps, modelTurn } from "./model-turn.js";
@@ -15,7 +16,7 @@ export function createActivities(deps: ModelTurnDeps): Activities {
   const { store } = deps;
   const tool = (input: ToolCallInput) => runTool(deps, input);
   const fileTools = Object.fromEntries(FILE_TOOLS.map((name) => [name, tool])) as FileToolActivities; // each is there
-  return {
+  const activities: Activities = {
     ...fileTools,
     "tool.refuse": tool,
     "state.persist": tool,
@@ -36,5 +37,17 @@ export function createActivities(deps: ModelTurnDeps): Activities {
     },
     "user.input": (input) => recordUserInput(store, input),
     "run.phase": (input) => recordPhase(store, input),
+  };
+  return Object.fromEntries(
+    Object.entries(activities).map(([name, activity]) => [name, withFailpoints(activity)]),
+  ) as unknown as Activities; // the same names and types
+}
+
+function withFailpoints(activity: (input: never) => Promise<unknown>): (input: never) => Promise<unknown> {
+  return async (input) => {
+    failpoint("activity.begun");
+    const result = await activity(input);
+    failpoint("activity.before-report");
+    return result;
   };
 }

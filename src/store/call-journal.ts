@@ -1,3 +1,4 @@
+import { failpoint } from "../core/failpoint.js";
 import type { JsonObject } from "../core/json.js";
 import type { ToolResult } from "../core/tools/tool-result.js";
 import { AppendLog, type LinePosition, parseLine } from "./append-log.js";
@@ -34,6 +35,7 @@ export class CallJournal {
 
   async plan(id: string, plan: JsonObject): Promise<void> {
     await this.log.append(() => [{ id, plan }]);
+    failpoint("call.planned");
   }
 
   /** What an unfinished earlier attempt had planned. Call `find` first: it reads the file. */
@@ -57,6 +59,7 @@ export class CallJournal {
         },
       ];
     });
+    failpoint("call.recorded");
     return recorded;
   }
 

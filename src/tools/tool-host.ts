@@ -5,6 +5,7 @@ import {
   HOST_MAX_WRITE_BYTES,
 } from "../core/engine/limits.js";
 import { type Fault, type Result, fail, ok } from "../core/errors.js";
+import { failpoint } from "../core/failpoint.js";
 import type { JsonObject, JsonValue } from "../core/json.js";
 import type { Agent } from "../core/package/schemas.js";
 import { redactSecrets } from "../core/prompt/redact.js";
@@ -186,6 +187,7 @@ function runOnce(
     const outcome = await attempt(options, request, knowledge, place).catch((error: unknown) =>
       refused(faultOf(error)),
     );
+    failpoint("call.done");
     const recording = files.calls.record(request.toolCallId, outcome);
     if (changesFiles(request)) await recording;
     const [isRecorded, audit] = await Promise.all([recording, note(outcome)]);
