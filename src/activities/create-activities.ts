@@ -1,5 +1,6 @@
 import { Context } from "@temporalio/activity";
 import type { Activities, ToolCallInput } from "../contract/activities.js";
+import { failpoint } from "../core/failpoint.js";
 import { unwrap } from "./failures.js";
 import { type ModelTurnDeps, modelTurn } from "./model-turn.js";
 import { openRun, recordPhase, recordUserInput } from "./run-records.js";
@@ -13,7 +14,7 @@ const HEARTBEAT_MS = 1_500;
 export function createActivities(deps: ModelTurnDeps): Activities {
   const { store } = deps;
   const tool = (input: ToolCallInput) => runTool(deps, input);
-  return {
+  const activities: Activities = {
     "fs.list": tool,
     "fs.read": tool,
     "fs.search": tool,
@@ -43,5 +44,17 @@ export function createActivities(deps: ModelTurnDeps): Activities {
     },
     "user.input": (input) => recordUserInput(store, input),
     "run.phase": (input) => recordPhase(store, input),
+  };
+  return Object.fromEntries(
+    Object.entries(activities).map(([name, activity]) => [name, withFailpoints(activity)]),
+  ) as unknown as Activities; // the same names and types
+}
+
+function withFailpoints(activity: (input: never) => Promise<unknown>): (input: never) => Promise<unknown> {
+  return async (input) => {
+    failpoint("activity.begun");
+    const result = await activity(input);
+    failpoint("activity.before-report");
+    return result;
   };
 }

@@ -1,6 +1,7 @@
 import { ApplicationFailure, type Context } from "@temporalio/activity";
 import type { ModelTurnInput, ModelTurnResult } from "../contract/activities.js";
 import type { RunRef } from "../contract/run.js";
+import { failpoint } from "../core/failpoint.js";
 import { cutText } from "../core/text.js";
 import type { ToolResult } from "../core/tools/tool-result.js";
 import { type ChatAnswer, type ChatModel, type ModelSettings } from "../model/chat-model.js";
@@ -94,6 +95,7 @@ async function askModel(
   const said = await conversation.entries();
   const added = await newEntries(deps, files, said, input);
   const results = await resultsOf(files, said);
+  failpoint("model.before-request");
   const answer = await deps.model
     .complete({
       settings,
@@ -108,8 +110,11 @@ async function askModel(
     .catch((error: unknown) => {
       throw toFailure(error);
     });
+  failpoint("model.answer-received");
   const entry = await toEntry(answer, input, said, files);
-  if (await conversation.append([...added, entry])) return entry;
+  const isFirst = await conversation.append([...added, entry]);
+  failpoint("model.answer-written");
+  if (isFirst) return entry;
   const written = await conversation.findAnswer(input.visit, input.turn);
   if (written === undefined) throw new Error("An answer is written down and cannot be read.");
   return written;

@@ -2,6 +2,7 @@ import type { OpenRunInput, OpenedRun, PhaseInput, UserInput } from "../contract
 import { MAX_PAYLOAD_BYTES } from "../contract/names.js";
 import type { AuditHead } from "../contract/run.js";
 import { fail } from "../core/errors.js";
+import { failpoint } from "../core/failpoint.js";
 import { summarizeForAudit } from "../store/audit-summary.js";
 import { selectWorkflow } from "../store/run-manager.js";
 import type { Store } from "../store/store.js";
@@ -42,7 +43,9 @@ export async function openRun(store: Store, input: OpenRunInput): Promise<Opened
 export async function recordUserInput(store: Store, input: UserInput): Promise<AuditHead> {
   const files = await openFiles(store, input.run);
   const { inputId, nodeId, text } = input;
+  failpoint("input.received");
   await files.conversation(input.conversation).append([{ type: "user", id: inputId, nodeId, text }]);
+  failpoint("input.written");
   const digest = summarizeForAudit({ content: text });
   return files.audit.record({ kind: "user.input", id: inputId, nodeId, input: digest }, new Date());
 }
@@ -59,7 +62,9 @@ export async function recordPhase(store: Store, input: PhaseInput): Promise<Audi
     ...(fault === undefined ? {} : { fault }),
     ...(question === undefined ? {} : { question }),
   });
+  failpoint("phase.status-written");
   if (isNewest) await store.runs.setPhase(input.run, phase, new Date());
+  failpoint("phase.indexed");
   const why = fault === undefined ? {} : { code: fault.code, message: fault.message };
   return files.audit.record({ kind: "run.phase", id: String(change), phase, nodeId, ...why }, new Date());
 }

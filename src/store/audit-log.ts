@@ -1,3 +1,4 @@
+import { failpoint } from "../core/failpoint.js";
 import type { JsonObject } from "../core/json.js";
 import { AppendLog, parseLine, toLine } from "./append-log.js";
 import { sha256 } from "./sha256.js";
@@ -56,6 +57,7 @@ export class AuditLog {
         return line;
       });
     });
+    failpoint("audit.recorded");
     return { lines: this.lines, sha256: this.last };
   }
 }

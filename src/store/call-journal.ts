@@ -1,5 +1,6 @@
 import type { BundleToolResult } from "../core/bundle/bundle-result.js";
 import type { ErrorCode } from "../core/errors.js";
+import { failpoint } from "../core/failpoint.js";
 import type { JsonObject } from "../core/json.js";
 import type { ToolResult } from "../core/tools/tool-result.js";
 import { AppendLog, type LinePosition, parseLine } from "./append-log.js";
@@ -41,6 +42,7 @@ export class CallJournal {
 
   async plan(id: string, plan: JsonObject): Promise<void> {
     await this.log.append(() => [{ id, plan }]);
+    failpoint("call.planned");
   }
 
   /** What an unfinished earlier attempt had planned. Call `find` first: it reads the file. */
@@ -65,6 +67,7 @@ export class CallJournal {
         },
       ];
     });
+    failpoint("call.recorded");
     return recorded;
   }
 

@@ -3,6 +3,7 @@ import { mkdir, readFile, readdir, rename, rm, rmdir, stat, writeFile } from "no
 import { join } from "node:path";
 import { z } from "zod";
 import { type Fault, type Result, fail, ok } from "../core/errors.js";
+import { failpoint } from "../core/failpoint.js";
 import type { Agent } from "../core/package/schemas.js";
 import { parseFrontmatter } from "../core/state/frontmatter.js";
 import { excerpt, listSome } from "../core/text.js";
@@ -195,6 +196,7 @@ export class RunManager {
     }
     const artifacts = document === undefined ? ok({ made: false }) : await makeArtifactsRoot(project.root);
     if (!artifacts.ok) return artifacts;
+    failpoint("run.artifacts-made");
     const removeAll = async () => {
       // Under the lock no other creation is going on: whatever is staged was cut short by a crash.
       const staged = (await readdir(runsDir)).filter((name) => name.startsWith(".tmp-"));
@@ -208,9 +210,12 @@ export class RunManager {
       await writeFile(join(staging, "state", "logs", "execution.jsonl"), "", { mode: 0o600 });
       if (document !== undefined) await writeFileAtomic(join(staging, "state", "workflow.md"), document);
       await writeFileAtomic(join(projectDir, "project.json"), `${JSON.stringify({ root: project.root })}\n`);
+      failpoint("run.staged");
       await rename(staging, final);
+      failpoint("run.placed");
       await syncDirectory(runsDir);
       await index.add(run);
+      failpoint("run.indexed");
       return ok(run);
     } catch (error) {
       await index.remove(run.runId).catch(() => undefined);
