@@ -44,6 +44,12 @@ export class AuditLog {
     });
   }
 
+  /** The chain's head as it is now. */
+  async head(): Promise<ChainHead> {
+    await this.log.refresh();
+    return { lines: this.lines, sha256: this.last };
+  }
+
   /** Appends an event unless it is there; returns the chain's head afterwards. */
   async record(event: AuditEvent, now: Date): Promise<ChainHead> {
     await this.log.append((torn) => {

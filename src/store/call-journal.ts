@@ -71,6 +71,12 @@ export class CallJournal {
     return recorded;
   }
 
+  /** How many calls are recorded. */
+  async count(): Promise<number> {
+    await this.log.refresh();
+    return this.results.size;
+  }
+
   /** The recorded call of that id, read from the file as it is now. */
   async find<R extends RecordedResult = ToolResult>(id: string): Promise<RecordedCall<R> | undefined> {
     return (await this.findAll<R>([id])).get(id);

@@ -1,9 +1,11 @@
 import { join } from "node:path";
 import { AuditLog } from "./audit-log.js";
+import { Boundaries } from "./boundaries.js";
 import { CallJournal } from "./call-journal.js";
 import { Conversation } from "./conversation.js";
 import { withFileLock } from "./file-lock.js";
 import { GraphStateFiles } from "./graph-state-files.js";
+import { RunRequestFile } from "./run-request.js";
 import { type StateFile, openStateFile } from "./state-file.js";
 import { type StatusFile, openStatusFile } from "./status-file.js";
 
@@ -16,6 +18,8 @@ export class RunFiles {
   readonly state: StateFile;
   readonly status: StatusFile;
   readonly graphState: GraphStateFiles;
+  readonly boundaries: Boundaries;
+  readonly request: RunRequestFile;
   private readonly dir: string;
   private readonly conversations = new Map<string, Conversation>();
 
@@ -27,6 +31,8 @@ export class RunFiles {
     this.calls = new CallJournal(join(dir, "calls.jsonl"), join(dir, "calls.lock"));
     this.state = openStateFile(this.stateDir);
     this.graphState = new GraphStateFiles(dir);
+    this.boundaries = new Boundaries(join(dir, "boundaries.jsonl"), join(dir, "boundaries.lock"));
+    this.request = new RunRequestFile(dir);
     this.status = openStatusFile(join(dir, "status.json"), join(dir, "status.lock"));
   }
 
