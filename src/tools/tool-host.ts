@@ -32,7 +32,7 @@ import { findAgent, selectWorkflow } from "../store/run-manager.js";
 import type { Store } from "../store/store.js";
 import { writeArtifact } from "./artifact-write.js";
 import { type CallOutcome, type CallScene, type EngineKnowledge, refused } from "./call-scene.js";
-import { Refusal, systemErrorCode } from "./faults.js";
+import { Refusal, callFault } from "./faults.js";
 import { listDirectory } from "./list.js";
 import type { ProtectedPaths } from "./name-rules.js";
 import { readFile } from "./read.js";
@@ -95,16 +95,6 @@ interface Place {
   readonly root: string | undefined;
 }
 
-const UNFORESEEN: Fault = fail(
-  "E_INTERNAL",
-  "The call failed for an unforeseen reason. Read what it was about before you repeat it.",
-).error;
-
-const DISK_FULL: Fault = fail(
-  "E_WRITE_LIMIT",
-  "Nothing was written: the disk is full. What was there before is unchanged.",
-).error;
-
 /** Says nothing of where the project lies: a result may be shown to a model. */
 const NO_PROJECT: Fault = fail("E_PROJECT_INVALID", "The project's directory does not exist.").error;
 
@@ -135,7 +125,7 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
       isExclusive: hasEffect && knowledge.refusal === undefined,
     };
     return runRecorded<ToolResult, CallOutcome>(files, call, () =>
-      attempt(options, request, knowledge, found.value).catch((error: unknown) => refused(faultOf(error))),
+      attempt(options, request, knowledge, found.value).catch((error: unknown) => refused(callFault(error))),
     );
   }
 
@@ -253,11 +243,6 @@ async function refusePatch({ workspace }: CallScene, path: AliasPath): Promise<C
   });
   const isForbidden = !result.ok && result.error.code === "E_SANDBOX_VIOLATION";
   return isForbidden ? { result } : refused(fail("TOOL_ARGS_INVALID", sentence).error);
-}
-
-function faultOf(error: unknown): Fault {
-  const code = systemErrorCode(error);
-  return code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG" ? DISK_FULL : UNFORESEEN;
 }
 
 async function plain(result: Promise<ToolResult>): Promise<CallOutcome> {

@@ -136,7 +136,7 @@ class Planner {
     const yaml = file.yaml.value;
     const config = this.config(path, yaml);
     if (!config.ok) return config;
-    const resolved = inlineVariables(yaml, config.value ?? undefined);
+    const resolved = this.resolve(path, yaml, config.value ?? undefined);
     if (!resolved.ok) return resolved;
     const instructions = this.instructions(path, resolved.value);
     const template = this.reference(path, resolved.value, "template");
@@ -150,6 +150,28 @@ class Planner {
       template: template ?? null,
     };
     return ok({ loaded, path, resolved: resolved.value });
+  }
+
+  /**
+   * The YAML with its variables resolved. Where `installed_path` does not lead to the instructions, as in a workflow that was
+   * copied or renamed, and they lie beside the YAML, its own directory stands for `installed_path`.
+   */
+  private resolve(path: BundlePath, yaml: JsonObject, config: JsonObject | undefined): Result<JsonObject> {
+    const resolved = inlineVariables(yaml, config);
+    if (!resolved.ok || textAt(yaml, "installed_path") === undefined) return resolved;
+    if (this.leadsNowhere(path, resolved.value) !== true) return resolved;
+    const directory = formatAliasPath({ mount: path.mount, segments: path.segments.slice(0, -1) });
+    const moved = inlineVariables({ ...yaml, installed_path: directory }, config);
+    return moved.ok && this.leadsNowhere(path, moved.value) === false ? moved : resolved;
+  }
+
+  /** Whether the instructions are a file that is not there; undefined while that is not known. */
+  private leadsNowhere(path: BundlePath, resolved: JsonObject): boolean | undefined {
+    const text = textAt(resolved, "instructions");
+    if (text === undefined || !isFileName(text)) return false;
+    const reference = this.parse(text, path);
+    const file = reference.ok ? this.need(reference.value) : undefined;
+    return reference.ok && file === undefined ? undefined : file?.kind !== "text";
   }
 
   /** A workflow that another one invokes. One that cannot be read is missing, no more. */
