@@ -4,7 +4,7 @@ import type { JsonObject } from "../core/json.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import type { Intent } from "../core/prompt/shells.js";
 import type { Frontmatter } from "../core/state/frontmatter.js";
-import type { GraphState, StateSnapshot } from "../core/graph-state/schemas.js";
+import type { GraphState, StateSnapshot, StateSnapshotState } from "../core/graph-state/schemas.js";
 import type { ConditionFacts } from "../core/state/transition-guard.js";
 import type { FrontmatterUpdate, ToolName } from "../core/tools/tool-specs.js";
 import type {
@@ -56,6 +56,8 @@ export interface OpenedRun {
   readonly graph: WorkflowGraph;
   /** What an earlier execution of the run left; absent for a run that begins. */
   readonly resumed?: ResumedRun;
+  /** The graph state that a fork begins with. */
+  readonly graphState?: StateSnapshotState;
 }
 
 /** What the run folder says of a run that goes on. */

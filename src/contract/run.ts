@@ -2,7 +2,7 @@ import type { BudgetLimits, BudgetScope } from "../core/engine/budget.js";
 import type { EngineLimits } from "../core/engine/limits.js";
 import type { Fault } from "../core/errors.js";
 import type { LoopState } from "../core/engine/loop-detection.js";
-import type { GraphState, StateSnapshotState } from "../core/graph-state/schemas.js";
+import type { GraphState } from "../core/graph-state/schemas.js";
 import type { JsonObject } from "../core/json.js";
 import type { AllowedNext } from "../core/package/graph.js";
 import type { Intent } from "../core/prompt/shells.js";
@@ -69,16 +69,27 @@ export interface GraphRunInput extends RunInput {
   readonly storyId?: string;
   /** Absent means the prefix of `storyId`. */
   readonly epicPrefix?: string;
-  /** The graph state to begin with: that of a snapshot. */
-  readonly graphState?: StateSnapshotState;
+  /** The run begins as another run of the same package stood at a node boundary. */
+  readonly fork?: Fork;
+}
+
+/** From where a run is forked. */
+export interface Fork {
+  readonly runId: string;
+  /** The run begins at this node, as it was entered last. */
+  readonly fromNode?: string;
+  /** The run begins after this visit; 0 is the beginning. Names the boundary exactly. */
+  readonly visit?: number;
+  /** Variables to set. */
+  readonly set?: JsonObject;
 }
 
 /** What starts a bundle run (contracts §13). Paths are absolute, on the worker's machine. */
 export interface BundleRunInput extends RunInput {
   readonly bundleRoot: string;
   readonly coreRoot?: string;
-  /** The `workflow.yaml`. */
-  readonly workflowFile: string;
+  /** The `workflow.yaml`: `{bundle-root}/…`, or relative to the bundle root. */
+  readonly workflowPath: string;
   readonly agentFile?: string;
   /** Tells the model to go on at stop points where the workflow allows it. */
   readonly yolo?: boolean;

@@ -40,6 +40,14 @@ export class Boundaries {
     await this.log.append(() => (this.positions.has(boundary.visit) ? [] : [line]));
   }
 
+  /** Keeps where the run begins, once. */
+  keepBeginning(
+    at: { readonly next: string; readonly timestamp: string },
+    document: Uint8Array,
+  ): Promise<void> {
+    return this.keep({ visit: 0, nodeId: "", calls: 0, ...at }, document);
+  }
+
   /** All of them, in order. */
   async all(): Promise<readonly Boundary[]> {
     await this.log.refresh();

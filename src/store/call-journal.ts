@@ -77,6 +77,20 @@ export class CallJournal {
     return this.results.size;
   }
 
+  /** What the first calls have written into the project: the hash of each file's last content, by alias path. */
+  async filesWritten(calls: number): Promise<ReadonlyMap<string, string>> {
+    await this.log.refresh();
+    const records = this.log.readAt([...this.results.values()].slice(0, calls));
+    const written = new Map<string, string>();
+    for (const { result } of records as unknown as readonly RecordedCall[]) {
+      if (!result.ok) continue; // a read has no sha256After, a patch is not in the project
+      const { path, sha256After } = result;
+      if (typeof path !== "string" || typeof sha256After !== "string") continue;
+      if (path.startsWith("@project/")) written.set(path, sha256After);
+    }
+    return written;
+  }
+
   /** The recorded call of that id, read from the file as it is now. */
   async find<R extends RecordedResult = ToolResult>(id: string): Promise<RecordedCall<R> | undefined> {
     return (await this.findAll<R>([id])).get(id);

@@ -1,5 +1,7 @@
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { AuditLog } from "./audit-log.js";
+import { Blobs } from "./blobs.js";
 import { Boundaries } from "./boundaries.js";
 import { CallJournal } from "./call-journal.js";
 import { Conversation } from "./conversation.js";
@@ -20,6 +22,7 @@ export class RunFiles {
   readonly graphState: GraphStateFiles;
   readonly boundaries: Boundaries;
   readonly request: RunRequestFile;
+  readonly blobs: Blobs;
   private readonly dir: string;
   private readonly conversations = new Map<string, Conversation>();
 
@@ -33,6 +36,7 @@ export class RunFiles {
     this.graphState = new GraphStateFiles(dir);
     this.boundaries = new Boundaries(join(dir, "boundaries.jsonl"), join(dir, "boundaries.lock"));
     this.request = new RunRequestFile(dir);
+    this.blobs = new Blobs(join(dir, "blobs"));
     this.status = openStatusFile(join(dir, "status.json"), join(dir, "status.lock"));
   }
 
@@ -45,6 +49,12 @@ export class RunFiles {
     const conversation = new Conversation(path, join(this.dir, "conversation.lock"));
     this.conversations.set(name, conversation);
     return conversation;
+  }
+
+  /** The highest number of a visit that has a conversation. */
+  async newestVisit(): Promise<number> {
+    const names = await readdir(join(this.dir, "conversation")).catch(() => []);
+    return Math.max(0, ...names.map((name) => Number(/^visit-(\d+)\.jsonl$/.exec(name)?.[1] ?? 0)));
   }
 
   /** Runs `action` while nobody else changes the state document of this run. */

@@ -61,7 +61,8 @@ function beginVisit(record: RunRecord, kind: RunKind): void {
   const { nodeId, opened } = record;
   const isFirst = record.carried.usage.modelTurns === 0;
   const isResumed = opened.resumed !== undefined && record.carried.visit === opened.resumed.visit;
-  const intent: Intent = isResumed ? "resume" : isFirst ? "start" : "continue";
+  const isForked = isFirst && record.frontmatter.stepsCompleted.length > 0;
+  const intent: Intent = isResumed || isForked ? "resume" : isFirst ? "start" : "continue";
   const resumes = isResumed && record.carried.visit > 0 ? { resumes: kind.conversation(record) } : {};
   record.update({
     visit: record.carried.visit + 1,

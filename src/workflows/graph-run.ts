@@ -22,7 +22,8 @@ function graphKind(input: GraphRunInput): RunKind {
     async begin(record) {
       const loaded = await localActivities["state.load"]({ run: record.opened.run });
       record.update({ frontmatter: loaded.frontmatter, stateSha256: loaded.sha256 });
-      await openStory(record, input);
+      const { graphState } = record.opened;
+      await openStory(record, { ...input, ...(graphState === undefined ? {} : { graphState }) });
     },
     userMayFinish: false,
     limits: DEFAULT_ENGINE_LIMITS,
