@@ -1,37 +1,19 @@
 import { randomUUID } from "node:crypto";
+import { Client, Connection, type ConnectionOptions } from "@temporalio/client";
 import {
-  Client,
-  Connection,
-  type ConnectionOptions,
-  WorkflowFailedError,
-  WorkflowNotFoundError,
-  WorkflowUpdateFailedError,
-} from "@temporalio/client";
-import {
-  ANSWER_UPDATE,
+  BUNDLE_RUN_WORKFLOW,
   DEFAULT_TASK_QUEUE,
   GRAPH_RUN_WORKFLOW,
-  GRAPH_STATE_QUERY,
-  RUN_STATE_QUERY,
   SEARCH_ATTRIBUTES,
   workflowIdOf,
 } from "./contract/names.js";
-import { newestAuditHead } from "./audit-head.js";
-import type { AuditHead, GraphRunInput, RunResult, RunState } from "./contract/run.js";
-import { ERROR_CODES, type Fault } from "./core/errors.js";
+import type { BundleRunInput, Fork, GraphRunInput } from "./contract/run.js";
+import type { EngineLimits } from "./core/engine/limits.js";
 import { openingState } from "./core/graph-state/initial-state.js";
-import type { GraphState } from "./core/graph-state/schemas.js";
+import type { JsonObject } from "./core/json.js";
+import { InterlockError, RunHandle, type RunRequest } from "./run-handle.js";
 
-/** A request that was refused, or a run that failed: `code` is one of contracts §15. */
-export class InterlockError extends Error {
-  readonly code: Fault["code"];
-
-  constructor(fault: Fault, cause?: unknown) {
-    super(fault.message, { cause });
-    this.name = "InterlockError";
-    this.code = fault.code;
-  }
-}
+export { InterlockError, RunHandle, type RunRequest } from "./run-handle.js";
 
 export interface InterlockClientOptions {
   /** As for Temporal's own `Connection.connect`; absent means 127.0.0.1:7233. */
@@ -41,11 +23,30 @@ export interface InterlockClientOptions {
   readonly taskQueue?: string;
 }
 
-/** What starts a run. */
-export type StartRun = Omit<GraphRunInput, "runId" | "carried" | "searchAttributes"> & {
+/** What a caller does not say when it starts a run. */
+type SetByClient = "runId" | "carried" | "resume" | "searchAttributes";
+type Startable<Input> = Omit<Input, SetByClient> & {
   /** A UUID; made when absent. */
   readonly runId?: string;
 };
+
+/** What starts a graph run. */
+export type StartRun = Startable<GraphRunInput>;
+/** What starts a bundle run. */
+export type StartBundleRun = Startable<BundleRunInput>;
+
+export interface ForkRun {
+  /** The new run begins at this node, as the old one entered it last. */
+  readonly fromNode?: string;
+  /** The new run begins as the old one was after this visit; 0 is the beginning. */
+  readonly visit?: number;
+  /** Variables to set. */
+  readonly set?: JsonObject;
+  /** Another project; absent means the old run's. */
+  readonly projectRoot?: string;
+  /** A UUID; made when absent. */
+  readonly runId?: string;
+}
 
 /** A typed handle on Interlock's runs. */
 export class InterlockClient {
@@ -81,23 +82,93 @@ export class InterlockClient {
   async start(request: StartRun): Promise<RunHandle> {
     const story = openingState(request);
     if (!story.ok) throw new InterlockError(story.error);
-    const runId = request.runId ?? randomUUID();
+    return this.launch({ kind: "graph", input: { ...request, runId: request.runId ?? randomUUID() } });
+  }
+
+  /** Starts a bundle run and returns its handle. The same run id again is the same run. */
+  async startBundle(request: StartBundleRun): Promise<RunHandle> {
+    return this.launch({ kind: "bundle", input: { ...request, runId: request.runId ?? randomUUID() } });
+  }
+
+  /**
+   * Lets a failed, cancelled or terminated run go on from its document, under the same run id. Throws `E_RUN_NOT_FOUND`
+   * when Temporal does not know it, `E_PRECONDITION_FAILED` when it is open or completed.
+   */
+  async retry(runId: string, changes: { readonly limits?: Partial<EngineLimits> } = {}): Promise<RunHandle> {
+    const handle = this.handle(runId);
+    const status = await handle.executionStatus();
+    if (status === "RUNNING" || status === "COMPLETED" || status === "PAUSED") {
+      const sentence = `Run ${runId} is ${status.toLowerCase()}: only a failed or cancelled run can be retried.`;
+      throw new InterlockError({ code: "E_PRECONDITION_FAILED", message: sentence });
+    }
+    const request = await handle.startedWith();
+    const limits = { ...request.input.limits, ...changes.limits };
+    return this.launch(resuming(request, { limits }), "ALLOW_DUPLICATE_FAILED_ONLY");
+  }
+
+  /**
+   * Starts a run again that Temporal has lost, from what the store knows: its document, at its node. Throws
+   * `E_PRECONDITION_FAILED` when Temporal still knows it.
+   */
+  async restore(request: RunRequest): Promise<RunHandle> {
+    const { runId } = request.input;
+    const status = await this.handle(runId)
+      .executionStatus()
+      .catch((error: unknown) => {
+        if (error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND") return undefined;
+        throw error;
+      });
+    if (status !== undefined) {
+      const sentence = `Temporal knows run ${runId}: it is ${status.toLowerCase()}. A failed run goes on with a retry.`;
+      throw new InterlockError({ code: "E_PRECONDITION_FAILED", message: sentence });
+    }
+    return this.launch(resuming(request, {}));
+  }
+
+  /**
+   * Starts a new run that begins as another one stood at a node boundary. `source` is what that run was started with, for
+   * one that Temporal no longer knows. Throws `E_RUN_NOT_FOUND`, `E_PRECONDITION_FAILED` for a bundle run.
+   */
+  async fork(runId: string, options: ForkRun, source?: RunRequest): Promise<RunHandle> {
+    const request = source ?? (await this.handle(runId).startedWith());
+    if (request.kind === "bundle") {
+      const message = "A bundle run has no node boundaries to fork from. Start it anew.";
+      throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
+    }
+    const { resume: _resume, carried: _carried, input: _words, fork: _fork, ...same } = request.input;
+    const { fromNode, visit, set, projectRoot = same.projectRoot } = options;
+    const fork: Fork = {
+      runId,
+      ...(fromNode === undefined ? {} : { fromNode }),
+      ...(visit === undefined ? {} : { visit }),
+      ...(set === undefined ? {} : { set }),
+    };
+    const input = { ...same, projectRoot, fork, runId: options.runId ?? randomUUID() };
+    return this.launch({ kind: "graph", input });
+  }
+
+  private async launch(
+    { kind, input: request }: RunRequest,
+    workflowIdReusePolicy: "REJECT_DUPLICATE" | "ALLOW_DUPLICATE_FAILED_ONLY" = "REJECT_DUPLICATE",
+  ): Promise<RunHandle> {
     const missing = await this.missingSearchAttributes();
-    const input: GraphRunInput = { ...request, runId, searchAttributes: missing.length === 0 };
-    const handle = await this.temporal.workflow.start(GRAPH_RUN_WORKFLOW, {
-      workflowId: workflowIdOf(runId),
-      taskQueue: this.taskQueue,
-      args: [input],
-      workflowIdConflictPolicy: "USE_EXISTING",
-      workflowIdReusePolicy: "REJECT_DUPLICATE",
-      // A dead worker's workflow task is given to another after this long.
-      workflowTaskTimeout: "5 seconds",
-      staticSummary: `${request.packageId}${request.workflowRef ? ` · ${request.workflowRef}` : ""}`.slice(
-        0,
-        200,
-      ),
-      staticDetails: `Run \`${runId}\` of package \`${request.packageId}\` on \`${request.projectRoot}\`.`,
-    });
+    const input = { ...request, searchAttributes: missing.length === 0 };
+    const { runId } = input;
+    const name = kind === "graph" ? packageName(request) : request.workflowPath;
+    const handle = await this.temporal.workflow.start(
+      kind === "graph" ? GRAPH_RUN_WORKFLOW : BUNDLE_RUN_WORKFLOW,
+      {
+        workflowId: workflowIdOf(runId),
+        taskQueue: this.taskQueue,
+        args: [input],
+        workflowIdConflictPolicy: "USE_EXISTING",
+        workflowIdReusePolicy,
+        // A dead worker's workflow task is given to another after this long.
+        workflowTaskTimeout: "5 seconds",
+        staticSummary: name.slice(0, 200),
+        staticDetails: `Run \`${runId}\` of \`${name}\` on \`${request.projectRoot}\`.`,
+      },
+    );
     return new RunHandle(this, runId, handle.firstExecutionRunId);
   }
 
@@ -131,89 +202,17 @@ export class InterlockClient {
   }
 }
 
-/** One run. */
-export class RunHandle {
-  readonly runId: string;
-  /** Temporal's id of the run's first execution, where this handle started it. */
-  readonly firstExecutionRunId: string | undefined;
-  private readonly client: InterlockClient;
-
-  constructor(client: InterlockClient, runId: string, firstExecutionRunId?: string) {
-    this.client = client;
-    this.runId = runId;
-    this.firstExecutionRunId = firstExecutionRunId;
+/** A request that makes its run go on from the store. */
+function resuming(request: RunRequest, changes: Partial<GraphRunInput & BundleRunInput>): RunRequest {
+  const change = { ...changes, resume: true };
+  if (request.kind === "graph") {
+    const { carried: _, ...input } = request.input;
+    return { kind: "graph", input: { ...input, ...change } };
   }
-
-  /** Where the run stands. Needs a worker on the run's queue. Throws `E_RUN_NOT_FOUND`. */
-  async state(): Promise<RunState> {
-    return this.guarded(() => this.workflow().query<RunState>(RUN_STATE_QUERY));
-  }
-
-  /** The typed graph state of a run that carries a story; null for one that carries none. */
-  async graphState(): Promise<GraphState | null> {
-    return this.guarded(() => this.workflow().query<GraphState | null>(GRAPH_STATE_QUERY));
-  }
-
-  /**
-   * Answers the question the run waits with. `answerId` makes it idempotent: the same id again is the same answer.
-   * Throws `E_PRECONDITION_FAILED` when the run does not wait at that node.
-   */
-  async answer(answer: {
-    readonly nodeId: string;
-    readonly text: string;
-    readonly answerId?: string;
-  }): Promise<void> {
-    const { nodeId, text, answerId } = answer;
-    await this.guarded(() =>
-      this.workflow().executeUpdate(ANSWER_UPDATE, {
-        args: [{ nodeId, text }],
-        ...(answerId === undefined ? {} : { updateId: answerId }),
-      }),
-    );
-  }
-
-  /** Waits for the run's end. Throws an `InterlockError` with the failure's code when it fails. */
-  async result(): Promise<RunResult> {
-    return this.guarded(() => this.workflow().result() as Promise<RunResult>); // what graphRun returns
-  }
-
-  /**
-   * The newest head of the audit log's chain that Temporal's history holds: what the log on disk is checked against.
-   * Needs no worker. Undefined before the first event.
-   */
-  async auditHead(): Promise<AuditHead | undefined> {
-    const history = await this.guarded(() => this.workflow().fetchHistory());
-    return newestAuditHead(history);
-  }
-
-  /** Temporal's id of the current execution, for links into its Web UI. */
-  async executionRunId(): Promise<string> {
-    return this.guarded(async () => (await this.workflow().describe()).runId);
-  }
-
-  private workflow() {
-    return this.client.temporal.workflow.getHandle(workflowIdOf(this.runId));
-  }
-
-  private async guarded<T>(action: () => Promise<T>): Promise<T> {
-    try {
-      return await action();
-    } catch (error) {
-      throw toInterlockError(error, this.runId);
-    }
-  }
+  const { carried: _, ...input } = request.input;
+  return { kind: "bundle", input: { ...input, ...change } };
 }
 
-function toInterlockError(error: unknown, runId: string): unknown {
-  if (error instanceof WorkflowNotFoundError) {
-    return new InterlockError({ code: "E_RUN_NOT_FOUND", message: `Temporal knows no run ${runId}.` }, error);
-  }
-  if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError) {
-    const cause: unknown = error.cause;
-    const type = typeof cause === "object" && cause !== null && "type" in cause ? cause.type : undefined;
-    const code = ERROR_CODES.find((known) => known === type) ?? "ENGINE_ABORTED";
-    const message = cause instanceof Error ? cause.message : error.message;
-    return new InterlockError({ code, message }, error);
-  }
-  return error;
+function packageName({ packageId, workflowRef }: GraphRunInput): string {
+  return workflowRef === undefined || workflowRef === "" ? packageId : `${packageId} · ${workflowRef}`;
 }

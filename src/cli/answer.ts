@@ -1,6 +1,6 @@
-import { selectWorkflow } from "../store/run-manager.js";
 import { interruption, openEnvironment } from "./environment.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson, printNote } from "./output.js";
+import { followedRun } from "./go-on.js";
 import { followAndReport } from "./start-run.js";
 import { installRuntime, openTemporalSession } from "./temporal-session.js";
 
@@ -28,15 +28,9 @@ export async function answerCommand(
       return EXIT.done;
     }
     printNote("No other worker is there: following the run with a worker of this command's own.");
-    const found = await store.runs.findRun(runId);
-    if (!found.ok) throw new CommandError(found.error.message);
-    const loaded = await store.packages.open(found.value.packageId);
-    const workflow = loaded.ok ? selectWorkflow(loaded.value, found.value.workflowRef) : loaded;
-    const root = await store.runs.projectRoot(found.value.projectId);
-    if (!workflow.ok || !root.ok) throw new CommandError("The run's package or project is gone.");
-    const prepared = { graph: workflow.value.graph, projectRoot: root.value };
+    const followed = await followedRun(store, run);
     const choice = { json: options.json ?? false, waitForAnswers: process.stdin.isTTY };
-    return await followAndReport(session, store, run, prepared, choice, signal);
+    return await followAndReport(session, store, run, followed, choice, signal);
   } finally {
     await session.close();
   }

@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { CommandError, EXIT, type ExitCode, UsageError, printNote } from "./output.js";
-import type { RunOptions } from "./run.js";
+import { withBudgetOptions } from "./budget-options.js";
+import { addOperateCommands } from "./operate-commands.js";
+import type { BundleRunOptions, RunOptions } from "./run.js";
 
 const EPILOGUE = `
 Environment:
@@ -81,6 +83,7 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
     .action(async (runId: string, options: { json?: boolean }) =>
       finish(await (await import("./audit.js")).auditVerifyCommand(runId, options)),
     );
+  addOperateCommands(program, finish);
   addPackageCommands(program, finish);
   addBundleCommands(program, finish);
   return program;
@@ -129,6 +132,27 @@ function addPackageCommands(program: Command, finish: (code: ExitCode) => void):
 function addBundleCommands(program: Command, finish: (code: ExitCode) => void): void {
   const json = ["--json", "print JSON for programs"] as const;
   const bundles = program.command("bundle").description("workflows that the model orchestrates itself");
+  withBudgetOptions(
+    bundles
+      .command("run <workflow>")
+      .description("run a workflow.yaml: the model orchestrates it, results land in a session folder")
+      .requiredOption("--project <dir>", "the user's project")
+      .option("--bundle <dir>", "the bundle's root (default: found from where the workflow lies)")
+      .option("--core <dir>", "the core with the workflow engine (default: found beside the bundle)")
+      .option("--agent <file>", "the agent that runs it; of an agents.json, file#id")
+      .option("--input <text>", "your first words; a command of the agent such as *intake, or its number")
+      .option("--yolo", "go on at stop points where the workflow allows it")
+      .option("--output <dir>", "where the session folder is made (default: the project's artifacts/)")
+      .option("--session <id>", "the session folder's name (default: the run's id)")
+      .option("--autopilot", "tell the agent to decide what it can without asking")
+      .option("--rehearse", "without a model: placeholder texts instead of real work"),
+  )
+    .option("--detach", "start the run and return")
+    .option("--no-wait-for-answers", "end with exit code 3 when the run asks something")
+    .option(...json)
+    .action(async (workflow: string, options: BundleRunOptions) =>
+      finish(await (await import("./run.js")).bundleRunCommand(workflow, options)),
+    );
   bundles
     .command("list <dir>")
     .description("list every workflow and agent, with what is missing")
@@ -146,8 +170,7 @@ function addBundleCommands(program: Command, finish: (code: ExitCode) => void): 
 }
 
 function addRunCommand(program: Command, finish: (code: ExitCode) => void): void {
-  program
-    .command("run <package>")
+  withBudgetOptions(program.command("run <package>"))
     .description("run a package (a directory, a .bmad file or an installed package's id) on a project")
     .requiredOption("--project <dir>", "the project the agents work on; results land in its artifacts/")
     .option("--workflow <id>", "which workflow, where the package has several")

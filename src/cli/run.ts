@@ -1,32 +1,49 @@
-import { openEnvironment, interruption } from "./environment.js";
+import type { Config } from "../config.js";
+import type { Store } from "../store/store.js";
+import { type BundleChoice, prepareBundleRun } from "./bundle-run.js";
+import { interruption, openEnvironment } from "./environment.js";
 import { EXIT, type ExitCode, UsageError, noWorkerHint, printNote } from "./output.js";
 import { webUrlOf } from "./run-report.js";
 import {
+  type PreparedRun,
   type RunChoice,
-  agentsOf,
   followAndReport,
   prepareRun,
   reportDetached,
-  requireModel,
   startRun,
 } from "./start-run.js";
 import { installRuntime, openTemporalSession } from "./temporal-session.js";
 
-export interface RunOptions extends Omit<RunChoice, "package"> {
+interface FollowOptions {
   readonly detach?: boolean;
   readonly json?: boolean;
   readonly waitForAnswers: boolean;
 }
 
+export interface RunOptions extends Omit<RunChoice, "package">, FollowOptions {}
+export interface BundleRunOptions extends BundleChoice, FollowOptions {}
+
 /** `interlock run`: starts a run and follows it. */
-export async function runCommand(packageArgument: string, options: RunOptions): Promise<ExitCode> {
+export function runCommand(packageArgument: string, options: RunOptions): Promise<ExitCode> {
   if (options.branches === true && options.rehearse !== true) {
     throw new UsageError("--branches is a way to rehearse: add --rehearse.");
   }
+  return runPrepared(options, (config, store) =>
+    prepareRun(config, store, { ...options, package: packageArgument }),
+  );
+}
+
+/** `interlock bundle run`: starts a bundle run and follows it. */
+export function bundleRunCommand(workflow: string, options: BundleRunOptions): Promise<ExitCode> {
+  return runPrepared(options, (config, store) => prepareBundleRun(config, store, workflow, options));
+}
+
+async function runPrepared(
+  options: FollowOptions,
+  prepare: (config: Config, store: Store) => Promise<PreparedRun>,
+): Promise<ExitCode> {
   const { config, store } = await openEnvironment();
-  const prepared = await prepareRun(store, { ...options, package: packageArgument });
-  const isEmbedded = config.temporal === undefined;
-  if (isEmbedded) requireModel(config, prepared, agentsOf(prepared));
+  const prepared = await prepare(config, store);
   const signal = interruption();
   installRuntime("ERROR");
   const session = await openTemporalSession(config, store);
@@ -40,7 +57,7 @@ export async function runCommand(packageArgument: string, options: RunOptions): 
       reportDetached(run, { json }, webUrl);
       return EXIT.done;
     }
-    if (isEmbedded) {
+    if (config.temporal === undefined) {
       printNote(
         "No Temporal is configured: using this store's own server, with a worker for the time of this command.",
       );
@@ -49,15 +66,9 @@ export async function runCommand(packageArgument: string, options: RunOptions): 
       printNote(noWorkerHint(session.embedded, session.client.taskQueue));
     }
     const run = await startRun(session, prepared);
-    printNote(`Run ${run.runId} of ${prepared.request.packageId} is started.`);
-    return await followAndReport(
-      session,
-      store,
-      run,
-      prepared,
-      { json, waitForAnswers: options.waitForAnswers },
-      signal,
-    );
+    printNote(`Run ${run.runId} of ${prepared.name} is started.`);
+    const choice = { json, waitForAnswers: options.waitForAnswers };
+    return await followAndReport(session, store, run, prepared, choice, signal);
   } finally {
     await session.close();
   }

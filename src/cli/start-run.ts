@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { InterlockError, type RunHandle, type StartRun } from "../client.js";
+import { type InterlockClient, InterlockError, type RunHandle, type StartRun } from "../client.js";
 import type { Config } from "../config.js";
 import { openingState } from "../core/graph-state/initial-state.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
@@ -9,20 +9,27 @@ import { resolveProject } from "../store/project-id.js";
 import { findAgent, selectWorkflow } from "../store/run-manager.js";
 import type { Store } from "../store/store.js";
 import { NO_ANSWERS, standardInputAnswers } from "./answers.js";
+import { type BudgetChoice, budgetOf } from "./budget-options.js";
 import { type FollowEnd, followRun } from "./follow.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson, printNote } from "./output.js";
 import { filesOfRun, printReport, reportOf, webUrlOf } from "./run-report.js";
 import { liveView, plainView } from "./run-views.js";
 import type { TemporalSession } from "./temporal-session.js";
 
-/** Everything about a run that can be checked before anything is started. */
-export interface PreparedRun {
-  readonly request: StartRun;
-  readonly graph: WorkflowGraph;
+/** What following a run shows of it. A bundle run has no graph. */
+export interface FollowedRun {
+  readonly graph: WorkflowGraph | undefined;
   readonly projectRoot: string;
 }
 
-export interface RunChoice {
+/** Everything about a run that can be checked before anything is started. */
+export interface PreparedRun extends FollowedRun {
+  /** Package or workflow, for people. */
+  readonly name: string;
+  start(client: InterlockClient): Promise<RunHandle>;
+}
+
+export interface RunChoice extends BudgetChoice {
   readonly package: string;
   readonly project: string;
   readonly workflow?: string;
@@ -37,7 +44,7 @@ export interface RunChoice {
 }
 
 /** Installs the package if need be and checks project, workflow and agent. Throws `UsageError` with the remedy. */
-export async function prepareRun(store: Store, choice: RunChoice): Promise<PreparedRun> {
+export async function prepareRun(config: Config, store: Store, choice: RunChoice): Promise<PreparedRun> {
   const project = usable(await resolveProject(resolve(choice.project)));
   const packageId = await installedPackage(store, choice.package);
   const loaded = usable(await store.packages.open(packageId));
@@ -48,19 +55,26 @@ export async function prepareRun(store: Store, choice: RunChoice): Promise<Prepa
     choice.rehearse === true
       ? { branches: choice.branches ?? false, forbiddenJump: choice.forbiddenJump ?? false }
       : undefined;
+  const budget = budgetOf(choice);
+  const request: StartRun = {
+    projectRoot: project.root,
+    packageId,
+    activeAgentId: agent.id,
+    storeId: store.storeId,
+    ...(choice.workflow === undefined ? {} : { workflowRef: choice.workflow }),
+    ...(choice.input === undefined ? {} : { input: choice.input }),
+    ...(choice.autopilot === undefined ? {} : { autopilot: choice.autopilot }),
+    ...(choice.conditions === undefined ? {} : { evaluateConditions: choice.conditions }),
+    ...(choice.story === undefined ? {} : { storyId: choice.story }),
+    ...(rehearsal === undefined ? {} : { rehearsal }),
+    ...(budget === undefined ? {} : { budget }),
+  };
+  if (config.temporal === undefined && rehearsal === undefined) {
+    requireModel(config, agentsOf(workflow.graph, agent.id));
+  }
   return {
-    request: {
-      projectRoot: project.root,
-      packageId,
-      activeAgentId: agent.id,
-      storeId: store.storeId,
-      ...(choice.workflow === undefined ? {} : { workflowRef: choice.workflow }),
-      ...(choice.input === undefined ? {} : { input: choice.input }),
-      ...(choice.autopilot === undefined ? {} : { autopilot: choice.autopilot }),
-      ...(choice.conditions === undefined ? {} : { evaluateConditions: choice.conditions }),
-      ...(choice.story === undefined ? {} : { storyId: choice.story }),
-      ...(rehearsal === undefined ? {} : { rehearsal }),
-    },
+    name: packageId,
+    start: (client) => client.start(request),
     graph: workflow.graph,
     projectRoot: project.root,
   };
@@ -94,19 +108,19 @@ function usable<T>(result: Result<T>): T {
 }
 
 /** Refuses at once to run agents that no model is configured for. */
-export function requireModel(config: Config, prepared: PreparedRun, agentIds: readonly string[]): void {
-  if (prepared.request.rehearsal !== undefined) return;
+function requireModel(config: Config, agentIds: readonly string[]): void {
   const without = agentIds.filter((agentId) => config.modelSettingsFor(agentId) === undefined);
   if (without.length === 0) return;
-  throw new UsageError(
-    "No model is configured. Set INTERLOCK_MODEL and OPENAI_API_KEY (and OPENAI_BASE_URL for an endpoint other than OpenAI's), or add --rehearse to walk the package without a model.",
-  );
+  throw new UsageError(NO_MODEL);
 }
 
+export const NO_MODEL =
+  "No model is configured. Set INTERLOCK_MODEL and OPENAI_API_KEY (and OPENAI_BASE_URL for an endpoint other than OpenAI's), or add --rehearse to walk the package without a model.";
+
 /** The agents a run may need: the active one and those that nodes name. */
-export function agentsOf(prepared: PreparedRun): readonly string[] {
-  const named = prepared.graph.nodes.flatMap((node) => (node.agentId === undefined ? [] : [node.agentId]));
-  return [...new Set([prepared.request.activeAgentId ?? "", ...named])];
+function agentsOf(graph: WorkflowGraph, activeAgentId: string): readonly string[] {
+  const named = graph.nodes.flatMap((node) => (node.agentId === undefined ? [] : [node.agentId]));
+  return [...new Set([activeAgentId, ...named])];
 }
 
 export interface FollowChoice {
@@ -120,14 +134,16 @@ export async function followAndReport(
   session: TemporalSession,
   store: Store,
   run: RunHandle,
-  prepared: Pick<PreparedRun, "graph" | "projectRoot">,
+  followed: FollowedRun,
   choice: FollowChoice,
   signal: AbortSignal,
 ): Promise<ExitCode> {
   const webUrl = webUrlOf(session.webUi, session.client.namespace, run.runId, await run.executionRunId());
   if (webUrl !== null) printNote(`Watch it: ${webUrl}`);
   const answers = choice.waitForAnswers ? standardInputAnswers() : NO_ANSWERS;
-  const view = process.stderr.isTTY && !choice.json ? liveView(prepared.graph, answers) : plainView(answers);
+  const { graph } = followed;
+  const isLive = process.stderr.isTTY && !choice.json && graph !== undefined;
+  const view = isLive ? liveView(graph, answers) : plainView(answers);
   let end: FollowEnd;
   try {
     end = await followRun(run, view, signal);
@@ -141,7 +157,7 @@ export async function followAndReport(
   const places = { webUrl, ...(await filesOfRun(store, end.state.projectId, run.runId)) };
   const report = reportOf(end.state, places);
   if (choice.json) printJson(report);
-  else printReport(report, prepared.projectRoot);
+  else printReport(report, followed.projectRoot);
   if (end.waiting) return EXIT.waiting;
   return end.state.phase === "completed" ? EXIT.done : EXIT.failed;
 }
@@ -149,7 +165,7 @@ export async function followAndReport(
 /** Starts a prepared run; what Temporal refuses becomes a sentence. */
 export async function startRun(session: TemporalSession, prepared: PreparedRun): Promise<RunHandle> {
   try {
-    return await session.client.start(prepared.request);
+    return await prepared.start(session.client);
   } catch (error) {
     if (error instanceof InterlockError)
       throw new CommandError(`${error.code}: ${error.message}`, { cause: error });

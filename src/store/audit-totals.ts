@@ -33,12 +33,16 @@ export async function auditTotals(path: string): Promise<AuditTotals> {
     usage.promptTokens += count(event, "promptTokens");
     usage.completionTokens += count(event, "completionTokens");
     usage.cost += count(event, "cost");
-    const [inVisit = 0, inTurn = 0] = String(event["id"]).split(".").map(Number);
+    const [inVisit = 0, inTurn = 0] = textOf(event["id"]).split(".").map(Number);
     if (inVisit > visit) turn = 0;
     visit = Math.max(visit, inVisit);
     if (inVisit === visit) turn = Math.max(turn, inTurn);
   }
   return { usage, visit, turn, phaseChanges };
+}
+
+function textOf(value: JsonObject[string] | undefined): string {
+  return typeof value === "string" ? value : "";
 }
 
 function count(event: JsonObject, key: string): number {

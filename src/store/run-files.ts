@@ -13,6 +13,7 @@ import { type StatusFile, openStatusFile } from "./status-file.js";
 
 /** The files of one run (contracts §3). What lies beside `state/` has no mount. */
 export class RunFiles {
+  readonly dir: string;
   readonly stateDir: string;
   readonly logFile: string;
   readonly audit: AuditLog;
@@ -23,7 +24,6 @@ export class RunFiles {
   readonly boundaries: Boundaries;
   readonly request: RunRequestFile;
   readonly blobs: Blobs;
-  private readonly dir: string;
   private readonly conversations = new Map<string, Conversation>();
 
   constructor(dir: string) {

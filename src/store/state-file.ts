@@ -106,8 +106,8 @@ export function forkedRunFrontmatter(
   run: { runId: string; activeAgentId: string; now: string },
   variables: JsonObject,
 ): JsonObject {
-  const before = document["variables"];
-  const known = typeof before === "object" && before !== null && !Array.isArray(before) ? before : {};
+  const parsed = parseFrontmatter(document);
+  const known = parsed.ok ? parsed.value.variables : {};
   return {
     ...document,
     runId: run.runId,

@@ -1,0 +1,86 @@
+import { realpath, stat } from "node:fs/promises";
+import { relative, resolve, sep } from "node:path";
+import type { StartBundleRun } from "../client.js";
+import type { Config } from "../config.js";
+import { resolveProject } from "../store/project-id.js";
+import type { Store } from "../store/store.js";
+import { findRoots } from "../tools/bundle-discovery.js";
+import { type BudgetChoice, budgetOf } from "./budget-options.js";
+import { UsageError } from "./output.js";
+import type { PreparedRun } from "./start-run.js";
+import { NO_MODEL } from "./start-run.js";
+
+export interface BundleChoice extends BudgetChoice {
+  readonly bundle?: string;
+  readonly core?: string;
+  readonly project: string;
+  readonly agent?: string;
+  readonly input?: string;
+  readonly yolo?: boolean;
+  readonly output?: string;
+  readonly session?: string;
+  readonly autopilot?: boolean;
+  readonly rehearse?: boolean;
+}
+
+/** Checks everything about a bundle run that can be checked before it is started. Throws `UsageError` with the remedy. */
+export async function prepareBundleRun(
+  config: Config,
+  store: Store,
+  workflow: string,
+  choice: BundleChoice,
+): Promise<PreparedRun> {
+  const workflowFile = await existing(workflow, "file");
+  const roots = await findRoots(workflowFile);
+  const bundleRoot = await existing(choice.bundle ?? roots.bundleRoot, "directory");
+  const coreRoot = choice.core ?? roots.coreRoot;
+  const inside = relative(bundleRoot, workflowFile);
+  if (inside.startsWith("..")) {
+    throw new UsageError(
+      `The workflow does not lie inside the bundle ${bundleRoot}. Name its root with --bundle.`,
+    );
+  }
+  const project = await resolveProject(resolve(choice.project));
+  if (!project.ok) throw new UsageError(`${project.error.code}: ${project.error.message}`);
+  const budget = budgetOf(choice);
+  const request: StartBundleRun = {
+    projectRoot: project.value.root,
+    storeId: store.storeId,
+    bundleRoot,
+    workflowPath: `{bundle-root}/${inside.split(sep).join("/")}`,
+    ...(coreRoot === undefined ? {} : { coreRoot: await existing(coreRoot, "directory") }),
+    ...(choice.agent === undefined ? {} : { agentFile: resolve(choice.agent) }),
+    ...(choice.input === undefined ? {} : { input: choice.input }),
+    ...(choice.yolo === undefined ? {} : { yolo: choice.yolo }),
+    ...(choice.output === undefined ? {} : { outputRoot: resolve(choice.output) }),
+    ...(choice.session === undefined ? {} : { sessionId: choice.session }),
+    ...(choice.autopilot === undefined ? {} : { autopilot: choice.autopilot }),
+    ...(choice.rehearse === true ? { rehearsal: {} } : {}),
+    ...(budget === undefined ? {} : { budget }),
+  };
+  if (
+    config.temporal === undefined &&
+    choice.rehearse !== true &&
+    config.modelSettingsFor("") === undefined
+  ) {
+    throw new UsageError(NO_MODEL);
+  }
+  return {
+    start: (client) => client.startBundle(request),
+    name: workflow,
+    graph: undefined,
+    projectRoot: project.value.root,
+  };
+}
+
+/** The real path of what an argument names. */
+async function existing(path: string, kind: "file" | "directory"): Promise<string> {
+  try {
+    const real = await realpath(resolve(path));
+    const entry = await stat(real);
+    if (kind === "file" ? entry.isFile() : entry.isDirectory()) return real;
+  } catch {
+    // said below
+  }
+  throw new UsageError(`"${path}" is no ${kind}.`);
+}

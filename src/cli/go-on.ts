@@ -1,0 +1,183 @@
+import { resolve } from "node:path";
+import { InterlockError, type RunHandle, type RunRequest } from "../client.js";
+import type { JsonObject, JsonValue } from "../core/json.js";
+import { resolveProject } from "../store/project-id.js";
+import { findForkPoint } from "../store/fork-point.js";
+import { selectWorkflow } from "../store/run-manager.js";
+import type { Store } from "../store/store.js";
+import { type ForkedFile, compareFiles } from "../tools/fork-files.js";
+import { interruption, openEnvironment } from "./environment.js";
+import { CommandError, EXIT, type ExitCode, UsageError, noWorkerHint, printNote } from "./output.js";
+import { wholeNumber } from "./numbers.js";
+import { webUrlOf } from "./run-report.js";
+import { type FollowedRun, followAndReport, reportDetached } from "./start-run.js";
+import { type TemporalSession, installRuntime, openTemporalSession } from "./temporal-session.js";
+
+export interface GoOnOptions {
+  readonly detach?: boolean;
+  readonly json?: boolean;
+  readonly waitForAnswers: boolean;
+}
+
+export interface RetryOptions extends GoOnOptions {
+  readonly maxTurnsPerNode?: string;
+  readonly maxTurnsPerRun?: string;
+}
+
+/** `interlock retry`: says what failed, then lets the run go on from its document. */
+export async function retryCommand(runId: string, options: RetryOptions): Promise<ExitCode> {
+  const limits = {
+    ...(options.maxTurnsPerNode === undefined
+      ? {}
+      : { maxTurnsPerNode: wholeNumber("--max-turns-per-node", options.maxTurnsPerNode) }),
+    ...(options.maxTurnsPerRun === undefined
+      ? {}
+      : { maxTurnsPerRun: wholeNumber("--max-turns-per-run", options.maxTurnsPerRun) }),
+  };
+  return goOn(options, async (store, session) => {
+    const found = await store.runs.findRun(runId);
+    const files = found.ok ? await store.runs.openFiles(found.value.projectId, runId) : found;
+    const status = files.ok ? await files.value.status.read() : undefined;
+    if (status?.fault !== undefined) {
+      printNote(`Failed at ${status.nodeId}: ${status.fault.code}: ${status.fault.message}`);
+    }
+    return session.client.retry(runId, { limits });
+  });
+}
+
+/** `interlock restore`: starts a run again that Temporal no longer knows, from its document. */
+export async function restoreCommand(runId: string, options: GoOnOptions): Promise<ExitCode> {
+  return goOn(options, async (store, session) => session.client.restore(await requestOf(store, runId)));
+}
+
+export interface ForkOptions extends GoOnOptions {
+  readonly fromNode?: string;
+  readonly atVisit?: string;
+  readonly set?: readonly string[];
+  readonly project?: string;
+}
+
+/** `interlock fork`: a new run that begins as another one stood at a node boundary. */
+export async function forkCommand(runId: string, options: ForkOptions): Promise<ExitCode> {
+  const { fromNode, atVisit } = options;
+  if ((fromNode === undefined) === (atVisit === undefined)) {
+    throw new UsageError(
+      "Say where the fork begins: --from-node <id>, or --at-visit <n> (0 is the beginning).",
+    );
+  }
+  const where = {
+    ...(fromNode === undefined ? {} : { fromNode }),
+    ...(atVisit === undefined ? {} : { visit: atVisit === "0" ? 0 : wholeNumber("--at-visit", atVisit) }),
+  };
+  const set = variablesOf(options.set ?? []);
+  return goOn(options, async (store, session) => {
+    const point = await findForkPoint(store.runs, { runId, ...where });
+    if (!point.ok) throw new UsageError(`${point.error.code}: ${point.error.message}`);
+    const project = await resolveProject(await projectOf(store, point.value.run.projectId, options.project));
+    if (!project.ok) throw new UsageError(`${project.error.code}: ${project.error.message}`);
+    const place = { projectRoot: project.value.root, lockDir: store.lockDir, storeDir: store.dir };
+    const files = await compareFiles(point.value.files, point.value.boundary.calls, place);
+    const isElsewhere = project.value.projectId !== point.value.run.projectId;
+    sayFiles(files, isElsewhere);
+    return session.client.fork(
+      runId,
+      { ...where, projectRoot: project.value.root, ...(Object.keys(set).length === 0 ? {} : { set }) },
+      await requestOf(store, runId),
+    );
+  });
+}
+
+/** `key=value`: the value is JSON where it reads as JSON, else a text. */
+function variablesOf(pairs: readonly string[]): JsonObject {
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const [, key, text = ""] = /^([^=]+)=([^]*)$/.exec(pair) ?? [];
+      if (key === undefined) throw new UsageError(`--set takes key=value, not "${pair}".`);
+      return [key, valueOf(text)];
+    }),
+  );
+}
+
+function valueOf(text: string): JsonValue {
+  try {
+    return JSON.parse(text) as JsonValue; // whatever JSON.parse gives is JSON
+  } catch {
+    return text;
+  }
+}
+
+async function projectOf(store: Store, projectId: string, named: string | undefined): Promise<string> {
+  if (named !== undefined) return resolve(named);
+  const root = await store.runs.projectRoot(projectId);
+  if (!root.ok) throw new UsageError(`${root.error.message} Name one with --project.`);
+  return root.value;
+}
+
+function sayFiles(files: readonly ForkedFile[], isElsewhere: boolean): void {
+  for (const { path, status } of files) {
+    if (status === "differs") printNote(`  ${path} differs from what it was then; it stays as it is.`);
+    else if (status === "lost") printNote(`  ${path} is missing, and its content is no longer kept.`);
+    else if (status === "missing") {
+      printNote(isElsewhere ? `  ${path} is restored as it was.` : `  ${path} is missing.`);
+    }
+  }
+}
+
+/** What a run was started with, as its folder says. */
+export async function requestOf(store: Store, runId: string): Promise<RunRequest> {
+  const found = await store.runs.findRun(runId);
+  const files = found.ok ? await store.runs.openFiles(found.value.projectId, runId) : found;
+  if (!files.ok) throw new UsageError(`${files.error.message} See: interlock runs`);
+  const request = await files.value.request.read();
+  if (request === undefined) {
+    throw new CommandError(
+      `The folder of run ${runId} does not say what the run was started with (run.json).`,
+    );
+  }
+  return request as unknown as RunRequest; // as `run.open` was given it
+}
+
+/** Starts what `begin` starts and follows it, as `interlock run` does. */
+async function goOn(
+  options: GoOnOptions,
+  begin: (store: Store, session: TemporalSession) => Promise<RunHandle>,
+): Promise<ExitCode> {
+  const { config, store } = await openEnvironment();
+  const signal = interruption();
+  installRuntime("ERROR");
+  const session = await openTemporalSession(config, store);
+  const json = options.json ?? false;
+  try {
+    if (session.embedded && options.detach !== true && !(await session.client.hasWorker())) {
+      await session.startWorker();
+    }
+    const run = await begin(store, session);
+    if (!(await session.client.hasWorker())) {
+      printNote(noWorkerHint(session.embedded, session.client.taskQueue));
+    }
+    if (options.detach === true) {
+      const webUrl = webUrlOf(session.webUi, session.client.namespace, run.runId, await run.executionRunId());
+      reportDetached(run, { json }, webUrl);
+      return EXIT.done;
+    }
+    printNote(`Run ${run.runId} goes on.`);
+    const followed = await followedRun(store, run);
+    const choice = { json, waitForAnswers: options.waitForAnswers };
+    return await followAndReport(session, store, run, followed, choice, signal);
+  } catch (error) {
+    if (!(error instanceof InterlockError)) throw error;
+    throw new CommandError(`${error.code}: ${error.message}`, { cause: error });
+  } finally {
+    await session.close();
+  }
+}
+
+/** What following a run shows of it: its graph and its project. */
+export async function followedRun(store: Store, run: RunHandle): Promise<FollowedRun> {
+  const { kind, input } = await run.startedWith();
+  if (kind === "bundle") return { graph: undefined, projectRoot: input.projectRoot };
+  const loaded = await store.packages.open(input.packageId);
+  const workflow = loaded.ok ? selectWorkflow(loaded.value, input.workflowRef ?? "") : loaded;
+  if (!workflow.ok) throw new CommandError(workflow.error.message);
+  return { graph: workflow.value.graph, projectRoot: input.projectRoot };
+}

@@ -1,0 +1,16 @@
+import { UsageError } from "./output.js";
+
+/** Throws `UsageError` for anything but a whole number above 0. */
+export function wholeNumber(option: string, text: string): number {
+  if (!/^[1-9]\d{0,11}$/.test(text)) throw new UsageError(`${option} takes a whole number above 0.`);
+  return Number(text);
+}
+
+/** Throws `UsageError` for anything but a number above 0. */
+export function amount(option: string, text: string): number {
+  const value = Number(text);
+  if (!/^\d{1,12}(\.\d{1,9})?$/.test(text) || value <= 0) {
+    throw new UsageError(`${option} takes a number above 0, such as 2.50.`);
+  }
+  return value;
+}

@@ -1,0 +1,107 @@
+import type { Command } from "commander";
+import type { ForkOptions, GoOnOptions, RetryOptions } from "./go-on.js";
+import type { BudgetOptions } from "./operate.js";
+import type { ExitCode } from "./output.js";
+
+type Finish = (code: ExitCode) => void;
+const JSON_OPTION = ["--json", "print JSON for programs"] as const;
+
+/** The commands that operate runs. Each is loaded when it is called. */
+export function addOperateCommands(program: Command, finish: Finish): void {
+  addTellingCommands(program, finish);
+  addGoOnCommands(program, finish);
+  program
+    .command("replay <runIdOrFile>")
+    .description("replay a history against the code at hand, and say where it departs")
+    .option(...JSON_OPTION)
+    .action(async (what: string, options: { json?: boolean }) =>
+      finish(await (await import("./replay.js")).replayCommand(what, options)),
+    );
+  program
+    .command("export <runId>")
+    .description("history, document, audit log and conversation of a run as one zip file")
+    .option("--output <file>", "where to (default: run-<runId>.zip)")
+    .option(...JSON_OPTION)
+    .action(async (runId: string, options: { output?: string; json?: boolean }) =>
+      finish(await (await import("./export.js")).exportCommand(runId, options)),
+    );
+}
+
+function addTellingCommands(program: Command, finish: Finish): void {
+  program
+    .command("pause <runId>")
+    .description("let a run stop before its next model turn")
+    .option(...JSON_OPTION)
+    .action(async (runId: string, options: { json?: boolean }) =>
+      finish(await (await import("./operate.js")).pauseCommand(runId, options)),
+    );
+  program
+    .command("resume <runId>")
+    .description("let a paused run go on")
+    .option(...JSON_OPTION)
+    .action(async (runId: string, options: { json?: boolean }) =>
+      finish(await (await import("./operate.js")).resumeCommand(runId, options)),
+    );
+  program
+    .command("cancel <runId>")
+    .description("stop a run, a running model call included")
+    .option(...JSON_OPTION)
+    .action(async (runId: string, options: { json?: boolean }) =>
+      finish(await (await import("./operate.js")).cancelCommand(runId, options)),
+    );
+  program
+    .command("finish <runId>")
+    .description("end a bundle run as completed")
+    .option(...JSON_OPTION)
+    .action(async (runId: string, options: { json?: boolean }) =>
+      finish(await (await import("./operate.js")).finishCommand(runId, options)),
+    );
+  program
+    .command("budget <runId>")
+    .description("add to a run's budget; a run that waits for it goes on")
+    .option("--add-turns <n>", "model turns")
+    .option("--add-tokens <n>", "tokens, in and out together")
+    .option("--add-cost <amount>", "cost, in the currency of the prices")
+    .option("--scope <scope>", "run or node (default: the one whose limit was reached)")
+    .option(...JSON_OPTION)
+    .action(async (runId: string, options: BudgetOptions) =>
+      finish(await (await import("./operate.js")).budgetCommand(runId, options)),
+    );
+}
+
+function addGoOnCommands(program: Command, finish: Finish): void {
+  withFollowOptions(
+    program
+      .command("retry <runId>")
+      .description("let a failed or cancelled run go on from its document")
+      .option("--max-turns-per-node <n>", "another limit than the run was started with")
+      .option("--max-turns-per-run <n>", "another limit than the run was started with"),
+  ).action(async (runId: string, options: RetryOptions) =>
+    finish(await (await import("./go-on.js")).retryCommand(runId, options)),
+  );
+  withFollowOptions(
+    program
+      .command("restore <runId>")
+      .description("start a run again that Temporal has lost, from its document"),
+  ).action(async (runId: string, options: GoOnOptions) =>
+    finish(await (await import("./go-on.js")).restoreCommand(runId, options)),
+  );
+  withFollowOptions(
+    program
+      .command("fork <runId>")
+      .description("start a new run from a node boundary of another")
+      .option("--from-node <id>", "begin at this node, as it was entered last")
+      .option("--at-visit <n>", "begin after this node visit; 0 is the beginning")
+      .option("--set <key=value...>", "set a variable; the value is JSON where it reads as JSON")
+      .option("--project <dir>", "on another project; its files are restored as they were"),
+  ).action(async (runId: string, options: ForkOptions) =>
+    finish(await (await import("./go-on.js")).forkCommand(runId, options)),
+  );
+}
+
+function withFollowOptions(command: Command): Command {
+  return command
+    .option("--detach", "start and return")
+    .option("--no-wait-for-answers", "end with exit code 3 when the run asks something")
+    .option("--json", "print one JSON object at the end");
+}

@@ -1,0 +1,205 @@
+import {
+  type Client,
+  WorkflowFailedError,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+} from "@temporalio/client";
+import { defaultPayloadConverter } from "@temporalio/common";
+import type { History } from "@temporalio/common/lib/proto-utils.js";
+import { newestAuditHead } from "./audit-head.js";
+import {
+  ANSWER_UPDATE,
+  BUDGET_UPDATE,
+  BUNDLE_RUN_WORKFLOW,
+  FINISH_UPDATE,
+  GRAPH_STATE_QUERY,
+  PAUSE_UPDATE,
+  RESUME_UPDATE,
+  RUN_STATE_QUERY,
+  workflowIdOf,
+} from "./contract/names.js";
+import type {
+  AuditHead,
+  Budget,
+  BudgetRaise,
+  BundleRunInput,
+  GraphRunInput,
+  RunResult,
+  RunState,
+} from "./contract/run.js";
+import { ERROR_CODES, type Fault } from "./core/errors.js";
+import type { GraphState } from "./core/graph-state/schemas.js";
+
+/** A request that was refused, or a run that failed: `code` is one of contracts §15. */
+export class InterlockError extends Error {
+  readonly code: Fault["code"];
+
+  constructor(fault: Fault, cause?: unknown) {
+    super(fault.message, { cause });
+    this.name = "InterlockError";
+    this.code = fault.code;
+  }
+}
+
+/** A connection to Temporal and the namespace on it. */
+export interface TemporalAccess {
+  readonly temporal: Client;
+  readonly namespace: string;
+}
+
+/** What a run was started with, as Temporal's history or the store knows it. */
+export type RunRequest =
+  | { readonly kind: "graph"; readonly input: GraphRunInput }
+  | { readonly kind: "bundle"; readonly input: BundleRunInput };
+
+/** One run. */
+export class RunHandle {
+  readonly runId: string;
+  /** Temporal's id of the run's first execution, where this handle started it. */
+  readonly firstExecutionRunId: string | undefined;
+  private readonly access: TemporalAccess;
+
+  constructor(access: TemporalAccess, runId: string, firstExecutionRunId?: string) {
+    this.access = access;
+    this.runId = runId;
+    this.firstExecutionRunId = firstExecutionRunId;
+  }
+
+  /** Where the run stands. Needs a worker on the run's queue. Throws `E_RUN_NOT_FOUND`. */
+  async state(): Promise<RunState> {
+    return this.guarded(() => this.workflow().query<RunState>(RUN_STATE_QUERY));
+  }
+
+  /** The typed graph state of a run that carries a story; null for one that carries none. */
+  async graphState(): Promise<GraphState | null> {
+    return this.guarded(() => this.workflow().query<GraphState | null>(GRAPH_STATE_QUERY));
+  }
+
+  /**
+   * Answers the question the run waits with. `answerId` makes it idempotent: the same id again is the same answer.
+   * Throws `E_PRECONDITION_FAILED` when the run does not wait at that node.
+   */
+  async answer(answer: {
+    readonly nodeId: string;
+    readonly text: string;
+    readonly answerId?: string;
+  }): Promise<void> {
+    const { nodeId, text, answerId } = answer;
+    await this.guarded(() =>
+      this.workflow().executeUpdate(ANSWER_UPDATE, {
+        args: [{ nodeId, text }],
+        ...(answerId === undefined ? {} : { updateId: answerId }),
+      }),
+    );
+  }
+
+  /** Lets the run stop before its next model turn, until `resume`. Throws `E_PRECONDITION_FAILED` when it is over. */
+  async pause(): Promise<void> {
+    await this.guarded(() => this.workflow().executeUpdate(PAUSE_UPDATE));
+  }
+
+  /** Lets a paused run go on. */
+  async resume(): Promise<void> {
+    await this.guarded(() => this.workflow().executeUpdate(RESUME_UPDATE));
+  }
+
+  /**
+   * Adds to the limits of the budget: those the run waits at, unless `scope` says which. Returns the budget afterwards.
+   * Throws `E_PRECONDITION_FAILED` for a limit that the run does not have.
+   */
+  async raiseBudget(raise: BudgetRaise): Promise<Budget> {
+    return this.guarded(() =>
+      this.workflow().executeUpdate<Budget, [BudgetRaise]>(BUDGET_UPDATE, { args: [raise] }),
+    );
+  }
+
+  /** Ends a bundle run as completed. Throws `E_PRECONDITION_FAILED` for a graph run. */
+  async finish(): Promise<void> {
+    await this.guarded(() => this.workflow().executeUpdate(FINISH_UPDATE));
+  }
+
+  /** Asks the run to stop; a running model call hears of it within its heartbeat. It fails with `ENGINE_ABORTED`. */
+  async cancel(): Promise<void> {
+    await this.guarded(() => this.workflow().cancel());
+  }
+
+  /** Temporal's status of the newest execution, such as `RUNNING`. Throws `E_RUN_NOT_FOUND`. */
+  async executionStatus(): Promise<string> {
+    return this.guarded(async () => (await this.workflow().describe()).status.name);
+  }
+
+  /** What the run was started with. Throws `E_RUN_NOT_FOUND`. */
+  async startedWith(): Promise<RunRequest> {
+    return this.guarded(() => startedWith(this.access, this.runId));
+  }
+
+  /** The newest execution's history, as Temporal exports it: for `replay`, and for an archive. */
+  async history(): Promise<History> {
+    return this.guarded(() => this.workflow().fetchHistory());
+  }
+
+  /** Waits for the run's end. Throws an `InterlockError` with the failure's code when it fails. */
+  async result(): Promise<RunResult> {
+    return this.guarded(() => this.workflow().result() as Promise<RunResult>); // what graphRun returns
+  }
+
+  /**
+   * The newest head of the audit log's chain that Temporal's history holds: what the log on disk is checked against.
+   * Needs no worker. Undefined before the first event.
+   */
+  async auditHead(): Promise<AuditHead | undefined> {
+    return newestAuditHead(await this.history());
+  }
+
+  /** Temporal's id of the current execution, for links into its Web UI. */
+  async executionRunId(): Promise<string> {
+    return this.guarded(async () => (await this.workflow().describe()).runId);
+  }
+
+  private workflow() {
+    return this.access.temporal.workflow.getHandle(workflowIdOf(this.runId));
+  }
+
+  private async guarded<T>(action: () => Promise<T>): Promise<T> {
+    try {
+      return await action();
+    } catch (error) {
+      throw toInterlockError(error, this.runId);
+    }
+  }
+}
+
+/** The input of an execution, from the first event of its history. */
+async function startedWith(access: TemporalAccess, runId: string): Promise<RunRequest> {
+  const response = await access.temporal.workflowService.getWorkflowExecutionHistory({
+    namespace: access.namespace,
+    execution: { workflowId: workflowIdOf(runId) },
+    maximumPageSize: 1,
+  });
+  const started = response.history?.events?.[0]?.workflowExecutionStartedEventAttributes;
+  const payload = started?.input?.payloads?.[0];
+  if (payload === undefined) throw new Error("The history of the run does not begin with its input.");
+  const input: unknown = defaultPayloadConverter.fromPayload(payload);
+  const kind = started?.workflowType?.name === BUNDLE_RUN_WORKFLOW ? "bundle" : "graph";
+  return { kind, input } as RunRequest; // `launch` has put it there
+}
+
+function toInterlockError(error: unknown, runId: string): unknown {
+  if (error instanceof WorkflowNotFoundError || isNotFound(error)) {
+    return new InterlockError({ code: "E_RUN_NOT_FOUND", message: `Temporal knows no run ${runId}.` }, error);
+  }
+  if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError) {
+    const cause: unknown = error.cause;
+    const type = typeof cause === "object" && cause !== null && "type" in cause ? cause.type : undefined;
+    const code = ERROR_CODES.find((known) => known === type) ?? "ENGINE_ABORTED";
+    const message = cause instanceof Error ? cause.message : error.message;
+    return new InterlockError({ code, message }, error);
+  }
+  return error;
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === GRPC_NOT_FOUND;
+}
+
+const GRPC_NOT_FOUND = 5;
