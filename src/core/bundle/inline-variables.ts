@@ -19,7 +19,7 @@ const LEFT_TO_MODEL: readonly string[] = ["", "system-generated"];
 export function inlineVariables(workflow: JsonObject, config: JsonObject | undefined): Result<JsonObject> {
   const inliner = new Inliner(workflow, config ?? {});
   try {
-    return ok(inliner.object(workflow, 0));
+    return ok(inliner.root());
   } catch (error) {
     if (error instanceof TooLarge) {
       return fail(
@@ -49,7 +49,17 @@ class Inliner {
     this.config = config;
   }
 
-  object(value: JsonObject, depth: number): JsonObject {
+  root(): JsonObject {
+    const entries = Object.entries(this.workflow).map(([key, item]) => {
+      this.open.add(key); // a value does not contain itself
+      const value = this.value(item, 1);
+      this.open.delete(key);
+      return [key, value] as const;
+    });
+    return Object.fromEntries(entries);
+  }
+
+  private object(value: JsonObject, depth: number): JsonObject {
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.value(item, depth + 1)]));
   }
 

@@ -140,7 +140,8 @@ class Planner {
     if (!resolved.ok) return resolved;
     const instructions = this.instructions(path, resolved.value);
     const template = this.reference(path, resolved.value, "template");
-    if (this.withChecklist) this.reference(path, resolved.value, "validation");
+    const isMain = this.seenWorkflows.size === 1;
+    if (this.withChecklist && isMain) this.reference(path, resolved.value, "validation");
     if (config.value === undefined) return ok(undefined);
     const loaded = {
       path: name,
