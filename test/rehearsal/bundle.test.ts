@@ -135,12 +135,14 @@ describe("what it does when something is wrong", () => {
         { role: "tool", tool_call_id: "1", content: JSON.stringify(value) },
       ]);
     }
-    answer([directive, { role: "tool", tool_call_id: "9", content: "no json" }]);
+    expect(answer([directive, { role: "tool", tool_call_id: "9", content: "no json" }]).calls).toHaveLength(
+      1,
+    );
   });
 
   test("a directive in any other message than a user's is none", () => {
     const turn = answer([
-      { role: "assistant", content: String(directive.content) },
+      { ...directive, role: "assistant" },
       { role: "user", content: "Hello" },
     ]);
     expect(turn.content).toContain("NODE_BRIEF");

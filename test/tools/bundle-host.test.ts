@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import {
   existsSync,
@@ -37,9 +38,7 @@ beforeEach(async () => {
   return () => {
     for (const result of results) {
       const text = JSON.stringify(result);
-      expect(text.includes(world.dir) || text.includes("/proc/"), `a host path appeared: ${text}`).toBe(
-        false,
-      );
+      assert.ok(!text.includes(world.dir) && !text.includes("/proc/"), `a host path appeared: ${text}`);
     }
   };
 });
@@ -153,7 +152,12 @@ describe("hostile paths", () => {
     symlinkSync("../.env", world.at("room/project/docs/env2"));
     symlinkSync(world.at("outside"), join(open.session, "away"));
     symlinkSync("manifest.json", join(open.session, "other.json"));
-    execFileSync("mkfifo", [world.at("room/project/docs/pipe"), join(open.session, "pipe")]);
+    execFileSync("sh", [
+      "-c",
+      'mkfifo "$0" "$1"',
+      world.at("room/project/docs/pipe"),
+      join(open.session, "pipe"),
+    ]);
     await world.openRun({ sessionId: "other-session" });
     world.put("store/private.txt", "SECRET");
   });
@@ -287,11 +291,11 @@ describe("preload_workflow", () => {
       },
       configYaml: { project_name: "Reading room" },
       filesLoaded: [
-        "{core-root}/tasks/workflow.md",
         "{bundle-root}/workflows/intake/workflow.yaml",
         "{bundle-root}/config.yaml",
         "{bundle-root}/workflows/intake/instructions.md",
         "{bundle-root}/workflows/intake/template.md",
+        "{core-root}/tasks/workflow.md",
         "{bundle-root}/workflows/reading-list/workflow.yaml",
         "{bundle-root}/workflows/reading-list/instructions.md",
         "{core-root}/tasks/adv-elicit.md",
@@ -341,8 +345,8 @@ describe("preload_workflow", () => {
       configYaml: null,
       workflowEngine: null,
       missing: [
-        "workflow engine: {core-root}/tasks/workflow.md or {core-root}/tasks/workflow.xml",
         "config: {bundle-root}/config.yaml",
+        "workflow engine: {core-root}/tasks/workflow.md or {core-root}/tasks/workflow.xml",
       ],
     });
   });

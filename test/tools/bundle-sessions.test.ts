@@ -112,7 +112,7 @@ describe("openSession", () => {
       valueOf(await world.createRun({ sessionId: "shared" })),
     ];
     const opened = await Promise.all(runs.map(({ runId }) => world.host.openSession(runId, { now: NOW })));
-    expect(opened.map(({ ok }) => ok).sort()).toEqual([false, true]);
+    expect(opened.filter(({ ok }) => ok)).toHaveLength(1);
     const refused = opened.find((result) => !result.ok);
     expect(refused).toMatchObject({ error: { code: "E_PRECONDITION_FAILED" } });
     expect(readdirSync(world.at("room/project/artifacts"))).toEqual(["shared"]);

@@ -69,9 +69,9 @@ export function planPreload(
   options: { readonly withChecklist?: boolean } = {},
 ): Result<PreloadStep> {
   const planner = new Planner(layout, files, options.withChecklist === true);
-  const engine = planner.firstOf(layout.hasCore ? ENGINES : [], "workflow engine");
   const main = planner.workflow(workflow);
   if (!main.ok) return main;
+  const engine = planner.firstOf(layout.hasCore ? ENGINES : [], "workflow engine");
   const invoked: LoadedBundleWorkflow[] = [];
   const queue = main.value === undefined ? [] : [main.value];
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
