@@ -336,6 +336,13 @@ describe("preload_workflow", () => {
     });
   });
 
+  test("a workflow that names thousands of files is refused before they are read", async () => {
+    const names = Array.from({ length: 5000 }, (_, index) => `"f${index}.md"`).join(", ");
+    world.put("room/bmad/desk/workflows/intake/workflow.yaml", `instructions: [${names}]\n`);
+    const result = await call("preload_workflow", { workflow_path: INTAKE });
+    expect(errorOf(result)).toContain("too many files");
+  });
+
   test("optional files that are missing are listed", async () => {
     rmSync(world.at("room/bmad/desk/config.yaml"));
     rmSync(world.at("room/bmad/core/tasks/workflow.md"));

@@ -36,6 +36,16 @@ export function inlineConfig(config: JsonObject): Result<JsonObject> {
   return inlineVariables(config, undefined);
 }
 
+/** One text with a workflow's variables resolved; as it is when that would be larger than 1 MiB. */
+export function inlineText(text: string, workflow: JsonObject): string {
+  try {
+    return new Inliner(workflow, {}).text(text, 0);
+  } catch (error) {
+    if (error instanceof TooLarge) return text;
+    throw error;
+  }
+}
+
 class TooLarge extends Error {}
 
 class Inliner {
@@ -69,7 +79,7 @@ class Inliner {
     return isList(value) ? value.map((item) => this.value(item, depth + 1)) : this.object(value, depth);
   }
 
-  private text(text: string, depth: number): string {
+  text(text: string, depth: number): string {
     const fromConfig = this.configReference(text, depth);
     if (fromConfig !== undefined) return fromConfig;
     const inlined = text.replace(PLACEHOLDER, (whole: string, name?: string) =>

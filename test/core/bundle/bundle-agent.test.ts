@@ -91,6 +91,9 @@ describe("readAgentMarkup", () => {
     const text = `<agent name="x"><cmds>${'<c cmd="a" '.repeat(40_000)}`;
     expect(valueOf(readAgentMarkup(text)).commands.length).toBeLessThanOrEqual(100);
     expect(valueOf(readAgentMarkup(`<agent name="x">${"<persona>".repeat(50_000)}`)).role).toBe("");
+    expect(readAgentMarkup(`<agent ${"a".repeat(900_000)}>`).ok).toBe(false);
+    const spaces = { agent: { metadata: { name: "x" }, menu: [{ trigger: " ".repeat(900_000) }] } };
+    expect(valueOf(agentOfYaml(spaces)).commands).toEqual([]);
   });
 });
 

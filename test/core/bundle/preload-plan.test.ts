@@ -164,6 +164,17 @@ describe("planPreload", () => {
     expect(loaded.missing.join()).toContain("too long");
   });
 
+  test("any number of tags and variables is looked at in a moment", () => {
+    const loaded = done({
+      [`${HERE}/workflow.yaml`]: {
+        instructions: "i.md",
+        ...Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`k${n}`, `{k${n + 1}} `])),
+      },
+      [`${HERE}/i.md`]: '<invoke-workflow path="{k1}/x">'.repeat(20_000),
+    });
+    expect(loaded.invokedWorkflows).toEqual([]);
+  });
+
   test("a hundred workflows that invoke each other are cut", () => {
     const world: Record<string, string | JsonObject> = {
       [`${HERE}/workflow.yaml`]: { instructions: "i.md" },
