@@ -80,7 +80,8 @@ export async function openSessionFolder(
     );
   }
   for (const name of await readdir(final)) {
-    if (isTemporaryName(name)) await rm(join(final, name), { force: true });
+    const isSaved = known.value.files.some(({ path }) => path === name);
+    if (isTemporaryName(name) && !isSaved) await rm(join(final, name), { force: true });
   }
   return known;
 }

@@ -22,10 +22,11 @@ export async function preloadWorkflow(
   options: { readonly withChecklist?: boolean } = {},
 ): Promise<Result<Preload>> {
   const files = new Map<string, PreloadFile>();
-  for (let round = 0; round < MAX_ROUNDS && files.size <= MAX_FILES; round += 1) {
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const step = planPreload(workflow, place.layout, files, options);
     if (!step.ok) return step;
     if (step.value.kind === "done") return ok(step.value.preload);
+    if (files.size + step.value.paths.length > MAX_FILES) break;
     const read = await Promise.all(
       step.value.paths.map(async (path) => [formatAliasPath(path), await readOne(place, path)] as const),
     );

@@ -1,3 +1,5 @@
+import { lstat, realpath } from "node:fs/promises";
+import { dirname, sep } from "node:path";
 import { type Result, fail, ok } from "../core/errors.js";
 import { sessionDir } from "../store/bundle-session.js";
 import type { RunFiles } from "../store/run-files.js";
@@ -16,12 +18,18 @@ export interface BundleRun {
 export interface BundleRuns {
   /** Faults: `E_RUN_NOT_FOUND`, also for a run that is no bundle run. */
   find(runId: string): Promise<Result<BundleRun>>;
-  /** Fault: `E_PROJECT_INVALID`. */
+  /** Real path. Fault: `E_PROJECT_INVALID`. */
+  projectRoot(found: BundleRun): Promise<Result<string>>;
+  /** Faults: `E_PROJECT_INVALID`, `E_SANDBOX_VIOLATION` when the session folder is gone. */
   openPlace(found: BundleRun, hasSession: boolean): Promise<Result<BundlePlace>>;
 }
 
 export function bundleRuns(store: Store): BundleRuns {
-  return { find: runFinder(store), openPlace: (found, hasSession) => openPlace(store, found, hasSession) };
+  return {
+    find: runFinder(store),
+    projectRoot: ({ run }) => store.runs.projectRoot(run.projectId),
+    openPlace: (found, hasSession) => openPlace(store, found, hasSession),
+  };
 }
 
 /** Finds runs; what a run was made with never changes, so it is looked up once. */
@@ -52,6 +60,9 @@ async function openPlace(
   const project = await store.runs.projectRoot(run.projectId);
   if (!project.ok) return project;
   const { bundleRoot, coreRoot, sessionId } = bundle;
+  if (hasSession && !(await isPlainDirectory(sessionDir(bundle)))) {
+    return fail("E_SANDBOX_VIOLATION", "{session-folder} is missing, or no directory any more.");
+  }
   const roots = {
     bundleRoot,
     ...(coreRoot === undefined ? {} : { coreRoot }),
@@ -59,4 +70,30 @@ async function openPlace(
     ...(hasSession ? { session: { dir: sessionDir(bundle), sessionId } } : {}),
   };
   return ok(await openBundlePlace(roots, { lockDir: store.lockDir, keepOut: [store.dir] }));
+}
+
+/** A link in its place would lead all writes elsewhere. */
+async function isPlainDirectory(path: string): Promise<boolean> {
+  return lstat(path).then(
+    (entry) => entry.isDirectory(),
+    () => false,
+  );
+}
+
+/**
+ * Whether an output root that lies in the project by its path also does so by its links: a project may come from a stranger.
+ * One that the user named elsewhere is the user's choice.
+ */
+export async function staysInProject(projectRoot: string, outputRoot: string): Promise<boolean> {
+  const isInside = (path: string) => path === projectRoot || path.startsWith(projectRoot + sep);
+  if (!isInside(outputRoot)) return true;
+  for (let at = outputRoot; ; at = dirname(at)) {
+    const real = await realpath(at).catch(() => undefined);
+    if (real !== undefined) return isInside(real);
+    const isBrokenLink = await lstat(at).then(
+      () => true,
+      () => false,
+    );
+    if (isBrokenLink || at === dirname(at)) return false;
+  }
 }

@@ -1,7 +1,7 @@
 import { type BundleAgent, pathsToLoad, pickCommand } from "../core/bundle/bundle-agent.js";
 import { type BundleVerdict, judgeBundleAnswer } from "../core/bundle/bundle-completion.js";
 import { renderBundleDirective, renderBundleSystem } from "../core/bundle/bundle-prompt.js";
-import { type Result, ok } from "../core/errors.js";
+import { type Result, fail, ok } from "../core/errors.js";
 import type { Intent } from "../core/prompt/shells.js";
 import { formatAliasPath } from "../core/tools/alias-path.js";
 import {
@@ -18,7 +18,7 @@ import type { BundleSettings } from "../store/run-index.js";
 import { loadAgent } from "./bundle-agent-file.js";
 import { workflowPath } from "./bundle-calls.js";
 import { preloadWorkflow } from "./bundle-preload.js";
-import type { BundleRuns } from "./bundle-runs.js";
+import { type BundleRuns, staysInProject } from "./bundle-runs.js";
 
 /** Where the model is asked and answered in a bundle run: it has no nodes. */
 export const BUNDLE_NODE = "workflow";
@@ -110,6 +110,13 @@ async function openSession(
   if (!agent.ok) return agent;
   const place = await runs.openPlace(found.value, false);
   if (!place.ok) return place;
+  const project = await runs.projectRoot(found.value);
+  if (!project.ok) return project;
+  if (!(await staysInProject(project.value, bundle.outputRoot))) {
+    const sentence =
+      "The output directory leads out of the project through a link. Name another with --output.";
+    return fail("E_PROJECT_INVALID", sentence);
+  }
   const picked = agent.value === undefined ? undefined : pickCommand(agent.value, input);
   const workflow = workflowPath(place.value, picked?.command.workflow ?? bundle.workflowPath);
   if (!workflow.ok) return workflow;

@@ -34,6 +34,7 @@ export interface BundleAgent {
 const MAX_FILE_CHARS = 1024 * 1024;
 const MAX_TEXT = 4000;
 const MAX_ITEMS = 100;
+const MAX_TRIGGER_CHARS = 300;
 
 /**
  * Reads an agent in its XML-in-Markdown form: `<agent>` with `<persona>`, `<critical-actions>` or `<activation>`, `<cmds>` or
@@ -154,7 +155,10 @@ function command(
   trigger: string | undefined,
   rest: { readonly description: string; readonly workflow: string | undefined },
 ): readonly BundleCommand[] {
-  const [first = "", ...others] = (trigger ?? "").split(/\s+or\s+(?:fuzzy match on\s+)?/).map(bare);
+  const [first = "", ...others] = (trigger ?? "")
+    .slice(0, MAX_TRIGGER_CHARS)
+    .split(/\s+or\s+(?:fuzzy match on\s+)?/)
+    .map(bare);
   const name = others.at(-1) ?? first;
   if (name === "") return [];
   return [

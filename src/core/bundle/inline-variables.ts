@@ -19,7 +19,7 @@ const LEFT_TO_MODEL: readonly string[] = ["", "system-generated"];
 export function inlineVariables(workflow: JsonObject, config: JsonObject | undefined): Result<JsonObject> {
   const inliner = new Inliner(workflow, config ?? {});
   try {
-    return ok(inliner.object(workflow, 0));
+    return ok(inliner.root());
   } catch (error) {
     if (error instanceof TooLarge) {
       return fail(
@@ -36,6 +36,16 @@ export function inlineConfig(config: JsonObject): Result<JsonObject> {
   return inlineVariables(config, undefined);
 }
 
+/** One text with a workflow's variables resolved; as it is when that would be larger than 1 MiB. */
+export function inlineText(text: string, workflow: JsonObject): string {
+  try {
+    return new Inliner(workflow, {}).text(text, 0);
+  } catch (error) {
+    if (error instanceof TooLarge) return text;
+    throw error;
+  }
+}
+
 class TooLarge extends Error {}
 
 class Inliner {
@@ -49,7 +59,17 @@ class Inliner {
     this.config = config;
   }
 
-  object(value: JsonObject, depth: number): JsonObject {
+  root(): JsonObject {
+    const entries = Object.entries(this.workflow).map(([key, item]) => {
+      this.open.add(key); // a value does not contain itself
+      const value = this.value(item, 1);
+      this.open.delete(key);
+      return [key, value] as const;
+    });
+    return Object.fromEntries(entries);
+  }
+
+  private object(value: JsonObject, depth: number): JsonObject {
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.value(item, depth + 1)]));
   }
 
@@ -59,7 +79,7 @@ class Inliner {
     return isList(value) ? value.map((item) => this.value(item, depth + 1)) : this.object(value, depth);
   }
 
-  private text(text: string, depth: number): string {
+  text(text: string, depth: number): string {
     const fromConfig = this.configReference(text, depth);
     if (fromConfig !== undefined) return fromConfig;
     const inlined = text.replace(PLACEHOLDER, (whole: string, name?: string) =>

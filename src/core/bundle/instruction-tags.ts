@@ -1,6 +1,8 @@
 import type { JsonObject } from "../json.js";
-import { inlineVariables } from "./inline-variables.js";
+import { inlineText } from "./inline-variables.js";
 
+const TAG = /<invoke-workflow\b([^<>]{0,1000})>([^<>]{0,500})/g;
+/** More tags than this are not looked at. */
 const MAX_TAGS = 200;
 
 /** Whether instructions ask for the elicitation task, in an older or a newer way. */
@@ -18,23 +20,16 @@ export function needsElicitation(instructions: string): boolean {
  */
 export function findInvocations(instructions: string, workflow: JsonObject): readonly string[] {
   const found = new Set<string>();
-  const tags = instructions.matchAll(/<invoke-workflow\b([^<>]{0,1000})>([^<>]{0,500})/g);
-  for (const [, attributes = "", content = ""] of tags) {
+  let looked = 0;
+  for (const [, attributes = "", content = ""] of instructions.matchAll(TAG)) {
+    looked += 1;
+    if (looked > MAX_TAGS) break;
     const named = /\bpath\s*=\s*(?:"([^"]*)"|'([^']*)')/.exec(attributes);
     const text = (named?.[1] ?? named?.[2] ?? content).trim();
-    const target = withVariables(text, workflow);
+    const target = inlineText(text, workflow);
     if (isPath(target, named !== null)) found.add(target);
-    if (found.size === MAX_TAGS) break;
   }
   return [...found];
-}
-
-function withVariables(text: string, workflow: JsonObject): string {
-  if (!text.includes("{")) return text;
-  const key = "\u0000invocation"; // no key of a YAML file
-  const resolved = inlineVariables({ ...workflow, [key]: text }, undefined);
-  const value = resolved.ok ? resolved.value[key] : undefined;
-  return typeof value === "string" ? value : text;
 }
 
 function isPath(target: string, isNamed: boolean): boolean {

@@ -94,10 +94,13 @@ function closingTag(text: string, name: string, from: number) {
   return { start, end: start + close.length, isClosed: true };
 }
 
-function readAttributes(body: string): ReadonlyMap<string, string> {
+const MAX_TAG_CHARS = 8192;
+
+function readAttributes(tag: string): ReadonlyMap<string, string> {
   const attributes = new Map<string, string>();
+  const body = tag.slice(0, MAX_TAG_CHARS);
   for (const [, name = "", double, single] of body.matchAll(
-    /([A-Za-z][\w:.-]*)\s*=\s*(?:"([^"]*)"|'([^']*)')/g,
+    /([A-Za-z][\w:.-]{0,63})\s*=\s*(?:"([^"]*)"|'([^']*)')/g,
   )) {
     if (attributes.size < MAX_ATTRIBUTES && !attributes.has(name)) {
       attributes.set(name, plainText(double ?? single ?? ""));

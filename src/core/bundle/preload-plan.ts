@@ -69,9 +69,9 @@ export function planPreload(
   options: { readonly withChecklist?: boolean } = {},
 ): Result<PreloadStep> {
   const planner = new Planner(layout, files, options.withChecklist === true);
-  const engine = planner.firstOf(layout.hasCore ? ENGINES : [], "workflow engine");
   const main = planner.workflow(workflow);
   if (!main.ok) return main;
+  const engine = planner.firstOf(layout.hasCore ? ENGINES : [], "workflow engine");
   const invoked: LoadedBundleWorkflow[] = [];
   const queue = main.value === undefined ? [] : [main.value];
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
@@ -140,7 +140,8 @@ class Planner {
     if (!resolved.ok) return resolved;
     const instructions = this.instructions(path, resolved.value);
     const template = this.reference(path, resolved.value, "template");
-    if (this.withChecklist) this.reference(path, resolved.value, "validation");
+    const isMain = this.seenWorkflows.size === 1;
+    if (this.withChecklist && isMain) this.reference(path, resolved.value, "validation");
     if (config.value === undefined) return ok(undefined);
     const loaded = {
       path: name,

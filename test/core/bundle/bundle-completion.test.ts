@@ -1,0 +1,66 @@
+import { describe, expect, test } from "vitest";
+import { judgeBundleAnswer, saysDone } from "../../../src/core/bundle/bundle-completion.js";
+import { declaredOutputs } from "../../../src/core/bundle/declared-outputs.js";
+
+const LAYOUT = { bundleNames: ["desk"], hasCore: false, sessionId: "s" };
+
+describe("saysDone", () => {
+  test.each(["WORKFLOW COMPLETE", "All is done.\nWORKFLOW COMPLETE\n", "x\r\n  WORKFLOW COMPLETE  \n\n"])(
+    "%j does",
+    (text) => expect(saysDone(text)).toBe(true),
+  );
+  test.each([
+    "",
+    "workflow complete",
+    "WORKFLOW COMPLETE.",
+    "WORKFLOW COMPLETE\nOr is it?",
+    "So: WORKFLOW COMPLETE",
+  ])("%j does not", (text) => expect(saysDone(text)).toBe(false));
+});
+
+describe("declaredOutputs", () => {
+  const of = (default_output_file: string, template: string | false = "t.md") =>
+    declaredOutputs({ default_output_file, template }, LAYOUT).map(({ saveAs, isExact }) => [
+      saveAs,
+      isExact,
+    ]);
+  test.each([
+    ["{session-folder}/a.md", ["a.md", true]],
+    ["{session-folder}/sub/{{date}}/a-{{x}}.md", ["sub/{{date}}/a-{{x}}.md", false]],
+    ["/data/agent-outputs/s/a.md", ["a.md", true]],
+    ["{project-root}/docs/PRD.md", ["PRD.md", true]],
+    ["{output_folder}/a-{date}.md", ["a-{date}.md", false]],
+    ["{out}/a.md or b.md", ["a.md", true]],
+    ["{out}/a.md || {other}/b.md", ["a.md", true]],
+  ])("%s is saved as %j", (declared, expected) => expect(of(declared)).toEqual([expected]));
+  test("without a template only what lies in the session folder counts", () => {
+    expect(of("{project-root}/.github/test.yml", false)).toEqual([]);
+    expect(of("{session-folder}/a.md", false)).toEqual([["a.md", true]]);
+    expect(of("")).toEqual([]);
+    expect(of("{out}/..")).toEqual([]);
+  });
+});
+
+describe("judgeBundleAnswer", () => {
+  const exact = { declared: "x", saveAs: "a.md", isExact: true };
+  const open = { declared: "x", saveAs: "{{title}}.md", isExact: false };
+  const done = "WORKFLOW COMPLETE";
+  test.each([
+    ["a question waits", "What now?", [exact], [], "waiting"],
+    ["done with nothing declared", done, [], [], "complete"],
+    ["done and saved", done, [exact], ["a.md"], "complete"],
+    ["saved elsewhere under its name", done, [exact], ["sub/a.md"], "complete"],
+    ["a name with placeholders takes any file", done, [open], ["whatever.md"], "complete"],
+    ["nothing saved", done, [open], [], "incomplete"],
+    ["another file saved", done, [exact], ["b.md"], "incomplete"],
+  ] as const)("%s", (_name, text, outputs, saved, kind) => {
+    expect(judgeBundleAnswer(text, outputs, saved).kind).toBe(kind);
+  });
+  test("a correction says what is missing and what to do", () => {
+    const verdict = judgeBundleAnswer(done, [exact], []);
+    expect(verdict).toMatchObject({ missing: ["a.md"] });
+    expect(verdict.kind === "incomplete" ? verdict.correction : "").toContain(
+      "{session-folder}/a.md was not saved",
+    );
+  });
+});

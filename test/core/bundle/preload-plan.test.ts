@@ -1,0 +1,189 @@
+import { describe, expect, test } from "vitest";
+import type { BundlePath } from "../../../src/core/bundle/bundle-path.js";
+import { type Preload, type PreloadFile, planPreload } from "../../../src/core/bundle/preload-plan.js";
+import { type Result, ok } from "../../../src/core/errors.js";
+import type { JsonObject } from "../../../src/core/json.js";
+import { formatAliasPath } from "../../../src/core/tools/alias-path.js";
+
+const LAYOUT = { bundleNames: ["desk"], hasCore: true, sessionId: "s" };
+const MAIN: BundlePath = { mount: "bundle-root", segments: ["workflows", "x", "workflow.yaml"] };
+const ENGINE = { "{core-root}/tasks/workflow.xml": "ENGINE" };
+const HERE = "{bundle-root}/workflows/x";
+
+type World = Readonly<Record<string, string | JsonObject>>;
+
+/** Plays the reader; also tells how many rounds of side-by-side reading it took. */
+function preload(world: World): { result: Result<Preload>; rounds: string[][] } {
+  const files = new Map<string, PreloadFile>();
+  const rounds: string[][] = [];
+  for (;;) {
+    const step = planPreload(MAIN, LAYOUT, files);
+    if (!step.ok) return { result: step, rounds };
+    if (step.value.kind === "done") return { result: ok(step.value.preload), rounds };
+    rounds.push(step.value.paths.map(formatAliasPath));
+    for (const path of step.value.paths)
+      files.set(formatAliasPath(path), fileOf(world, formatAliasPath(path)));
+    expect(rounds.length).toBeLessThan(30);
+  }
+}
+
+function fileOf(world: World, name: string): PreloadFile {
+  const found = world[name];
+  if (found === undefined) return { kind: "unreadable", reason: `${name} does not exist.` };
+  if (typeof found === "string") return { kind: "text", text: found };
+  return { kind: "text", text: "yaml", yaml: ok(found) };
+}
+
+function done(world: World): Preload {
+  const { result } = preload({ ...ENGINE, ...world });
+  if (!result.ok) throw new Error(result.error.message);
+  return result.value;
+}
+
+describe("planPreload", () => {
+  test("everything a run needs, in few rounds", () => {
+    const { result, rounds } = preload({
+      ...ENGINE,
+      [`${HERE}/workflow.yaml`]: {
+        name: "x",
+        config_source: "{project-root}/bmad/desk/config.yaml",
+        out: "{config_source}:out",
+        installed_path: "{project-root}/bmad/desk/workflows/x",
+        instructions: "{installed_path}/instructions.md",
+        template: "{installed_path}/template.md",
+        default_output_file: "{out}/report.md",
+      },
+      "{bundle-root}/config.yaml": { out: "{session-folder}" },
+      [`${HERE}/instructions.md`]: "<step n='1'><elicit-required/></step>",
+      [`${HERE}/template.md`]: "TEMPLATE",
+      "{core-root}/tasks/adv-elicit.xml": "ELICIT",
+    });
+    expect(result).toMatchObject({
+      ok: true,
+      value: {
+        workflowYaml: { installed_path: HERE, default_output_file: "{session-folder}/report.md" },
+        configYaml: { out: "{session-folder}" },
+        template: "TEMPLATE",
+        workflowEngine: "ENGINE",
+        elicitTask: "ELICIT",
+        missing: [],
+        outputs: [{ declared: "{session-folder}/report.md", saveAs: "report.md", isExact: true }],
+      },
+    });
+    expect(rounds).toHaveLength(3); // the YAML and the engine; config, instructions, template; the elicitation task
+    expect(rounds[1]).toEqual([
+      "{bundle-root}/config.yaml",
+      `${HERE}/instructions.md`,
+      `${HERE}/template.md`,
+    ]);
+  });
+
+  test.each([false, null, ""])("template %j is none", (template) => {
+    const loaded = done({
+      [`${HERE}/workflow.yaml`]: { instructions: "i.md", template },
+      [`${HERE}/i.md`]: "I",
+    });
+    expect(loaded).toMatchObject({ template: null, instructions: "I", missing: [], configYaml: null });
+  });
+
+  test("what is optional and missing is listed, with the reason", () => {
+    const loaded = done({
+      [`${HERE}/workflow.yaml`]: {
+        config_source: "{bundle-root}/config.yaml",
+        instructions: "./i.md",
+        template: "{nobody}/t.md",
+      },
+      [`${HERE}/i.md`]: "I",
+    });
+    expect(loaded.missing[0]).toBe("config: {bundle-root}/config.yaml");
+    expect(loaded.missing[1]).toContain("template: {nobody}/t.md");
+  });
+
+  test("several instruction files, the main one first, or the instructions themselves", () => {
+    const files = { [`${HERE}/a.md`]: "A", [`${HERE}/b.md`]: "B" };
+    const several = done({
+      [`${HERE}/workflow.yaml`]: { instructions_other: "b.md", instructions: "a.md" },
+      ...files,
+    });
+    expect(several.instructions).toBe("<!-- file: a.md -->\nA\n\n<!-- file: b.md -->\nB");
+    const listed = done({ [`${HERE}/workflow.yaml`]: { instructions: ["a.md", "b.md"] }, ...files });
+    expect(listed.instructions).toBe(several.instructions);
+    const embedded = done({ [`${HERE}/workflow.yaml`]: { instructions: "1. Do this.\n2. Do that.\n" } });
+    expect(embedded.instructions).toBe("1. Do this.\n2. Do that.\n");
+  });
+
+  test("invoked workflows are loaded once, variables resolved, cycles cut", () => {
+    const loaded = done({
+      [`${HERE}/workflow.yaml`]: { name: "x", instructions: "i.md", next: "{bundle-root}/workflows/y" },
+      [`${HERE}/i.md`]:
+        '<invoke-workflow path="{next}" data="{a}">go</invoke-workflow> `<invoke-workflow>` <invoke-workflow>prd</invoke-workflow> <invoke-workflow path="{{chosen}}">',
+      "{bundle-root}/workflows/y/workflow.yaml": { name: "y", instructions: "i.md" },
+      "{bundle-root}/workflows/y/i.md":
+        "<invoke-workflow>{project-root}/bmad/desk/workflows/x/workflow.yaml</invoke-workflow> <invoke-workflow path='{bundle-root}/workflows/y'/> <invoke-workflow path='../z'/>",
+    });
+    expect(loaded.invokedWorkflows.map(({ path }) => path)).toEqual([
+      "{bundle-root}/workflows/y/workflow.yaml",
+    ]);
+    expect(loaded.missing).toEqual(["invoked workflow: ../z (The path contains a .. segment.)"]);
+  });
+
+  test("a workflow that was moved finds its files beside it", () => {
+    const loaded = done({
+      [`${HERE}/workflow.yaml`]: {
+        installed_path: "{project-root}/bmad/elsewhere/x",
+        instructions: "{installed_path}/i.md",
+        data: "{installed_path}/data.csv",
+      },
+      [`${HERE}/i.md`]: "I",
+    });
+    expect(loaded).toMatchObject({
+      instructions: "I",
+      missing: [],
+      workflowYaml: { data: `${HERE}/data.csv` },
+    });
+  });
+
+  test("without the workflow's file, or with malformed YAML, there is no preload", () => {
+    expect(preload(ENGINE).result).toMatchObject({ ok: false, error: { code: "ENOENT" } });
+    const files = new Map<string, PreloadFile>([
+      [
+        `${HERE}/workflow.yaml`,
+        { kind: "text", text: "", yaml: { ok: false, error: { code: "E_SCHEMA_VALIDATION", message: "m" } } },
+      ],
+    ]);
+    expect(planPreload(MAIN, LAYOUT, files)).toMatchObject({ ok: false, error: { message: "m" } });
+  });
+
+  test("too much text is left out and named", () => {
+    const loaded = done({
+      [`${HERE}/workflow.yaml`]: { instructions: "i.md", template: "t.md" },
+      [`${HERE}/i.md`]: "x".repeat(990_000),
+      [`${HERE}/t.md`]: "y".repeat(20_000),
+    });
+    expect(loaded.template).toBeNull();
+    expect(loaded.missing.join()).toContain("too long");
+  });
+
+  test("any number of tags and variables is looked at in a moment", () => {
+    const loaded = done({
+      [`${HERE}/workflow.yaml`]: {
+        instructions: "i.md",
+        ...Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`k${n}`, `{k${n + 1}} `])),
+      },
+      [`${HERE}/i.md`]: '<invoke-workflow path="{k1}/x">'.repeat(20_000),
+    });
+    expect(loaded.invokedWorkflows).toEqual([]);
+  });
+
+  test("a hundred workflows that invoke each other are cut", () => {
+    const world: Record<string, string | JsonObject> = {
+      [`${HERE}/workflow.yaml`]: { instructions: "i.md" },
+      [`${HERE}/i.md`]: Array.from(
+        { length: 100 },
+        (_, n) => `<invoke-workflow path="{bundle-root}/w/${n}"/>`,
+      ).join(""),
+    };
+    for (let n = 0; n < 100; n += 1) world[`{bundle-root}/w/${n}/workflow.yaml`] = { instructions: "text\n" };
+    expect(done(world).invokedWorkflows).toHaveLength(16);
+  });
+});
