@@ -11,9 +11,9 @@ export interface StateOptions {
   readonly json?: boolean;
 }
 
-/** One state of a run: after a visit, at the beginning (visit 0, no node), or as it is now. */
+/** One state of a run: after a visit, at the beginning (visit 0, no node), or since the last visit (no visit, no node). */
 interface Moment {
-  readonly visit: number;
+  readonly visit: number | null;
   readonly nodeId: string | null;
   readonly timestamp: string | null;
   readonly state: StateSnapshotState;
@@ -34,7 +34,7 @@ export async function stateCommand(runId: string, options: StateOptions): Promis
   const chosen = momentAt(moments, at);
   if (other === undefined) showMoment(runId, chosen, options.json === true);
   else {
-    const [from, to] = [chosen, momentAt(moments, other)].sort((a, b) => a.visit - b.visit);
+    const [from, to] = [chosen, momentAt(moments, other)].sort((a, b) => orderOf(a) - orderOf(b));
     if (from !== undefined && to !== undefined) showDiff(runId, from, to, options.json === true);
   }
   return EXIT.done;
@@ -46,7 +46,12 @@ function visitNumber(option: string, text: string | undefined): number | undefin
   return Number(text);
 }
 
+function orderOf({ visit }: Moment): number {
+  return visit ?? Number.POSITIVE_INFINITY;
+}
+
 interface Moments {
+  /** The last of the kept ones, unless the state has changed since. */
   readonly now: Moment;
   readonly kept: readonly Moment[];
 }
@@ -57,7 +62,9 @@ async function momentsOf(files: GraphStateFiles): Promise<Moments | undefined> {
   const snapshots = await files.snapshots();
   const beginning = { visit: 0, nodeId: null, timestamp: null, state: held.initial };
   const last = snapshots.at(-1) ?? beginning;
-  return { now: { ...last, state: held.state }, kept: [beginning, ...snapshots] };
+  const isLast = !diffGraphState(last.state, held.state).hasChanges;
+  const now = isLast ? last : { visit: null, nodeId: null, timestamp: null, state: held.state };
+  return { now, kept: [beginning, ...snapshots] };
 }
 
 function momentAt({ now, kept }: Moments, visit: number | undefined): Moment {
@@ -88,6 +95,7 @@ function showDiff(runId: string, from: Moment, to: Moment, json: boolean): void 
 }
 
 function describe({ visit, nodeId }: Moment): string {
+  if (visit === null) return "now, in a visit that has not ended";
   return nodeId === null ? "at the beginning" : `after visit ${visit} (${oneLine(nodeId)})`;
 }
 
