@@ -67,7 +67,7 @@ export class RunRecord {
     return conditionFacts(this.carried.story?.state);
   }
 
-  private get conditionData(): ConditionData | undefined {
+  get conditionData(): ConditionData | undefined {
     const { conditions } = this;
     return conditions && { variables: this.frontmatter.variables, ...conditions };
   }

@@ -150,7 +150,7 @@ export function storyBrief(record: RunRecord): StoryBrief | undefined {
 function leavesBehind(record: RunRecord, nodeId: string, story: StoryProgress): boolean {
   const { graph } = record.opened;
   const visited = new Set(story.visited.map((place) => graph.nodes[place]?.id ?? ""));
-  return leavesNodeBehind(graph, nodeId, record.nodeId, visited);
+  return leavesNodeBehind(graph, { from: nodeId, to: record.nodeId }, visited, record.conditionData);
 }
 
 function placeOf(record: RunRecord, nodeId: string): number {

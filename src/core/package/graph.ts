@@ -81,14 +81,19 @@ export function artifactTypeOf(
   return types.find(({ path }) => `@project/${path}` === aliasPath);
 }
 
-/** Whether a move leaves behind a node that it could have gone to: one not visited that can no longer be reached. */
+/**
+ * Whether a move leaves behind a node that it could have gone to: one not visited that can no longer be reached. With
+ * data, an edge whose condition does not hold is no way it could have gone.
+ */
 export function leavesNodeBehind(
   graph: WorkflowGraph,
-  from: string,
-  to: string,
+  { from, to }: { readonly from: string; readonly to: string },
   visited: ReadonlySet<string>,
+  data: ConditionData | undefined,
 ): boolean {
-  const others = graph.edges.filter((edge) => edge.from === from && !visited.has(edge.to));
+  const others = graph.edges.filter(
+    (edge) => edge.from === from && !visited.has(edge.to) && isSatisfied(edge, data),
+  );
   if (others.length === 0) return false;
   const ahead = reachableNodes({ entryNodeId: to, edges: graph.edges });
   return others.some((edge) => !ahead.has(edge.to));
