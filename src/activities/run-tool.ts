@@ -69,7 +69,9 @@ function toOutcome({ result, state, stateConflict, audit }: ExecutedCall): ToolC
   const bytes = result["bytesWritten"] ?? result["bytes"];
   return {
     ok: true,
-    ...(isText(result["path"]) ? { path: result["path"].slice(0, "@project/".length + MAX_ARTIFACT_PATH_CHARS).toWellFormed() } : {}),
+    ...(isText(result["path"])
+      ? { path: result["path"].slice(0, "@project/".length + MAX_ARTIFACT_PATH_CHARS).toWellFormed() }
+      : {}),
     ...(typeof bytes === "number" ? { bytes } : {}),
     ...(isText(hash) ? { sha256: hash } : {}),
     ...changes,

@@ -58,9 +58,12 @@ export class GraphStateFiles {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
       if (!(error instanceof SyntaxError || error instanceof z.ZodError)) throw error;
-      throw new Error(`${this.path} is damaged. Restore it from a backup; graph-state.jsonl beside it has the states.`, {
-        cause: error,
-      });
+      throw new Error(
+        `${this.path} is damaged. Restore it from a backup; graph-state.jsonl beside it has the states.`,
+        {
+          cause: error,
+        },
+      );
     }
   }
 
@@ -93,7 +96,7 @@ export class GraphStateFiles {
   private toSnapshot(line: JsonObject): KeptSnapshot {
     const parsed = snapshotLineSchema.safeParse(line);
     if (parsed.success) return parsed.data;
-    const place = `the line of visit ${String(line["visit"])} in ${this.logPath}`;
+    const place = `the line of visit ${JSON.stringify(line["visit"])} in ${this.logPath}`;
     throw new Error(`${place} is damaged. Restore it from a backup, or remove the line.`, {
       cause: parsed.error,
     });

@@ -120,6 +120,26 @@ describe("a run that carries a story", () => {
     });
   });
 
+  test("a precondition that fails twice blocks the visit, until the run moves on", async () => {
+    const bench = await openBench([
+      { calls: [move("build", "qa")] },
+      { calls: [gate("FAIL"), move("qa", "finish")] },
+      { calls: [move("qa", "finish")] },
+      { content: "What now?" },
+      { calls: [gate("WAIVED"), move("qa", "finish")] },
+      end,
+    ]);
+    const run = await bench.start(gatePackage(), STORY);
+    await until(run, "waiting-user");
+    expect((await run.graphState())?.routingFlags).toEqual({ blocked: true, escalate: true });
+    await run.answer({ nodeId: "qa", text: "Waive it." });
+    await run.result();
+    expect((await run.graphState())?.stateHistory.at(1)?.state.routingFlags).toEqual({
+      escalate: true,
+      proceed: true,
+    });
+  });
+
   test("a waived gate opens the way as well", async () => {
     const bench = await openBench([
       { calls: [move("build", "qa")] },

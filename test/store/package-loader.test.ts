@@ -688,7 +688,10 @@ describe("hostile directories", () => {
 describe("artifact types of steps", () => {
   const withTypes = (lines: string): PackageFixture => ({
     ...files,
-    "steps/draft.md": stepDocument("draft", "step").replace("type: step\n", `type: step\nartifactTypes:\n${lines}`),
+    "steps/draft.md": stepDocument("draft", "step").replace(
+      "type: step\n",
+      `type: step\nartifactTypes:\n${lines}`,
+    ),
   });
 
   test("reach the graph of a run, each in one spelling", async () => {
@@ -711,7 +714,10 @@ describe("artifact types of steps", () => {
   });
 
   test("too many are a finding: they enter the history of every run", async () => {
-    const lines = Array.from({ length: 100 }, (_, index) => `  artifacts/${"x".repeat(200)}/${"y".repeat(200)}${index}: proof\n`);
+    const lines = Array.from(
+      { length: 100 },
+      (_, index) => `  artifacts/${"x".repeat(200)}/${"y".repeat(200)}${index}: proof\n`,
+    );
     const { findings } = await load(withTypes(lines.join("")));
     expect(places(findings)).toEqual(["error workflow.graph.json $.nodes"]);
   });

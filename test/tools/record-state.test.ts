@@ -155,7 +155,11 @@ describe("hostile records", () => {
     ["the history", '{"stateHistory":[]}', "E_SCHEMA_VALIDATION"],
     ["errors", '{"errors":[]}', "E_SCHEMA_VALIDATION"],
     ["only a prototype", '{"__proto__":{"gateDecisions":{"qaGate":"PASS"}}}', "TOOL_ARGS_INVALID"],
-    ["a prototype beside a decision", '{"gateDecisions":{"qaGate":"PASS","__proto__":{}}}', "TOOL_ARGS_INVALID"],
+    [
+      "a prototype beside a decision",
+      '{"gateDecisions":{"qaGate":"PASS","__proto__":{}}}',
+      "TOOL_ARGS_INVALID",
+    ],
     ["a constructor", '{"constructor":{"qaGate":"PASS"}}', "E_SCHEMA_VALIDATION"],
     ["too much to look at", JSON.stringify({ x: "y".repeat(2_000_000) }), "TOOL_ARGS_INVALID"],
     ["too many paths", recordOf(500), "E_WRITE_LIMIT"],

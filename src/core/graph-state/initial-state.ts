@@ -44,7 +44,10 @@ export function openingState(start: StoryStart): Result<GraphState | undefined> 
   ];
   if (others.length > 0) return cannotCarry(others);
   if (utf8Length(JSON.stringify(withoutHistory(state))) < MAX_HISTORY_BYTES) return ok(state);
-  return fail("E_WRITE_LIMIT", `A run cannot begin with a graph state of ${MAX_HISTORY_BYTES} bytes or more.`);
+  return fail(
+    "E_WRITE_LIMIT",
+    `A run cannot begin with a graph state of ${MAX_HISTORY_BYTES} bytes or more.`,
+  );
 }
 
 function differing(path: string, given: string | undefined, carried: string): readonly SchemaError[] {

@@ -39,10 +39,7 @@ export function checkArtifactTypes(file: string, step: StepFrontmatter): readonl
   });
 }
 
-export function checkArtifactTypesSize(
-  file: string,
-  steps: Iterable<StepFrontmatter>,
-): readonly Finding[] {
+export function checkArtifactTypesSize(file: string, steps: Iterable<StepFrontmatter>): readonly Finding[] {
   let bytes = 0;
   for (const step of steps) bytes += utf8Length(JSON.stringify(step.artifactTypes ?? {}));
   if (bytes <= MAX_ARTIFACT_TYPES_BYTES) return [];

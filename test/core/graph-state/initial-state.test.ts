@@ -26,7 +26,9 @@ describe("the state a run begins with", () => {
   test("is that of a snapshot, which may be named again", () => {
     const expected = { ok: true, value: { ...SNAPSHOT, stateHistory: [] } };
     expect(openingState({ graphState: SNAPSHOT })).toEqual(expected);
-    expect(openingState({ graphState: SNAPSHOT, storyId: "wrkf-1010", epicPrefix: "wrkf" })).toEqual(expected);
+    expect(openingState({ graphState: SNAPSHOT, storyId: "wrkf-1010", epicPrefix: "wrkf" })).toEqual(
+      expected,
+    );
   });
 
   test.each<[string, StoryStart, string]>([

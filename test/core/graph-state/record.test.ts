@@ -38,11 +38,14 @@ describe("a record", () => {
       routingFlags: { retry: true },
     } as const satisfies Partial<GraphState>;
     expect(
-      merged({ ...START, ...state }, {
-        gateDecisions: { qaGate: "PASS" },
-        artifactPaths: { qaGate: "q.md" },
-        routingFlags: { escalate: true },
-      }),
+      merged(
+        { ...START, ...state },
+        {
+          gateDecisions: { qaGate: "PASS" },
+          artifactPaths: { qaGate: "q.md" },
+          routingFlags: { escalate: true },
+        },
+      ),
     ).toEqual({
       ...START,
       gateDecisions: { qaGate: "PASS", codeReview: "PASS" },
@@ -64,7 +67,11 @@ describe("a record", () => {
     ["an unknown decision", { gateDecisions: { qaGate: "pass" } }, ["gateDecisions.qaGate"]],
     ["an empty path", { artifactPaths: { storyDoc: "" } }, ["artifactPaths.storyDoc"]],
     ["a flag that is no boolean", { routingFlags: { skip: "yes" } }, ["routingFlags.skip"]],
-    ["evidence without a time", { evidenceRefs: [{ type: "test", path: "x" }] }, ["evidenceRefs.0.timestamp"]],
+    [
+      "evidence without a time",
+      { evidenceRefs: [{ type: "test", path: "x" }] },
+      ["evidenceRefs.0.timestamp"],
+    ],
     ["a list where a record belongs", { gateDecisions: ["PASS"] }, ["gateDecisions"]],
     ["null", { gateDecisions: null }, ["gateDecisions"]],
   ])("of %s is refused with its place", (_, record, paths) => {
@@ -121,9 +128,13 @@ describe("the size of what is recorded", () => {
     const crowded: GraphState = {
       ...full,
       evidenceRefs: [...full.evidenceRefs, long(40_000)],
-      errors: [{ nodeId: "qa", message: "x".repeat(30_000), timestamp: EVIDENCE.timestamp, recoverable: true }],
+      errors: [
+        { nodeId: "qa", message: "x".repeat(30_000), timestamp: EVIDENCE.timestamp, recoverable: true },
+      ],
     };
-    expect(merged(crowded, { gateDecisions: { qaGate: "WAIVED" } }).gateDecisions).toEqual({ qaGate: "WAIVED" });
+    expect(merged(crowded, { gateDecisions: { qaGate: "WAIVED" } }).gateDecisions).toEqual({
+      qaGate: "WAIVED",
+    });
     expect(refusal(crowded, { evidenceRefs: [EVIDENCE] })?.code).toBe("E_WRITE_LIMIT");
   });
 });
@@ -135,9 +146,9 @@ describe("whatever is recorded", () => {
     artifactPaths,
     routingFlags,
   }));
-  const brokenRecord = fc.tuple(validRecord, fc.jsonValue(), fc.constantFrom("gateDecisions", "errors", "x")).map(
-    ([record, value, key]) => ({ ...record, [key]: value }),
-  );
+  const brokenRecord = fc
+    .tuple(validRecord, fc.jsonValue(), fc.constantFrom("gateDecisions", "errors", "x"))
+    .map(([record, value, key]) => ({ ...record, [key]: value }));
   const anyRecord = fc.oneof(validRecord, brokenRecord, fc.dictionary(fc.string(), fc.jsonValue()));
 
   test("the state given never changes, and what comes out is valid", () => {

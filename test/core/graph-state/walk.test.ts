@@ -29,7 +29,12 @@ const bytes = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
 
 describe("routing flags of a visit", () => {
   test.each<[string, GraphState["routingFlags"], VisitEvent, GraphState["routingFlags"]]>([
-    ["a first visit begins with none", { proceed: true, escalate: true }, { kind: "begun", again: false }, {}],
+    [
+      "a first visit begins with none",
+      { proceed: true, escalate: true },
+      { kind: "begun", again: false },
+      {},
+    ],
     ["another one with retry", { proceed: true }, { kind: "begun", again: true }, { retry: true }],
     ["a question escalates", { retry: true }, { kind: "asked" }, { retry: true, escalate: true }],
     ["moving on proceeds", {}, { kind: "left", skipped: false }, { proceed: true }],
@@ -98,7 +103,8 @@ describe("routing flags of a visit", () => {
 
 describe("artifacts and errors of a visit", () => {
   test("an artifact takes the place of an earlier one of its type only", () => {
-    const artifact = (type: "storyDoc" | "qaGate", path: string) => ({ kind: "artifact", type, path }) as const;
+    const artifact = (type: "storyDoc" | "qaGate", path: string) =>
+      ({ kind: "artifact", type, path }) as const;
     const state = [artifact("storyDoc", "a.md"), artifact("qaGate", "q.md"), artifact("storyDoc", "b.md")];
     expect(state.reduce(reduceVisit, START).artifactPaths).toEqual({ storyDoc: "b.md", qaGate: "q.md" });
   });

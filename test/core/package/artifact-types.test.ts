@@ -37,7 +37,12 @@ describe("the artifact types of a step", () => {
       new Map([["draft", step(path)]]),
     );
     expect(artifactTypeOf(graph, "draft", "@project/artifacts/x.md")?.type).toBe("storyDoc");
-    for (const other of ["@project/artifacts/x", "@project/artifacts/X.md", "@state/artifacts/x.md", "artifacts/x.md"])
+    for (const other of [
+      "@project/artifacts/x",
+      "@project/artifacts/X.md",
+      "@state/artifacts/x.md",
+      "artifacts/x.md",
+    ])
       expect(artifactTypeOf(graph, "draft", other)).toBeUndefined();
     expect(artifactTypeOf(graph, "done", "@project/artifacts/x.md")).toBeUndefined();
     expect(artifactTypeOf(graph, "nowhere", "@project/artifacts/x.md")).toBeUndefined();
@@ -67,7 +72,10 @@ describe("the artifact types of a step", () => {
 
   test("the same file twice is a finding", () => {
     expect(checkArtifactTypes("s.md", step("artifacts/x.md", "./artifacts/x.md"))).toMatchObject([
-      { path: '$.artifactTypes["./artifacts/x.md"]', message: "is the same file as an earlier one: declare it once" },
+      {
+        path: '$.artifactTypes["./artifacts/x.md"]',
+        message: "is the same file as an earlier one: declare it once",
+      },
     ]);
   });
 
@@ -83,7 +91,11 @@ describe("the artifact types of a step", () => {
     const many = step(...Array.from({ length: 40 }, (_, index) => `artifacts/${"x".repeat(400)}${index}.md`));
     expect(checkArtifactTypesSize("g.json", [many])).toEqual([]);
     expect(checkArtifactTypesSize("g.json", [many, many])).toMatchObject([
-      { file: "g.json", path: "$.nodes", message: expect.stringContaining(`${MAX_ARTIFACT_TYPES_BYTES} bytes`) as string },
+      {
+        file: "g.json",
+        path: "$.nodes",
+        message: expect.stringContaining(`${MAX_ARTIFACT_TYPES_BYTES} bytes`) as string,
+      },
     ]);
   });
 });
