@@ -1,7 +1,9 @@
 import { diffGraphState } from "../core/graph-state/diff.js";
-import type { StateDiff, StateDiffItem, StateSnapshotState } from "../core/graph-state/schemas.js";
+import type { StateDiff, StateSnapshotState } from "../core/graph-state/schemas.js";
+import type { JsonValue } from "../core/json.js";
 import { oneLine } from "../core/text.js";
 import type { GraphStateFiles } from "../store/graph-state-files.js";
+import { printableJson } from "../store/printable-json.js";
 import { openEnvironment } from "./environment.js";
 import { EXIT, type ExitCode, UsageError, print, printJson } from "./output.js";
 
@@ -34,8 +36,9 @@ export async function stateCommand(runId: string, options: StateOptions): Promis
   const chosen = momentAt(moments, at);
   if (other === undefined) showMoment(runId, chosen, options.json === true);
   else {
-    const [from, to] = [chosen, momentAt(moments, other)].sort((a, b) => orderOf(a) - orderOf(b));
-    if (from !== undefined && to !== undefined) showDiff(runId, from, to, options.json === true);
+    const compared = momentAt(moments, other);
+    const inOrder = orderOf(chosen) <= orderOf(compared);
+    showDiff(runId, inOrder ? chosen : compared, inOrder ? compared : chosen, options.json === true);
   }
   return EXIT.done;
 }
@@ -79,7 +82,7 @@ function showMoment(runId: string, moment: Moment, json: boolean): void {
   if (json) printJson({ runId, visit, nodeId, timestamp, state });
   else {
     print(`Graph state ${describe(moment)}`);
-    print(JSON.stringify(state, undefined, 2));
+    print(printableJson(state as unknown as JsonValue, 2)); // plain JSON
   }
 }
 
@@ -101,9 +104,9 @@ function describe({ visit, nodeId }: Moment): string {
 
 function diffLines(diff: StateDiff): readonly string[] {
   if (!diff.hasChanges) return ["  no difference"];
-  const value = (item: unknown) => JSON.stringify(item);
+  const value = (item: unknown) => printableJson(item as JsonValue); // of a state, which is plain JSON
   return [
-    ...diff.added.map((item: StateDiffItem) => `  + ${item.path}: ${value(item.newValue)}`),
+    ...diff.added.map((item) => `  + ${item.path}: ${value(item.newValue)}`),
     ...diff.changed.map((item) => `  ~ ${item.path}: ${value(item.oldValue)} → ${value(item.newValue)}`),
     ...diff.removed.map((item) => `  - ${item.path}: ${value(item.oldValue)}`),
   ];

@@ -1,4 +1,4 @@
-import { ApplicationFailure } from "@temporalio/workflow";
+import { ApplicationFailure, TemporalFailure, log } from "@temporalio/workflow";
 import type { HeldGraphState, NodeBoundary, StoryBrief } from "../contract/activities.js";
 import type { StoryProgress } from "../contract/run.js";
 import type { Fault } from "../core/errors.js";
@@ -111,11 +111,16 @@ export async function closeStoryVisit(record: RunRecord, nodeId: string, complet
   await keep(record, { visit, nodeId, timestamp, documentSha256 });
 }
 
-/** Keeps the state a failed run ends with. */
+/** Keeps the state a failed run ends with, if it can be kept: what made the run fail is what counts. */
 export async function closeFailedStory(record: RunRecord, fault: Fault): Promise<void> {
   if (record.carried.story === undefined) return;
   tellError(record, record.nodeId, fault, false);
-  await keep(record);
+  try {
+    await keep(record);
+  } catch (error) {
+    if (!(error instanceof TemporalFailure)) throw error;
+    log.warn("The graph state of the failed run could not be kept.", { code: fault.code });
+  }
 }
 
 async function keep(record: RunRecord, boundary?: NodeBoundary): Promise<void> {

@@ -147,7 +147,7 @@ test("a run that fails inside a visit shows what has changed since the last one 
   const shell = await newShell();
   const script = [
     { calls: [write("page.md", "First.\n"), move("build", "qa")] },
-    { calls: [gate("FAIL")] },
+    { calls: [gate("FAIL"), call("state_record", { artifactPaths: { evidence: "a\u009b2J\u2028b.log" } })] },
     { status: 401 },
   ];
   const outcome = await withModel(script, (_model, variables) =>
@@ -168,11 +168,13 @@ test("a run that fails inside a visit shows what has changed since the last one 
     },
   });
   expect(await state()).toMatch(/^Graph state now, in a visit that has not ended\n/u);
+  expect(await state()).toContain('"evidence": "a\\u009b2J\\u2028b.log"');
   const diff = await state("--diff", "1");
   expect(diff).toMatch(
     /^From the state after visit 1 \(build\) to the one now, in a visit that has not ended:\n/u,
   );
   expect(diff).toContain('  + gateDecisions.qaGate: "FAIL"\n');
+  expect(diff).toContain('  + artifactPaths.evidence: "a\\u009b2J\\u2028b.log"\n');
   expect(diff).toContain("  - routingFlags.proceed: true\n");
 });
 
