@@ -7,18 +7,20 @@ import { cutText } from "../core/text.js";
 import type { RecordedToolCall } from "../store/conversation.js";
 import type { RunFiles } from "../store/run-files.js";
 import type { Store } from "../store/store.js";
+import type { BundleHost } from "../tools/bundle-host.js";
 import type { ExecutedCall, ToolHost } from "../tools/tool-host.js";
 import { unwrap } from "./failures.js";
 import { openFiles } from "./run-scope.js";
 
 /** Runs one recorded tool call, or records why it does not run. Its contents stay on disk. */
 export async function runTool(
-  deps: { readonly store: Store; readonly toolHost: ToolHost },
+  deps: { readonly store: Store; readonly toolHost: ToolHost; readonly bundles: BundleHost },
   input: ToolCallInput,
 ): Promise<ToolCallOutcome> {
   const { run } = input;
   const files = await openFiles(deps.store, run);
   const call = await recordedCall(files, input);
+  if (run.kind === "bundle") return runBundleTool(deps.bundles, call, input);
   const executed = await deps.toolHost.executeForEngine(
     {
       toolCallId: call.id,
@@ -43,6 +45,22 @@ export async function runTool(
     },
   );
   return toOutcome(executed);
+}
+
+async function runBundleTool(
+  bundles: BundleHost,
+  call: RecordedToolCall,
+  { run, agentId, nodeId, now, refusal }: ToolCallInput,
+): Promise<ToolCallOutcome> {
+  const { result, code, audit } = await bundles.executeForEngine(
+    { toolCallId: call.id, context: { runId: run.runId, agentId }, ...call },
+    { nodeId, now, ...(refusal === undefined ? {} : { refusal }) },
+  );
+  const { path } = result;
+  const named = isText(path) ? { path: path.slice(0, MAX_PATH_CHARS) } : {};
+  if (result.success) return { ok: true, ...named, audit };
+  const message = cutText(result.error, MAX_MESSAGE_CHARS);
+  return { ok: false, code: code ?? "E_INTERNAL", message, ...named, audit };
 }
 
 async function recordedCall(files: RunFiles, input: ToolCallInput): Promise<RecordedToolCall> {

@@ -82,6 +82,7 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
       finish(await (await import("./audit.js")).auditVerifyCommand(runId, options)),
     );
   addPackageCommands(program, finish);
+  addBundleCommands(program, finish);
   return program;
 }
 
@@ -122,6 +123,25 @@ function addPackageCommands(program: Command, finish: (code: ExitCode) => void):
     .option(...json)
     .action(async (packageId: string, options: { json?: boolean }) =>
       finish(await (await import("./package.js")).packageRemoveCommand(packageId, options)),
+    );
+}
+
+function addBundleCommands(program: Command, finish: (code: ExitCode) => void): void {
+  const json = ["--json", "print JSON for programs"] as const;
+  const bundles = program.command("bundle").description("workflows that the model orchestrates itself");
+  bundles
+    .command("list <dir>")
+    .description("list every workflow and agent, with what is missing")
+    .option(...json)
+    .action(async (dir: string, options: { json?: boolean }) =>
+      finish(await (await import("./bundle.js")).bundleListCommand(dir, options)),
+    );
+  bundles
+    .command("check <dir>")
+    .description("check that every workflow can be run")
+    .option(...json)
+    .action(async (dir: string, options: { json?: boolean }) =>
+      finish(await (await import("./bundle.js")).bundleCheckCommand(dir, options)),
     );
 }
 

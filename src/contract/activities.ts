@@ -1,18 +1,28 @@
+import type { BundleToolName } from "../core/bundle/bundle-tools.js";
 import type { ErrorCode, Fault } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import type { Intent } from "../core/prompt/shells.js";
 import type { Frontmatter } from "../core/state/frontmatter.js";
-import type { GraphState, StateSnapshot } from "../core/graph-state/schemas.js";
+import type { GraphState, StateSnapshot, StateSnapshotState } from "../core/graph-state/schemas.js";
 import type { ConditionFacts } from "../core/state/transition-guard.js";
 import type { FrontmatterUpdate, ToolName } from "../core/tools/tool-specs.js";
-import type { AuditHead, Question, Rehearsal, RunPhase, RunRef, Usage } from "./run.js";
+import type {
+  AuditHead,
+  BundleRunInput,
+  GraphRunInput,
+  Question,
+  RunPhase,
+  RunRef,
+  StoryProgress,
+  Usage,
+} from "./run.js";
 
 /**
  * The seam between workflow code and the world. Which of these run as regular activities and which as local
  * ones stands in `workflows/activity-options.ts`.
  */
-export interface Activities extends ToolActivities {
+export interface Activities extends ToolActivities, BundleToolActivities {
   /** Makes the run on disk (or finds it made by an earlier attempt) and returns what it runs. */
   "run.open"(input: OpenRunInput): Promise<OpenedRun>;
   /** Reads the state document. */
@@ -25,7 +35,7 @@ export interface Activities extends ToolActivities {
   "tool.refuse"(input: ToolCallInput): Promise<ToolCallOutcome>;
   /** Writes the user's words down, once. */
   "user.input"(input: UserInput): Promise<AuditHead>;
-  /** Keeps the graph state of a run with a story: the current one, and a snapshot at a node boundary. */
+  /** Keeps what a node boundary is: the state document as it stands and, of a run with a story, its graph state. */
   "state.snapshot"(input: SnapshotInput): Promise<void>;
   /** Records the run's phase in the index and the audit log. */
   "run.phase"(input: PhaseInput): Promise<AuditHead>;
@@ -34,19 +44,32 @@ export interface Activities extends ToolActivities {
 /** A tool's activity has the tool's name: that is what the timeline shows. */
 export type ToolActivities = Record<ToolName, (input: ToolCallInput) => Promise<ToolCallOutcome>>;
 
-export interface OpenRunInput {
-  readonly runId: string;
-  readonly projectRoot: string;
-  readonly packageId: string;
-  readonly workflowRef?: string;
-  readonly activeAgentId?: string;
-  readonly storeId?: string;
-  readonly rehearsal?: Rehearsal;
-}
+export type BundleToolActivities = Record<BundleToolName, (input: ToolCallInput) => Promise<ToolCallOutcome>>;
+
+export type OpenRunInput =
+  | { readonly kind: "graph"; readonly input: GraphRunInput }
+  | { readonly kind: "bundle"; readonly input: BundleRunInput };
 
 export interface OpenedRun {
   readonly run: RunRef;
+  /** Of a bundle run: one node, its workflow. */
   readonly graph: WorkflowGraph;
+  /** What an earlier execution of the run left; absent for a run that begins. */
+  readonly resumed?: ResumedRun;
+  /** The graph state that a fork begins with. */
+  readonly graphState?: StateSnapshotState;
+}
+
+/** What the run folder says of a run that goes on. */
+export interface ResumedRun {
+  /** The last visit that was begun. */
+  readonly visit: number;
+  /** The last model turn of that visit. */
+  readonly turn: number;
+  readonly usage: Usage;
+  readonly phaseChanges: number;
+  readonly audit: AuditHead;
+  readonly story?: Pick<StoryProgress, "state" | "change" | "visited">;
 }
 
 export interface LoadStateInput {
@@ -76,6 +99,12 @@ export interface ModelTurnInput {
   readonly story?: StoryBrief;
   /** The run carries a story: `state.record` is among its tools. */
   readonly recordsState?: boolean;
+  /** The conversation of a visit that was cut short: what the user said there for this node is said again. */
+  readonly resumes?: string;
+  /** The user wants no questions at stop points. */
+  readonly yolo?: boolean;
+  /** A cost budget is set: a model without a price is refused. */
+  readonly needsPrice?: boolean;
   /** A system message for the model, said once, before this turn. */
   readonly correction?: string;
 }
@@ -86,16 +115,23 @@ export interface ModelTurnResult {
   readonly text: string;
   /** The provider cut the answer off: none of its calls may run (contracts §16). */
   readonly cutOff: boolean;
-  readonly usage: Pick<Usage, "promptTokens" | "completionTokens">;
+  readonly usage: Pick<Usage, "promptTokens" | "completionTokens" | "cost">;
+  /** What an answer without calls means for a bundle run. */
+  readonly ending?: Ending;
   readonly audit: AuditHead;
 }
+
+/** The model says that a bundle run is done: it is, or something is missing. */
+export type Ending =
+  | { readonly kind: "complete" }
+  | { readonly kind: "incomplete"; readonly correction: string };
 
 /** A tool call of the model, reduced to what the workflow decides on. Arguments stay in the conversation. */
 export interface PlannedCall {
   /** Unique in the run. */
   readonly id: string;
   /** Absent when there is no such tool. */
-  readonly tool?: ToolName;
+  readonly tool?: ToolName | BundleToolName;
   /** What the timeline shows, such as `fs.write @project/artifacts/x.md`. */
   readonly summary: string;
   /** Hash of tool and arguments, to notice repetition. */
@@ -168,6 +204,8 @@ export interface UserInput {
 export interface PhaseInput {
   readonly run: RunRef;
   readonly phase: RunPhase;
+  /** Somebody has paused the run. */
+  readonly paused?: boolean;
   /** Counts the run's phase changes from 1: the same change twice is one event. */
   readonly change: number;
   readonly nodeId: string;
@@ -176,10 +214,12 @@ export interface PhaseInput {
   readonly usage: Usage;
 }
 
-export interface SnapshotInput extends HeldGraphState {
+export interface SnapshotInput {
   readonly run: RunRef;
-  /** Absent where the state changed without a node boundary: the run failed. */
+  /** Absent where the graph state changed without a node boundary: the run begins or fails. */
   readonly boundary?: NodeBoundary;
+  /** Of a run with a story. */
+  readonly graph?: HeldGraphState;
 }
 
 /** Where a visit ended. */
@@ -188,6 +228,8 @@ export interface NodeBoundary {
   readonly visit: number;
   /** The node that was left or, at the end, completed. */
   readonly nodeId: string;
+  /** Where the run stands now. */
+  readonly next: string;
   /** ISO time. */
   readonly timestamp: string;
   /** The version of the state document at this moment. */

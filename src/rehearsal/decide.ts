@@ -1,3 +1,5 @@
+import { readBundleScene } from "./bundle-scene.js";
+import { decideBundle } from "./decide-bundle.js";
 import { type Graph, readGraph } from "./edges.js";
 import type { Memory } from "./memory.js";
 import { planOutputs } from "./outputs.js";
@@ -31,6 +33,8 @@ import { lookAround, outputNotes, writeOutputs } from "./write-outputs.js";
  * R6  Every text begins with [rehearsal]. A file that no rehearsal wrote is not written over.
  */
 export function decide(request: ChatRequest, memory: Memory): Decision {
+  const bundle = readBundleScene(request);
+  if (bundle !== undefined) return decideBundle(bundle, memory);
   const scene = readScene(request.messages);
   if (scene === undefined) {
     return say(

@@ -1,10 +1,18 @@
+import type { BundleToolResult } from "../core/bundle/bundle-result.js";
+import type { ErrorCode } from "../core/errors.js";
+import { failpoint } from "../core/failpoint.js";
 import type { JsonObject } from "../core/json.js";
 import type { ToolResult } from "../core/tools/tool-result.js";
 import { AppendLog, type LinePosition, parseLine } from "./append-log.js";
 
+/** A run's journal holds results of one kind: those of its own tools. */
+export type RecordedResult = ToolResult | BundleToolResult;
+
 /** What a finished call leaves for its repetition. */
-export interface RecordedCall {
-  readonly result: ToolResult;
+export interface RecordedCall<R extends RecordedResult = ToolResult> {
+  readonly result: R;
+  /** Why the call failed, where the result itself does not hold a code. */
+  readonly code?: ErrorCode;
   /** What the call did to the state document. */
   readonly state?: { readonly sha256: string; readonly artifact?: string };
   /** The document on disk was not the one that the run held. */
@@ -34,6 +42,7 @@ export class CallJournal {
 
   async plan(id: string, plan: JsonObject): Promise<void> {
     await this.log.append(() => [{ id, plan }]);
+    failpoint("call.planned");
   }
 
   /** What an unfinished earlier attempt had planned. Call `find` first: it reads the file. */
@@ -42,31 +51,55 @@ export class CallJournal {
   }
 
   /** False when the call is recorded already: that record stands. */
-  async record(id: string, call: RecordedCall): Promise<boolean> {
+  async record(id: string, call: RecordedCall<RecordedResult>): Promise<boolean> {
     let recorded = false;
     await this.log.append(() => {
       if (this.results.has(id)) return [];
       recorded = true;
-      const { state, stateConflict } = call;
+      const { code, state, stateConflict } = call;
       return [
         {
           id,
           result: call.result as JsonObject, // tool results are JSON
+          ...(code === undefined ? {} : { code }),
           ...(state === undefined ? {} : { state }),
           ...(stateConflict === undefined ? {} : { stateConflict }),
         },
       ];
     });
+    failpoint("call.recorded");
     return recorded;
   }
 
+  /** How many calls are recorded. */
+  async count(): Promise<number> {
+    await this.log.refresh();
+    return this.results.size;
+  }
+
+  /** What the first calls have written into the project: the hash of each file's last content, by alias path. */
+  async filesWritten(calls: number): Promise<ReadonlyMap<string, string>> {
+    await this.log.refresh();
+    const records = this.log.readAt([...this.results.values()].slice(0, calls));
+    const written = new Map<string, string>();
+    for (const { result } of records as unknown as readonly RecordedCall[]) {
+      if (!result.ok) continue; // a read has no sha256After, a patch is not in the project
+      const { path, sha256After } = result;
+      if (typeof path !== "string" || typeof sha256After !== "string") continue;
+      if (path.startsWith("@project/")) written.set(path, sha256After);
+    }
+    return written;
+  }
+
   /** The recorded call of that id, read from the file as it is now. */
-  async find(id: string): Promise<RecordedCall | undefined> {
-    return (await this.findAll([id])).get(id);
+  async find<R extends RecordedResult = ToolResult>(id: string): Promise<RecordedCall<R> | undefined> {
+    return (await this.findAll<R>([id])).get(id);
   }
 
   /** Those of the calls that are recorded, by id. */
-  async findAll(ids: readonly string[]): Promise<ReadonlyMap<string, RecordedCall>> {
+  async findAll<R extends RecordedResult = ToolResult>(
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, RecordedCall<R>>> {
     if (!ids.every((id) => this.results.has(id))) await this.log.refresh();
     const found = new Map<string, LinePosition>();
     for (const id of ids) {
@@ -74,6 +107,6 @@ export class CallJournal {
       if (position !== undefined) found.set(id, position);
     }
     const records = this.log.readAt([...found.values()]);
-    return new Map([...found.keys()].map((id, index) => [id, records[index] as unknown as RecordedCall])); // written by `record`
+    return new Map([...found.keys()].map((id, index) => [id, records[index] as unknown as RecordedCall<R>])); // written by `record`
   }
 }

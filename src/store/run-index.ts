@@ -4,6 +4,18 @@ import { z } from "zod";
 import { writeFileAtomic } from "./atomic-file.js";
 import { withFileLock } from "./file-lock.js";
 
+/** Where a bundle run finds its files. Host paths: for the service alone, never for a model. */
+const bundleSettingsSchema = z.object({
+  bundleRoot: z.string(),
+  coreRoot: z.string().optional(),
+  /** Variable form: `{bundle-root}/workflows/intake/workflow.yaml`. */
+  workflowPath: z.string(),
+  sessionId: z.string(),
+  outputRoot: z.string(),
+  agentFile: z.string().optional(),
+});
+export type BundleSettings = z.infer<typeof bundleSettingsSchema>;
+
 const runMetadataSchema = z.object({
   runId: z.string(),
   projectId: z.string(),
@@ -13,6 +25,8 @@ const runMetadataSchema = z.object({
   phase: z.enum(["idle", "running", "waiting-user", "completed", "failed"]),
   createdAt: z.string(),
   lastUpdatedAt: z.string(),
+  /** Present for a bundle run (contracts §13). */
+  bundle: bundleSettingsSchema.optional(),
 });
 
 /** What the index says of a run (contracts §4). Times are ISO, UTC. */

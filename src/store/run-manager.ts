@@ -3,10 +3,13 @@ import { mkdir, readFile, readdir, rename, rm, rmdir, stat, writeFile } from "no
 import { join } from "node:path";
 import { z } from "zod";
 import { type Fault, type Result, fail, ok } from "../core/errors.js";
+import { failpoint } from "../core/failpoint.js";
 import type { Agent } from "../core/package/schemas.js";
+import type { JsonObject } from "../core/json.js";
 import { parseFrontmatter } from "../core/state/frontmatter.js";
 import { excerpt, listSome } from "../core/text.js";
 import { syncDirectory, writeFileAtomic } from "./atomic-file.js";
+import { type CreateBundleRunRequest, newBundleRun } from "./bundle-run.js";
 import { withFileLock } from "./file-lock.js";
 import { parseFrontMatter, withFrontmatter } from "./front-matter.js";
 import type { LoadedPackage, LoadedWorkflow } from "./package-loader.js";
@@ -14,7 +17,7 @@ import type { PackageStore } from "./package-store.js";
 import { type Project, isProjectId, resolveProject } from "./project-id.js";
 import { RunFiles } from "./run-files.js";
 import { DamagedIndex, RunIndex, type RunMetadata } from "./run-index.js";
-import { freshRunFrontmatter } from "./state-file.js";
+import { forkedRunFrontmatter, freshRunFrontmatter } from "./state-file.js";
 
 /** What a new run is made from (contracts §4). */
 export interface CreateRunRequest {
@@ -24,6 +27,14 @@ export interface CreateRunRequest {
   readonly activeAgentId: string;
   /** A UUID in lower case; made when absent. The same id again is the same run. */
   readonly runId?: string;
+  /** The run begins with another run's document, and with some variables set. */
+  readonly begin?: RunBeginning;
+}
+
+/** A state document of the same workflow, as it stood, and what is changed in it. */
+export interface RunBeginning {
+  readonly document: Uint8Array;
+  readonly variables: JsonObject;
 }
 
 /** In one spelling only: it names a folder, and some file systems take two spellings for one. */
@@ -67,9 +78,23 @@ export class RunManager {
       createdAt: now.toISOString(),
       lastUpdatedAt: now.toISOString(),
     };
-    const document = freshDocument(workflow.value, run);
+    const document = firstDocument(workflow.value, run, request.begin);
     if (!document.ok) return document;
     return this.place(project.value, run, document.value);
+  }
+
+  /**
+   * Creates a bundle run: a run without a state document, whose session folder is made when it is opened. All or nothing.
+   * Faults: `E_PROJECT_INVALID`, `E_PACKAGE_NOT_FOUND` (bundle or core root), `E_RUN_NOT_FOUND` (an id that is none),
+   * `E_INDEX_WRITE_FAILED`.
+   */
+  async createBundleRun(request: CreateBundleRunRequest, now = new Date()): Promise<Result<RunMetadata>> {
+    const runId = request.runId ?? randomUUID();
+    if (!uuid.safeParse(runId).success) return fail("E_RUN_NOT_FOUND", "A run id is a UUID in lower case.");
+    const project = await resolveProject(request.projectRoot);
+    if (!project.ok) return project;
+    const run = await newBundleRun(request, runId, project.value, now);
+    return run.ok ? this.place(project.value, run.value) : run;
   }
 
   /** The runs of a project, oldest first. Faults: `E_PROJECT_INVALID`, `E_INTERNAL` (a damaged index). */
@@ -148,7 +173,7 @@ export class RunManager {
   private async place(
     project: Project,
     run: RunMetadata,
-    document: Uint8Array,
+    document?: Uint8Array,
   ): Promise<Result<RunMetadata>> {
     const projectDir = join(this.projectsDir, project.projectId);
     try {
@@ -166,7 +191,7 @@ export class RunManager {
   private async placeNew(
     project: Project,
     run: RunMetadata,
-    document: Uint8Array,
+    document: Uint8Array | undefined,
   ): Promise<Result<RunMetadata>> {
     const index = this.index(project.projectId);
     const projectDir = join(this.projectsDir, project.projectId);
@@ -178,8 +203,9 @@ export class RunManager {
         "The run's folder is in use, but the index (runsIndex.json) does not list it: restore it.";
       return fail("E_INDEX_WRITE_FAILED", sentence);
     }
-    const artifacts = await makeArtifactsRoot(project.root);
+    const artifacts = document === undefined ? ok({ made: false }) : await makeArtifactsRoot(project.root);
     if (!artifacts.ok) return artifacts;
+    failpoint("run.artifacts-made");
     const removeAll = async () => {
       // Under the lock no other creation is going on: whatever is staged was cut short by a crash.
       const staged = (await readdir(runsDir)).filter((name) => name.startsWith(".tmp-"));
@@ -191,11 +217,14 @@ export class RunManager {
       await mkdir(join(staging, "state", "logs"), { recursive: true, mode: 0o700 });
       await mkdir(join(staging, "conversation"), { mode: 0o700 });
       await writeFile(join(staging, "state", "logs", "execution.jsonl"), "", { mode: 0o600 });
-      await writeFileAtomic(join(staging, "state", "workflow.md"), document);
+      if (document !== undefined) await writeFileAtomic(join(staging, "state", "workflow.md"), document);
       await writeFileAtomic(join(projectDir, "project.json"), `${JSON.stringify({ root: project.root })}\n`);
+      failpoint("run.staged");
       await rename(staging, final);
+      failpoint("run.placed");
       await syncDirectory(runsDir);
       await index.add(run);
+      failpoint("run.indexed");
       return ok(run);
     } catch (error) {
       await index.remove(run.runId).catch(() => undefined);
@@ -259,10 +288,18 @@ export function findAgent(loaded: LoadedPackage, agentId: string): Result<Agent>
   return fail("E_AGENT_NOT_FOUND", sentence, { agents });
 }
 
-function freshDocument(workflow: LoadedWorkflow, run: RunMetadata): Result<Uint8Array> {
-  const template = parseFrontMatter(workflow.document);
+function firstDocument(
+  workflow: LoadedWorkflow,
+  run: RunMetadata,
+  begin: RunBeginning | undefined,
+): Result<Uint8Array> {
+  const template = parseFrontMatter(begin?.document ?? workflow.document);
   if (!template.ok) return template;
-  const frontmatter = freshRunFrontmatter(template.value.frontmatter, { ...run, now: run.createdAt });
+  const now = run.createdAt;
+  const frontmatter =
+    begin === undefined
+      ? freshRunFrontmatter(template.value.frontmatter, { ...run, now })
+      : forkedRunFrontmatter(template.value.frontmatter, { ...run, now }, begin.variables);
   const valid = parseFrontmatter(frontmatter);
   return valid.ok ? withFrontmatter(template.value, valid.value) : valid;
 }

@@ -34,13 +34,13 @@ class YamlRefused extends Error {}
 
 /**
  * Parses one YAML 1.2 core document whose root is a mapping (or nothing) into plain JSON. Dates stay text.
- * Fault `E_INVALID_FRONTMATTER`: syntax errors with line and column; duplicate or `__proto__` keys, cycles,
+ * `subject` begins sentences about the whole text. Fault `E_INVALID_FRONTMATTER`: syntax errors with line and column; duplicate or `__proto__` keys, cycles,
  * tags, values JSON cannot carry, alias expansion beyond 50,000 values, nesting beyond 100 levels.
  */
-export function parseYaml(text: string): Result<JsonObject> {
+export function parseYaml(text: string, subject = "The front matter"): Result<JsonObject> {
   const lines = new LineCounter();
   try {
-    return ok(toObject(composeDocument(text, lines), lines));
+    return ok(toObject(composeDocument(text, lines, subject), lines, subject));
   } catch (error) {
     if (error instanceof YamlRefused) return fail("E_INVALID_FRONTMATTER", error.message);
     if (error instanceof RangeError) return fail("E_INVALID_FRONTMATTER", "The YAML is too deeply nested.");
@@ -48,7 +48,7 @@ export function parseYaml(text: string): Result<JsonObject> {
   }
 }
 
-function composeDocument(text: string, lines: LineCounter): Document.Parsed | undefined {
+function composeDocument(text: string, lines: LineCounter, subject: string): Document.Parsed | undefined {
   const tokens = [...new Parser(lines.addNewLine).parse(text)];
   for (const token of tokens) refuseDeepNesting(token);
   const composer = new Composer({
@@ -59,7 +59,7 @@ function composeDocument(text: string, lines: LineCounter): Document.Parsed | un
     lineCounter: lines,
   });
   const documents = [...composer.compose(tokens)];
-  if (documents.length > 1) throw new YamlRefused("The front matter holds more than one YAML document.");
+  if (documents.length > 1) throw new YamlRefused(`${subject} holds more than one YAML document.`);
   const document = documents[0];
   const problem = document?.errors[0] ?? document?.warnings[0];
   if (problem !== undefined) {
@@ -89,12 +89,12 @@ function refuseDeepNesting(root: CST.Token): void {
   }
 }
 
-function toObject(document: Document.Parsed | undefined, lines: LineCounter): JsonObject {
+function toObject(document: Document.Parsed | undefined, lines: LineCounter, subject: string): JsonObject {
   const root = document?.contents ?? null;
   if (document === undefined || root === null || (isScalar(root) && root.value === null)) return {};
   const value = new JsonWalk(lines, resolveAliases(document)).toJson(root, 0);
   if (value === null || typeof value !== "object" || Array.isArray(value)) {
-    throw new YamlRefused("The front matter is not a mapping of keys to values.");
+    throw new YamlRefused(`${subject} is not a mapping of keys to values.`);
   }
   return value as JsonObject; // not an array, as just checked
 }

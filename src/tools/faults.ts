@@ -78,3 +78,19 @@ export function systemFault(code: string, subject: string, access: Access): Faul
 function participle(access: Access): string {
   return access === "read" ? "read" : "written";
 }
+
+const UNFORESEEN: Fault = {
+  code: "E_INTERNAL",
+  message: "The call failed for an unforeseen reason. Read what it was about before you repeat it.",
+};
+
+const DISK_FULL: Fault = {
+  code: "E_WRITE_LIMIT",
+  message: "Nothing was written: the disk is full. What was there before is unchanged.",
+};
+
+/** What a call comes to that ended in an error nobody foresaw. */
+export function callFault(error: unknown): Fault {
+  const code = systemErrorCode(error);
+  return code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG" ? DISK_FULL : UNFORESEEN;
+}

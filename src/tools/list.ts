@@ -7,7 +7,7 @@ import { protectingRule } from "./name-rules.js";
 import { Pacer } from "./pacer.js";
 import { resolveExisting } from "./resolve.js";
 import { runTool, succeed } from "./run-tool.js";
-import type { Workspace } from "./workspace.js";
+import { type Workspace, mountOf } from "./workspace.js";
 
 const MAX_LISTED = 200;
 
@@ -24,10 +24,9 @@ export function listDirectory(workspace: Workspace, args: ListArguments): Promis
         throw new Refusal("TOOL_ARGS_INVALID", `${describeAliasPath(path)} is a file: use fs.read.`);
       }
       const children = await readChildren(target, new Pacer(Number.POSITIVE_INFINITY));
+      const { protectedPaths } = mountOf(workspace, path);
       const entries = children.names.filter(
-        (name) =>
-          path.mount !== "project" ||
-          protectingRule(workspace.protectedPaths, name.replace(/\/$/u, ""), "read") === undefined,
+        (name) => protectingRule(protectedPaths, name.replace(/\/$/u, ""), "read") === undefined,
       );
       const shown = { path: formatAliasPath(path) };
       if (entries.length <= MAX_LISTED && children.complete) return succeed({ ...shown, entries });

@@ -14,6 +14,8 @@ export const DEFAULT_PROTECTED_PATHS: ProtectedPaths = {
   allowed: [".env.example"],
 };
 
+export const NOTHING_PROTECTED: ProtectedPaths = { notWritable: [], notAccessible: [], allowed: [] };
+
 export type Access = "read" | "write";
 
 /** The protected name that forbids this access, as it stands in the setting; undefined when none does. */

@@ -1,11 +1,11 @@
 import { readlinkSync, statSync } from "node:fs";
 import { isUtf8 } from "node:buffer";
 import { isAbsolute, relative, sep } from "node:path";
-import { type AliasPath, describeAliasPath } from "../core/tools/alias-path.js";
+import { type AliasPath, describeAliasPath, mountLabel } from "../core/tools/alias-path.js";
 import { Refusal, systemErrorCode, systemFault } from "./faults.js";
 import { type Access, protectingRule } from "./name-rules.js";
 import { type PinnedEntry, pinIfPresent, sameIdentity } from "./pinned-entry.js";
-import type { Workspace } from "./workspace.js";
+import { type Mount, type Workspace, mountOf } from "./workspace.js";
 
 const MAX_LINKS = 40;
 const MAX_DEPTH = 512;
@@ -61,17 +61,19 @@ class Walk implements Trail {
   private closed = false;
   private readonly isForbidden: (entry: PinnedEntry) => boolean;
   private readonly workspace: Workspace;
+  private readonly mount: Mount;
   private readonly path: AliasPath;
   private readonly access: Access;
 
   constructor(workspace: Workspace, path: AliasPath, access: Access) {
     this.workspace = workspace;
+    this.mount = mountOf(workspace, path);
     this.path = path;
     this.access = access;
-    refuseNames(workspace, path, path.segments, access);
+    refuseNames(this.mount, path, path.segments, access);
     this.pending = path.segments.toReversed();
     this.isForbidden = forbiddenDirectories(workspace, path);
-    this.entries = [workspace.pins.root(workspace.roots[path.mount])];
+    this.entries = [workspace.pins.root(this.mount.root)];
   }
 
   run(): void {
@@ -117,8 +119,9 @@ class Walk implements Trail {
   }
 
   private follow(directory: PinnedEntry, name: string): void {
-    if (this.path.mount !== "project") {
-      throw this.refusal(`is reached through a link: links in @${this.path.mount} are not followed.`);
+    if (!this.mount.followsLinks) {
+      const label = mountLabel(this.path.mount);
+      throw this.refusal(`is reached through a link: links in ${label} are not followed.`);
     }
     this.linksFollowed += 1;
     if (this.linksFollowed > MAX_LINKS) throw this.refusal("leads through too many links.");
@@ -130,7 +133,7 @@ class Walk implements Trail {
     if (!isUtf8(text)) throw this.refusal("leads through a link whose target is not valid UTF-8.");
     const steps = this.stepsOf(text.toString());
     refuseNames(
-      this.workspace,
+      this.mount,
       this.path,
       steps.filter((step) => step !== ".."),
       this.access,
@@ -143,7 +146,7 @@ class Walk implements Trail {
     const steps = splitHostPath(text);
     if (!isAbsolute(text)) return steps;
     const root = this.entries[0];
-    const spellings = [this.workspace.roots[this.path.mount], this.workspace.pins.realPath(root)];
+    const spellings = [this.mount.root, this.workspace.pins.realPath(root)];
     for (const spelling of spellings) {
       const prefix = splitHostPath(spelling);
       if (!prefix.every((name, index) => steps[index] === name)) continue;
@@ -159,7 +162,7 @@ class Walk implements Trail {
     const below = relative(pins.realPath(this.entries[0]), pins.realPath(this.last()));
     const names = below === "" ? [] : below.split(sep);
     if (isAbsolute(below) || names[0] === "..") throw this.refusal("leads out of its mount.");
-    refuseNames(this.workspace, this.path, names, this.access);
+    refuseNames(this.mount, this.path, names, this.access);
   }
 
   private last(): PinnedEntry {
@@ -176,18 +179,17 @@ class Walk implements Trail {
   }
 }
 
-/** Tells the directories that `@project` does not lead into, whatever they are called there. */
+/** Tells the directories that a mount does not lead into, whatever they are called there. */
 export function forbiddenDirectories(workspace: Workspace, path: AliasPath): (entry: PinnedEntry) => boolean {
-  if (path.mount !== "project") return () => false;
-  const forbidden = workspace.keepOut.map((directory) =>
-    statSync(directory, { bigint: true, throwIfNoEntry: false }),
-  );
+  const { keepOut } = mountOf(workspace, path);
+  if (keepOut.length === 0) return () => false;
+  const forbidden = keepOut.map((directory) => statSync(directory, { bigint: true, throwIfNoEntry: false }));
   return ({ kind, stats }) =>
     kind === "directory" && forbidden.some((other) => other !== undefined && sameIdentity(other, stats));
 }
 
 /** Refuses names that a setting protects, and on Windows names that would mean another file. */
-function refuseNames(workspace: Workspace, path: AliasPath, names: readonly string[], access: Access): void {
+function refuseNames(mount: Mount, path: AliasPath, names: readonly string[], access: Access): void {
   for (const name of names) {
     if (process.platform === "win32" && /[\\:*?"<>|]|[. ]$/u.test(name)) {
       throw new Refusal(
@@ -195,15 +197,14 @@ function refuseNames(workspace: Workspace, path: AliasPath, names: readonly stri
         "The path holds a name that this system would read as another.",
       );
     }
-    if (path.mount !== "project") continue;
-    const rule = protectingRule(workspace.protectedPaths, name, access);
+    const rule = protectingRule(mount.protectedPaths, name, access);
     if (rule === undefined) continue;
-    const what = workspace.protectedPaths.notAccessible.includes(rule)
+    const what = mount.protectedPaths.notAccessible.includes(rule)
       ? "can be neither read nor written"
       : "cannot be written";
     throw new Refusal(
       "E_SANDBOX_VIOLATION",
-      `${describeAliasPath(path)} is protected: "${rule}" ${what} in @project.`,
+      `${describeAliasPath(path)} is protected: "${rule}" ${what} in ${mountLabel(path.mount)}.`,
     );
   }
 }

@@ -1,5 +1,5 @@
 import { type AliasPath, describeAliasPath, parseAliasPath } from "../core/tools/alias-path.js";
-import type { Fault } from "../core/errors.js";
+import { type Fault, type Result, ok } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
 import type { ToolResult, ToolSuccess } from "../core/tools/tool-result.js";
 import { HookFailure, Refusal, systemErrorCode, systemFault } from "./faults.js";
@@ -16,11 +16,21 @@ export async function runTool(
 ): Promise<ToolResult> {
   const path = parseAliasPath(pathText);
   if (!path.ok) return path;
+  const done = await runOnPath(path.value, access, () => tool(path.value));
+  return done.ok ? done.value : done;
+}
+
+/** As `runTool`, for a path that is taken apart: a refusal or a report of the system is a fault. */
+export async function runOnPath<T>(
+  path: AliasPath,
+  access: Access,
+  action: () => Promise<T>,
+): Promise<Result<T>> {
   try {
-    return await tool(path.value);
+    return ok(await action());
   } catch (error) {
     if (error instanceof HookFailure) throw error.cause;
-    const fault = faultOf(error, path.value, access);
+    const fault = faultOf(error, path, access);
     if (fault === undefined) throw error;
     return { ok: false, error: fault };
   }

@@ -12,7 +12,7 @@ import { runTool, succeed } from "./run-tool.js";
 import { type Finder, parsePattern } from "./search-pattern.js";
 import { type Context, FileScan, type LineMatch, ResultBudget } from "./search-scan.js";
 import { TextCheck } from "./text-bytes.js";
-import type { FileLimits, Workspace } from "./workspace.js";
+import { type FileLimits, type Workspace, mountOf } from "./workspace.js";
 
 /** What one search may cost, whatever it is asked for. */
 export interface SearchBounds {
@@ -52,8 +52,8 @@ export function searchFiles(
     const finder = parsePattern(args.pattern);
     const target = resolveExisting(workspace, path);
     try {
-      const isProtected = (name: string) =>
-        path.mount === "project" && protectingRule(workspace.protectedPaths, name, "read") !== undefined;
+      const { protectedPaths } = mountOf(workspace, path);
+      const isProtected = (name: string) => protectingRule(protectedPaths, name, "read") !== undefined;
       const budget = new ResultBudget(args.maxMatches ?? DEFAULT_MATCHES, limits.maxReadBytes);
       const context = { before: args.before ?? DEFAULT_CONTEXT, after: args.after ?? DEFAULT_CONTEXT };
       const pacer = new Pacer(bounds.maxDurationMs, signal);

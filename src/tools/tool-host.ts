@@ -5,12 +5,9 @@ import {
   HOST_MAX_WRITE_BYTES,
 } from "../core/engine/limits.js";
 import { type Fault, type Result, fail, ok } from "../core/errors.js";
-import type { JsonObject, JsonValue } from "../core/json.js";
 import type { Agent } from "../core/package/schemas.js";
-import { redactSecrets } from "../core/prompt/redact.js";
 import type { ToolPolicy } from "../core/prompt/system-messages.js";
 import { conditionFacts, effectiveNodeId } from "../core/state/transition-guard.js";
-import { excerpt } from "../core/text.js";
 import {
   type AliasPath,
   describeAliasPath,
@@ -19,29 +16,27 @@ import {
   parseAliasPath,
 } from "../core/tools/alias-path.js";
 import type { ToolResult } from "../core/tools/tool-result.js";
+import type { FunctionTool } from "../core/tools/tool-arguments.js";
 import {
   FILE_FUNCTION_TOOLS,
-  type FunctionTool,
   STATE_FUNCTION_TOOL,
   STATE_TOOL,
   type ToolCall,
   canonicalToolName,
-  nestingDepth,
   parseToolCall,
 } from "../core/tools/tool-specs.js";
 import type { ChainHead } from "../store/audit-log.js";
-import { summarizeForAudit } from "../store/audit-summary.js";
 import { resolveProject } from "../store/project-id.js";
 import type { RunFiles } from "../store/run-files.js";
 import { findAgent, selectWorkflow } from "../store/run-manager.js";
-import { sha256 } from "../store/sha256.js";
 import type { Store } from "../store/store.js";
 import { writeArtifact } from "./artifact-write.js";
 import { type CallOutcome, type CallScene, type EngineKnowledge, refused } from "./call-scene.js";
-import { Refusal, systemErrorCode } from "./faults.js";
+import { Refusal, callFault } from "./faults.js";
 import { listDirectory } from "./list.js";
 import type { ProtectedPaths } from "./name-rules.js";
 import { readFile } from "./read.js";
+import { type CallToRecord, runRecorded } from "./recorded-call.js";
 import { runTool } from "./run-tool.js";
 import { searchFiles } from "./search.js";
 import { recordState } from "./record-state.js";
@@ -100,16 +95,6 @@ interface Place {
   readonly root: string | undefined;
 }
 
-const UNFORESEEN: Fault = fail(
-  "E_INTERNAL",
-  "The call failed for an unforeseen reason. Read what it was about before you repeat it.",
-).error;
-
-const DISK_FULL: Fault = fail(
-  "E_WRITE_LIMIT",
-  "Nothing was written: the disk is full. What was there before is unchanged.",
-).error;
-
 /** Says nothing of where the project lies: a result may be shown to a model. */
 const NO_PROJECT: Fault = fail("E_PROJECT_INVALID", "The project's directory does not exist.").error;
 
@@ -127,24 +112,21 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
     const { files } = found.value;
     // The node the call was made in: after the call, the document may stand at another.
     const nodeId = knowledge.nodeId ?? (await currentNode(store, files, context).catch(() => ""));
-    const note = (outcome: CallOutcome): Promise<ChainHead> =>
-      files.audit.record(
-        {
-          kind: "tool.exec",
-          toolCallId: request.toolCallId,
-          toolName:
-            canonicalToolName(request.name) ?? excerpt(redactSecrets(request.name.slice(0, 1000)), 100),
-          agentId: context.agentId,
-          nodeId,
-          input: summarizeForAudit(parseLoosely(request.argumentsJson)),
-          output: summarizeForAudit(outcome.result as JsonObject), // tool results are JSON
-          durationMs: Math.round(performance.now() - startedAt),
-        },
-        new Date(),
-      );
-    const known = await files.calls.find(request.toolCallId);
-    if (known !== undefined) return { ...known, audit: await note(known) };
-    return runOnce(options, request, knowledge, found.value, note);
+    const hasEffect = changesFiles(request);
+    const call: CallToRecord = {
+      toolCallId: request.toolCallId,
+      name: request.name,
+      toolName: canonicalToolName(request.name),
+      argumentsJson: request.argumentsJson,
+      agentId: context.agentId,
+      nodeId,
+      startedAt,
+      hasEffect,
+      isExclusive: hasEffect && knowledge.refusal === undefined,
+    };
+    return runRecorded<ToolResult, CallOutcome>(files, call, () =>
+      attempt(options, request, knowledge, found.value).catch((error: unknown) => refused(callFault(error))),
+    );
   }
 
   return {
@@ -170,34 +152,6 @@ async function findPlace(store: Store, context: ToolCallContext): Promise<Result
   const files = run.ok ? await store.runs.openFiles(run.value.projectId, context.runId) : run;
   if (!files.ok) return project.ok ? files : fail(NO_PROJECT.code, NO_PROJECT.message);
   return ok({ files: files.value, root: project.ok ? project.value.root : undefined });
-}
-
-/**
- * The same call twice at once is run once: the second one finds the first one's record. What a crash leaves of record
- * and audit event, the repetition completes. They are written side by side for a read; a call with an effect is recorded
- * first, or the log could keep the failure of an attempt that was made again with success.
- */
-function runOnce(
-  options: ToolHostOptions,
-  request: ToolCallRequest,
-  knowledge: EngineKnowledge,
-  place: Place,
-  note: (outcome: CallOutcome) => Promise<ChainHead>,
-): Promise<ExecutedCall> {
-  const { files } = place;
-  const once = async (): Promise<ExecutedCall> => {
-    const known = await files.calls.find(request.toolCallId);
-    if (known !== undefined) return { ...known, audit: await note(known) };
-    const outcome = await attempt(options, request, knowledge, place).catch((error: unknown) =>
-      refused(faultOf(error)),
-    );
-    const recording = files.calls.record(request.toolCallId, outcome);
-    if (changesFiles(request)) await recording;
-    const [isRecorded, audit] = await Promise.all([recording, note(outcome)]);
-    if (isRecorded) return { ...outcome, audit };
-    return { ...((await files.calls.find(request.toolCallId)) ?? outcome), audit }; // a read that ran twice at once
-  };
-  return changesFiles(request) && knowledge.refusal === undefined ? files.whileStateIsMine(once) : once();
 }
 
 async function attempt(
@@ -291,11 +245,6 @@ async function refusePatch({ workspace }: CallScene, path: AliasPath): Promise<C
   return isForbidden ? { result } : refused(fail("TOOL_ARGS_INVALID", sentence).error);
 }
 
-function faultOf(error: unknown): Fault {
-  const code = systemErrorCode(error);
-  return code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG" ? DISK_FULL : UNFORESEEN;
-}
-
 async function plain(result: Promise<ToolResult>): Promise<CallOutcome> {
   return { result: await result };
 }
@@ -325,16 +274,4 @@ export function toolPolicyOf(agent: Agent): ToolPolicy & FileLimits {
     maxReadBytes: Math.min(fs?.maxReadBytes ?? DEFAULT_MAX_READ_BYTES, HOST_MAX_READ_BYTES),
     maxWriteBytes: Math.min(fs?.maxWriteBytes ?? DEFAULT_MAX_WRITE_BYTES, HOST_MAX_WRITE_BYTES),
   };
-}
-
-/** The arguments as far as they can be read; else what they are, by size and hash. */
-function parseLoosely(argumentsJson: string): JsonValue {
-  if (argumentsJson.length <= 10_000_000 && nestingDepth(argumentsJson) <= 100) {
-    try {
-      return JSON.parse(argumentsJson) as JsonValue; // whatever JSON.parse gives is JSON
-    } catch {
-      // the text itself is summarised
-    }
-  }
-  return { malformed: { bytes: Buffer.byteLength(argumentsJson), sha256: sha256(argumentsJson) } };
 }

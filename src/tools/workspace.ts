@@ -1,8 +1,25 @@
 import { existsSync } from "node:fs";
 import { isAbsolute } from "node:path";
-import type { MountName } from "../core/tools/alias-path.js";
-import { DEFAULT_PROTECTED_PATHS, type ProtectedPaths } from "./name-rules.js";
+import { type AliasPath, type MountName, mountLabel } from "../core/tools/alias-path.js";
+import { Refusal } from "./faults.js";
+import { DEFAULT_PROTECTED_PATHS, NOTHING_PROTECTED, type ProtectedPaths } from "./name-rules.js";
 import { type Pins, descriptorPins, pathPins } from "./pinned-entry.js";
+
+/** One place that a model may name, and its rules. */
+export interface Mount {
+  /** The host directory behind it, as an absolute path. */
+  readonly root: string;
+  readonly writable: boolean;
+  /** Links that stay inside are followed; otherwise none is. */
+  readonly followsLinks: boolean;
+  /** What is made in it belongs to the user alone: 0600 and 0700. */
+  readonly isPrivate: boolean;
+  /** Names at its top that only the runtime writes. */
+  readonly reserved: readonly string[];
+  readonly protectedPaths: ProtectedPaths;
+  /** Host directories that it never leads into, should they lie inside it. */
+  readonly keepOut: readonly string[];
+}
 
 /** The host directories behind the mounts, as absolute paths. */
 type MountRoots = Readonly<Record<MountName, string>>;
@@ -25,11 +42,16 @@ export interface WorkspaceOptions {
 
 /** The mounts of a run as the file tools see them. A plain value: it holds nothing open between calls. */
 export interface Workspace {
-  readonly roots: MountRoots;
+  readonly mounts: ReadonlyMap<AliasPath["mount"], Mount>;
   readonly lockDir: string;
-  readonly protectedPaths: ProtectedPaths;
-  readonly keepOut: readonly string[];
   readonly pins: Pins;
+}
+
+/** The mount a path is on. A workspace without it refuses the path. */
+export function mountOf(workspace: Workspace, path: AliasPath): Mount {
+  const mount = workspace.mounts.get(path.mount);
+  if (mount !== undefined) return mount;
+  throw new Refusal("E_SANDBOX_VIOLATION", `This run has no ${mountLabel(path.mount)}.`);
 }
 
 /** The agent's limits in bytes, already cut to the host's cap. */
@@ -52,23 +74,53 @@ export interface FileLimits {
  * be read; a write replaces the name and leaves the other file alone. The same goes for bind mounts.
  */
 export function openWorkspace(options: WorkspaceOptions): Workspace {
-  if (process.platform !== "linux") return openWorkspaceWith(pathPins, options);
+  return openWorkspaceWith(platformPins(), options);
+}
+
+/** As `openWorkspace`, for mounts with rules of their own. */
+export function openMounts(mounts: Workspace["mounts"], lockDir: string): Workspace {
+  const directories = [...mounts.values()].flatMap(({ root, keepOut }) => [root, ...keepOut]);
+  for (const path of [lockDir, ...directories]) {
+    if (!isAbsolute(path)) throw new TypeError("The directories of a workspace must be absolute paths.");
+  }
+  return { mounts, lockDir, pins: platformPins() };
+}
+
+function platformPins(): Pins {
+  if (process.platform !== "linux") return pathPins;
   // Rather no tools than weaker ones: a Linux without /proc does not fall back to paths.
   if (!existsSync("/proc/self/fd")) throw new Error("The file tools need /proc to be mounted.");
-  return openWorkspaceWith(descriptorPins, options);
+  return descriptorPins;
 }
 
 /** As `openWorkspace`, with the platform's way of pinning given: both are tested on Linux. */
 export function openWorkspaceWith(pins: Pins, options: WorkspaceOptions): Workspace {
-  const { roots, lockDir, keepOut = [] } = options;
-  for (const path of [...Object.values(roots), lockDir, ...keepOut]) {
-    if (!isAbsolute(path)) throw new TypeError("The directories of a workspace must be absolute paths.");
-  }
-  return {
-    roots,
-    lockDir,
-    protectedPaths: options.protectedPaths ?? DEFAULT_PROTECTED_PATHS,
-    keepOut: [roots.pkg, roots.state, lockDir, ...keepOut],
-    pins,
-  };
+  const { roots, lockDir, keepOut = [], protectedPaths = DEFAULT_PROTECTED_PATHS } = options;
+  const plain = { followsLinks: false, isPrivate: false, reserved: [], keepOut: [] };
+  const mounts = new Map<MountName, Mount>([
+    [
+      "project",
+      {
+        ...plain,
+        root: roots.project,
+        writable: true,
+        followsLinks: true,
+        protectedPaths,
+        keepOut: [roots.pkg, roots.state, lockDir, ...keepOut],
+      },
+    ],
+    ["pkg", { ...plain, root: roots.pkg, writable: false, protectedPaths: NOTHING_PROTECTED }],
+    [
+      "state",
+      {
+        ...plain,
+        root: roots.state,
+        writable: true,
+        isPrivate: true,
+        reserved: ["workflow.md", "logs"], // the guarded state document and the audit log
+        protectedPaths: NOTHING_PROTECTED,
+      },
+    ],
+  ]);
+  return { ...openMounts(mounts, lockDir), pins };
 }

@@ -1,11 +1,11 @@
 import { mkdirSync, rmdirSync } from "node:fs";
 import { open } from "node:fs/promises";
-import { type AliasPath, describeAliasPath } from "../core/tools/alias-path.js";
+import { type AliasPath, describeAliasPath, mountLabel } from "../core/tools/alias-path.js";
 import { Refusal, systemErrorCode, systemFault } from "./faults.js";
 import { foldName } from "./name-rules.js";
 import { type PinnedEntry, isStillAt } from "./pinned-entry.js";
 import { type Trail, resolve } from "./resolve.js";
-import type { Workspace } from "./workspace.js";
+import { type Workspace, mountOf } from "./workspace.js";
 
 /** Where a file is to be written: its directory, pinned, and its name in there. */
 export interface WriteTarget {
@@ -37,7 +37,7 @@ export function openWriteTarget(
     for (const { entry } of made) entry.close();
   };
   try {
-    refuseReserved(path, trail);
+    refuseReserved(workspace, path, trail);
     const exists = trail.missing.length === 0;
     const below = exists ? trail.names.slice(-1) : trail.missing;
     const base = trail.entries.at(exists ? -2 : -1);
@@ -65,25 +65,25 @@ export function openWriteTarget(
   }
 }
 
-/** Entries of `@state` that only the runtime writes: the guarded state document and the audit log. */
-const RESERVED = ["workflow.md", "logs"];
-
 function refuseReservedName(workspace: Workspace, path: AliasPath): void {
-  const [first = ""] = path.segments; // no link is followed in @state: it is the name that counts
+  const [first = ""] = path.segments; // what a link leads to is looked at in `refuseReserved`
   const name = workspace.pins.holds ? first : foldName(first);
-  if (path.mount === "state" && RESERVED.includes(name)) throw reserved(name);
+  if (mountOf(workspace, path).reserved.includes(name)) throw reserved(path, name);
 }
 
 /** Compares what the path leads to, not its spelling: a file system may take `Logs` for `logs`. */
-function refuseReserved(path: AliasPath, trail: Trail): void {
+function refuseReserved(workspace: Workspace, path: AliasPath, trail: Trail): void {
   const [root, top] = trail.entries;
-  if (path.mount !== "state" || top === undefined) return;
-  const same = RESERVED.find((name) => isStillAt(`${root.at}/${name}`, top));
-  if (same !== undefined) throw reserved(same);
+  if (top === undefined) return;
+  const same = mountOf(workspace, path).reserved.find((name) => isStillAt(`${root.at}/${name}`, top));
+  if (same !== undefined) throw reserved(path, same);
 }
 
-function reserved(name: string): Refusal {
-  return new Refusal("E_SANDBOX_VIOLATION", `@state/${name} is written by the runtime only.`);
+function reserved(path: AliasPath, name: string): Refusal {
+  return new Refusal(
+    "E_SANDBOX_VIOLATION",
+    `${mountLabel(path.mount)}/${name} is written by the runtime only.`,
+  );
 }
 
 interface MadeDirectory {
@@ -105,7 +105,7 @@ function makeDirectories(
   for (const name of names) {
     if (parent.kind !== "directory") break;
     const at = `${parent.at}/${name}`;
-    const isOurs = makeDirectory(at, path.mount === "state" ? 0o700 : 0o777);
+    const isOurs = makeDirectory(at, mountOf(workspace, path).isPrivate ? 0o700 : 0o777);
     try {
       const entry = workspace.pins.child(parent, name);
       made.push({ parent, name, entry, isOurs });

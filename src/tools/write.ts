@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { constants, accessSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import type { Fault } from "../core/errors.js";
-import { type AliasPath, describeAliasPath, formatAliasPath } from "../core/tools/alias-path.js";
+import { failpoint } from "../core/failpoint.js";
+import { type AliasPath, describeAliasPath, formatAliasPath, mountLabel } from "../core/tools/alias-path.js";
 import type { ToolResult } from "../core/tools/tool-result.js";
 import type { WriteArguments } from "../core/tools/tool-specs.js";
 import { withFileLock } from "../store/file-lock.js";
@@ -12,7 +13,7 @@ import { type PinnedEntry, isStillAt, pinIfPresent, sameIdentity } from "./pinne
 import { MAX_HASHED_BYTES, hashFile } from "./read.js";
 import { runTool, succeed } from "./run-tool.js";
 import { makeTemporaryFile, removeAbandonedFile, removeIfPresent } from "./temporary-file.js";
-import type { FileLimits, Workspace } from "./workspace.js";
+import { type FileLimits, type Workspace, mountOf } from "./workspace.js";
 import { type WriteTarget, openWriteTarget, syncDirectory } from "./write-target.js";
 
 /** A write that has passed every check. */
@@ -63,13 +64,29 @@ export function writeFile(
   hooks: WriteHooks = {},
 ): Promise<ToolResult> {
   return runTool(args.path, "write", async (path) => {
-    const bytes = checkContent(args.content, limits.maxWriteBytes);
-    if (path.mount === "pkg") throw new Refusal("E_SANDBOX_VIOLATION", "@pkg is read-only.");
-    const sha256 = createHash("sha256").update(bytes).digest("hex");
-    const draft: Draft = { path, bytes, sha256, ifMatchSha256: args.ifMatchSha256?.toLowerCase() };
-    await writeDraft(workspace, draft, hooks);
-    return succeed({ path: formatAliasPath(path), bytesWritten: bytes.length, sha256After: sha256 });
+    const { bytes, sha256 } = await writeText(workspace, path, args, limits, hooks);
+    return succeed({ path: formatAliasPath(path), bytesWritten: bytes, sha256After: sha256 });
   });
+}
+
+/** As `writeFile`, for a path that is taken apart. Throws `Refusal`, a system error, or what a hook threw. */
+export async function writeText(
+  workspace: Workspace,
+  path: AliasPath,
+  text: Pick<WriteArguments, "content" | "ifMatchSha256">,
+  limits: Pick<FileLimits, "maxWriteBytes">,
+  hooks: WriteHooks = {},
+): Promise<{ readonly bytes: number; readonly sha256: string }> {
+  const bytes = checkContent(text.content, limits.maxWriteBytes);
+  if (!mountOf(workspace, path).writable) throw readOnly(path);
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  const draft: Draft = { path, bytes, sha256, ifMatchSha256: text.ifMatchSha256?.toLowerCase() };
+  await writeDraft(workspace, draft, hooks);
+  return { bytes: bytes.length, sha256 };
+}
+
+function readOnly(path: AliasPath): Refusal {
+  return new Refusal("E_SANDBOX_VIOLATION", `${mountLabel(path.mount)} is read-only.`);
 }
 
 interface Draft {
@@ -198,7 +215,7 @@ async function commit(
   noteFile: string,
 ): Promise<PinnedEntry> {
   const { pins } = workspace;
-  const mode = draft.path.mount === "state" ? 0o600 : 0o666;
+  const mode = mountOf(workspace, draft.path).isPrivate ? 0o600 : 0o666;
   try {
     const file = { bytes: draft.bytes, replaces: old, mode };
     const temporary = await makeTemporaryFile(pins, target.directory, file, noteFile);
@@ -212,7 +229,9 @@ async function commit(
           `${describeAliasPath(draft.path)} was changed by somebody else meanwhile. Nothing was written.`,
         );
       }
+      failpoint("write.before-rename");
       renameSync(temporary.path, `${target.directory.at}/${target.name}`);
+      failpoint("write.renamed");
       return temporary.entry;
     } catch (error) {
       temporary.remove();
@@ -239,6 +258,7 @@ async function settle({ hooks, target }: Job, plan: PlannedWrite, written: Pinne
   try {
     await syncDirectory(directory);
     for (const parent of target.parentsOfMade) await syncDirectory(parent);
+    failpoint("write.durable");
     const fault = await callHook(hooks.afterCommit, plan);
     if (fault !== undefined) throw new Refusal(fault.code, fault.message, fault.details);
   } catch (error) {

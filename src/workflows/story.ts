@@ -2,7 +2,7 @@ import { ApplicationFailure, TemporalFailure, log } from "@temporalio/workflow";
 import type { HeldGraphState, NodeBoundary, StoryBrief } from "../contract/activities.js";
 import type { StoryProgress } from "../contract/run.js";
 import type { Fault } from "../core/errors.js";
-import { openingState } from "../core/graph-state/initial-state.js";
+import { type StoryStart, openingState } from "../core/graph-state/initial-state.js";
 import type { GraphState } from "../core/graph-state/schemas.js";
 import { safeValidateGraphState } from "../core/graph-state/validate.js";
 import {
@@ -18,15 +18,16 @@ import { localActivities } from "./activity-options.js";
 import type { RunRecord } from "./run-record.js";
 
 /**
- * The graph state of a run that carries a story (contracts §12). Every function here does nothing for a run that
- * carries none.
+ * The graph state of a run that carries a story (contracts §12). What is told here of a run that carries none is not
+ * kept; its node boundaries are.
  */
 
 const FAILURES_BEFORE_BLOCKED = 2;
 
 /** Makes the state the run begins with, and keeps it. Throws `E_SCHEMA_VALIDATION`. */
-export async function openStory(record: RunRecord): Promise<void> {
-  const opening = openingState(record.input);
+export async function openStory(record: RunRecord, start: StoryStart): Promise<void> {
+  if (record.carried.story !== undefined) return; // resumed
+  const opening = openingState(start);
   if (!opening.ok) throw failure(opening.error);
   if (opening.value === undefined) return;
   record.update({ story: { state: opening.value, change: 0, unmetPreconditions: 0, visited: [] } });
@@ -88,13 +89,20 @@ export function tellError(
 }
 
 /**
- * The node boundary: the visit's routing flag is set, the state validated, a snapshot taken and kept on disk. Throws
- * `E_SCHEMA_VALIDATION` should the state have become invalid.
+ * The node boundary: what the run can be restored and forked from is kept on disk. Of a story, the visit's routing flag
+ * is set, the state validated and a snapshot taken. Throws `E_SCHEMA_VALIDATION` should the state have become invalid.
  */
-export async function closeStoryVisit(record: RunRecord, nodeId: string, completed: boolean): Promise<void> {
+export async function closeVisit(record: RunRecord, nodeId: string): Promise<void> {
+  const timestamp = new Date().toISOString();
+  closeStoryVisit(record, nodeId, timestamp);
+  const { visit, stateSha256: documentSha256 } = record.carried;
+  await keep(record, { visit, nodeId, next: record.nodeId, timestamp, documentSha256 });
+}
+
+function closeStoryVisit(record: RunRecord, nodeId: string, timestamp: string): void {
   const before = record.carried.story;
   if (before === undefined) return;
-  if (completed) tellStory(record, { kind: "completed" });
+  if (record.isComplete) tellStory(record, { kind: "completed" });
   else tellStory(record, { kind: "left", skipped: leavesBehind(record, nodeId, before) });
   const { story } = record.carried;
   if (story === undefined) return;
@@ -104,11 +112,8 @@ export async function closeStoryVisit(record: RunRecord, nodeId: string, complet
     const sentence = `The graph state is not valid after ${nodeId}: ${errors[0]?.path}: ${errors[0]?.message}`;
     throw failure({ code: "E_SCHEMA_VALIDATION", message: sentence, details: { errors } });
   }
-  const timestamp = new Date().toISOString();
   const state = withoutHistory(valid.data);
   record.update({ story: { ...story, state: withSnapshot(valid.data, { timestamp, state }) } });
-  const { visit, stateSha256: documentSha256 } = record.carried;
-  await keep(record, { visit, nodeId, timestamp, documentSha256 });
 }
 
 /** Keeps the state a failed run ends with, if it can be kept: what made the run fail is what counts. */
@@ -124,13 +129,16 @@ export async function closeFailedStory(record: RunRecord, fault: Fault): Promise
 }
 
 async function keep(record: RunRecord, boundary?: NodeBoundary): Promise<void> {
-  const held = heldState(record);
-  if (held === undefined) return;
+  const graph = heldState(record);
   await localActivities["state.snapshot"].executeWithOptions(
-    {
-      summary: boundary === undefined ? "graph state" : `graph state after ${boundary.nodeId}`.slice(0, 200),
-    },
-    [{ run: record.opened.run, ...held, ...(boundary === undefined ? {} : { boundary }) }],
+    { summary: boundary === undefined ? "graph state" : `boundary after ${boundary.nodeId}`.slice(0, 200) },
+    [
+      {
+        run: record.opened.run,
+        ...(graph === undefined ? {} : { graph }),
+        ...(boundary === undefined ? {} : { boundary }),
+      },
+    ],
   );
 }
 

@@ -1,13 +1,17 @@
 import { type Result, fail, ok } from "../errors.js";
 import { utf8Length } from "../text.js";
 
-/** The only places a model may name (contracts §1). */
+/** The only places a model may name in a graph run (contracts §1). */
 const MOUNTS = ["project", "pkg", "state"] as const;
 export type MountName = (typeof MOUNTS)[number];
 
+/** The only places a model may name in a bundle run: `{bundle-root}` and so on (contracts §13). */
+export const PATH_VARIABLES = ["bundle-root", "core-root", "project-root", "session-folder"] as const;
+export type PathVariable = (typeof PATH_VARIABLES)[number];
+
 /** A path on a mount, taken apart once: every later rule looks at the segments, never at the text. */
 export interface AliasPath {
-  readonly mount: MountName;
+  readonly mount: MountName | PathVariable;
   /** Names below the mount's root; none is empty, `.` or `..`. */
   readonly segments: readonly string[];
 }
@@ -24,7 +28,7 @@ const MAX_SEGMENTS = 255;
  * Faults: `E_SANDBOX_VIOLATION` for an unknown mount, an absolute path, a NUL byte or a `..` segment;
  * `TOOL_ARGS_INVALID` for what no file system could hold. No fault repeats the path: it may be a host path.
  */
-export function parseAliasPath(path: string): Result<AliasPath> {
+export function parseAliasPath(path: string): Result<AliasPath & { readonly mount: MountName }> {
   const [head = "", ...rest] = path.split("/");
   const mount = MOUNTS.find((name) => head === `@${name}`);
   if (mount === undefined) {
@@ -35,12 +39,13 @@ export function parseAliasPath(path: string): Result<AliasPath> {
   }
   if (path.includes("\0")) return fail("E_SANDBOX_VIOLATION", "The path contains a NUL byte.");
   if (rest.includes("..")) return fail("E_SANDBOX_VIOLATION", "The path contains a .. segment.");
-  const problem = sizeProblem(path, rest);
+  const problem = pathSizeProblem(path, rest);
   if (problem !== undefined) return fail("TOOL_ARGS_INVALID", problem);
   return ok({ mount, segments: rest.filter((segment) => segment !== "" && segment !== ".") });
 }
 
-function sizeProblem(path: string, segments: readonly string[]): string | undefined {
+/** Why no file system could hold a path; undefined when one could. */
+export function pathSizeProblem(path: string, segments: readonly string[]): string | undefined {
   if (/\p{Surrogate}/u.test(path)) return "The path is not valid Unicode: it holds half a surrogate pair.";
   if (utf8Length(path) > MAX_PATH_BYTES) return `The path is longer than ${MAX_PATH_BYTES} bytes.`;
   if (segments.some((segment) => utf8Length(segment) > MAX_SEGMENT_BYTES)) {
@@ -50,9 +55,14 @@ function sizeProblem(path: string, segments: readonly string[]): string | undefi
   return depth > MAX_SEGMENTS ? `The path is deeper than ${MAX_SEGMENTS} directories.` : undefined;
 }
 
-/** The one spelling of an alias path: `@state/workflow.md`, or `@project` for a mount's root. */
+/** The one spelling of a path: `@state/workflow.md`, `{bundle-root}/config.yaml`, or the mount for its root. */
 export function formatAliasPath(path: AliasPath): string {
-  return [`@${path.mount}`, ...path.segments].join("/");
+  return [mountLabel(path.mount), ...path.segments].join("/");
+}
+
+/** How a mount is written: `@project`, `{bundle-root}`. */
+export function mountLabel(mount: AliasPath["mount"]): string {
+  return PATH_VARIABLES.some((variable) => variable === mount) ? `{${mount}}` : `@${mount}`;
 }
 
 /**
@@ -62,7 +72,7 @@ export function formatAliasPath(path: AliasPath): string {
 export function describeAliasPath(path: AliasPath): string {
   const { mount, segments } = path;
   if (segments.length <= 2) return formatAliasPath(path);
-  return `@${mount}/${segments[0]}/…/${segments.at(-1)}`;
+  return `${mountLabel(mount)}/${segments[0]}/…/${segments.at(-1)}`;
 }
 
 /** Whether the path is the state document, however it was spelled (contracts §5). */

@@ -3,8 +3,7 @@ import { HOST_MAX_WRITE_BYTES } from "../engine/limits.js";
 import { type Result, fail, ok } from "../errors.js";
 import { StateRecordSchema } from "../graph-state/record.js";
 import type { JsonObject } from "../json.js";
-import { redactAbsolutePaths } from "../prompt/redact.js";
-import { excerpt } from "../text.js";
+import { type ArgumentSpec, type FunctionTool, functionTool, parseToolArguments } from "./tool-arguments.js";
 
 /** The canonical names of the five file tools (contracts §7). */
 export const FILE_TOOLS = ["fs.list", "fs.read", "fs.search", "fs.write", "fs.apply_patch"] as const;
@@ -109,14 +108,9 @@ export type FileToolCall =
 /** What is recorded is judged against the state it is merged into, not here. */
 export type ToolCall = FileToolCall | { readonly tool: typeof STATE_TOOL; readonly arguments: JsonObject };
 
-interface ToolSpec {
+interface ToolSpec extends ArgumentSpec {
   readonly name: ToolName;
   readonly description: string;
-  /** Longer argument texts are refused before they are parsed (contracts §16). */
-  readonly maxArgumentChars: number;
-  readonly parameters: z.ZodType;
-  /** What the model is shown, where that says more than is checked here. */
-  readonly shown?: z.ZodType;
 }
 
 const FILE_SPECS: readonly ToolSpec[] = [
@@ -159,34 +153,21 @@ const STATE_SPEC: ToolSpec = {
     "Record what this node decided in the story's graph state: gate decisions, evidence, artifact paths, routing flags. Conditions of edges may depend on them.",
   maxArgumentChars: SHORT_ARGUMENTS,
   parameters: z.record(z.string(), z.json()),
-  shown: StateRecordSchema,
 };
 
 const SPECS = [...FILE_SPECS, STATE_SPEC];
 
-/** An OpenAI function tool. */
-export interface FunctionTool {
-  readonly type: "function";
-  readonly function: {
-    readonly name: string;
-    readonly description: string;
-    readonly parameters: Record<string, unknown>;
-  };
-}
-
 /** The file tools as OpenAI function tools; the wire name has `_` where the canonical one has `.`. */
-export const FILE_FUNCTION_TOOLS: readonly FunctionTool[] = FILE_SPECS.map(toFunctionTool);
+export const FILE_FUNCTION_TOOLS: readonly FunctionTool[] = FILE_SPECS.map((spec) =>
+  functionTool(wireToolName(spec.name), spec.description, spec.parameters),
+);
 
-/** `state.record` as an OpenAI function tool. */
-export const STATE_FUNCTION_TOOL: FunctionTool = toFunctionTool(STATE_SPEC);
-
-function toFunctionTool(spec: ToolSpec): FunctionTool {
-  const { $schema: _, ...parameters } = z.toJSONSchema(spec.shown ?? spec.parameters, { io: "input" });
-  return {
-    type: "function",
-    function: { name: wireToolName(spec.name), description: spec.description, parameters },
-  };
-}
+/** `state.record` as an OpenAI function tool. The model is shown what a record may hold; its merging checks that. */
+export const STATE_FUNCTION_TOOL: FunctionTool = functionTool(
+  wireToolName(STATE_TOOL),
+  STATE_SPEC.description,
+  StateRecordSchema,
+);
 
 /** The spelling that every provider accepts: `[A-Za-z0-9_-]` only. */
 export function wireToolName(name: ToolName): string {
@@ -197,10 +178,6 @@ export function wireToolName(name: ToolName): string {
 export function canonicalToolName(name: string): ToolName | undefined {
   return TOOLS.find((tool) => tool === name || wireToolName(tool) === name);
 }
-
-const MAX_ARGUMENT_DEPTH = 100;
-/** Of what is said about wrong arguments, looked at: it repeats their keys. */
-const MAX_ISSUE_CHARS = 1000;
 
 /**
  * Parses the arguments a model sent for a tool (contracts §7, §9, §16).
@@ -213,81 +190,8 @@ export function parseToolCall(name: string, argumentsJson: string): Result<ToolC
   if (spec === undefined) {
     return fail("TOOL_NOT_AVAILABLE", `There is no such tool. Available: ${FILE_TOOLS.join(", ")}.`);
   }
-  if (argumentsJson.length > spec.maxArgumentChars) return tooLong(spec);
-  if (nestingDepth(argumentsJson) > MAX_ARGUMENT_DEPTH) {
-    return fail("TOOL_ARGS_INVALID", `The arguments are nested deeper than ${MAX_ARGUMENT_DEPTH} levels.`);
-  }
-  let value: unknown;
-  try {
-    value = parseArguments(argumentsJson);
-  } catch (error) {
-    if (error instanceof PrototypeKeyError) {
-      return fail("TOOL_ARGS_INVALID", "A key named __proto__ is not allowed.");
-    }
-    return fail(
-      "TOOL_ARGS_INVALID_JSON",
-      `The arguments of ${spec.name} are not valid JSON. Send one JSON object.`,
-    );
-  }
-  const parsed = spec.parameters.safeParse(value);
-  if (!parsed.success) {
-    const errors = parsed.error.issues.slice(0, 10).map((issue) => ({
-      path: excerpt(redactAbsolutePaths(issue.path.map(String).join(".").slice(0, MAX_ISSUE_CHARS))),
-      message: excerpt(redactAbsolutePaths(issue.message.slice(0, MAX_ISSUE_CHARS)), 200),
-    }));
-    const first = errors[0];
-    const where = first === undefined ? "" : ` ${first.path || "(root)"}: ${first.message}`;
-    return fail("TOOL_ARGS_INVALID", `The arguments of ${spec.name} have the wrong shape.${where}`, {
-      errors,
-      expected: expectedShape(spec),
-    });
-  }
-  return ok({ tool: spec.name, arguments: parsed.data } as ToolCall); // the spec's schema made it so
-}
-
-function tooLong({ name, maxArgumentChars }: ToolSpec): Result<never> {
-  const isWrite = name === "fs.write" || name === "fs.apply_patch";
-  return fail(
-    isWrite ? "E_WRITE_LIMIT" : "TOOL_ARGS_INVALID",
-    `The arguments of ${name} are longer than ${maxArgumentChars} characters. Send less at once.`,
-  );
-}
-
-function expectedShape(spec: ToolSpec): string {
-  const schema = z.toJSONSchema(spec.shown ?? spec.parameters, { io: "input" });
-  const required = new Set(schema.required ?? []);
-  return Object.keys(schema.properties ?? {})
-    .map((key) => (required.has(key) ? key : `${key}?`))
-    .join(", ");
-}
-
-class PrototypeKeyError extends Error {}
-
-/** A reviver is slow on large arguments: it runs only where a key may be `__proto__`, escaped or not. */
-function parseArguments(text: string): unknown {
-  return /__proto__|\\u/.test(text) ? JSON.parse(text, refusePrototypeKey) : JSON.parse(text);
-}
-
-function refusePrototypeKey(key: string, value: unknown): unknown {
-  if (key === "__proto__") throw new PrototypeKeyError();
-  return value;
-}
-
-/** The deepest nesting of brackets outside strings: a bound on what a parser would have to recurse into. */
-export function nestingDepth(text: string): number {
-  let depth = 0;
-  let deepest = 0;
-  let inString = false;
-  for (let index = 0; index < text.length; index += 1) {
-    const char = text[index];
-    if (inString) {
-      if (char === "\\") index += 1;
-      else if (char === '"') inString = false;
-    } else if (char === '"') inString = true;
-    else if (char === "{" || char === "[") {
-      depth += 1;
-      if (depth > deepest) deepest = depth;
-    } else if (char === "}" || char === "]") depth -= 1;
-  }
-  return deepest;
+  const isWrite = spec.name === "fs.write" || spec.name === "fs.apply_patch";
+  const parsed = parseToolArguments(spec, argumentsJson, isWrite ? "E_WRITE_LIMIT" : "TOOL_ARGS_INVALID");
+  if (!parsed.ok) return parsed;
+  return ok({ tool: spec.name, arguments: parsed.value } as ToolCall); // the spec's schema made it so
 }

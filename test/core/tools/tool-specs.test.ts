@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { nestingDepth } from "../../../src/core/tools/tool-arguments.js";
 import {
   FILE_FUNCTION_TOOLS,
   FILE_TOOLS,
   canonicalToolName,
-  nestingDepth,
   parseToolCall,
   wireToolName,
 } from "../../../src/core/tools/tool-specs.js";

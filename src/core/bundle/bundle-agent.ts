@@ -1,0 +1,231 @@
+import { type Result, fail, ok } from "../errors.js";
+import type { JsonObject, JsonValue } from "../json.js";
+import type { Agent } from "../package/schemas.js";
+import { cutText } from "../text.js";
+import { isList, isObject } from "./inline-variables.js";
+import { type Element, findElement, findElements, plainText } from "./markup.js";
+
+/** Something a user can ask an agent for. */
+export interface BundleCommand {
+  /** With its asterisk, as users see it: `*intake`. */
+  readonly trigger: string;
+  /** Shorter ways to say it. */
+  readonly aliases: readonly string[];
+  readonly description: string;
+  /** The workflow it runs, as the agent names it. */
+  readonly workflow?: string;
+}
+
+/** An agent of a bundle, whichever form its file has. */
+export interface BundleAgent {
+  readonly name: string;
+  readonly title: string;
+  readonly icon?: string;
+  readonly role: string;
+  readonly identity: string;
+  readonly communicationStyle: string;
+  readonly principles: readonly string[];
+  readonly criticalActions: readonly string[];
+  readonly commands: readonly BundleCommand[];
+  /** Stands in the place of the rendered persona. */
+  readonly systemPrompt?: string;
+}
+
+const MAX_FILE_CHARS = 1024 * 1024;
+const MAX_TEXT = 4000;
+const MAX_ITEMS = 100;
+
+/**
+ * Reads an agent in its XML-in-Markdown form: `<agent>` with `<persona>`, `<critical-actions>` or `<activation>`, `<cmds>` or
+ * `<menu>`. Of an activation, only the steps that load a file are critical actions: the others say how an editor shows
+ * the menu. Fault: `E_AGENT_NOT_FOUND` when the text holds no agent with a name.
+ */
+export function readAgentMarkup(text: string): Result<BundleAgent> {
+  const agent = text.length > MAX_FILE_CHARS ? undefined : findElement(text, "agent");
+  const name = short(agent?.attributes.get("name") ?? "");
+  if (agent === undefined || name === "") {
+    return fail("E_AGENT_NOT_FOUND", "The file holds no <agent name=…> element.");
+  }
+  const persona = findElement(agent.inner, "persona")?.inner ?? "";
+  const textOf = (...names: readonly string[]): string => {
+    const found = names.map((item) => findElement(persona, item)).find((item) => item !== undefined);
+    return short(plainText(found?.inner ?? ""));
+  };
+  return ok({
+    name,
+    title: short(agent.attributes.get("title") ?? name),
+    ...icon(agent.attributes.get("icon")),
+    role: textOf("role"),
+    identity: textOf("identity"),
+    communicationStyle: textOf("communication_style", "communication-style"),
+    principles: principlesOf(findElement(persona, "principles")),
+    criticalActions: criticalActionsOf(agent.inner),
+    commands: commandsOf(agent.inner),
+  });
+}
+
+function icon(value: string | undefined): { readonly icon?: string } {
+  return value === undefined || value === "" ? {} : { icon: short(value) };
+}
+
+function principlesOf(element: Element | undefined): readonly string[] {
+  if (element === undefined) return [];
+  const items = ["principle", "i", "p", "li"].flatMap((name) => findElements(element.inner, name));
+  const texts = items.length > 0 ? items.map(({ inner }) => plainText(inner)) : [plainText(element.inner)];
+  return list(texts);
+}
+
+function criticalActionsOf(agent: string): readonly string[] {
+  const block = findElement(agent, "critical-actions") ?? findElement(agent, "critical_actions");
+  if (block !== undefined) {
+    const items = ["i", "action", "step"].flatMap((name) => findElements(block.inner, name));
+    return list(items.map(({ inner }) => plainText(inner)));
+  }
+  const activation = findElement(agent, "activation");
+  const steps = activation === undefined ? [] : findElements(activation.inner, "step");
+  return list(steps.map(({ inner }) => plainText(inner)).filter((text) => pathsToLoad(text).length > 0));
+}
+
+function commandsOf(agent: string): readonly BundleCommand[] {
+  const block = findElement(agent, "cmds") ?? findElement(agent, "menu");
+  if (block === undefined) return [];
+  const items = [...findElements(block.inner, "c"), ...findElements(block.inner, "item")];
+  return items.slice(0, MAX_ITEMS).flatMap(({ attributes, inner }) =>
+    command(attributes.get("cmd") ?? attributes.get("trigger"), {
+      description: plainText(inner),
+      workflow: attributes.get("run-workflow") ?? attributes.get("workflow"),
+    }),
+  );
+}
+
+/** An agent of package format 1.1. */
+export function agentOfPackage(agent: Agent): BundleAgent {
+  const { metadata, persona } = agent;
+  return {
+    name: short(metadata.name),
+    title: short(metadata.title),
+    ...icon(metadata.icon),
+    role: short(persona.role),
+    identity: short(persona.identity),
+    communicationStyle: short(persona.communication_style),
+    principles: list(typeof persona.principles === "string" ? [persona.principles] : persona.principles),
+    criticalActions: list(agent.critical_actions ?? []),
+    commands: (agent.menu ?? []).slice(0, MAX_ITEMS).flatMap(menuItem),
+    ...(agent.systemPrompt === undefined ? {} : { systemPrompt: agent.systemPrompt }),
+  };
+}
+
+/** An agent as module sources hold it, before an installer makes the XML form: the root key is `agent`. */
+export function agentOfYaml(yaml: JsonObject): Result<BundleAgent> {
+  const agent = field(yaml, "agent");
+  const metadata = isObject(agent) ? field(agent, "metadata") : undefined;
+  if (!isObject(agent) || !isObject(metadata) || textField(metadata, "name") === "") {
+    return fail("E_AGENT_NOT_FOUND", "The file holds no agent with a name in its metadata.");
+  }
+  const found = field(agent, "persona");
+  const persona = isObject(found) ? found : {};
+  const principles = field(persona, "principles");
+  return ok({
+    name: textField(metadata, "name"),
+    title: textField(metadata, "title") || textField(metadata, "name"),
+    ...icon(textField(metadata, "icon")),
+    role: textField(persona, "role"),
+    identity: textField(persona, "identity"),
+    communicationStyle: textField(persona, "communication_style"),
+    principles: list(typeof principles === "string" ? principles.split(/\n(?=\s*- )/) : texts(principles)),
+    criticalActions: list(texts(field(agent, "critical_actions"))),
+    commands: items(field(agent, "menu")).slice(0, MAX_ITEMS).filter(isObject).flatMap(menuItem),
+  });
+}
+
+function menuItem(item: Readonly<Record<string, unknown>>): readonly BundleCommand[] {
+  const read = (key: string): string | undefined => {
+    const value = Object.hasOwn(item, key) ? item[key] : undefined;
+    return typeof value === "string" ? value : undefined;
+  };
+  return command(read("trigger") ?? read("cmd"), {
+    description: read("description") ?? "",
+    workflow: read("run-workflow") ?? read("workflow"),
+  });
+}
+
+/** `*name`, `name`, or as newer files say it `XY or fuzzy match on name`. */
+function command(
+  trigger: string | undefined,
+  rest: { readonly description: string; readonly workflow: string | undefined },
+): readonly BundleCommand[] {
+  const [first = "", ...others] = (trigger ?? "").split(/\s+or\s+(?:fuzzy match on\s+)?/).map(bare);
+  const name = others.at(-1) ?? first;
+  if (name === "") return [];
+  return [
+    {
+      trigger: `*${name}`,
+      aliases: [first, ...others].filter((item) => item !== name && item !== ""),
+      description: short(rest.description.trim()),
+      ...(rest.workflow === undefined || rest.workflow === "todo" ? {} : { workflow: short(rest.workflow) }),
+    },
+  ];
+}
+
+function bare(trigger: string): string {
+  return trigger.trim().replace(/^\*/, "").replaceAll(/\s+/g, "-").slice(0, 100);
+}
+
+/** The command that a first input names, and the words after it. */
+export interface PickedCommand {
+  readonly command: BundleCommand;
+  readonly rest: string;
+}
+
+/**
+ * Which command a first input picks: its number as the prompt lists them, its trigger or an alias, any case; without the
+ * asterisk only when nothing follows. Undefined for any other text: that is for the agent to answer.
+ */
+export function pickCommand(agent: BundleAgent, input: string): PickedCommand | undefined {
+  const [, word = "", rest = ""] = /^\s*(\S+)\s*([^]*)$/.exec(input) ?? [];
+  const isNumber = /^\d{1,3}$/.test(word);
+  if (!word.startsWith("*") && rest !== "") return undefined;
+  const name = word.replace(/^\*/, "").toLowerCase();
+  const found = isNumber
+    ? agent.commands[Number(word) - 1]
+    : agent.commands.find(({ trigger, aliases }) =>
+        [trigger.slice(1), ...aliases].some((item) => item.toLowerCase() === name),
+      );
+  return found === undefined ? undefined : { command: found, rest };
+}
+
+/** The files that an action names with a path variable, as it names them. */
+export function pathsToLoad(action: string): readonly string[] {
+  const found = action.matchAll(/\{(?:bundle|core|project)[-_]root\}\/[^\s"'`,;:()<>{}|]{1,300}/g);
+  return [...found]
+    .map(([path]) => path.replace(/[.]+$/, ""))
+    .filter((path) => /\.[A-Za-z0-9]{1,8}$/.test(path));
+}
+
+function field(object: JsonObject, key: string): JsonValue | undefined {
+  return Object.hasOwn(object, key) ? object[key] : undefined;
+}
+
+function textField(object: JsonObject, key: string): string {
+  const value = field(object, key);
+  return typeof value === "string" ? short(value.trim()) : "";
+}
+
+function items(value: JsonValue | undefined): readonly JsonValue[] {
+  return isList(value) ? value : [];
+}
+
+function texts(value: JsonValue | undefined): readonly string[] {
+  return items(value).filter((item) => typeof item === "string");
+}
+
+function list(values: readonly string[]): readonly string[] {
+  return values
+    .slice(0, MAX_ITEMS)
+    .map((text) => short(text.trim().replace(/^- /, "")))
+    .filter((text) => text !== "");
+}
+
+function short(text: string): string {
+  return cutText(text, MAX_TEXT);
+}

@@ -1,0 +1,39 @@
+import { listSome } from "../text.js";
+import { DONE_LINE } from "./bundle-prompt.js";
+import type { DeclaredOutput } from "./declared-outputs.js";
+
+/** What a text answer without tool calls means for a bundle run. */
+export type BundleVerdict =
+  | { readonly kind: "complete" }
+  /** The model asks or tells something: the run waits for the user. */
+  | { readonly kind: "waiting" }
+  /** The model says that it is done and is not: what to tell it. */
+  | { readonly kind: "incomplete"; readonly correction: string; readonly missing: readonly string[] };
+
+/** Whether a text's last line that is not empty says that the workflow is done. */
+export function saysDone(text: string): boolean {
+  return text.trimEnd().split("\n").at(-1)?.trim() === DONE_LINE;
+}
+
+/**
+ * The completion rule (contracts §13): the model says that it is done, and everything the workflow declares was saved. A
+ * name with placeholders is satisfied by any saved file; an exact one by its path or, wherever it was saved, its name.
+ */
+export function judgeBundleAnswer(
+  text: string,
+  outputs: readonly DeclaredOutput[],
+  savedPaths: readonly string[],
+): BundleVerdict {
+  if (!saysDone(text)) return { kind: "waiting" };
+  const missing = outputs.filter((output) => !isSaved(output, savedPaths)).map(({ saveAs }) => saveAs);
+  if (missing.length === 0) return { kind: "complete" };
+  const files = listSome(missing.map((name) => `{session-folder}/${name}`));
+  const correction = `The workflow is not complete: ${files} was not saved. Save it with save_output (fill in its placeholders), or tell the user why you cannot, without the line ${DONE_LINE}.`;
+  return { kind: "incomplete", correction, missing };
+}
+
+function isSaved({ saveAs, isExact }: DeclaredOutput, savedPaths: readonly string[]): boolean {
+  if (!isExact) return savedPaths.length > 0;
+  const name = saveAs.split("/").at(-1);
+  return savedPaths.some((path) => path === saveAs || path.split("/").at(-1) === name);
+}

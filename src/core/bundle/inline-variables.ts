@@ -1,0 +1,120 @@
+import { type Result, fail, ok } from "../errors.js";
+import type { JsonObject, JsonValue } from "../json.js";
+import { pathVariable } from "./bundle-path.js";
+
+/** Bounds: a few keys that name each other can ask for any amount of text. */
+const MAX_CHARS = 1024 * 1024;
+const MAX_DEPTH = 100;
+
+/** What a value says that the runtime does not know: the model fills it in. */
+const LEFT_TO_MODEL: readonly string[] = ["", "system-generated"];
+
+/**
+ * Resolves the variables that a workflow's YAML defines itself (contracts §13): `{key}` of any key of the file or of its
+ * `variables`, in any order; `{config_source}:key` from the config file. Left as they are: the path variables,
+ * `{{mustache}}`, names that nobody defines, keys whose value is empty, no text or `system-generated`, and cycles.
+ *
+ * Fault: `E_SCHEMA_VALIDATION` when the result would be larger than 1 MiB of text.
+ */
+export function inlineVariables(workflow: JsonObject, config: JsonObject | undefined): Result<JsonObject> {
+  const inliner = new Inliner(workflow, config ?? {});
+  try {
+    return ok(inliner.object(workflow, 0));
+  } catch (error) {
+    if (error instanceof TooLarge) {
+      return fail(
+        "E_SCHEMA_VALIDATION",
+        `The variables of the file expand to more than ${MAX_CHARS} characters.`,
+      );
+    }
+    throw error;
+  }
+}
+
+/** The config with its own keys resolved in its values. Fault as above. */
+export function inlineConfig(config: JsonObject): Result<JsonObject> {
+  return inlineVariables(config, undefined);
+}
+
+class TooLarge extends Error {}
+
+class Inliner {
+  private chars = 0;
+  private readonly open = new Set<string>();
+  private readonly workflow: JsonObject;
+  private readonly config: JsonObject;
+
+  constructor(workflow: JsonObject, config: JsonObject) {
+    this.workflow = workflow;
+    this.config = config;
+  }
+
+  object(value: JsonObject, depth: number): JsonObject {
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.value(item, depth + 1)]));
+  }
+
+  private value(value: JsonValue, depth: number): JsonValue {
+    if (typeof value === "string") return this.text(value, 0);
+    if (value === null || typeof value !== "object" || depth > MAX_DEPTH) return value;
+    return isList(value) ? value.map((item) => this.value(item, depth + 1)) : this.object(value, depth);
+  }
+
+  private text(text: string, depth: number): string {
+    const fromConfig = this.configReference(text, depth);
+    if (fromConfig !== undefined) return fromConfig;
+    const inlined = text.replace(PLACEHOLDER, (whole: string, name?: string) =>
+      name === undefined || depth > MAX_DEPTH ? whole : (this.lookUp(name, depth) ?? whole),
+    );
+    this.chars += inlined.length;
+    if (this.chars > MAX_CHARS) throw new TooLarge();
+    return inlined;
+  }
+
+  /** `{config_source}:key`, whatever the key that holds the config's path is called. */
+  private configReference(text: string, depth: number): string | undefined {
+    const key = /^\{config_source\}:([\w.-]+)\}?$/.exec(text.trim())?.[1];
+    if (key === undefined) return undefined;
+    const found = Object.hasOwn(this.config, key) ? scalarText(this.config[key]) : undefined;
+    return found === undefined ? undefined : this.once(`config ${key}`, () => this.text(found, depth + 1));
+  }
+
+  private lookUp(name: string, depth: number): string | undefined {
+    if (pathVariable(name) !== undefined) return undefined;
+    const found = this.definition(name);
+    if (found === undefined || LEFT_TO_MODEL.includes(found)) return undefined;
+    const value = this.once(name, () => this.text(found, depth + 1));
+    return value === undefined || LEFT_TO_MODEL.includes(value) ? undefined : value;
+  }
+
+  private definition(name: string): string | undefined {
+    if (Object.hasOwn(this.workflow, name)) return scalarText(this.workflow[name]);
+    const variables = Object.hasOwn(this.workflow, "variables") ? this.workflow["variables"] : undefined;
+    if (!isObject(variables) || !Object.hasOwn(variables, name)) return undefined;
+    return scalarText(variables[name]);
+  }
+
+  /** Undefined where the name is being resolved already: a cycle. */
+  private once(name: string, resolve: () => string): string | undefined {
+    if (this.open.has(name)) return undefined;
+    this.open.add(name);
+    const value = resolve();
+    this.open.delete(name);
+    return value;
+  }
+}
+
+/** `{{anything}}` first, so that nothing inside double braces is taken for a name. */
+const PLACEHOLDER = /\{\{[^{}]*\}\}|\{([A-Za-z_][\w.-]*)\}/g;
+
+function scalarText(value: JsonValue | undefined): string | undefined {
+  if (typeof value === "string") return value;
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
+}
+
+export function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !isList(value);
+}
+
+export function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}

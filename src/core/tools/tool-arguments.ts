@@ -1,0 +1,115 @@
+import { z } from "zod";
+import { type ErrorCode, type Result, fail, ok } from "../errors.js";
+import { redactAbsolutePaths } from "../prompt/redact.js";
+import { excerpt } from "../text.js";
+
+const MAX_ARGUMENT_DEPTH = 100;
+/** Of what is said about wrong arguments, looked at: it repeats their keys. */
+const MAX_ISSUE_CHARS = 1000;
+
+/** How the arguments of one tool are read. */
+export interface ArgumentSpec {
+  readonly name: string;
+  /** Longer argument texts are refused before they are parsed (contracts §16). */
+  readonly maxArgumentChars: number;
+  readonly parameters: z.ZodType;
+}
+
+/** An OpenAI function tool. */
+export interface FunctionTool {
+  readonly type: "function";
+  readonly function: {
+    readonly name: string;
+    readonly description: string;
+    readonly parameters: Record<string, unknown>;
+  };
+}
+
+export function functionTool(name: string, description: string, parameters: z.ZodType): FunctionTool {
+  const { $schema: _, ...schema } = z.toJSONSchema(parameters, { io: "input" });
+  return { type: "function", function: { name, description, parameters: schema } };
+}
+
+/**
+ * Parses the arguments a model sent for a tool (contracts §7, §9, §16).
+ * Faults: `TOOL_ARGS_INVALID_JSON`, `TOOL_ARGS_INVALID` with what was expected; `tooLongCode` for what is too long to be
+ * looked at.
+ */
+export function parseToolArguments(
+  spec: ArgumentSpec,
+  argumentsJson: string,
+  tooLongCode: ErrorCode,
+): Result<unknown> {
+  if (argumentsJson.length > spec.maxArgumentChars) {
+    const sentence = `The arguments of ${spec.name} are longer than ${spec.maxArgumentChars} characters. Send less at once.`;
+    return fail(tooLongCode, sentence);
+  }
+  if (nestingDepth(argumentsJson) > MAX_ARGUMENT_DEPTH) {
+    return fail("TOOL_ARGS_INVALID", `The arguments are nested deeper than ${MAX_ARGUMENT_DEPTH} levels.`);
+  }
+  let value: unknown;
+  try {
+    value = parseArguments(argumentsJson);
+  } catch (error) {
+    if (error instanceof PrototypeKeyError) {
+      return fail("TOOL_ARGS_INVALID", "A key named __proto__ is not allowed.");
+    }
+    return fail(
+      "TOOL_ARGS_INVALID_JSON",
+      `The arguments of ${spec.name} are not valid JSON. Send one JSON object.`,
+    );
+  }
+  const parsed = spec.parameters.safeParse(value);
+  if (!parsed.success) {
+    const errors = parsed.error.issues.slice(0, 10).map((issue) => ({
+      path: excerpt(redactAbsolutePaths(issue.path.map(String).join(".").slice(0, MAX_ISSUE_CHARS))),
+      message: excerpt(redactAbsolutePaths(issue.message.slice(0, MAX_ISSUE_CHARS)), 200),
+    }));
+    const first = errors[0];
+    const where = first === undefined ? "" : ` ${first.path || "(root)"}: ${first.message}`;
+    return fail("TOOL_ARGS_INVALID", `The arguments of ${spec.name} have the wrong shape.${where}`, {
+      errors,
+      expected: expectedShape(spec),
+    });
+  }
+  return ok(parsed.data);
+}
+
+function expectedShape(spec: ArgumentSpec): string {
+  const schema = z.toJSONSchema(spec.parameters, { io: "input" });
+  const required = new Set(schema.required ?? []);
+  return Object.keys(schema.properties ?? {})
+    .map((key) => (required.has(key) ? key : `${key}?`))
+    .join(", ");
+}
+
+class PrototypeKeyError extends Error {}
+
+/** A reviver is slow on large arguments: it runs only where a key may be `__proto__`, escaped or not. */
+function parseArguments(text: string): unknown {
+  return /__proto__|\\u/.test(text) ? JSON.parse(text, refusePrototypeKey) : JSON.parse(text);
+}
+
+function refusePrototypeKey(key: string, value: unknown): unknown {
+  if (key === "__proto__") throw new PrototypeKeyError();
+  return value;
+}
+
+/** The deepest nesting of brackets outside strings: a bound on what a parser would have to recurse into. */
+export function nestingDepth(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  let inString = false;
+  for (let index = 0; index < text.length; index += 1) {
+    const char = text[index];
+    if (inString) {
+      if (char === "\\") index += 1;
+      else if (char === '"') inString = false;
+    } else if (char === '"') inString = true;
+    else if (char === "{" || char === "[") {
+      depth += 1;
+      if (depth > deepest) deepest = depth;
+    } else if (char === "}" || char === "]") depth -= 1;
+  }
+  return deepest;
+}

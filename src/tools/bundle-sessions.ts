@@ -1,0 +1,167 @@
+import { type BundleAgent, pathsToLoad, pickCommand } from "../core/bundle/bundle-agent.js";
+import { type BundleVerdict, judgeBundleAnswer } from "../core/bundle/bundle-completion.js";
+import { renderBundleDirective, renderBundleSystem } from "../core/bundle/bundle-prompt.js";
+import { type Result, ok } from "../core/errors.js";
+import type { Intent } from "../core/prompt/shells.js";
+import { formatAliasPath } from "../core/tools/alias-path.js";
+import {
+  type SessionManifest,
+  type SessionPlace,
+  type SessionStatus,
+  markSessionFolder,
+  openSessionFolder,
+  readManifest,
+} from "../store/bundle-session.js";
+import type { PlainMessage, RecordedToolCall } from "../store/conversation.js";
+import type { RunFiles } from "../store/run-files.js";
+import type { BundleSettings } from "../store/run-index.js";
+import { loadAgent } from "./bundle-agent-file.js";
+import { workflowPath } from "./bundle-calls.js";
+import { preloadWorkflow } from "./bundle-preload.js";
+import type { BundleRuns } from "./bundle-runs.js";
+
+/** Where the model is asked and answered in a bundle run: it has no nodes. */
+export const BUNDLE_NODE = "workflow";
+
+const MAX_CRITICAL_READS = 16;
+
+/** A run's first messages, and the calls that its agent's critical actions ask for. */
+export interface BundleBeginning {
+  readonly messages: readonly PlainMessage[];
+  /** To be run before the first turn and shown to the model as an answer of its own with these calls. */
+  readonly calls: readonly RecordedToolCall[];
+}
+
+/** The session of a bundle run from its first message to its end. */
+export interface BundleSessions {
+  /**
+   * Makes the session folder and its manifest; repeated for the same run it is the same session. A first input that picks a
+   * command of the agent chooses that command's workflow. Faults: `E_RUN_NOT_FOUND`, `E_AGENT_NOT_FOUND`, `ENOENT` and
+   * `E_SCHEMA_VALIDATION` for the workflow, `E_PRECONDITION_FAILED` when the session id is taken, `E_PROJECT_INVALID`.
+   */
+  openSession(
+    runId: string,
+    options: { readonly input?: string; readonly now: Date },
+  ): Promise<Result<SessionManifest>>;
+  /** The first messages of an open session. Faults as above, and `E_INTERNAL` for a damaged manifest. */
+  begin(runId: string, options: BeginOptions): Promise<Result<BundleBeginning>>;
+  /** What a text answer without tool calls means. Faults: `E_RUN_NOT_FOUND`, `E_INTERNAL`. */
+  judgeAnswer(runId: string, text: string): Promise<Result<BundleVerdict>>;
+  readSession(runId: string): Promise<Result<SessionManifest>>;
+  markSession(runId: string, status: SessionStatus, now: Date): Promise<Result<SessionManifest>>;
+}
+
+export interface BeginOptions {
+  readonly intent: Intent;
+  readonly input?: string;
+  readonly autopilot: boolean;
+  readonly yolo: boolean;
+  readonly now: Date;
+}
+
+export function bundleSessions(runs: BundleRuns): BundleSessions {
+  async function onSession<T>(
+    runId: string,
+    action: (session: SessionPlace, files: RunFiles) => Promise<Result<T>>,
+  ): Promise<Result<T>> {
+    const found = await runs.find(runId);
+    return found.ok ? action(found.value.bundle, found.value.files) : found;
+  }
+
+  return {
+    openSession: (runId, options) => openSession(runs, runId, options),
+    async begin(runId, options) {
+      const found = await runs.find(runId);
+      if (!found.ok) return found;
+      const manifest = await readManifest(found.value.bundle);
+      if (!manifest.ok) return manifest;
+      const agent = await agentOf(found.value.bundle);
+      return agent.ok ? ok(beginning(agent.value, manifest.value, options)) : agent;
+    },
+    async judgeAnswer(runId, text) {
+      const manifest = await onSession(runId, readManifest);
+      if (!manifest.ok) return manifest;
+      const { outputs, files } = manifest.value;
+      return ok(
+        judgeBundleAnswer(
+          text,
+          outputs,
+          files.map(({ path }) => path),
+        ),
+      );
+    },
+    readSession: (runId) => onSession(runId, readManifest),
+    markSession: (runId, status, now) =>
+      onSession(runId, (session, files) =>
+        files.whileStateIsMine(() => markSessionFolder(session, status, now)),
+      ),
+  };
+}
+
+async function openSession(
+  runs: BundleRuns,
+  runId: string,
+  { input = "", now }: { readonly input?: string; readonly now: Date },
+): Promise<Result<SessionManifest>> {
+  const found = await runs.find(runId);
+  if (!found.ok) return found;
+  const { bundle } = found.value;
+  const agent = await agentOf(bundle);
+  if (!agent.ok) return agent;
+  const place = await runs.openPlace(found.value, false);
+  if (!place.ok) return place;
+  const picked = agent.value === undefined ? undefined : pickCommand(agent.value, input);
+  const workflow = workflowPath(place.value, picked?.command.workflow ?? bundle.workflowPath);
+  if (!workflow.ok) return workflow;
+  const preload = await preloadWorkflow(place.value, workflow.value);
+  if (!preload.ok) return preload;
+  return openSessionFolder(bundle, {
+    sessionId: bundle.sessionId,
+    runId,
+    workflow: formatAliasPath(workflow.value),
+    agent: agent.value?.name ?? null,
+    status: "running",
+    createdAt: now.toISOString(),
+    updatedAt: now.toISOString(),
+    outputs: [...preload.value.outputs],
+    files: [],
+  });
+}
+
+async function agentOf({ agentFile }: BundleSettings): Promise<Result<BundleAgent | undefined>> {
+  return agentFile === undefined ? ok(undefined) : loadAgent(agentFile);
+}
+
+function beginning(
+  agent: BundleAgent | undefined,
+  manifest: SessionManifest,
+  options: BeginOptions,
+): BundleBeginning {
+  const { intent, input = "", autopilot, yolo, now } = options;
+  const picked = agent === undefined ? undefined : pickCommand(agent, input);
+  const directive = renderBundleDirective({
+    intent,
+    workflow: manifest.workflow,
+    ...(agent === undefined ? {} : { agent: agent.name }),
+    ...(picked === undefined ? {} : { command: picked.command.trigger }),
+    date: now.toISOString().slice(0, 10),
+    autopilot,
+    yolo,
+    outputs: manifest.outputs,
+  });
+  const messages: readonly PlainMessage[] = [
+    { role: "system", content: renderBundleSystem(agent, { yolo }) },
+    { role: "user", content: directive },
+  ];
+  return { messages, calls: agent === undefined ? [] : criticalCalls(agent) };
+}
+
+/** The reads that an agent's critical actions ask for, each file once. */
+function criticalCalls(agent: BundleAgent): readonly RecordedToolCall[] {
+  const paths = [...new Set(agent.criticalActions.flatMap(pathsToLoad))].slice(0, MAX_CRITICAL_READS);
+  return paths.map((path, index) => ({
+    id: `critical-${index + 1}`,
+    name: "read_file",
+    argumentsJson: JSON.stringify({ file_path: path }),
+  }));
+}

@@ -1,0 +1,83 @@
+import { failpoint } from "../core/failpoint.js";
+import type { JsonObject, JsonValue } from "../core/json.js";
+import { redactSecrets } from "../core/prompt/redact.js";
+import { excerpt } from "../core/text.js";
+import { nestingDepth } from "../core/tools/tool-arguments.js";
+import type { ChainHead } from "../store/audit-log.js";
+import { summarizeForAudit } from "../store/audit-summary.js";
+import type { RecordedCall, RecordedResult } from "../store/call-journal.js";
+import type { RunFiles } from "../store/run-files.js";
+import { sha256 } from "../store/sha256.js";
+
+/** One tool call of a run, and how it is written down (contracts §11). */
+export interface CallToRecord {
+  /** Equal ids in one run are one call: the second gets the recorded result and has no effect. */
+  readonly toolCallId: string;
+  /** As the model spelled it. */
+  readonly name: string;
+  /** The canonical name; undefined for a tool that does not exist. */
+  readonly toolName: string | undefined;
+  readonly argumentsJson: string;
+  readonly agentId: string;
+  readonly nodeId: string;
+  /** From `performance.now()`, in milliseconds. */
+  readonly startedAt: number;
+  /** The call may change files: its result is recorded before the audit event. */
+  readonly hasEffect: boolean;
+  /** Nobody else may change the run's files meanwhile. */
+  readonly isExclusive: boolean;
+}
+
+/**
+ * Runs a call once, with one audit event. The same call twice at once is run once: the second one finds the first
+ * one's record. What a crash leaves of record and audit event, the repetition completes. They are written side by side
+ * for a read; a call with an effect is recorded first, or the log could keep the failure of an attempt that was made
+ * again with success. `attempt` does not reject.
+ */
+export async function runRecorded<R extends RecordedResult, C extends RecordedCall<R>>(
+  files: RunFiles,
+  call: CallToRecord,
+  attempt: () => Promise<C>,
+): Promise<(C | RecordedCall<R>) & { readonly audit: ChainHead }> {
+  const note = (outcome: RecordedCall<R>): Promise<ChainHead> =>
+    files.audit.record(auditEvent(call, outcome.result), new Date());
+  const known = await files.calls.find<R>(call.toolCallId);
+  if (known !== undefined) return { ...known, audit: await note(known) };
+  const once = async () => {
+    const known = await files.calls.find<R>(call.toolCallId);
+    if (known !== undefined) return { ...known, audit: await note(known) };
+    const outcome = await attempt();
+    failpoint("call.done");
+    const recording = files.calls.record(call.toolCallId, outcome);
+    if (call.hasEffect) await recording;
+    const [isRecorded, audit] = await Promise.all([recording, note(outcome)]);
+    if (isRecorded) return { ...outcome, audit };
+    return { ...((await files.calls.find<R>(call.toolCallId)) ?? outcome), audit }; // a read that ran twice at once
+  };
+  return call.isExclusive ? files.whileStateIsMine(once) : once();
+}
+
+function auditEvent(call: CallToRecord, result: RecordedResult) {
+  return {
+    kind: "tool.exec",
+    toolCallId: call.toolCallId,
+    toolName: call.toolName ?? excerpt(redactSecrets(call.name.slice(0, 1000)), 100),
+    agentId: call.agentId,
+    nodeId: call.nodeId,
+    input: summarizeForAudit(parseLoosely(call.argumentsJson)),
+    output: summarizeForAudit(result as JsonObject), // tool results are JSON
+    durationMs: Math.round(performance.now() - call.startedAt),
+  } as const;
+}
+
+/** The arguments as far as they can be read; else what they are, by size and hash. */
+function parseLoosely(argumentsJson: string): JsonValue {
+  if (argumentsJson.length <= 10_000_000 && nestingDepth(argumentsJson) <= 100) {
+    try {
+      return JSON.parse(argumentsJson) as JsonValue; // whatever JSON.parse gives is JSON
+    } catch {
+      // the text itself is summarised
+    }
+  }
+  return { malformed: { bytes: Buffer.byteLength(argumentsJson), sha256: sha256(argumentsJson) } };
+}
