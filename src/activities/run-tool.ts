@@ -57,7 +57,7 @@ async function runBundleTool(
     { nodeId, now, ...(refusal === undefined ? {} : { refusal }) },
   );
   const { path } = result;
-  const named = isText(path) ? { path: path.slice(0, MAX_PATH_CHARS) } : {};
+  const named = isText(path) ? { path: path.slice(0, MAX_PATH_CHARS).toWellFormed() } : {};
   if (result.success) return { ok: true, ...named, audit };
   const message = cutText(result.error, MAX_MESSAGE_CHARS);
   return { ok: false, code: code ?? "E_INTERNAL", message, ...named, audit };
@@ -70,6 +70,8 @@ async function recordedCall(files: RunFiles, input: ToolCallInput): Promise<Reco
 }
 
 const MAX_MESSAGE_CHARS = 200;
+/** Enough to recognise any artifact that a step may declare. */
+const MAX_PATH_CHARS = "@project/".length + MAX_ARTIFACT_PATH_CHARS;
 
 /** What the history keeps of a call: codes, sizes and hashes, no contents. */
 function toOutcome({ result, state, stateConflict, audit }: ExecutedCall): ToolCallOutcome {
@@ -87,9 +89,7 @@ function toOutcome({ result, state, stateConflict, audit }: ExecutedCall): ToolC
   const bytes = result["bytesWritten"] ?? result["bytes"];
   return {
     ok: true,
-    ...(isText(result["path"])
-      ? { path: result["path"].slice(0, "@project/".length + MAX_ARTIFACT_PATH_CHARS).toWellFormed() }
-      : {}),
+    ...(isText(result["path"]) ? { path: result["path"].slice(0, MAX_PATH_CHARS).toWellFormed() } : {}),
     ...(typeof bytes === "number" ? { bytes } : {}),
     ...(isText(hash) ? { sha256: hash } : {}),
     ...changes,
