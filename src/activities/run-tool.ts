@@ -2,6 +2,7 @@ import { Context } from "@temporalio/activity";
 import type { ToolCallInput, ToolCallOutcome } from "../contract/activities.js";
 import { isUnmetPrecondition } from "../core/graph-state/walk.js";
 import type { JsonValue } from "../core/json.js";
+import { MAX_ARTIFACT_PATH_CHARS } from "../core/package/artifact-types.js";
 import { cutText } from "../core/text.js";
 import type { RecordedToolCall } from "../store/conversation.js";
 import type { RunFiles } from "../store/run-files.js";
@@ -56,7 +57,7 @@ async function runBundleTool(
     { nodeId, now, ...(refusal === undefined ? {} : { refusal }) },
   );
   const { path } = result;
-  const named = isText(path) ? { path: path.slice(0, MAX_PATH_CHARS) } : {};
+  const named = isText(path) ? { path: path.slice(0, MAX_PATH_CHARS).toWellFormed() } : {};
   if (result.success) return { ok: true, ...named, audit };
   const message = cutText(result.error, MAX_MESSAGE_CHARS);
   return { ok: false, code: code ?? "E_INTERNAL", message, ...named, audit };
@@ -69,7 +70,8 @@ async function recordedCall(files: RunFiles, input: ToolCallInput): Promise<Reco
 }
 
 const MAX_MESSAGE_CHARS = 200;
-const MAX_PATH_CHARS = 1_000;
+/** Enough to recognise any artifact that a step may declare. */
+const MAX_PATH_CHARS = "@project/".length + MAX_ARTIFACT_PATH_CHARS;
 
 /** What the history keeps of a call: codes, sizes and hashes, no contents. */
 function toOutcome({ result, state, stateConflict, audit }: ExecutedCall): ToolCallOutcome {
@@ -87,7 +89,7 @@ function toOutcome({ result, state, stateConflict, audit }: ExecutedCall): ToolC
   const bytes = result["bytesWritten"] ?? result["bytes"];
   return {
     ok: true,
-    ...(isText(result["path"]) ? { path: result["path"].slice(0, MAX_PATH_CHARS) } : {}),
+    ...(isText(result["path"]) ? { path: result["path"].slice(0, MAX_PATH_CHARS).toWellFormed() } : {}),
     ...(typeof bytes === "number" ? { bytes } : {}),
     ...(isText(hash) ? { sha256: hash } : {}),
     ...changes,

@@ -1,7 +1,9 @@
 import { diffGraphState } from "../core/graph-state/diff.js";
-import type { StateDiff, StateDiffItem, StateSnapshotState } from "../core/graph-state/schemas.js";
+import type { StateDiff, StateSnapshotState } from "../core/graph-state/schemas.js";
+import type { JsonValue } from "../core/json.js";
 import { oneLine } from "../core/text.js";
 import type { GraphStateFiles } from "../store/graph-state-files.js";
+import { printableJson } from "../store/printable-json.js";
 import { openEnvironment } from "./environment.js";
 import { EXIT, type ExitCode, UsageError, print, printJson } from "./output.js";
 
@@ -11,9 +13,9 @@ export interface StateOptions {
   readonly json?: boolean;
 }
 
-/** One state of a run: after a visit, at the beginning (visit 0, no node), or as it is now. */
+/** One state of a run: after a visit, at the beginning (visit 0, no node), or since the last visit (no visit, no node). */
 interface Moment {
-  readonly visit: number;
+  readonly visit: number | null;
   readonly nodeId: string | null;
   readonly timestamp: string | null;
   readonly state: StateSnapshotState;
@@ -34,8 +36,9 @@ export async function stateCommand(runId: string, options: StateOptions): Promis
   const chosen = momentAt(moments, at);
   if (other === undefined) showMoment(runId, chosen, options.json === true);
   else {
-    const [from, to] = [chosen, momentAt(moments, other)].sort((a, b) => a.visit - b.visit);
-    if (from !== undefined && to !== undefined) showDiff(runId, from, to, options.json === true);
+    const compared = momentAt(moments, other);
+    const inOrder = orderOf(chosen) <= orderOf(compared);
+    showDiff(runId, inOrder ? chosen : compared, inOrder ? compared : chosen, options.json === true);
   }
   return EXIT.done;
 }
@@ -46,7 +49,12 @@ function visitNumber(option: string, text: string | undefined): number | undefin
   return Number(text);
 }
 
+function orderOf({ visit }: Moment): number {
+  return visit ?? Number.POSITIVE_INFINITY;
+}
+
 interface Moments {
+  /** The last of the kept ones, unless the state has changed since. */
   readonly now: Moment;
   readonly kept: readonly Moment[];
 }
@@ -57,7 +65,9 @@ async function momentsOf(files: GraphStateFiles): Promise<Moments | undefined> {
   const snapshots = await files.snapshots();
   const beginning = { visit: 0, nodeId: null, timestamp: null, state: held.initial };
   const last = snapshots.at(-1) ?? beginning;
-  return { now: { ...last, state: held.state }, kept: [beginning, ...snapshots] };
+  const isLast = !diffGraphState(last.state, held.state).hasChanges;
+  const now = isLast ? last : { visit: null, nodeId: null, timestamp: null, state: held.state };
+  return { now, kept: [beginning, ...snapshots] };
 }
 
 function momentAt({ now, kept }: Moments, visit: number | undefined): Moment {
@@ -72,7 +82,7 @@ function showMoment(runId: string, moment: Moment, json: boolean): void {
   if (json) printJson({ runId, visit, nodeId, timestamp, state });
   else {
     print(`Graph state ${describe(moment)}`);
-    print(JSON.stringify(state, undefined, 2));
+    print(printableJson(state as unknown as JsonValue, 2)); // plain JSON
   }
 }
 
@@ -88,14 +98,15 @@ function showDiff(runId: string, from: Moment, to: Moment, json: boolean): void 
 }
 
 function describe({ visit, nodeId }: Moment): string {
+  if (visit === null) return "now, in a visit that has not ended";
   return nodeId === null ? "at the beginning" : `after visit ${visit} (${oneLine(nodeId)})`;
 }
 
 function diffLines(diff: StateDiff): readonly string[] {
   if (!diff.hasChanges) return ["  no difference"];
-  const value = (item: unknown) => JSON.stringify(item);
+  const value = (item: unknown) => printableJson(item as JsonValue); // of a state, which is plain JSON
   return [
-    ...diff.added.map((item: StateDiffItem) => `  + ${item.path}: ${value(item.newValue)}`),
+    ...diff.added.map((item) => `  + ${item.path}: ${value(item.newValue)}`),
     ...diff.changed.map((item) => `  ~ ${item.path}: ${value(item.oldValue)} → ${value(item.newValue)}`),
     ...diff.removed.map((item) => `  - ${item.path}: ${value(item.oldValue)}`),
   ];

@@ -179,7 +179,7 @@ export interface StoryProgress {
   readonly state: GraphState;
   /** Counts the state's changes from 1. */
   readonly change: number;
-  /** Calls of this visit that failed for a precondition, one after the other. */
+  /** How many calls of this visit have failed for a precondition. */
   readonly unmetPreconditions: number;
   /** The nodes visited so far, by their place in the graph. */
   readonly visited: readonly number[];

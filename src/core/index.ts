@@ -30,6 +30,8 @@ export {
   type StateDiffItem,
   StateDiffItemSchema,
   StateDiffSchema,
+  type StateRecord,
+  StateRecordSchema,
   type StateSnapshot,
   StateSnapshotSchema,
   type StateSnapshotState,

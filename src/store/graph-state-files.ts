@@ -36,6 +36,7 @@ export type KeptSnapshot = z.infer<typeof snapshotLineSchema>;
  */
 export class GraphStateFiles {
   private readonly path: string;
+  private readonly logPath: string;
   private readonly lockFile: string;
   private readonly log: AppendLog;
   private readonly positions = new Map<number, LinePosition>();
@@ -43,7 +44,8 @@ export class GraphStateFiles {
   constructor(dir: string) {
     this.path = join(dir, "graph-state.json");
     this.lockFile = join(dir, "graph-state.lock");
-    this.log = new AppendLog(join(dir, "graph-state.jsonl"), this.lockFile, (line, position) => {
+    this.logPath = join(dir, "graph-state.jsonl");
+    this.log = new AppendLog(this.logPath, this.lockFile, (line, position) => {
       const visit = parseLine(line)?.["visit"];
       if (typeof visit === "number" && !this.positions.has(visit)) this.positions.set(visit, position);
     });
@@ -55,9 +57,13 @@ export class GraphStateFiles {
       return heldSchema.parse(JSON.parse(await readFile(this.path, "utf8")));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-      throw new Error(`${this.path} is damaged. Restore it, or take the last line of graph-state.jsonl.`, {
-        cause: error,
-      });
+      if (!(error instanceof SyntaxError || error instanceof z.ZodError)) throw error;
+      throw new Error(
+        `${this.path} is damaged. Restore it from a backup; graph-state.jsonl beside it has the states.`,
+        {
+          cause: error,
+        },
+      );
     }
   }
 
@@ -84,6 +90,15 @@ export class GraphStateFiles {
   async snapshots(): Promise<readonly KeptSnapshot[]> {
     await this.log.refresh();
     const lines = this.log.readAt([...this.positions.values()]);
-    return lines.map((line) => snapshotLineSchema.parse(line)).sort((a, b) => a.visit - b.visit);
+    return lines.map((line) => this.toSnapshot(line)).sort((a, b) => a.visit - b.visit);
+  }
+
+  private toSnapshot(line: JsonObject): KeptSnapshot {
+    const parsed = snapshotLineSchema.safeParse(line);
+    if (parsed.success) return parsed.data;
+    const place = `the line of visit ${JSON.stringify(line["visit"])} in ${this.logPath}`;
+    throw new Error(`${place} is damaged. Restore it from a backup, or remove the line.`, {
+      cause: parsed.error,
+    });
   }
 }

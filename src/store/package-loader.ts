@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { JsonObject } from "../core/json.js";
+import { checkArtifactTypesSize } from "../core/package/artifact-types.js";
 import {
   MANIFEST_FILE,
   MAX_GRAPH_BYTES,
@@ -211,6 +212,7 @@ class PackageReading {
       const step = this.note(checkStepFile(stepFile, read.frontmatter, node, this.agentIds));
       if (step !== undefined) steps.set(node.id, step);
     }
+    this.note({ findings: checkArtifactTypesSize(file, steps.values()) });
     return { graph: toWorkflowGraph(graph, steps), steps };
   }
 

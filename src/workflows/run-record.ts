@@ -71,7 +71,7 @@ export class RunRecord {
     return this.evaluatesConditions ? conditionFacts(this.carried.story?.state) : undefined;
   }
 
-  private get conditionData(): ConditionData | undefined {
+  get conditionData(): ConditionData | undefined {
     const { conditions } = this;
     return conditions && { variables: this.frontmatter.variables, ...conditions };
   }

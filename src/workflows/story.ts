@@ -1,4 +1,4 @@
-import { ApplicationFailure } from "@temporalio/workflow";
+import { ApplicationFailure, TemporalFailure, log } from "@temporalio/workflow";
 import type { HeldGraphState, NodeBoundary, StoryBrief } from "../contract/activities.js";
 import type { StoryProgress } from "../contract/run.js";
 import type { Fault } from "../core/errors.js";
@@ -116,11 +116,16 @@ function closeStoryVisit(record: RunRecord, nodeId: string, timestamp: string): 
   record.update({ story: { ...story, state: withSnapshot(valid.data, { timestamp, state }) } });
 }
 
-/** Keeps the state a failed run ends with. */
+/** Keeps the state a failed run ends with, if it can be kept: what made the run fail is what counts. */
 export async function closeFailedStory(record: RunRecord, fault: Fault): Promise<void> {
   if (record.carried.story === undefined) return;
   tellError(record, record.nodeId, fault, false);
-  await keep(record);
+  try {
+    await keep(record);
+  } catch (error) {
+    if (!(error instanceof TemporalFailure)) throw error;
+    log.warn("The graph state of the failed run could not be kept.", { code: fault.code });
+  }
 }
 
 async function keep(record: RunRecord, boundary?: NodeBoundary): Promise<void> {
@@ -158,7 +163,7 @@ export function storyBrief(record: RunRecord): StoryBrief | undefined {
 function leavesBehind(record: RunRecord, nodeId: string, story: StoryProgress): boolean {
   const { graph } = record.opened;
   const visited = new Set(story.visited.map((place) => graph.nodes[place]?.id ?? ""));
-  return leavesNodeBehind(graph, nodeId, record.nodeId, visited);
+  return leavesNodeBehind(graph, { from: nodeId, to: record.nodeId }, visited, record.conditionData);
 }
 
 function placeOf(record: RunRecord, nodeId: string): number {

@@ -177,3 +177,37 @@ test("planning is pure: the same calls give the same plan", () => {
   expect(planCalls(calls)).toEqual(planCalls(calls));
   expect(planCalls([])).toEqual([]);
 });
+
+describe("a planned record", () => {
+  test("is handed over as it is, and the timeline shows its gates", () => {
+    const args = { gateDecisions: { qaGate: "FAIL", codeReview: "PASS" }, routingFlags: { escalate: true } };
+    expect(plan("state_record", args)).toMatchObject({
+      tool: "state.record",
+      summary: 'state.record qaGate="FAIL" codeReview="PASS"',
+      record: args,
+    });
+    expect(plan("state_record", args)).not.toHaveProperty("change");
+  });
+
+  test.each([
+    ["no gates", { evidenceRefs: [], routingFlags: {} }, "state.record evidenceRefs routingFlags"],
+    ["nothing", {}, "state.record"],
+    ["gates of a wrong shape", { gateDecisions: null, x: 1 }, "state.record gateDecisions x"],
+    ["a gate that is a tree", { gateDecisions: { qaGate: { a: "\n" } } }, 'state.record qaGate={"a":"\\n"}'],
+  ])("with %s is named by what it has, and judged later", (_, args, summary) => {
+    expect(plan("state.record", args)).toMatchObject({ summary, record: args });
+  });
+
+  test("shows one bounded line, whatever the model wrote", () => {
+    const args = { gateDecisions: { ["x\n\u2028".repeat(5_000)]: "\u001b[2J".repeat(500) } };
+    expect(plan("state_record", args)?.summary).toMatch(/^[^\p{Cc}\u2028]{1,121}$/u);
+  });
+
+  test("counts among the updates of its answer", () => {
+    const large = recorded("state_record", { x: "y".repeat(50_000) });
+    const planned = planCalls(Array.from({ length: 20 }, () => large));
+    expect(planned[0]).toHaveProperty("record");
+    expect(planned.at(-1)).toMatchObject({ fault: { code: "E_WRITE_LIMIT" } });
+    expect(planned.at(-1)).not.toHaveProperty("record");
+  });
+});

@@ -14,6 +14,7 @@ test("the values that the package exports", () => {
     "NodeErrorSchema",
     "StateDiffItemSchema",
     "StateDiffSchema",
+    "StateRecordSchema",
     "RoutingFlagSchema",
     "StateSnapshotSchema",
     "StateSnapshotStateSchema",

@@ -1,84 +1,11 @@
-import { execFile, spawn } from "node:child_process";
-import { access, cp, mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { spawn } from "node:child_process";
+import { access, cp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { type Script, ScriptedModel, patch } from "../fakes/scripted-model.js";
+import { beforeAll, describe, expect, inject, test } from "vitest";
+import { type Script, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
-import { temporaryDirectory, writeTree } from "./harness.js";
-
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const MAIN = join(ROOT, "dist/cli/main.js");
-
-interface Outcome {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** A user's shell: a directory and an environment in which nothing is configured but the store and the cache. */
-class Shell {
-  readonly dir: string;
-  readonly environment: Record<string, string>;
-
-  constructor(dir: string, environment: Record<string, string> = {}) {
-    this.dir = dir;
-    this.environment = {
-      PATH: process.env["PATH"] ?? "",
-      HOME: dir,
-      INTERLOCK_STORE: join(dir, "store"),
-      INTERLOCK_CACHE: inject("cacheDir"),
-      ...environment,
-    };
-  }
-
-  with(environment: Record<string, string>): Shell {
-    return new Shell(this.dir, environment);
-  }
-
-  /** Runs one command line with this text on standard input. */
-  run(args: readonly string[], input = ""): Promise<Outcome> {
-    return new Promise((resolve) => {
-      const child = execFile(
-        process.execPath,
-        [MAIN, ...args],
-        { env: this.environment, cwd: this.dir },
-        (error, stdout, stderr) => {
-          resolve({
-            code: typeof error?.code === "number" ? error.code : error === null ? 0 : -1,
-            stdout,
-            stderr,
-          });
-        },
-      );
-      child.stdin?.end(input);
-    });
-  }
-}
-
-const dirs: string[] = [];
-async function newShell(): Promise<Shell> {
-  const dir = await temporaryDirectory();
-  dirs.push(dir);
-  await mkdir(join(dir, "project"));
-  return new Shell(dir);
-}
-
-afterAll(async () => {
-  for (const dir of dirs) await rm(dir, { recursive: true, force: true });
-});
-
-async function withModel<T>(
-  script: Script,
-  action: (model: ScriptedModel, variables: Record<string, string>) => Promise<T>,
-) {
-  const model = await ScriptedModel.start(script);
-  try {
-    return await action(model, { OPENAI_BASE_URL: model.baseUrl, INTERLOCK_MODEL: "scripted" });
-  } finally {
-    await model.close();
-  }
-}
+import { writeTree } from "./harness.js";
+import { MAIN, type Outcome, ROOT, type Shell, newShell, withModel } from "./shell.js";
 
 const THREE_STEPS = [
   { calls: [patch({ stepsCompleted: { append: ["ask"] }, currentNodeId: { set: "middle" } })] },

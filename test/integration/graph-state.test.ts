@@ -1,3 +1,5 @@
+import { writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { InterlockError } from "../../src/client.js";
 import { diffGraphState, validateGraphState } from "../../src/core/graph-state/index.js";
@@ -120,6 +122,26 @@ describe("a run that carries a story", () => {
     });
   });
 
+  test("a precondition that fails twice blocks the visit, until the run moves on", async () => {
+    const bench = await openBench([
+      { calls: [move("build", "qa")] },
+      { calls: [gate("FAIL"), move("qa", "finish")] },
+      { calls: [move("qa", "finish")] },
+      { content: "What now?" },
+      { calls: [gate("WAIVED"), move("qa", "finish")] },
+      end,
+    ]);
+    const run = await bench.start(gatePackage(), STORY);
+    await until(run, "waiting-user");
+    expect((await run.graphState())?.routingFlags).toEqual({ blocked: true, escalate: true });
+    await run.answer({ nodeId: "qa", text: "Waive it." });
+    await run.result();
+    expect((await run.graphState())?.stateHistory.at(1)?.state.routingFlags).toEqual({
+      escalate: true,
+      proceed: true,
+    });
+  });
+
   test("a waived gate opens the way as well", async () => {
     const bench = await openBench([
       { calls: [move("build", "qa")] },
@@ -180,6 +202,23 @@ describe("a run that carries a story", () => {
     expect((await files.graphState.current())?.state.errors).toEqual([
       expect.objectContaining({ nodeId: "qa", code: "LLM_AUTH_FAILED", recoverable: false }),
     ]);
+  });
+
+  test("a state that cannot be kept fails the run, and the failure is recorded where people look", async () => {
+    const bench = await openBench([{ content: "May I?" }, { calls: [move("build", "qa")] }]);
+    const run = await bench.start(gatePackage(), STORY);
+    await until(run, "waiting-user");
+    const { files } = await snapshotsOf(bench, run.runId);
+    await writeFile(join(dirname(files.stateDir), "graph-state.json"), "{");
+    await run.answer({ nodeId: "build", text: "Yes." });
+    await expect(run.result()).rejects.toMatchObject({
+      code: "E_INTERNAL",
+      message: expect.stringContaining("graph-state.json is damaged") as string,
+    });
+    expect(await files.status.read()).toMatchObject({ phase: "failed" });
+    expect(await run.graphState()).toMatchObject({
+      errors: [{ nodeId: "qa", code: "E_INTERNAL", recoverable: false }],
+    });
   });
 
   test("without a story there is neither the tool nor a state", async () => {

@@ -684,3 +684,41 @@ describe("hostile directories", () => {
     expect(JSON.stringify((await loadPackage(dir)).findings)).not.toContain(dir);
   });
 });
+
+describe("artifact types of steps", () => {
+  const withTypes = (lines: string): PackageFixture => ({
+    ...files,
+    "steps/draft.md": stepDocument("draft", "step").replace(
+      "type: step\n",
+      `type: step\nartifactTypes:\n${lines}`,
+    ),
+  });
+
+  test("reach the graph of a run, each in one spelling", async () => {
+    const { findings, package: loaded } = await load(withTypes("  ./artifacts/x.md: storyDoc\n"));
+    expect(findings).toEqual([]);
+    expect(loaded?.workflows[0]?.graph.nodes[0]).toMatchObject({
+      artifactTypes: [{ path: "artifacts/x.md", type: "storyDoc" }],
+    });
+    expect(loaded?.workflows[0]?.graph.nodes[1]).not.toHaveProperty("artifactTypes");
+  });
+
+  test.each([
+    ["an unknown type", "  artifacts/x.md: novel\n", '$.artifactTypes["artifacts/x.md"]'],
+    ["a path outside the project", "  ../x.md: storyDoc\n", '$.artifactTypes["../x.md"]'],
+    ["a list", "  - storyDoc\n", "$.artifactTypes"],
+  ])("%s is a finding with file and path", async (_, lines, path) => {
+    const { findings, package: loaded } = await load(withTypes(lines));
+    expect(places(findings)).toEqual([`error steps/draft.md ${path}`]);
+    expect(loaded).toBeUndefined();
+  });
+
+  test("too many are a finding: they enter the history of every run", async () => {
+    const lines = Array.from(
+      { length: 100 },
+      (_, index) => `  artifacts/${"x".repeat(200)}/${"y".repeat(200)}${index}: proof\n`,
+    );
+    const { findings } = await load(withTypes(lines.join("")));
+    expect(places(findings)).toEqual(["error workflow.graph.json $.nodes"]);
+  });
+});

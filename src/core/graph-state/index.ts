@@ -1,5 +1,6 @@
 export { diffGraphState } from "./diff.js";
 export { createInitialState } from "./initial-state.js";
+export { type StateRecord, StateRecordSchema } from "./record.js";
 export {
   type ArtifactType,
   ArtifactTypeSchema,

@@ -5,10 +5,9 @@ import { schemaErrors } from "../schema-errors.js";
 import { utf8Length } from "../text.js";
 import { type GraphState, GraphStateSchema } from "./schemas.js";
 import { safeValidateGraphState } from "./validate.js";
-import { withoutHistory } from "./walk.js";
 
-/** The most a state may have as JSON, its history left out, in bytes. */
-export const MAX_STATE_BYTES = 24 * 1024;
+/** The most that evidence and artifact paths, the fields without a bound of their own, may have as JSON, in bytes. */
+export const MAX_RECORDED_BYTES = 24 * 1024;
 
 const { gateDecisions, evidenceRefs, artifactPaths, routingFlags } = GraphStateSchema.shape;
 
@@ -20,24 +19,33 @@ export const StateRecordSchema = z
     artifactPaths: artifactPaths.unwrap().optional().describe("Where an artifact lies, by its type."),
     routingFlags: routingFlags.unwrap().optional().describe("complete excludes retry and blocked."),
   })
-  .refine((record) => Object.keys(record).length > 0, "records nothing: give at least one field");
+  .refine((record) => Object.keys(record).length > 0, {
+    error: "records nothing: give at least one field",
+    when: ({ issues }) => issues.length === 0,
+  });
 export type StateRecord = z.infer<typeof StateRecordSchema>;
 
 /**
  * The state with a record merged in: records key by key, evidence appended unless it is there. Faults, with nothing
  * merged: `E_SCHEMA_VALIDATION` with `details.errors[]` of `{ path, message }`, for the record itself and for a state
- * it would make invalid; `E_WRITE_LIMIT` for one that would grow beyond {@link MAX_STATE_BYTES}.
+ * it would make invalid; `E_WRITE_LIMIT` for one that would make evidence and paths grow beyond
+ * {@link MAX_RECORDED_BYTES}. A gate is never refused for its size: errors and evidence cannot keep one shut.
  */
 export function mergeRecord(state: GraphState, record: JsonObject): Result<GraphState> {
   const parsed = StateRecordSchema.safeParse(record);
   if (!parsed.success) return doesNotFit(parsed.error);
   const merged = safeValidateGraphState(withRecord(state, parsed.data));
   if (!merged.success) return doesNotFit(merged.error);
-  if (utf8Length(JSON.stringify(withoutHistory(merged.data))) <= MAX_STATE_BYTES) return ok(merged.data);
+  const bytes = recordedBytes(merged.data);
+  if (bytes <= MAX_RECORDED_BYTES || bytes <= recordedBytes(state)) return ok(merged.data);
   return fail(
     "E_WRITE_LIMIT",
-    `The graph state would be larger than ${MAX_STATE_BYTES} bytes. Keep details in files and record their paths.`,
+    `Evidence and artifact paths would have more than ${MAX_RECORDED_BYTES} bytes together. Keep details in files and record their paths. Nothing was changed.`,
   );
+}
+
+function recordedBytes({ artifactPaths, evidenceRefs }: GraphState): number {
+  return utf8Length(JSON.stringify([artifactPaths, evidenceRefs]));
 }
 
 function withRecord(state: GraphState, record: StateRecord): GraphState {

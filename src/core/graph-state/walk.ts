@@ -13,7 +13,8 @@ import type {
  * How a run makes its graph state: each visit of a node is a reduction of what happened in it.
  *
  * G1. Routing flags are those of the visit: it begins with none but `retry`, and what the node records itself lies on top.
- * G2. `complete` takes the place of `retry` and `blocked`; `proceed` takes the place of `blocked`.
+ * G2. `complete` takes the place of `retry` and `blocked`; `proceed` of `blocked` and `complete`; `blocked` of `complete`,
+ *     which a node may have recorded. So whatever happens, a valid state stays valid.
  * G3. The newest errors are kept, within {@link MAX_ERRORS} and {@link MAX_ERROR_BYTES}; all of them are in the audit log.
  * G4. The newest snapshots are kept, within {@link MAX_SNAPSHOTS} and {@link MAX_HISTORY_BYTES}; the run folder has all.
  */
@@ -46,7 +47,10 @@ export function reduceVisit(state: GraphState, event: VisitEvent): GraphState {
     case "error":
       return { ...state, errors: newest([...state.errors, event.error], MAX_ERRORS, MAX_ERROR_BYTES) };
     case "blocked":
-      return { ...state, routingFlags: { ...state.routingFlags, blocked: true } };
+      return {
+        ...state,
+        routingFlags: { ...without(state.routingFlags, ["complete"]), blocked: true },
+      };
     case "asked":
       return { ...state, routingFlags: { ...state.routingFlags, escalate: true } };
     case "left": {
@@ -94,7 +98,7 @@ export function withoutHistory(state: GraphState): StateSnapshotState {
   return rest;
 }
 
-/** The state with one snapshot more at the end of its history. A snapshot that is too large alone is left out. */
+/** The state with one snapshot more at the end of its history; none is left while the newest is too large alone. */
 export function withSnapshot(state: GraphState, snapshot: StateSnapshot): GraphState {
   const history = [...state.stateHistory, snapshot];
   return { ...state, stateHistory: newest(history, MAX_SNAPSHOTS, MAX_HISTORY_BYTES) };

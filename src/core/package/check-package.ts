@@ -1,5 +1,6 @@
 import type { JsonObject } from "../json.js";
 import { type Frontmatter, frontmatterSchema, normalizeFrontmatter } from "../state/frontmatter.js";
+import { checkArtifactTypes } from "./artifact-types.js";
 import { checkAgentId, checkGraphRules } from "./check-graph.js";
 import { checkJson, checkShape } from "./check-shape.js";
 import { type FileIndex, lastName } from "./file-index.js";
@@ -106,6 +107,7 @@ export function checkStepFile(
     findings.push(errorFinding(file, `$.${key}`, sentence));
   }
   findings.push(...checkAgentId(file, "$.agentId", `step ${quote(step.nodeId)}`, step.agentId, agentIds));
+  findings.push(...checkArtifactTypes(file, step));
   return { value: step, findings };
 }
 

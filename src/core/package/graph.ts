@@ -1,6 +1,6 @@
 import type { JsonObject } from "../json.js";
 import { holds } from "./json-logic.js";
-import type { ArtifactType } from "../graph-state/schemas.js";
+import { type ArtifactTypeOfPath, artifactTypesOf } from "./artifact-types.js";
 import type { GraphFile, NodeType, StepFrontmatter } from "./schemas.js";
 
 /** The part of a graph that a run needs: small enough to enter the history once, and plain JSON. */
@@ -19,11 +19,6 @@ export interface GraphNode {
   readonly outputs?: readonly string[];
   /** Types of artifacts of a story, by project-relative path. A list: the paths are texts of a package. */
   readonly artifactTypes?: readonly ArtifactTypeOfPath[];
-}
-
-export interface ArtifactTypeOfPath {
-  readonly path: string;
-  readonly type: ArtifactType;
 }
 
 export interface GraphEdge {
@@ -58,7 +53,7 @@ export function toWorkflowGraph(
       ...(node.title === undefined ? {} : { title: node.title }),
       ...(node.agentId === undefined ? {} : { agentId: node.agentId }),
       ...(node.outputs === undefined ? {} : { outputs: node.outputs }),
-      ...artifactTypesOf(steps.get(node.id)),
+      ...typedArtifacts(steps.get(node.id)),
     })),
     edges: file.edges.map((edge) => ({
       from: edge.from,
@@ -71,16 +66,9 @@ export function toWorkflowGraph(
   };
 }
 
-function artifactTypesOf(step: StepFrontmatter | undefined): Pick<GraphNode, "artifactTypes"> {
-  const declared = Object.entries(step?.artifactTypes ?? {});
-  if (declared.length === 0) return {};
-  return { artifactTypes: declared.map(([path, type]) => ({ path: projectRelative(path), type })) };
-}
-
-/** `@project/./a/b` as `a/b`: how artifacts are named. */
-function projectRelative(path: string): string {
-  const segments = path.split("/").filter((segment) => segment !== "" && segment !== ".");
-  return (segments[0] === "@project" ? segments.slice(1) : segments).join("/");
+function typedArtifacts(step: StepFrontmatter | undefined): Pick<GraphNode, "artifactTypes"> {
+  const artifactTypes = artifactTypesOf(step);
+  return artifactTypes.length === 0 ? {} : { artifactTypes };
 }
 
 /** The type that a node's step gives to a file of the project, by its alias path. */
@@ -93,14 +81,19 @@ export function artifactTypeOf(
   return types.find(({ path }) => `@project/${path}` === aliasPath);
 }
 
-/** Whether a move leaves behind a node that it could have gone to: one not visited that can no longer be reached. */
+/**
+ * Whether a move leaves behind a node that it could have gone to: one not visited that can no longer be reached. With
+ * data, an edge whose condition does not hold is no way it could have gone.
+ */
 export function leavesNodeBehind(
   graph: WorkflowGraph,
-  from: string,
-  to: string,
+  { from, to }: { readonly from: string; readonly to: string },
   visited: ReadonlySet<string>,
+  data: ConditionData | undefined,
 ): boolean {
-  const others = graph.edges.filter((edge) => edge.from === from && !visited.has(edge.to));
+  const others = graph.edges.filter(
+    (edge) => edge.from === from && !visited.has(edge.to) && isSatisfied(edge, data),
+  );
   if (others.length === 0) return false;
   const ahead = reachableNodes({ entryNodeId: to, edges: graph.edges });
   return others.some((edge) => !ahead.has(edge.to));

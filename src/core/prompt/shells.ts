@@ -48,15 +48,19 @@ function storyLines(story: RunDirective["story"]): readonly string[] {
   return [
     `- story: ${oneLine(story.storyId)}`,
     `- gateDecisions: ${summarizeVariables(story.gateDecisions)}`,
-    `- artifactPaths: ${summarizeVariables(story.artifactPaths)}`,
+    `- artifactPaths: ${summarize(story.artifactPaths, "state.record answers with all")}`,
   ];
 }
 
 /** State variables as one line of JSON, absolute paths redacted, cut to a bound. */
 export function summarizeVariables(variables: JsonObject): string {
-  const text = oneLine(JSON.stringify(redactPathsIn(variables)));
+  return summarize(variables, "read @state/workflow.md for all");
+}
+
+function summarize(values: JsonObject, remedy: string): string {
+  const text = oneLine(JSON.stringify(redactPathsIn(values)));
   if (text.length <= MAX_VARIABLES_CHARS) return text;
-  return `${cutText(text, MAX_VARIABLES_CHARS)} (cut; read @state/workflow.md for all)`;
+  return `${cutText(text, MAX_VARIABLES_CHARS)} (cut; ${remedy})`;
 }
 
 export interface NodeBrief {

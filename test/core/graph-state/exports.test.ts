@@ -15,6 +15,7 @@ const NAMES = [
   "RoutingFlagSchema",
   "StateDiffItemSchema",
   "StateDiffSchema",
+  "StateRecordSchema",
   "StateSnapshotSchema",
   "StateSnapshotStateSchema",
   "cloneState",

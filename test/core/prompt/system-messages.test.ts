@@ -42,6 +42,20 @@ describe("the tool policy", () => {
       "Tool policy: the file tools are disabled for you. Answer in plain text.",
     );
   });
+
+  const RECORD =
+    "- This run carries a story. When a step decides a gate (codeReview, qaVerify, uiuxReview, qaGate), record the decision with state.record before you move on: PASS, CONCERNS, FAIL, WAIVED or PENDING. Evidence and artifact paths are recorded the same way.";
+
+  test("says what to record where the run carries a story", () => {
+    const policy = { fsEnabled: true, maxReadBytes: 123, maxWriteBytes: 456 };
+    expect(renderToolPolicy(policy, true)).toBe(`${renderToolPolicy(policy)}\n${RECORD}`);
+  });
+
+  test("says so too where that is the only tool", () => {
+    expect(renderToolPolicy({ fsEnabled: false, maxReadBytes: 1, maxWriteBytes: 1 }, true)).toBe(
+      `Tool policy:\n- The file tools are disabled for you.\n${RECORD}`,
+    );
+  });
 });
 
 describe("the persona", () => {

@@ -1,0 +1,82 @@
+import { execFile } from "node:child_process";
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, inject } from "vitest";
+import { type Script, ScriptedModel } from "../fakes/scripted-model.js";
+import { temporaryDirectory } from "./harness.js";
+
+export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+export const MAIN = join(ROOT, "dist/cli/main.js");
+
+export interface Outcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A user's shell: a directory and an environment in which nothing is configured but the store and the cache. */
+export class Shell {
+  readonly dir: string;
+  readonly environment: Record<string, string>;
+
+  constructor(dir: string, environment: Record<string, string> = {}) {
+    this.dir = dir;
+    this.environment = {
+      PATH: process.env["PATH"] ?? "",
+      HOME: dir,
+      INTERLOCK_STORE: join(dir, "store"),
+      INTERLOCK_CACHE: inject("cacheDir"),
+      ...environment,
+    };
+  }
+
+  with(environment: Record<string, string>): Shell {
+    return new Shell(this.dir, environment);
+  }
+
+  /** Runs one command line with this text on standard input. */
+  run(args: readonly string[], input = ""): Promise<Outcome> {
+    return new Promise((resolve) => {
+      const child = execFile(
+        process.execPath,
+        [MAIN, ...args],
+        { env: this.environment, cwd: this.dir },
+        (error, stdout, stderr) => {
+          resolve({
+            code: typeof error?.code === "number" ? error.code : error === null ? 0 : -1,
+            stdout,
+            stderr,
+          });
+        },
+      );
+      child.stdin?.end(input);
+    });
+  }
+}
+
+const dirs: string[] = [];
+/** A shell in a directory of its own, with an empty project; it is gone after the test file. */
+export async function newShell(): Promise<Shell> {
+  const dir = await temporaryDirectory();
+  dirs.push(dir);
+  await mkdir(join(dir, "project"));
+  return new Shell(dir);
+}
+
+afterAll(async () => {
+  for (const dir of dirs) await rm(dir, { recursive: true, force: true });
+});
+
+/** A scripted model for the time of an action, and the variables that name it. */
+export async function withModel<T>(
+  script: Script,
+  action: (model: ScriptedModel, variables: Record<string, string>) => Promise<T>,
+) {
+  const model = await ScriptedModel.start(script);
+  try {
+    return await action(model, { OPENAI_BASE_URL: model.baseUrl, INTERLOCK_MODEL: "scripted" });
+  } finally {
+    await model.close();
+  }
+}
