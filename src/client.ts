@@ -19,6 +19,8 @@ import {
 import { newestAuditHead } from "./audit-head.js";
 import type { AuditHead, GraphRunInput, RunResult, RunState } from "./contract/run.js";
 import { ERROR_CODES, type Fault } from "./core/errors.js";
+import { openingState } from "./core/graph-state/initial-state.js";
+import type { GraphState } from "./core/graph-state/schemas.js";
 
 /** A request that was refused, or a run that failed: `code` is one of contracts §15. */
 export class InterlockError extends Error {
@@ -72,8 +74,13 @@ export class InterlockClient {
     await this.temporal.connection.close();
   }
 
-  /** Starts a run and returns its handle. The same run id again is the same run. */
+  /**
+   * Starts a run and returns its handle. The same run id again is the same run. Throws `E_SCHEMA_VALIDATION` for a story
+   * that no graph state could carry.
+   */
   async start(request: StartRun): Promise<RunHandle> {
+    const story = openingState(request);
+    if (!story.ok) throw new InterlockError(story.error);
     const runId = request.runId ?? randomUUID();
     const missing = await this.missingSearchAttributes();
     const input: GraphRunInput = { ...request, runId, searchAttributes: missing.length === 0 };
@@ -143,8 +150,8 @@ export class RunHandle {
   }
 
   /** The typed graph state of a run that carries a story; null for one that carries none. */
-  async graphState(): Promise<unknown> {
-    return this.guarded(() => this.workflow().query<unknown>(GRAPH_STATE_QUERY));
+  async graphState(): Promise<GraphState | null> {
+    return this.guarded(() => this.workflow().query<GraphState | null>(GRAPH_STATE_QUERY));
   }
 
   /**

@@ -48,6 +48,13 @@ const modelOverrideSchema = z.strictObject({
 const settingsSchema = z.strictObject({
   /** Model overrides by agent id. */
   agents: z.record(z.string(), modelOverrideSchema).optional(),
+  /** What a model's tokens cost, by model name, for budgets and reports. */
+  prices: z
+    .record(
+      z.string(),
+      z.strictObject({ inputPerMillion: z.number().min(0), outputPerMillion: z.number().min(0) }),
+    )
+    .optional(),
   /** Names in @project that the file tools keep away from; `*` stands for any text. */
   protectedPaths: z
     .strictObject({
@@ -169,8 +176,11 @@ function modelSettings(
   const apiKey = ownKey ?? (override.baseUrl === undefined ? env.OPENAI_API_KEY : undefined);
   const model = override.model ?? env.INTERLOCK_MODEL;
   if (model === undefined || (baseUrl === undefined && apiKey === undefined)) return undefined;
+  const prices = settings.prices ?? {};
+  const price = Object.hasOwn(prices, model) ? prices[model] : undefined;
   return {
     model,
+    ...(price === undefined ? {} : { price }),
     ...(baseUrl === undefined ? {} : { baseUrl }),
     ...(apiKey === undefined ? {} : { apiKey }),
     stream: override.stream ?? env.INTERLOCK_MODEL_STREAM ?? false,

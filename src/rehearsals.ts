@@ -31,7 +31,13 @@ export function openRehearsals(store: Store): Rehearsals {
       const model = models.get(key) ?? start(run);
       models.set(key, model);
       const { baseUrl } = await model;
-      return { model: "interlock-rehearsal", baseUrl, stream: false, timeoutMs: REHEARSAL_TIMEOUT_MS };
+      return {
+        model: "interlock-rehearsal",
+        price: { inputPerMillion: 0, outputPerMillion: 0 },
+        baseUrl,
+        stream: false,
+        timeoutMs: REHEARSAL_TIMEOUT_MS,
+      };
     },
     async close() {
       await Promise.all([...models.values()].map(async (model) => (await model).close()));

@@ -4,6 +4,7 @@ import type { Config } from "./config.js";
 import { createChatModel } from "./model/chat-model.js";
 import { openRehearsals } from "./rehearsals.js";
 import { type Store, openStore } from "./store/store.js";
+import { createBundleHost } from "./tools/bundle-host.js";
 import { createToolHost } from "./tools/tool-host.js";
 import { workflowBundle } from "./workflow-bundle.js";
 
@@ -33,6 +34,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   const activities = createActivities({
     store,
     toolHost,
+    bundles: createBundleHost({ store }),
     model: createChatModel(),
     modelSettingsFor: async (agentId, run) =>
       run.rehearsal === undefined ? config.modelSettingsFor(agentId) : rehearsals.settingsFor(run),

@@ -1,25 +1,41 @@
 import { Context } from "@temporalio/activity";
-import type { Activities, FileToolActivities, ToolCallInput } from "../contract/activities.js";
-import { FILE_TOOLS } from "../core/tools/tool-specs.js";
+import type { Activities, ToolCallInput } from "../contract/activities.js";
+import { failpoint } from "../core/failpoint.js";
 import { unwrap } from "./failures.js";
 import { type ModelTurnDeps, modelTurn } from "./model-turn.js";
-import { openRun, recordPhase, recordUserInput } from "./run-records.js";
+import { type OpenRunDeps, openRun } from "./open-run.js";
+import { recordPhase, recordSnapshot, recordUserInput } from "./run-records.js";
 import { openFiles } from "./run-scope.js";
 import { runTool } from "./run-tool.js";
+import { bundleSurface, graphSurface } from "./surface.js";
+import type { ToolHost } from "../tools/tool-host.js";
 
 /** How often a model call tells Temporal that it is alive. Well below its heartbeat timeout. */
 const HEARTBEAT_MS = 1_500;
 
+/** What activities work with. */
+export interface ActivityDeps extends OpenRunDeps, Omit<ModelTurnDeps, "surfaces"> {
+  readonly toolHost: ToolHost;
+}
+
 /** Temporal's skin around store, tools and model. */
-export function createActivities(deps: ModelTurnDeps): Activities {
-  const { store } = deps;
+export function createActivities(deps: ActivityDeps): Activities {
+  const { store, toolHost, bundles } = deps;
+  const surfaces = { graph: graphSurface(store, toolHost), bundle: bundleSurface(bundles) };
   const tool = (input: ToolCallInput) => runTool(deps, input);
-  const fileTools = Object.fromEntries(FILE_TOOLS.map((name) => [name, tool])) as FileToolActivities; // each is there
-  return {
-    ...fileTools,
+  const activities: Activities = {
+    "fs.list": tool,
+    "fs.read": tool,
+    "fs.search": tool,
+    "fs.write": tool,
+    "fs.apply_patch": tool,
+    "state.record": tool,
+    read_file: tool,
+    save_output: tool,
+    preload_workflow: tool,
     "tool.refuse": tool,
     "state.persist": tool,
-    "run.open": (input) => openRun(store, input),
+    "run.open": (input) => openRun(deps, input),
     async "state.load"({ run }) {
       const document = unwrap(await (await openFiles(store, run)).state.read());
       return { frontmatter: document.frontmatter, sha256: document.sha256 };
@@ -29,12 +45,25 @@ export function createActivities(deps: ModelTurnDeps): Activities {
       const context = Context.current();
       const heartbeat = setInterval(() => context.heartbeat(), HEARTBEAT_MS);
       try {
-        return await modelTurn(deps, files, input, context);
+        return await modelTurn({ ...deps, surfaces }, files, input, context);
       } finally {
         clearInterval(heartbeat);
       }
     },
+    "state.snapshot": (input) => recordSnapshot(store, input),
     "user.input": (input) => recordUserInput(store, input),
-    "run.phase": (input) => recordPhase(store, input),
+    "run.phase": (input) => recordPhase(deps, input),
+  };
+  return Object.fromEntries(
+    Object.entries(activities).map(([name, activity]) => [name, withFailpoints(activity)]),
+  ) as unknown as Activities; // the same names and types
+}
+
+function withFailpoints(activity: (input: never) => Promise<unknown>): (input: never) => Promise<unknown> {
+  return async (input) => {
+    failpoint("activity.begun");
+    const result = await activity(input);
+    failpoint("activity.before-report");
+    return result;
   };
 }

@@ -1,9 +1,10 @@
 import { ApplicationFailure, type Context } from "@temporalio/activity";
 import type { ModelTurnInput, ModelTurnResult } from "../contract/activities.js";
 import type { RunRef } from "../contract/run.js";
+import { failpoint } from "../core/failpoint.js";
 import { cutText } from "../core/text.js";
 import type { ToolResult } from "../core/tools/tool-result.js";
-import { type ChatAnswer, type ChatModel, type ModelSettings } from "../model/chat-model.js";
+import type { ChatAnswer, ChatModel, ModelPrice, ModelSettings } from "../model/chat-model.js";
 import { ModelError } from "../model/model-error.js";
 import type {
   AssistantEntry,
@@ -12,18 +13,12 @@ import type {
   RecordedToolCall,
 } from "../store/conversation.js";
 import type { RunFiles } from "../store/run-files.js";
-import { findAgent, selectWorkflow } from "../store/run-manager.js";
-import type { Store } from "../store/store.js";
-import { type ToolHost, toolPolicyOf } from "../tools/tool-host.js";
 import { toMessages } from "./conversation-messages.js";
-import { unwrap } from "./failures.js";
-import { nodeMessages } from "./node-messages.js";
-import { planCalls } from "./plan-calls.js";
+import type { Surface } from "./surface.js";
 
 /** What a model turn works with. */
 export interface ModelTurnDeps {
-  readonly store: Store;
-  readonly toolHost: ToolHost;
+  readonly surfaces: Readonly<Record<"graph" | "bundle", Surface>>;
   readonly model: ChatModel;
   /** The model of an agent in a run; undefined where none is configured. */
   readonly modelSettingsFor: (agentId: string, run: RunRef) => Promise<ModelSettings | undefined>;
@@ -46,6 +41,7 @@ export async function modelTurn(
   context: Context,
 ): Promise<ModelTurnResult> {
   const conversation = files.conversation(input.conversation);
+  const surface = deps.surfaces[input.run.kind ?? "graph"];
   const startedAt = performance.now();
   let entry = await conversation.findAnswer(input.visit, input.turn);
   entry ??= await askModel(deps, files, conversation, input, context);
@@ -63,10 +59,14 @@ export async function modelTurn(
     },
     new Date(),
   );
+  const cutOff = entry.finishReason === "length";
+  const isText = !cutOff && entry.calls.length === 0;
+  const ending = isText ? await surface.ending(input, entry) : undefined;
   return {
-    calls: planCalls(entry.calls),
+    calls: surface.plan(entry.calls),
     text: printable(entry.content),
-    cutOff: entry.finishReason === "length",
+    cutOff,
+    ...(ending === undefined ? {} : { ending }),
     usage: entry.usage,
     audit,
   };
@@ -91,21 +91,32 @@ async function askModel(
       "LLM_AUTH_FAILED",
     );
   }
+  if (input.needsPrice === true && settings.price === undefined) {
+    throw ApplicationFailure.nonRetryable(
+      `The run has a cost budget, but the model ${settings.model} has no price. Name it under "prices" in the settings file.`,
+      "E_PRECONDITION_FAILED",
+    );
+  }
+  const surface = deps.surfaces[input.run.kind ?? "graph"];
   const said = await conversation.entries();
-  const added = await newEntries(deps, files, said, input);
-  const results = await resultsOf(files, said);
+  const added = await newEntries(surface, files, said, input);
+  const results = await resultsOf(files, [...said, ...added]);
+  failpoint("model.before-request");
   const answer = await deps.model
     .complete({
       settings,
       messages: toMessages([...said, ...added], (callId) => results.get(callId)),
-      tools: await deps.toolHost.getVisibleTools({ packageId: input.run.packageId, agentId: input.agentId }),
+      tools: await surface.tools(input),
       signal: context.cancellationSignal,
     })
     .catch((error: unknown) => {
       throw toFailure(error);
     });
-  const entry = await toEntry(answer, input, said, files);
-  if (await conversation.append([...added, entry])) return entry;
+  failpoint("model.answer-received");
+  const entry = await toEntry(answer, input, [...said, ...added], files, settings.price);
+  const isFirst = await conversation.append([...added, entry]);
+  failpoint("model.answer-written");
+  if (isFirst) return entry;
   const written = await conversation.findAnswer(input.visit, input.turn);
   if (written === undefined) throw new Error("An answer is written down and cannot be read.");
   return written;
@@ -113,31 +124,44 @@ async function askModel(
 
 /** What has to be said before this turn: the node's shells at the start of a visit, a correction. */
 async function newEntries(
-  deps: ModelTurnDeps,
+  surface: Surface,
   files: RunFiles,
   said: readonly ConversationEntry[],
   input: ModelTurnInput,
 ): Promise<readonly ConversationEntry[]> {
   const entries: ConversationEntry[] = [];
-  if (!said.some((entry) => entry.type === "begin" && entry.visit === input.visit)) {
-    const loaded = unwrap(await deps.store.packages.open(input.run.packageId));
-    const workflow = unwrap(selectWorkflow(loaded, input.run.workflowRef));
-    const agent = unwrap(findAgent(loaded, input.agentId));
-    const document = unwrap(await files.state.read());
-    const messages = nodeMessages(
-      input,
-      workflow,
-      agent,
-      toolPolicyOf(agent),
-      document.frontmatter.variables,
-    );
+  const { visit, turn, correction } = input;
+  if (!said.some((entry) => entry.type === "begin" && entry.visit === visit)) {
+    const { messages, calls } = await surface.begin(input, files);
     const goesOn = said.some((entry) => entry.type === "begin");
-    entries.push({ type: "begin", visit: input.visit, messages: goesOn ? messages.slice(1) : messages });
+    entries.push(...(await wordsSaidBefore(files, said, input)));
+    entries.push({ type: "begin", visit, messages: goesOn ? messages.slice(1) : messages });
+    if (calls.length > 0) entries.push({ ...PREPARATION, visit, calls });
   }
-  if (input.correction !== undefined) {
-    entries.push({ type: "correction", visit: input.visit, turn: input.turn, text: input.correction });
-  }
+  if (correction !== undefined) entries.push({ type: "correction", visit, turn, text: correction });
   return entries;
+}
+
+/** The runtime's own reads before the first turn, shown as an answer of the model. */
+const PREPARATION = {
+  type: "assistant",
+  turn: 0,
+  content: "",
+  finishReason: "tool_calls",
+  usage: { promptTokens: 0, completionTokens: 0, cost: 0 },
+  model: "interlock",
+} as const;
+
+/** What the user said to this node in a visit that was cut short: in a conversation of its own, it is said again. */
+async function wordsSaidBefore(
+  files: RunFiles,
+  said: readonly ConversationEntry[],
+  { resumes, conversation, nodeId }: ModelTurnInput,
+): Promise<readonly ConversationEntry[]> {
+  if (resumes === undefined || resumes === conversation) return [];
+  const known = new Set(said.flatMap((entry) => (entry.type === "user" ? [entry.id] : [])));
+  const before = await files.conversation(resumes).entries();
+  return before.filter((entry) => entry.type === "user" && entry.nodeId === nodeId && !known.has(entry.id));
 }
 
 async function resultsOf(
@@ -154,6 +178,7 @@ async function toEntry(
   input: ModelTurnInput,
   said: readonly ConversationEntry[],
   files: RunFiles,
+  price: ModelPrice | undefined,
 ): Promise<AssistantEntry> {
   if (answer.toolCalls.length > MAX_RECORDED_CALLS) {
     throw ApplicationFailure.retryable(
@@ -169,9 +194,15 @@ async function toEntry(
     // An answer that was cut off runs no call (contracts §16).
     calls: answer.finishReason === "length" ? [] : await withUniqueIds(answer, input, said, files),
     finishReason: cutText(answer.finishReason, MAX_NAME_CHARS),
-    usage: answer.usage,
+    usage: { ...answer.usage, cost: costOf(answer.usage, price) },
     model: cutText(answer.model, MAX_NAME_CHARS),
   };
+}
+
+function costOf(usage: ChatAnswer["usage"], price: ModelPrice | undefined): number {
+  if (price === undefined) return 0;
+  const { promptTokens, completionTokens } = usage;
+  return (promptTokens * price.inputPerMillion + completionTokens * price.outputPerMillion) / 1_000_000;
 }
 
 /**

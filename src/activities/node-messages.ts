@@ -9,7 +9,6 @@ import {
   renderPersona,
   renderToolPolicy,
 } from "../core/prompt/system-messages.js";
-import { NO_FACTS } from "../core/state/transition-guard.js";
 import type { PlainMessage } from "../store/conversation.js";
 import type { LoadedWorkflow } from "../store/package-loader.js";
 
@@ -26,7 +25,7 @@ export function nodeMessages(
   const declared = workflow.steps.get(node.id)?.outputs ?? [];
   return [
     { role: "system", content: BASE_RULES },
-    { role: "system", content: renderToolPolicy(policy) },
+    { role: "system", content: renderToolPolicy(policy, input.recordsState === true) },
     { role: "system", content: renderPersona(agent) },
     {
       role: "user",
@@ -38,6 +37,7 @@ export function nodeMessages(
         effectiveAgentId: input.agentId,
         autopilot: input.autopilot,
         variables,
+        ...(input.story === undefined ? {} : { story: input.story }),
       }),
     },
     {
@@ -50,7 +50,7 @@ export function nodeMessages(
         allowedNext: allowedNext(
           workflow.graph,
           node.id,
-          input.run.evaluateConditions === true ? { variables, ...NO_FACTS } : undefined,
+          input.conditions && { variables, ...input.conditions },
         ),
       }),
     },

@@ -1,10 +1,11 @@
 import type { PlannedCall, StateChange } from "../contract/activities.js";
 import { MAX_CALLS_PER_ANSWER, MAX_UPDATE_BYTES_PER_ANSWER } from "../core/engine/limits.js";
-import { type Fault, fail } from "../core/errors.js";
+import { bundleToolName, parseBundleCall } from "../core/bundle/bundle-tools.js";
+import { type Fault, type Result, fail } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
 import { excerpt } from "../core/text.js";
 import { isStateDocument, parseAliasPath } from "../core/tools/alias-path.js";
-import { type FileToolCall, canonicalToolName, parseToolCall } from "../core/tools/tool-specs.js";
+import { STATE_TOOL, type ToolCall, canonicalToolName, parseToolCall } from "../core/tools/tool-specs.js";
 import type { RecordedToolCall } from "../store/conversation.js";
 import { sha256 } from "../store/sha256.js";
 import { parseStateDocument } from "../store/state-file.js";
@@ -20,13 +21,38 @@ const MAX_FAULT_BYTES_PER_ANSWER = 24 * 1024;
  */
 export function planCalls(calls: readonly RecordedToolCall[]): readonly PlannedCall[] {
   let updateBytes = 0;
+  return plan(calls, canonicalToolName, parseToolCall, (call, planned) => {
+    const summary = summaryOf(call.tool, subjectOf(call));
+    const change = changeOf(call);
+    if (change === undefined) return { ...planned, summary };
+    updateBytes += jsonBytes(change as unknown as JsonObject); // plain JSON
+    if (updateBytes > MAX_UPDATE_BYTES_PER_ANSWER) return { ...planned, summary, fault: TOO_LARGE_UPDATE };
+    return { ...planned, summary, ...change };
+  });
+}
+
+/** As {@link planCalls}, for the tools of a bundle run: none of them changes a state document. */
+export function planBundleCalls(calls: readonly RecordedToolCall[]): readonly PlannedCall[] {
+  return plan(calls, bundleToolName, parseBundleCall, ({ tool, arguments: args }, planned) => {
+    const subject = "file_path" in args ? args.file_path : args.workflow_path;
+    return { ...planned, summary: summaryOf(tool, subject) };
+  });
+}
+
+/** What is the same for every tool: an id, a key, and why a call cannot run at all. */
+function plan<Call>(
+  calls: readonly RecordedToolCall[],
+  toolOf: (name: string) => PlannedCall["tool"],
+  parse: (name: string, argumentsJson: string) => Result<Call>,
+  planParsed: (call: Call, planned: Omit<PlannedCall, "summary">) => PlannedCall,
+): readonly PlannedCall[] {
   let faultBytes = 0;
   const bounded = (fault: Fault): Fault => {
     faultBytes += jsonBytes(fault);
     return faultBytes > MAX_FAULT_BYTES_PER_ANSWER ? { code: fault.code, message: SHORT_FAULT } : fault;
   };
   return calls.map((call, index) => {
-    const tool = canonicalToolName(call.name);
+    const tool = toolOf(call.name);
     const name = tool ?? call.name;
     const planned = {
       id: call.id,
@@ -36,15 +62,14 @@ export function planCalls(calls: readonly RecordedToolCall[]): readonly PlannedC
     if (index >= MAX_CALLS_PER_ANSWER) {
       return { ...planned, summary: tool ?? "unknown tool", fault: TOO_MANY_CALLS };
     }
-    const parsed = parseToolCall(call.name, call.argumentsJson);
+    const parsed = parse(call.name, call.argumentsJson);
     if (!parsed.ok) return { ...planned, summary: excerpt(name), fault: bounded(parsed.error) };
-    const summary = excerpt(`${name} ${parsed.value.arguments.path}`, MAX_SUMMARY_CHARS - 1);
-    const change = stateChangeOf(parsed.value);
-    if (change === undefined) return { ...planned, summary };
-    updateBytes += jsonBytes(change as unknown as JsonObject); // plain JSON
-    if (updateBytes > MAX_UPDATE_BYTES_PER_ANSWER) return { ...planned, summary, fault: TOO_LARGE_UPDATE };
-    return { ...planned, summary, change };
+    return planParsed(parsed.value, planned);
   });
+}
+
+function summaryOf(tool: string, subject: string): string {
+  return excerpt(`${tool} ${subject}`, MAX_SUMMARY_CHARS - 1);
 }
 
 const SHORT_FAULT = "The call was not run. Too many calls of this answer were wrong to say more.";
@@ -63,11 +88,28 @@ function jsonBytes(value: Fault | JsonObject): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
+/** What the timeline shows of a call beside its tool. */
+function subjectOf(call: ToolCall): string {
+  if (call.tool !== STATE_TOOL) return call.arguments.path;
+  const gates = call.arguments["gateDecisions"];
+  const named = typeof gates === "object" && gates !== null ? Object.entries(gates) : [];
+  return named.length === 0
+    ? Object.keys(call.arguments).join(" ")
+    : named.map(([gate, decision]) => `${gate}=${JSON.stringify(decision)}`).join(" ");
+}
+
+/** What the workflow has to judge before the call runs. */
+function changeOf(call: ToolCall): Pick<PlannedCall, "change" | "record"> | undefined {
+  if (call.tool === STATE_TOOL) return { record: call.arguments };
+  const change = stateChangeOf(call);
+  return change && { change };
+}
+
 /**
  * The change a call wants to make to the state document; nothing for any other call, nor for a document that cannot be
  * read: the tool host refuses it, after the agent's limit and the version it names.
  */
-function stateChangeOf(call: FileToolCall): StateChange | undefined {
+function stateChangeOf(call: Exclude<ToolCall, { tool: typeof STATE_TOOL }>): StateChange | undefined {
   if (call.tool !== "fs.write" && call.tool !== "fs.apply_patch") return undefined;
   const path = parseAliasPath(call.arguments.path);
   if (!path.ok || !isStateDocument(path.value)) return undefined;

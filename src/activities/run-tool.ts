@@ -1,22 +1,25 @@
 import { Context } from "@temporalio/activity";
 import type { ToolCallInput, ToolCallOutcome } from "../contract/activities.js";
+import { isUnmetPrecondition } from "../core/graph-state/walk.js";
 import type { JsonValue } from "../core/json.js";
-import { NO_FACTS } from "../core/state/transition-guard.js";
+import { cutText } from "../core/text.js";
 import type { RecordedToolCall } from "../store/conversation.js";
 import type { RunFiles } from "../store/run-files.js";
 import type { Store } from "../store/store.js";
+import type { BundleHost } from "../tools/bundle-host.js";
 import type { ExecutedCall, ToolHost } from "../tools/tool-host.js";
 import { unwrap } from "./failures.js";
 import { openFiles } from "./run-scope.js";
 
 /** Runs one recorded tool call, or records why it does not run. Its contents stay on disk. */
 export async function runTool(
-  deps: { readonly store: Store; readonly toolHost: ToolHost },
+  deps: { readonly store: Store; readonly toolHost: ToolHost; readonly bundles: BundleHost },
   input: ToolCallInput,
 ): Promise<ToolCallOutcome> {
   const { run } = input;
   const files = await openFiles(deps.store, run);
   const call = await recordedCall(files, input);
+  if (run.kind === "bundle") return runBundleTool(deps.bundles, call, input);
   const executed = await deps.toolHost.executeForEngine(
     {
       toolCallId: call.id,
@@ -35,11 +38,28 @@ export async function runTool(
       nodeId: input.nodeId,
       stateSha256: input.stateSha256,
       now: input.now,
-      ...(run.evaluateConditions === true ? { conditions: NO_FACTS } : {}),
+      ...(input.conditions === undefined ? {} : { conditions: input.conditions }),
+      ...(input.graph === undefined ? {} : { graph: input.graph }),
       ...(input.refusal === undefined ? {} : { refusal: input.refusal }),
     },
   );
   return toOutcome(executed);
+}
+
+async function runBundleTool(
+  bundles: BundleHost,
+  call: RecordedToolCall,
+  { run, agentId, nodeId, now, refusal }: ToolCallInput,
+): Promise<ToolCallOutcome> {
+  const { result, code, audit } = await bundles.executeForEngine(
+    { toolCallId: call.id, context: { runId: run.runId, agentId }, ...call },
+    { nodeId, now, ...(refusal === undefined ? {} : { refusal }) },
+  );
+  const { path } = result;
+  const named = isText(path) ? { path: path.slice(0, MAX_PATH_CHARS) } : {};
+  if (result.success) return { ok: true, ...named, audit };
+  const message = cutText(result.error, MAX_MESSAGE_CHARS);
+  return { ok: false, code: code ?? "E_INTERNAL", message, ...named, audit };
 }
 
 async function recordedCall(files: RunFiles, input: ToolCallInput): Promise<RecordedToolCall> {
@@ -48,6 +68,9 @@ async function recordedCall(files: RunFiles, input: ToolCallInput): Promise<Reco
   return call;
 }
 
+const MAX_MESSAGE_CHARS = 200;
+const MAX_PATH_CHARS = 1_000;
+
 /** What the history keeps of a call: codes, sizes and hashes, no contents. */
 function toOutcome({ result, state, stateConflict, audit }: ExecutedCall): ToolCallOutcome {
   const changes = {
@@ -55,12 +78,16 @@ function toOutcome({ result, state, stateConflict, audit }: ExecutedCall): ToolC
     ...(stateConflict === true ? { stateConflict } : {}),
     audit,
   };
-  if (!result.ok) return { ok: false, code: result.error.code, ...changes };
+  if (!result.ok) {
+    const { code, message, details } = result.error;
+    const unmet = isUnmetPrecondition(code, details) ? { unmet: true } : {};
+    return { ok: false, code, message: cutText(message, MAX_MESSAGE_CHARS), ...unmet, ...changes };
+  }
   const hash = result["sha256After"] ?? result["sha256"];
   const bytes = result["bytesWritten"] ?? result["bytes"];
   return {
     ok: true,
-    ...(isText(result["path"]) ? { path: result["path"].slice(0, 200) } : {}),
+    ...(isText(result["path"]) ? { path: result["path"].slice(0, MAX_PATH_CHARS) } : {}),
     ...(typeof bytes === "number" ? { bytes } : {}),
     ...(isText(hash) ? { sha256: hash } : {}),
     ...changes,

@@ -57,6 +57,15 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
       finish(await (await import("./status.js")).statusCommand(runId, options)),
     );
   program
+    .command("state <runId>")
+    .description("the graph state of a run that carries a story")
+    .option("--at <n>", "as it was after the nth node visit; 0 is the beginning (default: now)")
+    .option("--diff <m>", "what changed between that and the mth visit")
+    .option(...json)
+    .action(async (runId: string, options: { at?: string; diff?: string; json?: boolean }) =>
+      finish(await (await import("./state.js")).stateCommand(runId, options)),
+    );
+  program
     .command("answer <runId> <text>")
     .description("answer the question a run waits with")
     .option(...json)
@@ -146,6 +155,10 @@ function addRunCommand(program: Command, finish: (code: ExitCode) => void): void
     .option("--input <text>", "your words for the first node")
     .option("--autopilot", "tell agents to decide what they can without asking")
     .option("--conditions", "make conditionExpr of edges binding: the guard evaluates it")
+    .option(
+      "--story <id>",
+      "the story the run carries, such as wrkf-1010: with it, the run has a graph state",
+    )
     .option("--rehearse", "walk the package without a model: placeholder texts instead of real work")
     .option("--branches", "with --rehearse: take the branches in turn, run after run")
     .option("--detach", "start the run and return")

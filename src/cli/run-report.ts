@@ -71,7 +71,7 @@ export async function reportFromStore(store: Store, run: RunMetadata): Promise<R
     artifacts: frontmatter.artifacts,
     ...(status?.question === undefined || run.phase !== "waiting-user" ? {} : { question: status.question }),
     ...(status?.fault === undefined || run.phase !== "failed" ? {} : { failure: status.fault }),
-    usage: status?.usage ?? { modelTurns: 0, toolCalls: 0, promptTokens: 0, completionTokens: 0 },
+    usage: status?.usage ?? { modelTurns: 0, toolCalls: 0, promptTokens: 0, completionTokens: 0, cost: 0 },
     webUrl: null,
     ...(await filesOfRun(store, run.projectId, run.runId)),
   };

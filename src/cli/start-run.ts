@@ -2,6 +2,7 @@ import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { InterlockError, type RunHandle, type StartRun } from "../client.js";
 import type { Config } from "../config.js";
+import { openingState } from "../core/graph-state/initial-state.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import type { Result } from "../core/errors.js";
 import { resolveProject } from "../store/project-id.js";
@@ -29,6 +30,7 @@ export interface RunChoice {
   readonly input?: string;
   readonly autopilot?: boolean;
   readonly conditions?: boolean;
+  readonly story?: string;
   readonly rehearse?: boolean;
   readonly branches?: boolean;
   readonly forbiddenJump?: boolean;
@@ -41,6 +43,7 @@ export async function prepareRun(store: Store, choice: RunChoice): Promise<Prepa
   const loaded = usable(await store.packages.open(packageId));
   const workflow = usable(selectWorkflow(loaded, choice.workflow ?? ""));
   const agent = usable(findAgent(loaded, choice.agent ?? loaded.agents[0]?.id ?? ""));
+  usable(openingState(choice.story === undefined ? {} : { storyId: choice.story }));
   const rehearsal =
     choice.rehearse === true
       ? { branches: choice.branches ?? false, forbiddenJump: choice.forbiddenJump ?? false }
@@ -55,6 +58,7 @@ export async function prepareRun(store: Store, choice: RunChoice): Promise<Prepa
       ...(choice.input === undefined ? {} : { input: choice.input }),
       ...(choice.autopilot === undefined ? {} : { autopilot: choice.autopilot }),
       ...(choice.conditions === undefined ? {} : { evaluateConditions: choice.conditions }),
+      ...(choice.story === undefined ? {} : { storyId: choice.story }),
       ...(rehearsal === undefined ? {} : { rehearsal }),
     },
     graph: workflow.graph,

@@ -1,16 +1,28 @@
+import type { BundleToolName } from "../core/bundle/bundle-tools.js";
 import type { ErrorCode, Fault } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import type { Intent } from "../core/prompt/shells.js";
 import type { Frontmatter } from "../core/state/frontmatter.js";
-import type { FileToolName, FrontmatterUpdate } from "../core/tools/tool-specs.js";
-import type { AuditHead, Question, Rehearsal, RunPhase, RunRef, Usage } from "./run.js";
+import type { GraphState, StateSnapshot, StateSnapshotState } from "../core/graph-state/schemas.js";
+import type { ConditionFacts } from "../core/state/transition-guard.js";
+import type { FrontmatterUpdate, ToolName } from "../core/tools/tool-specs.js";
+import type {
+  AuditHead,
+  BundleRunInput,
+  GraphRunInput,
+  Question,
+  RunPhase,
+  RunRef,
+  StoryProgress,
+  Usage,
+} from "./run.js";
 
 /**
  * The seam between workflow code and the world. Which of these run as regular activities and which as local
  * ones stands in `workflows/activity-options.ts`.
  */
-export interface Activities extends FileToolActivities {
+export interface Activities extends ToolActivities, BundleToolActivities {
   /** Makes the run on disk (or finds it made by an earlier attempt) and returns what it runs. */
   "run.open"(input: OpenRunInput): Promise<OpenedRun>;
   /** Reads the state document. */
@@ -23,27 +35,41 @@ export interface Activities extends FileToolActivities {
   "tool.refuse"(input: ToolCallInput): Promise<ToolCallOutcome>;
   /** Writes the user's words down, once. */
   "user.input"(input: UserInput): Promise<AuditHead>;
+  /** Keeps what a node boundary is: the state document as it stands and, of a run with a story, its graph state. */
+  "state.snapshot"(input: SnapshotInput): Promise<void>;
   /** Records the run's phase in the index and the audit log. */
   "run.phase"(input: PhaseInput): Promise<AuditHead>;
 }
 
-/** A file tool's activity has the tool's name: that is what the timeline shows. */
-export type FileToolActivities = Record<FileToolName, (input: ToolCallInput) => Promise<ToolCallOutcome>>;
+/** A tool's activity has the tool's name: that is what the timeline shows. */
+export type ToolActivities = Record<ToolName, (input: ToolCallInput) => Promise<ToolCallOutcome>>;
 
-export interface OpenRunInput {
-  readonly runId: string;
-  readonly projectRoot: string;
-  readonly packageId: string;
-  readonly workflowRef?: string;
-  readonly activeAgentId?: string;
-  readonly storeId?: string;
-  readonly evaluateConditions?: boolean;
-  readonly rehearsal?: Rehearsal;
-}
+export type BundleToolActivities = Record<BundleToolName, (input: ToolCallInput) => Promise<ToolCallOutcome>>;
+
+export type OpenRunInput =
+  | { readonly kind: "graph"; readonly input: GraphRunInput }
+  | { readonly kind: "bundle"; readonly input: BundleRunInput };
 
 export interface OpenedRun {
   readonly run: RunRef;
+  /** Of a bundle run: one node, its workflow. */
   readonly graph: WorkflowGraph;
+  /** What an earlier execution of the run left; absent for a run that begins. */
+  readonly resumed?: ResumedRun;
+  /** The graph state that a fork begins with. */
+  readonly graphState?: StateSnapshotState;
+}
+
+/** What the run folder says of a run that goes on. */
+export interface ResumedRun {
+  /** The last visit that was begun. */
+  readonly visit: number;
+  /** The last model turn of that visit. */
+  readonly turn: number;
+  readonly usage: Usage;
+  readonly phaseChanges: number;
+  readonly audit: AuditHead;
+  readonly story?: Pick<StoryProgress, "state" | "change" | "visited">;
 }
 
 export interface LoadStateInput {
@@ -67,6 +93,18 @@ export interface ModelTurnInput {
   readonly autopilot: boolean;
   /** The conversation file: the visit's own, or one for the whole run. */
   readonly conversation: string;
+  /** What conditions of edges see; absent while they are guidance only. */
+  readonly conditions?: ConditionFacts;
+  /** The story's graph state at the start of a visit, for its first turn. */
+  readonly story?: StoryBrief;
+  /** The run carries a story: `state.record` is among its tools. */
+  readonly recordsState?: boolean;
+  /** The conversation of a visit that was cut short: what the user said there for this node is said again. */
+  readonly resumes?: string;
+  /** The user wants no questions at stop points. */
+  readonly yolo?: boolean;
+  /** A cost budget is set: a model without a price is refused. */
+  readonly needsPrice?: boolean;
   /** A system message for the model, said once, before this turn. */
   readonly correction?: string;
 }
@@ -77,16 +115,23 @@ export interface ModelTurnResult {
   readonly text: string;
   /** The provider cut the answer off: none of its calls may run (contracts §16). */
   readonly cutOff: boolean;
-  readonly usage: Pick<Usage, "promptTokens" | "completionTokens">;
+  readonly usage: Pick<Usage, "promptTokens" | "completionTokens" | "cost">;
+  /** What an answer without calls means for a bundle run. */
+  readonly ending?: Ending;
   readonly audit: AuditHead;
 }
+
+/** The model says that a bundle run is done: it is, or something is missing. */
+export type Ending =
+  | { readonly kind: "complete" }
+  | { readonly kind: "incomplete"; readonly correction: string };
 
 /** A tool call of the model, reduced to what the workflow decides on. Arguments stay in the conversation. */
 export interface PlannedCall {
   /** Unique in the run. */
   readonly id: string;
   /** Absent when there is no such tool. */
-  readonly tool?: FileToolName;
+  readonly tool?: ToolName | BundleToolName;
   /** What the timeline shows, such as `fs.write @project/artifacts/x.md`. */
   readonly summary: string;
   /** Hash of tool and arguments, to notice repetition. */
@@ -95,11 +140,16 @@ export interface PlannedCall {
   readonly fault?: Fault;
   /** The change this call wants to make to the state document. */
   readonly change?: StateChange;
+  /** What this call wants to record in the graph state. */
+  readonly record?: JsonObject;
 }
 
 export type StateChange =
   | { readonly kind: "patch"; readonly update: FrontmatterUpdate; readonly ifMatchSha256?: string }
   | { readonly kind: "document"; readonly frontmatter: JsonObject; readonly ifMatchSha256?: string };
+
+/** What of the graph state a node is told when it begins. */
+export type StoryBrief = Pick<GraphState, "storyId" | "gateDecisions" | "artifactPaths">;
 
 export interface ToolCallInput {
   readonly run: RunRef;
@@ -111,14 +161,28 @@ export interface ToolCallInput {
   readonly stateSha256: string;
   /** ISO time for `updatedAt`. */
   readonly now: string;
+  /** What conditions of edges see; absent while they are guidance only. */
+  readonly conditions?: ConditionFacts;
+  /** The graph state that `state.record` changes, as the run holds it. */
+  readonly graph?: HeldGraphState;
   /** The call is not to run: this is its result. */
   readonly refusal?: Fault;
+}
+
+/** A graph state without its history, and how often it has changed: an older one never replaces a newer one. */
+export interface HeldGraphState {
+  readonly state: StateSnapshot["state"];
+  readonly change: number;
 }
 
 /** What a call came to, without its contents. */
 export interface ToolCallOutcome {
   readonly ok: boolean;
   readonly code?: ErrorCode;
+  /** The start of the error's sentence. */
+  readonly message?: string;
+  /** It failed for a precondition: a version of a file, or the condition of an edge. */
+  readonly unmet?: boolean;
   readonly path?: string;
   readonly bytes?: number;
   readonly sha256?: string;
@@ -140,10 +204,34 @@ export interface UserInput {
 export interface PhaseInput {
   readonly run: RunRef;
   readonly phase: RunPhase;
+  /** Somebody has paused the run. */
+  readonly paused?: boolean;
   /** Counts the run's phase changes from 1: the same change twice is one event. */
   readonly change: number;
   readonly nodeId: string;
   readonly fault?: Fault;
   readonly question?: Question;
   readonly usage: Usage;
+}
+
+export interface SnapshotInput {
+  readonly run: RunRef;
+  /** Absent where the graph state changed without a node boundary: the run begins or fails. */
+  readonly boundary?: NodeBoundary;
+  /** Of a run with a story. */
+  readonly graph?: HeldGraphState;
+}
+
+/** Where a visit ended. */
+export interface NodeBoundary {
+  /** Counts node visits from 1. */
+  readonly visit: number;
+  /** The node that was left or, at the end, completed. */
+  readonly nodeId: string;
+  /** Where the run stands now. */
+  readonly next: string;
+  /** ISO time. */
+  readonly timestamp: string;
+  /** The version of the state document at this moment. */
+  readonly documentSha256: string;
 }

@@ -3,7 +3,12 @@
 export const GRAPH_RUN_WORKFLOW = "graphRun";
 export const RUN_STATE_QUERY = "runState";
 export const GRAPH_STATE_QUERY = "graphState";
+export const BUNDLE_RUN_WORKFLOW = "bundleRun";
 export const ANSWER_UPDATE = "answer";
+export const PAUSE_UPDATE = "pause";
+export const RESUME_UPDATE = "resume";
+export const BUDGET_UPDATE = "budget";
+export const FINISH_UPDATE = "finish";
 
 /** The task queue of a store that names none. */
 export const DEFAULT_TASK_QUEUE = "interlock";

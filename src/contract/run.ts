@@ -1,8 +1,11 @@
+import type { BudgetLimits, BudgetScope } from "../core/engine/budget.js";
 import type { EngineLimits } from "../core/engine/limits.js";
 import type { Fault } from "../core/errors.js";
 import type { LoopState } from "../core/engine/loop-detection.js";
+import type { GraphState } from "../core/graph-state/schemas.js";
 import type { JsonObject } from "../core/json.js";
 import type { AllowedNext } from "../core/package/graph.js";
+import type { Intent } from "../core/prompt/shells.js";
 import type { Frontmatter } from "../core/state/frontmatter.js";
 
 /** Where a run's files are and what it runs: the same for its whole life. */
@@ -14,8 +17,8 @@ export interface RunRef {
   readonly packageId: string;
   readonly workflowRef: string;
   readonly activeAgentId: string;
-  /** Conditions of edges are evaluated, not only shown (contracts §6). */
-  readonly evaluateConditions?: boolean;
+  /** Absent for a graph run. */
+  readonly kind?: "bundle";
   /** The run is rehearsed: a scripted model answers instead of a real one. */
   readonly rehearsal?: Rehearsal;
 }
@@ -28,49 +31,96 @@ export interface Rehearsal {
   readonly forbiddenJump?: boolean;
 }
 
-/** What starts a graph run. */
-export interface GraphRunInput {
+/** What every run is started with. */
+export interface RunInput {
   readonly runId: string;
   /** Absolute path of the user's project on the worker's machine. */
   readonly projectRoot: string;
+  /** The user's first words, at most 64 KiB. */
+  readonly input?: string;
+  /** Tells agents to decide what they can decide without asking. */
+  readonly autopilot?: boolean;
+  /** The store this run must be worked on by; absent means whichever opens it. */
+  readonly storeId?: string;
+  readonly limits?: Partial<EngineLimits>;
+  /** Beyond it the run waits for a decision; absent means none. */
+  readonly budget?: Budget;
+  readonly rehearsal?: Rehearsal;
+  /** False where the Temporal namespace lacks the search attributes of contracts §14. */
+  readonly searchAttributes?: boolean;
+  /** The run exists in the store and goes on from there: after a failure, or because Temporal has lost it. */
+  readonly resume?: boolean;
+  /** Set by the run itself when it continues as new: everything it knows, in one value. */
+  readonly carried?: CarriedRun;
+}
+
+/** What starts a graph run. */
+export interface GraphRunInput extends RunInput {
   readonly packageId: string;
   /** Which workflow of the package; empty or absent means its entry workflow. */
   readonly workflowRef?: string;
   /** The agent for nodes that name none; absent means the first agent of the package. */
   readonly activeAgentId?: string;
-  /** The user's words for the first node, at most 64 KiB. */
-  readonly input?: string;
-  /** Tells agents to decide what they can decide without asking. */
-  readonly autopilot?: boolean;
   /** Keeps one conversation for the whole run instead of one for each node visit. */
   readonly wholeRunConversation?: boolean;
   /** Makes `conditionExpr` of edges binding instead of guidance. */
   readonly evaluateConditions?: boolean;
-  /** The store this run must be worked on by; absent means whichever opens it. */
-  readonly storeId?: string;
-  readonly limits?: Partial<EngineLimits>;
-  readonly rehearsal?: Rehearsal;
-  /** False where the Temporal namespace lacks the search attributes of contracts §14. */
-  readonly searchAttributes?: boolean;
-  /** Set by the run itself when it continues as new: everything it knows, in one value. */
-  readonly carried?: CarriedRun;
+  /** The story the run carries, such as `wrkf-1010`: with it, the run has a graph state (contracts §12). */
+  readonly storyId?: string;
+  /** Absent means the prefix of `storyId`. */
+  readonly epicPrefix?: string;
+  /** The run begins as another run of the same package stood at a node boundary. */
+  readonly fork?: Fork;
+}
+
+/** From where a run is forked. */
+export interface Fork {
+  readonly runId: string;
+  /** The run begins at this node, as it was entered last. */
+  readonly fromNode?: string;
+  /** The run begins after this visit; 0 is the beginning. Names the boundary exactly. */
+  readonly visit?: number;
+  /** Variables to set. */
+  readonly set?: JsonObject;
+}
+
+/** What starts a bundle run (contracts §13). Paths are absolute, on the worker's machine. */
+export interface BundleRunInput extends RunInput {
+  readonly bundleRoot: string;
+  readonly coreRoot?: string;
+  /** The `workflow.yaml`: `{bundle-root}/…`, or relative to the bundle root. */
+  readonly workflowPath: string;
+  readonly agentFile?: string;
+  /** Tells the model to go on at stop points where the workflow allows it. */
+  readonly yolo?: boolean;
+  /** Where session folders are made; absent means the project's `artifacts`. */
+  readonly outputRoot?: string;
+  /** The name of the session folder; absent means the run's id. */
+  readonly sessionId?: string;
+}
+
+/** What may be used before the run waits for a decision: in the whole run, and in one visit of a node. */
+export interface Budget {
+  readonly run?: BudgetLimits;
+  readonly node?: BudgetLimits;
 }
 
 export type RunPhase = "idle" | "running" | "waiting-user" | "completed" | "failed";
 
-/** Tokens as the model's provider counted them, and how often it was asked. */
+/** Tokens as the model's provider counted them, and how often it was asked. `cost` is in the currency of the prices. */
 export interface Usage {
   readonly modelTurns: number;
   readonly toolCalls: number;
   readonly promptTokens: number;
   readonly completionTokens: number;
+  readonly cost: number;
 }
 
 /** What the run asks its user, and for which node. */
 export interface Question {
   readonly nodeId: string;
   readonly text: string;
-  /** `ENGINE_LOOP_DETECTED` when the engine asks, not the model. */
+  /** `ENGINE_LOOP_DETECTED` or `BUDGET_EXCEEDED` when the engine asks, not the model. */
   readonly code?: string;
 }
 
@@ -97,11 +147,42 @@ export interface CarriedRun {
   readonly visit: number;
   /** Model turns of this visit. */
   readonly turn: number;
+  /** The visit that is under way; absent between two visits. */
+  readonly visiting?: Visiting;
   readonly usage: Usage;
+  /** What this visit has used. */
+  readonly visitUsage: Usage;
+  readonly budget: Budget;
+  readonly paused: boolean;
+  /** The run is over by a word of the model or the user, not by its graph. */
+  readonly ended: boolean;
   readonly loop: LoopState;
   readonly progress: readonly ProgressLine[];
   readonly audit: AuditHead;
   readonly phaseChanges: number;
+  /** Of a run that carries a story. */
+  readonly story?: StoryProgress;
+}
+
+/** A visit of a node that is under way. */
+export interface Visiting {
+  readonly nodeId: string;
+  readonly intent: Intent;
+  /** The conversation of the visit that was cut short before this one: what the user said there is said again. */
+  readonly resumes?: string;
+  /** A system message for the next turn. */
+  readonly correction?: string;
+}
+
+/** The graph state of a run, and what its next change depends on. */
+export interface StoryProgress {
+  readonly state: GraphState;
+  /** Counts the state's changes from 1. */
+  readonly change: number;
+  /** Calls of this visit that failed for a precondition, one after the other. */
+  readonly unmetPreconditions: number;
+  /** The nodes visited so far, by their place in the graph. */
+  readonly visited: readonly number[];
 }
 
 /** What the query `runState` returns. */
@@ -118,6 +199,9 @@ export interface RunState {
   readonly artifacts: readonly string[];
   readonly question?: Question;
   readonly failure?: Fault;
+  /** Somebody has paused the run: it goes on after `resume`. */
+  readonly paused: boolean;
+  readonly budget: Budget;
   readonly usage: Usage;
   /** Which visit of a node this is, and which model turn in it; both count from 1. */
   readonly visit: number;
@@ -134,6 +218,13 @@ export interface RunResult {
   readonly stepsCompleted: readonly string[];
   readonly artifacts: readonly string[];
   readonly usage: Usage;
+}
+
+/** The argument of the update `budget`: what is added to the limits of one scope. */
+export interface BudgetRaise {
+  /** Absent means the one whose limit was reached, else the run's. */
+  readonly scope?: BudgetScope;
+  readonly add: BudgetLimits;
 }
 
 /** The argument of the update `answer`. */

@@ -22,3 +22,15 @@ export function listSome(names: readonly string[], count = 20): string {
   if (names.length > count) shown.push(`and ${names.length - count} more`);
   return shown.join(", ");
 }
+
+/** How many bytes a text has in UTF-8. */
+export function utf8Length(text: string): number {
+  let bytes = 0;
+  for (const char of text) {
+    const code = char.codePointAt(0) ?? 0;
+    if (code < 0x80) bytes += 1;
+    else if (code < 0x800) bytes += 2;
+    else bytes += code < 0x10000 ? 3 : 4;
+  }
+  return bytes;
+}

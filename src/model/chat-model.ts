@@ -9,7 +9,15 @@ import type { FunctionTool } from "../core/tools/tool-arguments.js";
 import { ModelError, classifyModelError, timedOut } from "./model-error.js";
 
 /** Which model answers, and how it is reached. */
+/** What a million tokens cost, in a currency of the user's choice. */
+export interface ModelPrice {
+  readonly inputPerMillion: number;
+  readonly outputPerMillion: number;
+}
+
 export interface ModelSettings {
+  /** Absent where the settings name none. */
+  readonly price?: ModelPrice;
   readonly model: string;
   readonly baseUrl?: string;
   readonly apiKey?: string;

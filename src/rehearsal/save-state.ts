@@ -1,4 +1,6 @@
+import { GateTypeSchema } from "../core/graph-state/schemas.js";
 import type { JsonObject } from "../core/json.js";
+import { STATE_TOOL } from "../core/tools/tool-specs.js";
 import {
   type Graph,
   ROUNDS_BEFORE_HEADING_FOR_END,
@@ -88,9 +90,11 @@ export function saveState(situation: Situation, material: Material): Decision {
       "I look at the brief again",
     );
   }
+  const gates = recordGates(situation);
+  if (gates !== undefined) return gates;
   const refused = refusedTargets(visit);
   const named = namedByRefusal(last) ?? scene.brief.allowedNext;
-  const edges = withHints(legalEdges(named, last, step), step.transitions).filter(
+  const edges = withHints(legalEdges(named, last, situation, step), step.transitions).filter(
     (edge) => !refused.has(edge.to),
   );
   const hadEdges = named.length > 0 || scene.brief.allowedNext.length > 0;
@@ -99,6 +103,23 @@ export function saveState(situation: Situation, material: Material): Decision {
     return ask(situation, `no edge out of it is open now (${names}).`, "I try them again");
   }
   return choose(situation, { ...material, edges });
+}
+
+/** Where an edge waits for a condition, the gates of the story may be what it waits for: all of them pass, once. */
+function recordGates(situation: Situation): Decision | undefined {
+  const { scene, visit, tools, memory } = situation;
+  const waits = scene.brief.allowedNext?.some((edge) => edge.satisfied === false) === true;
+  if (!waits || !tools.has(STATE_TOOL) || hasRecorded(visit)) return undefined;
+  const gateDecisions = Object.fromEntries(GateTypeSchema.options.map((gate) => [gate, "PASS"]));
+  return say(
+    memory,
+    `An edge out of ${scene.brief.nodeId} waits for a condition. I record every gate as PASS.`,
+    call(situation, STATE_TOOL, { gateDecisions }),
+  );
+}
+
+function hasRecorded(visit: Visit): boolean {
+  return visit.exchanges.some(({ tool }) => tool === STATE_TOOL);
 }
 
 interface Choice extends Material {
@@ -226,13 +247,15 @@ function mayStillSetVariables(visit: Visit): boolean {
 
 /**
  * Edges that may be tried. An edge whose condition does not hold is not; when none holds before this node has
- * set its variables, setting them may change that, and the guard is to say.
+ * set its variables, or after it has recorded its gates, that may have changed, and the guard is to say.
  */
 function legalEdges(
   named: readonly AllowedEdge[],
   last: Exchange | undefined,
+  { visit }: Situation,
   step: StepDeclaration,
 ): readonly AllowedEdge[] {
+  if (last === undefined && hasRecorded(visit)) return named;
   const open = named.filter((edge) => edge.satisfied !== false);
   return open.length === 0 && last === undefined && step.variables.length > 0 ? named : open;
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../core/json.js";
-import type { FileToolName } from "../core/tools/tool-specs.js";
+import type { ToolName } from "../core/tools/tool-specs.js";
 import type { Memory } from "./memory.js";
 import type { Scene } from "./shells.js";
 import { oneLine } from "./step-declaration.js";
@@ -10,7 +10,7 @@ import type { PlannedCall, Turn } from "./wire.js";
 export interface Situation {
   readonly scene: Scene;
   readonly visit: Visit;
-  readonly tools: ReadonlyMap<FileToolName, string>;
+  readonly tools: ReadonlyMap<ToolName, string>;
   readonly memory: Memory;
 }
 
@@ -30,7 +30,7 @@ export function say(memory: Memory, text: string, calls: readonly PlannedCall[] 
   return { turn: { content: `${PREFIX} ${text}`, calls }, memory };
 }
 
-export function call(situation: Situation, tool: FileToolName, values: JsonObject): PlannedCall[] {
+export function call(situation: Situation, tool: ToolName, values: JsonObject): PlannedCall[] {
   const name = situation.tools.get(tool);
   return name === undefined ? [] : [{ name, arguments: values }];
 }

@@ -1,4 +1,4 @@
-import { type FileToolName, canonicalToolName } from "../core/tools/tool-specs.js";
+import { type ToolName, canonicalToolName } from "../core/tools/tool-specs.js";
 import { type Scene, hasShell, userWords } from "./shells.js";
 import { parseJson, toMap } from "./untrusted.js";
 import type { ChatMessage } from "./wire.js";
@@ -17,7 +17,7 @@ export interface Exchange {
   readonly index: number;
   /** Which of the visit's answers made the call: calls of one answer share it. */
   readonly turn: number;
-  readonly tool: FileToolName;
+  readonly tool: ToolName;
   readonly path: string;
   readonly arguments: ReadonlyMap<string, unknown>;
   readonly outcome: Outcome;
@@ -91,7 +91,7 @@ export function isAct(exchange: Exchange): boolean {
 }
 
 /** The last call of a tool on a path, if there was one. */
-export function lastCall(visit: Visit, tool: FileToolName, path: string): Exchange | undefined {
+export function lastCall(visit: Visit, tool: ToolName, path: string): Exchange | undefined {
   return visit.exchanges.findLast((exchange) => exchange.tool === tool && exchange.path === path);
 }
 

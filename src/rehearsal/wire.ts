@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { FileToolName } from "../core/tools/tool-specs.js";
+import type { ToolName } from "../core/tools/tool-specs.js";
 import { canonicalToolName } from "../core/tools/tool-specs.js";
 import type { JsonObject } from "../core/json.js";
 
@@ -55,8 +55,8 @@ export function messageText(message: ChatMessage): string {
 }
 
 /** Which file tools the request offers, each under the name it has there. */
-export function offeredTools(request: ChatRequest): ReadonlyMap<FileToolName, string> {
-  const offered = new Map<FileToolName, string>();
+export function offeredTools(request: ChatRequest): ReadonlyMap<ToolName, string> {
+  const offered = new Map<ToolName, string>();
   if (request.tool_choice === "none") return offered;
   for (const tool of request.tools ?? []) {
     const canonical = tool.function === undefined ? undefined : canonicalToolName(tool.function.name);

@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
+import { failpoint } from "../core/failpoint.js";
 import type { JsonObject } from "../core/json.js";
 import { syncFile } from "./atomic-file.js";
 import { withFileLock } from "./file-lock.js";
@@ -51,7 +52,9 @@ export class AppendLog {
         const torn = this.readNew(fd);
         const records = decide(torn);
         if (records.length === 0) return;
+        failpoint("log.before-line");
         writeAll(fd, Buffer.from(records.map((record) => `${toLine(record)}\n`).join("")));
+        failpoint("log.line-written");
         await syncFile(fd);
         this.readNew(fd);
       } finally {

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { closeSync, fsync, openSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { failpoint } from "../core/failpoint.js";
 
 /**
  * Makes what was written to an open file durable. The one call worth a thread: the others take microseconds, less than
@@ -20,11 +21,14 @@ export async function writeFileAtomic(path: string, bytes: Uint8Array | string, 
     const fd = openSync(temporary, "wx", mode);
     try {
       writeFileSync(fd, bytes);
+      failpoint("file.temporary-written");
       await syncFile(fd);
+      failpoint("file.temporary-synced");
     } finally {
       closeSync(fd);
     }
     renameSync(temporary, path);
+    failpoint("file.renamed");
   } catch (error) {
     removeIfThere(temporary);
     throw error;

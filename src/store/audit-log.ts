@@ -1,3 +1,4 @@
+import { failpoint } from "../core/failpoint.js";
 import type { JsonObject } from "../core/json.js";
 import { AppendLog, parseLine, toLine } from "./append-log.js";
 import { sha256 } from "./sha256.js";
@@ -43,6 +44,12 @@ export class AuditLog {
     });
   }
 
+  /** The chain's head as it is now. */
+  async head(): Promise<ChainHead> {
+    await this.log.refresh();
+    return { lines: this.lines, sha256: this.last };
+  }
+
   /** Appends an event unless it is there; returns the chain's head afterwards. */
   async record(event: AuditEvent, now: Date): Promise<ChainHead> {
     await this.log.append((torn) => {
@@ -56,6 +63,7 @@ export class AuditLog {
         return line;
       });
     });
+    failpoint("audit.recorded");
     return { lines: this.lines, sha256: this.last };
   }
 }

@@ -29,6 +29,7 @@ const manifestSchema = z.object({
 
 /** `manifest.json` of a session folder (contracts §13). Times are ISO, UTC. */
 export type SessionManifest = z.infer<typeof manifestSchema>;
+export type SessionStatus = SessionManifest["status"];
 export type SessionFile = SessionManifest["files"][number];
 
 /** Where a session lies: `<outputRoot>/<sessionId>`. */
@@ -133,10 +134,10 @@ export function recordSessionFile(place: SessionPlace, file: SessionFile): Promi
   });
 }
 
-/** Ends a session; one that has ended stays as it is. The caller holds the run's lock. Fault: `E_INTERNAL`. */
-export function closeSessionFolder(
+/** Says how a session stands; a complete one stays so. The caller holds the run's lock. Fault: `E_INTERNAL`. */
+export function markSessionFolder(
   place: SessionPlace,
-  status: "complete" | "failed",
+  status: SessionStatus,
   now: Date,
 ): Promise<Result<SessionManifest>> {
   return changeManifest(place, (manifest) => {

@@ -1,5 +1,6 @@
 import type { BundleToolResult } from "../core/bundle/bundle-result.js";
 import type { ErrorCode } from "../core/errors.js";
+import { failpoint } from "../core/failpoint.js";
 import type { JsonObject } from "../core/json.js";
 import type { ToolResult } from "../core/tools/tool-result.js";
 import { AppendLog, type LinePosition, parseLine } from "./append-log.js";
@@ -41,6 +42,7 @@ export class CallJournal {
 
   async plan(id: string, plan: JsonObject): Promise<void> {
     await this.log.append(() => [{ id, plan }]);
+    failpoint("call.planned");
   }
 
   /** What an unfinished earlier attempt had planned. Call `find` first: it reads the file. */
@@ -65,7 +67,28 @@ export class CallJournal {
         },
       ];
     });
+    failpoint("call.recorded");
     return recorded;
+  }
+
+  /** How many calls are recorded. */
+  async count(): Promise<number> {
+    await this.log.refresh();
+    return this.results.size;
+  }
+
+  /** What the first calls have written into the project: the hash of each file's last content, by alias path. */
+  async filesWritten(calls: number): Promise<ReadonlyMap<string, string>> {
+    await this.log.refresh();
+    const records = this.log.readAt([...this.results.values()].slice(0, calls));
+    const written = new Map<string, string>();
+    for (const { result } of records as unknown as readonly RecordedCall[]) {
+      if (!result.ok) continue; // a read has no sha256After, a patch is not in the project
+      const { path, sha256After } = result;
+      if (typeof path !== "string" || typeof sha256After !== "string") continue;
+      if (path.startsWith("@project/")) written.set(path, sha256After);
+    }
+    return written;
   }
 
   /** The recorded call of that id, read from the file as it is now. */

@@ -27,7 +27,7 @@ export interface AssistantEntry {
   readonly content: string;
   readonly calls: readonly RecordedToolCall[];
   readonly finishReason: string;
-  readonly usage: { readonly promptTokens: number; readonly completionTokens: number };
+  readonly usage: { readonly promptTokens: number; readonly completionTokens: number; readonly cost: number };
   readonly model: string;
 }
 

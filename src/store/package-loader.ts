@@ -211,7 +211,7 @@ class PackageReading {
       const step = this.note(checkStepFile(stepFile, read.frontmatter, node, this.agentIds));
       if (step !== undefined) steps.set(node.id, step);
     }
-    return { graph: toWorkflowGraph(graph), steps };
+    return { graph: toWorkflowGraph(graph, steps), steps };
   }
 
   private async frontMatterOf(file: string): Promise<FrontMatterFile | undefined> {

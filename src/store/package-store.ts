@@ -3,6 +3,7 @@ import { lstatSync } from "node:fs";
 import { mkdir, readdir, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Result, fail, ok } from "../core/errors.js";
+import { failpoint } from "../core/failpoint.js";
 import { MANIFEST_FILE, checkManifest } from "../core/package/check-package.js";
 import { type Finding, WHOLE_PACKAGE, errorFinding, isError, quote } from "../core/package/findings.js";
 import { isPackageId, packageIdOf } from "../core/package/package-id.js";
@@ -129,6 +130,7 @@ class DirectoryPackageStore implements PackageStore {
 
   /** Validates what is staged, which nobody else can change, and gives it its name. */
   private async adopt(staging: string): Promise<Result<Installation>> {
+    failpoint("package.staged");
     const listing = await listPackage(staging);
     const report = await loadListedPackage(listing);
     if (report.package === undefined) return invalid(report.findings);
@@ -141,7 +143,9 @@ class DirectoryPackageStore implements PackageStore {
       return (await hasDigest(dir, digest)) ? ok(installation) : changedOnDisk(packageId);
     }
     await sealTree(listing);
+    failpoint("package.sealed");
     await rename(staging, dir);
+    failpoint("package.placed");
     await syncDirectory(this.packagesDir);
     return ok(installation);
   }

@@ -1,8 +1,13 @@
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { AuditLog } from "./audit-log.js";
+import { Blobs } from "./blobs.js";
+import { Boundaries } from "./boundaries.js";
 import { CallJournal } from "./call-journal.js";
 import { Conversation } from "./conversation.js";
 import { withFileLock } from "./file-lock.js";
+import { GraphStateFiles } from "./graph-state-files.js";
+import { RunRequestFile } from "./run-request.js";
 import { type StateFile, openStateFile } from "./state-file.js";
 import { type StatusFile, openStatusFile } from "./status-file.js";
 
@@ -14,6 +19,10 @@ export class RunFiles {
   readonly calls: CallJournal;
   readonly state: StateFile;
   readonly status: StatusFile;
+  readonly graphState: GraphStateFiles;
+  readonly boundaries: Boundaries;
+  readonly request: RunRequestFile;
+  readonly blobs: Blobs;
   private readonly dir: string;
   private readonly conversations = new Map<string, Conversation>();
 
@@ -24,6 +33,10 @@ export class RunFiles {
     this.audit = new AuditLog(this.logFile, join(dir, "audit.lock"));
     this.calls = new CallJournal(join(dir, "calls.jsonl"), join(dir, "calls.lock"));
     this.state = openStateFile(this.stateDir);
+    this.graphState = new GraphStateFiles(dir);
+    this.boundaries = new Boundaries(join(dir, "boundaries.jsonl"), join(dir, "boundaries.lock"));
+    this.request = new RunRequestFile(dir);
+    this.blobs = new Blobs(join(dir, "blobs"));
     this.status = openStatusFile(join(dir, "status.json"), join(dir, "status.lock"));
   }
 
@@ -36,6 +49,12 @@ export class RunFiles {
     const conversation = new Conversation(path, join(this.dir, "conversation.lock"));
     this.conversations.set(name, conversation);
     return conversation;
+  }
+
+  /** The highest number of a visit that has a conversation. */
+  async newestVisit(): Promise<number> {
+    const names = await readdir(join(this.dir, "conversation")).catch(() => []);
+    return Math.max(0, ...names.map((name) => Number(/^visit-(\d+)\.jsonl$/.exec(name)?.[1] ?? 0)));
   }
 
   /** Runs `action` while nobody else changes the state document of this run. */

@@ -3,7 +3,9 @@ import { mkdir, readFile, readdir, rename, rm, rmdir, stat, writeFile } from "no
 import { join } from "node:path";
 import { z } from "zod";
 import { type Fault, type Result, fail, ok } from "../core/errors.js";
+import { failpoint } from "../core/failpoint.js";
 import type { Agent } from "../core/package/schemas.js";
+import type { JsonObject } from "../core/json.js";
 import { parseFrontmatter } from "../core/state/frontmatter.js";
 import { excerpt, listSome } from "../core/text.js";
 import { syncDirectory, writeFileAtomic } from "./atomic-file.js";
@@ -15,7 +17,7 @@ import type { PackageStore } from "./package-store.js";
 import { type Project, isProjectId, resolveProject } from "./project-id.js";
 import { RunFiles } from "./run-files.js";
 import { DamagedIndex, RunIndex, type RunMetadata } from "./run-index.js";
-import { freshRunFrontmatter } from "./state-file.js";
+import { forkedRunFrontmatter, freshRunFrontmatter } from "./state-file.js";
 
 /** What a new run is made from (contracts §4). */
 export interface CreateRunRequest {
@@ -25,6 +27,14 @@ export interface CreateRunRequest {
   readonly activeAgentId: string;
   /** A UUID in lower case; made when absent. The same id again is the same run. */
   readonly runId?: string;
+  /** The run begins with another run's document, and with some variables set. */
+  readonly begin?: RunBeginning;
+}
+
+/** A state document of the same workflow, as it stood, and what is changed in it. */
+export interface RunBeginning {
+  readonly document: Uint8Array;
+  readonly variables: JsonObject;
 }
 
 /** In one spelling only: it names a folder, and some file systems take two spellings for one. */
@@ -68,7 +78,7 @@ export class RunManager {
       createdAt: now.toISOString(),
       lastUpdatedAt: now.toISOString(),
     };
-    const document = freshDocument(workflow.value, run);
+    const document = firstDocument(workflow.value, run, request.begin);
     if (!document.ok) return document;
     return this.place(project.value, run, document.value);
   }
@@ -195,6 +205,7 @@ export class RunManager {
     }
     const artifacts = document === undefined ? ok({ made: false }) : await makeArtifactsRoot(project.root);
     if (!artifacts.ok) return artifacts;
+    failpoint("run.artifacts-made");
     const removeAll = async () => {
       // Under the lock no other creation is going on: whatever is staged was cut short by a crash.
       const staged = (await readdir(runsDir)).filter((name) => name.startsWith(".tmp-"));
@@ -208,9 +219,12 @@ export class RunManager {
       await writeFile(join(staging, "state", "logs", "execution.jsonl"), "", { mode: 0o600 });
       if (document !== undefined) await writeFileAtomic(join(staging, "state", "workflow.md"), document);
       await writeFileAtomic(join(projectDir, "project.json"), `${JSON.stringify({ root: project.root })}\n`);
+      failpoint("run.staged");
       await rename(staging, final);
+      failpoint("run.placed");
       await syncDirectory(runsDir);
       await index.add(run);
+      failpoint("run.indexed");
       return ok(run);
     } catch (error) {
       await index.remove(run.runId).catch(() => undefined);
@@ -274,10 +288,18 @@ export function findAgent(loaded: LoadedPackage, agentId: string): Result<Agent>
   return fail("E_AGENT_NOT_FOUND", sentence, { agents });
 }
 
-function freshDocument(workflow: LoadedWorkflow, run: RunMetadata): Result<Uint8Array> {
-  const template = parseFrontMatter(workflow.document);
+function firstDocument(
+  workflow: LoadedWorkflow,
+  run: RunMetadata,
+  begin: RunBeginning | undefined,
+): Result<Uint8Array> {
+  const template = parseFrontMatter(begin?.document ?? workflow.document);
   if (!template.ok) return template;
-  const frontmatter = freshRunFrontmatter(template.value.frontmatter, { ...run, now: run.createdAt });
+  const now = run.createdAt;
+  const frontmatter =
+    begin === undefined
+      ? freshRunFrontmatter(template.value.frontmatter, { ...run, now })
+      : forkedRunFrontmatter(template.value.frontmatter, { ...run, now }, begin.variables);
   const valid = parseFrontmatter(frontmatter);
   return valid.ok ? withFrontmatter(template.value, valid.value) : valid;
 }

@@ -99,3 +99,20 @@ export function freshRunFrontmatter(
     variables: {},
   };
 }
+
+/** The frontmatter of a forked run: that of the moment it is forked from, under the new run's name. */
+export function forkedRunFrontmatter(
+  document: JsonObject,
+  run: { runId: string; activeAgentId: string; now: string },
+  variables: JsonObject,
+): JsonObject {
+  const before = document["variables"];
+  const known = typeof before === "object" && before !== null && !Array.isArray(before) ? before : {};
+  return {
+    ...document,
+    runId: run.runId,
+    activeAgentId: run.activeAgentId,
+    updatedAt: run.now,
+    variables: { ...known, ...variables },
+  };
+}

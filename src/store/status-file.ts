@@ -9,7 +9,14 @@ const statusSchema = z.object({
   nodeId: z.string(),
   /** Which phase change this is: an older one never replaces a newer one. */
   change: count,
-  usage: z.object({ modelTurns: count, toolCalls: count, promptTokens: count, completionTokens: count }),
+  usage: z.object({
+    modelTurns: count,
+    toolCalls: count,
+    promptTokens: count,
+    completionTokens: count,
+    cost: z.number().min(0).default(0),
+  }),
+  paused: z.boolean().optional(),
   fault: z.object({ code: z.string(), message: z.string() }).optional(),
   question: z.object({ nodeId: z.string(), text: z.string(), code: z.string().optional() }).optional(),
 });

@@ -43,6 +43,7 @@ export async function writeArtifact(
     },
     ...(earlier === undefined ? {} : { earlierAttempt: earlier as unknown as PlannedWrite }), // written above
   });
+  if (result.ok) scene.files.blobs.keep(Buffer.from(args.content));
   return { result, ...(state === undefined ? {} : { state }), ...(stateConflict ? { stateConflict } : {}) };
 }
 

@@ -2,12 +2,13 @@ import { type BundleAgent, pathsToLoad, pickCommand } from "../core/bundle/bundl
 import { type BundleVerdict, judgeBundleAnswer } from "../core/bundle/bundle-completion.js";
 import { renderBundleDirective, renderBundleSystem } from "../core/bundle/bundle-prompt.js";
 import { type Result, fail, ok } from "../core/errors.js";
-import { type Intent, renderUserInput } from "../core/prompt/shells.js";
+import type { Intent } from "../core/prompt/shells.js";
 import { formatAliasPath } from "../core/tools/alias-path.js";
 import {
   type SessionManifest,
   type SessionPlace,
-  closeSessionFolder,
+  type SessionStatus,
+  markSessionFolder,
   openSessionFolder,
   readManifest,
 } from "../store/bundle-session.js";
@@ -47,7 +48,7 @@ export interface BundleSessions {
   /** What a text answer without tool calls means. Faults: `E_RUN_NOT_FOUND`, `E_INTERNAL`. */
   judgeAnswer(runId: string, text: string): Promise<Result<BundleVerdict>>;
   readSession(runId: string): Promise<Result<SessionManifest>>;
-  closeSession(runId: string, status: "complete" | "failed", now: Date): Promise<Result<SessionManifest>>;
+  markSession(runId: string, status: SessionStatus, now: Date): Promise<Result<SessionManifest>>;
 }
 
 export interface BeginOptions {
@@ -90,9 +91,9 @@ export function bundleSessions(runs: BundleRuns): BundleSessions {
       );
     },
     readSession: (runId) => onSession(runId, readManifest),
-    closeSession: (runId, status, now) =>
+    markSession: (runId, status, now) =>
       onSession(runId, (session, files) =>
-        files.whileStateIsMine(() => closeSessionFolder(session, status, now)),
+        files.whileStateIsMine(() => markSessionFolder(session, status, now)),
       ),
   };
 }
@@ -145,7 +146,6 @@ function beginning(
 ): BundleBeginning {
   const { intent, input = "", autopilot, yolo, now } = options;
   const picked = agent === undefined ? undefined : pickCommand(agent, input);
-  const words = picked === undefined ? input : picked.rest;
   const directive = renderBundleDirective({
     intent,
     workflow: manifest.workflow,
@@ -156,11 +156,10 @@ function beginning(
     yolo,
     outputs: manifest.outputs,
   });
-  const messages: PlainMessage[] = [
+  const messages: readonly PlainMessage[] = [
     { role: "system", content: renderBundleSystem(agent, { yolo }) },
     { role: "user", content: directive },
   ];
-  if (words.trim() !== "") messages.push({ role: "user", content: renderUserInput(BUNDLE_NODE, words) });
   return { messages, calls: agent === undefined ? [] : criticalCalls(agent) };
 }
 

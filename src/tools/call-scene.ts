@@ -1,4 +1,5 @@
 import type { Fault } from "../core/errors.js";
+import type { StateSnapshotState } from "../core/graph-state/schemas.js";
 import type { ConditionFacts } from "../core/state/transition-guard.js";
 import type { ToolResult } from "../core/tools/tool-result.js";
 import type { LoadedWorkflow } from "../store/package-loader.js";
@@ -14,6 +15,8 @@ export interface EngineKnowledge {
   readonly now?: string;
   /** What conditions of edges see; absent means that they are guidance only. */
   readonly conditions?: ConditionFacts;
+  /** The graph state that `state.record` changes, where the engine holds it. */
+  readonly graph?: { readonly state: StateSnapshotState; readonly change: number };
   /** The call is not to run: this is its result. */
   readonly refusal?: Fault;
 }

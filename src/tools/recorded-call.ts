@@ -1,3 +1,4 @@
+import { failpoint } from "../core/failpoint.js";
 import type { JsonObject, JsonValue } from "../core/json.js";
 import { redactSecrets } from "../core/prompt/redact.js";
 import { excerpt } from "../core/text.js";
@@ -46,6 +47,7 @@ export async function runRecorded<R extends RecordedResult, C extends RecordedCa
     const known = await files.calls.find<R>(call.toolCallId);
     if (known !== undefined) return { ...known, audit: await note(known) };
     const outcome = await attempt();
+    failpoint("call.done");
     const recording = files.calls.record(call.toolCallId, outcome);
     if (call.hasEffect) await recording;
     const [isRecorded, audit] = await Promise.all([recording, note(outcome)]);

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { z } from "zod";
+import { failpoint } from "../core/failpoint.js";
 import { systemErrorCode } from "./faults.js";
 import { type PinnedEntry, type Pins, pinIfPresent } from "./pinned-entry.js";
 
@@ -35,11 +36,14 @@ export async function makeTemporaryFile(
   const name = `.il-${randomBytes(8).toString("hex")}`;
   const path = `${directory.at}/${name}`;
   writeNote(noteFile, pins, directory, name);
+  failpoint("write.noted");
   const handle = await open(path, "wx", file.replaces === undefined ? file.mode : 0o600);
   try {
     await handle.writeFile(file.bytes);
+    failpoint("write.temporary-written");
     if (file.replaces !== undefined) await copyModeAndOwner(handle, file.replaces);
     await handle.sync();
+    failpoint("write.temporary-synced");
     const entry = pins.child(directory, name);
     return { path, entry, remove: () => removeIfPresent(path) };
   } catch (error) {

@@ -7,7 +7,7 @@ import {
 import { type Fault, type Result, fail, ok } from "../core/errors.js";
 import type { Agent } from "../core/package/schemas.js";
 import type { ToolPolicy } from "../core/prompt/system-messages.js";
-import { NO_FACTS, effectiveNodeId } from "../core/state/transition-guard.js";
+import { conditionFacts, effectiveNodeId } from "../core/state/transition-guard.js";
 import {
   type AliasPath,
   describeAliasPath,
@@ -19,7 +19,9 @@ import type { ToolResult } from "../core/tools/tool-result.js";
 import type { FunctionTool } from "../core/tools/tool-arguments.js";
 import {
   FILE_FUNCTION_TOOLS,
-  type FileToolCall,
+  STATE_FUNCTION_TOOL,
+  STATE_TOOL,
+  type ToolCall,
   canonicalToolName,
   parseToolCall,
 } from "../core/tools/tool-specs.js";
@@ -37,6 +39,7 @@ import { readFile } from "./read.js";
 import { type CallToRecord, runRecorded } from "./recorded-call.js";
 import { runTool } from "./run-tool.js";
 import { searchFiles } from "./search.js";
+import { recordState } from "./record-state.js";
 import { changeStateDocument } from "./state-change.js";
 import { type FileLimits, openWorkspace } from "./workspace.js";
 import { openWriteTarget } from "./write-target.js";
@@ -70,6 +73,8 @@ export interface ToolHost {
   getVisibleTools(agent: {
     readonly packageId: string;
     readonly agentId: string;
+    /** The run carries a story: `state.record` is among the tools. */
+    readonly recordsState?: boolean;
   }): Promise<readonly FunctionTool[]>;
   /** Runs one call. Never rejects for what a model, a package or a project can cause: that is a result. */
   executeToolCall(request: ToolCallRequest): Promise<ToolResult>;
@@ -125,16 +130,16 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
   }
 
   return {
-    async getVisibleTools({ packageId, agentId }) {
+    async getVisibleTools({ packageId, agentId, recordsState }) {
       const loaded = await store.packages.open(packageId);
       if (!loaded.ok) throw new Error(loaded.error.message);
       const agent = findAgent(loaded.value, agentId);
       if (!agent.ok) throw new Error(agent.error.message);
-      return toolPolicyOf(agent.value).fsEnabled ? FILE_FUNCTION_TOOLS : [];
+      const files = toolPolicyOf(agent.value).fsEnabled ? FILE_FUNCTION_TOOLS : [];
+      return recordsState === true ? [...files, STATE_FUNCTION_TOOL] : files;
     },
     async executeToolCall(request) {
-      const knowledge = options.evaluateConditions === true ? { conditions: NO_FACTS } : {};
-      return (await executeForEngine(withTexts(request), knowledge)).result;
+      return (await executeForEngine(withTexts(request), {})).result;
     },
     executeForEngine,
   };
@@ -164,21 +169,36 @@ async function attempt(
   const agent = findAgent(loaded.value, context.agentId);
   if (!agent.ok) return refused(agent.error);
   const limits = toolPolicyOf(agent.value);
-  if (!limits.fsEnabled && canonicalToolName(request.name) !== undefined) {
+  const tool = canonicalToolName(request.name);
+  if (!limits.fsEnabled && tool !== undefined && tool !== STATE_TOOL) {
     return refused(fail("TOOL_NOT_AVAILABLE", "The file tools are disabled for this agent.").error);
   }
   if (knowledge.refusal !== undefined) return refused(knowledge.refusal);
-  if (place.root === undefined) return refused(NO_PROJECT);
   const call = parseToolCall(request.name, request.argumentsJson);
   if (!call.ok) return refused(call.error);
+  if (call.value.tool === STATE_TOOL) return recordState(place.files, call.value.arguments, knowledge);
+  if (place.root === undefined) return refused(NO_PROJECT);
   const workspace = openWorkspace({
     roots: { project: place.root, pkg: loaded.value.dir, state: place.files.stateDir },
     lockDir: store.lockDir,
     keepOut: [store.dir],
     ...(options.protectedPaths === undefined ? {} : { protectedPaths: options.protectedPaths }),
   });
-  const scene: CallScene = { files: place.files, workspace, workflow: workflow.value, limits, knowledge };
+  const scene: CallScene = {
+    files: place.files,
+    workspace,
+    workflow: workflow.value,
+    limits,
+    knowledge: options.evaluateConditions === true ? await withFacts(knowledge, place.files) : knowledge,
+  };
   return dispatch(scene, request, call.value);
+}
+
+/** Without an engine, conditions see the graph state on disk. */
+async function withFacts(knowledge: EngineKnowledge, files: RunFiles): Promise<EngineKnowledge> {
+  if (knowledge.conditions !== undefined) return knowledge;
+  const held = await files.graphState.current();
+  return { ...knowledge, conditions: conditionFacts(held?.state) };
 }
 
 /** Where the state document stands; empty where that cannot be told. */
@@ -193,7 +213,7 @@ async function currentNode(store: Store, files: RunFiles, context: ToolCallConte
 function dispatch(
   scene: CallScene,
   request: ToolCallRequest,
-  call: FileToolCall,
+  call: Exclude<ToolCall, { tool: typeof STATE_TOOL }>,
 ): Promise<CallOutcome> | CallOutcome {
   switch (call.tool) {
     case "fs.list":
@@ -243,7 +263,7 @@ function withTexts(request: ToolCallRequest): ToolCallRequest {
 
 function changesFiles(request: ToolCallRequest): boolean {
   const tool = canonicalToolName(request.name);
-  return tool === "fs.write" || tool === "fs.apply_patch";
+  return tool === "fs.write" || tool === "fs.apply_patch" || tool === STATE_TOOL;
 }
 
 /** The file tool policy of an agent: its own limits, never above the host's caps. */

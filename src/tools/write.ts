@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { constants, accessSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import type { Fault } from "../core/errors.js";
+import { failpoint } from "../core/failpoint.js";
 import { type AliasPath, describeAliasPath, formatAliasPath, mountLabel } from "../core/tools/alias-path.js";
 import type { ToolResult } from "../core/tools/tool-result.js";
 import type { WriteArguments } from "../core/tools/tool-specs.js";
@@ -228,7 +229,9 @@ async function commit(
           `${describeAliasPath(draft.path)} was changed by somebody else meanwhile. Nothing was written.`,
         );
       }
+      failpoint("write.before-rename");
       renameSync(temporary.path, `${target.directory.at}/${target.name}`);
+      failpoint("write.renamed");
       return temporary.entry;
     } catch (error) {
       temporary.remove();
@@ -255,6 +258,7 @@ async function settle({ hooks, target }: Job, plan: PlannedWrite, written: Pinne
   try {
     await syncDirectory(directory);
     for (const parent of target.parentsOfMade) await syncDirectory(parent);
+    failpoint("write.durable");
     const fault = await callHook(hooks.afterCommit, plan);
     if (fault !== undefined) throw new Refusal(fault.code, fault.message, fault.details);
   } catch (error) {

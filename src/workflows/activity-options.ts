@@ -1,5 +1,5 @@
 import { proxyActivities, proxyLocalActivities } from "@temporalio/workflow";
-import type { Activities, FileToolActivities } from "../contract/activities.js";
+import type { Activities, BundleToolActivities, ToolActivities } from "../contract/activities.js";
 
 /**
  * Which activities are regular and which are local, and how long each may take. What moves a run is regular: it
@@ -40,7 +40,9 @@ export const runActivities = proxyActivities<Pick<Activities, "run.open" | "run.
 
 /** A call that failed for a reason of the machine, such as a full disk, may work a moment later: five attempts. */
 export const localActivities = proxyLocalActivities<
-  FileToolActivities & Pick<Activities, "state.load" | "tool.refuse" | "user.input">
+  ToolActivities &
+    BundleToolActivities &
+    Pick<Activities, "state.load" | "state.snapshot" | "tool.refuse" | "user.input">
 >({
   startToCloseTimeout: "30 seconds",
   retry: {

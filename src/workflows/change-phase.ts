@@ -22,12 +22,14 @@ export function setSearchAttributes(
 /** Moves the run to a phase: in the workflow, in the index, in the audit log and in what can be searched. */
 export async function changePhase(record: RunRecord, phase: RunPhase, fault?: Fault): Promise<void> {
   record.setPhase(phase);
-  record.note(fault === undefined ? phase : `${phase}: ${fault.code}`);
+  const { paused } = record.carried;
+  record.note(fault === undefined ? `${phase}${paused ? ", paused" : ""}` : `${phase}: ${fault.code}`);
   setSearchAttributes(record, { RunPhase: phase });
   const audit = await runActivities["run.phase"].executeWithOptions({ summary: phase }, [
     {
       run: record.opened.run,
       phase,
+      ...(paused ? { paused } : {}),
       change: record.carried.phaseChanges,
       nodeId: record.nodeId,
       usage: record.carried.usage,

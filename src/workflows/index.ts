@@ -1,1 +1,2 @@
+export { bundleRun } from "./bundle-run.js";
 export { graphRun } from "./graph-run.js";

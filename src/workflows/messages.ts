@@ -1,37 +1,148 @@
-import { ApplicationFailure, currentUpdateInfo, defineQuery, defineUpdate } from "@temporalio/workflow";
-import { ANSWER_UPDATE, GRAPH_STATE_QUERY, RUN_STATE_QUERY } from "../contract/names.js";
-import type { Answer, RunState } from "../contract/run.js";
+import {
+  ApplicationFailure,
+  currentUpdateInfo,
+  defineQuery,
+  defineUpdate,
+  setHandler,
+} from "@temporalio/workflow";
+import {
+  ANSWER_UPDATE,
+  BUDGET_UPDATE,
+  FINISH_UPDATE,
+  GRAPH_STATE_QUERY,
+  PAUSE_UPDATE,
+  RESUME_UPDATE,
+  RUN_STATE_QUERY,
+} from "../contract/names.js";
+import type { Answer, Budget, BudgetRaise, RunState } from "../contract/run.js";
+import { raiseBudget } from "../core/engine/budget.js";
 import { MAX_USER_INPUT_BYTES } from "../core/engine/limits.js";
+import type { GraphState } from "../core/graph-state/schemas.js";
+import { utf8Length } from "../core/text.js";
+import type { RunKind } from "./run-kind.js";
 import type { RunRecord } from "./run-record.js";
+import { breachOf } from "./waiting.js";
 
-export const runStateQuery = defineQuery<RunState>(RUN_STATE_QUERY);
+interface Accepted {
+  readonly accepted: true;
+}
+const ACCEPTED: Accepted = { accepted: true };
+
+const runStateQuery = defineQuery<RunState>(RUN_STATE_QUERY);
 /** The typed graph state of a run that carries a story; null for a run that carries none. */
-export const graphStateQuery = defineQuery<null>(GRAPH_STATE_QUERY);
-export const answerUpdate = defineUpdate<{ readonly accepted: true }, [Answer]>(ANSWER_UPDATE);
+const graphStateQuery = defineQuery<GraphState | null>(GRAPH_STATE_QUERY);
+const answerUpdate = defineUpdate<Accepted, [Answer]>(ANSWER_UPDATE);
+const pauseUpdate = defineUpdate<Accepted>(PAUSE_UPDATE);
+const resumeUpdate = defineUpdate<Accepted>(RESUME_UPDATE);
+const budgetUpdate = defineUpdate<Budget, [BudgetRaise]>(BUDGET_UPDATE);
+const finishUpdate = defineUpdate<Accepted>(FINISH_UPDATE);
 
-/** Refuses an answer that the run does not wait for. Synchronous: a refused answer leaves no trace. */
-export function checkAnswer(record: RunRecord, answer: unknown): void {
+/** What a run can be asked and told. Validators are synchronous: a refused update leaves no trace. */
+export function handleMessages(record: RunRecord, kind: RunKind): void {
+  setHandler(runStateQuery, () => record.toRunState());
+  setHandler(graphStateQuery, () => record.carried.story?.state ?? null);
+  setHandler(answerUpdate, (answer) => acceptAnswer(record, answer), {
+    validator: (answer) => checkAnswer(record, answer),
+    description: "Answers the question the run waits with.",
+  });
+  const checkOpen = () => checkNotOver(record);
+  setHandler(pauseUpdate, () => setPaused(record, true), {
+    validator: checkOpen,
+    description: "Pauses the run before its next model turn.",
+  });
+  setHandler(resumeUpdate, () => setPaused(record, false), {
+    validator: checkOpen,
+    description: "Lets a paused run go on.",
+  });
+  setHandler(budgetUpdate, (raise) => acceptRaise(record, raise), {
+    validator: (raise) => checkRaise(record, raise),
+    description: "Adds to the run's budget.",
+  });
+  setHandler(finishUpdate, () => finish(record), {
+    validator: () => {
+      checkNotOver(record);
+      if (!kind.userMayFinish) throw refusal("A graph run ends at an end node. To stop it, cancel it.");
+    },
+    description: "Ends the run as completed.",
+  });
+}
+
+function checkAnswer(record: RunRecord, answer: unknown): void {
   const { nodeId, text } = (answer ?? {}) as Partial<Record<keyof Answer, unknown>>;
   if (typeof nodeId !== "string" || typeof text !== "string" || text.trim() === "") {
     throw refusal("An answer is { nodeId, text }, and its text is not empty.");
   }
-  if (new TextEncoder().encode(text).length > MAX_USER_INPUT_BYTES) {
+  if (utf8Length(text) > MAX_USER_INPUT_BYTES) {
     throw refusal(
       `An answer has at most ${MAX_USER_INPUT_BYTES} bytes. Put longer texts into a project file.`,
     );
   }
-  if (record.question === undefined || record.answer !== undefined) {
+  const { question } = record;
+  if (question === undefined || record.answer !== undefined) {
     throw refusal(`The run does not wait for an answer; it is ${record.carried.phase} at ${record.nodeId}.`);
   }
-  if (record.question.nodeId !== nodeId) {
-    throw refusal(`The run waits for an answer at ${record.question.nodeId}, not at ${nodeId}.`);
+  if (question.nodeId !== nodeId) {
+    throw refusal(`The run waits for an answer at ${question.nodeId}, not at ${nodeId}.`);
+  }
+  if (question.code === "BUDGET_EXCEEDED") {
+    throw refusal("The run waits for its budget to be raised, not for an answer.");
   }
 }
 
 /** Takes an answer that passed {@link checkAnswer}. Temporal runs an update of one id once. */
-export function acceptAnswer(record: RunRecord, answer: Answer): { readonly accepted: true } {
+function acceptAnswer(record: RunRecord, answer: Answer): Accepted {
   record.answer = { id: currentUpdateInfo()?.id ?? "answer", text: answer.text };
-  return { accepted: true };
+  return ACCEPTED;
+}
+
+function checkNotOver(record: RunRecord): void {
+  const { phase } = record.carried;
+  if (phase === "completed" || phase === "failed") throw refusal(`The run is over: it has ${phase}.`);
+}
+
+function setPaused(record: RunRecord, paused: boolean): Accepted {
+  if (record.carried.paused !== paused) {
+    record.update({ paused });
+    record.note(paused ? "paused by the user" : "resumed by the user");
+  }
+  return ACCEPTED;
+}
+
+function checkRaise(record: RunRecord, raise: unknown): void {
+  checkNotOver(record);
+  const { scope, add } = (raise ?? {}) as Partial<Record<keyof BudgetRaise, unknown>>;
+  const isScope = scope === undefined || scope === "run" || scope === "node";
+  const amounts = typeof add === "object" && add !== null ? Object.entries(add) : [];
+  const isAmount = ([unit, amount]: [string, unknown]) =>
+    (unit === "cost" || ((unit === "turns" || unit === "tokens") && Number.isInteger(amount))) &&
+    typeof amount === "number" &&
+    Number.isFinite(amount) &&
+    amount > 0;
+  if (!isScope || amounts.length === 0 || !amounts.every(isAmount)) {
+    throw refusal("A raise is { scope?: run | node, add: { turns?, tokens?, cost? } } with amounts above 0.");
+  }
+  const limits = record.carried.budget[scope ?? scopeOf(record)] ?? {};
+  const without = amounts.find(([unit]) => !Object.hasOwn(limits, unit));
+  if (without !== undefined) {
+    throw refusal(`There is no limit on ${without[0]} per ${scope ?? scopeOf(record)} that could be raised.`);
+  }
+}
+
+function acceptRaise(record: RunRecord, raise: BudgetRaise): Budget {
+  const budget = raiseBudget(record.carried.budget, raise.scope ?? scopeOf(record), raise.add);
+  record.update({ budget });
+  record.note("budget raised by the user");
+  return budget;
+}
+
+function scopeOf(record: RunRecord): "run" | "node" {
+  return breachOf(record)?.scope ?? "run";
+}
+
+function finish(record: RunRecord): Accepted {
+  record.update({ ended: true });
+  record.note("ended by the user");
+  return ACCEPTED;
 }
 
 function refusal(message: string): ApplicationFailure {

@@ -1,22 +1,25 @@
 import { setCurrentDetails } from "@temporalio/workflow";
-import type { PlannedCall, ToolCallOutcome } from "../contract/activities.js";
+import type { OpenedRun, PlannedCall, ToolCallOutcome } from "../contract/activities.js";
 import type {
   AuditHead,
   CarriedRun,
-  GraphRunInput,
   ProgressLine,
   Question,
+  RunInput,
   RunPhase,
-  RunRef,
   RunState,
+  Usage,
 } from "../contract/run.js";
 import { NO_LOOP } from "../core/engine/loop-detection.js";
 import type { Fault } from "../core/errors.js";
-import { type ConditionData, type WorkflowGraph, allowedNext, findNode } from "../core/package/graph.js";
+import { type ConditionData, allowedNext, findNode } from "../core/package/graph.js";
+import { isComplete } from "../core/state/completion.js";
 import type { Frontmatter } from "../core/state/frontmatter.js";
-import { type ConditionFacts, NO_FACTS, effectiveNodeId } from "../core/state/transition-guard.js";
+import { type ConditionFacts, conditionFacts, effectiveNodeId } from "../core/state/transition-guard.js";
+import { renderDetails } from "./run-details.js";
 
 const PROGRESS_LINES = 60;
+const PROGRESS_CHARS = 8_000;
 
 /** A user's answer that has arrived and waits to be written down. */
 export interface PendingAnswer {
@@ -24,31 +27,28 @@ export interface PendingAnswer {
   readonly text: string;
 }
 
-/** What a run knows once it is open. */
-export interface OpenRecord {
-  readonly run: RunRef;
-  readonly graph: WorkflowGraph;
-}
-
 /**
  * The run as its workflow holds it. `carried` is all that survives continue-as-new; the rest is derived from the
  * package or belongs to one wait.
  */
 export class RunRecord {
-  readonly input: GraphRunInput;
-  open: OpenRecord | undefined;
+  readonly input: RunInput;
+  /** Conditions of edges are evaluated, not only shown (contracts §6). */
+  private readonly evaluatesConditions: boolean;
+  open: OpenedRun | undefined;
   carried: CarriedRun;
   question: Question | undefined;
   answer: PendingAnswer | undefined;
   failure: Fault | undefined;
 
-  constructor(input: GraphRunInput) {
+  constructor(input: RunInput, evaluatesConditions: boolean) {
     this.input = input;
-    this.carried = input.carried ?? FRESH;
+    this.evaluatesConditions = evaluatesConditions;
+    this.carried = input.carried ?? { ...FRESH, budget: input.budget ?? {} };
   }
 
   /** The opened run; asking before `run.open` has succeeded is a bug. */
-  get opened(): OpenRecord {
+  get opened(): OpenedRun {
     if (this.open === undefined) throw new Error("The run is not open yet.");
     return this.open;
   }
@@ -61,9 +61,14 @@ export class RunRecord {
     return this.open === undefined ? "" : effectiveNodeId(this.frontmatter.currentNodeId, this.open.graph);
   }
 
+  /** By its graph, by its last word, or because the user has ended it. */
+  get isComplete(): boolean {
+    return this.carried.ended || isComplete(this.frontmatter, this.opened.graph);
+  }
+
   /** What conditions of edges see; undefined while they are guidance only. */
   get conditions(): ConditionFacts | undefined {
-    return this.input.evaluateConditions === true ? NO_FACTS : undefined;
+    return this.evaluatesConditions ? conditionFacts(this.carried.story?.state) : undefined;
   }
 
   private get conditionData(): ConditionData | undefined {
@@ -75,16 +80,22 @@ export class RunRecord {
     this.carried = { ...this.carried, ...change };
   }
 
+  /** Counts what was used, for the run and for the visit. */
+  use(used: Partial<Usage>): void {
+    const { usage, visitUsage } = this.carried;
+    this.update({ usage: addUsage(usage, used), visitUsage: addUsage(visitUsage, used) });
+  }
+
   /** Adds a line to the live view and redraws the details panel of the Web UI. */
   note(text: string, nodeId = this.nodeId): void {
     const last = this.carried.progress.at(-1)?.seq ?? 0;
-    const line: ProgressLine = { seq: last + 1, nodeId, text: text.slice(0, 300) };
-    this.update({ progress: [...this.carried.progress, line].slice(-PROGRESS_LINES) });
+    const line: ProgressLine = { seq: last + 1, nodeId: nodeId.slice(0, 200), text: text.slice(0, 300) };
+    this.update({ progress: newestLines([...this.carried.progress, line]) });
     setCurrentDetails(renderDetails(this.toRunState()));
   }
 
   noteCall(nodeId: string, call: PlannedCall, outcome: ToolCallOutcome): void {
-    this.update({ usage: { ...this.carried.usage, toolCalls: this.carried.usage.toolCalls + 1 } });
+    this.use({ toolCalls: 1 });
     this.noteAudit(outcome.audit);
     this.note(outcome.ok ? call.summary : `${call.summary} → ${outcome.code ?? "failed"}`, nodeId);
   }
@@ -99,8 +110,8 @@ export class RunRecord {
     return {
       runId: this.input.runId,
       projectId: open?.run.projectId ?? "",
-      packageId: this.input.packageId,
-      workflowRef: open?.run.workflowRef ?? this.input.workflowRef ?? "",
+      packageId: open?.run.packageId ?? "",
+      workflowRef: open?.run.workflowRef ?? "",
       phase: carried.phase,
       currentNodeId: this.nodeId,
       stepsCompleted: carried.frontmatter.stepsCompleted,
@@ -109,6 +120,8 @@ export class RunRecord {
       artifacts: carried.frontmatter.artifacts,
       ...(this.question === undefined ? {} : { question: this.question }),
       ...(this.failure === undefined ? {} : { failure: this.failure }),
+      paused: carried.paused,
+      budget: carried.budget,
       usage: carried.usage,
       visit: carried.visit,
       turn: carried.turn,
@@ -121,6 +134,14 @@ export class RunRecord {
     this.update({ phase, phaseChanges: this.carried.phaseChanges + 1 });
   }
 }
+
+export const NO_USAGE: Usage = {
+  modelTurns: 0,
+  toolCalls: 0,
+  promptTokens: 0,
+  completionTokens: 0,
+  cost: 0,
+};
 
 const FRESH: CarriedRun = {
   phase: "idle",
@@ -136,33 +157,41 @@ const FRESH: CarriedRun = {
   stateSha256: "",
   visit: 0,
   turn: 0,
-  usage: { modelTurns: 0, toolCalls: 0, promptTokens: 0, completionTokens: 0 },
+  usage: NO_USAGE,
+  visitUsage: NO_USAGE,
+  budget: {},
+  paused: false,
+  ended: false,
   loop: NO_LOOP,
   progress: [],
   audit: { lines: 0, sha256: "" },
   phaseChanges: 0,
 };
 
-/** The run as Markdown for Temporal's Web UI. */
-function renderDetails(state: RunState): string {
-  const lines = [
-    `**${state.phase}** at \`${state.currentNodeId}\`, visit ${state.visit}, turn ${state.turn}`,
-    "",
-    `Steps completed: ${state.stepsCompleted.map((step) => `\`${step}\``).join(", ") || "none"}`,
-    "",
-    `Model turns ${state.usage.modelTurns}, tool calls ${state.usage.toolCalls}, tokens ${state.usage.promptTokens} in and ${state.usage.completionTokens} out.`,
-  ];
-  if (state.question !== undefined) {
-    lines.push("", `**Question at \`${state.question.nodeId}\`:**`, "", state.question.text);
-    lines.push("", "```", `interlock answer ${state.runId} "…"`, "```");
+function addUsage(usage: Usage, used: Partial<Usage>): Usage {
+  return {
+    modelTurns: usage.modelTurns + (used.modelTurns ?? 0),
+    toolCalls: usage.toolCalls + (used.toolCalls ?? 0),
+    promptTokens: usage.promptTokens + (used.promptTokens ?? 0),
+    completionTokens: usage.completionTokens + (used.completionTokens ?? 0),
+    cost: usage.cost + (used.cost ?? 0),
+  };
+}
+
+/** The newest lines, few and short enough for the run to be carried over in one value. */
+function newestLines(lines: readonly ProgressLine[]): readonly ProgressLine[] {
+  let chars = 0;
+  let first = lines.length;
+  while (first > Math.max(0, lines.length - PROGRESS_LINES)) {
+    const { nodeId, text } = lines[first - 1] ?? { nodeId: "", text: "" };
+    chars += nodeId.length + text.length;
+    if (chars > PROGRESS_CHARS) break;
+    first -= 1;
   }
-  if (state.artifacts.length > 0)
-    lines.push("", "Artifacts:", ...state.artifacts.map((path) => `- \`${path}\``));
-  lines.push("", "Latest:", ...state.progress.slice(-8).map((line) => `- ${line.nodeId}: ${line.text}`));
-  return lines.join("\n").slice(0, 16_000);
+  return lines.slice(first);
 }
 
 /** The agent of a node: its own, else the run's (contracts §8). */
-export function effectiveAgentId(open: OpenRecord, nodeId: string): string {
+export function effectiveAgentId(open: OpenedRun, nodeId: string): string {
   return findNode(open.graph, nodeId)?.agentId ?? open.run.activeAgentId;
 }

@@ -1,50 +1,81 @@
-import { ApplicationFailure, condition } from "@temporalio/workflow";
+import { ApplicationFailure } from "@temporalio/workflow";
 import type { ModelTurnResult } from "../contract/activities.js";
-import type { Question } from "../contract/run.js";
-import { DEFAULT_ENGINE_LIMITS, type EngineLimits } from "../core/engine/limits.js";
-import { LOOP_CORRECTION, NO_LOOP } from "../core/engine/loop-detection.js";
-import type { Intent } from "../core/prompt/shells.js";
-import { isComplete } from "../core/state/completion.js";
-import { localActivities, modelActivities } from "./activity-options.js";
-import { changePhase } from "./change-phase.js";
+import type { Visiting } from "../contract/run.js";
+import type { EngineLimits } from "../core/engine/limits.js";
+import { LOOP_CORRECTION, type LoopVerdict, observeCall } from "../core/engine/loop-detection.js";
+import { modelActivities } from "./activity-options.js";
+import { carryOn } from "./carry-on.js";
 import { runCalls } from "./run-calls.js";
+import type { RunKind } from "./run-kind.js";
 import { type RunRecord, effectiveAgentId } from "./run-record.js";
+import { tellError } from "./story.js";
+import { askUser, waitForBudget, waitWhilePaused } from "./waiting.js";
 
 const CUT_OFF =
   "Your answer was cut off at the provider's length limit, so none of its tool calls ran. Send less at once: write large files in smaller calls.";
-
-/**
- * One visit of one node: model turns and the calls they ask for, until the state document moves on or the run is
- * complete. Fails the run with `ENGINE_MAX_TURNS_EXCEEDED` at its limits (contracts §9).
- */
-export async function visitNode(record: RunRecord, intent: Intent): Promise<void> {
-  const nodeId = record.nodeId;
-  const { graph } = record.opened;
-  const limits = { ...DEFAULT_ENGINE_LIMITS, ...record.input.limits };
-  let correction: string | undefined;
-  while (record.nodeId === nodeId && !isComplete(record.frontmatter, graph)) {
-    checkLimits(record, nodeId, limits);
-    const answer = await takeTurn(record, nodeId, intent, limits, correction);
-    correction = undefined;
-    if (answer.cutOff) {
-      correction = CUT_OFF;
-    } else if (answer.calls.length === 0) {
-      await askUser(record, { nodeId, text: answer.text });
-    } else {
-      const verdict = await runCalls(record, conversationName(record), nodeId, answer.calls);
-      if (verdict === "correct") correction = LOOP_CORRECTION;
-      if (verdict === "ask-user" && record.nodeId === nodeId) {
-        await askUser(record, { nodeId, text: LOOP_QUESTION, code: "ENGINE_LOOP_DETECTED" });
-      }
-    }
-  }
-}
-
 const LOOP_QUESTION =
   "The agent repeats the same failing tool call and cannot go on by itself. Tell it what to do differently.";
 
-function conversationName(record: RunRecord): string {
-  return record.input.wholeRunConversation === true ? "run" : `visit-${record.carried.visit}`;
+/**
+ * One visit of one node: model turns and the calls they ask for, until the run moves on or is complete. Between two
+ * turns the run can be paused, continue as new, and wait for a budget. Fails the run with `ENGINE_MAX_TURNS_EXCEEDED` at
+ * its limits (contracts §9).
+ */
+export async function visitNode(record: RunRecord, kind: RunKind): Promise<void> {
+  const limits = { ...kind.limits, ...record.input.limits };
+  for (;;) {
+    await waitWhilePaused(record);
+    const { visiting } = record.carried;
+    if (visiting === undefined || record.isComplete || record.nodeId !== visiting.nodeId) return;
+    await carryOn(record);
+    checkLimits(record, visiting.nodeId, limits);
+    await waitForBudget(record);
+    if (record.isComplete) return;
+    const answer = await takeTurn(record, kind, visiting, limits);
+    const correction = await act(record, kind, visiting.nodeId, answer);
+    const { correction: _, ...rest } = visiting;
+    record.update({ visiting: correction === undefined ? rest : { ...rest, correction } });
+  }
+}
+
+/** Does what an answer asks for. Returns what the model is to be told before its next turn. */
+async function act(
+  record: RunRecord,
+  kind: RunKind,
+  nodeId: string,
+  answer: ModelTurnResult,
+): Promise<string | undefined> {
+  if (answer.cutOff) {
+    tellError(record, nodeId, { code: "LLM_BAD_RESPONSE", message: "The answer was cut off." }, true);
+    return CUT_OFF;
+  }
+  if (answer.ending?.kind === "complete") {
+    record.update({ ended: true });
+    return undefined;
+  }
+  if (answer.ending?.kind === "incomplete") {
+    const verdict = observe(record, "ending", false);
+    if (verdict !== "ask-user") return answer.ending.correction;
+    await askUser(record, kind, { nodeId, text: answer.text });
+    return undefined;
+  }
+  if (answer.calls.length === 0) {
+    await askUser(record, kind, { nodeId, text: answer.text });
+    return undefined;
+  }
+  const verdict = await runCalls(record, kind, nodeId, answer.calls);
+  if (verdict === "correct") return LOOP_CORRECTION;
+  if (verdict === "ask-user" && record.nodeId === nodeId) {
+    await askUser(record, kind, { nodeId, text: LOOP_QUESTION, code: "ENGINE_LOOP_DETECTED" });
+  }
+  return undefined;
+}
+
+/** Notices repetition; see `observeCall`. */
+export function observe(record: RunRecord, key: string, ok: boolean): LoopVerdict {
+  const observed = observeCall(record.carried.loop, { key, ok });
+  record.update({ loop: observed.state });
+  return observed.verdict;
 }
 
 function checkLimits(record: RunRecord, nodeId: string, limits: EngineLimits): void {
@@ -65,13 +96,15 @@ function checkLimits(record: RunRecord, nodeId: string, limits: EngineLimits): v
 
 async function takeTurn(
   record: RunRecord,
-  nodeId: string,
-  intent: Intent,
+  kind: RunKind,
+  visiting: Visiting,
   limits: EngineLimits,
-  correction: string | undefined,
 ): Promise<ModelTurnResult> {
+  const { nodeId, intent, resumes, correction } = visiting;
   const turn = record.carried.turn + 1;
   record.update({ turn });
+  const { conditions } = record;
+  const { budget } = record.carried;
   const answer = await modelActivities(limits.maxModelAttempts)["model.turn"].executeWithOptions(
     { summary: `model turn ${turn} · ${nodeId}`.slice(0, 200) },
     [
@@ -83,53 +116,17 @@ async function takeTurn(
         agentId: effectiveAgentId(record.opened, nodeId),
         intent,
         autopilot: record.input.autopilot ?? false,
-        conversation: conversationName(record),
+        conversation: kind.conversation(record),
+        ...(conditions === undefined ? {} : { conditions }),
+        ...kind.turnDetails(record),
+        ...(resumes === undefined || turn > 1 ? {} : { resumes }),
+        ...(budget.run?.cost === undefined && budget.node?.cost === undefined ? {} : { needsPrice: true }),
         ...(correction === undefined ? {} : { correction }),
       },
     ],
   );
-  const { usage } = record.carried;
-  record.update({
-    usage: {
-      ...usage,
-      modelTurns: usage.modelTurns + 1,
-      promptTokens: usage.promptTokens + answer.usage.promptTokens,
-      completionTokens: usage.completionTokens + answer.usage.completionTokens,
-    },
-  });
+  record.use({ modelTurns: 1, ...answer.usage });
   record.noteAudit(answer.audit);
   record.note(`model turn ${turn}`);
   return answer;
-}
-
-/** Asks the user and waits, for months if need be; the answer is written down before the next turn. */
-async function askUser(record: RunRecord, question: Question): Promise<void> {
-  record.question = question;
-  await changePhase(record, "waiting-user");
-  await condition(() => record.answer !== undefined);
-  const answer = record.answer;
-  if (answer === undefined) throw new Error("The wait for an answer ended without one.");
-  await writeUserInput(record, answer.id, answer.text);
-  record.question = undefined;
-  record.answer = undefined;
-  record.update({ loop: NO_LOOP });
-  await changePhase(record, "running");
-}
-
-/** Puts the user's words into the conversation of the visit, once. */
-export async function writeUserInput(record: RunRecord, inputId: string, text: string): Promise<void> {
-  const audit = await localActivities["user.input"].executeWithOptions(
-    { summary: `input for ${record.nodeId}` },
-    [
-      {
-        run: record.opened.run,
-        conversation: conversationName(record),
-        inputId,
-        nodeId: record.nodeId,
-        text,
-      },
-    ],
-  );
-  record.noteAudit(audit);
-  record.note("user input received");
 }

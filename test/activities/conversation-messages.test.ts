@@ -15,7 +15,7 @@ const answer = (turn: number, content: string, ...ids: readonly string[]): Conve
   content,
   calls: ids.map((id) => ({ id, name: "fs_list", argumentsJson: "{}" })),
   finishReason: "stop",
-  usage: { promptTokens: 0, completionTokens: 0 },
+  usage: { promptTokens: 0, completionTokens: 0, cost: 0 },
   model: "m",
 });
 

@@ -32,7 +32,7 @@ describe("a model turn", () => {
       calls: [{ id: "call-1", tool: "fs.list", summary: "fs.list @project", key: expect.any(String) }],
       text: "look",
       cutOff: false,
-      usage: { promptTokens: 100, completionTokens: 10 },
+      usage: { promptTokens: 100, completionTokens: 10, cost: 0 },
       audit: { lines: 1, sha256: expect.any(String) },
     });
     const [request] = scene.model.requests;

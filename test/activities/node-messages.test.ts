@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { nodeMessages } from "../../src/activities/node-messages.js";
+import { NO_FACTS } from "../../src/core/state/transition-guard.js";
 import { toolPolicyOf } from "../../src/tools/tool-host.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { openRunWorld, valueOf } from "../fakes/run-world.js";
@@ -22,7 +23,7 @@ async function messagesOf(nodeId: string, changes: object = {}, variables = {}) 
   const [workflow] = loaded.workflows;
   if (agent === undefined || workflow === undefined) throw new Error("The package is empty.");
   const input = {
-    run: { ...RUN, ...changes },
+    run: RUN,
     visit: 1,
     turn: 1,
     nodeId,
@@ -30,6 +31,7 @@ async function messagesOf(nodeId: string, changes: object = {}, variables = {}) 
     intent: "resume",
     autopilot: true,
     conversation: "visit-1",
+    ...changes,
   } as const;
   return nodeMessages(input, workflow, agent, toolPolicyOf(agent), variables);
 }
@@ -67,7 +69,7 @@ describe("a node's first messages", () => {
   });
 
   test("say of each edge whether its condition holds, where that is evaluated", async () => {
-    const messages = await messagesOf("middle", { evaluateConditions: true });
+    const messages = await messagesOf("middle", { conditions: NO_FACTS });
     expect(messages[4]?.content).toContain(
       "  - finish (label=done, default=true, condition=when all is written, satisfied=true)",
     );

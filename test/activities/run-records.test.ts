@@ -3,25 +3,31 @@ import { join } from "node:path";
 import { asyncLocalStorage } from "@temporalio/activity";
 import { beforeEach, describe, expect, test } from "vitest";
 import { createActivities } from "../../src/activities/create-activities.js";
-import { openRun, recordPhase, recordUserInput } from "../../src/activities/run-records.js";
+import { openRun } from "../../src/activities/open-run.js";
+import { recordPhase, recordUserInput } from "../../src/activities/run-records.js";
 import { runTool } from "../../src/activities/run-tool.js";
 import type { PhaseInput, ToolCallInput } from "../../src/contract/activities.js";
 import type { RecordedToolCall } from "../../src/store/conversation.js";
 import { jsonLines, namesIn, openRunWorld, valueOf } from "../fakes/run-world.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
+import { createBundleHost } from "../../src/tools/bundle-host.js";
 import { type ActivityScene, RUN_ID, openScene } from "./scene.js";
 
 let scene: ActivityScene;
 beforeEach(async () => {
   scene = await openScene([]);
 });
-const usage = { modelTurns: 1, toolCalls: 0, promptTokens: 0, completionTokens: 0 };
+const usage = { modelTurns: 1, toolCalls: 0, promptTokens: 0, completionTokens: 0, cost: 0 };
 const indexed = async () => valueOf(await scene.world.store.runs.findRun(RUN_ID));
 
 describe("opening a run", () => {
   const open = (changes: object = {}) => {
     const { store, projectRoot, packageId } = scene.world;
-    return openRun(store, { runId: RUN_ID, projectRoot, packageId, ...changes });
+    const deps = { store, bundles: createBundleHost({ store }) };
+    return openRun(deps, {
+      kind: "graph",
+      input: { runId: RUN_ID, projectRoot, packageId, ...changes },
+    });
   };
 
   test("makes it once, gives its graph, and takes the first agent where none is named", async () => {
@@ -79,7 +85,9 @@ describe("opening a run", () => {
       }),
     });
     const { store, projectRoot, packageId } = world;
-    await expect(openRun(store, { runId: RUN_ID, projectRoot, packageId })).rejects.toMatchObject({
+    const deps = { store, bundles: createBundleHost({ store }) };
+    const input = { runId: RUN_ID, projectRoot, packageId };
+    await expect(openRun(deps, { kind: "graph", input })).rejects.toMatchObject({
       type: "E_PACKAGE_INVALID",
       message: "The graph is too large to run: shorten its texts.",
     });
@@ -125,7 +133,7 @@ describe("a phase", () => {
 
   test("is told in index, status and log", async () => {
     const fault = { code: "LLM_TIMEOUT", message: "too late" } as const;
-    await recordPhase(scene.world.store, phase({ phase: "failed", change: 2, fault }));
+    await recordPhase(scene.deps, phase({ phase: "failed", change: 2, fault }));
     expect((await indexed()).phase).toBe("failed");
     expect(await scene.files.status.read()).toEqual({
       phase: "failed",
@@ -147,8 +155,8 @@ describe("a phase", () => {
   });
 
   test("that comes late does not replace a newer one, but is in the log", async () => {
-    await recordPhase(scene.world.store, phase({ phase: "completed", change: 3 }));
-    await recordPhase(scene.world.store, phase({ phase: "running", change: 2 }));
+    await recordPhase(scene.deps, phase({ phase: "completed", change: 3 }));
+    await recordPhase(scene.deps, phase({ phase: "running", change: 2 }));
     expect((await indexed()).phase).toBe("completed");
     expect(await scene.files.status.read()).toMatchObject({ phase: "completed", change: 3 });
     expect((await jsonLines(scene.files.logFile)).map(({ id }) => id)).toEqual(["3", "2"]);
@@ -183,7 +191,7 @@ describe("a tool call of the engine", () => {
         content: "",
         calls,
         finishReason: "",
-        usage: { promptTokens: 0, completionTokens: 0 },
+        usage: { promptTokens: 0, completionTokens: 0, cost: 0 },
         model: "",
       },
     ]);
@@ -208,6 +216,8 @@ describe("a tool call of the engine", () => {
     expect(await run({ stateSha256: "another" })).toEqual({
       ok: false,
       code: "E_PRECONDITION_FAILED",
+      message: expect.stringContaining("changed from outside this run"),
+      unmet: true,
       stateConflict: true,
       audit: expect.any(Object),
     });
@@ -249,10 +259,15 @@ describe("the activities", () => {
       "fs.search",
       "fs.write",
       "model.turn",
+      "preload_workflow",
+      "read_file",
       "run.open",
       "run.phase",
+      "save_output",
       "state.load",
       "state.persist",
+      "state.record",
+      "state.snapshot",
       "tool.refuse",
       "user.input",
     ]);

@@ -1,10 +1,13 @@
 import type { Context } from "@temporalio/activity";
 import { onTestFinished } from "vitest";
 import type { ModelTurnDeps } from "../../src/activities/model-turn.js";
-import { openRun } from "../../src/activities/run-records.js";
+import type { ActivityDeps } from "../../src/activities/create-activities.js";
+import { openRun } from "../../src/activities/open-run.js";
+import { graphSurface, bundleSurface } from "../../src/activities/surface.js";
 import type { ModelTurnInput, OpenedRun } from "../../src/contract/activities.js";
 import { type ModelSettings, createChatModel } from "../../src/model/chat-model.js";
 import type { RunFiles } from "../../src/store/run-files.js";
+import { createBundleHost } from "../../src/tools/bundle-host.js";
 import { createToolHost } from "../../src/tools/tool-host.js";
 import type { PackageFixture } from "../fakes/package-fixture.js";
 import { type RunWorld, openRunWorld, valueOf } from "../fakes/run-world.js";
@@ -19,7 +22,7 @@ export interface ActivityScene {
   readonly opened: OpenedRun;
   readonly files: RunFiles;
   readonly model: ScriptedModel;
-  readonly deps: ModelTurnDeps;
+  readonly deps: ActivityDeps & ModelTurnDeps;
   readonly context: Context;
   readonly turn: (changes?: Partial<ModelTurnInput>) => ModelTurnInput;
 }
@@ -31,7 +34,12 @@ export async function openScene(
 ): Promise<ActivityScene> {
   const world = await openRunWorld(files);
   const { store, projectRoot, packageId } = world;
-  const opened = await openRun(store, { runId: RUN_ID, projectRoot, packageId });
+  const bundles = createBundleHost({ store });
+  const toolHost = createToolHost({ store });
+  const opened = await openRun(
+    { store, bundles },
+    { kind: "graph", input: { runId: RUN_ID, projectRoot, packageId } },
+  );
   const model = await ScriptedModel.start(script);
   onTestFinished(() => model.close());
   return {
@@ -41,7 +49,9 @@ export async function openScene(
     model,
     deps: {
       store,
-      toolHost: createToolHost({ store }),
+      toolHost,
+      bundles,
+      surfaces: { graph: graphSurface(store, toolHost), bundle: bundleSurface(bundles) },
       model: createChatModel(),
       modelSettingsFor: async () => ({
         model: "scripted",

@@ -69,7 +69,7 @@ describe("the import matrix", () => {
 
   test("the reader of imports sees them", () => {
     expect(importsOf("worker.ts")).toContain("./store/store.js");
-    expect(importsOf(join("workflows", "graph-run.ts"))).toContain("@temporalio/workflow");
+    expect(importsOf(join("workflows", "conduct-run.ts"))).toContain("@temporalio/workflow");
   });
 
   test.each(Object.entries(MATRIX))("%s imports only what it may", (room, allowed) => {

@@ -24,7 +24,7 @@ const answer = (visit: number, turn: number, content = ""): ConversationEntry =>
   content,
   calls: [{ id: "c", name: "fs_list", argumentsJson: "{}" }],
   finishReason: "stop",
-  usage: { promptTokens: 1, completionTokens: 2 },
+  usage: { promptTokens: 1, completionTokens: 2, cost: 0 },
   model: "m",
 });
 

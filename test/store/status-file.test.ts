@@ -4,7 +4,7 @@ import { beforeEach, expect, test } from "vitest";
 import { type RunStatus, openStatusFile } from "../../src/store/status-file.js";
 import { temporaryDirectory } from "../fakes/package-fixture.js";
 
-const usage = { modelTurns: 1, toolCalls: 2, promptTokens: 3, completionTokens: 4 };
+const usage = { modelTurns: 1, toolCalls: 2, promptTokens: 3, completionTokens: 4, cost: 0 };
 const status = (change: number, more: Partial<RunStatus> = {}): RunStatus => ({
   phase: "running",
   nodeId: "n",

@@ -178,12 +178,12 @@ describe("openSession", () => {
 });
 
 describe("begin", () => {
-  test("system prompt, directive, the user's words, and the files of the critical actions", async () => {
+  test("system prompt, directive with the picked command, and the files of the critical actions", async () => {
     const { run } = await world.openRun();
     const { messages, calls } = valueOf(
       await world.host.begin(run.runId, { ...OPTIONS, input: "*intake a book on bees" }),
     );
-    expect(messages.map(({ role }) => role)).toEqual(["system", "user", "user"]);
+    expect(messages.map(({ role }) => role)).toEqual(["system", "user"]);
     expect(messages[0]?.content.startsWith("You are Iris, Librarian at the desk.")).toBe(true);
     expect(messages[1]?.content.split("\n")).toEqual([
       "RUN_DIRECTIVE",
@@ -199,7 +199,6 @@ describe("begin", () => {
       "- outputs:",
       "  - {session-folder}/request-{{date}}.md -> {session-folder}/request-{{date}}.md",
     ]);
-    expect(messages[2]?.content).toBe("USER_INPUT\n- forNodeId: workflow\na book on bees");
     expect(calls).toEqual([
       { id: "critical-1", name: "read_file", argumentsJson: '{"file_path":"{bundle-root}/config.yaml"}' },
     ]);
@@ -234,11 +233,11 @@ describe("the end", () => {
     expect(valueOf(await host.judgeAnswer(run.runId, "WORKFLOW COMPLETE")).kind).toBe("incomplete");
     await call("save_output", { file_path: "request-2026-03-04.md", content: "x" });
     expect(valueOf(await host.judgeAnswer(run.runId, "WORKFLOW COMPLETE")).kind).toBe("complete");
-    const closed = valueOf(await host.closeSession(run.runId, "complete", LATER));
+    const closed = valueOf(await host.markSession(run.runId, "complete", LATER));
     expect(closed).toMatchObject({ status: "complete", completedAt: LATER.toISOString() });
     const bytes = readFileSync(join(session, "manifest.json"), "utf8");
-    await host.closeSession(run.runId, "complete", new Date());
-    await host.closeSession(run.runId, "failed", new Date());
+    await host.markSession(run.runId, "complete", new Date());
+    await host.markSession(run.runId, "failed", new Date());
     expect(readFileSync(join(session, "manifest.json"), "utf8")).toBe(bytes);
     expect(
       await jsonLines((await world.store.runs.openFiles(run.projectId, run.runId).then(valueOf)).logFile),

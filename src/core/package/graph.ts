@@ -1,6 +1,7 @@
 import type { JsonObject } from "../json.js";
 import { holds } from "./json-logic.js";
-import type { GraphFile, NodeType } from "./schemas.js";
+import type { ArtifactType } from "../graph-state/schemas.js";
+import type { GraphFile, NodeType, StepFrontmatter } from "./schemas.js";
 
 /** The part of a graph that a run needs: small enough to enter the history once, and plain JSON. */
 export interface WorkflowGraph {
@@ -16,6 +17,13 @@ export interface GraphNode {
   readonly title?: string;
   readonly agentId?: string;
   readonly outputs?: readonly string[];
+  /** Types of artifacts of a story, by project-relative path. A list: the paths are texts of a package. */
+  readonly artifactTypes?: readonly ArtifactTypeOfPath[];
+}
+
+export interface ArtifactTypeOfPath {
+  readonly path: string;
+  readonly type: ArtifactType;
 }
 
 export interface GraphEdge {
@@ -36,8 +44,11 @@ export interface AllowedNext {
   readonly satisfied?: boolean;
 }
 
-/** Reduces a graph file to what a run needs; absent and default values are left out. */
-export function toWorkflowGraph(file: GraphFile): WorkflowGraph {
+/** Reduces a graph file and its steps to what a run needs; absent and default values are left out. */
+export function toWorkflowGraph(
+  file: GraphFile,
+  steps: ReadonlyMap<string, StepFrontmatter> = new Map(),
+): WorkflowGraph {
   return {
     entryNodeId: file.entryNodeId,
     nodes: file.nodes.map((node) => ({
@@ -47,6 +58,7 @@ export function toWorkflowGraph(file: GraphFile): WorkflowGraph {
       ...(node.title === undefined ? {} : { title: node.title }),
       ...(node.agentId === undefined ? {} : { agentId: node.agentId }),
       ...(node.outputs === undefined ? {} : { outputs: node.outputs }),
+      ...artifactTypesOf(steps.get(node.id)),
     })),
     edges: file.edges.map((edge) => ({
       from: edge.from,
@@ -57,6 +69,41 @@ export function toWorkflowGraph(file: GraphFile): WorkflowGraph {
       ...(edge.conditionExpr === undefined ? {} : { conditionExpr: edge.conditionExpr }),
     })),
   };
+}
+
+function artifactTypesOf(step: StepFrontmatter | undefined): Pick<GraphNode, "artifactTypes"> {
+  const declared = Object.entries(step?.artifactTypes ?? {});
+  if (declared.length === 0) return {};
+  return { artifactTypes: declared.map(([path, type]) => ({ path: projectRelative(path), type })) };
+}
+
+/** `@project/./a/b` as `a/b`: how artifacts are named. */
+function projectRelative(path: string): string {
+  const segments = path.split("/").filter((segment) => segment !== "" && segment !== ".");
+  return (segments[0] === "@project" ? segments.slice(1) : segments).join("/");
+}
+
+/** The type that a node's step gives to a file of the project, by its alias path. */
+export function artifactTypeOf(
+  graph: WorkflowGraph,
+  nodeId: string,
+  aliasPath: string,
+): ArtifactTypeOfPath | undefined {
+  const types = findNode(graph, nodeId)?.artifactTypes ?? [];
+  return types.find(({ path }) => `@project/${path}` === aliasPath);
+}
+
+/** Whether a move leaves behind a node that it could have gone to: one not visited that can no longer be reached. */
+export function leavesNodeBehind(
+  graph: WorkflowGraph,
+  from: string,
+  to: string,
+  visited: ReadonlySet<string>,
+): boolean {
+  const others = graph.edges.filter((edge) => edge.from === from && !visited.has(edge.to));
+  if (others.length === 0) return false;
+  const ahead = reachableNodes({ entryNodeId: to, edges: graph.edges });
+  return others.some((edge) => !ahead.has(edge.to));
 }
 
 export function findNode(graph: WorkflowGraph, nodeId: string): GraphNode | undefined {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ArtifactTypeSchema } from "../graph-state/schemas.js";
 
 /**
  * The schemas of package format 1.1 (contracts §2). Closed objects refuse unknown keys, open ones keep them.
@@ -171,6 +172,10 @@ export const stepFrontmatterSchema = z.looseObject({
   inputs: z.array(text).optional(),
   outputs: z.array(text).optional(),
   setsVariables: z.array(text).optional(),
+  artifactTypes: z
+    .record(text, ArtifactTypeSchema)
+    .optional()
+    .describe("Which artifact of the graph state a file is, by its path in the project."),
   transitions: z
     .array(
       z.looseObject({

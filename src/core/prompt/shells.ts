@@ -15,6 +15,12 @@ export interface RunDirective {
   readonly effectiveAgentId: string;
   readonly autopilot: boolean;
   readonly variables: JsonObject;
+  /** Of a run that carries a story. */
+  readonly story?: {
+    readonly storyId: string;
+    readonly gateDecisions: JsonObject;
+    readonly artifactPaths: JsonObject;
+  };
 }
 
 const MAX_VARIABLES_CHARS = 4_000;
@@ -33,7 +39,17 @@ export function renderRunDirective(directive: RunDirective): string {
     `- effectiveAgentId: ${directive.effectiveAgentId}`,
     `- autopilot: ${directive.autopilot}`,
     `- variables: ${summarizeVariables(directive.variables)}`,
+    ...storyLines(directive.story),
   ].join("\n");
+}
+
+function storyLines(story: RunDirective["story"]): readonly string[] {
+  if (story === undefined) return [];
+  return [
+    `- story: ${oneLine(story.storyId)}`,
+    `- gateDecisions: ${summarizeVariables(story.gateDecisions)}`,
+    `- artifactPaths: ${summarizeVariables(story.artifactPaths)}`,
+  ];
 }
 
 /** State variables as one line of JSON, absolute paths redacted, cut to a bound. */

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { JsonObject } from "../json.js";
 import { schemaVersionSchema } from "../package/schemas.js";
 import { type Result, fail, ok } from "../errors.js";
-import { excerpt } from "../text.js";
+import { type SchemaError, schemaErrors } from "../schema-errors.js";
 
 /** The frontmatter of `workflow.md`, which is also the schema of a run's state document (contracts §2, §5). */
 export const frontmatterSchema = z.looseObject({
@@ -59,16 +59,6 @@ export function normalizeFrontmatter(raw: JsonObject): JsonObject {
   return next;
 }
 
-/** Paths and sentences name keys that a model chose: they stay on one line and short. */
-const MAX_PLACE_CHARS = 200;
-const MAX_SENTENCE_CHARS = 300;
-
-/** One place where a frontmatter breaks the schema. */
-export interface SchemaError extends JsonObject {
-  readonly path: string;
-  readonly message: string;
-}
-
 /**
  * Normalises and validates a frontmatter.
  * Fault: `E_SCHEMA_VALIDATION` with `details.errors[]` of `{ path, message }`.
@@ -89,9 +79,5 @@ export function parseFrontmatter(raw: JsonObject): Result<Frontmatter> {
 
 function frontmatterErrors(value: JsonObject): readonly SchemaError[] {
   const parsed = frontmatterSchema.safeParse(value);
-  if (parsed.success) return [];
-  return parsed.error.issues.slice(0, 20).map((issue) => ({
-    path: excerpt(issue.path.map(String).join("."), MAX_PLACE_CHARS),
-    message: excerpt(issue.message, MAX_SENTENCE_CHARS),
-  }));
+  return parsed.success ? [] : schemaErrors(parsed.error.issues);
 }

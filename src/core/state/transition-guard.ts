@@ -27,6 +27,13 @@ export interface ConditionFacts {
 /** The facts of a run that carries no graph state. */
 export const NO_FACTS: ConditionFacts = { gateDecisions: {}, routingFlags: {} };
 
+/** What conditions see of a graph state, and of none. */
+export function conditionFacts(state: ConditionFacts | undefined): ConditionFacts {
+  if (state === undefined) return NO_FACTS;
+  const { gateDecisions, routingFlags } = state;
+  return { gateDecisions, routingFlags };
+}
+
 /** One update under judgement. */
 interface Move {
   readonly from: string;

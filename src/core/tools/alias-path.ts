@@ -1,4 +1,5 @@
 import { type Result, fail, ok } from "../errors.js";
+import { utf8Length } from "../text.js";
 
 /** The only places a model may name in a graph run (contracts §1). */
 const MOUNTS = ["project", "pkg", "state"] as const;
@@ -77,15 +78,4 @@ export function describeAliasPath(path: AliasPath): string {
 /** Whether the path is the state document, however it was spelled (contracts §5). */
 export function isStateDocument(path: AliasPath): boolean {
   return path.mount === "state" && path.segments.length === 1 && path.segments[0] === "workflow.md";
-}
-
-function utf8Length(text: string): number {
-  let bytes = 0;
-  for (const char of text) {
-    const code = char.codePointAt(0) ?? 0;
-    if (code < 0x80) bytes += 1;
-    else if (code < 0x800) bytes += 2;
-    else bytes += code < 0x10000 ? 3 : 4;
-  }
-  return bytes;
 }

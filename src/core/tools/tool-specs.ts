@@ -1,11 +1,18 @@
 import { z } from "zod";
 import { HOST_MAX_WRITE_BYTES } from "../engine/limits.js";
 import { type Result, fail, ok } from "../errors.js";
+import { StateRecordSchema } from "../graph-state/record.js";
+import type { JsonObject } from "../json.js";
 import { type ArgumentSpec, type FunctionTool, functionTool, parseToolArguments } from "./tool-arguments.js";
 
 /** The canonical names of the five file tools (contracts §7). */
 export const FILE_TOOLS = ["fs.list", "fs.read", "fs.search", "fs.write", "fs.apply_patch"] as const;
 export type FileToolName = (typeof FILE_TOOLS)[number];
+
+/** The tool that runs with a story have besides: it changes their graph state (contracts §12). */
+export const STATE_TOOL = "state.record";
+export type ToolName = FileToolName | typeof STATE_TOOL;
+const TOOLS: readonly ToolName[] = [...FILE_TOOLS, STATE_TOOL];
 
 const aliasPath = z
   .string()
@@ -98,12 +105,15 @@ export type FileToolCall =
   | { readonly tool: "fs.write"; readonly arguments: WriteArguments }
   | { readonly tool: "fs.apply_patch"; readonly arguments: PatchArguments };
 
+/** What is recorded is judged against the state it is merged into, not here. */
+export type ToolCall = FileToolCall | { readonly tool: typeof STATE_TOOL; readonly arguments: JsonObject };
+
 interface ToolSpec extends ArgumentSpec {
-  readonly name: FileToolName;
+  readonly name: ToolName;
   readonly description: string;
 }
 
-const SPECS: readonly ToolSpec[] = [
+const FILE_SPECS: readonly ToolSpec[] = [
   {
     name: "fs.list",
     description: "List the direct children of a directory. Directories end in /.",
@@ -137,19 +147,36 @@ const SPECS: readonly ToolSpec[] = [
   },
 ];
 
+const STATE_SPEC: ToolSpec = {
+  name: STATE_TOOL,
+  description:
+    "Record what this node decided in the story's graph state: gate decisions, evidence, artifact paths, routing flags. Conditions of edges may depend on them.",
+  maxArgumentChars: SHORT_ARGUMENTS,
+  parameters: z.record(z.string(), z.json()),
+};
+
+const SPECS = [...FILE_SPECS, STATE_SPEC];
+
 /** The file tools as OpenAI function tools; the wire name has `_` where the canonical one has `.`. */
-export const FILE_FUNCTION_TOOLS: readonly FunctionTool[] = SPECS.map((spec) =>
+export const FILE_FUNCTION_TOOLS: readonly FunctionTool[] = FILE_SPECS.map((spec) =>
   functionTool(wireToolName(spec.name), spec.description, spec.parameters),
 );
 
+/** `state.record` as an OpenAI function tool. The model is shown what a record may hold; its merging checks that. */
+export const STATE_FUNCTION_TOOL: FunctionTool = functionTool(
+  wireToolName(STATE_TOOL),
+  STATE_SPEC.description,
+  StateRecordSchema,
+);
+
 /** The spelling that every provider accepts: `[A-Za-z0-9_-]` only. */
-export function wireToolName(name: FileToolName): string {
+export function wireToolName(name: ToolName): string {
   return name.replace(".", "_");
 }
 
 /** Understands a tool name in its canonical or its wire spelling; undefined when there is no such tool. */
-export function canonicalToolName(name: string): FileToolName | undefined {
-  return FILE_TOOLS.find((tool) => tool === name || wireToolName(tool) === name);
+export function canonicalToolName(name: string): ToolName | undefined {
+  return TOOLS.find((tool) => tool === name || wireToolName(tool) === name);
 }
 
 /**
@@ -157,7 +184,7 @@ export function canonicalToolName(name: string): FileToolName | undefined {
  * Faults: `TOOL_NOT_AVAILABLE`, `TOOL_ARGS_INVALID_JSON`, `TOOL_ARGS_INVALID` with what was expected;
  * `E_WRITE_LIMIT` for a write that is too long to be looked at.
  */
-export function parseToolCall(name: string, argumentsJson: string): Result<FileToolCall> {
+export function parseToolCall(name: string, argumentsJson: string): Result<ToolCall> {
   const tool = canonicalToolName(name);
   const spec = SPECS.find((candidate) => candidate.name === tool);
   if (spec === undefined) {
@@ -166,5 +193,5 @@ export function parseToolCall(name: string, argumentsJson: string): Result<FileT
   const isWrite = spec.name === "fs.write" || spec.name === "fs.apply_patch";
   const parsed = parseToolArguments(spec, argumentsJson, isWrite ? "E_WRITE_LIMIT" : "TOOL_ARGS_INVALID");
   if (!parsed.ok) return parsed;
-  return ok({ tool: spec.name, arguments: parsed.value } as FileToolCall); // the spec's schema made it so
+  return ok({ tool: spec.name, arguments: parsed.value } as ToolCall); // the spec's schema made it so
 }

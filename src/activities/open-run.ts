@@ -1,0 +1,148 @@
+import { basename, dirname } from "node:path";
+import type { OpenRunInput, OpenedRun, ResumedRun } from "../contract/activities.js";
+import { MAX_PAYLOAD_BYTES } from "../contract/names.js";
+import type { BundleRunInput, GraphRunInput, RunRef } from "../contract/run.js";
+import { fail } from "../core/errors.js";
+import type { GraphState } from "../core/graph-state/schemas.js";
+import { MAX_HISTORY_BYTES, MAX_SNAPSHOTS, withSnapshot } from "../core/graph-state/walk.js";
+import type { JsonObject } from "../core/json.js";
+import type { WorkflowGraph } from "../core/package/graph.js";
+import { effectiveNodeId } from "../core/state/transition-guard.js";
+import { auditTotals } from "../store/audit-totals.js";
+import type { RunFiles } from "../store/run-files.js";
+import type { RunMetadata } from "../store/run-index.js";
+import { type ForkPoint, findForkPoint } from "../store/fork-point.js";
+import { type RunBeginning, selectWorkflow } from "../store/run-manager.js";
+import type { Store } from "../store/store.js";
+import type { BundleHost } from "../tools/bundle-host.js";
+import { BUNDLE_NODE } from "../tools/bundle-sessions.js";
+import { restoreFiles } from "../tools/fork-files.js";
+import { toApplicationFailure, unwrap } from "./failures.js";
+import { checkStore, openFiles } from "./run-scope.js";
+
+/** Room for what is told of an opened run beside its graph: its ids, and what a run that goes on has left. */
+const OPENED_BYTES = 4 * 1024;
+const RESUMED_BYTES = 32 * 1024 + MAX_HISTORY_BYTES;
+
+export interface OpenRunDeps {
+  readonly store: Store;
+  readonly bundles: BundleHost;
+}
+
+/** Makes the run, or finds it made by an earlier attempt or execution, and returns what it runs. */
+export async function openRun(deps: OpenRunDeps, request: OpenRunInput): Promise<OpenedRun> {
+  checkStore(deps.store, request.input.storeId);
+  const opened =
+    request.kind === "graph"
+      ? await openGraphRun(deps.store, request.input)
+      : await openBundleRun(deps, request.input);
+  const files = await openFiles(deps.store, opened.run);
+  await files.request.writeOnce(request.kind, request.input as unknown as JsonObject); // plain data
+  if (request.input.resume !== true) return opened;
+  return { ...opened, resumed: await resumedRun(files, opened.graph) };
+}
+
+async function openGraphRun(store: Store, input: GraphRunInput): Promise<OpenedRun> {
+  const loaded = unwrap(await store.packages.open(input.packageId));
+  const { graph } = unwrap(selectWorkflow(loaded, input.workflowRef ?? ""));
+  const room = OPENED_BYTES + (input.storyId === undefined ? 0 : RESUMED_BYTES);
+  if (Buffer.byteLength(JSON.stringify(graph)) > MAX_PAYLOAD_BYTES - room) {
+    throw toApplicationFailure(
+      fail("E_PACKAGE_INVALID", "The graph is too large to run: shorten its texts.").error,
+    );
+  }
+  const activeAgentId = input.activeAgentId ?? loaded.agents[0]?.id ?? "";
+  const point = input.fork && unwrap(await findForkPoint(store.runs, input.fork));
+  const metadata = unwrap(
+    await store.runs.createRun({
+      runId: input.runId,
+      projectRoot: input.projectRoot,
+      packageId: input.packageId,
+      activeAgentId,
+      ...(input.workflowRef === undefined ? {} : { workflowRef: input.workflowRef }),
+      ...(point === undefined ? {} : { begin: beginningOf(point, input.fork?.set) }),
+    }),
+  );
+  await store.runs.setPhase(metadata, "running", new Date());
+  const run = runRef(store, metadata, input);
+  const files = await openFiles(store, run);
+  const document = unwrap(await files.state.read());
+  const next = effectiveNodeId(document.frontmatter.currentNodeId, graph);
+  await files.boundaries.keepBeginning({ next, timestamp: metadata.createdAt }, document.bytes);
+  if (point === undefined) return { run, graph };
+  const projectRoot = unwrap(await store.runs.projectRoot(run.projectId));
+  if (run.projectId !== point.run.projectId) {
+    const place = { projectRoot, lockDir: store.lockDir, storeDir: store.dir };
+    await restoreFiles(point.files, point.boundary.calls, place);
+  }
+  return { run, graph, ...(point.graphState === undefined ? {} : { graphState: point.graphState }) };
+}
+
+function beginningOf({ boundary }: ForkPoint, variables: JsonObject = {}): RunBeginning {
+  return { document: Buffer.from(boundary.document), variables };
+}
+
+async function openBundleRun({ store, bundles }: OpenRunDeps, input: BundleRunInput): Promise<OpenedRun> {
+  const { bundleRoot, coreRoot, agentFile, sessionId, outputRoot } = input;
+  const workflowPath = input.workflowPath.startsWith("{")
+    ? input.workflowPath
+    : `{bundle-root}/${input.workflowPath}`;
+  const metadata = unwrap(
+    await store.runs.createBundleRun({
+      runId: input.runId,
+      projectRoot: input.projectRoot,
+      bundleRoot,
+      workflowPath,
+      workflowRef: basename(dirname(workflowPath)),
+      activeAgentId:
+        agentFile === undefined ? "facilitator" : basename(agentFile).replace(/(\.agent)?\.[a-z]+$/i, ""),
+      ...(coreRoot === undefined ? {} : { coreRoot }),
+      ...(agentFile === undefined ? {} : { agentFile }),
+      ...(sessionId === undefined ? {} : { sessionId }),
+      ...(outputRoot === undefined ? {} : { outputRoot }),
+    }),
+  );
+  const now = new Date();
+  const words = input.input === undefined ? {} : { input: input.input };
+  unwrap(await bundles.openSession(input.runId, { ...words, now }));
+  await store.runs.setPhase(metadata, "running", now);
+  const node = { id: BUNDLE_NODE, type: "step", file: "" } as const;
+  return {
+    run: { ...runRef(store, metadata, input), kind: "bundle" },
+    graph: { entryNodeId: node.id, nodes: [node], edges: [] },
+  };
+}
+
+function runRef(
+  store: Store,
+  metadata: RunMetadata,
+  { rehearsal }: Pick<GraphRunInput, "rehearsal">,
+): RunRef {
+  const { runId, projectId, packageId, workflowRef, activeAgentId } = metadata;
+  const { storeId } = store;
+  const ref = { runId, storeId, projectId, packageId, workflowRef, activeAgentId };
+  return rehearsal === undefined ? ref : { ...ref, rehearsal };
+}
+
+/** What the run folder says of the run so far: with it, a new execution goes on where the last one stopped. */
+async function resumedRun(files: RunFiles, graph: WorkflowGraph): Promise<ResumedRun> {
+  const totals = await auditTotals(files.logFile);
+  const boundaries = await files.boundaries.all();
+  const ended = boundaries.at(-1)?.visit ?? 0;
+  const held = await files.graphState.current();
+  const resumed = {
+    // A visit that was begun and has no turn yet counts as well: its conversation may hold the user's words.
+    visit: Math.max(totals.visit, ended, await files.newestVisit()),
+    turn: totals.turn,
+    usage: totals.usage,
+    phaseChanges: totals.phaseChanges,
+    audit: await files.audit.head(),
+  };
+  if (held === undefined) return resumed;
+  const snapshots = (await files.graphState.snapshots()).slice(-MAX_SNAPSHOTS);
+  let state: GraphState = { ...held.state, stateHistory: [] };
+  for (const { timestamp, state: then } of snapshots) state = withSnapshot(state, { timestamp, state: then });
+  const places = boundaries.map(({ next }) => graph.nodes.findIndex(({ id }) => id === next));
+  const visited = [...new Set(places)].filter((place) => place >= 0);
+  return { ...resumed, story: { state, change: held.change, visited } };
+}

@@ -1,0 +1,102 @@
+import { diffGraphState } from "../core/graph-state/diff.js";
+import type { StateDiff, StateDiffItem, StateSnapshotState } from "../core/graph-state/schemas.js";
+import { oneLine } from "../core/text.js";
+import type { GraphStateFiles } from "../store/graph-state-files.js";
+import { openEnvironment } from "./environment.js";
+import { EXIT, type ExitCode, UsageError, print, printJson } from "./output.js";
+
+export interface StateOptions {
+  readonly at?: string;
+  readonly diff?: string;
+  readonly json?: boolean;
+}
+
+/** One state of a run: after a visit, at the beginning (visit 0, no node), or as it is now. */
+interface Moment {
+  readonly visit: number;
+  readonly nodeId: string | null;
+  readonly timestamp: string | null;
+  readonly state: StateSnapshotState;
+}
+
+/** `interlock state`: shows the graph state of a run, or compares two of its snapshots. Needs no Temporal. */
+export async function stateCommand(runId: string, options: StateOptions): Promise<ExitCode> {
+  const at = visitNumber("--at", options.at);
+  const other = visitNumber("--diff", options.diff);
+  const { store } = await openEnvironment();
+  const found = await store.runs.findRun(runId);
+  const files = found.ok ? await store.runs.openFiles(found.value.projectId, runId) : found;
+  if (!files.ok) throw new UsageError(`${files.error.message} See: interlock runs`);
+  const moments = await momentsOf(files.value.graphState);
+  if (moments === undefined) {
+    throw new UsageError(`Run ${runId} carries no story: start it with --story to give it a graph state.`);
+  }
+  const chosen = momentAt(moments, at);
+  if (other === undefined) showMoment(runId, chosen, options.json === true);
+  else {
+    const [from, to] = [chosen, momentAt(moments, other)].sort((a, b) => a.visit - b.visit);
+    if (from !== undefined && to !== undefined) showDiff(runId, from, to, options.json === true);
+  }
+  return EXIT.done;
+}
+
+function visitNumber(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`${option} takes the number of a node visit, 0 or more.`);
+  return Number(text);
+}
+
+interface Moments {
+  readonly now: Moment;
+  readonly kept: readonly Moment[];
+}
+
+async function momentsOf(files: GraphStateFiles): Promise<Moments | undefined> {
+  const held = await files.current();
+  if (held === undefined) return undefined;
+  const snapshots = await files.snapshots();
+  const beginning = { visit: 0, nodeId: null, timestamp: null, state: held.initial };
+  const last = snapshots.at(-1) ?? beginning;
+  return { now: { ...last, state: held.state }, kept: [beginning, ...snapshots] };
+}
+
+function momentAt({ now, kept }: Moments, visit: number | undefined): Moment {
+  if (visit === undefined) return now;
+  const moment = kept.find((candidate) => candidate.visit === visit);
+  if (moment !== undefined) return moment;
+  throw new UsageError(`There is no snapshot ${visit}: this run has 0 to ${kept.at(-1)?.visit ?? 0}.`);
+}
+
+function showMoment(runId: string, moment: Moment, json: boolean): void {
+  const { visit, nodeId, timestamp, state } = moment;
+  if (json) printJson({ runId, visit, nodeId, timestamp, state });
+  else {
+    print(`Graph state ${describe(moment)}`);
+    print(JSON.stringify(state, undefined, 2));
+  }
+}
+
+function showDiff(runId: string, from: Moment, to: Moment, json: boolean): void {
+  const diff = diffGraphState(from.state, to.state);
+  if (json) {
+    const place = ({ visit, nodeId }: Moment) => ({ visit, nodeId });
+    printJson({ runId, from: place(from), to: place(to), ...diff });
+    return;
+  }
+  print(`From the state ${describe(from)} to the one ${describe(to)}:`);
+  for (const line of diffLines(diff)) print(line);
+}
+
+function describe({ visit, nodeId }: Moment): string {
+  return nodeId === null ? "at the beginning" : `after visit ${visit} (${oneLine(nodeId)})`;
+}
+
+function diffLines(diff: StateDiff): readonly string[] {
+  if (!diff.hasChanges) return ["  no difference"];
+  const value = (item: unknown) => JSON.stringify(item);
+  return [
+    ...diff.added.map((item: StateDiffItem) => `  + ${item.path}: ${value(item.newValue)}`),
+    ...diff.changed.map((item) => `  ~ ${item.path}: ${value(item.oldValue)} → ${value(item.newValue)}`),
+    ...diff.removed.map((item) => `  - ${item.path}: ${value(item.oldValue)}`),
+  ];
+}

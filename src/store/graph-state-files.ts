@@ -1,0 +1,89 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { type StateSnapshotState, StateSnapshotStateSchema } from "../core/graph-state/schemas.js";
+import type { JsonObject } from "../core/json.js";
+import { AppendLog, type LinePosition, parseLine } from "./append-log.js";
+import { writeFileAtomic } from "./atomic-file.js";
+import { withFileLock } from "./file-lock.js";
+
+const heldSchema = z.object({
+  state: StateSnapshotStateSchema,
+  change: z.int().min(0),
+  initial: StateSnapshotStateSchema,
+});
+
+/** A graph state as the run folder keeps it; `change` counts its changes. */
+export interface KeptGraphState {
+  readonly state: StateSnapshotState;
+  readonly change: number;
+}
+
+const snapshotLineSchema = z.object({
+  visit: z.int().min(1),
+  nodeId: z.string(),
+  timestamp: z.string(),
+  documentSha256: z.string(),
+  state: StateSnapshotStateSchema,
+});
+
+/** The state after one visit of a node, and which version of the state document belongs to it. */
+export type KeptSnapshot = z.infer<typeof snapshotLineSchema>;
+
+/**
+ * The graph state of a run that carries a story: the current one, and a snapshot for each node boundary, so that a
+ * run can be looked at, restored and forked without Temporal's history.
+ */
+export class GraphStateFiles {
+  private readonly path: string;
+  private readonly lockFile: string;
+  private readonly log: AppendLog;
+  private readonly positions = new Map<number, LinePosition>();
+
+  constructor(dir: string) {
+    this.path = join(dir, "graph-state.json");
+    this.lockFile = join(dir, "graph-state.lock");
+    this.log = new AppendLog(join(dir, "graph-state.jsonl"), this.lockFile, (line, position) => {
+      const visit = parseLine(line)?.["visit"];
+      if (typeof visit === "number" && !this.positions.has(visit)) this.positions.set(visit, position);
+    });
+  }
+
+  /** The state as it was kept last; undefined for a run without a story. */
+  async current(): Promise<(KeptGraphState & { readonly initial: StateSnapshotState }) | undefined> {
+    try {
+      return heldSchema.parse(JSON.parse(await readFile(this.path, "utf8")));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      throw new Error(`${this.path} is damaged. Restore it, or take the last line of graph-state.jsonl.`, {
+        cause: error,
+      });
+    }
+  }
+
+  /**
+   * Keeps a state unless a later one is known, and the snapshot of a visit's end unless there is one. The first state
+   * kept is what the run began with.
+   */
+  async keep(held: KeptGraphState, boundary?: Omit<KeptSnapshot, "state">): Promise<void> {
+    const { state, change } = held;
+    if (boundary !== undefined) {
+      const { visit, nodeId, timestamp, documentSha256 } = boundary;
+      const line = { visit, nodeId, timestamp, documentSha256, state } as unknown as JsonObject; // plain JSON
+      await this.log.append(() => (this.positions.has(visit) ? [] : [line]));
+    }
+    await withFileLock(this.lockFile, async () => {
+      const known = await this.current();
+      if (known !== undefined && known.change >= change) return;
+      const initial = known?.initial ?? state;
+      await writeFileAtomic(this.path, `${JSON.stringify({ change, state, initial })}\n`);
+    });
+  }
+
+  /** The snapshots of all visits that ended, in order. */
+  async snapshots(): Promise<readonly KeptSnapshot[]> {
+    await this.log.refresh();
+    const lines = this.log.readAt([...this.positions.values()]);
+    return lines.map((line) => snapshotLineSchema.parse(line)).sort((a, b) => a.visit - b.visit);
+  }
+}

@@ -1,0 +1,50 @@
+import type { BundleRunInput, RunResult } from "../contract/run.js";
+import { DEFAULT_ENGINE_LIMITS } from "../core/engine/limits.js";
+import { localActivities, runActivities } from "./activity-options.js";
+import { conductRun } from "./conduct-run.js";
+import type { RunKind } from "./run-kind.js";
+import { RunRecord } from "./run-record.js";
+
+const MAX_LISTED_OUTPUTS = 200;
+const GOES_ON = "The run was interrupted here and goes on now.";
+
+/** Runs a workflow that the model orchestrates itself (contracts §13): one long visit, until it is done. */
+export async function bundleRun(input: BundleRunInput): Promise<RunResult> {
+  return conductRun(new RunRecord(input, false), bundleKind(input));
+}
+
+function bundleKind(input: BundleRunInput): RunKind {
+  const { carried: _, ...request } = input;
+  return {
+    open: () =>
+      runActivities["run.open"].executeWithOptions({ summary: "bundle" }, [
+        { kind: "bundle", input: request },
+      ]),
+    begin(record) {
+      const { run, resumed } = record.opened;
+      record.update({ frontmatter: { ...record.frontmatter, workflowType: run.workflowRef } });
+      if (resumed !== undefined && resumed.visit > 0) {
+        record.update({ visiting: { nodeId: record.nodeId, intent: "resume", correction: GOES_ON } });
+      }
+      return Promise.resolve();
+    },
+    userMayFinish: true,
+    // The whole run is one visit.
+    limits: { ...DEFAULT_ENGINE_LIMITS, maxTurnsPerNode: DEFAULT_ENGINE_LIMITS.maxTurnsPerRun },
+    conversation: () => "run",
+    turnDetails: () => (input.yolo === true ? { yolo: true } : {}),
+    endVisit(record, nodeId) {
+      record.update({ frontmatter: { ...record.frontmatter, stepsCompleted: [nodeId] } });
+    },
+    async runCall(_record, call, toolInput) {
+      if (call.tool === undefined) throw new Error(`The call ${call.id} has neither a tool nor a fault.`);
+      return localActivities[call.tool].executeWithOptions({ summary: call.summary }, [toolInput]);
+    },
+    afterCall(record, _nodeId, call, { ok, path }) {
+      const { artifacts } = record.frontmatter;
+      if (call.tool !== "save_output" || !ok || path === undefined || artifacts.includes(path)) return;
+      const listed = [...artifacts, path].slice(-MAX_LISTED_OUTPUTS);
+      record.update({ frontmatter: { ...record.frontmatter, artifacts: listed } });
+    },
+  };
+}

@@ -1,0 +1,138 @@
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  createEventGroup,
+  isCancellation,
+} from "@temporalio/workflow";
+import type { RunResult } from "../contract/run.js";
+import { ERROR_CODES, type ErrorCode, type Fault } from "../core/errors.js";
+import type { Intent } from "../core/prompt/shells.js";
+import { isContinueAsNew } from "./carry-on.js";
+import { changePhase, setSearchAttributes } from "./change-phase.js";
+import { handleMessages } from "./messages.js";
+import type { RunKind } from "./run-kind.js";
+import { NO_USAGE, type RunRecord, effectiveAgentId } from "./run-record.js";
+import { beginStoryVisit, closeFailedStory } from "./story.js";
+import { visitNode } from "./visit-node.js";
+import { writeUserInput } from "./waiting.js";
+
+/** The story of a run, whatever its kind: open it, visit nodes until it is complete, close it. */
+export async function conductRun(record: RunRecord, kind: RunKind): Promise<RunResult> {
+  handleMessages(record, kind);
+  try {
+    await openRun(record, kind);
+    while (!record.isComplete || record.carried.visiting !== undefined) {
+      const nodeId = record.carried.visiting?.nodeId ?? record.nodeId;
+      if (record.carried.visiting === undefined) beginVisit(record, kind);
+      const group = createEventGroup(nodeId, { id: `${nodeId}#${record.carried.visit}` });
+      await group.withScope(() => visit(record, kind, nodeId));
+    }
+    await changePhase(record, "completed");
+  } catch (error) {
+    if (isContinueAsNew(error)) throw error;
+    throw await closeFailed(record, error);
+  }
+  return toResult(record);
+}
+
+async function openRun(record: RunRecord, kind: RunKind): Promise<void> {
+  record.open = await kind.open();
+  if (record.input.carried !== undefined) return;
+  const { run, resumed } = record.open;
+  if (resumed !== undefined) {
+    const { visit, turn, usage, phaseChanges, audit, story } = resumed;
+    record.update({ visit, turn, usage, phaseChanges, audit });
+    if (story !== undefined) record.update({ story: { ...story, unmetPreconditions: 0 } });
+  }
+  await kind.begin(record);
+  setSearchAttributes(record, {
+    RunPhase: "running",
+    RunWorkflow: run.workflowRef,
+    RunPackage: run.packageId,
+    RunProject: run.projectId,
+  });
+  if (resumed === undefined) record.update({ phase: "running" });
+  else await changePhase(record, "running");
+}
+
+/** Begins a visit: anew, or once more where an earlier execution of the run was cut short in it. */
+function beginVisit(record: RunRecord, kind: RunKind): void {
+  const { nodeId, opened } = record;
+  const isFirst = record.carried.usage.modelTurns === 0;
+  const isResumed = opened.resumed !== undefined && record.carried.visit === opened.resumed.visit;
+  const isForked = isFirst && record.frontmatter.stepsCompleted.length > 0;
+  const intent: Intent = isResumed || isForked ? "resume" : isFirst ? "start" : "continue";
+  const resumes = isResumed && record.carried.visit > 0 ? { resumes: kind.conversation(record) } : {};
+  record.update({
+    visit: record.carried.visit + 1,
+    turn: 0,
+    visitUsage: NO_USAGE,
+    visiting: { nodeId, intent, ...resumes },
+  });
+  setSearchAttributes(record, { RunNode: nodeId, RunAgent: effectiveAgentId(opened, nodeId) });
+  beginStoryVisit(record);
+  record.note("node entered");
+}
+
+async function visit(record: RunRecord, kind: RunKind, nodeId: string): Promise<void> {
+  const words = record.input.input;
+  const { turn, usage } = record.carried;
+  if (turn === 0 && usage.modelTurns === 0 && words !== undefined && words !== "") {
+    await writeUserInput(record, kind, "input", words);
+  }
+  await visitNode(record, kind);
+  const { visiting: _, ...carried } = record.carried;
+  record.carried = carried;
+  await kind.endVisit(record, nodeId);
+}
+
+/** Records the failure where people look for it, and returns what the workflow is to fail with. */
+async function closeFailed(record: RunRecord, error: unknown): Promise<unknown> {
+  const fault = toFault(error);
+  if (fault === undefined) return error; // a bug: the workflow task fails and waits for a fix
+  record.failure = fault;
+  if (record.open !== undefined) {
+    await CancellationScope.nonCancellable(async () => {
+      await closeFailedStory(record, fault);
+      await changePhase(record, "failed", fault);
+    });
+  } else {
+    record.setPhase("failed");
+    setSearchAttributes(record, { RunPhase: "failed" });
+  }
+  if (isCancellation(error)) return error;
+  return ApplicationFailure.create({
+    type: fault.code,
+    message: fault.message,
+    nonRetryable: true,
+    ...(error instanceof Error ? { cause: error } : {}),
+  });
+}
+
+function toFault(error: unknown): Fault | undefined {
+  if (isCancellation(error)) return { code: "ENGINE_ABORTED", message: "The run was cancelled." };
+  const failure = error instanceof ActivityFailure ? error.cause : error;
+  if (failure instanceof ApplicationFailure) {
+    const code = ERROR_CODES.find((known) => known === failure.type) ?? ("E_INTERNAL" satisfies ErrorCode);
+    return { code, message: failure.message };
+  }
+  if (error instanceof ActivityFailure) {
+    return {
+      code: error.activityType === "model.turn" ? "LLM_TIMEOUT" : "E_INTERNAL",
+      message: `${error.activityType} gave no answer in time: ${error.cause?.message ?? error.message}`,
+    };
+  }
+  return undefined;
+}
+
+function toResult(record: RunRecord): RunResult {
+  return {
+    runId: record.input.runId,
+    phase: "completed",
+    currentNodeId: record.nodeId,
+    stepsCompleted: record.frontmatter.stepsCompleted,
+    artifacts: record.frontmatter.artifacts,
+    usage: record.carried.usage,
+  };
+}

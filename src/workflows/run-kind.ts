@@ -1,0 +1,36 @@
+import type {
+  ModelTurnInput,
+  OpenedRun,
+  PlannedCall,
+  ToolCallInput,
+  ToolCallOutcome,
+} from "../contract/activities.js";
+import type { EngineLimits } from "../core/engine/limits.js";
+import type { RunRecord } from "./run-record.js";
+
+/** What graph runs and bundle runs do differently. Turns, conversation, waiting, limits, audit and operation are one. */
+export interface RunKind {
+  /** The first activity: makes the run on disk, or finds it. */
+  open(): Promise<OpenedRun>;
+  /** What a run that begins or resumes knows beside its opening. */
+  begin(record: RunRecord): Promise<void>;
+  /** The user may end the run as completed. */
+  readonly userMayFinish: boolean;
+  /** The limits where the run's input names none. */
+  readonly limits: EngineLimits;
+  /** The conversation of the current visit. */
+  conversation(record: RunRecord): string;
+  /** What a turn's activity is told beside the turn itself. */
+  turnDetails(record: RunRecord): Partial<ModelTurnInput>;
+  /** Runs one call that is neither wrong nor too late. */
+  runCall(record: RunRecord, call: PlannedCall, input: ToolCallInput): Promise<ToolCallOutcome>;
+  /** Ends a visit: what is kept of it. */
+  endVisit(record: RunRecord, nodeId: string): Promise<void> | void;
+  /** What a call that has run changes in the record. */
+  afterCall(
+    record: RunRecord,
+    nodeId: string,
+    call: PlannedCall,
+    outcome: ToolCallOutcome,
+  ): Promise<void> | void;
+}

@@ -1,0 +1,97 @@
+import { type ChildProcess, execFileSync, fork } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Arming } from "./armed-failpoint.js";
+import type { StoreTask } from "./store-child.js";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** A build of `src/` whose failpoints work, in a directory of its own. */
+export interface ArmedBuild {
+  /** Starts a worker and waits until it polls. */
+  startWorker(environment: Record<string, string>, arming: Arming): Promise<Victim>;
+  /** Works on a store; gives the result, or nothing when the process was killed. */
+  runTask(task: StoreTask, arming: Arming): Promise<unknown>;
+  remove(): void;
+}
+
+/** A process that is going to be killed or stopped. */
+export interface Victim {
+  readonly process: ChildProcess;
+  /** The signal it ended by, if by any. */
+  readonly ended: Promise<NodeJS.Signals | null>;
+  readonly errors: () => string;
+  /** Ends it, stopped or not. */
+  end(): Promise<void>;
+}
+
+/** Compiles it. The bundle of workflow code is that of `dist/`: no failpoint is in it. */
+export function buildArmed(): ArmedBuild {
+  const builds = join(root, "test/.build");
+  mkdirSync(builds, { recursive: true });
+  const dir = mkdtempSync(join(builds, "armed-"));
+  const tsc = join(root, "node_modules/typescript/bin/tsc");
+  execFileSync(process.execPath, [tsc, "-p", join(root, "test/crash"), "--outDir", dir], { stdio: "pipe" });
+  copyFileSync(join(dir, "test/crash/armed-failpoint.js"), join(dir, "src/core/failpoint.js"));
+  copyFileSync(join(root, "dist/workflow-bundle.cjs"), join(dir, "src/workflow-bundle.cjs"));
+
+  function start(
+    module: string,
+    args: readonly string[],
+    environment: Record<string, string>,
+  ): Victim & { output: () => string } {
+    const child = fork(join(dir, "test/crash", module), args, {
+      env: environment,
+      execArgv: [],
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
+    });
+    const texts = { output: "", errors: "" };
+    child.stdout?.on("data", (chunk) => (texts.output += String(chunk)));
+    child.stderr?.on("data", (chunk) => (texts.errors += String(chunk)));
+    const ended = once(child, "close").then(([, signal]) => signal as NodeJS.Signals | null);
+    return {
+      process: child,
+      ended,
+      errors: () => texts.errors,
+      output: () => texts.output,
+      async end() {
+        if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
+        await ended;
+      },
+    };
+  }
+
+  return {
+    async startWorker(environment, arming) {
+      const victim = start("worker-child.js", [], {
+        ...environment,
+        INTERLOCK_TEST_FAILPOINT: JSON.stringify(arming),
+      });
+      const said = await Promise.race([once(victim.process, "message"), victim.ended]);
+      if (!Array.isArray(said)) throw new Error(`The worker ended before it polled.\n${victim.errors()}`);
+      return victim;
+    },
+    async runTask(task, arming) {
+      const child = start("store-child.js", [JSON.stringify(task)], {
+        INTERLOCK_TEST_FAILPOINT: JSON.stringify(arming),
+      });
+      const signal = await child.ended;
+      if (signal !== null) return undefined;
+      if (child.output() === "") throw new Error(`The process ended without a result.\n${child.errors()}`);
+      return JSON.parse(child.output()) as unknown;
+    },
+    remove: () => rmSync(dir, { recursive: true, force: true }),
+  };
+}
+
+/** How often each failpoint was hit, by name. */
+export function countHits(hitsFile: string): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  if (!existsSync(hitsFile)) return counts;
+  for (const name of readFileSync(hitsFile, "utf8").split("\n").slice(0, -1)) {
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return counts;
+}
