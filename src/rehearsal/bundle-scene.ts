@@ -76,7 +76,7 @@ function replay(messages: readonly ChatMessage[]) {
       if (text.trimEnd().endsWith(`\n${DONE_LINE}`)) doneCount += 1;
       for (const call of message.tool_calls ?? []) open.set(call.id, call.function.name);
     } else if (message.role === "user") {
-      said.push(text);
+      said.push(text.replace(/^USER_INPUT\n- forNodeId: [^\n]*\n/, ""));
       answeredAt = exchanges.length;
     } else if (message.role === "tool") {
       const tool = open.get(message.tool_call_id ?? "");

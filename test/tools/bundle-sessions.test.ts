@@ -178,7 +178,7 @@ describe("openSession", () => {
 });
 
 describe("begin", () => {
-  test("system prompt, directive, and the files of the critical actions", async () => {
+  test("system prompt, directive with the picked command, and the files of the critical actions", async () => {
     const { run } = await world.openRun();
     const { messages, calls } = valueOf(
       await world.host.begin(run.runId, { ...OPTIONS, input: "*intake a book on bees" }),
