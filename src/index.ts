@@ -3,11 +3,17 @@ export {
   InterlockClient,
   InterlockError,
   RunHandle,
+  type ForkRun,
   type InterlockClientOptions,
+  type RunRequest,
+  type StartBundleRun,
   type StartRun,
 } from "./client.js";
 export type {
   Answer,
+  Budget,
+  BudgetRaise,
+  BundleRunInput,
   GraphRunInput,
   Question,
   RunPhase,
@@ -17,6 +23,7 @@ export type {
 } from "./contract/run.js";
 
 // core
+export type { BudgetLimits } from "./core/engine/budget.js";
 export { ERROR_CODES, type ErrorCode, type Fault } from "./core/errors.js";
 export {
   type ArtifactType,

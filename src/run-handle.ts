@@ -85,7 +85,7 @@ export class RunHandle {
     readonly answerId?: string;
   }): Promise<void> {
     const { nodeId, text, answerId } = answer;
-    await this.guarded(() =>
+    await this.told(() =>
       this.workflow().executeUpdate(ANSWER_UPDATE, {
         args: [{ nodeId, text }],
         ...(answerId === undefined ? {} : { updateId: answerId }),
@@ -95,12 +95,12 @@ export class RunHandle {
 
   /** Lets the run stop before its next model turn, until `resume`. Throws `E_PRECONDITION_FAILED` when it is over. */
   async pause(): Promise<void> {
-    await this.guarded(() => this.workflow().executeUpdate(PAUSE_UPDATE));
+    await this.told(() => this.workflow().executeUpdate(PAUSE_UPDATE));
   }
 
   /** Lets a paused run go on. */
   async resume(): Promise<void> {
-    await this.guarded(() => this.workflow().executeUpdate(RESUME_UPDATE));
+    await this.told(() => this.workflow().executeUpdate(RESUME_UPDATE));
   }
 
   /**
@@ -108,19 +108,22 @@ export class RunHandle {
    * Throws `E_PRECONDITION_FAILED` for a limit that the run does not have.
    */
   async raiseBudget(raise: BudgetRaise): Promise<Budget> {
-    return this.guarded(() =>
+    return this.told(() =>
       this.workflow().executeUpdate<Budget, [BudgetRaise]>(BUDGET_UPDATE, { args: [raise] }),
     );
   }
 
   /** Ends a bundle run as completed. Throws `E_PRECONDITION_FAILED` for a graph run. */
   async finish(): Promise<void> {
-    await this.guarded(() => this.workflow().executeUpdate(FINISH_UPDATE));
+    await this.told(() => this.workflow().executeUpdate(FINISH_UPDATE));
   }
 
-  /** Asks the run to stop; a running model call hears of it within its heartbeat. It fails with `ENGINE_ABORTED`. */
+  /**
+   * Asks the run to stop; a running model call hears of it within its heartbeat. It fails with `ENGINE_ABORTED`. Throws
+   * `E_PRECONDITION_FAILED` when it is over.
+   */
   async cancel(): Promise<void> {
-    await this.guarded(() => this.workflow().cancel());
+    await this.told(() => this.workflow().cancel());
   }
 
   /** Temporal's status of the newest execution, such as `RUNNING`. Throws `E_RUN_NOT_FOUND`. */
@@ -158,6 +161,18 @@ export class RunHandle {
 
   private workflow() {
     return this.access.temporal.workflow.getHandle(workflowIdOf(this.runId));
+  }
+
+  /** Tells the run something. Temporal finds no execution for one that is over, too: then that is what is said. */
+  private async told<T>(action: () => Promise<T>): Promise<T> {
+    try {
+      return await action();
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError || isNotFound(error))) throw toInterlockError(error, this.runId);
+      const status = (await this.executionStatus()).toLowerCase();
+      const message = `Run ${this.runId} is over: it is ${status}.`;
+      throw new InterlockError({ code: "E_PRECONDITION_FAILED", message }, error);
+    }
   }
 
   private async guarded<T>(action: () => Promise<T>): Promise<T> {

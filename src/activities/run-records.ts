@@ -1,6 +1,7 @@
 import type { PhaseInput, SnapshotInput, UserInput } from "../contract/activities.js";
 import type { AuditHead } from "../contract/run.js";
 import { failpoint } from "../core/failpoint.js";
+import type { JsonObject } from "../core/json.js";
 import { summarizeForAudit } from "../store/audit-summary.js";
 import type { Store } from "../store/store.js";
 import type { BundleHost } from "../tools/bundle-host.js";
@@ -22,7 +23,7 @@ export async function recordUserInput(store: Store, input: UserInput): Promise<A
 /** Records a phase: for those who list runs, for those who ask without Temporal, and in the audit log. */
 export async function recordPhase({ store, bundles }: OpenRunDeps, input: PhaseInput): Promise<AuditHead> {
   const files = await openFiles(store, input.run);
-  const { phase, nodeId, change, fault, question, usage, paused } = input;
+  const { phase, nodeId, change, fault, question, usage, paused, budget } = input;
   const isNewest = await files.status.write({
     phase,
     nodeId,
@@ -31,14 +32,16 @@ export async function recordPhase({ store, bundles }: OpenRunDeps, input: PhaseI
     ...(fault === undefined ? {} : { fault }),
     ...(question === undefined ? {} : { question }),
     ...(paused === true ? { paused } : {}),
+    ...(budget === undefined ? {} : { budget }),
   });
   failpoint("phase.status-written");
   if (isNewest) await store.runs.setPhase(input.run, phase, new Date());
   failpoint("phase.indexed");
   if (isNewest && input.run.kind === "bundle") await markSession(bundles, input);
   const why = fault === undefined ? {} : { code: fault.code, message: fault.message };
+  const how = { ...(paused === true ? { paused } : {}), ...(budget === undefined ? {} : { budget: budget as unknown as JsonObject }) };
   return files.audit.record(
-    { kind: "run.phase", id: String(change), phase, nodeId, ...(paused === true ? { paused } : {}), ...why },
+    { kind: "run.phase", id: String(change), phase, nodeId, ...how, ...why },
     new Date(),
   );
 }

@@ -9,6 +9,7 @@ import type { ConditionFacts } from "../core/state/transition-guard.js";
 import type { FrontmatterUpdate, ToolName } from "../core/tools/tool-specs.js";
 import type {
   AuditHead,
+  Budget,
   BundleRunInput,
   GraphRunInput,
   Question,
@@ -56,6 +57,8 @@ export interface OpenedRun {
   readonly graph: WorkflowGraph;
   /** What an earlier execution of the run left; absent for a run that begins. */
   readonly resumed?: ResumedRun;
+  /** Of a fork: after which visit of its source it begins; 0 is the beginning. */
+  readonly forkedAfter?: number;
   /** The graph state that a fork begins with. */
   readonly graphState?: StateSnapshotState;
 }
@@ -69,6 +72,8 @@ export interface ResumedRun {
   readonly usage: Usage;
   readonly phaseChanges: number;
   readonly audit: AuditHead;
+  /** As it was raised; absent where the run has none, or never changed its phase. */
+  readonly budget?: Budget;
   readonly story?: Pick<StoryProgress, "state" | "change" | "visited">;
 }
 
@@ -212,6 +217,8 @@ export interface PhaseInput {
   readonly fault?: Fault;
   readonly question?: Question;
   readonly usage: Usage;
+  /** The budget as it stands, of a run that has one. */
+  readonly budget?: Budget;
 }
 
 export interface SnapshotInput {

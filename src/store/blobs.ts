@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sha256 } from "./sha256.js";
 
 /**
  * What a run has written into its project, each content once, by its SHA-256. A fork finds files here as they were. Not
- * fsynced: what a power failure tears is noticed by its hash and reported as missing.
+ * fsynced: what a power failure tears is noticed by its hash and reported as missing, and so is what a full disk refused.
  */
 export class Blobs {
   private readonly dir: string;
@@ -14,13 +14,19 @@ export class Blobs {
     this.dir = dir;
   }
 
+  /** Never throws: the file itself is written, and that is what counts. */
   keep(bytes: Uint8Array): void {
-    const path = join(this.dir, sha256(bytes));
-    if (existsSync(path)) return;
-    mkdirSync(this.dir, { recursive: true, mode: 0o700 });
+    const hash = sha256(bytes);
+    const path = join(this.dir, hash);
+    if (this.read(hash) !== undefined) return;
     const temporary = `${path}.tmp-${randomBytes(6).toString("hex")}`;
-    writeFileSync(temporary, bytes, { mode: 0o600 });
-    renameSync(temporary, path);
+    try {
+      mkdirSync(this.dir, { recursive: true, mode: 0o700 });
+      writeFileSync(temporary, bytes, { mode: 0o600 });
+      renameSync(temporary, path);
+    } catch {
+      rmSync(temporary, { force: true });
+    }
   }
 
   /** Undefined where the content is missing or damaged. */

@@ -23,8 +23,12 @@ const MATRIX: Record<string, { rooms: readonly string[]; packages: readonly stri
   },
   workflows: { rooms: ["contract", "core"], packages: ["@temporalio/workflow", "@temporalio/common"] },
   "client.ts": {
+    rooms: ["contract", "core", "run-handle.ts"],
+    packages: ["node", "@temporalio/client"],
+  },
+  "run-handle.ts": {
     rooms: ["contract", "core", "audit-head.ts"],
-    packages: ["node", "@temporalio/client", "@temporalio/common", "@temporalio/envconfig"],
+    packages: ["@temporalio/client", "@temporalio/common"],
   },
   "audit-head.ts": { rooms: ["contract"], packages: ["@temporalio/common", "zod"] },
 };
@@ -36,6 +40,7 @@ const COMPOSITION = [
   "config.ts",
   "index.ts",
   "workflow-bundle.ts",
+  "replay.ts",
   "cli",
   "fs-native-extensions.d.ts",
 ];
