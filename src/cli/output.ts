@@ -22,6 +22,12 @@ export function printNote(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
+/** A run id that names nothing. */
+export function noSuchRun(runId: string): UsageError {
+  const shown = runId.length > 80 ? `${runId.slice(0, 80)}…` : runId;
+  return new UsageError(`There is no run "${shown.replace(/\p{Cc}/gu, " ")}" in this store. See: interlock runs`);
+}
+
 /** What to do about a queue that nobody polls. */
 export function noWorkerHint(embedded: boolean, taskQueue: string): string {
   const start = embedded ? "interlock dev" : "interlock worker";
