@@ -207,13 +207,18 @@ export class InterlockClient {
     return Object.keys(response.customAttributes);
   }
 
-  /** Whether any worker polls the task queue for workflows. */
+  /** Whether any worker polls the task queue for workflows, or did within the last five minutes. */
   async hasWorker(): Promise<boolean> {
+    return (await this.workers()).length > 0;
+  }
+
+  /** The workers that poll the task queue or did within the last five minutes, each as `<process id>@<host>`. */
+  async workers(): Promise<readonly string[]> {
     const response = await this.temporal.workflowService.describeTaskQueue({
       namespace: this.namespace,
       taskQueue: { name: this.taskQueue },
     });
-    return (response.pollers ?? []).length > 0;
+    return (response.pollers ?? []).map(({ identity }) => identity ?? "");
   }
 }
 

@@ -123,6 +123,9 @@ export class RunHandle {
    * `E_PRECONDITION_FAILED` when it is over.
    */
   async cancel(): Promise<void> {
+    const status = await this.executionStatus();
+    // Temporal takes the cancellation of an execution that is closed, and does nothing.
+    if (!OPEN.includes(status)) throw isOver(this.runId, status);
     await this.told(() => this.workflow().cancel());
   }
 
@@ -169,9 +172,7 @@ export class RunHandle {
       return await action();
     } catch (error) {
       if (!(error instanceof WorkflowNotFoundError || isNotFound(error))) throw toInterlockError(error, this.runId);
-      const status = (await this.executionStatus()).toLowerCase();
-      const message = `Run ${this.runId} is over: it is ${status}.`;
-      throw new InterlockError({ code: "E_PRECONDITION_FAILED", message }, error);
+      throw isOver(this.runId, await this.executionStatus(), error);
     }
   }
 
@@ -182,6 +183,13 @@ export class RunHandle {
       throw toInterlockError(error, this.runId);
     }
   }
+}
+
+const OPEN: readonly string[] = ["RUNNING", "PAUSED"];
+
+function isOver(runId: string, status: string, cause?: unknown): InterlockError {
+  const message = `Run ${runId} is over: it is ${status.toLowerCase()}.`;
+  return new InterlockError({ code: "E_PRECONDITION_FAILED", message }, cause);
 }
 
 /** The input of an execution, from the first event of its history. */

@@ -11,19 +11,20 @@ export async function answerCommand(
   options: { json?: boolean },
 ): Promise<ExitCode> {
   if (text.trim() === "") throw new UsageError("The answer is empty.");
-  return withRun(runId, async ({ session, store, run, signal }) => {
+  return withRun(runId, async (place) => {
+    const { session, store, run, signal } = place;
     await run.executionStatus(); // before a worker is started for a run that is not there
-    const hasWorker = await session.client.hasWorker();
+    const hasWorker = await session.hasWorker();
     const ownWorker = session.embedded && !hasWorker;
     if (ownWorker) await session.startWorker();
     else if (!hasWorker) printNote(noWorkerHint(false, session.client.taskQueue));
     const stopped = "Stopped waiting. Ask whether the answer arrived with: interlock status";
-    const { question } = await unlessInterrupted(signal, stopped, run.state());
+    const { question } = await unlessInterrupted(place, stopped, run.state());
     if (question === undefined) throw new CommandError(`Run ${runId} does not wait for an answer.`);
     if (question.code === "BUDGET_EXCEEDED") {
       throw new CommandError(`${question.text}\n${wayOn(runId, question)}`);
     }
-    await unlessInterrupted(signal, stopped, run.answer({ nodeId: question.nodeId, text }));
+    await unlessInterrupted(place, stopped, run.answer({ nodeId: question.nodeId, text }));
     if (!ownWorker) {
       if (options.json === true) printJson({ runId, nodeId: question.nodeId, accepted: true });
       else print(`Answered at ${question.nodeId}. The run goes on.`);

@@ -63,15 +63,18 @@ async function writeArchive(
       );
     });
   }
-  zip.on("error", (error: Error) => zip.outputStream.destroy(error));
+  const failed = new AbortController();
+  zip.on("error", (error: Error) => failed.abort(error));
   zip.end();
   const temporary = `${output}.tmp-${randomBytes(6).toString("hex")}`;
   try {
-    await pipeline(zip.outputStream, createWriteStream(temporary, { flags: "wx", mode: 0o600 }));
+    const file = createWriteStream(temporary, { flags: "wx", mode: 0o600 });
+    await pipeline(zip.outputStream, file, { signal: failed.signal });
     await rename(temporary, output);
   } catch (error) {
     await rm(temporary, { force: true });
-    const reason = error instanceof Error ? error.message : String(error);
+    const cause: unknown = failed.signal.aborted ? failed.signal.reason : error;
+    const reason = cause instanceof Error ? cause.message : String(cause);
     throw new CommandError(`${output} could not be written: ${reason}`, { cause: error });
   }
   return names;

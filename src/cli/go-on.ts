@@ -156,7 +156,7 @@ function goOn(
     const { store, session, signal } = place;
     const { run, more = {} } = await begin(place);
     const json = options.json ?? false;
-    if (!(await session.client.hasWorker())) {
+    if (!(await session.hasWorker())) {
       if (session.embedded && options.detach !== true) await session.startWorker();
       else printNote(noWorkerHint(session.embedded, session.client.taskQueue));
     }

@@ -107,7 +107,7 @@ function tellAndFollow(
 ): Promise<ExitCode> {
   return withRun(runId, async (place) => {
     const { session, store, run, signal } = place;
-    const hadWorker = await session.client.hasWorker();
+    const hadWorker = await session.hasWorker();
     const result = await told(place, action);
     if (!session.embedded || hadWorker) {
       if (json) printJson({ runId, ...result });
@@ -120,14 +120,12 @@ function tellAndFollow(
   });
 }
 
-async function told(
-  { session, run, signal }: RunSession,
-  action: (run: RunHandle) => Promise<object>,
-): Promise<object> {
+async function told(place: RunSession, action: (run: RunHandle) => Promise<object>): Promise<object> {
+  const { session, run } = place;
   const status = await run.executionStatus(); // before a worker is started for a run that is not there
-  if (status === "RUNNING" && !(await session.client.hasWorker())) {
+  if (status === "RUNNING" && !(await session.hasWorker())) {
     if (session.embedded) await session.startWorker();
     else printNote(noWorkerHint(false, session.client.taskQueue));
   }
-  return unlessInterrupted(signal, "Stopped waiting. The run may hear of it later.", action(run));
+  return unlessInterrupted(place, "Stopped waiting. The run may hear of it later.", action(run));
 }

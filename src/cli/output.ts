@@ -1,3 +1,5 @@
+import { excerpt } from "../core/text.js";
+
 /** How a command ended, as the shell sees it. */
 export const EXIT = { done: 0, failed: 1, usage: 2, waiting: 3 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
@@ -24,8 +26,7 @@ export function printNote(line: string): void {
 
 /** A run id that names nothing. */
 export function noSuchRun(runId: string): UsageError {
-  const shown = runId.length > 80 ? `${runId.slice(0, 80)}…` : runId;
-  return new UsageError(`There is no run "${shown.replace(/\p{Cc}/gu, " ")}" in this store. See: interlock runs`);
+  return new UsageError(`There is no run "${excerpt(runId, 80)}" in this store. See: interlock runs`);
 }
 
 /** What to do about a queue that nobody polls. */

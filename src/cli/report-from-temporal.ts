@@ -1,4 +1,4 @@
-import { InterlockError, type RunHandle } from "../client.js";
+import { type InterlockClient, InterlockError, type RunHandle } from "../client.js";
 import type { Config } from "../config.js";
 import type { RunState } from "../contract/run.js";
 import type { Store } from "../store/store.js";
@@ -21,7 +21,7 @@ export async function reportFromTemporal(
   try {
     const run = client.handle(runId);
     const webUrl = webUrlOf(session.webUi, client.namespace, runId, await run.executionRunId());
-    const state = (await client.hasWorker()) ? await stateInTime(run) : undefined;
+    const state = (await session.hasWorker()) ? await stateInTime(client, run) : undefined;
     if (state === undefined) {
       const note = noWorkerHint(session.embedded, client.taskQueue);
       if (stored === undefined) throw new CommandError(note);
@@ -40,14 +40,12 @@ export async function reportFromTemporal(
 }
 
 /** Undefined where nobody answers. */
-async function stateInTime(run: RunHandle): Promise<RunState | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const silence = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), QUERY_TIMEOUT_MS);
-  });
+async function stateInTime(client: InterlockClient, run: RunHandle): Promise<RunState | undefined> {
+  const signal = AbortSignal.timeout(QUERY_TIMEOUT_MS);
   try {
-    return await Promise.race([run.state(), silence]);
-  } finally {
-    clearTimeout(timer);
+    return await client.temporal.withAbortSignal(signal, () => run.state());
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    throw error;
   }
 }

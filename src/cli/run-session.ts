@@ -3,7 +3,7 @@ import type { Config } from "../config.js";
 import type { RunMetadata } from "../store/run-index.js";
 import type { Store } from "../store/store.js";
 import { interruption, openEnvironment } from "./environment.js";
-import { CommandError, noSuchRun } from "./output.js";
+import { CommandError, noSuchRun, printNote } from "./output.js";
 import { type TemporalSession, installRuntime, openTemporalSession } from "./temporal-session.js";
 
 /** What a command about one run works with. */
@@ -44,12 +44,25 @@ export async function withRun<T>(runId: string, action: (place: RunSession) => P
   }
 }
 
-/** What an action gives, unless Ctrl-C comes first. */
-export function unlessInterrupted<T>(signal: AbortSignal, sentence: string, action: Promise<T>): Promise<T> {
+const SILENCE_MS = 5_000;
+
+/** What an action that a worker has to answer gives, unless Ctrl-C comes first. */
+export async function unlessInterrupted<T>(
+  { signal, session }: Pick<RunSession, "signal" | "session">,
+  sentence: string,
+  action: Promise<T>,
+): Promise<T> {
+  const silence = setTimeout(() => {
+    printNote(`No worker of the task queue "${session.client.taskQueue}" answers yet; waiting. Ctrl-C stops waiting.`);
+  }, SILENCE_MS);
   const interrupted = new Promise<never>((_, reject) => {
     const stop = (): void => reject(new CommandError(sentence));
     if (signal.aborted) stop();
     else signal.addEventListener("abort", stop, { once: true });
   });
-  return Promise.race([action, interrupted]);
+  try {
+    return await Promise.race([action, interrupted]);
+  } finally {
+    clearTimeout(silence);
+  }
 }

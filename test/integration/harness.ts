@@ -7,6 +7,7 @@ import { inject, onTestFinished } from "vitest";
 import { InterlockClient, type RunHandle, type StartRun } from "../../src/client.js";
 import { loadConfig } from "../../src/config.js";
 import { parseFrontMatter } from "../../src/store/front-matter.js";
+import type { RunFiles } from "../../src/store/run-files.js";
 import { type Store, openStore } from "../../src/store/store.js";
 import { startWorker } from "../../src/worker.js";
 import { type Script, ScriptedModel } from "../fakes/scripted-model.js";
@@ -19,6 +20,12 @@ export interface Bench {
   readonly store: Store;
   readonly model: ScriptedModel;
   readonly projectRoot: string;
+  /** As a user of the command line would set them. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Stops the worker and lets another one take its place. */
+  startAnotherWorker(): Promise<void>;
+  stopWorker(): Promise<void>;
+  filesOf(run: { readonly runId: string }): Promise<RunFiles>;
   /** Installs a package from files and starts a run of it. */
   start(files: Record<string, string>, request?: Partial<StartRun>): Promise<RunHandle>;
   /** The run's state document, cut into frontmatter and body. */
@@ -35,7 +42,7 @@ export async function openBench(script: Script, environment: Record<string, stri
   const model = await ScriptedModel.start(script);
   const address = inject("temporalAddress");
   const taskQueue = `test-${randomUUID()}`;
-  const config = loadConfig({
+  const variables = {
     INTERLOCK_STORE: join(dir, "store"),
     INTERLOCK_TASK_QUEUE: taskQueue,
     INTERLOCK_MODEL: "scripted",
@@ -44,9 +51,11 @@ export async function openBench(script: Script, environment: Record<string, stri
     TEMPORAL_ADDRESS: address,
     TEMPORAL_CONFIG_FILE: join(dir, "none.toml"),
     ...environment,
-  });
+  };
+  const config = loadConfig(variables);
   const store = await openStore(config.storeDir, config.taskQueue);
-  const worker = await startWorker(config, { connection: { address }, namespace: "default", store });
+  const connectWorker = () => startWorker(config, { connection: { address }, namespace: "default", store });
+  let worker = await connectWorker();
   const client = await InterlockClient.connect({ connection: { address }, taskQueue });
   onTestFinished(async () => {
     await worker.shutdown();
@@ -55,7 +64,7 @@ export async function openBench(script: Script, environment: Record<string, stri
     await rm(dir, { recursive: true, force: true });
   });
 
-  async function filesOf(run: RunHandle) {
+  async function filesOf(run: { readonly runId: string }) {
     const found = await store.runs.findRun(run.runId);
     if (!found.ok) throw new Error(found.error.message);
     const files = await store.runs.openFiles(found.value.projectId, run.runId);
@@ -68,6 +77,13 @@ export async function openBench(script: Script, environment: Record<string, stri
     store,
     model,
     projectRoot,
+    environment: variables,
+    filesOf,
+    stopWorker: () => worker.shutdown(),
+    async startAnotherWorker() {
+      await worker.shutdown();
+      worker = await connectWorker();
+    },
     async start(files, request = {}) {
       const packageDir = join(dir, `package-${randomUUID()}`);
       await writeTree(packageDir, files);
@@ -108,6 +124,11 @@ export async function writeTree(dir: string, files: Record<string, string>): Pro
     await mkdir(dirname(join(dir, path)), { recursive: true });
     await writeFile(join(dir, path), content);
   }
+}
+
+/** Polls until something holds. */
+export async function eventually(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 /** Waits until a run is in a phase: polls its state. */
