@@ -90,11 +90,11 @@ async function forkPointOf(store: Store, { runId, fork }: GraphRunInput): Promis
   const known = await store.runs.findRun(runId);
   const from = (known.ok ? known.value.forkedFrom : undefined) ?? fork;
   if (from === undefined) return undefined;
-  const point = await findForkPoint(store.runs, from);
-  if (point.ok) return point.value;
   const files = known.ok ? await store.runs.openFiles(known.value.projectId, runId) : known;
-  if (files.ok && (await files.value.boundaries.all()).length > 0) return undefined;
-  return unwrap(point);
+  const isMade = files.ok && (await files.value.boundaries.all()).length > 0;
+  if (!isMade) return unwrap(await findForkPoint(store.runs, from));
+  const point = await findForkPoint(store.runs, from).catch(() => undefined);
+  return point?.ok === true ? point.value : undefined;
 }
 
 async function bringFiles(store: Store, run: RunRef, { files, boundary }: ForkPoint): Promise<void> {
