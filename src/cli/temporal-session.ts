@@ -24,7 +24,12 @@ export interface TemporalSession {
 /** How much the SDK logs, on standard error: a worker in the foreground says more than a command in passing. */
 export function installRuntime(level: "INFO" | "ERROR"): void {
   // The commands handle signals themselves: workers are shut down by `close`, in order.
-  Runtime.install({ logger: new DefaultLogger(level), shutdownSignals: [] });
+  Runtime.install({
+    logger: new DefaultLogger(level),
+    // The SDK's core writes to standard output, and that belongs to `--json`.
+    ...(level === "ERROR" ? { telemetryOptions: { logging: { filter: "off" } } } : {}),
+    shutdownSignals: [],
+  });
 }
 
 /** Connects to the configured Temporal, or to the store's embedded server, which is started when none runs. */

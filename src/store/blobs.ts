@@ -25,7 +25,11 @@ export class Blobs {
       writeFileSync(temporary, bytes, { mode: 0o600 });
       renameSync(temporary, path);
     } catch {
-      rmSync(temporary, { force: true });
+      try {
+        rmSync(temporary, { force: true });
+      } catch {
+        // nothing was written
+      }
     }
   }
 

@@ -33,9 +33,14 @@ export interface Bench {
   auditEvents(run: RunHandle): Promise<Record<string, unknown>[]>;
 }
 
-export async function openBench(script: Script, environment: Record<string, string> = {}): Promise<Bench> {
+/** Workers of this process log errors only. */
+export function quietRuntime(): void {
   if (!runtimeInstalled) Runtime.install({ logger: new DefaultLogger("ERROR"), shutdownSignals: [] });
   runtimeInstalled = true;
+}
+
+export async function openBench(script: Script, environment: Record<string, string> = {}): Promise<Bench> {
+  quietRuntime();
   const dir = await temporaryDirectory();
   const projectRoot = join(dir, "project");
   await mkdir(projectRoot);

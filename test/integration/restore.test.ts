@@ -12,8 +12,8 @@ import { type RunningWorker, startWorker } from "../../src/worker.js";
 import { type ChatRequestBody, ScriptedModel, call } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { intentOf, nodeOf, straightOn, wordsIn } from "../fakes/walk.js";
-import { eventually, temporaryDirectory, until, writeTree } from "./harness.js";
-import { type Shell, Shell as UserShell, jsonOf } from "./shell.js";
+import { eventually, quietRuntime, temporaryDirectory, until, writeTree } from "./harness.js";
+import { Shell, jsonOf } from "./shell.js";
 
 /** Until the database is lost, runs go as far as their first words say. */
 let isLost = false;
@@ -62,9 +62,10 @@ async function stop(): Promise<void> {
 }
 
 beforeAll(async () => {
+  quietRuntime();
   dir = await temporaryDirectory();
   model = await ScriptedModel.start(answerTo);
-  shell = new UserShell(dir, { INTERLOCK_MODEL: "scripted", OPENAI_BASE_URL: model.baseUrl });
+  shell = new Shell(dir, { INTERLOCK_MODEL: "scripted", OPENAI_BASE_URL: model.baseUrl });
   store = await openStore(join(dir, "store"));
   await mkdir(join(dir, "project"));
   await writeTree(join(dir, "package"), twoNodePackage());
