@@ -23,8 +23,16 @@ const MATRIX: Record<string, { rooms: readonly string[]; packages: readonly stri
   },
   workflows: { rooms: ["contract", "core"], packages: ["@temporalio/workflow", "@temporalio/common"] },
   "client.ts": {
-    rooms: ["contract", "core", "audit-head.ts"],
+    rooms: ["contract", "core", "run-handle.ts"],
     packages: ["node", "@temporalio/client", "@temporalio/common", "@temporalio/envconfig"],
+  },
+  "run-handle.ts": {
+    rooms: ["contract", "core", "audit-head.ts"],
+    packages: ["@temporalio/client", "@temporalio/common"],
+  },
+  "replay.ts": {
+    rooms: ["workflow-bundle.ts"],
+    packages: ["node", "@temporalio/common", "@temporalio/worker", "@temporalio/workflow"],
   },
   "audit-head.ts": { rooms: ["contract"], packages: ["@temporalio/common", "zod"] },
 };
