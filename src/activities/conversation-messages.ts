@@ -54,7 +54,11 @@ function resultMessages(
     total += content.length;
     const isTooMuch = total > MAX_RESULT_CHARS_PER_ANSWER;
     if (isTooMuch) total -= content.length;
-    return { role: "tool", toolCallId: id, content: isTooMuch ? JSON.stringify(toResult(HELD_BACK)) : content };
+    return {
+      role: "tool",
+      toolCallId: id,
+      content: isTooMuch ? JSON.stringify(toResult(HELD_BACK)) : content,
+    };
   });
 }
 

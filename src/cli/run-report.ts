@@ -33,10 +33,7 @@ export interface RunReport {
 /** What a report says that the run itself does not know. */
 export type RunPlaces = Pick<RunReport, "webUrl" | "stateFile" | "logFile" | "sessionFolder">;
 
-export function reportOf(
-  state: RunState,
-  places: RunPlaces,
-): RunReport {
+export function reportOf(state: RunState, places: RunPlaces): RunReport {
   return {
     runId: state.runId,
     workflowId: workflowIdOf(state.runId),
@@ -135,7 +132,8 @@ export function printReport(report: RunReport, projectRoot: string | undefined):
   print(`  node        ${report.currentNodeId}`);
   print(`  completed   ${report.stepsCompleted.join(", ") || "none yet"}`);
   if (report.failure !== undefined) print(`  failure     ${report.failure.code}: ${report.failure.message}`);
-  for (const artifact of report.artifacts) print(`  artifact    ${hostPathOf(artifact, report, projectRoot)}`);
+  for (const artifact of report.artifacts)
+    print(`  artifact    ${hostPathOf(artifact, report, projectRoot)}`);
   const { usage } = report;
   print(
     `  usage       ${usage.modelTurns} model turns, ${usage.toolCalls} tool calls, ${usage.promptTokens}+${usage.completionTokens} tokens`,
