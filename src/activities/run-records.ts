@@ -32,7 +32,7 @@ export async function openRun(store: Store, input: OpenRunInput): Promise<Opened
       ...(input.workflowRef === undefined ? {} : { workflowRef: input.workflowRef }),
     }),
   );
-  await store.runs.setPhase(metadata, "running", new Date());
+  await store.runs.setBegun(metadata, new Date());
   const { runId, projectId, packageId, workflowRef } = metadata;
   const { storeId } = store;
   const choices = {
@@ -57,17 +57,19 @@ export async function recordUserInput(store: Store, input: UserInput): Promise<A
 export async function recordPhase(store: Store, input: PhaseInput): Promise<AuditHead> {
   const files = await openFiles(store, input.run);
   const { phase, nodeId, change, fault, question, usage } = input;
-  const isNewest = await files.status.write({
+  const status = {
     phase,
     nodeId,
     change,
     usage,
     ...(fault === undefined ? {} : { fault }),
     ...(question === undefined ? {} : { question }),
+  };
+  await files.status.write(status, async (lock) => {
+    failpoint("phase.status-written");
+    await store.runs.setPhase(input.run, phase, new Date(), lock);
+    failpoint("phase.indexed");
   });
-  failpoint("phase.status-written");
-  if (isNewest) await store.runs.setPhase(input.run, phase, new Date());
-  failpoint("phase.indexed");
   const why = fault === undefined ? {} : { code: fault.code, message: fault.message };
   return files.audit.record({ kind: "run.phase", id: String(change), phase, nodeId, ...why }, new Date());
 }

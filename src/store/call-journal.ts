@@ -2,6 +2,7 @@ import { failpoint } from "../core/failpoint.js";
 import type { JsonObject } from "../core/json.js";
 import type { ToolResult } from "../core/tools/tool-result.js";
 import { AppendLog, type LinePosition, parseLine } from "./append-log.js";
+import { type HeldLock, NO_LOCK } from "./file-lock.js";
 
 /** What a finished call leaves for its repetition. */
 export interface RecordedCall {
@@ -33,8 +34,9 @@ export class CallJournal {
     });
   }
 
-  async plan(id: string, plan: JsonObject): Promise<void> {
-    await this.log.append(() => [{ id, plan }]);
+  /** `owner` is the lock under which the call takes effect: who has lost it plans and records nothing. */
+  async plan(id: string, plan: JsonObject, owner: HeldLock = NO_LOCK): Promise<void> {
+    await this.log.append(() => [{ id, plan }], owner);
     failpoint("call.planned");
   }
 
@@ -44,7 +46,7 @@ export class CallJournal {
   }
 
   /** False when the call is recorded already: that record stands. */
-  async record(id: string, call: RecordedCall): Promise<boolean> {
+  async record(id: string, call: RecordedCall, owner: HeldLock = NO_LOCK): Promise<boolean> {
     let recorded = false;
     await this.log.append(() => {
       if (this.results.has(id)) return [];
@@ -58,7 +60,7 @@ export class CallJournal {
           ...(stateConflict === undefined ? {} : { stateConflict }),
         },
       ];
-    });
+    }, owner);
     failpoint("call.recorded");
     return recorded;
   }

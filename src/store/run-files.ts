@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { AuditLog } from "./audit-log.js";
 import { CallJournal } from "./call-journal.js";
 import { Conversation } from "./conversation.js";
-import { withFileLock } from "./file-lock.js";
+import { type HeldLock, withFileLock } from "./file-lock.js";
 import { type StateFile, openStateFile } from "./state-file.js";
 import { type StatusFile, openStatusFile } from "./status-file.js";
 
@@ -39,7 +39,7 @@ export class RunFiles {
   }
 
   /** Runs `action` while nobody else changes the state document of this run. */
-  whileStateIsMine<T>(action: () => Promise<T>): Promise<T> {
-    return withFileLock(join(this.dir, "state.lock"), action);
+  whileStateIsMine<T>(action: (lock: HeldLock) => Promise<T>): Promise<T> {
+    return withFileLock(join(this.dir, "state.lock"), action, () => this.state.takeOver());
   }
 }

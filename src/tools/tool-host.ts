@@ -30,6 +30,7 @@ import {
 } from "../core/tools/tool-specs.js";
 import type { ChainHead } from "../store/audit-log.js";
 import { summarizeForAudit } from "../store/audit-summary.js";
+import { type HeldLock, LockLost, NO_LOCK } from "../store/file-lock.js";
 import { resolveProject } from "../store/project-id.js";
 import type { RunFiles } from "../store/run-files.js";
 import { findAgent, selectWorkflow } from "../store/run-manager.js";
@@ -181,20 +182,23 @@ function runOnce(
   note: (outcome: CallOutcome) => Promise<ChainHead>,
 ): Promise<ExecutedCall> {
   const { files } = place;
-  const once = async (): Promise<ExecutedCall> => {
+  const once = async (lock: HeldLock): Promise<ExecutedCall> => {
     const known = await files.calls.find(request.toolCallId);
     if (known !== undefined) return { ...known, audit: await note(known) };
-    const outcome = await attempt(options, request, knowledge, place).catch((error: unknown) =>
-      refused(faultOf(error)),
-    );
+    const outcome = await attempt(options, request, knowledge, place, lock).catch((error: unknown) => {
+      if (error instanceof LockLost) throw error;
+      return refused(faultOf(error));
+    });
     failpoint("call.done");
-    const recording = files.calls.record(request.toolCallId, outcome);
+    const recording = files.calls.record(request.toolCallId, outcome, lock);
     if (changesFiles(request)) await recording;
     const [isRecorded, audit] = await Promise.all([recording, note(outcome)]);
     if (isRecorded) return { ...outcome, audit };
     return { ...((await files.calls.find(request.toolCallId)) ?? outcome), audit }; // a read that ran twice at once
   };
-  return changesFiles(request) && knowledge.refusal === undefined ? files.whileStateIsMine(once) : once();
+  return changesFiles(request) && knowledge.refusal === undefined
+    ? files.whileStateIsMine(once)
+    : once(NO_LOCK);
 }
 
 async function attempt(
@@ -202,6 +206,7 @@ async function attempt(
   request: ToolCallRequest,
   knowledge: EngineKnowledge,
   place: Place,
+  lock: HeldLock,
 ): Promise<CallOutcome> {
   const { store } = options;
   const { context } = request;
@@ -225,7 +230,14 @@ async function attempt(
     keepOut: [store.dir],
     ...(options.protectedPaths === undefined ? {} : { protectedPaths: options.protectedPaths }),
   });
-  const scene: CallScene = { files: place.files, workspace, workflow: workflow.value, limits, knowledge };
+  const scene: CallScene = {
+    files: place.files,
+    workspace,
+    workflow: workflow.value,
+    limits,
+    knowledge,
+    lock,
+  };
   return dispatch(scene, request, call.value);
 }
 

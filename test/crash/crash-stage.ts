@@ -14,7 +14,7 @@ import { valueOf } from "../fakes/run-world.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { writePackage } from "../fakes/package-fixture.js";
 import type { Arming } from "./armed-failpoint.js";
-import type { ArmedBuild, Victim } from "./armed-build.js";
+import { type ArmedBuild, type Victim, readHits } from "./armed-build.js";
 import { answerTo } from "./crash-script.js";
 
 let runtimeInstalled = false;
@@ -33,6 +33,8 @@ export interface CrashStage {
   /** Starts a worker that nothing happens to. */
   startSuccessor(): Promise<void>;
   startRun(): Promise<RunHandle>;
+  /** Waits until a failpoint was hit so often. */
+  hasHit(at: { readonly name: string; readonly hit: number }): Promise<void>;
   /** Where the run's files are. */
   runDir(run: RunHandle): Promise<string | undefined>;
   close(): Promise<void>;
@@ -51,7 +53,9 @@ export async function openCrashStage({ address, build, onRequest }: StageOptions
   const dir = await mkdtemp(join(tmpdir(), "interlock-crash-"));
   const projectRoot = join(dir, "project");
   await mkdir(projectRoot);
-  const model = await ScriptedModel.start((request, index) => onRequest?.(request, index) ?? answerTo(request));
+  const model = await ScriptedModel.start(
+    (request, index) => onRequest?.(request, index) ?? answerTo(request),
+  );
   const taskQueue = `crash-${randomUUID()}`;
   const environment = {
     INTERLOCK_STORE: join(dir, "store"),
@@ -92,13 +96,21 @@ export async function openCrashStage({ address, build, onRequest }: StageOptions
       runs.push(run);
       return run;
     },
+    async hasHit({ name, hit }) {
+      while (readHits(hitsFile).filter((item) => item === name).length < hit) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    },
     async runDir(run) {
       const found = await store.runs.findRun(run.runId);
       return found.ok ? join(store.dir, "projects", found.value.projectId, "runs", run.runId) : undefined;
     },
     async close() {
       for (const run of runs) {
-        await client.temporal.workflow.getHandle(workflowIdOf(run.runId)).terminate().catch(() => undefined);
+        await client.temporal.workflow
+          .getHandle(workflowIdOf(run.runId))
+          .terminate()
+          .catch(() => undefined);
       }
       await Promise.all([
         ...victims.map((victim) => victim.end()),

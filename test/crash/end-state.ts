@@ -33,7 +33,9 @@ export async function endStateOf(stage: CrashStage, run: RunHandle, result: RunR
     auditOfReads: events.filter(isRead).sort((a, b) => idOf(a).localeCompare(idOf(b))),
     calls: await finishedCalls(join(dir, "calls.jsonl")),
     conversations: await conversationsIn(join(dir, "conversation")),
-    lastRequests: Object.fromEntries(stage.model.requests.map((request) => [turnOf(request), request.messages])),
+    lastRequests: Object.fromEntries(
+      stage.model.requests.map((request) => [turnOf(request), request.messages]),
+    ),
   };
   const { projectId } = index[0] ?? { projectId: "" };
   const text = JSON.stringify(seen).replaceAll(run.runId, "RUN").replaceAll(projectId, "PROJECT");
@@ -87,7 +89,9 @@ function withoutVersions(event: Json): Json {
 
 async function finishedCalls(path: string): Promise<readonly Json[]> {
   const lines = (await jsonLines(path)).filter((line) => line["result"] !== undefined);
-  const calls = lines.map(({ state, ...call }) => withoutVersions({ ...call, changedState: state !== undefined }));
+  const calls = lines.map(({ state, ...call }) =>
+    withoutVersions({ ...call, changedState: state !== undefined }),
+  );
   return calls.sort((a, b) => String(a["id"]).localeCompare(String(b["id"])));
 }
 
@@ -99,5 +103,7 @@ async function conversationsIn(dir: string): Promise<Json> {
 
 async function hashesIn(dir: string): Promise<Record<string, string>> {
   const files = Object.entries(await readTree(dir));
-  return Object.fromEntries(files.map(([path, bytes]) => [path, createHash("sha256").update(bytes).digest("hex")]));
+  return Object.fromEntries(
+    files.map(([path, bytes]) => [path, createHash("sha256").update(bytes).digest("hex")]),
+  );
 }
