@@ -146,23 +146,22 @@ async function wakeUpLate(
   expect(await endStateOf(stage, run, result)).toEqual(reference.endState);
 }
 
-/** Cases of one failpoint, as many at once as may be. */
-async function tryAll(
+/** Tries the hits of one failpoint, as many at once as may be; gives what went wrong. */
+async function failuresAt(
   hits: readonly number[],
-  count: number,
   action: (hit: number) => Promise<void>,
   inTurn = killedInTurn,
-) {
-  expect(count).toBeGreaterThan(0);
-  const failures: unknown[] = [];
+): Promise<readonly Error[]> {
+  if (hits.length === 0) return [new Error("It is never hit.")];
+  const failures: Error[] = [];
   await Promise.all(
     hits.map((hit) =>
       inTurn(() => action(hit)).catch((cause: unknown) => {
-        failures.push(new Error(`at hit ${hit} of ${count}`, { cause }));
+        failures.push(new Error(`at hit ${hit}`, { cause }));
       }),
     ),
   );
-  if (failures.length > 0) throw failures[0];
+  return failures;
 }
 
 /** The first, the second and the last of so many hits. */
@@ -176,21 +175,21 @@ function hitToStopAt(count: number): readonly number[] {
   return EVERY_HIT ? hitsToTry(count) : [Math.ceil(count / 2)];
 }
 
-describe("a worker killed", () => {
-  test.concurrent.each(OF_WORKER)(
+describe.concurrent("a worker killed", () => {
+  test.each(OF_WORKER)(
     "at %s leaves a run that ends as if nothing had happened",
-    (name) => {
-      const count = countOf(name);
-      return tryAll(hitsToTry(count), count, (hit) => killedRun({ name, hit }));
+    async (name) => {
+      const failures = await failuresAt(hitsToTry(countOf(name)), (hit) => killedRun({ name, hit }));
+      expect(failures).toEqual([]);
     },
     TIMEOUT_MS,
   );
 
-  test.concurrent(
+  test(
     "while the model thinks leaves a run that ends as if nothing had happened",
-    () => {
+    async () => {
       const turns = [...reference.requests.keys()];
-      return tryAll(hitsToTry(turns.length), turns.length, async (hit) => {
+      const failures = await failuresAt(hitsToTry(turns.length), async (hit) => {
         let victim: Victim | undefined;
         await onStage(
           async (stage, start) => {
@@ -204,51 +203,58 @@ describe("a worker killed", () => {
           },
         );
       });
+      expect(failures).toEqual([]);
     },
     TIMEOUT_MS,
   );
 });
 
-describe("a worker stopped until its successor has ended the run", () => {
-  test.concurrent.each(EVERY_HIT ? OF_WORKER : WHERE_TO_STOP)(
+describe.concurrent("a worker stopped until its successor has ended the run", () => {
+  test.each(EVERY_HIT ? OF_WORKER : WHERE_TO_STOP)(
     "at %s changes nothing when it wakes up",
-    (name) => {
-      const count = countOf(name);
-      return tryAll(hitToStopAt(count), count, (hit) => stoppedRun({ name, hit }), stoppedInTurn);
+    async (name) => {
+      const hits = hitToStopAt(countOf(name));
+      expect(await failuresAt(hits, (hit) => stoppedRun({ name, hit }), stoppedInTurn)).toEqual([]);
     },
     TIMEOUT_MS,
   );
 
-  test.concurrent.each(["file.temporary-synced", "file.renamed", "call.planned", "call.done"] as const)(
+  test.each(["file.temporary-synced", "file.renamed", "call.planned", "call.done"] as const)(
     "in the save of a transition at %s changes nothing when it wakes up",
-    (name) => stoppedInTurn(() => stoppedRun({ name, hit: hitInSave(name) })),
+    async (name) => {
+      const hits = [hitInSave(name)];
+      expect(await failuresAt(hits, (hit) => stoppedRun({ name, hit }), stoppedInTurn)).toEqual([]);
+    },
     TIMEOUT_MS,
   );
 
-  test.concurrent(
+  test(
     "in a model call changes nothing when it wakes up with an answer of its own",
-    () =>
-      stoppedInTurn(async () => {
-        let tellAsked = (): void => undefined;
-        const asked = new Promise<void>((resolve) => {
-          tellAsked = resolve;
-        });
-        await onStage(
+    async () => {
+      let tellAsked = (): void => undefined;
+      const asked = new Promise<void>((resolve) => {
+        tellAsked = resolve;
+      });
+      const zombie = call("fs_write", { path: "@project/artifacts/zombie.md", content: "late" });
+      const stopped = () => {
+        let victim: Victim;
+        return onStage(
           async (stage, start) => {
-            const victim = await stage.startVictim();
+            victim = await stage.startVictim();
             const { run, answered } = await start();
             await asked;
             await wakeUpLate(stage, victim, run, answered);
           },
-          (request, index) => {
+          (_request, index) => {
             if (index !== 1) return undefined;
+            victim.process.kill("SIGSTOP"); // the answer is there when it wakes up
             tellAsked();
-            return {
-              calls: [call("fs_write", { path: "@project/artifacts/zombie.md", content: turnOf(request) })],
-            };
+            return { calls: [zombie] };
           },
         );
-      }),
+      };
+      expect(await failuresAt([2], stopped, stoppedInTurn)).toEqual([]);
+    },
     TIMEOUT_MS,
   );
 });
@@ -310,7 +316,8 @@ describe("whoever creates a run, killed", () => {
       await writePackage(join(dir, "package"), twoNodePackage()),
     );
     if (!installed.ok) throw new Error(installed.error.message);
-    for (let hit = 1; ; hit += 1) {
+    let hit = 1;
+    for (; ; hit += 1) {
       const projectRoot = join(dir, `project-${hit}`);
       await writePackage(projectRoot, { "README.md": "" });
       const request = {
@@ -322,15 +329,13 @@ describe("whoever creates a run, killed", () => {
       const task = { kind: "create", storeDir: store.dir, request } as const;
       const hitsFile = join(dir, `hits-${hit}`);
       const first = await build.runTask(task, { hitsFile, at: { name, hit, action: "kill" } });
-      if (first !== undefined) {
-        expect(hit).toBeGreaterThan(1);
-        return;
-      }
+      if (first !== undefined) break;
       expect(await build.runTask(task, { hitsFile })).toMatchObject({ ok: true });
       const listed = await store.runs.listRuns(projectRoot);
       expect(listed).toMatchObject({ ok: true, value: [{ runId: request.runId, phase: "idle" }] });
       const projectDir = join(store.dir, "projects", (listed.ok && listed.value[0]?.projectId) || "");
       expect((await namesIn(projectDir)).filter((path) => path.includes(".tmp-"))).toEqual([]);
     }
+    expect(hit).toBeGreaterThan(1);
   });
 });
