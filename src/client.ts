@@ -6,6 +6,7 @@ import {
   WorkflowFailedError,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
+  isGrpcServiceError,
 } from "@temporalio/client";
 import {
   ANSWER_UPDATE,
@@ -124,6 +125,16 @@ export class InterlockClient {
   }
 }
 
+/** Longer than it takes until a dead worker's task is given to another one. */
+const MAX_ANSWER_ATTEMPTS = 30;
+const ANSWER_PAUSE_MS = 1_000;
+
+/** Temporal takes no update while a workflow task is being tried again and again. */
+function isBetweenWorkers(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return isGrpcServiceError(cause) && cause.details.includes("Workflow Task in failed state");
+}
+
 /** One run. */
 export class RunHandle {
   readonly runId: string;
@@ -149,20 +160,26 @@ export class RunHandle {
 
   /**
    * Answers the question the run waits with. `answerId` makes it idempotent: the same id again is the same answer.
-   * Throws `E_PRECONDITION_FAILED` when the run does not wait at that node.
+   * Where Temporal takes none because the run's worker has just died, it is sent again for a while. Throws `E_PRECONDITION_FAILED` when the run does not wait at that node.
    */
   async answer(answer: {
     readonly nodeId: string;
     readonly text: string;
     readonly answerId?: string;
   }): Promise<void> {
-    const { nodeId, text, answerId } = answer;
-    await this.guarded(() =>
-      this.workflow().executeUpdate(ANSWER_UPDATE, {
-        args: [{ nodeId, text }],
-        ...(answerId === undefined ? {} : { updateId: answerId }),
-      }),
-    );
+    const { nodeId, text, answerId = randomUUID() } = answer;
+    const send = () =>
+      this.workflow().executeUpdate(ANSWER_UPDATE, { args: [{ nodeId, text }], updateId: answerId });
+    await this.guarded(async () => {
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await send();
+        } catch (error) {
+          if (attempt === MAX_ANSWER_ATTEMPTS || !isBetweenWorkers(error)) throw error;
+          await new Promise((resolve) => setTimeout(resolve, ANSWER_PAUSE_MS));
+        }
+      }
+    });
   }
 
   /** Waits for the run's end. Throws an `InterlockError` with the failure's code when it fails. */

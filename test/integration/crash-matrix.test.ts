@@ -70,7 +70,9 @@ async function onStage<T>(
   try {
     return await action(stage, async () => {
       const run = await stage.startRun();
-      return { run, answered: answerQuestion(stage, run, over.signal) };
+      const answered = answerQuestion(stage, run, over.signal);
+      answered.catch(() => undefined); // whoever waits for it is told
+      return { run, answered };
     });
   } finally {
     over.abort();
