@@ -63,7 +63,7 @@ async function openGraphRun(store: Store, input: GraphRunInput): Promise<OpenedR
       ...(point === undefined ? {} : { begin: beginningOf(point, input.fork?.set) }),
     }),
   );
-  await store.runs.setPhase(metadata, "running", new Date());
+  await store.runs.setBegun(metadata, new Date());
   const run = runRef(store, metadata, input);
   const files = await openFiles(store, run);
   const document = unwrap(await files.state.read());
@@ -105,7 +105,7 @@ async function openBundleRun({ store, bundles }: OpenRunDeps, input: BundleRunIn
   const now = new Date();
   const words = input.input === undefined ? {} : { input: input.input };
   unwrap(await bundles.openSession(input.runId, { ...words, now }));
-  await store.runs.setPhase(metadata, "running", now);
+  await store.runs.setBegun(metadata, now);
   const node = { id: BUNDLE_NODE, type: "step", file: "" } as const;
   return {
     run: { ...runRef(store, metadata, input), kind: "bundle" },

@@ -14,7 +14,7 @@ import { valueOf } from "../fakes/run-world.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { writePackage } from "../fakes/package-fixture.js";
 import type { Arming } from "./armed-failpoint.js";
-import type { ArmedBuild, Victim } from "./armed-build.js";
+import { type ArmedBuild, type Victim, readHits } from "./armed-build.js";
 import { answerTo } from "./crash-script.js";
 
 let runtimeInstalled = false;
@@ -33,6 +33,8 @@ export interface CrashStage {
   /** Starts a worker that nothing happens to. */
   startSuccessor(): Promise<void>;
   startRun(): Promise<RunHandle>;
+  /** Waits until a failpoint was hit so often. */
+  hasHit(at: { readonly name: string; readonly hit: number }): Promise<void>;
   /** Where the run's files are. */
   runDir(run: RunHandle): Promise<string | undefined>;
   close(): Promise<void>;
@@ -93,6 +95,11 @@ export async function openCrashStage({ address, build, onRequest }: StageOptions
       const run = await client.start({ projectRoot, packageId, input: "Paint it.", storeId: store.storeId });
       runs.push(run);
       return run;
+    },
+    async hasHit({ name, hit }) {
+      while (readHits(hitsFile).filter((item) => item === name).length < hit) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
     },
     async runDir(run) {
       const found = await store.runs.findRun(run.runId);
