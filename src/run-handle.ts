@@ -97,17 +97,17 @@ export class RunHandle {
     readonly answerId?: string;
   }): Promise<void> {
     const { nodeId, text, answerId } = answer;
-    await this.update(ANSWER_UPDATE, [{ nodeId, text }], answerId);
+    await this.update(ANSWER_UPDATE, { nodeId, text }, answerId);
   }
 
   /** Lets the run stop before its next model turn, until `resume`. Throws `E_PRECONDITION_FAILED` when it is over. */
   async pause(): Promise<void> {
-    await this.update(PAUSE_UPDATE, []);
+    await this.update(PAUSE_UPDATE);
   }
 
   /** Lets a paused run go on. */
   async resume(): Promise<void> {
-    await this.update(RESUME_UPDATE, []);
+    await this.update(RESUME_UPDATE);
   }
 
   /**
@@ -115,12 +115,12 @@ export class RunHandle {
    * Throws `E_PRECONDITION_FAILED` for a limit that the run does not have.
    */
   async raiseBudget(raise: BudgetRaise): Promise<Budget> {
-    return this.update<Budget>(BUDGET_UPDATE, [raise]);
+    return this.update<Budget>(BUDGET_UPDATE, raise);
   }
 
   /** Ends a bundle run as completed. Throws `E_PRECONDITION_FAILED` for a graph run. */
   async finish(): Promise<void> {
-    await this.update(FINISH_UPDATE, []);
+    await this.update(FINISH_UPDATE);
   }
 
   /** Asks the run to stop; a running model call hears of it within its heartbeat. It fails with `ENGINE_ABORTED`. */
@@ -162,11 +162,15 @@ export class RunHandle {
   }
 
   /** Where Temporal takes no update because the run's worker has just died, it is sent again for a while. */
-  private update<T>(name: string, args: readonly unknown[], updateId: string = randomUUID()): Promise<T> {
+  private update<T>(name: string, argument?: object, updateId: string = randomUUID()): Promise<T> {
+    const send = (): Promise<T> =>
+      argument === undefined
+        ? this.workflow().executeUpdate<T, []>(name, { updateId })
+        : this.workflow().executeUpdate<T, [object]>(name, { args: [argument], updateId });
     return this.guarded(async () => {
       for (let attempt = 1; ; attempt += 1) {
         try {
-          return await this.workflow().executeUpdate<T, unknown[]>(name, { args: [...args], updateId });
+          return await send();
         } catch (error) {
           if (attempt === MAX_UPDATE_ATTEMPTS || !isBetweenWorkers(error)) throw error;
           await new Promise((resolve) => setTimeout(resolve, UPDATE_PAUSE_MS));
