@@ -45,7 +45,7 @@ export function buildArmed(): ArmedBuild {
     environment: Record<string, string>,
   ): Victim & { output: () => string } {
     const child = fork(join(dir, "test/crash", module), args, {
-      env: environment,
+      env: { ...environment, NODE_COMPILE_CACHE: join(dir, "cache") }, // a Node that knows it starts in half the time
       execArgv: [],
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });

@@ -37,6 +37,8 @@ export interface CrashStage {
   hasHit(at: { readonly name: string; readonly hit: number }): Promise<void>;
   /** Where the run's files are. */
   runDir(run: RunHandle): Promise<string | undefined>;
+  /** What Temporal says of the runs, for a case that does not end. */
+  describe(): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -104,6 +106,19 @@ export async function openCrashStage({ address, build, onRequest }: StageOptions
     async runDir(run) {
       const found = await store.runs.findRun(run.runId);
       return found.ok ? join(store.dir, "projects", found.value.projectId, "runs", run.runId) : undefined;
+    },
+    async describe() {
+      const states = runs.map(async ({ runId }) => {
+        const { status, raw } = await client.temporal.workflow.getHandle(workflowIdOf(runId)).describe();
+        const { pendingActivities, pendingWorkflowTask } = raw;
+        return {
+          status: status.name,
+          pendingActivities,
+          pendingWorkflowTask,
+          hits: readHits(hitsFile).length,
+        };
+      });
+      return JSON.stringify(await Promise.all(states));
     },
     async close() {
       for (const run of runs) {
