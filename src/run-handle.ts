@@ -1,8 +1,10 @@
+import { randomUUID } from "node:crypto";
 import {
   type Client,
   WorkflowFailedError,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
+  isGrpcServiceError,
 } from "@temporalio/client";
 import { defaultPayloadConverter } from "@temporalio/common";
 import type { History } from "@temporalio/common/lib/proto-utils.js";
@@ -52,6 +54,16 @@ export type RunRequest =
   | { readonly kind: "graph"; readonly input: GraphRunInput }
   | { readonly kind: "bundle"; readonly input: BundleRunInput };
 
+/** Longer than it takes until a dead worker's task is given to another one. */
+const MAX_UPDATE_ATTEMPTS = 30;
+const UPDATE_PAUSE_MS = 1_000;
+
+/** Temporal takes no update while a workflow task is being tried again and again. */
+function isBetweenWorkers(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return isGrpcServiceError(cause) && cause.details.includes("Workflow Task in failed state");
+}
+
 /** One run. */
 export class RunHandle {
   readonly runId: string;
@@ -85,22 +97,17 @@ export class RunHandle {
     readonly answerId?: string;
   }): Promise<void> {
     const { nodeId, text, answerId } = answer;
-    await this.guarded(() =>
-      this.workflow().executeUpdate(ANSWER_UPDATE, {
-        args: [{ nodeId, text }],
-        ...(answerId === undefined ? {} : { updateId: answerId }),
-      }),
-    );
+    await this.update(ANSWER_UPDATE, { nodeId, text }, answerId);
   }
 
   /** Lets the run stop before its next model turn, until `resume`. Throws `E_PRECONDITION_FAILED` when it is over. */
   async pause(): Promise<void> {
-    await this.guarded(() => this.workflow().executeUpdate(PAUSE_UPDATE));
+    await this.update(PAUSE_UPDATE);
   }
 
   /** Lets a paused run go on. */
   async resume(): Promise<void> {
-    await this.guarded(() => this.workflow().executeUpdate(RESUME_UPDATE));
+    await this.update(RESUME_UPDATE);
   }
 
   /**
@@ -108,14 +115,12 @@ export class RunHandle {
    * Throws `E_PRECONDITION_FAILED` for a limit that the run does not have.
    */
   async raiseBudget(raise: BudgetRaise): Promise<Budget> {
-    return this.guarded(() =>
-      this.workflow().executeUpdate<Budget, [BudgetRaise]>(BUDGET_UPDATE, { args: [raise] }),
-    );
+    return this.update<Budget>(BUDGET_UPDATE, raise);
   }
 
   /** Ends a bundle run as completed. Throws `E_PRECONDITION_FAILED` for a graph run. */
   async finish(): Promise<void> {
-    await this.guarded(() => this.workflow().executeUpdate(FINISH_UPDATE));
+    await this.update(FINISH_UPDATE);
   }
 
   /** Asks the run to stop; a running model call hears of it within its heartbeat. It fails with `ENGINE_ABORTED`. */
@@ -154,6 +159,24 @@ export class RunHandle {
   /** Temporal's id of the current execution, for links into its Web UI. */
   async executionRunId(): Promise<string> {
     return this.guarded(async () => (await this.workflow().describe()).runId);
+  }
+
+  /** Where Temporal takes no update because the run's worker has just died, it is sent again for a while. */
+  private update<T>(name: string, argument?: object, updateId: string = randomUUID()): Promise<T> {
+    const send = (): Promise<T> =>
+      argument === undefined
+        ? this.workflow().executeUpdate<T, []>(name, { updateId })
+        : this.workflow().executeUpdate<T, [object]>(name, { args: [argument], updateId });
+    return this.guarded(async () => {
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await send();
+        } catch (error) {
+          if (attempt === MAX_UPDATE_ATTEMPTS || !isBetweenWorkers(error)) throw error;
+          await new Promise((resolve) => setTimeout(resolve, UPDATE_PAUSE_MS));
+        }
+      }
+    });
   }
 
   private workflow() {
@@ -199,7 +222,7 @@ function toInterlockError(error: unknown, runId: string): unknown {
 }
 
 function isNotFound(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === GRPC_NOT_FOUND;
+  return isGrpcServiceError(error) && error.code === GRPC_NOT_FOUND;
 }
 
 const GRPC_NOT_FOUND = 5;

@@ -68,7 +68,7 @@ async function openGraphRun(store: Store, input: GraphRunInput): Promise<OpenedR
       ...(point === undefined ? {} : { begin: beginningOf(point, input.fork?.set) }),
     }),
   );
-  await store.runs.setPhase(metadata, "running", new Date());
+  await store.runs.setBegun(metadata, new Date());
   const run = runRef(store, metadata, input);
   const files = await openFiles(store, run);
   const document = unwrap(await files.state.read());
@@ -113,7 +113,7 @@ async function openBundleRun({ store, bundles }: OpenRunDeps, input: BundleRunIn
     await noteUnopened(store, metadata, session.error, now);
     throw toApplicationFailure(session.error);
   }
-  await store.runs.setPhase(metadata, "running", now);
+  await store.runs.setBegun(metadata, now);
   const node = { id: BUNDLE_NODE, type: "step", file: "" } as const;
   return {
     run: { ...runRef(store, metadata, input), kind: "bundle" },
@@ -123,12 +123,14 @@ async function openBundleRun({ store, bundles }: OpenRunDeps, input: BundleRunIn
 
 /** A run that has no session fails before its first phase: what the store says of it must not be that it is idle. */
 async function noteUnopened(store: Store, run: RunMetadata, fault: Fault, now: Date): Promise<void> {
+  const known = unwrap(await store.runs.findRun(run.runId));
+  if (known.phase !== "idle") return; // another attempt has opened it
   const files = unwrap(await store.runs.openFiles(run.projectId, run.runId));
   const { code, message } = fault;
   const status = { phase: "failed", nodeId: BUNDLE_NODE, change: 0, usage: NO_USAGE } as const;
-  if (await files.status.write({ ...status, fault: { code, message } })) {
-    await store.runs.setPhase(run, "failed", now);
-  }
+  await files.status.write({ ...status, fault: { code, message } }, (lock) =>
+    store.runs.setPhase(run, "failed", now, lock),
+  );
 }
 
 const NO_USAGE: Usage = { modelTurns: 0, toolCalls: 0, promptTokens: 0, completionTokens: 0, cost: 0 };

@@ -23,7 +23,7 @@ export async function recordUserInput(store: Store, input: UserInput): Promise<A
 export async function recordPhase({ store, bundles }: OpenRunDeps, input: PhaseInput): Promise<AuditHead> {
   const files = await openFiles(store, input.run);
   const { phase, nodeId, change, fault, question, usage, paused } = input;
-  const isNewest = await files.status.write({
+  const status = {
     phase,
     nodeId,
     change,
@@ -31,11 +31,13 @@ export async function recordPhase({ store, bundles }: OpenRunDeps, input: PhaseI
     ...(fault === undefined ? {} : { fault }),
     ...(question === undefined ? {} : { question }),
     ...(paused === true ? { paused } : {}),
+  };
+  await files.status.write(status, async (lock) => {
+    failpoint("phase.status-written");
+    await store.runs.setPhase(input.run, phase, new Date(), lock);
+    failpoint("phase.indexed");
+    if (input.run.kind === "bundle") await markSession(bundles, input);
   });
-  failpoint("phase.status-written");
-  if (isNewest) await store.runs.setPhase(input.run, phase, new Date());
-  failpoint("phase.indexed");
-  if (isNewest && input.run.kind === "bundle") await markSession(bundles, input);
   const why = fault === undefined ? {} : { code: fault.code, message: fault.message };
   return files.audit.record(
     { kind: "run.phase", id: String(change), phase, nodeId, ...(paused === true ? { paused } : {}), ...why },

@@ -93,7 +93,7 @@ export function bundleSessions(runs: BundleRuns): BundleSessions {
     readSession: (runId) => onSession(runId, readManifest),
     markSession: (runId, status, now) =>
       onSession(runId, (session, files) =>
-        files.whileStateIsMine(() => markSessionFolder(session, status, now)),
+        files.whileStateIsMine((lock) => markSessionFolder(session, status, now, lock)),
       ),
   };
 }

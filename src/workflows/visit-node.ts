@@ -9,7 +9,7 @@ import { runCalls } from "./run-calls.js";
 import type { RunKind } from "./run-kind.js";
 import { type RunRecord, effectiveAgentId } from "./run-record.js";
 import { tellError } from "./story.js";
-import { askUser, waitForBudget, waitWhilePaused } from "./waiting.js";
+import { askUser, breachOf, waitForBudget, waitWhilePaused } from "./waiting.js";
 
 const CUT_OFF =
   "Your answer was cut off at the provider's length limit, so none of its tool calls ran. Send less at once: write large files in smaller calls.";
@@ -26,13 +26,18 @@ const LOOP_QUESTION =
 export async function visitNode(record: RunRecord, kind: RunKind): Promise<void> {
   const limits = { ...kind.limits, ...record.input.limits };
   for (;;) {
-    await waitWhilePaused(record);
     const { visiting } = record.carried;
     if (visiting === undefined || record.isComplete || record.nodeId !== visiting.nodeId) return;
-    await carryOn(record);
+    if (record.carried.paused) {
+      await waitWhilePaused(record);
+      continue;
+    }
     checkLimits(record, visiting.nodeId, limits);
-    await waitForBudget(record);
-    if (record.isComplete) return;
+    if (breachOf(record) !== undefined) {
+      await waitForBudget(record);
+      continue;
+    }
+    await carryOn(record);
     const answer = await takeTurn(record, kind, visiting, limits);
     const correction = await act(record, kind, visiting.nodeId, answer);
     const { correction: _, ...rest } = visiting;

@@ -45,17 +45,16 @@ export async function writeUserInput(
   record.note("user input received");
 }
 
-/** Waits while somebody has paused the run. */
+/** Waits until the run is no longer paused. */
 export async function waitWhilePaused(record: RunRecord): Promise<void> {
-  while (record.carried.paused && !record.carried.ended) {
-    const { phase } = record.carried;
-    await changePhase(record, phase);
-    await condition(() => !record.carried.paused || record.carried.ended);
-    await changePhase(record, phase);
-  }
+  const { phase } = record.carried;
+  await changePhase(record, phase);
+  await condition(() => !record.carried.paused || record.carried.ended);
+  if (record.carried.ended) record.update({ paused: false });
+  await changePhase(record, phase);
 }
 
-/** Waits for a decision where the budget is used up: the run is not lost. */
+/** Waits for a decision: the budget is used up, and the run is not lost. */
 export async function waitForBudget(record: RunRecord): Promise<void> {
   const breach = breachOf(record);
   if (breach === undefined) return;

@@ -28,11 +28,7 @@ const MATRIX: Record<string, { rooms: readonly string[]; packages: readonly stri
   },
   "run-handle.ts": {
     rooms: ["contract", "core", "audit-head.ts"],
-    packages: ["@temporalio/client", "@temporalio/common"],
-  },
-  "replay.ts": {
-    rooms: ["workflow-bundle.ts"],
-    packages: ["node", "@temporalio/common", "@temporalio/worker", "@temporalio/workflow"],
+    packages: ["node", "@temporalio/client", "@temporalio/common"],
   },
   "audit-head.ts": { rooms: ["contract"], packages: ["@temporalio/common", "zod"] },
 };
@@ -41,6 +37,7 @@ const MATRIX: Record<string, { rooms: readonly string[]; packages: readonly stri
 const COMPOSITION = [
   "worker.ts",
   "rehearsals.ts",
+  "replay.ts",
   "config.ts",
   "index.ts",
   "workflow-bundle.ts",

@@ -97,13 +97,14 @@ describe("openSession", () => {
     expect(readdirSync(join(session, ".."))).toEqual([run.runId]);
   });
 
-  test("repeated for the same run, it is the same session, and what a crash left is gone", async () => {
+  test("repeated for the same run, it is the same session, and its next save removes what a crash left", async () => {
     const { run, session, call } = await world.openRun();
     await call("save_output", { file_path: "a.md", content: "x" });
-    writeFileSync(join(session, ".tmp-0123456789ab"), "half");
+    writeFileSync(join(session, ".tmp-manifest.json-0123456789ab"), "half");
     const again = valueOf(await world.host.openSession(run.runId, { now: LATER }));
     expect(again).toMatchObject({ createdAt: NOW.toISOString(), files: [{ path: "a.md" }] });
-    expect(readdirSync(session).sort()).toEqual(["a.md", "manifest.json"]);
+    await call("save_output", { file_path: "b.md", content: "x" });
+    expect(readdirSync(session).sort()).toEqual(["a.md", "b.md", "manifest.json"]);
   });
 
   test("of two runs with one id at once, one gets it", async () => {

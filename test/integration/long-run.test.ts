@@ -1,0 +1,79 @@
+import { describe, expect, test } from "vitest";
+import { MAX_PAYLOAD_BYTES, workflowIdOf } from "../../src/contract/names.js";
+import { type ScriptedAnswer, call, patch } from "../fakes/scripted-model.js";
+import { gatePackage } from "../fakes/gate-package.js";
+import { openBench, until } from "./harness.js";
+
+const CALLS_PER_TURN = 30;
+const TURNS = 140;
+const PAUSED_AT = 60;
+
+/** The sizes of all payloads in a history, in bytes. */
+function payloadSizes(value: unknown): readonly number[] {
+  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return [];
+  const data = "data" in value && value.data instanceof Uint8Array ? [value.data.length] : [];
+  return [...data, ...Object.values(value).flatMap(payloadSizes)];
+}
+
+describe("a long run", () => {
+  test("continues as new between two turns of one node: no call, question, pause or story is lost", async () => {
+    const reads = Array.from({ length: CALLS_PER_TURN }, () => call("fs_list", { path: "@pkg/steps" }));
+    const bench = await openBench((_request, index): ScriptedAnswer => {
+      if (index === PAUSED_AT) return { content: "Go on?" };
+      if (index < TURNS) return { calls: reads };
+      const ends: readonly ScriptedAnswer[] = [
+        { calls: [patch({ stepsCompleted: { append: ["build"] }, currentNodeId: { set: "qa" } })] },
+        {
+          calls: [
+            call("state_record", { gateDecisions: { qaGate: "PASS" } }),
+            patch({ stepsCompleted: { append: ["qa"] }, currentNodeId: { set: "finish" } }),
+          ],
+        },
+        { calls: [patch({ stepsCompleted: { append: ["finish"] } })] },
+      ];
+      return ends[index - TURNS] ?? { status: 418 };
+    });
+    const run = await bench.start(gatePackage(), {
+      limits: { maxTurnsPerNode: 1_000, maxModelAttempts: 2 },
+      storyId: "wrkf-1010",
+      evaluateConditions: true,
+      input: "Look around.",
+    });
+    await until(run, "waiting-user");
+    await run.pause();
+    await run.answer({ nodeId: "build", text: "Yes." });
+    await until(run, "running");
+    expect((await run.state()).paused).toBe(true);
+    await run.resume();
+    await run.result();
+
+    const state = await run.state();
+    const calls = (TURNS - 1) * CALLS_PER_TURN + 4;
+    expect(state.usage).toMatchObject({ modelTurns: TURNS + 3, toolCalls: calls });
+    expect(state).toMatchObject({ visit: 3, paused: false, currentNodeId: "finish" });
+    expect((await run.graphState())?.stateHistory.map((snapshot) => snapshot.state.routingFlags)).toEqual([
+      { escalate: true, proceed: true },
+      { proceed: true },
+      { complete: true },
+    ]);
+    const events = await bench.auditEvents(run);
+    expect(events.filter(({ kind }) => kind === "tool.exec")).toHaveLength(calls);
+    expect(events.filter(({ kind }) => kind === "user.input")).toHaveLength(2);
+    const words = bench.model.requests
+      .at(TURNS)
+      ?.messages.filter(({ content }) => content?.includes("USER_INPUT"));
+    expect(words).toHaveLength(2);
+
+    const executions: string[] = [];
+    const query = `WorkflowId = "${workflowIdOf(run.runId)}"`;
+    for await (const { runId } of bench.client.temporal.workflow.list({ query })) executions.push(runId);
+    expect(executions.length).toBeGreaterThan(1);
+    for (const runId of executions) {
+      const history = await bench.client.temporal.workflow
+        .getHandle(workflowIdOf(run.runId), runId)
+        .fetchHistory();
+      expect(history.events?.length).toBeLessThan(6_000);
+      expect(Math.max(...payloadSizes(history.events))).toBeLessThan(MAX_PAYLOAD_BYTES);
+    }
+  });
+});

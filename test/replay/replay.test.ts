@@ -1,0 +1,76 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { History } from "@temporalio/common/lib/proto-utils.js";
+import { DefaultLogger, Runtime } from "@temporalio/worker";
+import { beforeAll, describe, expect, test } from "vitest";
+import { readHistory, replayHistory } from "../../src/replay.js";
+
+const HISTORIES = fileURLToPath(new URL("./histories", import.meta.url));
+
+/**
+ * Histories of real runs, recorded with `npm run histories`, one file for each execution. A change of workflow code that
+ * does not follow them breaks the runs that are under way: keep them, and guard the change with `patched()`.
+ */
+const RECORDED = [
+  "bundle-cancel.1.json",
+  "bundle-continue-as-new.1.json",
+  "bundle-continue-as-new.2.json",
+  "bundle-finished-by-user.1.json",
+  "bundle-question.1.json",
+  "bundle-retry.1.json",
+  "bundle-retry.2.json",
+  "graph-cancel.1.json",
+  "graph-continue-as-new.1.json",
+  "graph-continue-as-new.2.json",
+  "graph-loop-and-cut-off.1.json",
+  "graph-pause-and-budget.1.json",
+  "graph-question.1.json",
+  "graph-refused-transition.1.json",
+  "graph-retry.1.json",
+  "graph-retry.2.json",
+  "graph-story.1.json",
+] as const;
+
+const historyOf = (name: string): Promise<History> => readHistory(join(HISTORIES, name));
+
+beforeAll(() => {
+  Runtime.install({ logger: new DefaultLogger("ERROR"), shutdownSignals: [] });
+});
+
+describe("the replay gate", () => {
+  test("has the histories it is to have", () => {
+    expect(readdirSync(HISTORIES).sort()).toEqual([...RECORDED]);
+  });
+
+  test.each(RECORDED)("%s leads the code at hand to the same decisions", async (name) => {
+    const history = await historyOf(name);
+    expect(await replayHistory(history)).toEqual({ ok: true, events: history.events?.length });
+  });
+
+  test("a history in which another activity was scheduled is a departure", async () => {
+    const history = await historyOf("graph-question.1.json");
+    const scheduled = history.events?.find(
+      (event) => event.activityTaskScheduledEventAttributes?.activityType?.name === "model.turn",
+    );
+    const type = scheduled?.activityTaskScheduledEventAttributes?.activityType;
+    if (!type) throw new Error("The history has no model turn.");
+    type.name = "run.phase";
+    expect(await replayHistory(history)).toMatchObject({
+      ok: false,
+      departure: expect.stringContaining("run.phase"),
+    });
+  });
+
+  test("a history in which a local activity has another type is a departure", async () => {
+    const history = await historyOf("graph-refused-transition.1.json");
+    const marker = history.events?.find((event) => event.markerRecordedEventAttributes?.details?.["data"]);
+    const details = marker?.markerRecordedEventAttributes?.details;
+    const [payload] = details?.["data"]?.payloads ?? [];
+    if (!payload) throw new Error("The history has no local activity.");
+    const text = Buffer.from(payload.data ?? []).toString("utf8");
+    expect(text).toContain('"activity_type":');
+    payload.data = Buffer.from(text.replace(/"activity_type":"[^"]*"/, '"activity_type":"fs.write"'));
+    expect(await replayHistory(history)).toMatchObject({ ok: false });
+  });
+});

@@ -1,0 +1,13 @@
+import { defineConfig } from "vitest/config";
+
+/** `npm run histories`: records the histories anew that the replay gate replays. Not part of the tests. */
+export default defineConfig({
+  test: {
+    name: "histories",
+    include: ["test/replay/record.run.ts"],
+    globalSetup: ["test/replay/record-setup.ts"],
+    pool: "forks",
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+  },
+});
