@@ -1,7 +1,7 @@
 import { DefaultLogger, Runtime } from "@temporalio/worker";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { FAILPOINTS } from "../../src/core/failpoint.js";
-import { type ArmedBuild, buildArmed, countHits } from "../crash/armed-build.js";
+import { type ArmedBuild, buildArmed, readHits } from "../crash/armed-build.js";
 import type { Arming } from "../crash/armed-failpoint.js";
 import { openBundleStage } from "../crash/bundle-stage.js";
 import { limiter } from "../crash/limiter.js";
@@ -29,7 +29,7 @@ async function undisturbedRun() {
   try {
     await stage.startVictim();
     const result = await stage.run.result();
-    return { endState: await stage.endState(result), hits: countHits(stage.hitsFile) };
+    return { endState: await stage.endState(result), hits: readHits(stage.hitsFile) };
   } finally {
     await stage.close();
   }
@@ -59,7 +59,7 @@ describe("the worker of a bundle run killed at", () => {
   test.concurrent.each(FAILPOINTS.filter((name) => !ELSEWHERE.includes(name)))(
     "%s, in the middle: the run ends with the same files, conversation and audit log",
     async (name) => {
-      const count = reference.hits.get(name) ?? 0;
+      const count = reference.hits.filter((hit) => hit === name).length;
       expect(count).toBeGreaterThan(0);
       await inTurn(() => killedRun({ name, hit: Math.ceil(count / 2), action: "kill" }));
     },

@@ -3,6 +3,7 @@ import { readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { RunHandle } from "../../src/client.js";
+import { workflowIdOf } from "../../src/contract/names.js";
 import { replayHistory } from "../../src/replay.js";
 import { findBundleFiles, findRoots } from "../../src/tools/bundle-discovery.js";
 import { readTree } from "../fakes/package-fixture.js";
@@ -386,6 +387,10 @@ describe("a bundle run whose model fails", () => {
     expect(events.filter(({ kind }) => kind === "user.input")).toHaveLength(2);
     expect(events.filter(({ toolCallId }) => toolCallId === "critical-1")).toHaveLength(1);
     expect((await again.auditHead())?.lines).toBe(events.length);
+    const workflow = bench.client.temporal.workflow.getHandle(workflowIdOf(run.runId));
+    const { typedSearchAttributes } = await workflow.describe();
+    const found = typedSearchAttributes.getAll().map(({ key, value }) => [key.name, value]);
+    expect(Object.fromEntries(found)).toMatchObject({ RunAgent: "iris", RunNode: "workflow" });
   });
 
   test("at its very first turn: the retry says the user's words once", async () => {
