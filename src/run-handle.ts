@@ -172,11 +172,19 @@ export class RunHandle {
         try {
           return await send();
         } catch (error) {
+          if (isNotFound(error)) throw await this.overOrUnknown(error);
           if (attempt === MAX_UPDATE_ATTEMPTS || !isBetweenWorkers(error)) throw error;
           await new Promise((resolve) => setTimeout(resolve, UPDATE_PAUSE_MS));
         }
       }
     });
+  }
+
+  /** Temporal does not find what has ended either: only a run that it cannot describe is unknown. */
+  private async overOrUnknown(error: unknown): Promise<unknown> {
+    const { status } = await this.workflow().describe();
+    const message = `The run is over: it is ${status.name.toLowerCase()}.`;
+    return new InterlockError({ code: "E_PRECONDITION_FAILED", message }, error);
   }
 
   private workflow() {
@@ -208,7 +216,7 @@ async function startedWith(access: TemporalAccess, runId: string): Promise<RunRe
 }
 
 function toInterlockError(error: unknown, runId: string): unknown {
-  if (error instanceof WorkflowNotFoundError || isNotFound(error)) {
+  if (isNotFound(error)) {
     return new InterlockError({ code: "E_RUN_NOT_FOUND", message: `Temporal knows no run ${runId}.` }, error);
   }
   if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError) {
@@ -222,7 +230,9 @@ function toInterlockError(error: unknown, runId: string): unknown {
 }
 
 function isNotFound(error: unknown): boolean {
-  return isGrpcServiceError(error) && error.code === GRPC_NOT_FOUND;
+  if (error instanceof WorkflowNotFoundError) return true;
+  const code: number | undefined = isGrpcServiceError(error) ? error.code : undefined;
+  return code === GRPC_NOT_FOUND;
 }
 
 const GRPC_NOT_FOUND = 5;

@@ -112,7 +112,7 @@ test("wrong usage ends with exit code 2 and names what is wrong, before anything
   ];
   for (const [args, sentence] of cases) {
     const outcome = await shell.run(args);
-    expect(outcome, args.join(" ")).toMatchObject({ code: 2, stdout: "" });
+    expect({ args, ...outcome }).toMatchObject({ code: 2, stdout: "" });
     expect(outcome.stderr).toContain(sentence);
   }
   expect(JSON.parse((await shell.run(["runs", "--json"])).stdout)).toEqual([]);
