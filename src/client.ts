@@ -8,9 +8,10 @@ import {
   workflowIdOf,
 } from "./contract/names.js";
 import type { BundleRunInput, Fork, GraphRunInput } from "./contract/run.js";
-import type { EngineLimits } from "./core/engine/limits.js";
+import { type EngineLimits, MAX_USER_INPUT_BYTES } from "./core/engine/limits.js";
 import { openingState } from "./core/graph-state/initial-state.js";
 import type { JsonObject } from "./core/json.js";
+import { utf8Length } from "./core/text.js";
 import { InterlockError, RunHandle, type RunRequest } from "./run-handle.js";
 
 export { InterlockError, RunHandle, type RunRequest } from "./run-handle.js";
@@ -151,6 +152,7 @@ export class InterlockClient {
     { kind, input: request }: RunRequest,
     workflowIdReusePolicy: "REJECT_DUPLICATE" | "ALLOW_DUPLICATE_FAILED_ONLY" = "REJECT_DUPLICATE",
   ): Promise<RunHandle> {
+    checkWords(request.input);
     const missing = await this.missingSearchAttributes();
     const input = { ...request, searchAttributes: missing.length === 0 };
     const { runId } = input;
@@ -200,6 +202,13 @@ export class InterlockClient {
     });
     return (response.pollers ?? []).length > 0;
   }
+}
+
+/** No history takes more than that at once (contracts §14). */
+function checkWords(words: string | undefined): void {
+  if (words === undefined || utf8Length(words) <= MAX_USER_INPUT_BYTES) return;
+  const message = `The first input has at most ${MAX_USER_INPUT_BYTES} bytes. Put longer texts into a project file.`;
+  throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
 }
 
 /** A request that makes its run go on from the store. */

@@ -48,7 +48,9 @@ export async function recordPhase({ store, bundles }: OpenRunDeps, input: PhaseI
 /** The manifest of a bundle run says whether it is complete. */
 async function markSession(bundles: BundleHost, { run, phase }: PhaseInput): Promise<void> {
   const status = phase === "completed" ? "complete" : phase === "failed" ? "failed" : "running";
-  unwrap(await bundles.markSession(run.runId, status, new Date()));
+  const marked = await bundles.markSession(run.runId, status, new Date());
+  // A session that cannot be marked does not hide why the run failed: often it is the reason.
+  if (status !== "failed") unwrap(marked);
 }
 
 /** Keeps the graph state, and at a node boundary the state document as it stands. */

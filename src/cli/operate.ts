@@ -25,10 +25,12 @@ export function resumeCommand(runId: string, options: JsonOption): Promise<ExitC
   });
 }
 
-/** `interlock finish`: ends a bundle run as completed. */
+/** `interlock finish`: ends a bundle run as completed, and waits until it is; a running model call is let end. */
 export function finishCommand(runId: string, options: JsonOption): Promise<ExitCode> {
-  return tell(runId, options, "Ended. What is running is let end.", async (run) => {
+  return tell(runId, options, "Ended as completed.", async (run, signal) => {
     await run.finish();
+    const outcome = await untilOver(run, signal, "Stopped waiting. The run ends when its model call does.");
+    if (outcome !== "completed") throw new CommandError(`Run ${runId} has failed instead of ending.`);
     return { finished: true };
   });
 }
@@ -41,24 +43,27 @@ export function cancelCommand(runId: string, options: JsonOption): Promise<ExitC
       throw new CommandError(`Run ${runId} is over: it is ${status.toLowerCase()}.`);
     }
     await run.cancel();
-    const ended = run.result().then(
-      () => "completed",
-      (error: unknown) => {
-        if (error instanceof InterlockError) return "cancelled";
-        throw error;
-      },
-    );
-    const stopped = new Promise<never>((_, reject) => {
-      signal.addEventListener(
-        "abort",
-        () => reject(new CommandError("Stopped waiting. The run will stop.")),
-        {
-          once: true,
-        },
-      );
-    });
-    return { outcome: await Promise.race([ended, stopped]) };
+    return { outcome: await untilOver(run, signal, "Stopped waiting. The run will stop.") };
   });
+}
+
+/** Waits for a run's end. Throws `CommandError` with the sentence when the user has seen enough. */
+async function untilOver(
+  run: RunHandle,
+  signal: AbortSignal,
+  sentence: string,
+): Promise<"completed" | "cancelled"> {
+  const ended = run.result().then(
+    () => "completed" as const,
+    (error: unknown) => {
+      if (error instanceof InterlockError) return "cancelled" as const;
+      throw error;
+    },
+  );
+  const stopped = new Promise<never>((_, reject) => {
+    signal.addEventListener("abort", () => reject(new CommandError(sentence)), { once: true });
+  });
+  return Promise.race([ended, stopped]);
 }
 
 export interface BudgetOptions extends JsonOption {

@@ -2,7 +2,7 @@ import { InterlockError } from "../client.js";
 import type { Config } from "../config.js";
 import type { Store } from "../store/store.js";
 import { noWorkerHint } from "./output.js";
-import { type RunReport, reportOf, webUrlOf } from "./run-report.js";
+import { type RunReport, filesOfRun, reportOf, webUrlOf } from "./run-report.js";
 import { openTemporalSession } from "./temporal-session.js";
 
 /** A run as its workflow tells it; what the store knows where no worker can answer, with a note that says so. */
@@ -20,7 +20,7 @@ export async function reportFromTemporal(
       const report = stored === undefined ? undefined : { ...stored, webUrl };
       return { report, note: noWorkerHint(false, session.client.taskQueue) };
     }
-    const places = { webUrl, stateFile: stored?.stateFile ?? null, logFile: stored?.logFile ?? null };
+    const places = { webUrl, ...(await filesOfRun(store, runId)) };
     return { report: reportOf(await run.state(), places) };
   } catch (error) {
     if (stored === undefined || !(error instanceof InterlockError)) throw error;

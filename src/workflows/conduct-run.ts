@@ -51,6 +51,8 @@ async function openRun(record: RunRecord, kind: RunKind): Promise<void> {
     RunWorkflow: run.workflowRef,
     RunPackage: run.packageId,
     RunProject: run.projectId,
+    // A visit that goes on is not begun again.
+    ...(record.carried.visiting === undefined ? {} : placeOf(record)),
   });
   if (resumed === undefined) record.update({ phase: "running" });
   else await changePhase(record, "running");
@@ -70,9 +72,13 @@ function beginVisit(record: RunRecord, kind: RunKind): void {
     visitUsage: NO_USAGE,
     visiting: { nodeId, intent, ...resumes },
   });
-  setSearchAttributes(record, { RunNode: nodeId, RunAgent: effectiveAgentId(opened, nodeId) });
+  setSearchAttributes(record, placeOf(record));
   beginStoryVisit(record);
   record.note("node entered");
+}
+
+function placeOf({ opened, nodeId }: RunRecord) {
+  return { RunNode: nodeId, RunAgent: effectiveAgentId(opened, nodeId) };
 }
 
 async function visit(record: RunRecord, kind: RunKind, nodeId: string): Promise<void> {

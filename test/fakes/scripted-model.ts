@@ -29,7 +29,7 @@ export interface ChatRequestBody {
 
 export type Script =
   | readonly ScriptedAnswer[]
-  | ((request: ChatRequestBody, index: number) => ScriptedAnswer);
+  | ((request: ChatRequestBody, index: number) => ScriptedAnswer | Promise<ScriptedAnswer>);
 
 /**
  * An OpenAI-compatible endpoint that answers from a script, keeps every request, and answers 418 when the script
@@ -67,7 +67,7 @@ export class ScriptedModel {
       response.on("close", () => {
         if (!response.writableFinished) model.aborted += 1;
       });
-      const next = typeof script === "function" ? script(body, index) : script[index];
+      const next = typeof script === "function" ? await script(body, index) : script[index];
       if (next === undefined) return send(response, 418, { error: { message: "the script has ended" } });
       if ("hang" in next) return;
       if ("status" in next)
