@@ -8,6 +8,8 @@ export interface Child {
   /** What the child said when it was ready. */
   readonly ready: string;
   stop(): Promise<void>;
+  /** By SIGKILL. */
+  kill(): Promise<void>;
 }
 
 const READY_MS = 60_000;
@@ -32,6 +34,12 @@ export async function startChild(
       if (child.connected) child.disconnect();
       await exited;
       clearTimeout(timer);
+    },
+    async kill() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const exited = once(child, "exit");
+      child.kill("SIGKILL");
+      await exited;
     },
   };
 }

@@ -223,10 +223,7 @@ export class InterlockClient {
 }
 
 function checkRequest({ input: words, budget, ...rest }: RunRequest["input"]): void {
-  if (words !== undefined && utf8Length(words) > MAX_USER_INPUT_BYTES) {
-    const message = `The user's first words have at most ${MAX_USER_INPUT_BYTES} bytes. Put longer texts into a project file.`;
-    throw new InterlockError({ code: "E_WRITE_LIMIT", message });
-  }
+  checkWords(words);
   const problem = budget && budgetProblem(budget);
   if (problem !== undefined) throw new InterlockError({ code: "E_SCHEMA_VALIDATION", message: problem });
   const bytes = utf8Length(JSON.stringify({ ...rest, input: words }));
@@ -234,6 +231,13 @@ function checkRequest({ input: words, budget, ...rest }: RunRequest["input"]): v
     const message = `What a run is started with has at most ${MAX_REQUEST_BYTES} bytes, not ${bytes}. Put long values into a project file.`;
     throw new InterlockError({ code: "E_WRITE_LIMIT", message });
   }
+}
+
+/** No history takes more than that at once (contracts §14). */
+function checkWords(words: string | undefined): void {
+  if (words === undefined || utf8Length(words) <= MAX_USER_INPUT_BYTES) return;
+  const message = `The first input has at most ${MAX_USER_INPUT_BYTES} bytes. Put longer texts into a project file.`;
+  throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
 }
 
 /** A request that makes its run go on from the store. */

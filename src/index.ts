@@ -11,19 +11,23 @@ export {
 } from "./client.js";
 export type {
   Answer,
+  AuditHead,
   Budget,
   BudgetRaise,
   BundleRunInput,
   GraphRunInput,
+  ProgressLine,
   Question,
+  Rehearsal,
   RunPhase,
   RunResult,
   RunState,
   Usage,
 } from "./contract/run.js";
+export type { BudgetLimits, BudgetScope } from "./core/engine/budget.js";
+export type { EngineLimits } from "./core/engine/limits.js";
 
 // core
-export type { BudgetLimits } from "./core/engine/budget.js";
 export { ERROR_CODES, type ErrorCode, type Fault } from "./core/errors.js";
 export {
   type ArtifactType,

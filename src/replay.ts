@@ -42,5 +42,5 @@ export async function readHistory(path: string): Promise<History> {
 type HistoryEvent = NonNullable<History["events"]>[number];
 
 function isEvent({ eventId, eventType }: HistoryEvent, index: number): boolean {
-  return Number(eventId) === index + 1 && typeof eventType === "number" && eventType > 0;
+  return Number(eventId) === index + 1 && Boolean(eventType); // 0 is no type
 }

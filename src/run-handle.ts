@@ -1,8 +1,10 @@
+import { randomUUID } from "node:crypto";
 import {
   type Client,
   WorkflowFailedError,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
+  isGrpcServiceError,
 } from "@temporalio/client";
 import { defaultPayloadConverter } from "@temporalio/common";
 import type { History } from "@temporalio/common/lib/proto-utils.js";
@@ -52,6 +54,16 @@ export type RunRequest =
   | { readonly kind: "graph"; readonly input: GraphRunInput }
   | { readonly kind: "bundle"; readonly input: BundleRunInput };
 
+/** Longer than it takes until a dead worker's task is given to another one. */
+const MAX_UPDATE_ATTEMPTS = 30;
+const UPDATE_PAUSE_MS = 1_000;
+
+/** Temporal takes no update while a workflow task is being tried again and again. */
+function isBetweenWorkers(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return isGrpcServiceError(cause) && cause.details.includes("Workflow Task in failed state");
+}
+
 /** One run. */
 export class RunHandle {
   readonly runId: string;
@@ -85,22 +97,17 @@ export class RunHandle {
     readonly answerId?: string;
   }): Promise<void> {
     const { nodeId, text, answerId } = answer;
-    await this.told(() =>
-      this.workflow().executeUpdate(ANSWER_UPDATE, {
-        args: [{ nodeId, text }],
-        ...(answerId === undefined ? {} : { updateId: answerId }),
-      }),
-    );
+    await this.update(ANSWER_UPDATE, { nodeId, text }, answerId);
   }
 
   /** Lets the run stop before its next model turn, until `resume`. Throws `E_PRECONDITION_FAILED` when it is over. */
   async pause(): Promise<void> {
-    await this.told(() => this.workflow().executeUpdate(PAUSE_UPDATE));
+    await this.update(PAUSE_UPDATE);
   }
 
   /** Lets a paused run go on. */
   async resume(): Promise<void> {
-    await this.told(() => this.workflow().executeUpdate(RESUME_UPDATE));
+    await this.update(RESUME_UPDATE);
   }
 
   /**
@@ -108,14 +115,12 @@ export class RunHandle {
    * Throws `E_PRECONDITION_FAILED` for a limit that the run does not have.
    */
   async raiseBudget(raise: BudgetRaise): Promise<Budget> {
-    return this.told(() =>
-      this.workflow().executeUpdate<Budget, [BudgetRaise]>(BUDGET_UPDATE, { args: [raise] }),
-    );
+    return this.update<Budget>(BUDGET_UPDATE, raise);
   }
 
   /** Ends a bundle run as completed. Throws `E_PRECONDITION_FAILED` for a graph run. */
   async finish(): Promise<void> {
-    await this.told(() => this.workflow().executeUpdate(FINISH_UPDATE));
+    await this.update(FINISH_UPDATE);
   }
 
   /**
@@ -125,8 +130,8 @@ export class RunHandle {
   async cancel(): Promise<void> {
     const status = await this.executionStatus();
     // Temporal takes the cancellation of an execution that is closed, and does nothing.
-    if (!OPEN.includes(status)) throw isOver(this.runId, status);
-    await this.told(() => this.workflow().cancel());
+    if (!OPEN.includes(status)) throw isOver(status);
+    await this.guarded(() => this.workflow().cancel());
   }
 
   /** Temporal's status of the newest execution, such as `RUNNING`. Throws `E_RUN_NOT_FOUND`. */
@@ -162,18 +167,33 @@ export class RunHandle {
     return this.guarded(async () => (await this.workflow().describe()).runId);
   }
 
-  private workflow() {
-    return this.access.temporal.workflow.getHandle(workflowIdOf(this.runId));
+  /** Where Temporal takes no update because the run's worker has just died, it is sent again for a while. */
+  private update<T>(name: string, argument?: object, updateId: string = randomUUID()): Promise<T> {
+    const send = (): Promise<T> =>
+      argument === undefined
+        ? this.workflow().executeUpdate<T, []>(name, { updateId })
+        : this.workflow().executeUpdate<T, [object]>(name, { args: [argument], updateId });
+    return this.guarded(async () => {
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await send();
+        } catch (error) {
+          if (isNotFound(error)) throw await this.overOrUnknown(error);
+          if (attempt === MAX_UPDATE_ATTEMPTS || !isBetweenWorkers(error)) throw error;
+          await new Promise((resolve) => setTimeout(resolve, UPDATE_PAUSE_MS));
+        }
+      }
+    });
   }
 
-  /** Tells the run something. Temporal finds no execution for one that is over, too: then that is what is said. */
-  private async told<T>(action: () => Promise<T>): Promise<T> {
-    try {
-      return await action();
-    } catch (error) {
-      if (!(error instanceof WorkflowNotFoundError || isNotFound(error))) throw toInterlockError(error, this.runId);
-      throw isOver(this.runId, await this.executionStatus(), error);
-    }
+  /** Temporal does not find what has ended either: only a run that it cannot describe is unknown. */
+  private async overOrUnknown(error: unknown): Promise<unknown> {
+    const { status } = await this.workflow().describe();
+    return isOver(status.name, error);
+  }
+
+  private workflow() {
+    return this.access.temporal.workflow.getHandle(workflowIdOf(this.runId));
   }
 
   private async guarded<T>(action: () => Promise<T>): Promise<T> {
@@ -187,8 +207,8 @@ export class RunHandle {
 
 const OPEN: readonly string[] = ["RUNNING", "PAUSED"];
 
-function isOver(runId: string, status: string, cause?: unknown): InterlockError {
-  const message = `Run ${runId} is over: it is ${status.toLowerCase()}.`;
+function isOver(status: string, cause?: unknown): InterlockError {
+  const message = `The run is over: it is ${status.toLowerCase()}.`;
   return new InterlockError({ code: "E_PRECONDITION_FAILED", message }, cause);
 }
 
@@ -208,7 +228,7 @@ async function startedWith(access: TemporalAccess, runId: string): Promise<RunRe
 }
 
 function toInterlockError(error: unknown, runId: string): unknown {
-  if (error instanceof WorkflowNotFoundError || isNotFound(error)) {
+  if (isNotFound(error)) {
     return new InterlockError({ code: "E_RUN_NOT_FOUND", message: `Temporal knows no run ${runId}.` }, error);
   }
   if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError) {
@@ -222,7 +242,9 @@ function toInterlockError(error: unknown, runId: string): unknown {
 }
 
 function isNotFound(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === GRPC_NOT_FOUND;
+  if (error instanceof WorkflowNotFoundError) return true;
+  const code: number | undefined = isGrpcServiceError(error) ? error.code : undefined;
+  return code === GRPC_NOT_FOUND;
 }
 
 const GRPC_NOT_FOUND = 5;

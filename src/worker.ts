@@ -51,6 +51,8 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       // A model call that is running is let end; one that takes longer is cancelled and asked again.
       shutdownGraceTime: "10 seconds",
       shutdownForceTime: "20 seconds",
+      // Workflow tasks for a worker that has died wait this long before another one gets them (10 s by default).
+      stickyQueueScheduleToStartTimeout: "2 seconds",
       maxConcurrentActivityTaskExecutions: 64,
       maxConcurrentLocalActivityExecutions: 64,
     });

@@ -105,7 +105,11 @@ async function askModel(
   const answer = await deps.model
     .complete({
       settings,
-      messages: toMessages([...said, ...added], (callId) => results.get(callId)),
+      messages: toMessages(
+        [...said, ...added],
+        (callId) => results.get(callId),
+        (fault) => surface.toResult(fault),
+      ),
       tools: await surface.tools(input),
       signal: context.cancellationSignal,
     })

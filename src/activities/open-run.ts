@@ -1,8 +1,9 @@
 import { basename, dirname } from "node:path";
 import type { OpenRunInput, OpenedRun, ResumedRun } from "../contract/activities.js";
 import { MAX_PAYLOAD_BYTES } from "../contract/names.js";
-import type { Budget, BundleRunInput, GraphRunInput, RunRef } from "../contract/run.js";
-import { fail } from "../core/errors.js";
+import type { Budget, BundleRunInput, GraphRunInput, RunRef, Usage } from "../contract/run.js";
+import { newestOutputs } from "../core/bundle/listed-outputs.js";
+import { type Fault, fail } from "../core/errors.js";
 import type { GraphState } from "../core/graph-state/schemas.js";
 import { MAX_HISTORY_BYTES, MAX_SNAPSHOTS, withSnapshot } from "../core/graph-state/walk.js";
 import type { JsonObject } from "../core/json.js";
@@ -40,7 +41,11 @@ export async function openRun(deps: OpenRunDeps, request: OpenRunInput): Promise
   const files = await openFiles(deps.store, opened.run);
   await files.request.writeOnce(request.kind, request.input as unknown as JsonObject); // plain data
   if (request.input.resume !== true) return opened;
-  return { ...opened, resumed: await resumedRun(files, opened.graph) };
+  const resumed = await resumedRun(files, opened.graph);
+  if (request.kind === "graph") return { ...opened, resumed };
+  const session = unwrap(await deps.bundles.readSession(opened.run.runId));
+  const saved = newestOutputs(session.files.map(({ path }) => `{session-folder}/${path}`));
+  return { ...opened, resumed: { ...resumed, saved } };
 }
 
 async function openGraphRun(store: Store, input: GraphRunInput): Promise<OpenedRun> {
@@ -64,7 +69,7 @@ async function openGraphRun(store: Store, input: GraphRunInput): Promise<OpenedR
       ...(point === undefined ? {} : { begin: beginningOf(point, input.fork?.set) }),
     }),
   );
-  if (metadata.phase === "idle") await store.runs.setPhase(metadata, "running", new Date());
+  await store.runs.setBegun(metadata, new Date());
   const run = runRef(store, metadata, input);
   const files = await openFiles(store, run);
   if ((await files.boundaries.all()).length === 0) {
@@ -119,8 +124,7 @@ async function openBundleRun({ store, bundles }: OpenRunDeps, input: BundleRunIn
       bundleRoot,
       workflowPath,
       workflowRef: basename(dirname(workflowPath)),
-      activeAgentId:
-        agentFile === undefined ? "facilitator" : basename(agentFile).replace(/(\.agent)?\.[a-z]+$/i, ""),
+      activeAgentId: agentFile === undefined ? "facilitator" : agentIdOf(agentFile),
       ...(coreRoot === undefined ? {} : { coreRoot }),
       ...(agentFile === undefined ? {} : { agentFile }),
       ...(sessionId === undefined ? {} : { sessionId }),
@@ -129,13 +133,37 @@ async function openBundleRun({ store, bundles }: OpenRunDeps, input: BundleRunIn
   );
   const now = new Date();
   const words = input.input === undefined ? {} : { input: input.input };
-  unwrap(await bundles.openSession(input.runId, { ...words, now }));
-  if (metadata.phase === "idle") await store.runs.setPhase(metadata, "running", now);
+  const session = await bundles.openSession(input.runId, { ...words, now });
+  if (!session.ok) {
+    await noteUnopened(store, metadata, session.error, now);
+    throw toApplicationFailure(session.error);
+  }
+  await store.runs.setBegun(metadata, now);
   const node = { id: BUNDLE_NODE, type: "step", file: "" } as const;
   return {
     run: { ...runRef(store, metadata, input), kind: "bundle" },
     graph: { entryNodeId: node.id, nodes: [node], edges: [] },
   };
+}
+
+/** A run that has no session fails before its first phase: what the store says of it must not be that it is idle. */
+async function noteUnopened(store: Store, run: RunMetadata, fault: Fault, now: Date): Promise<void> {
+  const known = unwrap(await store.runs.findRun(run.runId));
+  if (known.phase !== "idle") return; // another attempt has opened it
+  const files = unwrap(await store.runs.openFiles(run.projectId, run.runId));
+  const { code, message } = fault;
+  const status = { phase: "failed", nodeId: BUNDLE_NODE, change: 0, usage: NO_USAGE } as const;
+  await files.status.write({ ...status, fault: { code, message } }, (lock) =>
+    store.runs.setPhase(run, "failed", now, lock),
+  );
+}
+
+const NO_USAGE: Usage = { modelTurns: 0, toolCalls: 0, promptTokens: 0, completionTokens: 0, cost: 0 };
+
+/** What the agent is called in settings and logs: by its file, or by the one of a file's agents that is named. */
+function agentIdOf(agentFile: string): string {
+  const [, named] = /\.json#([^#/\\]+)$/i.exec(agentFile) ?? [];
+  return named ?? basename(agentFile).replace(/(\.agent)?\.[a-z]+$/i, "");
 }
 
 function runRef(

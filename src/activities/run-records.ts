@@ -24,7 +24,7 @@ export async function recordUserInput(store: Store, input: UserInput): Promise<A
 export async function recordPhase({ store, bundles }: OpenRunDeps, input: PhaseInput): Promise<AuditHead> {
   const files = await openFiles(store, input.run);
   const { phase, nodeId, change, fault, question, usage, paused, budget } = input;
-  const isNewest = await files.status.write({
+  const status = {
     phase,
     nodeId,
     change,
@@ -33,13 +33,18 @@ export async function recordPhase({ store, bundles }: OpenRunDeps, input: PhaseI
     ...(question === undefined ? {} : { question }),
     ...(paused === true ? { paused } : {}),
     ...(budget === undefined ? {} : { budget }),
+  };
+  await files.status.write(status, async (lock) => {
+    failpoint("phase.status-written");
+    await store.runs.setPhase(input.run, phase, new Date(), lock);
+    failpoint("phase.indexed");
+    if (input.run.kind === "bundle") await markSession(bundles, input);
   });
-  failpoint("phase.status-written");
-  if (isNewest) await store.runs.setPhase(input.run, phase, new Date());
-  failpoint("phase.indexed");
-  if (isNewest && input.run.kind === "bundle") await markSession(bundles, input);
   const why = fault === undefined ? {} : { code: fault.code, message: fault.message };
-  const how = { ...(paused === true ? { paused } : {}), ...(budget === undefined ? {} : { budget: budget as unknown as JsonObject }) };
+  const how = {
+    ...(paused === true ? { paused } : {}),
+    ...(budget === undefined ? {} : { budget: budget as unknown as JsonObject }),
+  };
   return files.audit.record(
     { kind: "run.phase", id: String(change), phase, nodeId, ...how, ...why },
     new Date(),
@@ -49,7 +54,9 @@ export async function recordPhase({ store, bundles }: OpenRunDeps, input: PhaseI
 /** The manifest of a bundle run says whether it is complete. */
 async function markSession(bundles: BundleHost, { run, phase }: PhaseInput): Promise<void> {
   const status = phase === "completed" ? "complete" : phase === "failed" ? "failed" : "running";
-  unwrap(await bundles.markSession(run.runId, status, new Date()));
+  const marked = await bundles.markSession(run.runId, status, new Date());
+  // A session that cannot be marked does not hide why the run failed: often it is the reason.
+  if (status !== "failed") unwrap(marked);
 }
 
 /** Keeps the graph state, and at a node boundary the state document as it stands. */

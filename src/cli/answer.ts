@@ -1,4 +1,13 @@
-import { CommandError, EXIT, type ExitCode, UsageError, noWorkerHint, print, printJson, printNote } from "./output.js";
+import {
+  CommandError,
+  EXIT,
+  type ExitCode,
+  UsageError,
+  noWorkerHint,
+  print,
+  printJson,
+  printNote,
+} from "./output.js";
 import { followedRun } from "./go-on.js";
 import { wayOn } from "./run-report.js";
 import { unlessInterrupted, withRun } from "./run-session.js";

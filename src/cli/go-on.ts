@@ -6,7 +6,15 @@ import { findForkPoint } from "../store/fork-point.js";
 import { selectWorkflow } from "../store/run-manager.js";
 import type { Store } from "../store/store.js";
 import { type ForkedFile, compareFiles } from "../tools/fork-files.js";
-import { CommandError, EXIT, type ExitCode, UsageError, noSuchRun, noWorkerHint, printNote } from "./output.js";
+import {
+  CommandError,
+  EXIT,
+  type ExitCode,
+  UsageError,
+  noSuchRun,
+  noWorkerHint,
+  printNote,
+} from "./output.js";
 import { wholeNumber } from "./numbers.js";
 import { webUrlOf } from "./run-report.js";
 import { type RunSession, withRun } from "./run-session.js";
@@ -39,7 +47,8 @@ export async function retryCommand(runId: string, options: RetryOptions): Promis
     const ended = await run.executionStatus();
     const failed = status?.fault && { nodeId: status.nodeId, ...status.fault };
     if (failed !== undefined) printNote(`Failed at ${failed.nodeId}: ${failed.code}: ${failed.message}`);
-    else if (ended !== "RUNNING" && ended !== "COMPLETED") printNote(`The run is ${ended.toLowerCase()}, and left no word why.`);
+    else if (ended !== "RUNNING" && ended !== "COMPLETED")
+      printNote(`The run is ${ended.toLowerCase()}, and left no word why.`);
     const retried = await session.client.retry(runId, { limits });
     return { run: retried, ...(failed === undefined ? {} : { more: { failedBefore: failed } }) };
   });
@@ -85,7 +94,11 @@ export async function forkCommand(runId: string, options: ForkOptions): Promise<
     const request = await requestOf(store, runId);
     const changes = Object.keys(set).length === 0 ? {} : { set };
     // The moment that was compared: a run that goes on may enter the node again meanwhile.
-    const run = await session.client.fork(runId, { visit, projectRoot: project.value.root, ...changes }, request);
+    const run = await session.client.fork(
+      runId,
+      { visit, projectRoot: project.value.root, ...changes },
+      request,
+    );
     return { run, more: { forkedFrom: { runId, visit, nodeId, files } } };
   });
 }

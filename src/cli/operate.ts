@@ -2,7 +2,16 @@ import type { BudgetRaise } from "../contract/run.js";
 import { InterlockError, type RunHandle } from "../client.js";
 import { followedRun } from "./go-on.js";
 import { amount, wholeNumber } from "./numbers.js";
-import { EXIT, type ExitCode, UsageError, noWorkerHint, print, printJson, printNote } from "./output.js";
+import {
+  CommandError,
+  EXIT,
+  type ExitCode,
+  UsageError,
+  noWorkerHint,
+  print,
+  printJson,
+  printNote,
+} from "./output.js";
 import { type RunSession, unlessInterrupted, withRun } from "./run-session.js";
 import { followAndReport } from "./start-run.js";
 
@@ -26,10 +35,13 @@ export function resumeCommand(runId: string, options: JsonOption): Promise<ExitC
   });
 }
 
-/** `interlock finish`: ends a bundle run as completed. */
+/** `interlock finish`: ends a bundle run as completed, and waits until it is; a running model call is let end. */
 export function finishCommand(runId: string, options: JsonOption): Promise<ExitCode> {
-  return tellAndFollow(runId, options, "Ended. What is running is let end.", async (run) => {
+  return tell(runId, options, "Ended as completed.", async (run) => {
     await run.finish();
+    if ((await outcomeOf(run)) !== "completed") {
+      throw new CommandError(`Run ${runId} has failed instead of ending.`);
+    }
     return { finished: true };
   });
 }

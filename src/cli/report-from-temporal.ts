@@ -3,7 +3,7 @@ import type { Config } from "../config.js";
 import type { RunState } from "../contract/run.js";
 import type { Store } from "../store/store.js";
 import { CommandError, noWorkerHint } from "./output.js";
-import { type RunReport, reportOf, webUrlOf } from "./run-report.js";
+import { type RunReport, filesOfRun, reportOf, webUrlOf } from "./run-report.js";
 import { openTemporalSession } from "./temporal-session.js";
 
 /** Temporal knows a worker that was killed for minutes. One that is alive answers sooner. */
@@ -27,7 +27,7 @@ export async function reportFromTemporal(
       if (stored === undefined) throw new CommandError(note);
       return { report: { ...stored, webUrl }, note };
     }
-    const places = { webUrl, stateFile: stored?.stateFile ?? null, logFile: stored?.logFile ?? null };
+    const places = { webUrl, ...(await filesOfRun(store, runId)) };
     return { report: reportOf(state, places) };
   } catch (error) {
     if (!(error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND")) throw error;

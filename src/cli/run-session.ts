@@ -53,7 +53,9 @@ export async function unlessInterrupted<T>(
   action: Promise<T>,
 ): Promise<T> {
   const silence = setTimeout(() => {
-    printNote(`No worker of the task queue "${session.client.taskQueue}" answers yet; waiting. Ctrl-C stops waiting.`);
+    printNote(
+      `No worker of the task queue "${session.client.taskQueue}" answers yet; waiting. Ctrl-C stops waiting.`,
+    );
   }, SILENCE_MS);
   const interrupted = new Promise<never>((_, reject) => {
     const stop = (): void => reject(new CommandError(sentence));

@@ -52,8 +52,7 @@ async function runPrepared(
     if (options.detach === true) {
       const run = await startRun(session, prepared);
       const webUrl = webUrlOf(session.webUi, session.client.namespace, run.runId, await run.executionRunId());
-      if (!(await session.hasWorker()))
-        printNote(noWorkerHint(session.embedded, session.client.taskQueue));
+      if (!(await session.hasWorker())) printNote(noWorkerHint(session.embedded, session.client.taskQueue));
       reportDetached(run, { json }, webUrl);
       return EXIT.done;
     }

@@ -156,7 +156,7 @@ export async function followAndReport(
     }
     throw error;
   }
-  const places = { webUrl, ...(await filesOfRun(store, end.state.projectId, run.runId)) };
+  const places = { webUrl, ...(await filesOfRun(store, run.runId)) };
   const report = reportOf(end.state, places);
   if (choice.json) printJson({ ...report, ...choice.more });
   else printReport(report, followed.projectRoot);

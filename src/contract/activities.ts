@@ -75,6 +75,8 @@ export interface ResumedRun {
   /** As it was raised; absent where the run has none, or never changed its phase. */
   readonly budget?: Budget;
   readonly story?: Pick<StoryProgress, "state" | "change" | "visited">;
+  /** Of a bundle run: the newest files of its session. */
+  readonly saved?: readonly string[];
 }
 
 export interface LoadStateInput {
@@ -129,7 +131,13 @@ export interface ModelTurnResult {
 /** The model says that a bundle run is done: it is, or something is missing. */
 export type Ending =
   | { readonly kind: "complete" }
-  | { readonly kind: "incomplete"; readonly correction: string };
+  | {
+      readonly kind: "incomplete";
+      /** What the model is told. */
+      readonly correction: string;
+      /** What the user is told where telling the model has not helped. */
+      readonly missing: string;
+    };
 
 /** A tool call of the model, reduced to what the workflow decides on. Arguments stay in the conversation. */
 export interface PlannedCall {

@@ -1,8 +1,18 @@
-import { closeSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readSync,
+  renameSync,
+  writeSync,
+} from "node:fs";
 import { failpoint } from "../core/failpoint.js";
 import type { JsonObject } from "../core/json.js";
-import { syncFile } from "./atomic-file.js";
-import { withFileLock } from "./file-lock.js";
+import { removeTemporaries, syncFile, temporaryPathFor } from "./atomic-file.js";
+import { type HeldLock, NO_LOCK, withFileLock } from "./file-lock.js";
 import { printableJson } from "./printable-json.js";
 
 const LF = 0x0a;
@@ -20,6 +30,8 @@ export interface LinePosition {
  * A1. A line is written whole and fsynced before `append` resolves, under the log's lock.
  * A2. What is in the file is never rewritten. A line that a crash left torn is ended and stays, unread.
  * A3. Each process reads every line once: `onLine` sees them in file order, others' lines included.
+ * A4. A process that has lost the lock writes into a file that nobody reads any more: who takes over puts a copy in
+ *     its place.
  */
 export class AppendLog {
   private readonly path: string;
@@ -36,27 +48,30 @@ export class AppendLog {
   /** Reads the lines that are new since the last look. */
   async refresh(): Promise<void> {
     if (this.withFile((fd) => fstatSync(fd).size) === this.readUpTo) return;
-    await withFileLock(this.lockFile, async () => {
-      this.withFile((fd) => this.readNew(fd));
+    await this.exclusively(async (lock) => {
+      this.withFile((fd) => this.readNew(fd, lock));
     });
   }
 
   /**
    * Appends what `decide` returns, having read everything before it; nothing when it returns nothing.
-   * `decide` is told whether the last line of the file was torn.
+   * `decide` is told whether the last line of the file was torn. `owner` is a lock that what is appended depends on.
    */
-  async append(decide: (torn: boolean) => readonly JsonObject[]): Promise<void> {
-    await withFileLock(this.lockFile, async () => {
+  async append(decide: (torn: boolean) => readonly JsonObject[], owner: HeldLock = NO_LOCK): Promise<void> {
+    await this.exclusively(async (lock) => {
       const fd = openSync(this.path, "a+", 0o600);
       try {
-        const torn = this.readNew(fd);
+        const torn = this.readNew(fd, lock);
         const records = decide(torn);
         if (records.length === 0) return;
         failpoint("log.before-line");
+        owner.assertHeld();
+        lock.assertHeld();
         writeAll(fd, Buffer.from(records.map((record) => `${toLine(record)}\n`).join("")));
         failpoint("log.line-written");
         await syncFile(fd);
-        this.readNew(fd);
+        lock.assertHeld();
+        this.readNew(fd, lock);
       } finally {
         closeSync(fd);
       }
@@ -75,6 +90,25 @@ export class AppendLog {
     );
   }
 
+  private exclusively(action: (lock: HeldLock) => Promise<void>): Promise<void> {
+    return withFileLock(this.lockFile, action, () => this.replaceByCopy());
+  }
+
+  /** Whoever has the file open has lost it. */
+  private replaceByCopy(): void {
+    if (!existsSync(this.path)) return;
+    removeTemporaries(this.path);
+    const copy = temporaryPathFor(this.path);
+    copyFileSync(this.path, copy);
+    const fd = openSync(copy, "r+");
+    try {
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(copy, this.path);
+  }
+
   private withFile<T>(action: (fd: number) => T): T {
     const fd = openSync(this.path, "a+", 0o600);
     try {
@@ -85,7 +119,7 @@ export class AppendLog {
   }
 
   /** Reads whole new lines; ends a torn one and says that there was one. */
-  private readNew(fd: number): boolean {
+  private readNew(fd: number, lock: HeldLock): boolean {
     const { size } = fstatSync(fd);
     let pending = Buffer.alloc(0);
     let offset = this.readUpTo;
@@ -103,6 +137,7 @@ export class AppendLog {
     }
     this.readUpTo = offset;
     if (pending.length === 0) return false;
+    lock.assertHeld();
     writeAll(fd, Buffer.from("\n"));
     this.onLine(pending, { offset, length: pending.length });
     this.readUpTo = offset + pending.length + 1;

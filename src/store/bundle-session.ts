@@ -3,7 +3,8 @@ import { chmod, mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { type Result, fail, ok } from "../core/errors.js";
-import { isTemporaryName, syncDirectory, writeFileAtomic } from "./atomic-file.js";
+import { syncDirectory, writeFileAtomic } from "./atomic-file.js";
+import { type HeldLock, NO_LOCK } from "./file-lock.js";
 
 /** The file that says what a session is and what it holds; the runtime alone writes it. */
 export const MANIFEST_NAME = "manifest.json";
@@ -52,7 +53,8 @@ export async function openSessionFolder(
   manifest: SessionManifest,
 ): Promise<Result<SessionManifest>> {
   const final = sessionDir(place);
-  const staging = join(place.outputRoot, `.session-${randomBytes(6).toString("hex")}`);
+  const prefix = `.session-${manifest.runId}-`;
+  const staging = join(place.outputRoot, `${prefix}${randomBytes(6).toString("hex")}`);
   try {
     await mkdir(place.outputRoot, { recursive: true });
     if (!(await exists(final))) {
@@ -79,9 +81,9 @@ export async function openSessionFolder(
       `The session id "${place.sessionId}" is taken. Choose another, or none.`,
     );
   }
-  for (const name of await readdir(final)) {
-    const isSaved = known.value.files.some(({ path }) => path === name);
-    if (isTemporaryName(name) && !isSaved) await rm(join(final, name), { force: true });
+  // What an attempt that was cut short has left.
+  for (const name of await readdir(place.outputRoot)) {
+    if (name.startsWith(prefix)) await rm(join(place.outputRoot, name), { recursive: true, force: true });
   }
   return known;
 }
@@ -112,6 +114,7 @@ export async function readManifest(place: SessionPlace): Promise<Result<SessionM
 /** Changes the manifest; the caller holds the run's lock. Faults: `E_INTERNAL`, `E_WRITE_LIMIT`. */
 async function changeManifest(
   place: SessionPlace,
+  lock: HeldLock,
   change: (manifest: SessionManifest) => SessionManifest,
 ): Promise<Result<SessionManifest>> {
   const known = await readManifest(place);
@@ -120,13 +123,17 @@ async function changeManifest(
   if (next.files.length > MAX_FILES) {
     return fail("E_WRITE_LIMIT", `A session holds ${MAX_FILES} files at most. Put more into one file.`);
   }
-  if (next !== known.value) await writeManifest(sessionDir(place), next);
+  if (next !== known.value) await writeManifest(sessionDir(place), next, lock);
   return ok(next);
 }
 
 /** Adds or replaces a file's entry. The caller holds the run's lock. Faults: `E_INTERNAL`, `E_WRITE_LIMIT`. */
-export function recordSessionFile(place: SessionPlace, file: SessionFile): Promise<Result<SessionManifest>> {
-  return changeManifest(place, (manifest) => {
+export function recordSessionFile(
+  place: SessionPlace,
+  file: SessionFile,
+  lock: HeldLock,
+): Promise<Result<SessionManifest>> {
+  return changeManifest(place, lock, (manifest) => {
     const same = manifest.files.find(({ path }) => path === file.path);
     if (same?.sha256 === file.sha256) return manifest;
     const files = manifest.files.map((known) => (known.path === file.path ? file : known));
@@ -139,16 +146,21 @@ export function markSessionFolder(
   place: SessionPlace,
   status: SessionStatus,
   now: Date,
+  lock: HeldLock,
 ): Promise<Result<SessionManifest>> {
-  return changeManifest(place, (manifest) => {
+  return changeManifest(place, lock, (manifest) => {
     if (manifest.status === "complete" || manifest.status === status) return manifest;
     const at = now.toISOString();
     return { ...manifest, status, updatedAt: at, ...(status === "complete" ? { completedAt: at } : {}) };
   });
 }
 
-async function writeManifest(directory: string, manifest: SessionManifest): Promise<void> {
+async function writeManifest(
+  directory: string,
+  manifest: SessionManifest,
+  lock: HeldLock = NO_LOCK,
+): Promise<void> {
   const path = join(directory, MANIFEST_NAME);
-  await writeFileAtomic(path, `${JSON.stringify(manifest, undefined, 2)}\n`);
+  await writeFileAtomic(path, `${JSON.stringify(manifest, undefined, 2)}\n`, lock);
   await chmod(path, 0o644); // it lies among the user's own files
 }

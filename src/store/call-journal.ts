@@ -4,6 +4,7 @@ import { failpoint } from "../core/failpoint.js";
 import type { JsonObject } from "../core/json.js";
 import type { ToolResult } from "../core/tools/tool-result.js";
 import { AppendLog, type LinePosition, parseLine } from "./append-log.js";
+import { type HeldLock, NO_LOCK } from "./file-lock.js";
 
 /** A run's journal holds results of one kind: those of its own tools. */
 export type RecordedResult = ToolResult | BundleToolResult;
@@ -40,8 +41,9 @@ export class CallJournal {
     });
   }
 
-  async plan(id: string, plan: JsonObject): Promise<void> {
-    await this.log.append(() => [{ id, plan }]);
+  /** `owner` is the lock under which the call takes effect: who has lost it plans and records nothing. */
+  async plan(id: string, plan: JsonObject, owner: HeldLock = NO_LOCK): Promise<void> {
+    await this.log.append(() => [{ id, plan }], owner);
     failpoint("call.planned");
   }
 
@@ -51,7 +53,7 @@ export class CallJournal {
   }
 
   /** False when the call is recorded already: that record stands. */
-  async record(id: string, call: RecordedCall<RecordedResult>): Promise<boolean> {
+  async record(id: string, call: RecordedCall<RecordedResult>, owner: HeldLock = NO_LOCK): Promise<boolean> {
     let recorded = false;
     await this.log.append(() => {
       if (this.results.has(id)) return [];
@@ -66,7 +68,7 @@ export class CallJournal {
           ...(stateConflict === undefined ? {} : { stateConflict }),
         },
       ];
-    });
+    }, owner);
     failpoint("call.recorded");
     return recorded;
   }

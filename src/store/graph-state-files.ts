@@ -4,8 +4,8 @@ import { z } from "zod";
 import { type StateSnapshotState, StateSnapshotStateSchema } from "../core/graph-state/schemas.js";
 import type { JsonObject } from "../core/json.js";
 import { AppendLog, type LinePosition, parseLine } from "./append-log.js";
-import { writeFileAtomic } from "./atomic-file.js";
-import { withFileLock } from "./file-lock.js";
+import { removeTemporaries, writeFileAtomic } from "./atomic-file.js";
+import { type HeldLock, withFileLock } from "./file-lock.js";
 
 const heldSchema = z.object({
   state: StateSnapshotStateSchema,
@@ -45,7 +45,7 @@ export class GraphStateFiles {
     this.path = join(dir, "graph-state.json");
     this.lockFile = join(dir, "graph-state.lock");
     this.logPath = join(dir, "graph-state.jsonl");
-    this.log = new AppendLog(this.logPath, this.lockFile, (line, position) => {
+    this.log = new AppendLog(this.logPath, join(dir, "graph-state-log.lock"), (line, position) => {
       const visit = parseLine(line)?.["visit"];
       if (typeof visit === "number" && !this.positions.has(visit)) this.positions.set(visit, position);
     });
@@ -78,12 +78,13 @@ export class GraphStateFiles {
       const line = { visit, nodeId, timestamp, documentSha256, state } as unknown as JsonObject; // plain JSON
       await this.log.append(() => (this.positions.has(visit) ? [] : [line]));
     }
-    await withFileLock(this.lockFile, async () => {
+    const keepCurrent = async (lock: HeldLock): Promise<void> => {
       const known = await this.current();
       if (known !== undefined && known.change >= change) return;
       const initial = known?.initial ?? state;
-      await writeFileAtomic(this.path, `${JSON.stringify({ change, state, initial })}\n`);
-    });
+      await writeFileAtomic(this.path, `${JSON.stringify({ change, state, initial })}\n`, lock);
+    };
+    await withFileLock(this.lockFile, keepCurrent, () => removeTemporaries(this.path));
   }
 
   /** The snapshots of all visits that ended, in order. */

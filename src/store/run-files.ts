@@ -5,7 +5,7 @@ import { Blobs } from "./blobs.js";
 import { Boundaries } from "./boundaries.js";
 import { CallJournal } from "./call-journal.js";
 import { Conversation } from "./conversation.js";
-import { withFileLock } from "./file-lock.js";
+import { type HeldLock, withFileLock } from "./file-lock.js";
 import { GraphStateFiles } from "./graph-state-files.js";
 import { RunRequestFile } from "./run-request.js";
 import { type StateFile, openStateFile } from "./state-file.js";
@@ -58,7 +58,7 @@ export class RunFiles {
   }
 
   /** Runs `action` while nobody else changes the state document of this run. */
-  whileStateIsMine<T>(action: () => Promise<T>): Promise<T> {
-    return withFileLock(join(this.dir, "state.lock"), action);
+  whileStateIsMine<T>(action: (lock: HeldLock) => Promise<T>): Promise<T> {
+    return withFileLock(join(this.dir, "state.lock"), action, () => this.state.takeOver());
   }
 }

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { writeFileAtomic } from "./atomic-file.js";
-import { withFileLock } from "./file-lock.js";
+import { removeTemporaries, writeFileAtomic } from "./atomic-file.js";
+import { type HeldLock, NO_LOCK, withFileLock } from "./file-lock.js";
 
 /** Where a bundle run finds its files. Host paths: for the service alone, never for a model. */
 const bundleSettingsSchema = z.object({
@@ -79,17 +79,45 @@ export class RunIndex {
     );
   }
 
-  async setPhase(runId: string, phase: RunMetadata["phase"], now: Date): Promise<void> {
+  /** Only a run that nobody has begun yet gets the phase `running` by this. */
+  async setBegun(runId: string, now: Date): Promise<void> {
     await this.change((runs) =>
-      runs.map((run) => (run.runId === runId ? { ...run, phase, lastUpdatedAt: now.toISOString() } : run)),
+      runs.some((run) => run.runId === runId && run.phase === "idle")
+        ? runs.map((run) =>
+            run.runId === runId ? { ...run, phase: "running", lastUpdatedAt: now.toISOString() } : run,
+          )
+        : runs,
     );
   }
 
-  private async change(next: (runs: readonly RunMetadata[]) => readonly RunMetadata[]): Promise<void> {
-    await withFileLock(this.lockFile, async () => {
-      const before = await this.list();
-      const after = next(before);
-      if (after !== before) await writeFileAtomic(this.path, `${JSON.stringify(after, undefined, 2)}\n`);
-    });
+  /** `owner` is the lock under which the phase changes: who has lost it sets nothing. */
+  async setPhase(
+    runId: string,
+    phase: RunMetadata["phase"],
+    now: Date,
+    owner: HeldLock = NO_LOCK,
+  ): Promise<void> {
+    await this.change(
+      (runs) =>
+        runs.map((run) => (run.runId === runId ? { ...run, phase, lastUpdatedAt: now.toISOString() } : run)),
+      owner,
+    );
+  }
+
+  private async change(
+    next: (runs: readonly RunMetadata[]) => readonly RunMetadata[],
+    owner: HeldLock = NO_LOCK,
+  ): Promise<void> {
+    await withFileLock(
+      this.lockFile,
+      async (lock) => {
+        const before = await this.list();
+        const after = next(before);
+        owner.assertHeld();
+        if (after !== before)
+          await writeFileAtomic(this.path, `${JSON.stringify(after, undefined, 2)}\n`, lock);
+      },
+      () => removeTemporaries(this.path),
+    );
   }
 }

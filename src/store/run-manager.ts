@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { readdirSync, rmSync } from "node:fs";
 import { mkdir, readFile, readdir, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
@@ -10,7 +11,7 @@ import { parseFrontmatter } from "../core/state/frontmatter.js";
 import { excerpt, listSome } from "../core/text.js";
 import { syncDirectory, writeFileAtomic } from "./atomic-file.js";
 import { type CreateBundleRunRequest, newBundleRun } from "./bundle-run.js";
-import { withFileLock } from "./file-lock.js";
+import { type HeldLock, LockLost, withFileLock } from "./file-lock.js";
 import { parseFrontMatter, withFrontmatter } from "./front-matter.js";
 import type { LoadedPackage, LoadedWorkflow } from "./package-loader.js";
 import type { PackageStore } from "./package-store.js";
@@ -138,8 +139,14 @@ export class RunManager {
     run: { projectId: string; runId: string },
     phase: RunMetadata["phase"],
     now: Date,
+    owner?: HeldLock,
   ): Promise<void> {
-    await this.index(run.projectId).setPhase(run.runId, phase, now);
+    await this.index(run.projectId).setPhase(run.runId, phase, now, owner);
+  }
+
+  /** Says that a run is worked on, unless it has come further: then whoever says so is late. */
+  async setBegun(run: { projectId: string; runId: string }, now: Date): Promise<void> {
+    await this.index(run.projectId).setBegun(run.runId, now);
   }
 
   /** The files of a run that exists. Fault: `E_RUN_NOT_FOUND`. */
@@ -180,10 +187,14 @@ export class RunManager {
     const projectDir = join(this.projectsDir, project.projectId);
     try {
       await mkdir(join(projectDir, "runs"), { recursive: true, mode: 0o700 });
-      return await withFileLock(join(projectDir, "create.lock"), async () => {
-        const known = await this.index(project.projectId).find(run.runId);
-        return known === undefined ? await this.placeNew(project, run, document) : ok(known);
-      });
+      return await withFileLock(
+        join(projectDir, "create.lock"),
+        async (lock) => {
+          const known = await this.index(project.projectId).find(run.runId);
+          return known === undefined ? await this.placeNew(project, run, document, lock) : ok(known);
+        },
+        () => removeStaged(join(projectDir, "runs")),
+      );
     } catch (error) {
       return notWritten(error);
     }
@@ -194,11 +205,12 @@ export class RunManager {
     project: Project,
     run: RunMetadata,
     document: Uint8Array | undefined,
+    lock: HeldLock,
   ): Promise<Result<RunMetadata>> {
     const index = this.index(project.projectId);
     const projectDir = join(this.projectsDir, project.projectId);
     const runsDir = join(projectDir, "runs");
-    const staging = join(runsDir, `.tmp-${run.runId}`);
+    const staging = join(runsDir, `.tmp-${randomUUID()}`);
     const final = join(runsDir, run.runId);
     if (!(await isPristine(final))) {
       const sentence =
@@ -209,10 +221,9 @@ export class RunManager {
     if (!artifacts.ok) return artifacts;
     failpoint("run.artifacts-made");
     const removeAll = async () => {
-      // Under the lock no other creation is going on: whatever is staged was cut short by a crash.
-      const staged = (await readdir(runsDir)).filter((name) => name.startsWith(".tmp-"));
-      for (const name of [...staged, run.runId])
-        await rm(join(runsDir, name), { recursive: true, force: true });
+      lock.assertHeld();
+      removeStaged(runsDir);
+      await rm(final, { recursive: true, force: true });
     };
     try {
       await removeAll();
@@ -220,15 +231,22 @@ export class RunManager {
       await mkdir(join(staging, "conversation"), { mode: 0o700 });
       await writeFile(join(staging, "state", "logs", "execution.jsonl"), "", { mode: 0o600 });
       if (document !== undefined) await writeFileAtomic(join(staging, "state", "workflow.md"), document);
-      await writeFileAtomic(join(projectDir, "project.json"), `${JSON.stringify({ root: project.root })}\n`);
+      await writeFileAtomic(
+        join(projectDir, "project.json"),
+        `${JSON.stringify({ root: project.root })}\n`,
+        lock,
+      );
       failpoint("run.staged");
+      lock.assertHeld();
       await rename(staging, final);
       failpoint("run.placed");
       await syncDirectory(runsDir);
+      lock.assertHeld();
       await index.add(run);
       failpoint("run.indexed");
       return ok(run);
     } catch (error) {
+      if (error instanceof LockLost || !lock.isHeld()) throw error; // nothing of it is ours any more
       await index.remove(run.runId).catch(() => undefined);
       await removeAll().catch(() => undefined);
       if (artifacts.value.made) await rmdir(join(project.root, "artifacts")).catch(() => undefined);
@@ -319,6 +337,13 @@ async function makeArtifactsRoot(projectRoot: string): Promise<Result<{ made: bo
     "E_PROJECT_INVALID",
     "The project's artifacts directory cannot be made. Check the project's permissions.",
   );
+}
+
+/** Under the creation lock no other creation is going on: whatever is staged was cut short. */
+function removeStaged(runsDir: string): void {
+  for (const name of readdirSync(runsDir)) {
+    if (name.startsWith(".tmp-")) rmSync(join(runsDir, name), { recursive: true, force: true });
+  }
 }
 
 /**

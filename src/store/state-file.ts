@@ -1,9 +1,10 @@
-import { readFileSync, readdirSync, unlinkSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ErrorCode, type Result, fail, ok } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
 import { type Frontmatter, parseFrontmatter } from "../core/state/frontmatter.js";
-import { isTemporaryName, writeFileAtomic } from "./atomic-file.js";
+import { removeTemporaries, writeFileAtomic } from "./atomic-file.js";
+import { type HeldLock, NO_LOCK } from "./file-lock.js";
 import { type FrontMatterDocument, parseFrontMatter } from "./front-matter.js";
 import { sha256 } from "./sha256.js";
 
@@ -43,9 +44,11 @@ export interface StateFile {
   /**
    * Replaces the version that was read; false when another stands there by now, put by somebody who does not know
    * the lock. When it rejects, the version that stands there is the one to replace or, if only making it durable
-   * failed, the new one.
+   * failed, the new one. `lock` is the run's state lock.
    */
-  replace(sha256Before: string, bytes: Uint8Array): Promise<boolean>;
+  replace(sha256Before: string, bytes: Uint8Array, lock?: HeldLock): Promise<boolean>;
+  /** Makes a save impossible that a holder of the state lock before us was stopped in. */
+  takeOver(): void;
   /** Saves the next reader of this version the parsing. */
   remember(document: StateDocument): void;
 }
@@ -70,14 +73,12 @@ export function openStateFile(stateDir: string): StateFile {
     remember(document) {
       last = document;
     },
-    async replace(sha256Before, bytes) {
+    async replace(sha256Before, bytes, lock = NO_LOCK) {
       if (sha256(readFileSync(path)) !== sha256Before) return false;
-      for (const name of readdirSync(stateDir)) {
-        if (isTemporaryName(name)) unlinkSync(join(stateDir, name)); // a save that a crash cut short
-      }
-      await writeFileAtomic(path, bytes);
+      await writeFileAtomic(path, bytes, lock);
       return true;
     },
+    takeOver: () => removeTemporaries(path),
   };
 }
 

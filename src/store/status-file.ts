@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
-import { writeFileAtomic } from "./atomic-file.js";
-import { withFileLock } from "./file-lock.js";
+import { removeTemporaries, writeFileAtomic } from "./atomic-file.js";
+import { type HeldLock, withFileLock } from "./file-lock.js";
 
 const count = z.int().min(0);
 const limits = z.object({
@@ -33,8 +33,11 @@ export type RunStatus = z.infer<typeof statusSchema>;
 export interface StatusFile {
   /** Undefined before the first phase change, and where the file cannot be understood. */
   read(): Promise<RunStatus | undefined>;
-  /** False when a newer change is known: it stays. */
-  write(status: RunStatus): Promise<boolean>;
+  /**
+   * False when a newer change is known: it stays. `alongside` is what else has to be told, before a newer change
+   * can be; it must not happen when the lock is lost.
+   */
+  write(status: RunStatus, alongside?: (lock: HeldLock) => Promise<void>): Promise<boolean>;
 }
 
 export function openStatusFile(path: string, lockFile: string): StatusFile {
@@ -47,12 +50,17 @@ export function openStatusFile(path: string, lockFile: string): StatusFile {
   }
   return {
     read,
-    write: (status) =>
-      withFileLock(lockFile, async () => {
-        const known = await read();
-        if (known !== undefined && known.change > status.change) return false;
-        await writeFileAtomic(path, `${JSON.stringify(status)}\n`);
-        return true;
-      }),
+    write: (status, alongside) =>
+      withFileLock(
+        lockFile,
+        async (lock) => {
+          const known = await read();
+          if (known !== undefined && known.change > status.change) return false;
+          await writeFileAtomic(path, `${JSON.stringify(status)}\n`, lock);
+          await alongside?.(lock);
+          return true;
+        },
+        () => removeTemporaries(path),
+      ),
   };
 }

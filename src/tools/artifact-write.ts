@@ -26,13 +26,16 @@ export async function writeArtifact(
   let state: CallOutcome["state"];
   let stateConflict = false;
   const result = await writeFile(scene.workspace, args, scene.limits, {
-    beforeCommit: (write) => scene.files.calls.plan(callId, asJson(write)),
+    assertOurs: () => scene.lock.assertHeld(),
+    beforeCommit: (write) => scene.files.calls.plan(callId, asJson(write), scene.lock),
     afterCommit: async (write) => {
+      scene.lock.assertHeld();
       const artifact = artifactOf(write);
       if (artifact === undefined) return undefined;
       const recorded = await saveRecord(scene, artifact, {
         isOurs: (version) => earlier?.["stateSha256After"] === version,
-        plan: (version) => scene.files.calls.plan(callId, { ...asJson(write), stateSha256After: version }),
+        plan: (version) =>
+          scene.files.calls.plan(callId, { ...asJson(write), stateSha256After: version }, scene.lock),
       });
       if ("fault" in recorded) {
         stateConflict = recorded.conflict;

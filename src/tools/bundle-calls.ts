@@ -5,6 +5,7 @@ import type { ErrorCode, Fault } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
 import { formatAliasPath } from "../core/tools/alias-path.js";
 import { type SessionPlace, recordSessionFile } from "../store/bundle-session.js";
+import type { HeldLock } from "../store/file-lock.js";
 import type { RunFiles } from "../store/run-files.js";
 import { preloadResult, preloadWorkflow } from "./bundle-preload.js";
 import { outsideSession, readTextFile } from "./bundle-read.js";
@@ -23,6 +24,8 @@ export interface BundleOutcome {
 /** Everything one call works with. */
 export interface BundleScene {
   readonly files: RunFiles;
+  /** Of the run, for a call that has an effect. */
+  readonly lock: HeldLock;
   readonly place: BundlePlace;
   readonly session: SessionPlace;
   readonly now: Date;
@@ -82,7 +85,7 @@ async function saveOutput(
   callId: string,
   args: { readonly file_path: string; readonly content: string },
 ): Promise<BundleOutcome> {
-  const { place, files, session } = scene;
+  const { place, files, lock } = scene;
   const path = parseBundlePath(args.file_path, place.layout, SESSION_BASE);
   if (!path.ok) return refusedCall(path.error);
   const name = formatAliasPath(path.value);
@@ -97,8 +100,9 @@ async function saveOutput(
       args,
       { maxWriteBytes: MAX_BUNDLE_FILE_BYTES },
       {
-        beforeCommit: (write) => files.calls.plan(callId, write as unknown as JsonObject), // plain data
-        afterCommit: (write) => record(session, write, scene.now),
+        assertOurs: () => lock.assertHeld(),
+        beforeCommit: (write) => files.calls.plan(callId, write as unknown as JsonObject, lock), // plain data
+        afterCommit: (write) => record(scene, write),
         ...(earlier === undefined ? {} : { earlierAttempt: earlier as unknown as PlannedWrite }), // written above
       },
     );
@@ -107,12 +111,13 @@ async function saveOutput(
   return { result: { success: true, path: name, size: saved.value.bytes } };
 }
 
-async function record(session: SessionPlace, write: PlannedWrite, now: Date): Promise<Fault | undefined> {
-  const recorded = await recordSessionFile(session, {
+async function record({ session, now, lock }: BundleScene, write: PlannedWrite): Promise<Fault | undefined> {
+  const file = {
     path: write.path.segments.join("/"),
     size: write.bytes,
     sha256: write.sha256After,
     savedAt: now.toISOString(),
-  });
+  };
+  const recorded = await recordSessionFile(session, file, lock);
   return recorded.ok ? undefined : recorded.error;
 }

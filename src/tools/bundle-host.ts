@@ -2,6 +2,7 @@ import type { BundleToolResult } from "../core/bundle/bundle-result.js";
 import { bundleToolName, parseBundleCall } from "../core/bundle/bundle-tools.js";
 import type { Fault } from "../core/errors.js";
 import type { ChainHead } from "../store/audit-log.js";
+import { type HeldLock, LockLost } from "../store/file-lock.js";
 import type { Store } from "../store/store.js";
 import { type BundleOutcome, refusedCall, runBundleCall } from "./bundle-calls.js";
 import { type BundleRun, type BundleRuns, bundleRuns } from "./bundle-runs.js";
@@ -56,10 +57,11 @@ export function createBundleHost({ store }: { readonly store: Store }): BundleHo
         hasEffect,
         isExclusive: hasEffect && knowledge.refusal === undefined,
       };
-      return runRecorded<BundleToolResult, BundleOutcome>(found.value.files, call, () =>
-        attempt(runs, found.value, request, knowledge).catch((error: unknown) =>
-          refusedCall(callFault(error)),
-        ),
+      return runRecorded<BundleToolResult, BundleOutcome>(found.value.files, call, (lock) =>
+        attempt(runs, found.value, request, knowledge, lock).catch((error: unknown) => {
+          if (error instanceof LockLost) throw error;
+          return refusedCall(callFault(error));
+        }),
       );
     },
   };
@@ -70,6 +72,7 @@ async function attempt(
   found: BundleRun,
   request: BundleCallRequest,
   knowledge: BundleKnowledge,
+  lock: HeldLock,
 ): Promise<BundleOutcome> {
   if (knowledge.refusal !== undefined) return refusedCall(knowledge.refusal);
   const call = parseBundleCall(request.name, request.argumentsJson);
@@ -77,6 +80,6 @@ async function attempt(
   const place = await runs.openPlace(found, true);
   if (!place.ok) return refusedCall(place.error);
   const now = knowledge.now === undefined ? new Date() : new Date(knowledge.now);
-  const scene = { files: found.files, place: place.value, session: found.bundle, now };
+  const scene = { lock, files: found.files, place: place.value, session: found.bundle, now };
   return runBundleCall(scene, request.toolCallId, call.value);
 }

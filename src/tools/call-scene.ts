@@ -2,6 +2,7 @@ import type { Fault } from "../core/errors.js";
 import type { StateSnapshotState } from "../core/graph-state/schemas.js";
 import type { ConditionFacts } from "../core/state/transition-guard.js";
 import type { ToolResult } from "../core/tools/tool-result.js";
+import type { HeldLock } from "../store/file-lock.js";
 import type { LoadedWorkflow } from "../store/package-loader.js";
 import type { RunFiles } from "../store/run-files.js";
 import type { FileLimits, Workspace } from "./workspace.js";
@@ -28,6 +29,8 @@ export interface CallScene {
   readonly workflow: LoadedWorkflow;
   readonly limits: FileLimits;
   readonly knowledge: EngineKnowledge;
+  /** The run's state lock, for a call that changes files: who has lost it changes nothing more. */
+  readonly lock: HeldLock;
 }
 
 /** What a call came to, before it is recorded. */

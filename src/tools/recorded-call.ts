@@ -6,6 +6,7 @@ import { nestingDepth } from "../core/tools/tool-arguments.js";
 import type { ChainHead } from "../store/audit-log.js";
 import { summarizeForAudit } from "../store/audit-summary.js";
 import type { RecordedCall, RecordedResult } from "../store/call-journal.js";
+import { type HeldLock, NO_LOCK } from "../store/file-lock.js";
 import type { RunFiles } from "../store/run-files.js";
 import { sha256 } from "../store/sha256.js";
 
@@ -32,29 +33,29 @@ export interface CallToRecord {
  * Runs a call once, with one audit event. The same call twice at once is run once: the second one finds the first
  * one's record. What a crash leaves of record and audit event, the repetition completes. They are written side by side
  * for a read; a call with an effect is recorded first, or the log could keep the failure of an attempt that was made
- * again with success. `attempt` does not reject.
+ * again with success. `attempt` rejects only for a lost lock.
  */
 export async function runRecorded<R extends RecordedResult, C extends RecordedCall<R>>(
   files: RunFiles,
   call: CallToRecord,
-  attempt: () => Promise<C>,
+  attempt: (lock: HeldLock) => Promise<C>,
 ): Promise<(C | RecordedCall<R>) & { readonly audit: ChainHead }> {
   const note = (outcome: RecordedCall<R>): Promise<ChainHead> =>
     files.audit.record(auditEvent(call, outcome.result), new Date());
   const known = await files.calls.find<R>(call.toolCallId);
   if (known !== undefined) return { ...known, audit: await note(known) };
-  const once = async () => {
+  const once = async (lock: HeldLock) => {
     const known = await files.calls.find<R>(call.toolCallId);
     if (known !== undefined) return { ...known, audit: await note(known) };
-    const outcome = await attempt();
+    const outcome = await attempt(lock);
     failpoint("call.done");
-    const recording = files.calls.record(call.toolCallId, outcome);
+    const recording = files.calls.record(call.toolCallId, outcome, lock);
     if (call.hasEffect) await recording;
     const [isRecorded, audit] = await Promise.all([recording, note(outcome)]);
     if (isRecorded) return { ...outcome, audit };
     return { ...((await files.calls.find<R>(call.toolCallId)) ?? outcome), audit }; // a read that ran twice at once
   };
-  return call.isExclusive ? files.whileStateIsMine(once) : once();
+  return call.isExclusive ? files.whileStateIsMine(once) : once(NO_LOCK);
 }
 
 function auditEvent(call: CallToRecord, result: RecordedResult) {

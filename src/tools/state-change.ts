@@ -4,6 +4,7 @@ import type { Frontmatter } from "../core/state/frontmatter.js";
 import { validateWorkflowStateUpdate } from "../core/state/transition-guard.js";
 import { updateFrontmatter } from "../core/state/update-frontmatter.js";
 import type { FileToolCall } from "../core/tools/tool-specs.js";
+import { LockLost } from "../store/file-lock.js";
 import { withFrontmatter } from "../store/front-matter.js";
 import { sha256 } from "../store/sha256.js";
 import { type StateDocument, parseStateDocument, withNewFrontmatter } from "../store/state-file.js";
@@ -47,7 +48,7 @@ export async function changeStateDocument(
   const next = nextDocument(scene, document, call);
   if ("refusal" in next) return refused(next.refusal);
   const sha256After = sha256(next.bytes);
-  await scene.files.calls.plan(callId, { sha256Before: document.sha256, sha256After });
+  await scene.files.calls.plan(callId, { sha256Before: document.sha256, sha256After }, scene.lock);
   const fault = await saveState(scene, document, next.bytes, next.frontmatter);
   if (fault !== undefined) {
     return { ...refused(fault), ...(fault === CHANGED_FROM_OUTSIDE ? { stateConflict: true } : {}) };
@@ -68,12 +69,13 @@ export async function saveState(
   frontmatter?: Frontmatter,
 ): Promise<Fault | undefined> {
   try {
-    const isSaved = await scene.files.state.replace(document.sha256, bytes);
+    const isSaved = await scene.files.state.replace(document.sha256, bytes, scene.lock);
     if (isSaved && frontmatter !== undefined) {
       scene.files.state.remember(withNewFrontmatter(document, bytes, frontmatter));
     }
     return isSaved ? undefined : CHANGED_FROM_OUTSIDE;
   } catch (error) {
+    if (error instanceof LockLost) throw error;
     const now = await scene.files.state.read();
     if (now.ok && now.value.sha256 === sha256(bytes)) return undefined; // it is there, if not yet durable
     const code = systemErrorCode(error);

@@ -26,6 +26,7 @@ import {
   parseToolCall,
 } from "../core/tools/tool-specs.js";
 import type { ChainHead } from "../store/audit-log.js";
+import { type HeldLock, LockLost } from "../store/file-lock.js";
 import { resolveProject } from "../store/project-id.js";
 import type { RunFiles } from "../store/run-files.js";
 import { findAgent, selectWorkflow } from "../store/run-manager.js";
@@ -124,8 +125,11 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
       hasEffect,
       isExclusive: hasEffect && knowledge.refusal === undefined,
     };
-    return runRecorded<ToolResult, CallOutcome>(files, call, () =>
-      attempt(options, request, knowledge, found.value).catch((error: unknown) => refused(callFault(error))),
+    return runRecorded<ToolResult, CallOutcome>(files, call, (lock) =>
+      attempt(options, request, knowledge, found.value, lock).catch((error: unknown) => {
+        if (error instanceof LockLost) throw error;
+        return refused(callFault(error));
+      }),
     );
   }
 
@@ -159,6 +163,7 @@ async function attempt(
   request: ToolCallRequest,
   knowledge: EngineKnowledge,
   place: Place,
+  lock: HeldLock,
 ): Promise<CallOutcome> {
   const { store } = options;
   const { context } = request;
@@ -190,6 +195,7 @@ async function attempt(
     workflow: workflow.value,
     limits,
     knowledge: options.evaluateConditions === true ? await withFacts(knowledge, place.files) : knowledge,
+    lock,
   };
   return dispatch(scene, request, call.value);
 }

@@ -6,7 +6,7 @@ import { failpoint } from "../core/failpoint.js";
 import { type AliasPath, describeAliasPath, formatAliasPath, mountLabel } from "../core/tools/alias-path.js";
 import type { ToolResult } from "../core/tools/tool-result.js";
 import type { WriteArguments } from "../core/tools/tool-specs.js";
-import { withFileLock } from "../store/file-lock.js";
+import { type HeldLock, LockLost, withFileLock } from "../store/file-lock.js";
 import { HookFailure, Refusal, systemErrorCode } from "./faults.js";
 import { foldName } from "./name-rules.js";
 import { type PinnedEntry, isStillAt, pinIfPresent, sameIdentity } from "./pinned-entry.js";
@@ -30,6 +30,8 @@ export interface PlannedWrite {
 
 /** What else belongs to a write. The hooks run under the file's lock and must not write files by this tool. */
 export interface WriteHooks {
+  /** Throws when the write is not the caller's to make any more: somebody else has taken it over. Nothing is undone. */
+  readonly assertOurs?: () => void;
   /** Called after every check, just before the bytes become visible. If it rejects, nothing is changed. */
   readonly beforeCommit?: (write: PlannedWrite) => Promise<void>;
   /**
@@ -128,7 +130,8 @@ async function writeDraft(workspace: Workspace, draft: Draft, hooks: WriteHooks)
     } catch (error) {
       target?.removeMade();
       // A directory that was just found can be gone again: another call may have made and removed it.
-      const hasMoved = error instanceof TargetMoved || systemErrorCode(error) === "ENOENT";
+      const hasMoved =
+        error instanceof TargetMoved || error instanceof LockLost || systemErrorCode(error) === "ENOENT";
       if (!hasMoved || attempt === MAX_ATTEMPTS) throw error;
     } finally {
       target?.close();
@@ -143,6 +146,22 @@ interface Job {
   readonly target: WriteTarget;
 }
 
+/** A job while the lock of its target is held. */
+interface LockedJob extends Job {
+  readonly lock: HeldLock;
+  /** Names the temporary file, for whoever finds it. */
+  readonly noteFile: string;
+}
+
+function assertOurs({ hooks, lock }: LockedJob): void {
+  try {
+    hooks.assertOurs?.();
+  } catch (error) {
+    throw new HookFailure(error);
+  }
+  lock.assertHeld();
+}
+
 /**
  * The lock stands for directory and name, whatever the path to them; names that a file system might take
  * for one share it. There are 256 of them: writers of different files seldom wait for each other.
@@ -152,19 +171,25 @@ async function replaceUnderLock(job: Job): Promise<void> {
   const { dev, ino } = target.directory.stats;
   const key = createHash("sha256").update(`${dev}:${ino}/${foldName(target.name)}`);
   const slot = join(workspace.lockDir, `write-${key.digest("hex").slice(0, 2)}`);
-  await withFileLock(`${slot}.lock`, async () => {
-    removeAbandonedFile(workspace.pins, `${slot}.json`);
-    const old = pinIfPresent(workspace.pins, target.directory, target.name);
-    try {
-      await replace(job, old, `${slot}.json`);
-    } finally {
-      old?.close();
-    }
-  });
+  const noteFile = `${slot}.json`;
+  await withFileLock(
+    `${slot}.lock`,
+    async (lock) => {
+      removeAbandonedFile(workspace.pins, noteFile);
+      const old = pinIfPresent(workspace.pins, target.directory, target.name);
+      try {
+        await replace({ ...job, lock, noteFile }, old);
+      } finally {
+        old?.close();
+      }
+    },
+    () => removeAbandonedFile(workspace.pins, noteFile),
+  );
 }
 
-async function replace(job: Job, old: PinnedEntry | undefined, noteFile: string): Promise<void> {
+async function replace(job: LockedJob, old: PinnedEntry | undefined): Promise<void> {
   const { draft, hooks, target } = job;
+  assertOurs(job);
   const sha256Before = await checkOld(job, old);
   const earlier = hooks.earlierAttempt;
   if (old !== undefined && sha256Before === draft.sha256 && earlier?.sha256After === draft.sha256) {
@@ -183,7 +208,7 @@ async function replace(job: Job, old: PinnedEntry | undefined, noteFile: string)
     sha256After: draft.sha256,
     bytes: draft.bytes.length,
   };
-  const written = await commit(job, plan, old, noteFile);
+  const written = await commit(job, plan, old);
   try {
     await settle(job, plan, written);
   } finally {
@@ -209,11 +234,11 @@ async function checkOld(job: Job, old: PinnedEntry | undefined): Promise<string 
 
 /** Makes the bytes visible; gives back the file that now has the name. */
 async function commit(
-  { workspace, draft, hooks, target }: Job,
+  job: LockedJob,
   plan: PlannedWrite,
   old: PinnedEntry | undefined,
-  noteFile: string,
 ): Promise<PinnedEntry> {
+  const { workspace, draft, hooks, target, lock, noteFile } = job;
   const { pins } = workspace;
   const mode = mountOf(workspace, draft.path).isPrivate ? 0o600 : 0o666;
   try {
@@ -230,6 +255,7 @@ async function commit(
         );
       }
       failpoint("write.before-rename");
+      assertOurs(job);
       renameSync(temporary.path, `${target.directory.at}/${target.name}`);
       failpoint("write.renamed");
       return temporary.entry;
@@ -239,7 +265,7 @@ async function commit(
       throw error;
     }
   } finally {
-    removeIfPresent(noteFile);
+    if (lock.isHeld()) removeIfPresent(noteFile);
   }
 }
 
@@ -252,8 +278,18 @@ function isUnchanged(old: PinnedEntry | undefined, now: PinnedEntry | undefined)
   );
 }
 
+function isOurs(job: LockedJob): boolean {
+  try {
+    assertOurs(job);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Makes the write durable and lets the caller add what belongs to it; undoes a created file if that fails. */
-async function settle({ hooks, target }: Job, plan: PlannedWrite, written: PinnedEntry) {
+async function settle(job: LockedJob, plan: PlannedWrite, written: PinnedEntry) {
+  const { hooks, target } = job;
   const { directory, name } = target;
   try {
     await syncDirectory(directory);
@@ -262,7 +298,7 @@ async function settle({ hooks, target }: Job, plan: PlannedWrite, written: Pinne
     const fault = await callHook(hooks.afterCommit, plan);
     if (fault !== undefined) throw new Refusal(fault.code, fault.message, fault.details);
   } catch (error) {
-    if (plan.created) {
+    if (plan.created && isOurs(job)) {
       const at = `${directory.at}/${name}`;
       if (isStillAt(at, written)) removeIfPresent(at);
     }

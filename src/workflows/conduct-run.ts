@@ -51,6 +51,8 @@ async function openRun(record: RunRecord, kind: RunKind): Promise<void> {
     RunWorkflow: run.workflowRef,
     RunPackage: run.packageId,
     RunProject: run.projectId,
+    // A visit that goes on is not begun again.
+    ...(record.carried.visiting === undefined ? {} : placeOf(record)),
   });
   if (resumed === undefined) record.update({ phase: "running" });
   else await changePhase(record, "running");
@@ -70,7 +72,7 @@ function beginVisit(record: RunRecord, kind: RunKind): void {
     visitUsage: NO_USAGE,
     visiting: { nodeId, intent, ...resumes },
   });
-  setSearchAttributes(record, { RunNode: nodeId, RunAgent: effectiveAgentId(opened, nodeId) });
+  setSearchAttributes(record, placeOf(record));
   beginStoryVisit(record);
   record.note("node entered");
 }
@@ -80,10 +82,15 @@ function isUnderWay({ opened }: RunRecord): boolean {
   return (opened.forkedAfter ?? 0) > 0;
 }
 
+function placeOf({ opened, nodeId }: RunRecord) {
+  return { RunNode: nodeId, RunAgent: effectiveAgentId(opened, nodeId) };
+}
+
 async function visit(record: RunRecord, kind: RunKind, nodeId: string): Promise<void> {
   const words = isUnderWay(record) ? "" : (record.input.input ?? "");
   const { turn, usage } = record.carried;
-  if (turn === 0 && usage.modelTurns === 0 && words !== "") await writeUserInput(record, kind, "input", words);
+  if (turn === 0 && usage.modelTurns === 0 && words !== "")
+    await writeUserInput(record, kind, "input", words);
   await visitNode(record, kind);
   const { visiting: _, ...carried } = record.carried;
   record.carried = carried;

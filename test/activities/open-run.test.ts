@@ -55,7 +55,9 @@ describe("run.open", () => {
   test("resumed: a visit that had moved the run on before its end was kept gets its boundary", async () => {
     const { deps, world, files } = await openScene([]);
     const before = valueOf(await files.state.read());
-    const moved = Buffer.from(before.bytes).toString("utf8").replace('currentNodeId: ""', 'currentNodeId: "middle"');
+    const moved = Buffer.from(before.bytes)
+      .toString("utf8")
+      .replace('currentNodeId: ""', 'currentNodeId: "middle"');
     await files.state.replace(before.sha256, Buffer.from(moved));
     await mkdir(join(files.dir, "conversation"), { recursive: true });
     await writeFile(join(files.dir, "conversation", "visit-1.jsonl"), "");
@@ -152,7 +154,10 @@ test("words said in visits that were cut short are said again once, in order, to
   const say = (visit: number, inputId: string, nodeId: string) =>
     recordUserInput(world.store, { run, conversation: `visit-${visit}`, inputId, nodeId, text: inputId });
   await say(1, "before", "ask");
-  await files.boundaries.keep({ visit: 1, nodeId: "ask", next: "ask", timestamp: AT, calls: 0 }, Buffer.from("x"));
+  await files.boundaries.keep(
+    { visit: 1, nodeId: "ask", next: "ask", timestamp: AT, calls: 0 },
+    Buffer.from("x"),
+  );
   await say(2, "first", "ask");
   await say(3, "other", "middle");
   await say(3, "second", "ask");

@@ -24,11 +24,11 @@ const MATRIX: Record<string, { rooms: readonly string[]; packages: readonly stri
   workflows: { rooms: ["contract", "core"], packages: ["@temporalio/workflow", "@temporalio/common"] },
   "client.ts": {
     rooms: ["contract", "core", "run-handle.ts"],
-    packages: ["node", "@temporalio/client"],
+    packages: ["node", "@temporalio/client", "@temporalio/common", "@temporalio/envconfig"],
   },
   "run-handle.ts": {
     rooms: ["contract", "core", "audit-head.ts"],
-    packages: ["@temporalio/client", "@temporalio/common"],
+    packages: ["node", "@temporalio/client", "@temporalio/common"],
   },
   "audit-head.ts": { rooms: ["contract"], packages: ["@temporalio/common", "zod"] },
 };
@@ -37,6 +37,7 @@ const MATRIX: Record<string, { rooms: readonly string[]; packages: readonly stri
 const COMPOSITION = [
   "worker.ts",
   "rehearsals.ts",
+  "replay.ts",
   "config.ts",
   "index.ts",
   "workflow-bundle.ts",

@@ -9,9 +9,9 @@ const TURNS: Readonly<Record<string, readonly ScriptedAnswer[]>> = {
         call("fs_read", { path: "@pkg/steps/ask.md" }),
         call("fs_list", { path: "@project" }),
         call("fs_search", { path: "@pkg", pattern: "Do" }),
+        call("fs_write", { path: "@project/artifacts/out.md", content: "one\n" }),
       ],
     },
-    { calls: [call("fs_write", { path: "@project/artifacts/out.md", content: "one\n" })] },
     {
       calls: [
         call("fs_write", { path: "@project/artifacts/out.md", content: "two\n" }),
@@ -19,9 +19,9 @@ const TURNS: Readonly<Record<string, readonly ScriptedAnswer[]>> = {
       ],
     },
     { content: "Which colour?" },
-    { calls: [patch({ stepsCompleted: { append: ["ask"] }, currentNodeId: { set: "finish" } })] },
     {
       calls: [
+        patch({ stepsCompleted: { append: ["ask"] }, currentNodeId: { set: "finish" } }), // no such edge
         patch({
           stepsCompleted: { append: ["ask"] },
           variables: { set: { colour: "blue" } },

@@ -14,7 +14,7 @@ import { valueOf } from "../fakes/run-world.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { writePackage } from "../fakes/package-fixture.js";
 import type { Arming } from "./armed-failpoint.js";
-import type { ArmedBuild, Victim } from "./armed-build.js";
+import { type ArmedBuild, type Victim, readHits } from "./armed-build.js";
 import { answerTo } from "./crash-script.js";
 
 let runtimeInstalled = false;
@@ -33,8 +33,12 @@ export interface CrashStage {
   /** Starts a worker that nothing happens to. */
   startSuccessor(): Promise<void>;
   startRun(): Promise<RunHandle>;
+  /** Waits until a failpoint was hit so often. */
+  hasHit(at: { readonly name: string; readonly hit: number }): Promise<void>;
   /** Where the run's files are. */
   runDir(run: RunHandle): Promise<string | undefined>;
+  /** What Temporal says of the runs, for a case that does not end. */
+  describe(): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -94,9 +98,27 @@ export async function openCrashStage({ address, build, onRequest }: StageOptions
       runs.push(run);
       return run;
     },
+    async hasHit({ name, hit }) {
+      while (readHits(hitsFile).filter((item) => item === name).length < hit) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    },
     async runDir(run) {
       const found = await store.runs.findRun(run.runId);
       return found.ok ? join(store.dir, "projects", found.value.projectId, "runs", run.runId) : undefined;
+    },
+    async describe() {
+      const states = runs.map(async ({ runId }) => {
+        const { status, raw } = await client.temporal.workflow.getHandle(workflowIdOf(runId)).describe();
+        const { pendingActivities, pendingWorkflowTask } = raw;
+        return {
+          status: status.name,
+          pendingActivities,
+          pendingWorkflowTask,
+          hits: readHits(hitsFile).length,
+        };
+      });
+      return JSON.stringify(await Promise.all(states));
     },
     async close() {
       for (const run of runs) {

@@ -29,7 +29,9 @@ export function nodeOf(request: ChatRequestBody): string {
 /** What the user said, as a request tells it. */
 export function wordsIn(request: ChatRequestBody | undefined): readonly string[] {
   return (request?.messages ?? []).flatMap(({ role, content }) =>
-    role === "user" && content?.startsWith("USER_INPUT") === true ? [content.split("\n").slice(2).join("\n")] : [],
+    role === "user" && content?.startsWith("USER_INPUT") === true
+      ? [content.split("\n").slice(2).join("\n")]
+      : [],
   );
 }
 

@@ -49,7 +49,7 @@ describe("export and replay", () => {
     const shell = shellOf(bench);
     const exported = await shell.run(["export", run.runId, "--json"]);
     const output = join(shell.dir, `run-${run.runId}.zip`);
-    const { entries } = jsonOf<{ entries: string[] }>(exported);
+    const { entries } = jsonOf(exported) as { entries: string[] };
     expect(jsonOf(exported)).toMatchObject({ runId: run.runId, output });
     const files = await unzip(output);
     expect(Object.keys(files).sort()).toEqual([...entries].sort());

@@ -143,7 +143,7 @@ describe("a budget", () => {
       "More, please.\n",
     );
     expect(outcome.code).toBe(3);
-    const report = jsonOf<Report>(outcome);
+    const report = jsonOf(outcome) as Report;
     expect(report).toMatchObject({ phase: "waiting-user", question: { code: "BUDGET_EXCEEDED" } });
     const wrong = await Promise.all([
       shell.run(["budget", report.runId]),
@@ -159,7 +159,9 @@ describe("a budget", () => {
   test("that is none is refused before anything is started", async () => {
     const bench = await openBench([]);
     for (const limits of [{ turns: 0 }, { turns: 1.5 }, { tokens: Number.NaN }, { cost: -1 }, { hours: 1 }]) {
-      await expect(bench.start(twoNodePackage(), { budget: { run: limits } })).rejects.toThrow(InterlockError);
+      await expect(bench.start(twoNodePackage(), { budget: { run: limits } })).rejects.toThrow(
+        InterlockError,
+      );
     }
     expect(await bench.store.runs.listAllRuns()).toEqual([]);
   });

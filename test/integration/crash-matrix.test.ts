@@ -1,24 +1,50 @@
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { FAILPOINTS } from "../../src/core/failpoint.js";
-import { type ArmedBuild, buildArmed, countHits } from "../crash/armed-build.js";
+import type { RunHandle } from "../../src/client.js";
+import { FAILPOINTS, type FailpointName } from "../../src/core/failpoint.js";
+import { openStore } from "../../src/store/store.js";
+import { type ArmedBuild, type Victim, buildArmed, readHits } from "../crash/armed-build.js";
 import type { Arming } from "../crash/armed-failpoint.js";
-import { answerQuestion, openCrashStage } from "../crash/crash-stage.js";
+import { turnOf } from "../crash/crash-script.js";
+import { type CrashStage, type StageOptions, answerQuestion, openCrashStage } from "../crash/crash-stage.js";
 import { endStateOf, requestCounts, writtenTurns } from "../crash/end-state.js";
 import { limiter } from "../crash/limiter.js";
+import { temporaryDirectory, readTree, writePackage, zipPackage } from "../fakes/package-fixture.js";
+import { namesIn } from "../fakes/run-world.js";
+import { twoNodePackage } from "../fakes/two-node-package.js";
+import { call } from "../fakes/scripted-model.js";
 
 /** Most of the time a case waits for a timeout of Temporal's. */
 const CASES_AT_ONCE = Number(process.env["INTERLOCK_CRASH_CASES_AT_ONCE"] ?? 12);
 /** Every hit instead of the first, the second and the last one. */
 const EVERY_HIT = process.env["INTERLOCK_CRASH_EVERY_HIT"] === "true";
+/** Of one case, on a machine that has other work; and of all cases together. */
+const CASE_TIMEOUT_MS = 180_000;
+const TIMEOUT_MS = EVERY_HIT ? 7_200_000 : 900_000;
 
 /** Hit by whoever installs a package, and by no worker. */
 const OF_INSTALLATION = FAILPOINTS.filter((name) => name.startsWith("package."));
 const OF_WORKER = FAILPOINTS.filter((name) => !OF_INSTALLATION.includes(name));
 
+/** Where a process that wakes up late would go on to write. */
+const WHERE_TO_STOP: readonly FailpointName[] = [
+  "log.line-written",
+  "write.before-rename",
+  "write.renamed",
+  "call.done",
+  "model.answer-received",
+  "phase.status-written",
+  "run.staged",
+];
+
+type Point = Pick<NonNullable<Arming["at"]>, "name" | "hit">;
+
 let build: ArmedBuild;
 let reference: Awaited<ReturnType<typeof undisturbedRun>>;
 const address = inject("temporalAddress");
-const inTurn = limiter(CASES_AT_ONCE);
+const killedInTurn = limiter(CASES_AT_ONCE);
+/** These wait much longer: a stopped worker's connections still take tasks. */
+const stoppedInTurn = limiter(CASES_AT_ONCE);
 
 beforeAll(async () => {
   build = buildArmed();
@@ -26,50 +52,121 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => build.remove());
 
-/** What a run comes to that nothing happens to, and how often it passes each failpoint. */
-async function undisturbedRun() {
-  const stage = await openCrashStage({ address, build });
+/** Runs one case on a stage of its own; its question is answered whenever it is asked. */
+async function onStage<T>(
+  action: (
+    stage: CrashStage,
+    start: () => Promise<{ run: RunHandle; answered: Promise<void> }>,
+  ) => Promise<T>,
+  onRequest?: StageOptions["onRequest"],
+): Promise<T> {
+  const stage = await openCrashStage({ address, build, ...(onRequest === undefined ? {} : { onRequest }) });
   const over = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const tell = () => void stage.describe().then((state) => reject(new Error(`It does not end: ${state}`)));
+    timer = setTimeout(tell, CASE_TIMEOUT_MS);
+  });
+  const acting = () =>
+    action(stage, async () => {
+      const run = await stage.startRun();
+      const answered = answerQuestion(stage, run, over.signal);
+      answered.catch(() => undefined); // whoever waits for it is told
+      return { run, answered };
+    });
   try {
-    await stage.startVictim();
-    const run = await stage.startRun();
-    await answerQuestion(stage, run, over.signal);
-    const result = await run.result();
-    return {
-      endState: await endStateOf(stage, run, result),
-      requests: requestCounts(stage),
-      hits: countHits(stage.hitsFile),
-    };
+    return await Promise.race([acting(), late]);
   } finally {
+    clearTimeout(timer);
     over.abort();
     await stage.close();
   }
 }
 
-/** A run whose worker is killed there, and which another worker takes up. */
-async function killedRun(at: NonNullable<Arming["at"]>): Promise<void> {
-  const stage = await openCrashStage({ address, build });
-  const over = new AbortController();
-  try {
-    const victim = await stage.startVictim(at);
-    const run = await stage.startRun();
-    const answering = answerQuestion(stage, run, over.signal);
-    expect(await Promise.race([victim.ended, run.result()])).toBe("SIGKILL");
-    const written = await writtenTurns(stage, run);
-    const asked = requestCounts(stage);
-    await stage.startSuccessor();
-    const result = await run.result();
-    await answering;
-    expect(await endStateOf(stage, run, result)).toEqual(reference.endState);
-    for (const [turn, count] of requestCounts(stage)) {
-      // An answer that was not written down when its asker died is asked for once more; no other one is.
-      const mayRepeat = asked.has(turn) && !written.includes(turn);
-      expect(count, `requests for ${turn}`).toBeLessThanOrEqual(mayRepeat ? 2 : 1);
-    }
-  } finally {
-    over.abort();
-    await stage.close();
+/** What a run comes to that nothing happens to, and which failpoints it passes. */
+function undisturbedRun() {
+  return onStage(async (stage, start) => {
+    await stage.startVictim();
+    const { run, answered } = await start();
+    await answered;
+    const endState = await endStateOf(stage, run, await run.result());
+    return { endState, requests: requestCounts(stage), hits: readHits(stage.hitsFile) };
+  });
+}
+
+function countOf(name: string): number {
+  return reference.hits.filter((hit) => hit === name).length;
+}
+
+/** A run whose worker is killed, and which another worker takes up. */
+async function killedRun(at: Point): Promise<void> {
+  await onStage(async (stage, start) => {
+    const victim = await stage.startVictim({ ...at, action: "kill" });
+    await takeUp(stage, victim, await start());
+  });
+}
+
+async function takeUp(
+  stage: CrashStage,
+  victim: Victim,
+  { run, answered }: { run: RunHandle; answered: Promise<void> },
+): Promise<void> {
+  expect(await Promise.race([victim.ended, run.result()])).toBe("SIGKILL");
+  const written = await writtenTurns(stage, run);
+  const asked = requestCounts(stage);
+  await stage.startSuccessor();
+  const result = await run.result();
+  await answered;
+  expect(await endStateOf(stage, run, result)).toEqual(reference.endState);
+  for (const [turn, count] of requestCounts(stage)) {
+    // An answer that was not written down when its asker died is asked for once more; no other one is.
+    const mayRepeat = asked.has(turn) && !written.includes(turn);
+    expect(count, `requests for ${turn}`).toBeLessThanOrEqual(mayRepeat ? 2 : 1);
   }
+}
+
+/** A run whose worker is stopped, and wakes up when another one has brought the run to its end. */
+async function stoppedRun(at: Point): Promise<void> {
+  await onStage(async (stage, start) => {
+    const victim = await stage.startVictim({ ...at, action: "pause" });
+    const { run, answered } = await start();
+    await stage.hasHit(at);
+    await wakeUpLate(stage, victim, run, answered);
+  });
+}
+
+async function wakeUpLate(
+  stage: CrashStage,
+  victim: Victim,
+  run: RunHandle,
+  answered: Promise<void>,
+): Promise<void> {
+  victim.process.kill("SIGSTOP");
+  await stage.startSuccessor();
+  const result = await run.result();
+  await answered;
+  expect(await endStateOf(stage, run, result)).toEqual(reference.endState);
+  victim.process.kill("SIGCONT");
+  await victim.shutDown();
+  expect(await endStateOf(stage, run, result)).toEqual(reference.endState);
+}
+
+/** Tries the hits of one failpoint, as many at once as may be; gives what went wrong. */
+async function failuresAt(
+  hits: readonly number[],
+  action: (hit: number) => Promise<void>,
+  inTurn = killedInTurn,
+): Promise<readonly Error[]> {
+  if (hits.length === 0) return [new Error("It is never hit.")];
+  const failures: Error[] = [];
+  await Promise.all(
+    hits.map((hit) =>
+      inTurn(() => action(hit)).catch((cause: unknown) => {
+        failures.push(new Error(`at hit ${hit}`, { cause }));
+      }),
+    ),
+  );
+  return failures;
 }
 
 /** The first, the second and the last of so many hits. */
@@ -78,22 +175,172 @@ function hitsToTry(count: number): readonly number[] {
   return [...new Set([1, 2, count])].filter((hit) => hit <= count);
 }
 
-describe("a worker killed at", () => {
-  test.concurrent.each(OF_WORKER)(
-    "%s leaves a run that ends as if nothing had happened",
+/** One in the middle. */
+function hitToStopAt(count: number): readonly number[] {
+  return EVERY_HIT ? hitsToTry(count) : [Math.ceil(count / 2)];
+}
+
+describe.concurrent("a worker killed", () => {
+  test.each(OF_WORKER)(
+    "at %s leaves a run that ends as if nothing had happened",
     async (name) => {
-      const count = reference.hits.get(name) ?? 0;
-      expect(count).toBeGreaterThan(0);
-      const cases = hitsToTry(count).map((hit) =>
-        inTurn(() =>
-          killedRun({ name, hit, action: "kill" }).catch((error: unknown) => {
-            throw new Error(`killed at hit ${hit} of ${count}`, { cause: error });
-          }),
-        ),
-      );
-      const outcomes = await Promise.allSettled(cases);
-      expect(outcomes.filter(({ status }) => status === "rejected")).toEqual([]);
+      const failures = await failuresAt(hitsToTry(countOf(name)), (hit) => killedRun({ name, hit }));
+      expect(failures).toEqual([]);
     },
-    1_200_000,
+    TIMEOUT_MS,
   );
+
+  test(
+    "while the model thinks leaves a run that ends as if nothing had happened",
+    async () => {
+      const turns = [...reference.requests.keys()];
+      const failures = await failuresAt(hitsToTry(turns.length), async (hit) => {
+        let victim: Victim | undefined;
+        await onStage(
+          async (stage, start) => {
+            victim = await stage.startVictim();
+            await takeUp(stage, victim, await start());
+          },
+          (request, index) => {
+            if (index !== hit - 1 || turnOf(request) !== turns[hit - 1]) return undefined;
+            victim?.process.kill("SIGKILL");
+            return { hang: true };
+          },
+        );
+      });
+      expect(failures).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe.concurrent("a worker stopped until its successor has ended the run", () => {
+  test.each(EVERY_HIT ? OF_WORKER : WHERE_TO_STOP)(
+    "at %s changes nothing when it wakes up",
+    async (name) => {
+      const hits = hitToStopAt(countOf(name));
+      expect(await failuresAt(hits, (hit) => stoppedRun({ name, hit }), stoppedInTurn)).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test.each(["file.temporary-synced", "file.renamed"] as const)(
+    "in the save of a transition at %s changes nothing when it wakes up",
+    async (name) => {
+      const hits = [hitInSave(name)];
+      expect(await failuresAt(hits, (hit) => stoppedRun({ name, hit }), stoppedInTurn)).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "in a model call changes nothing when it wakes up with an answer of its own",
+    async () => {
+      let tellAsked = (): void => undefined;
+      const asked = new Promise<void>((resolve) => {
+        tellAsked = resolve;
+      });
+      const zombie = call("fs_write", { path: "@project/artifacts/zombie.md", content: "late" });
+      const stopped = () => {
+        let victim: Victim;
+        return onStage(
+          async (stage, start) => {
+            victim = await stage.startVictim();
+            const { run, answered } = await start();
+            await asked;
+            await wakeUpLate(stage, victim, run, answered);
+          },
+          (_request, index) => {
+            if (index !== 1) return undefined;
+            victim.process.kill("SIGSTOP"); // the answer is there when it wakes up
+            tellAsked();
+            return { calls: [zombie] };
+          },
+        );
+      };
+      expect(await failuresAt([2], stopped, stoppedInTurn)).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+/** The first hit of a failpoint between the beginning of a save of the state document and its report. */
+function hitInSave(name: string): number {
+  const { hits } = reference;
+  for (
+    let begun = hits.indexOf("activity.begun");
+    begun !== -1;
+    begun = hits.indexOf("activity.begun", begun + 1)
+  ) {
+    const length = hits.slice(begun).indexOf("activity.before-report");
+    const activity = hits.slice(begun, begun + length);
+    const isSave = activity.includes("call.planned") && !activity.includes("write.renamed");
+    if (!isSave || !activity.includes(name)) continue;
+    return hits.slice(0, begun + activity.indexOf(name) + 1).filter((hit) => hit === name).length;
+  }
+  throw new Error(`No save passes ${name}.`);
+}
+
+describe("whoever installs a package, killed", () => {
+  test.each(OF_INSTALLATION)("at %s leaves a store where it can be installed", async (name) => {
+    const dir = await temporaryDirectory();
+    const files = twoNodePackage();
+    const sources = [await writePackage(join(dir, "package"), files), join(dir, "package.bmad")];
+    await writePackage(dir, { "package.bmad": zipPackage(files) });
+    for (const [index, source] of sources.entries()) {
+      const storeDir = join(dir, `store-${index}`);
+      const task = { kind: "install", storeDir, source } as const;
+      const hitsFile = join(dir, `hits-${index}`);
+      expect(await build.runTask(task, { hitsFile, at: { name, hit: 1, action: "kill" } })).toBeUndefined();
+      const left = (await namesIn(join(storeDir, "packages"))).filter((path) => !path.startsWith(".tmp-"));
+      const result = await build.runTask(task, { hitsFile });
+      expect(result).toMatchObject({ ok: true, value: { name: "two-nodes" } });
+      const { packageId } = (result as { value: { packageId: string } }).value;
+      // What a killed process leaves is nothing, or the whole package.
+      const whole = await namesIn(join(storeDir, "packages"));
+      expect([[], whole]).toContainEqual(left);
+      expect(Object.keys(await readTree(join(storeDir, "packages", packageId))).sort()).toEqual(
+        Object.keys(files).sort(),
+      );
+      expect(await (await openStore(storeDir)).packages.list()).toHaveLength(1);
+    }
+  });
+});
+
+describe("whoever creates a run, killed", () => {
+  const OF_CREATION = [
+    "file.temporary-written",
+    "file.renamed",
+    ...OF_WORKER.filter((name) => name.startsWith("run.")),
+  ];
+
+  test.each(OF_CREATION)("at any hit of %s leaves a project where it can be created, once", async (name) => {
+    const dir = await temporaryDirectory();
+    const store = await openStore(join(dir, "store"));
+    const installed = await store.packages.install(
+      await writePackage(join(dir, "package"), twoNodePackage()),
+    );
+    if (!installed.ok) throw new Error(installed.error.message);
+    let hit = 1;
+    for (; ; hit += 1) {
+      const projectRoot = join(dir, `project-${hit}`);
+      await writePackage(projectRoot, { "README.md": "" });
+      const request = {
+        runId: "11111111-2222-4333-8444-555555555555",
+        projectRoot,
+        packageId: installed.value.packageId,
+        activeAgentId: "author",
+      };
+      const task = { kind: "create", storeDir: store.dir, request } as const;
+      const hitsFile = join(dir, `hits-${hit}`);
+      const first = await build.runTask(task, { hitsFile, at: { name, hit, action: "kill" } });
+      if (first !== undefined) break;
+      expect(await build.runTask(task, { hitsFile })).toMatchObject({ ok: true });
+      const listed = await store.runs.listRuns(projectRoot);
+      expect(listed).toMatchObject({ ok: true, value: [{ runId: request.runId, phase: "idle" }] });
+      const projectDir = join(store.dir, "projects", (listed.ok && listed.value[0]?.projectId) || "");
+      expect((await namesIn(projectDir)).filter((path) => path.includes(".tmp-"))).toEqual([]);
+    }
+    expect(hit).toBeGreaterThan(1);
+  });
 });

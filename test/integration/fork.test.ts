@@ -40,11 +40,21 @@ describe("fork", () => {
     const run = await finishedRun(bench);
     const before = bench.model.requests.length;
     const outcome = await shellOf(bench).run([
-      ...["fork", run.runId, "--from-node", "middle", "--detach", "--json"],
-      ...["--set", "colour=blue", "--set", 'sizes={"a":[1,2]}', "--set", "note=a=b"],
+      "fork",
+      run.runId,
+      "--from-node",
+      "middle",
+      "--detach",
+      "--json",
+      "--set",
+      "colour=blue",
+      "--set",
+      'sizes={"a":[1,2]}',
+      "--set",
+      "note=a=b",
     ]);
     expect(outcome.stderr).toContain("artifacts/out.md differs from what it was then; it stays as it is.");
-    const { runId, forkedFrom } = jsonOf<{ runId: string; forkedFrom: unknown }>(outcome);
+    const { runId, forkedFrom } = jsonOf(outcome) as { runId: string; forkedFrom: unknown };
     expect(forkedFrom).toEqual({
       runId: run.runId,
       visit: 1,
@@ -82,7 +92,13 @@ describe("fork", () => {
 
     const mine = await newProject(bench, { "artifacts/out.md": "mine\n" });
     const outcome = await shellOf(bench).run([
-      ...["fork", run.runId, "--at-visit", "2", "--project", mine, "--json"],
+      "fork",
+      run.runId,
+      "--at-visit",
+      "2",
+      "--project",
+      mine,
+      "--json",
     ]);
     expect(outcome.stderr).toContain("artifacts/two.md is restored as it was.");
     expect(jsonOf(outcome)).toMatchObject({

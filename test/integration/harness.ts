@@ -1,15 +1,18 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { DefaultLogger, Runtime } from "@temporalio/worker";
 import { inject, onTestFinished } from "vitest";
-import { InterlockClient, type RunHandle, type StartRun } from "../../src/client.js";
+import { InterlockClient, type RunHandle, type StartBundleRun, type StartRun } from "../../src/client.js";
 import { loadConfig } from "../../src/config.js";
 import { parseFrontMatter } from "../../src/store/front-matter.js";
 import type { RunFiles } from "../../src/store/run-files.js";
 import { type Store, openStore } from "../../src/store/store.js";
 import { startWorker } from "../../src/worker.js";
+import { readTree } from "../fakes/package-fixture.js";
+import { valueOf } from "../fakes/run-world.js";
 import { type Script, ScriptedModel } from "../fakes/scripted-model.js";
 
 let runtimeInstalled = false;
@@ -26,8 +29,18 @@ export interface Bench {
   startAnotherWorker(): Promise<void>;
   stopWorker(): Promise<void>;
   filesOf(run: { readonly runId: string }): Promise<RunFiles>;
+  /** A directory of the test's own; the project, the store and the copied bundle lie in it. */
+  readonly dir: string;
   /** Installs a package from files and starts a run of it. */
   start(files: Record<string, string>, request?: Partial<StartRun>): Promise<RunHandle>;
+  /** Starts a run of the example bundle's intake workflow with its agent, on a copy with these files over it. */
+  startBundle(request?: Partial<StartBundleRun>, files?: Record<string, string>): Promise<RunHandle>;
+  /** A bundle run's session folder: its files by name, and its manifest. */
+  session(run: RunHandle): Promise<{
+    dir: string;
+    files: Record<string, string>;
+    manifest: Record<string, unknown>;
+  }>;
   /** The run's state document, cut into frontmatter and body. */
   document(run: RunHandle): Promise<{ frontmatter: Record<string, unknown>; body: string }>;
   auditEvents(run: RunHandle): Promise<Record<string, unknown>[]>;
@@ -69,12 +82,11 @@ export async function openBench(script: Script, environment: Record<string, stri
     await rm(dir, { recursive: true, force: true });
   });
 
+  let room: ReturnType<typeof copyRoom> | undefined;
+
   async function filesOf(run: { readonly runId: string }) {
-    const found = await store.runs.findRun(run.runId);
-    if (!found.ok) throw new Error(found.error.message);
-    const files = await store.runs.openFiles(found.value.projectId, run.runId);
-    if (!files.ok) throw new Error(files.error.message);
-    return files.value;
+    const found = valueOf(await store.runs.findRun(run.runId));
+    return valueOf(await store.runs.openFiles(found.projectId, run.runId));
   }
 
   return {
@@ -89,26 +101,35 @@ export async function openBench(script: Script, environment: Record<string, stri
       await worker.shutdown();
       worker = await connectWorker();
     },
+    dir,
+    async startBundle(request = {}, files = {}) {
+      room ??= copyRoom(dir, files);
+      return client.startBundle({
+        ...(await room),
+        projectRoot,
+        limits: { maxModelAttempts: 2 },
+        ...request,
+      });
+    },
+    async session(run) {
+      const { bundle } = valueOf(await store.runs.findRun(run.runId));
+      return readSession(join(bundle?.outputRoot ?? "", bundle?.sessionId ?? ""));
+    },
     async start(files, request = {}) {
       const packageDir = join(dir, `package-${randomUUID()}`);
       await writeTree(packageDir, files);
-      const installed = await store.packages.install(packageDir);
-      if (!installed.ok) throw new Error(JSON.stringify(installed.error));
+      const { packageId } = valueOf(await store.packages.install(packageDir));
       return client.start({
         projectRoot,
-        packageId: installed.value.packageId,
+        packageId,
         limits: { maxModelAttempts: 2 },
         ...request,
       });
     },
     async document(run) {
       const bytes = await readFile(join((await filesOf(run)).stateDir, "workflow.md"));
-      const parsed = parseFrontMatter(bytes);
-      if (!parsed.ok) throw new Error(parsed.error.message);
-      return {
-        frontmatter: { ...parsed.value.frontmatter },
-        body: Buffer.from(parsed.value.body).toString("utf8"),
-      };
+      const { frontmatter, body } = valueOf(parseFrontMatter(bytes));
+      return { frontmatter: { ...frontmatter }, body: Buffer.from(body).toString("utf8") };
     },
     async auditEvents(run) {
       const text = await readFile((await filesOf(run)).logFile, "utf8");
@@ -117,6 +138,31 @@ export async function openBench(script: Script, environment: Record<string, stri
         .filter((line) => line !== "")
         .map((line) => JSON.parse(line) as Record<string, unknown>);
     },
+  };
+}
+
+const ROOM = fileURLToPath(new URL("../../examples/reading-room", import.meta.url));
+
+/** The example bundle in a directory of a test's own, and what starts its intake workflow with its agent. */
+export async function copyRoom(dir: string, files: Record<string, string> = {}) {
+  const room = join(dir, "room");
+  await cp(ROOM, room, { recursive: true });
+  await writeTree(room, files);
+  return {
+    bundleRoot: join(room, "bmad/desk"),
+    coreRoot: join(room, "bmad/core"),
+    workflowPath: "workflows/intake/workflow.yaml",
+    agentFile: join(room, "bmad/desk/agents/iris.md"),
+  };
+}
+
+/** A session folder: its files by name, without their manifest. */
+export async function readSession(dir: string) {
+  const { "manifest.json": manifest, ...files } = await readTree(dir);
+  return {
+    dir,
+    files: Object.fromEntries(Object.entries(files).map(([path, bytes]) => [path, bytes.toString("utf8")])),
+    manifest: JSON.parse(manifest?.toString("utf8") ?? "{}") as Record<string, unknown>,
   };
 }
 

@@ -27,12 +27,6 @@ async function statusOf(bench: Bench, run: { readonly runId: string }) {
   return (await bench.filesOf(run)).status.read();
 }
 
-interface Report {
-  readonly phase: string;
-  readonly paused: boolean;
-  readonly question?: { readonly text: string };
-}
-
 describe("pause and resume", () => {
   test("a call under way is let end, the next turn is not begun; status says so with and without Temporal", async () => {
     const { script, letGo } = heldBack();
@@ -48,7 +42,7 @@ describe("pause and resume", () => {
     expect(await run.state()).toMatchObject({ phase: "running", paused: true, currentNodeId: "middle" });
 
     const withTemporal = await shellOf(bench).run(["status", run.runId, "--json"]);
-    expect(jsonOf<Report>(withTemporal)).toMatchObject({ phase: "running", paused: true });
+    expect(jsonOf(withTemporal)).toMatchObject({ phase: "running", paused: true });
     const without = await shellOf(bench, { TEMPORAL_ADDRESS: "" }).run(["status", run.runId]);
     expect(without.stdout).toContain(`Run ${run.runId}: running, paused`);
     expect(without.stdout).toContain(`interlock resume ${run.runId}`);
@@ -117,7 +111,7 @@ describe("pause and resume", () => {
     const bench = await openBench(STRAIGHT);
     const run = await bench.start(twoNodePackage());
     await run.result();
-    const refusal = { code: "E_PRECONDITION_FAILED", message: `Run ${run.runId} is over: it is completed.` };
+    const refusal = { code: "E_PRECONDITION_FAILED", message: "The run is over: it is completed." };
     await expect(run.pause()).rejects.toMatchObject(refusal);
     await expect(run.resume()).rejects.toMatchObject(refusal);
     await expect(run.cancel()).rejects.toMatchObject(refusal);
@@ -225,12 +219,14 @@ describe("retry", () => {
     const run = await bench.start(twoNodePackage(), { input: "Paint it." });
     await until(run, "waiting-user");
     await run.answer({ nodeId: "ask", text: "Blue." });
-    await expect(run.result()).rejects.toThrow();
-    await expect((await bench.client.retry(run.runId)).result()).rejects.toThrow();
+    await expect(run.result()).rejects.toMatchObject({ code: "LLM_AUTH_FAILED" });
+    await expect((await bench.client.retry(run.runId)).result()).rejects.toMatchObject({
+      code: "LLM_AUTH_FAILED",
+    });
     const third = await bench.client.retry(run.runId);
     await until(third, "waiting-user");
     await third.answer({ nodeId: "ask", text: "Yes." });
-    await expect(third.result()).rejects.toThrow();
+    await expect(third.result()).rejects.toMatchObject({ code: "LLM_AUTH_FAILED" });
     await (await bench.client.retry(run.runId)).result();
     expect(bench.model.requests.slice(0, 6).map((request) => wordsIn(request))).toEqual([
       ["Paint it."],
@@ -273,7 +269,7 @@ describe("retry", () => {
       { calls: [patch({ stepsCompleted: { append: ["finish"] } })] },
     ]);
     const run = await bench.start(gatePackage(), { storyId: "wrkf-7", evaluateConditions: true });
-    await expect(run.result()).rejects.toThrow();
+    await expect(run.result()).rejects.toMatchObject({ code: "LLM_AUTH_FAILED" });
     await (await bench.client.retry(run.runId)).result();
     const { graphState } = await bench.filesOf(run);
     expect((await graphState.snapshots()).map(({ visit, nodeId }) => [visit, nodeId])).toEqual([
@@ -327,12 +323,10 @@ describe("commands about a run that nobody knows", () => {
       command === "answer" ? ["answer", unknown, ...rest] : [command, ...rest, unknown],
     );
     const outcomes = await Promise.all(all.map((args) => shell.run(args)));
-    for (const [index, outcome] of outcomes.entries()) {
-      const command = all[index]?.[0];
-      expect(outcome, command).toMatchObject({ code: 2, stdout: "" });
-      expect(outcome.stderr, command).toContain(`There is no run "${unknown}" in this store.`);
-      expect(outcome.stderr, command).toContain("See: interlock runs");
-    }
+    const sentence = `There is no run "${unknown}" in this store. See: interlock runs\n`;
+    expect(outcomes.map((outcome, index) => [all[index]?.[0], outcome])).toEqual(
+      all.map(([command]) => [command, { code: 2, stdout: "", stderr: sentence }]),
+    );
     const made = await readdir(join(shell.dir, "store"));
     expect(made.filter((name) => name.startsWith("temporal"))).toEqual([]);
   });
@@ -357,7 +351,7 @@ describe("a queue that nobody polls", () => {
     await bench.stopWorker();
     const status = await shellOf(bench).run(["status", run.runId, "--json"]);
     expect(status.stderr).toContain(`No worker polls the task queue "${bench.store.taskQueue}"`);
-    expect(jsonOf<Report>(status)).toMatchObject({ phase: "waiting-user", question: { text: "Well?" } });
+    expect(jsonOf(status)).toMatchObject({ phase: "waiting-user", question: { text: "Well?" } });
     await bench.startAnotherWorker();
     await run.answer({ nodeId: "ask", text: "Go." });
     await expect(run.result()).resolves.toMatchObject({ phase: "completed" });

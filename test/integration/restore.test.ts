@@ -102,7 +102,10 @@ function handle(name: string): RunHandle {
   return client.handle(run.runId);
 }
 
-const ended = (name: string) => handle(name).result().catch(() => undefined);
+const ended = (name: string) =>
+  handle(name)
+    .result()
+    .catch(() => undefined);
 
 async function filesOf({ runId }: RunHandle) {
   const found = await store.runs.findRun(runId);
@@ -124,7 +127,7 @@ describe("when Temporal's database is gone", () => {
     expect(retry.code).toBe(1);
     expect(retry.stderr).toContain(`interlock restore ${runId}`);
     expect(exported.stderr).toContain("Without Temporal's history");
-    const { entries } = jsonOf<{ entries: string[] }>(exported);
+    const { entries } = jsonOf(exported) as { entries: string[] };
     expect(entries).toContain("state/workflow.md");
     expect(entries).not.toContain("history.json");
   });
@@ -147,7 +150,11 @@ describe("when Temporal's database is gone", () => {
     const first = requestsAfter.slice(before).filter((request) => nodeOf(request) === "ask");
     expect(first.map((request) => intentOf(request))).toEqual(Array(5).fill("resume"));
     expect(first.flatMap((request) => wordsIn(request)).sort()).toEqual([
-      ...["fail", "fail", "hang", "hang", "wait"],
+      "fail",
+      "fail",
+      "hang",
+      "hang",
+      "wait",
     ]);
     for (const name of names) {
       const { logFile, status } = await filesOf(handle(name));

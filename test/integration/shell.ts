@@ -61,9 +61,9 @@ export function shellOf(bench: Bench, changes: Record<string, string> = {}): She
 }
 
 /** What a command has told a program. */
-export function jsonOf<T>({ stdout, stderr }: Outcome): T {
+export function jsonOf({ stdout, stderr }: Outcome): unknown {
   if (stdout.trim().split("\n").length !== 1) throw new Error(`Not one JSON value: ${stdout}${stderr}`);
-  return JSON.parse(stdout) as T;
+  return JSON.parse(stdout);
 }
 
 const dirs: string[] = [];

@@ -117,7 +117,7 @@ describe("what a run was started with", () => {
     expect(await new RunRequestFile(dir).read()).toMatchObject({ kind: "graph", input: { runId: "a" } });
     for (const text of ["{", "[]", '{"kind":"other","input":{}}', '{"kind":"graph","input":[]}']) {
       await writeFile(join(dir, "run.json"), text);
-      expect(await file.read(), text).toBeUndefined();
+      expect(await file.read()).toBeUndefined();
     }
     await file.writeOnce("bundle", { runId: "b" });
     expect(await file.read()).toMatchObject({ kind: "bundle" });

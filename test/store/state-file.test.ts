@@ -67,7 +67,8 @@ describe("replacing the state document", () => {
 
   test("removes what a save left that a crash cut short, and no other hidden file", async () => {
     await writeFile(path, DOCUMENT);
-    for (const name of [".tmp-0123456789ab", ".tmp-notes", ".hidden"]) await writeFile(join(dir, name), "");
+    for (const name of [".tmp-workflow.md-0123456789ab", ".tmp-notes", ".hidden"])
+      await writeFile(join(dir, name), "");
     await openStateFile(dir).replace(hash(DOCUMENT), Buffer.from("new"));
     expect((await readdir(dir)).sort()).toEqual([".hidden", ".tmp-notes", "workflow.md"]);
   });

@@ -74,6 +74,18 @@ describe("createBundleRun", () => {
 });
 
 describe("openSession", () => {
+  test("an open session is opened again whatever has become of its workflow; what an attempt left is removed", async () => {
+    const { run, session } = await world.openRun();
+    world.put("room/bmad/desk/workflows/intake/workflow.yaml", "name: [\n");
+    rmSync(world.at("room/bmad/desk/agents/iris.md"));
+    mkdirSync(world.at(`room/project/artifacts/.session-${run.runId}-0123`));
+    expect(await world.host.openSession(run.runId, { now: LATER })).toMatchObject({
+      ok: true,
+      value: { createdAt: NOW.toISOString(), agent: "Iris" },
+    });
+    expect(readdirSync(join(session, ".."))).toEqual([run.runId]);
+  });
+
   test("makes the folder with its manifest in one step", async () => {
     const { run, session } = await world.openRun();
     const manifest: unknown = JSON.parse(readFileSync(join(session, "manifest.json"), "utf8"));
@@ -97,13 +109,14 @@ describe("openSession", () => {
     expect(readdirSync(join(session, ".."))).toEqual([run.runId]);
   });
 
-  test("repeated for the same run, it is the same session, and what a crash left is gone", async () => {
+  test("repeated for the same run, it is the same session, and its next save removes what a crash left", async () => {
     const { run, session, call } = await world.openRun();
     await call("save_output", { file_path: "a.md", content: "x" });
-    writeFileSync(join(session, ".tmp-0123456789ab"), "half");
+    writeFileSync(join(session, ".tmp-manifest.json-0123456789ab"), "half");
     const again = valueOf(await world.host.openSession(run.runId, { now: LATER }));
     expect(again).toMatchObject({ createdAt: NOW.toISOString(), files: [{ path: "a.md" }] });
-    expect(readdirSync(session).sort()).toEqual(["a.md", "manifest.json"]);
+    await call("save_output", { file_path: "b.md", content: "x" });
+    expect(readdirSync(session).sort()).toEqual(["a.md", "b.md", "manifest.json"]);
   });
 
   test("of two runs with one id at once, one gets it", async () => {

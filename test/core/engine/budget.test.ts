@@ -1,5 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { type Spending, budgetProblem, findBreach, isAmount, raiseBudget } from "../../../src/core/engine/budget.js";
+import {
+  type Spending,
+  budgetProblem,
+  findBreach,
+  isAmount,
+  raiseBudget,
+} from "../../../src/core/engine/budget.js";
 
 const spent = (changes: Partial<Spending> = {}): Spending => ({
   modelTurns: 0,
@@ -8,7 +14,10 @@ const spent = (changes: Partial<Spending> = {}): Spending => ({
   cost: 0,
   ...changes,
 });
-const used = (run: Partial<Spending>, node: Partial<Spending> = {}) => ({ run: spent(run), node: spent(node) });
+const used = (run: Partial<Spending>, node: Partial<Spending> = {}) => ({
+  run: spent(run),
+  node: spent(node),
+});
 
 describe("findBreach", () => {
   test("is at the limit, not beyond it: the next turn would go beyond", () => {
