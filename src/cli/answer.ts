@@ -28,7 +28,7 @@ export async function answerCommand(
     if (ownWorker) await session.startWorker();
     else if (!hasWorker) printNote(noWorkerHint(false, session.client.taskQueue));
     const stopped = "Stopped waiting. Ask whether the answer arrived with: interlock status";
-    const { question } = await unlessInterrupted(place, stopped, run.state());
+    const { question, progress } = await unlessInterrupted(place, stopped, run.state());
     if (question === undefined) throw new CommandError(`Run ${runId} does not wait for an answer.`);
     if (question.code === "BUDGET_EXCEEDED") {
       throw new CommandError(`${question.text}\n${wayOn(runId, question)}`);
@@ -41,7 +41,8 @@ export async function answerCommand(
     }
     printNote("No other worker is there: following the run with a worker of this command's own.");
     const followed = await followedRun(store, run);
-    const choice = { json: options.json ?? false, waitForAnswers: process.stdin.isTTY };
+    const since = progress.at(-1)?.seq ?? 0;
+    const choice = { json: options.json ?? false, waitForAnswers: process.stdin.isTTY, since };
     return followAndReport(session, store, run, followed, choice, signal);
   });
 }

@@ -15,9 +15,14 @@ export type FollowEnd = { readonly state: RunState; readonly waiting: boolean };
 
 const POLL_MS = 200;
 
-/** Follows a run to its end, or to a question that stays unanswered. Shows every step on the way. */
-export async function followRun(run: RunHandle, view: RunView, signal: AbortSignal): Promise<FollowEnd> {
-  let seen = 0;
+/** Follows a run to its end, or to a question that stays unanswered. Shows every step after `since` on the way. */
+export async function followRun(
+  run: RunHandle,
+  view: RunView,
+  signal: AbortSignal,
+  since = 0,
+): Promise<FollowEnd> {
+  let seen = since;
   try {
     for (;;) {
       signal.throwIfAborted();

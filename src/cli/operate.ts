@@ -120,14 +120,18 @@ function tellAndFollow(
   return withRun(runId, async (place) => {
     const { session, store, run, signal } = place;
     const hadWorker = await session.hasWorker();
-    const result = await told(place, action);
+    let since: number | undefined;
+    const result = await told(place, async (told) => {
+      if (session.embedded && !hadWorker) since = (await told.state()).progress.at(-1)?.seq;
+      return action(told);
+    });
     if (!session.embedded || hadWorker) {
       if (json) printJson({ runId, ...result });
       else print(sentence);
       return EXIT.done;
     }
     printNote(`${sentence} No other worker is there: following the run with a worker of this command's own.`);
-    const choice = { json, waitForAnswers: process.stdin.isTTY };
+    const choice = { json, waitForAnswers: process.stdin.isTTY, ...(since === undefined ? {} : { since }) };
     return followAndReport(session, store, run, await followedRun(store, run), choice, signal);
   });
 }

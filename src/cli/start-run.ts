@@ -129,6 +129,8 @@ export interface FollowChoice {
   readonly waitForAnswers: boolean;
   /** What a program is told beside the report. */
   readonly more?: object;
+  /** The last line of progress that has been seen before. */
+  readonly since?: number;
 }
 
 /** Follows a run with a view that fits the terminal, and reports its end. */
@@ -148,7 +150,7 @@ export async function followAndReport(
   const view = isLive ? liveView(graph, answers) : plainView(answers);
   let end: FollowEnd;
   try {
-    end = await followRun(run, view, signal);
+    end = await followRun(run, view, signal, choice.since);
   } catch (error) {
     if (signal.aborted) {
       printNote(`\nStopped watching. The run is kept and goes on when a worker is there: interlock dev`);
