@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { DefaultLogger, Runtime } from "@temporalio/worker";
 import { inject, onTestFinished } from "vitest";
 import { InterlockClient, type RunHandle, type StartRun } from "../../src/client.js";
@@ -12,6 +13,10 @@ import { startWorker } from "../../src/worker.js";
 import { type Script, ScriptedModel } from "../fakes/scripted-model.js";
 
 let runtimeInstalled = false;
+/** That of the build: bundling the source takes seconds of each test file. */
+const workflowBundle = {
+  codePath: fileURLToPath(new URL("../../dist/workflow-bundle.cjs", import.meta.url)),
+};
 
 /** A worker of its own store on the suite's real server, with a scripted model over HTTP. */
 export interface Bench {
@@ -46,7 +51,8 @@ export async function openBench(script: Script, environment: Record<string, stri
     ...environment,
   });
   const store = await openStore(config.storeDir, config.taskQueue);
-  const worker = await startWorker(config, { connection: { address }, namespace: "default", store });
+  const connection = { address };
+  const worker = await startWorker(config, { connection, namespace: "default", store, workflowBundle });
   const client = await InterlockClient.connect({ connection: { address }, taskQueue });
   onTestFinished(async () => {
     await worker.shutdown();
