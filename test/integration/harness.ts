@@ -16,6 +16,10 @@ import { valueOf } from "../fakes/run-world.js";
 import { type Script, ScriptedModel } from "../fakes/scripted-model.js";
 
 let runtimeInstalled = false;
+/** That of the build: bundling the source takes seconds of each test file. */
+const workflowBundle = {
+  codePath: fileURLToPath(new URL("../../dist/workflow-bundle.cjs", import.meta.url)),
+};
 
 /** A worker of its own store on the suite's real server, with a scripted model over HTTP. */
 export interface Bench {
@@ -72,7 +76,9 @@ export async function openBench(script: Script, environment: Record<string, stri
   };
   const config = loadConfig(variables);
   const store = await openStore(config.storeDir, config.taskQueue);
-  const connectWorker = () => startWorker(config, { connection: { address }, namespace: "default", store });
+  const connection = { address };
+  const connectWorker = () =>
+    startWorker(config, { connection, namespace: "default", store, workflowBundle });
   let worker = await connectWorker();
   const client = await InterlockClient.connect({ connection: { address }, taskQueue });
   onTestFinished(async () => {
