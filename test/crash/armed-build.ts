@@ -1,6 +1,14 @@
 import { type ChildProcess, execFileSync, fork } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Arming } from "./armed-failpoint.js";
@@ -29,8 +37,16 @@ export interface Victim {
   end(): Promise<void>;
 }
 
+/** A change of one compiled file. The text must be in it. */
+export interface TextPatch {
+  /** Below `src/`, such as `store/audit-log.js`. */
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
+
 /** Compiles it. The bundle of workflow code is that of `dist/`: no failpoint is in it. */
-export function buildArmed(): ArmedBuild {
+export function buildArmed(patches: readonly TextPatch[] = []): ArmedBuild {
   const builds = join(root, "test/.build");
   mkdirSync(builds, { recursive: true });
   const dir = mkdtempSync(join(builds, "armed-"));
@@ -38,6 +54,7 @@ export function buildArmed(): ArmedBuild {
   execFileSync(process.execPath, [tsc, "-p", join(root, "test/crash"), "--outDir", dir], { stdio: "pipe" });
   copyFileSync(join(dir, "test/crash/armed-failpoint.js"), join(dir, "src/core/failpoint.js"));
   copyFileSync(join(root, "dist/workflow-bundle.cjs"), join(dir, "src/workflow-bundle.cjs"));
+  for (const patch of patches) applyPatch(join(dir, "src", patch.file), patch);
 
   function start(
     module: string,
@@ -90,6 +107,15 @@ export function buildArmed(): ArmedBuild {
     },
     remove: () => rmSync(dir, { recursive: true, force: true }),
   };
+}
+
+function applyPatch(path: string, { file, from, to }: TextPatch): void {
+  const text = readFileSync(path, "utf8");
+  if (!text.includes(from)) throw new Error(`${file} does not hold the text to be changed: ${from}`);
+  writeFileSync(
+    path,
+    text.replaceAll(from, () => to),
+  );
 }
 
 /** The failpoints that were hit, in order. */
