@@ -38,7 +38,7 @@ export interface Aftermath {
 }
 
 /** Runs that are open at once. */
-const OPEN_RUNS = 24;
+const OPEN_RUNS = 40;
 const SAY_EVERY_MS = 15_000;
 
 /** Runs everything, troubled for the given minutes and then left in peace for about as long, and collects the evidence. */

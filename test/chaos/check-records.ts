@@ -60,6 +60,7 @@ export async function checkRecords(
       "any order",
     ),
     ...checkAudit(await jsonLines(log), said, outcomes, history.answerIds, run),
+    ...(isUndisturbed ? checkTurns(run, said) : []),
     ...checkAnswers(run, operations, history.answerIds),
     ...checkInputs(entries, operations, history.answerIds),
     ...checkCalls(run, calls, outcomes, operations.failures.length === 0),
@@ -109,6 +110,15 @@ function checkAudit(
   if (ends !== 1)
     findings.push((ends > 1 ? doubled : lost)(`${run.runId} was completed ${ends} times, by its audit log.`));
   return findings;
+}
+
+/** The model answered as often as planned. */
+function checkTurns(run: PlannedRun, said: readonly Answer[]): readonly Finding[] {
+  const planned = run.visits.flatMap(({ turns }, visit) =>
+    turns.map((_, turn) => `${visit + 1}.${turn + 1}`),
+  );
+  const turns = said.map(({ turn }) => turn);
+  return compareLists("answers of the model in the conversations", turns, planned, "any order");
 }
 
 /** Each planned question was answered once, and nothing was taken for an answer that nobody gave. */

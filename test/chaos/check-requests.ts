@@ -2,7 +2,7 @@ import type { ModelRequest, WorkerLife } from "./evidence.js";
 import { type Finding, doubled, lost } from "./finding.js";
 
 /** What a worker needs at most to write an answer down, and from looking for one to its request, on a busy machine. */
-const SLOW_MS = 5_000;
+const SLOW_MS = 4_000;
 
 /**
  * An answer that was written down is not asked for again. When it was written is not known, only by when at the latest:

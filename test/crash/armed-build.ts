@@ -2,6 +2,7 @@ import { type ChildProcess, execFileSync, fork } from "node:child_process";
 import { once } from "node:events";
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -22,6 +23,8 @@ export interface ArmedBuild {
   startWorker(environment: Record<string, string>, arming: Arming): Promise<Victim>;
   /** Works on a store; gives the result, or nothing when the process was killed. */
   runTask(task: StoreTask, arming: Arming): Promise<unknown>;
+  /** The same build with some texts changed, in a directory of its own. */
+  withPatches(patches: readonly TextPatch[]): ArmedBuild;
   remove(): void;
 }
 
@@ -46,16 +49,22 @@ export interface TextPatch {
 }
 
 /** Compiles it. The bundle of workflow code is that of `dist/`: no failpoint is in it. */
-export function buildArmed(patches: readonly TextPatch[] = []): ArmedBuild {
-  const builds = join(root, "test/.build");
-  mkdirSync(builds, { recursive: true });
-  const dir = mkdtempSync(join(builds, "armed-"));
+export function buildArmed(): ArmedBuild {
+  const dir = makeBuildDirectory();
   const tsc = join(root, "node_modules/typescript/bin/tsc");
   execFileSync(process.execPath, [tsc, "-p", join(root, "test/crash"), "--outDir", dir], { stdio: "pipe" });
   copyFileSync(join(dir, "test/crash/armed-failpoint.js"), join(dir, "src/core/failpoint.js"));
   copyFileSync(join(root, "dist/workflow-bundle.cjs"), join(dir, "src/workflow-bundle.cjs"));
-  for (const patch of patches) applyPatch(join(dir, "src", patch.file), patch);
+  return armedBuildIn(dir);
+}
 
+function makeBuildDirectory(): string {
+  const builds = join(root, "test/.build");
+  mkdirSync(builds, { recursive: true });
+  return mkdtempSync(join(builds, "armed-"));
+}
+
+function armedBuildIn(dir: string): ArmedBuild {
   function start(
     module: string,
     args: readonly string[],
@@ -104,6 +113,12 @@ export function buildArmed(patches: readonly TextPatch[] = []): ArmedBuild {
       if (signal !== null) return undefined;
       if (child.output() === "") throw new Error(`The process ended without a result.\n${child.errors()}`);
       return JSON.parse(child.output()) as unknown;
+    },
+    withPatches(patches) {
+      const copy = makeBuildDirectory();
+      cpSync(dir, copy, { recursive: true });
+      for (const patch of patches) applyPatch(join(copy, "src", patch.file), patch);
+      return armedBuildIn(copy);
     },
     remove: () => rmSync(dir, { recursive: true, force: true }),
   };
