@@ -1,6 +1,6 @@
-import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { removeTemporaries, temporaryPathFor } from "./atomic-file.js";
 import { sha256 } from "./sha256.js";
 
 /**
@@ -14,13 +14,20 @@ export class Blobs {
     this.dir = dir;
   }
 
+  /** Throws, and leaves nothing, where it cannot be written. The caller holds the run's state lock. */
   keep(bytes: Uint8Array): void {
     const path = join(this.dir, sha256(bytes));
     if (existsSync(path)) return;
     mkdirSync(this.dir, { recursive: true, mode: 0o700 });
-    const temporary = `${path}.tmp-${randomBytes(6).toString("hex")}`;
-    writeFileSync(temporary, bytes, { mode: 0o600 });
-    renameSync(temporary, path);
+    removeTemporaries(path); // of an attempt that was cut short: it is made again
+    const temporary = temporaryPathFor(path);
+    try {
+      writeFileSync(temporary, bytes, { mode: 0o600 });
+      renameSync(temporary, path);
+    } catch (error) {
+      rmSync(temporary, { force: true });
+      throw error;
+    }
   }
 
   /** Undefined where the content is missing or damaged. */

@@ -25,6 +25,8 @@ export interface RecordsVerdict {
   readonly findings: readonly Finding[];
   /** The names of the answers that were acted on, by turn (`visit.turn`). */
   readonly actedOn: readonly string[];
+  readonly turns: number;
+  readonly calls: number;
   /** Nothing of the machine came between the script and its calls. */
   readonly isUndisturbed: boolean;
 }
@@ -65,7 +67,13 @@ export async function checkRecords(
     ...checkInputs(entries, operations, history.answerIds),
     ...checkCalls(run, calls, outcomes, operations.failures.length === 0),
   ];
-  return { findings, actedOn: answers.map(({ model }) => String(model)), isUndisturbed };
+  return {
+    findings,
+    actedOn: answers.map(({ model }) => String(model)),
+    turns: said.length,
+    calls: calls.length,
+    isUndisturbed,
+  };
 }
 
 function checkAudit(

@@ -21,7 +21,8 @@ export function checkRequests(
     const writtenBy = latestWriting(first.answeredAt, lives.get(first.worker));
     if (writtenBy === undefined) continue;
     for (const again of requests) {
-      if (again.turn !== first.turn || again.at <= writtenBy + SLOW_MS) continue;
+      if (again.turn !== first.turn || again.at <= writtenBy + slackOf(lives.get(again.worker), writtenBy))
+        continue;
       if (mayHaveSlept(lives.get(again.worker), writtenBy, again.at)) continue;
       findings.push(
         doubled(
@@ -31,6 +32,11 @@ export function checkRequests(
     }
   }
   return findings;
+}
+
+/** Who has only started since then has looked since then. */
+function slackOf(life: WorkerLife | undefined, writtenBy: number): number {
+  return (life?.events[0]?.at ?? 0) > writtenBy ? 0 : SLOW_MS;
 }
 
 /** Undefined when it may have been written at any time. */

@@ -65,7 +65,7 @@ async function checkRun(
     ...records.findings,
     ...(await checkDocument(runDir, run, records.isUndisturbed)),
     ...(await checkFiles(runDir, projectRoot, run)),
-    ...(await checkBookkeeping(projectDir, runDir, run, operations)),
+    ...(await checkBookkeeping(projectDir, runDir, run, operations, records)),
     ...checkLeftovers(await namesIn(runDir), "its directory"),
     ...checkLeftovers(await namesOfRun(projectRoot, run), "its project"),
     ...checkRequests(requests, new Set(records.actedOn), evidence.workers),
@@ -86,6 +86,7 @@ async function checkBookkeeping(
   runDir: string,
   run: PlannedRun,
   operations: RunOperations,
+  { turns, calls }: { readonly turns: number; readonly calls: number },
 ): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
   const index = JSON.parse(await readFile(join(projectDir, "runsIndex.json"), "utf8")) as {
@@ -105,12 +106,9 @@ async function checkBookkeeping(
       ? Array.from({ length: run.visits.length + 1 }, (_, visit) => String(visit))
       : [...new Set(boundaries)];
   findings.push(...compareLists("node boundaries", boundaries, visits));
-  const audit = await jsonLines(join(runDir, "state/logs/execution.jsonl"));
   const { modelTurns, toolCalls } = status.usage;
-  const turns = audit.filter(({ kind }) => kind === "model.turn").length;
-  const calls = audit.filter(({ kind }) => kind === "tool.exec").length;
   if (operations.failures.length === 0 && (modelTurns !== turns || toolCalls !== calls)) {
-    const sentence = `its usage says ${modelTurns} turns and ${toolCalls} calls, its audit log ${turns} and ${calls}.`;
+    const sentence = `its usage says ${modelTurns} turns and ${toolCalls} calls, its conversations ${turns} and ${calls}.`;
     findings.push({ kind: modelTurns > turns || toolCalls > calls ? "doubled" : "lost", sentence });
   }
   return findings;

@@ -5,7 +5,7 @@ import type { Troupe } from "./troupe.js";
 
 /** What it does, and how often beside the others. */
 const DEEDS = [
-  { what: "kill a worker", weight: 10 },
+  { what: "kill a worker", weight: 6 },
   { what: "stop a worker", weight: 8 },
   { what: "restart the server", weight: 2 },
   { what: "fill the disk", weight: 3 },

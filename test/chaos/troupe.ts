@@ -57,8 +57,8 @@ export function openTroupe({ size, build, environment, hitsDir, random, isArmed 
 
   function makeArming(name: string): Arming {
     const hitsFile = join(hitsDir, name);
-    if (isCalm || !random.chance(0.8)) return { hitsFile };
-    const hit = 1 + Math.floor(random.next() ** 2 * 40);
+    if (isCalm) return { hitsFile };
+    const hit = 1 + Math.floor(random.next() ** 3 * 25);
     const action = random.chance(0.75) ? "kill" : "pause";
     return { hitsFile, at: { name: random.pick(OF_WORKER), hit, action } };
   }
