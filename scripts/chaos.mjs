@@ -5,6 +5,7 @@ import { parseArgs } from "node:util";
 
 const USAGE =
   "Usage: npm run chaos -- [--runs 200] [--minutes 5] [--seed TEXT] [--workers 3] [--keep]\n" +
+  "       npm run chaos -- --check DIRECTORY\n" +
   "       npm run chaos -- --mutants [NAME,…]";
 
 function fail(message) {
@@ -21,6 +22,7 @@ function readOptions() {
         workers: { type: "string", default: "3" },
         seed: { type: "string", default: String(Date.now() % 1_000_000) },
         keep: { type: "boolean", default: false },
+        check: { type: "string", default: "" },
         mutants: { type: "boolean", default: false },
       },
       allowPositionals: true,
@@ -55,5 +57,6 @@ run([vitest, "run", "--config", "vitest.chaos.config.ts", file], {
   INTERLOCK_CHAOS_WORKERS: values.workers,
   INTERLOCK_CHAOS_SEED: values.seed,
   INTERLOCK_CHAOS_KEEP: String(values.keep),
+  INTERLOCK_CHAOS_CHECK: values.check,
   INTERLOCK_CHAOS_MUTANTS: positionals.join(","),
 });

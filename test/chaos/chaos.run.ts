@@ -1,37 +1,53 @@
-import { test } from "vitest";
+import { expect, test } from "vitest";
 import { runChaos } from "./chaos.js";
 import { checkRuns, checkStore } from "./checker.js";
+import { type Evidence, readEvidence } from "./evidence.js";
 import { countVerdicts, reasonsToRefuse } from "./judge.js";
 
 const env = process.env;
-const seed = env["INTERLOCK_CHAOS_SEED"] ?? String(Date.now() % 1_000_000);
-const runs = Number(env["INTERLOCK_CHAOS_RUNS"] ?? 200);
-const minutes = Number(env["INTERLOCK_CHAOS_MINUTES"] ?? 5);
-const workers = Number(env["INTERLOCK_CHAOS_WORKERS"] ?? 3);
-const keep = env["INTERLOCK_CHAOS_KEEP"] === "true";
+/** The directory of an earlier chaos run, to be checked once more. */
+const earlier = env["INTERLOCK_CHAOS_CHECK"] ?? "";
 
 function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-test("every run comes to the end its script knows", async () => {
-  const aftermath = await runChaos({ seed, runs, minutes, workers, say });
-  const { evidence } = aftermath;
+/** Says what was found; gives the reasons for which it does not pass. */
+async function check(evidence: Evidence): Promise<readonly string[]> {
+  const { plan, operations, figures } = evidence;
   const verdicts = await checkRuns(evidence);
-  const ofStore = await checkStore(evidence.storeDir);
   for (const { runId, verdict, findings } of verdicts) {
     if (verdict === "ok") continue;
     say(`${runId} ${verdict}`);
     for (const { kind, sentence } of findings) say(`  ${kind}: ${sentence}`);
   }
-  const retried = evidence.operations.filter(({ failures }) => failures.length > 0);
+  const retried = operations.filter(({ failures }) => failures.length > 0);
   for (const { runId, failures } of retried) say(`${runId} was retried after ${failures.join("; ")}`);
-  say(`seed ${seed}: ${JSON.stringify(countVerdicts(verdicts))}, ${retried.length} runs retried`);
-  for (const [what, count] of Object.entries(aftermath.figures)) say(`  ${count} ${what}`);
-  say(`  failpoints passed: ${JSON.stringify(evidence.figures.hits)}`);
-  say(`  killed or stopped at: ${JSON.stringify(evidence.figures.struck)}`);
-  const reasons = reasonsToRefuse(verdicts, ofStore, evidence.figures);
-  if (keep || reasons.length > 0) say(`The evidence is in ${aftermath.dir}`);
-  else await aftermath.remove();
-  if (reasons.length > 0) throw new Error(`Chaos with seed ${seed} does not pass. ${reasons.join(" ")}`);
+  say(`failpoints passed: ${JSON.stringify(figures.hits)}`);
+  say(`killed or stopped at: ${JSON.stringify(figures.struck)}`);
+  for (const [what, count] of Object.entries(figures.faults)) say(`${count} × ${what}`);
+  say(`seed ${plan.seed}: ${JSON.stringify(countVerdicts(verdicts))}, ${retried.length} runs retried`);
+  return reasonsToRefuse(verdicts, await checkStore(evidence.storeDir), figures);
+}
+
+async function perform(): Promise<readonly string[]> {
+  const aftermath = await runChaos({
+    seed: env["INTERLOCK_CHAOS_SEED"] ?? "1",
+    runs: Number(env["INTERLOCK_CHAOS_RUNS"] ?? 200),
+    minutes: Number(env["INTERLOCK_CHAOS_MINUTES"] ?? 5),
+    workers: Number(env["INTERLOCK_CHAOS_WORKERS"] ?? 3),
+    say,
+  });
+  const reasons = await check(aftermath.evidence);
+  for (const [what, count] of Object.entries(aftermath.counts)) say(`${count} × ${what}`);
+  if (env["INTERLOCK_CHAOS_KEEP"] === "true" || reasons.length > 0) {
+    say(`The evidence is in ${aftermath.dir}`);
+  } else await aftermath.remove();
+  return reasons;
+}
+
+test("every run comes to the end its script knows", async () => {
+  const reasons = earlier === "" ? await perform() : await check(await readEvidence(earlier));
+  if (reasons.length > 0) say(`The chaos run does not pass. ${reasons.join(" ")}`);
+  expect(reasons).toEqual([]);
 }, 0);

@@ -30,9 +30,8 @@ export interface ChaosOptions {
 /** What is left when all is over. */
 export interface Aftermath {
   readonly evidence: Evidence;
-  /** Everything that was done and happened, by kind. */
-  readonly figures: Readonly<Record<string, number>>;
-  readonly diskKind: Disk["kind"];
+  /** What else is worth telling. */
+  readonly counts: Readonly<Record<string, number>>;
   readonly dir: string;
   remove(): Promise<void>;
 }
@@ -61,8 +60,8 @@ export async function runChaos(options: ChaosOptions): Promise<Aftermath> {
       say(
         `seed ${seed}, ${plan.runs.length} runs of ${plan.packages.length} packages, full disk: ${disk.kind}, in ${dir}`,
       );
-      const { evidence, figures } = await perform(options, { plan, dir, disk, build, server });
-      return { evidence, figures, diskKind: disk.kind, dir, remove };
+      const { evidence, counts } = await perform(options, { plan, dir, disk, build, server });
+      return { evidence, counts, dir, remove };
     } finally {
       await server.kill();
       build.remove();
@@ -152,6 +151,7 @@ async function perform(options: ChaosOptions, { plan, dir, disk, build, server }
   clearInterval(telling);
   await operator.exportHistories(historiesDir);
   await troupe.end();
+  disk.settle();
   await client.close();
   await model.close();
   const failpoints = troupe.failpoints();
@@ -179,15 +179,17 @@ async function perform(options: ChaosOptions, { plan, dir, disk, build, server }
     historiesDir,
   };
   await writeEvidence(dir, evidence);
-  const figures = {
-    ...evidence.figures.faults,
+  const counts = {
     "runs started in trouble": startedInTrouble,
     "times the operator got no answer": operator.unreachable(),
     workers: troupe.lives.length,
     "failpoints struck": Object.values(failpoints.struck).reduce((sum, count) => sum + count, 0),
     "model requests": model.requests.length,
+    "turns repeated because the machine failed": model.requests.filter(({ turn }) =>
+      /\.\d+\.[1-9]/.test(turn),
+    ).length,
   };
-  return { evidence, figures };
+  return { evidence, counts };
 }
 
 const OF_INSTALLATION = FAILPOINTS.filter((name) => name.startsWith("package."));

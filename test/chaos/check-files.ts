@@ -89,7 +89,7 @@ function filesBelow(files: PlannedEnd["files"], prefix: string): PlannedEnd["fil
 }
 
 async function hashesIn(root: string, place: string): Promise<Record<string, string>> {
-  const tree = await readTree(join(root, place)).catch(() => ({}) as Record<string, Buffer>);
+  const tree: Record<string, Buffer> = await readTree(join(root, place)).catch(() => ({}));
   return Object.fromEntries(
     Object.entries(tree).map(([path, bytes]) => [
       `${place}/${path}`,

@@ -199,7 +199,7 @@ function outcomeOf(result: unknown): string {
 }
 
 function entryName({ type, id, visit, turn }: Json): string {
-  return [type, id, visit, turn].filter((part) => part !== undefined).join(" ");
+  return JSON.stringify([type, id, visit, turn]);
 }
 
 async function readConversations(dir: string) {

@@ -68,7 +68,12 @@ async function checkRun(
     ...(await checkBookkeeping(projectDir, runDir, run, operations, records)),
     ...checkLeftovers(await namesIn(runDir), "its directory"),
     ...checkLeftovers(await namesOfRun(projectRoot, run), "its project"),
-    ...checkRequests(requests, new Set(records.actedOn), evidence.workers),
+    // A run that was retried begins its visit again, and asks again.
+    ...checkRequests(
+      requests,
+      new Set(operations.failures.length === 0 ? records.actedOn : []),
+      evidence.workers,
+    ),
   ];
 }
 

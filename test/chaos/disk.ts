@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from "node:child_process";
-import { mkdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, renameSync, rmSync, rmdirSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
@@ -12,6 +12,8 @@ export interface Disk {
   /** Workers cannot write until it is freed. */
   fill(workers: readonly number[]): Promise<void>;
   free(): Promise<void>;
+  /** Makes it a directory like any other. */
+  settle(): void;
   remove(): void;
 }
 
@@ -34,6 +36,14 @@ export function openDisk(dir: string): Disk {
 
 function smallFileSystem(dir: string): Disk {
   const ballast = join(dir, "ballast");
+  let isMounted = true;
+  process.once("exit", unmount); // whoever is interrupted leaves no file system behind
+  function unmount(): void {
+    process.off("exit", unmount);
+    execFileSync("umount", ["--lazy", dir]);
+    isMounted = false;
+    rmdirSync(dir);
+  }
   return {
     dir,
     kind: "small file system",
@@ -48,8 +58,15 @@ function smallFileSystem(dir: string): Disk {
     async free() {
       rmSync(ballast, { force: true });
     },
-    remove: () => {
-      execFileSync("umount", ["--lazy", dir]);
+    settle() {
+      if (!isMounted) return;
+      const copy = `${dir}.copy`;
+      cpSync(dir, copy, { recursive: true });
+      unmount();
+      renameSync(copy, dir);
+    },
+    remove() {
+      if (isMounted) unmount();
       rmSync(dir, { recursive: true, force: true });
     },
   };
@@ -73,6 +90,7 @@ function limitedFiles(dir: string): Disk {
       await limit(limited, "unlimited");
       limited = [];
     },
+    settle: () => undefined,
     remove: () => rmSync(dir, { recursive: true, force: true }),
   };
 }

@@ -61,11 +61,9 @@ export async function startFaultyModel(plan: ChaosPlan, isFaulty: boolean): Prom
     const request: ModelRequest = { ...common, turn: place, ...(fault === undefined ? {} : { fault }) };
     requests.push(request);
     if (fault !== undefined) faults.set(fault, (faults.get(fault) ?? 0) + 1);
-    void ended.then((isWhole) => {
-      if (isWhole) request.answeredAt = Date.now();
-    });
+    void noteEnd(request, ended);
     const pause = repeats > 0 ? { afterMs: PAUSE_BEFORE_REPEAT_MS } : {};
-    return withFault(fault, { ...found.answer, model: name, ...pause } as ScriptedAnswer);
+    return withFault(fault, { ...found.answer, model: name, ...pause });
   });
   return {
     baseUrl: model.baseUrl,
@@ -76,6 +74,10 @@ export async function startFaultyModel(plan: ChaosPlan, isFaulty: boolean): Prom
     },
     close: () => model.close(),
   };
+}
+
+async function noteEnd(request: ModelRequest, ended: Promise<boolean>): Promise<void> {
+  if (await ended) request.answeredAt = Date.now();
 }
 
 /** Each kind happens once before any happens again, however short the time is. */
@@ -107,10 +109,10 @@ function withFault(fault: ModelFault | undefined, answer: ScriptedAnswer): Scrip
       return { hang: true };
     case "cut answer":
     case "cut stream":
-      return { ...answer, cut: true } as ScriptedAnswer;
+      return { ...answer, cut: true };
     case "malformed JSON":
       return { status: 200, body: '{"choices": [{"message": {"role": "assis' };
     case "late answer":
-      return { ...answer, afterMs: (MODEL_TIMEOUT_SECONDS + 1) * 1_000 } as ScriptedAnswer;
+      return { ...answer, afterMs: (MODEL_TIMEOUT_SECONDS + 1) * 1_000 };
   }
 }

@@ -61,7 +61,7 @@ async function act(deed: Deed, stage: Stage, figures: Map<string, number>): Prom
       break;
     case "fill the disk":
       await disk.fill(troupe.pids);
-      await pause(random.between(300, 3_000));
+      await pause(random.between(500, 5_000));
       await disk.free();
       break;
   }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { DefaultLogger, Runtime } from "@temporalio/worker";
 import { type ArmedBuild, buildArmed } from "../crash/armed-build.js";
 import { limiter } from "../crash/limiter.js";
-import { checkRuns, checkStore } from "./checker.js";
+import { type Verdict, checkRuns, checkStore } from "./checker.js";
 import { MUTANTS, type Mutant, isTelling } from "./mutants.js";
 import { type ChaosPlan, planChaos } from "./plan.js";
 import { performStruck } from "./struck-run.js";
@@ -47,12 +47,16 @@ function tellingPlan(mutant: Mutant): ChaosPlan {
 describe.concurrent("the checker", () => {
   test.each(mutants.map((mutant) => [mutant.name, mutant] as const))(
     "says what is true of: %s",
-    (_name, mutant) => inTurn(() => judgeMutant(mutant)),
+    async (_name, mutant) => {
+      const verdict = await inTurn(() => judgeMutant(mutant));
+      expect(mutant.verdicts).toContain(verdict);
+    },
     TIMEOUT_MS,
   );
 });
 
-async function judgeMutant(mutant: Mutant): Promise<void> {
+/** What the checker says of a run of it. */
+async function judgeMutant(mutant: Mutant): Promise<Verdict> {
   const mutated = build.withPatches(mutant.patches);
   try {
     const stage = {
@@ -70,8 +74,8 @@ async function judgeMutant(mutant: Mutant): Promise<void> {
     process.stderr.write(
       `${mutant.name}: ${run?.verdict}\n${findings.map((line) => `  ${line}\n`).join("")}`,
     );
-    expect(mutant.verdicts, findings.join("\n")).toContain(run?.verdict);
-    if (mutant.verdicts.includes("ok")) expect(findings).toEqual([]);
+    if (run?.verdict === "ok" && findings.length > 0) return "unknown";
+    return run?.verdict ?? "unknown";
   } finally {
     mutated.remove();
   }

@@ -1,5 +1,6 @@
 import type { FailpointName } from "../../src/core/failpoint.js";
 import type { TextPatch } from "../crash/armed-build.js";
+import type { Verdict } from "./checker.js";
 import type { PlannedRun } from "./plan.js";
 import type { PlannedCall } from "./plan-visits.js";
 
@@ -13,7 +14,7 @@ export interface Mutant {
     readonly action: "kill" | "pause";
   };
   /** What the checker has to say of its runs; one of these. */
-  readonly verdicts: readonly ("ok" | "lost" | "doubled")[];
+  readonly verdicts: readonly Verdict[];
 }
 
 const ALWAYS = "true /* mutant */";

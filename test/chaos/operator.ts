@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
-import { InterlockClient, InterlockError, type RunHandle } from "../../src/client.js";
+import { type InterlockClient, InterlockError, type RunHandle } from "../../src/client.js";
 import { workflowIdOf } from "../../src/contract/names.js";
 import type { Store } from "../../src/store/store.js";
 import { limiter } from "../crash/limiter.js";

@@ -52,20 +52,20 @@ export function openTroupe({ size, build, environment, hitsDir, random, isArmed 
   const figures = new Map<string, number>();
   const count = (what: string) => figures.set(what, (figures.get(what) ?? 0) + 1);
   let isCalm = !isArmed;
-  let isOver = false;
+  const over = new AbortController();
   let started = 0;
 
   function makeArming(name: string): Arming {
     const hitsFile = join(hitsDir, name);
-    if (isCalm) return { hitsFile };
-    const hit = 1 + Math.floor(random.next() ** 3 * 25);
+    if (isCalm || !random.chance(0.8)) return { hitsFile };
+    const hit = 1 + Math.floor(random.next() ** 2 * 40);
     const action = random.chance(0.75) ? "kill" : "pause";
     return { hitsFile, at: { name: random.pick(OF_WORKER), hit, action } };
   }
 
   /** Keeps one place filled. */
   async function keep(place: number): Promise<void> {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       started += 1;
       const name = `worker-${started}`;
       const arming = makeArming(name);
@@ -85,11 +85,11 @@ export function openTroupe({ size, build, environment, hitsDir, random, isArmed 
       lives.push(life);
       armings.push(arming);
       members.set(place, member);
-      if (isOver) return;
+      if (over.signal.aborted) return;
       const signal = await victim.ended;
       member.isGone = true;
       life.events.push({ at: Date.now(), what: "ended" });
-      if (signal === null && !isOver) {
+      if (signal === null && !over.signal.aborted) {
         count("workers that ended by themselves");
         process.stderr.write(`${name} ended by itself: ${victim.errors().slice(-600)}\n`);
       }
@@ -156,7 +156,7 @@ export function openTroupe({ size, build, environment, hitsDir, random, isArmed 
       for (const member of members.values()) if (!member.isGone) wake(member);
     },
     async end() {
-      isOver = true;
+      over.abort();
       clearInterval(sweeper);
       for (let round = 0; round < 2; round += 1) {
         await Promise.all([...members.values()].map(({ victim }) => victim.end()));

@@ -86,8 +86,8 @@ export class ScriptedModel {
         () => response.writableFinished,
         () => false,
       );
-      void ended.then((isWhole) => {
-        if (!isWhole) model.aborted += 1;
+      response.on("close", () => {
+        if (!response.writableFinished) model.aborted += 1;
       });
       const apiKey = request.headers.authorization?.replace(/^Bearer /, "") ?? "";
       const next = typeof script === "function" ? script(body, index, { apiKey, ended }) : script[index];
