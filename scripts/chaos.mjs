@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
 const USAGE =
-  "Usage: npm run chaos -- [--runs 200] [--minutes 5] [--seed TEXT] [--workers 3] [--keep]\n" +
+  "Usage: npm run chaos -- [--runs 200] [--minutes 5] [--seed TEXT] [--workers 3] [--keep] [--no-mount]\n" +
   "       npm run chaos -- --check DIRECTORY\n" +
   "       npm run chaos -- --mutants [NAME,…]";
 
@@ -21,6 +21,7 @@ function readOptions() {
         minutes: { type: "string", default: "5" },
         workers: { type: "string", default: "3" },
         seed: { type: "string", default: String(Date.now() % 1_000_000) },
+        "no-mount": { type: "boolean", default: false },
         keep: { type: "boolean", default: false },
         check: { type: "string", default: "" },
         mutants: { type: "boolean", default: false },
@@ -57,6 +58,7 @@ run([vitest, "run", "--config", "vitest.chaos.config.ts", file], {
   INTERLOCK_CHAOS_WORKERS: values.workers,
   INTERLOCK_CHAOS_SEED: values.seed,
   INTERLOCK_CHAOS_KEEP: String(values.keep),
+  INTERLOCK_CHAOS_MOUNT: String(!values["no-mount"]),
   INTERLOCK_CHAOS_CHECK: values.check,
   INTERLOCK_CHAOS_MUTANTS: positionals.join(","),
 });

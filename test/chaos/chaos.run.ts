@@ -36,6 +36,7 @@ async function perform(): Promise<readonly string[]> {
     runs: Number(env["INTERLOCK_CHAOS_RUNS"] ?? 200),
     minutes: Number(env["INTERLOCK_CHAOS_MINUTES"] ?? 5),
     workers: Number(env["INTERLOCK_CHAOS_WORKERS"] ?? 3),
+    mayMount: env["INTERLOCK_CHAOS_MOUNT"] !== "false",
     say,
   });
   const reasons = await check(aftermath.evidence);

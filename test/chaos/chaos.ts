@@ -24,6 +24,8 @@ export interface ChaosOptions {
   readonly runs: number;
   readonly minutes: number;
   readonly workers: number;
+  /** A small file system may be mounted; else the workers' files are limited. */
+  readonly mayMount: boolean;
   readonly say: (line: string) => void;
 }
 
@@ -46,7 +48,7 @@ export async function runChaos(options: ChaosOptions): Promise<Aftermath> {
   const { seed, say } = options;
   const plan = planChaos(seed, options.runs);
   const dir = await mkdtemp(join(tmpdir(), "interlock-chaos-"));
-  const disk = openDisk(join(dir, "disk"));
+  const disk = openDisk(join(dir, "disk"), options.mayMount);
   const remove = async () => {
     disk.remove();
     await rm(dir, { recursive: true, force: true });
