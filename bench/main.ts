@@ -3,16 +3,17 @@ import { parseArgs } from "node:util";
 import { describeEnvironment } from "./environment.js";
 import { type PairFigures, measureGrowth, measureLoad, measurePairs } from "./measures.js";
 import { type Findings, figuresOf, isMet, renderHead, renderTable } from "./report.js";
-import { SHORT_NODES, type Stage, openStage } from "./stage.js";
+import { LONG_NODES, MANY_NODES, SHORT_NODES, type Stage, openStage } from "./stage.js";
 
 const HELP = `Measures Interlock on the embedded Temporal server, with a model that answers at once.
 
-Usage: npm run bench -- [pairs] [load] [growth] [options]
+Usage: npm run bench -- [pairs] [load] [growth] [calls] [options]
 
   pairs    one walk at a time beside a bare workflow of as many activities that do nothing
   load     walks per second at 1, 8 and 32 at once
   growth   a run of 480 turns beside one of 30
-  Without a name, all three.
+  calls    a run of 2,001 tool calls beside one of 30, once
+  Without a name, all four.
 
   --walks <n>        counted pairs (15)
   --warm-up <n>      pairs before them that are not counted (3)
@@ -25,7 +26,7 @@ Usage: npm run bench -- [pairs] [load] [growth] [options]
   --help
 `;
 
-const SECTIONS = ["pairs", "load", "growth"] as const;
+const SECTIONS = ["pairs", "load", "growth", "calls"] as const;
 type Section = (typeof SECTIONS)[number];
 
 interface Options {
@@ -99,12 +100,18 @@ async function measure(stage: Stage, options: Options): Promise<Findings> {
   const load = sections.has("load")
     ? await measureLoad(stage, { lanes: options.atOnce, rounds, activities }, note)
     : undefined;
-  const growth = sections.has("growth") ? await measureGrowth(stage, rounds, note) : undefined;
+  const growth = sections.has("growth")
+    ? await measureGrowth(stage, { nodes: LONG_NODES, rounds }, note)
+    : undefined;
+  const calls = sections.has("calls")
+    ? await measureGrowth(stage, { nodes: MANY_NODES, rounds: 1 }, note)
+    : undefined;
   return {
     environment,
     ...(pairs === undefined ? {} : { pairs }),
     ...(load === undefined ? {} : { load }),
     ...(growth === undefined ? {} : { growth }),
+    ...(calls === undefined ? {} : { calls }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { cpuMilliseconds } from "./cpu-time.js";
-import { LONG_NODES, SHORT_NODES, type Stage, TURNS_PER_NODE, type Walk } from "./stage.js";
+import { SHORT_NODES, type Stage, TURNS_PER_NODE, type Walk } from "./stage.js";
 import { type Spread, spreadOf } from "./statistics.js";
 
 type Note = (line: string) => void;
@@ -155,8 +155,13 @@ export interface GrowthFigures {
 
 const SHORT_WALKS_PER_ROUND = 3;
 
-/** What a run sixteen times as long costs: in each round three short walks, then a long one. */
-export async function measureGrowth(stage: Stage, rounds: number, note: Note): Promise<GrowthFigures> {
+/** What a run many times as long costs: in each round three short walks, then a long one. */
+export async function measureGrowth(
+  stage: Stage,
+  counts: { readonly nodes: number; readonly rounds: number },
+  note: Note,
+): Promise<GrowthFigures> {
+  const { nodes, rounds } = counts;
   const shorts: Walk[] = [];
   const longs: Walk[] = [];
   const ratios: number[] = [];
@@ -164,7 +169,7 @@ export async function measureGrowth(stage: Stage, rounds: number, note: Note): P
     const projects = await stage.makeProjects(SHORT_WALKS_PER_ROUND + 1);
     const before: Walk[] = [];
     for (const project of projects.slice(1)) before.push(await stage.walk({ nodes: SHORT_NODES, project }));
-    const long = await stage.walk({ nodes: LONG_NODES, project: projects[0]! });
+    const long = await stage.walk({ nodes, project: projects[0]! });
     shorts.push(...before);
     longs.push(long);
     const shortMs = spreadOf(before.map((walk) => walk.milliseconds)).median;
@@ -172,7 +177,7 @@ export async function measureGrowth(stage: Stage, rounds: number, note: Note): P
     note(`length, round ${round}: ${shortMs.toFixed(0)} ms and ${long.milliseconds.toFixed(0)} ms`);
   }
   const short = await lengthFigures(SHORT_NODES, shorts);
-  const long = await lengthFigures(LONG_NODES, longs);
+  const long = await lengthFigures(nodes, longs);
   return {
     short,
     long,

@@ -17,6 +17,8 @@ import { writeWalkPackage } from "./walk-package.js";
 export const TURNS_PER_NODE = 3;
 export const SHORT_NODES = 10;
 export const LONG_NODES = 160;
+/** 2,001 tool calls. */
+export const MANY_NODES = 667;
 
 const BARE_QUEUE = "bare";
 const WALK_TIMEOUT_MS = 10 * 60_000;
@@ -108,7 +110,7 @@ export async function openStage(options: StageOptions): Promise<Stage> {
     });
     closing.push(() => client.close());
     const packageIds = new Map<number, string>();
-    for (const nodes of [SHORT_NODES, LONG_NODES]) {
+    for (const nodes of [SHORT_NODES, LONG_NODES, MANY_NODES]) {
       const source = join(dir, `package-${nodes}`);
       await writeWalkPackage(source, nodes);
       const installed = await store.packages.install(source);
@@ -126,7 +128,12 @@ export async function openStage(options: StageOptions): Promise<Stage> {
         const packageId = packageIds.get(nodes);
         if (packageId === undefined) throw new Error(`There is no package of ${nodes} nodes.`);
         const startedAt = performance.now();
-        const run = await client.start({ packageId, projectRoot: project, storeId: store.storeId });
+        const run = await client.start({
+          packageId,
+          projectRoot: project,
+          storeId: store.storeId,
+          limits: { maxTurnsPerRun: 2 * MANY_NODES * TURNS_PER_NODE },
+        });
         const result = await withinTime(run.result());
         const milliseconds = performance.now() - startedAt;
         const { stepsCompleted, artifacts, usage } = result;

@@ -1,5 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { Client, Connection, type ConnectionOptions } from "@temporalio/client";
+import {
+  Client,
+  Connection,
+  type ConnectionOptions,
+  WorkflowExecutionAlreadyStartedError,
+} from "@temporalio/client";
 import {
   BUNDLE_RUN_WORKFLOW,
   DEFAULT_TASK_QUEUE,
@@ -8,9 +13,11 @@ import {
   workflowIdOf,
 } from "./contract/names.js";
 import type { BundleRunInput, Fork, GraphRunInput } from "./contract/run.js";
-import type { EngineLimits } from "./core/engine/limits.js";
+import { budgetProblem } from "./core/engine/budget.js";
+import { type EngineLimits, MAX_USER_INPUT_BYTES } from "./core/engine/limits.js";
 import { openingState } from "./core/graph-state/initial-state.js";
 import type { JsonObject } from "./core/json.js";
+import { utf8Length } from "./core/text.js";
 import { InterlockError, RunHandle, type RunRequest } from "./run-handle.js";
 
 export { InterlockError, RunHandle, type RunRequest } from "./run-handle.js";
@@ -48,6 +55,9 @@ export interface ForkRun {
   readonly runId?: string;
 }
 
+/** What a run is started with stands in its history (contracts §14): room for the user's words and for little else. */
+const MAX_REQUEST_BYTES = 160 * 1024;
+
 /** A typed handle on Interlock's runs. */
 export class InterlockClient {
   readonly taskQueue: string;
@@ -77,7 +87,7 @@ export class InterlockClient {
 
   /**
    * Starts a run and returns its handle. The same run id again is the same run. Throws `E_SCHEMA_VALIDATION` for a story
-   * that no graph state could carry.
+   * that no graph state could carry and for a budget that is none, `E_WRITE_LIMIT` for more than a history may hold.
    */
   async start(request: StartRun): Promise<RunHandle> {
     const story = openingState(request);
@@ -135,7 +145,7 @@ export class InterlockClient {
       const message = "A bundle run has no node boundaries to fork from. Start it anew.";
       throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
     }
-    const { resume: _resume, carried: _carried, input: _words, fork: _fork, ...same } = request.input;
+    const { resume: _resume, carried: _carried, fork: _fork, ...same } = request.input;
     const { fromNode, visit, set, projectRoot = same.projectRoot } = options;
     const fork: Fork = {
       runId,
@@ -151,13 +161,14 @@ export class InterlockClient {
     { kind, input: request }: RunRequest,
     workflowIdReusePolicy: "REJECT_DUPLICATE" | "ALLOW_DUPLICATE_FAILED_ONLY" = "REJECT_DUPLICATE",
   ): Promise<RunHandle> {
+    checkRequest(request);
     const missing = await this.missingSearchAttributes();
     const input = { ...request, searchAttributes: missing.length === 0 };
     const { runId } = input;
     const name = kind === "graph" ? packageName(request) : request.workflowPath;
-    const handle = await this.temporal.workflow.start(
-      kind === "graph" ? GRAPH_RUN_WORKFLOW : BUNDLE_RUN_WORKFLOW,
-      {
+    const workflow = kind === "graph" ? GRAPH_RUN_WORKFLOW : BUNDLE_RUN_WORKFLOW;
+    try {
+      const handle = await this.temporal.workflow.start(workflow, {
         workflowId: workflowIdOf(runId),
         taskQueue: this.taskQueue,
         args: [input],
@@ -166,10 +177,14 @@ export class InterlockClient {
         // A dead worker's workflow task is given to another after this long.
         workflowTaskTimeout: "5 seconds",
         staticSummary: name.slice(0, 200),
-        staticDetails: `Run \`${runId}\` of \`${name}\` on \`${request.projectRoot}\`.`,
-      },
-    );
-    return new RunHandle(this, runId, handle.firstExecutionRunId);
+        staticDetails: `Run \`${runId}\` of \`${name}\` on \`${request.projectRoot}\`.`.slice(0, 2_000),
+      });
+      return new RunHandle(this, runId, handle.firstExecutionRunId);
+    } catch (error) {
+      // The run is there and over: started again it is the same run, and nothing is left to retry.
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      return new RunHandle(this, runId);
+    }
   }
 
   /** A handle on a run that exists. */
@@ -192,14 +207,37 @@ export class InterlockClient {
     return Object.keys(response.customAttributes);
   }
 
-  /** Whether any worker polls the task queue for workflows. */
+  /** Whether any worker polls the task queue for workflows, or did within the last five minutes. */
   async hasWorker(): Promise<boolean> {
+    return (await this.workers()).length > 0;
+  }
+
+  /** The workers that poll the task queue or did within the last five minutes, each as `<process id>@<host>`. */
+  async workers(): Promise<readonly string[]> {
     const response = await this.temporal.workflowService.describeTaskQueue({
       namespace: this.namespace,
       taskQueue: { name: this.taskQueue },
     });
-    return (response.pollers ?? []).length > 0;
+    return (response.pollers ?? []).map(({ identity }) => identity ?? "");
   }
+}
+
+function checkRequest({ input: words, budget, ...rest }: RunRequest["input"]): void {
+  checkWords(words);
+  const problem = budget && budgetProblem(budget);
+  if (problem !== undefined) throw new InterlockError({ code: "E_SCHEMA_VALIDATION", message: problem });
+  const bytes = utf8Length(JSON.stringify({ ...rest, input: words }));
+  if (bytes > MAX_REQUEST_BYTES) {
+    const message = `What a run is started with has at most ${MAX_REQUEST_BYTES} bytes, not ${bytes}. Put long values into a project file.`;
+    throw new InterlockError({ code: "E_WRITE_LIMIT", message });
+  }
+}
+
+/** No history takes more than that at once (contracts §14). */
+function checkWords(words: string | undefined): void {
+  if (words === undefined || utf8Length(words) <= MAX_USER_INPUT_BYTES) return;
+  const message = `The first input has at most ${MAX_USER_INPUT_BYTES} bytes. Put longer texts into a project file.`;
+  throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
 }
 
 /** A request that makes its run go on from the store. */

@@ -3,18 +3,29 @@ export {
   InterlockClient,
   InterlockError,
   RunHandle,
+  type ForkRun,
   type InterlockClientOptions,
+  type RunRequest,
+  type StartBundleRun,
   type StartRun,
 } from "./client.js";
 export type {
   Answer,
+  AuditHead,
+  Budget,
+  BudgetRaise,
+  BundleRunInput,
   GraphRunInput,
+  ProgressLine,
   Question,
+  Rehearsal,
   RunPhase,
   RunResult,
   RunState,
   Usage,
 } from "./contract/run.js";
+export type { BudgetLimits, BudgetScope } from "./core/engine/budget.js";
+export type { EngineLimits } from "./core/engine/limits.js";
 
 // core
 export { ERROR_CODES, type ErrorCode, type Fault } from "./core/errors.js";

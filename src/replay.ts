@@ -17,14 +17,30 @@ export async function replayHistory(history: History, workflowId = "replayed"): 
     return { ok: true, events };
   } catch (error) {
     if (!(error instanceof DeterminismViolationError)) throw error;
-    return { ok: false, events, departure: error.message };
+    return { ok: false, events, departure: departureOf(error.message) };
   }
+}
+
+/** What the SDK's core says of it, without what is said around it. */
+function departureOf(message: string): string {
+  return /message: "((?:[^"\\]|\\.)*)"/.exec(message)?.[1] ?? message;
 }
 
 /** A history file as `temporal workflow show --output json` and `interlock export` write it. Throws on anything else. */
 export async function readHistory(path: string): Promise<History> {
   const value: unknown = JSON.parse(await readFile(path, "utf8"));
   const history = historyFromJSON(value);
-  if ((history.events ?? []).length === 0) throw new Error("The file holds no events.");
+  const events = history.events ?? [];
+  if (events.length === 0) throw new Error("The file holds no events.");
+  // Replay waits for ever on a history with a gap.
+  if (!events[0]?.workflowExecutionStartedEventAttributes || !events.every(isEvent)) {
+    throw new Error("The file does not hold the events of one execution from its start, in order.");
+  }
   return history;
+}
+
+type HistoryEvent = NonNullable<History["events"]>[number];
+
+function isEvent({ eventId, eventType }: HistoryEvent, index: number): boolean {
+  return Number(eventId) === index + 1 && Boolean(eventType); // 0 is no type
 }

@@ -123,8 +123,14 @@ export class RunHandle {
     await this.update(FINISH_UPDATE);
   }
 
-  /** Asks the run to stop; a running model call hears of it within its heartbeat. It fails with `ENGINE_ABORTED`. */
+  /**
+   * Asks the run to stop; a running model call hears of it within its heartbeat. It fails with `ENGINE_ABORTED`. Throws
+   * `E_PRECONDITION_FAILED` when it is over.
+   */
   async cancel(): Promise<void> {
+    const status = await this.executionStatus();
+    // Temporal takes the cancellation of an execution that is closed, and does nothing.
+    if (!OPEN.includes(status)) throw isOver(status);
     await this.guarded(() => this.workflow().cancel());
   }
 
@@ -172,11 +178,18 @@ export class RunHandle {
         try {
           return await send();
         } catch (error) {
+          if (isNotFound(error)) throw await this.overOrUnknown(error);
           if (attempt === MAX_UPDATE_ATTEMPTS || !isBetweenWorkers(error)) throw error;
           await new Promise((resolve) => setTimeout(resolve, UPDATE_PAUSE_MS));
         }
       }
     });
+  }
+
+  /** Temporal does not find what has ended either: only a run that it cannot describe is unknown. */
+  private async overOrUnknown(error: unknown): Promise<unknown> {
+    const { status } = await this.workflow().describe();
+    return isOver(status.name, error);
   }
 
   private workflow() {
@@ -190,6 +203,13 @@ export class RunHandle {
       throw toInterlockError(error, this.runId);
     }
   }
+}
+
+const OPEN: readonly string[] = ["RUNNING", "PAUSED"];
+
+function isOver(status: string, cause?: unknown): InterlockError {
+  const message = `The run is over: it is ${status.toLowerCase()}.`;
+  return new InterlockError({ code: "E_PRECONDITION_FAILED", message }, cause);
 }
 
 /** The input of an execution, from the first event of its history. */
@@ -208,7 +228,7 @@ async function startedWith(access: TemporalAccess, runId: string): Promise<RunRe
 }
 
 function toInterlockError(error: unknown, runId: string): unknown {
-  if (error instanceof WorkflowNotFoundError || isNotFound(error)) {
+  if (isNotFound(error)) {
     return new InterlockError({ code: "E_RUN_NOT_FOUND", message: `Temporal knows no run ${runId}.` }, error);
   }
   if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError) {
@@ -222,7 +242,9 @@ function toInterlockError(error: unknown, runId: string): unknown {
 }
 
 function isNotFound(error: unknown): boolean {
-  return isGrpcServiceError(error) && error.code === GRPC_NOT_FOUND;
+  if (error instanceof WorkflowNotFoundError) return true;
+  const code: number | undefined = isGrpcServiceError(error) ? error.code : undefined;
+  return code === GRPC_NOT_FOUND;
 }
 
 const GRPC_NOT_FOUND = 5;

@@ -13,6 +13,8 @@ export interface WorkerOptions {
   readonly namespace: string;
   /** Already open, where the caller has it open. */
   readonly store?: Store;
+  /** Already made, where the caller has one. */
+  readonly workflowBundle?: { readonly codePath: string };
 }
 
 export interface RunningWorker {
@@ -46,7 +48,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       connection,
       namespace: options.namespace,
       taskQueue: store.taskQueue,
-      workflowBundle: await workflowBundle(),
+      workflowBundle: options.workflowBundle ?? (await workflowBundle()),
       activities: { ...activities },
       // A model call that is running is let end; one that takes longer is cancelled and asked again.
       shutdownGraceTime: "10 seconds",

@@ -1,7 +1,8 @@
 import { MAX_RESULT_CHARS_PER_ANSWER } from "../core/engine/limits.js";
 import { renderUserInput } from "../core/prompt/shells.js";
-import type { ToolResult } from "../core/tools/tool-result.js";
+import type { Fault } from "../core/errors.js";
 import type { ChatMessage } from "../model/chat-model.js";
+import type { RecordedResult } from "../store/call-journal.js";
 import type { ConversationEntry, RecordedToolCall } from "../store/conversation.js";
 
 /**
@@ -10,7 +11,8 @@ import type { ConversationEntry, RecordedToolCall } from "../store/conversation.
  */
 export function toMessages(
   entries: readonly ConversationEntry[],
-  resultOf: (callId: string) => ToolResult | undefined,
+  resultOf: (callId: string) => RecordedResult | undefined,
+  toResult: (fault: Fault) => RecordedResult = (error) => ({ ok: false, error }),
 ): readonly ChatMessage[] {
   const messages: ChatMessage[] = [];
   let beforeBegin: ChatMessage[] = [];
@@ -33,7 +35,7 @@ export function toMessages(
         break;
       case "assistant":
         messages.push({ role: "assistant", content: entry.content, toolCalls: entry.calls });
-        messages.push(...resultMessages(entry.calls, resultOf));
+        messages.push(...resultMessages(entry.calls, resultOf, toResult));
         break;
     }
   }
@@ -43,28 +45,30 @@ export function toMessages(
 /** One message for each call, in order; results that are too much together are held back. */
 function resultMessages(
   calls: readonly RecordedToolCall[],
-  resultOf: (callId: string) => ToolResult | undefined,
+  resultOf: (callId: string) => RecordedResult | undefined,
+  toResult: (fault: Fault) => RecordedResult,
 ): readonly ChatMessage[] {
   let total = 0;
   return calls.map(({ id }) => {
-    const content = JSON.stringify(resultOf(id) ?? NOT_RUN);
+    const content = JSON.stringify(resultOf(id) ?? toResult(NOT_RUN));
     total += content.length;
     const isTooMuch = total > MAX_RESULT_CHARS_PER_ANSWER;
     if (isTooMuch) total -= content.length;
-    return { role: "tool", toolCallId: id, content: isTooMuch ? JSON.stringify(HELD_BACK) : content };
+    return {
+      role: "tool",
+      toolCallId: id,
+      content: isTooMuch ? JSON.stringify(toResult(HELD_BACK)) : content,
+    };
   });
 }
 
-const HELD_BACK: ToolResult = {
-  ok: false,
-  error: {
-    code: "E_READ_LIMIT",
-    message:
-      "The call was run, but the results of this answer are too much together to be shown. Ask for less at once: fewer files, or windows of lines.",
-  },
+const HELD_BACK: Fault = {
+  code: "E_READ_LIMIT",
+  message:
+    "The call was run, but the results of this answer are too much together to be shown. Ask for less at once: fewer files, or windows of lines.",
 };
 
-const NOT_RUN: ToolResult = {
-  ok: false,
-  error: { code: "ENGINE_ABORTED", message: "The call was not run: the run was interrupted before it." },
+const NOT_RUN: Fault = {
+  code: "ENGINE_ABORTED",
+  message: "The call was not run: the run was interrupted before it.",
 };

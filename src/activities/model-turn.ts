@@ -105,7 +105,11 @@ async function askModel(
   const answer = await deps.model
     .complete({
       settings,
-      messages: toMessages([...said, ...added], (callId) => results.get(callId)),
+      messages: toMessages(
+        [...said, ...added],
+        (callId) => results.get(callId),
+        (fault) => surface.toResult(fault),
+      ),
       tools: await surface.tools(input),
       signal: context.cancellationSignal,
     })
@@ -152,16 +156,26 @@ const PREPARATION = {
   model: "interlock",
 } as const;
 
-/** What the user said to this node in a visit that was cut short: in a conversation of its own, it is said again. */
+/** What the user said to this node in visits that were cut short: in a conversation of its own, it is said again. */
 async function wordsSaidBefore(
   files: RunFiles,
   said: readonly ConversationEntry[],
   { resumes, conversation, nodeId }: ModelTurnInput,
 ): Promise<readonly ConversationEntry[]> {
-  if (resumes === undefined || resumes === conversation) return [];
+  const newest = Number(/^visit-(\d+)$/.exec(resumes ?? "")?.[1] ?? 0);
+  if (newest === 0 || resumes === conversation) return [];
   const known = new Set(said.flatMap((entry) => (entry.type === "user" ? [entry.id] : [])));
-  const before = await files.conversation(resumes).entries();
-  return before.filter((entry) => entry.type === "user" && entry.nodeId === nodeId && !known.has(entry.id));
+  const words: ConversationEntry[] = [];
+  // Several visits may have been cut short one after the other, the last ones before they said anything.
+  const ended = (await files.boundaries.all()).findLast(({ visit }) => visit < newest)?.visit ?? 0;
+  for (let visit = ended + 1; visit <= newest; visit += 1) {
+    for (const entry of await files.conversation(`visit-${visit}`).entries()) {
+      if (entry.type !== "user" || entry.nodeId !== nodeId || known.has(entry.id)) continue;
+      known.add(entry.id);
+      words.push(entry);
+    }
+  }
+  return words;
 }
 
 async function resultsOf(

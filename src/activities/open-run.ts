@@ -1,14 +1,16 @@
 import { basename, dirname } from "node:path";
 import type { OpenRunInput, OpenedRun, ResumedRun } from "../contract/activities.js";
 import { MAX_PAYLOAD_BYTES } from "../contract/names.js";
-import type { BundleRunInput, GraphRunInput, RunRef } from "../contract/run.js";
-import { fail } from "../core/errors.js";
+import type { Budget, BundleRunInput, GraphRunInput, RunRef, Usage } from "../contract/run.js";
+import { newestOutputs } from "../core/bundle/listed-outputs.js";
+import { type Fault, fail } from "../core/errors.js";
 import type { GraphState } from "../core/graph-state/schemas.js";
 import { MAX_HISTORY_BYTES, MAX_SNAPSHOTS, withSnapshot } from "../core/graph-state/walk.js";
 import type { JsonObject } from "../core/json.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import { effectiveNodeId } from "../core/state/transition-guard.js";
 import { auditTotals } from "../store/audit-totals.js";
+import type { Boundary } from "../store/boundaries.js";
 import type { RunFiles } from "../store/run-files.js";
 import type { RunMetadata } from "../store/run-index.js";
 import { type ForkPoint, findForkPoint } from "../store/fork-point.js";
@@ -39,7 +41,11 @@ export async function openRun(deps: OpenRunDeps, request: OpenRunInput): Promise
   const files = await openFiles(deps.store, opened.run);
   await files.request.writeOnce(request.kind, request.input as unknown as JsonObject); // plain data
   if (request.input.resume !== true) return opened;
-  return { ...opened, resumed: await resumedRun(files, opened.graph) };
+  const resumed = await resumedRun(files, opened.graph);
+  if (request.kind === "graph") return { ...opened, resumed };
+  const session = unwrap(await deps.bundles.readSession(opened.run.runId));
+  const saved = newestOutputs(session.files.map(({ path }) => `{session-folder}/${path}`));
+  return { ...opened, resumed: { ...resumed, saved } };
 }
 
 async function openGraphRun(store: Store, input: GraphRunInput): Promise<OpenedRun> {
@@ -52,7 +58,7 @@ async function openGraphRun(store: Store, input: GraphRunInput): Promise<OpenedR
     );
   }
   const activeAgentId = input.activeAgentId ?? loaded.agents[0]?.id ?? "";
-  const point = input.fork && unwrap(await findForkPoint(store.runs, input.fork));
+  const point = await forkPointOf(store, input);
   const metadata = unwrap(
     await store.runs.createRun({
       runId: input.runId,
@@ -66,20 +72,44 @@ async function openGraphRun(store: Store, input: GraphRunInput): Promise<OpenedR
   await store.runs.setBegun(metadata, new Date());
   const run = runRef(store, metadata, input);
   const files = await openFiles(store, run);
-  const document = unwrap(await files.state.read());
-  const next = effectiveNodeId(document.frontmatter.currentNodeId, graph);
-  await files.boundaries.keepBeginning({ next, timestamp: metadata.createdAt }, document.bytes);
-  if (point === undefined) return { run, graph };
-  const projectRoot = unwrap(await store.runs.projectRoot(run.projectId));
-  if (run.projectId !== point.run.projectId) {
-    const place = { projectRoot, lockDir: store.lockDir, storeDir: store.dir };
-    await restoreFiles(point.files, point.boundary.calls, place);
+  if ((await files.boundaries.all()).length === 0) {
+    if (point !== undefined && run.projectId !== point.run.projectId) await bringFiles(store, run, point);
+    const document = unwrap(await files.state.read());
+    const next = effectiveNodeId(document.frontmatter.currentNodeId, graph);
+    await files.boundaries.keepBeginning({ next, timestamp: metadata.createdAt }, document.bytes);
   }
-  return { run, graph, ...(point.graphState === undefined ? {} : { graphState: point.graphState }) };
+  const { forkedFrom } = metadata;
+  return {
+    run,
+    graph,
+    ...(forkedFrom === undefined ? {} : { forkedAfter: forkedFrom.visit }),
+    ...(point?.graphState === undefined ? {} : { graphState: point.graphState }),
+  };
 }
 
-function beginningOf({ boundary }: ForkPoint, variables: JsonObject = {}): RunBeginning {
-  return { document: Buffer.from(boundary.document), variables };
+/**
+ * Where a fork begins. It is found once: the source may go on meanwhile, and what it entered last is then another moment.
+ * A fork that was made already does without its source, should that be gone.
+ */
+async function forkPointOf(store: Store, { runId, fork }: GraphRunInput): Promise<ForkPoint | undefined> {
+  const known = await store.runs.findRun(runId);
+  const from = (known.ok ? known.value.forkedFrom : undefined) ?? fork;
+  if (from === undefined) return undefined;
+  const files = known.ok ? await store.runs.openFiles(known.value.projectId, runId) : known;
+  const isMade = files.ok && (await files.value.boundaries.all()).length > 0;
+  if (!isMade) return unwrap(await findForkPoint(store.runs, from));
+  const point = await findForkPoint(store.runs, from).catch(() => undefined);
+  return point?.ok === true ? point.value : undefined;
+}
+
+async function bringFiles(store: Store, run: RunRef, { files, boundary }: ForkPoint): Promise<void> {
+  const projectRoot = unwrap(await store.runs.projectRoot(run.projectId));
+  await restoreFiles(files, boundary.calls, { projectRoot, lockDir: store.lockDir, storeDir: store.dir });
+}
+
+function beginningOf({ run, boundary }: ForkPoint, variables: JsonObject = {}): RunBeginning {
+  const from = { runId: run.runId, visit: boundary.visit };
+  return { from, document: Buffer.from(boundary.document), variables };
 }
 
 async function openBundleRun({ store, bundles }: OpenRunDeps, input: BundleRunInput): Promise<OpenedRun> {
@@ -94,8 +124,7 @@ async function openBundleRun({ store, bundles }: OpenRunDeps, input: BundleRunIn
       bundleRoot,
       workflowPath,
       workflowRef: basename(dirname(workflowPath)),
-      activeAgentId:
-        agentFile === undefined ? "facilitator" : basename(agentFile).replace(/(\.agent)?\.[a-z]+$/i, ""),
+      activeAgentId: agentFile === undefined ? "facilitator" : agentIdOf(agentFile),
       ...(coreRoot === undefined ? {} : { coreRoot }),
       ...(agentFile === undefined ? {} : { agentFile }),
       ...(sessionId === undefined ? {} : { sessionId }),
@@ -104,13 +133,37 @@ async function openBundleRun({ store, bundles }: OpenRunDeps, input: BundleRunIn
   );
   const now = new Date();
   const words = input.input === undefined ? {} : { input: input.input };
-  unwrap(await bundles.openSession(input.runId, { ...words, now }));
+  const session = await bundles.openSession(input.runId, { ...words, now });
+  if (!session.ok) {
+    await noteUnopened(store, metadata, session.error, now);
+    throw toApplicationFailure(session.error);
+  }
   await store.runs.setBegun(metadata, now);
   const node = { id: BUNDLE_NODE, type: "step", file: "" } as const;
   return {
     run: { ...runRef(store, metadata, input), kind: "bundle" },
     graph: { entryNodeId: node.id, nodes: [node], edges: [] },
   };
+}
+
+/** A run that has no session fails before its first phase: what the store says of it must not be that it is idle. */
+async function noteUnopened(store: Store, run: RunMetadata, fault: Fault, now: Date): Promise<void> {
+  const known = unwrap(await store.runs.findRun(run.runId));
+  if (known.phase !== "idle") return; // another attempt has opened it
+  const files = unwrap(await store.runs.openFiles(run.projectId, run.runId));
+  const { code, message } = fault;
+  const status = { phase: "failed", nodeId: BUNDLE_NODE, change: 0, usage: NO_USAGE } as const;
+  await files.status.write({ ...status, fault: { code, message } }, (lock) =>
+    store.runs.setPhase(run, "failed", now, lock),
+  );
+}
+
+const NO_USAGE: Usage = { modelTurns: 0, toolCalls: 0, promptTokens: 0, completionTokens: 0, cost: 0 };
+
+/** What the agent is called in settings and logs: by its file, or by the one of a file's agents that is named. */
+function agentIdOf(agentFile: string): string {
+  const [, named] = /\.json#([^#/\\]+)$/i.exec(agentFile) ?? [];
+  return named ?? basename(agentFile).replace(/(\.agent)?\.[a-z]+$/i, "");
 }
 
 function runRef(
@@ -127,16 +180,20 @@ function runRef(
 /** What the run folder says of the run so far: with it, a new execution goes on where the last one stopped. */
 async function resumedRun(files: RunFiles, graph: WorkflowGraph): Promise<ResumedRun> {
   const totals = await auditTotals(files.logFile);
-  const boundaries = await files.boundaries.all();
-  const ended = boundaries.at(-1)?.visit ?? 0;
+  const status = await files.status.read();
+  const kept = await files.boundaries.all();
+  // A visit that was begun and has no turn yet counts as well: its conversation may hold the user's words.
+  const visit = Math.max(totals.visit, kept.at(-1)?.visit ?? 0, await files.newestVisit());
+  const boundaries = kept.length === 0 ? kept : await withLastBoundary(files, kept, visit, graph);
   const held = await files.graphState.current();
   const resumed = {
-    // A visit that was begun and has no turn yet counts as well: its conversation may hold the user's words.
-    visit: Math.max(totals.visit, ended, await files.newestVisit()),
+    visit,
     turn: totals.turn,
     usage: totals.usage,
-    phaseChanges: totals.phaseChanges,
+    // A change may be in the status and not in the log yet: its number is taken.
+    phaseChanges: Math.max(totals.phaseChanges, status?.change ?? 0),
     audit: await files.audit.head(),
+    ...(status?.budget === undefined ? {} : { budget: status.budget as Budget }), // written from one
   };
   if (held === undefined) return resumed;
   const snapshots = (await files.graphState.snapshots()).slice(-MAX_SNAPSHOTS);
@@ -145,4 +202,20 @@ async function resumedRun(files: RunFiles, graph: WorkflowGraph): Promise<Resume
   const places = boundaries.map(({ next }) => graph.nodes.findIndex(({ id }) => id === next));
   const visited = [...new Set(places)].filter((place) => place >= 0);
   return { ...resumed, story: { state, change: held.change, visited } };
+}
+
+/** The visit that was cut short may have moved the run on before its end could be kept: then it is kept now. */
+async function withLastBoundary(
+  files: RunFiles,
+  kept: readonly Boundary[],
+  visit: number,
+  graph: WorkflowGraph,
+): Promise<readonly Boundary[]> {
+  const last = kept.at(-1);
+  const document = unwrap(await files.state.read());
+  const next = effectiveNodeId(document.frontmatter.currentNodeId, graph);
+  if (last === undefined || last.next === next || last.visit >= visit) return kept;
+  const at = { visit, nodeId: last.next, next, timestamp: new Date().toISOString() };
+  await files.boundaries.keep({ ...at, calls: await files.calls.count() }, document.bytes);
+  return files.boundaries.all();
 }

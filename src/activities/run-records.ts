@@ -1,6 +1,7 @@
 import type { PhaseInput, SnapshotInput, UserInput } from "../contract/activities.js";
 import type { AuditHead } from "../contract/run.js";
 import { failpoint } from "../core/failpoint.js";
+import type { JsonObject } from "../core/json.js";
 import { summarizeForAudit } from "../store/audit-summary.js";
 import type { Store } from "../store/store.js";
 import type { BundleHost } from "../tools/bundle-host.js";
@@ -22,7 +23,7 @@ export async function recordUserInput(store: Store, input: UserInput): Promise<A
 /** Records a phase: for those who list runs, for those who ask without Temporal, and in the audit log. */
 export async function recordPhase({ store, bundles }: OpenRunDeps, input: PhaseInput): Promise<AuditHead> {
   const files = await openFiles(store, input.run);
-  const { phase, nodeId, change, fault, question, usage, paused } = input;
+  const { phase, nodeId, change, fault, question, usage, paused, budget } = input;
   const status = {
     phase,
     nodeId,
@@ -31,6 +32,7 @@ export async function recordPhase({ store, bundles }: OpenRunDeps, input: PhaseI
     ...(fault === undefined ? {} : { fault }),
     ...(question === undefined ? {} : { question }),
     ...(paused === true ? { paused } : {}),
+    ...(budget === undefined ? {} : { budget }),
   };
   await files.status.write(status, async (lock) => {
     failpoint("phase.status-written");
@@ -39,8 +41,12 @@ export async function recordPhase({ store, bundles }: OpenRunDeps, input: PhaseI
     if (input.run.kind === "bundle") await markSession(bundles, input);
   });
   const why = fault === undefined ? {} : { code: fault.code, message: fault.message };
+  const how = {
+    ...(paused === true ? { paused } : {}),
+    ...(budget === undefined ? {} : { budget: budget as unknown as JsonObject }),
+  };
   return files.audit.record(
-    { kind: "run.phase", id: String(change), phase, nodeId, ...(paused === true ? { paused } : {}), ...why },
+    { kind: "run.phase", id: String(change), phase, nodeId, ...how, ...why },
     new Date(),
   );
 }
@@ -48,7 +54,9 @@ export async function recordPhase({ store, bundles }: OpenRunDeps, input: PhaseI
 /** The manifest of a bundle run says whether it is complete. */
 async function markSession(bundles: BundleHost, { run, phase }: PhaseInput): Promise<void> {
   const status = phase === "completed" ? "complete" : phase === "failed" ? "failed" : "running";
-  unwrap(await bundles.markSession(run.runId, status, new Date()));
+  const marked = await bundles.markSession(run.runId, status, new Date());
+  // A session that cannot be marked does not hide why the run failed: often it is the reason.
+  if (status !== "failed") unwrap(marked);
 }
 
 /** Keeps the graph state, and at a node boundary the state document as it stands. */

@@ -1,4 +1,3 @@
-import { Context } from "@temporalio/activity";
 import type { ToolCallInput, ToolCallOutcome } from "../contract/activities.js";
 import { isUnmetPrecondition } from "../core/graph-state/walk.js";
 import type { JsonValue } from "../core/json.js";
@@ -33,7 +32,7 @@ export async function runTool(
         runId: run.runId,
         agentId: input.agentId,
       },
-      signal: Context.current().cancellationSignal,
+      // No signal: what a cancellation of the attempt made of the call would be recorded as the call's result.
     },
     {
       nodeId: input.nodeId,

@@ -1,5 +1,7 @@
 import type { Ending, ModelTurnInput, PlannedCall } from "../contract/activities.js";
+import type { Fault } from "../core/errors.js";
 import type { FunctionTool } from "../core/tools/tool-arguments.js";
+import type { RecordedResult } from "../store/call-journal.js";
 import type { AssistantEntry, PlainMessage, RecordedToolCall } from "../store/conversation.js";
 import type { RunFiles } from "../store/run-files.js";
 import { selectWorkflow, findAgent } from "../store/run-manager.js";
@@ -7,6 +9,7 @@ import type { Store } from "../store/store.js";
 import type { BundleHost } from "../tools/bundle-host.js";
 import { type ToolHost, toolPolicyOf } from "../tools/tool-host.js";
 import { BUNDLE_FUNCTION_TOOLS } from "../core/bundle/bundle-tools.js";
+import { listSome } from "../core/text.js";
 import { unwrap } from "./failures.js";
 import { nodeMessages } from "./node-messages.js";
 import { planBundleCalls, planCalls } from "./plan-calls.js";
@@ -17,6 +20,8 @@ export interface Surface {
   /** The first messages of a visit, and calls that are run before the first turn. */
   begin(input: ModelTurnInput, files: RunFiles): Promise<Beginning>;
   plan(calls: readonly RecordedToolCall[]): readonly PlannedCall[];
+  /** How a failed call looks to the model. */
+  toResult(fault: Fault): RecordedResult;
   /** What an answer without calls means beside a question; undefined where it is one. */
   ending(input: ModelTurnInput, answer: AssistantEntry): Promise<Ending | undefined>;
 }
@@ -38,6 +43,7 @@ export function graphSurface(store: Store, toolHost: ToolHost): Surface {
       return { messages: nodeMessages(input, workflow, agent, toolPolicyOf(agent), variables), calls: [] };
     },
     plan: planCalls,
+    toResult: (error) => ({ ok: false, error }),
     ending: () => Promise.resolve(undefined),
   };
 }
@@ -57,9 +63,12 @@ export function bundleSurface(bundles: BundleHost): Surface {
       return begun;
     },
     plan: planBundleCalls,
+    toResult: ({ message }) => ({ success: false, error: message }),
     async ending({ run }, answer) {
       const verdict = unwrap(await bundles.judgeAnswer(run.runId, answer.content));
-      return verdict.kind === "waiting" ? undefined : verdict;
+      if (verdict.kind !== "incomplete") return verdict.kind === "waiting" ? undefined : verdict;
+      const { kind, correction, missing } = verdict;
+      return { kind, correction, missing: listSome(missing.map((name) => `{session-folder}/${name}`)) };
     },
   };
 }

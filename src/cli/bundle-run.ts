@@ -1,9 +1,10 @@
-import { realpath, stat } from "node:fs/promises";
-import { relative, resolve, sep } from "node:path";
+import { lstat, realpath, stat } from "node:fs/promises";
+import { join, relative, resolve, sep } from "node:path";
 import type { StartBundleRun } from "../client.js";
 import type { Config } from "../config.js";
 import { resolveProject } from "../store/project-id.js";
 import type { Store } from "../store/store.js";
+import { loadAgent } from "../tools/bundle-agent-file.js";
 import { findRoots } from "../tools/bundle-discovery.js";
 import { type BudgetChoice, budgetOf } from "./budget-options.js";
 import { UsageError } from "./output.js";
@@ -35,13 +36,18 @@ export async function prepareBundleRun(
   const bundleRoot = await existing(choice.bundle ?? roots.bundleRoot, "directory");
   const coreRoot = choice.core ?? roots.coreRoot;
   const inside = relative(bundleRoot, workflowFile);
-  if (inside.startsWith("..")) {
+  if (inside === ".." || inside.startsWith(`..${sep}`)) {
     throw new UsageError(
       `The workflow does not lie inside the bundle ${bundleRoot}. Name its root with --bundle.`,
     );
   }
   const project = await resolveProject(resolve(choice.project));
   if (!project.ok) throw new UsageError(`${project.error.code}: ${project.error.message}`);
+  const agentFile = choice.agent === undefined ? undefined : resolve(choice.agent);
+  const agent = agentFile === undefined ? undefined : await loadAgent(agentFile);
+  if (agent?.ok === false) throw new UsageError(`${agent.error.code}: ${agent.error.message}`);
+  const outputRoot = choice.output === undefined ? undefined : resolve(choice.output);
+  await refuseTakenSession(outputRoot ?? join(project.value.root, "artifacts"), choice.session);
   const budget = budgetOf(choice);
   const request: StartBundleRun = {
     projectRoot: project.value.root,
@@ -49,10 +55,10 @@ export async function prepareBundleRun(
     bundleRoot,
     workflowPath: `{bundle-root}/${inside.split(sep).join("/")}`,
     ...(coreRoot === undefined ? {} : { coreRoot: await existing(coreRoot, "directory") }),
-    ...(choice.agent === undefined ? {} : { agentFile: resolve(choice.agent) }),
+    ...(agentFile === undefined ? {} : { agentFile }),
     ...(choice.input === undefined ? {} : { input: choice.input }),
     ...(choice.yolo === undefined ? {} : { yolo: choice.yolo }),
-    ...(choice.output === undefined ? {} : { outputRoot: resolve(choice.output) }),
+    ...(outputRoot === undefined ? {} : { outputRoot }),
     ...(choice.session === undefined ? {} : { sessionId: choice.session }),
     ...(choice.autopilot === undefined ? {} : { autopilot: choice.autopilot }),
     ...(choice.rehearse === true ? { rehearsal: {} } : {}),
@@ -71,6 +77,16 @@ export async function prepareBundleRun(
     graph: undefined,
     projectRoot: project.value.root,
   };
+}
+
+/** Said before anything is started; of two runs that are started at once, the engine refuses one. */
+async function refuseTakenSession(outputRoot: string, session: string | undefined): Promise<void> {
+  if (session === undefined) return;
+  const isTaken = await lstat(resolve(outputRoot, session)).then(
+    () => true,
+    () => false,
+  );
+  if (isTaken) throw new UsageError(`The session "${session}" is taken. Choose another name, or none.`);
 }
 
 /** The real path of what an argument names. */

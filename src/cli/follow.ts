@@ -49,6 +49,7 @@ async function settled(run: RunHandle): Promise<void> {
 }
 
 async function answer(run: RunHandle, view: RunView, question: Question): Promise<boolean> {
+  if (question.code === "BUDGET_EXCEEDED") return false; // a decision, not a text: the report says how
   const text = await view.ask(question);
   if (text === undefined) return false;
   try {

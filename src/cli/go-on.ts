@@ -1,17 +1,24 @@
-import { resolve } from "node:path";
-import { InterlockError, type RunHandle, type RunRequest } from "../client.js";
+import { join, resolve } from "node:path";
+import type { RunHandle, RunRequest } from "../client.js";
 import type { JsonObject, JsonValue } from "../core/json.js";
 import { resolveProject } from "../store/project-id.js";
 import { findForkPoint } from "../store/fork-point.js";
 import { selectWorkflow } from "../store/run-manager.js";
 import type { Store } from "../store/store.js";
 import { type ForkedFile, compareFiles } from "../tools/fork-files.js";
-import { interruption, openEnvironment } from "./environment.js";
-import { CommandError, EXIT, type ExitCode, UsageError, noWorkerHint, printNote } from "./output.js";
+import {
+  CommandError,
+  EXIT,
+  type ExitCode,
+  UsageError,
+  noSuchRun,
+  noWorkerHint,
+  printNote,
+} from "./output.js";
 import { wholeNumber } from "./numbers.js";
 import { webUrlOf } from "./run-report.js";
+import { type RunSession, withRun } from "./run-session.js";
 import { type FollowedRun, followAndReport, reportDetached } from "./start-run.js";
-import { type TemporalSession, installRuntime, openTemporalSession } from "./temporal-session.js";
 
 export interface GoOnOptions {
   readonly detach?: boolean;
@@ -34,20 +41,24 @@ export async function retryCommand(runId: string, options: RetryOptions): Promis
       ? {}
       : { maxTurnsPerRun: wholeNumber("--max-turns-per-run", options.maxTurnsPerRun) }),
   };
-  return goOn(options, async (store, session) => {
-    const found = await store.runs.findRun(runId);
-    const files = found.ok ? await store.runs.openFiles(found.value.projectId, runId) : found;
-    const status = files.ok ? await files.value.status.read() : undefined;
-    if (status?.fault !== undefined) {
-      printNote(`Failed at ${status.nodeId}: ${status.fault.code}: ${status.fault.message}`);
-    }
-    return session.client.retry(runId, { limits });
+  return goOn(runId, options, async ({ store, session, run, known }) => {
+    const files = known && (await store.runs.openFiles(known.projectId, runId));
+    const status = files?.ok === true ? await files.value.status.read() : undefined;
+    const ended = await run.executionStatus();
+    const failed = status?.fault && { nodeId: status.nodeId, ...status.fault };
+    if (failed !== undefined) printNote(`Failed at ${failed.nodeId}: ${failed.code}: ${failed.message}`);
+    else if (ended !== "RUNNING" && ended !== "COMPLETED")
+      printNote(`The run is ${ended.toLowerCase()}, and left no word why.`);
+    const retried = await session.client.retry(runId, { limits });
+    return { run: retried, ...(failed === undefined ? {} : { more: { failedBefore: failed } }) };
   });
 }
 
 /** `interlock restore`: starts a run again that Temporal no longer knows, from its document. */
 export async function restoreCommand(runId: string, options: GoOnOptions): Promise<ExitCode> {
-  return goOn(options, async (store, session) => session.client.restore(await requestOf(store, runId)));
+  return goOn(runId, options, async ({ store, session }) => ({
+    run: await session.client.restore(await requestOf(store, runId)),
+  }));
 }
 
 export interface ForkOptions extends GoOnOptions {
@@ -70,7 +81,7 @@ export async function forkCommand(runId: string, options: ForkOptions): Promise<
     ...(atVisit === undefined ? {} : { visit: atVisit === "0" ? 0 : wholeNumber("--at-visit", atVisit) }),
   };
   const set = variablesOf(options.set ?? []);
-  return goOn(options, async (store, session) => {
+  return goOn(runId, options, async ({ store, session }) => {
     const point = await findForkPoint(store.runs, { runId, ...where });
     if (!point.ok) throw new UsageError(`${point.error.code}: ${point.error.message}`);
     const project = await resolveProject(await projectOf(store, point.value.run.projectId, options.project));
@@ -79,11 +90,16 @@ export async function forkCommand(runId: string, options: ForkOptions): Promise<
     const files = await compareFiles(point.value.files, point.value.boundary.calls, place);
     const isElsewhere = project.value.projectId !== point.value.run.projectId;
     sayFiles(files, isElsewhere);
-    return session.client.fork(
+    const { visit, next: nodeId } = point.value.boundary;
+    const request = await requestOf(store, runId);
+    const changes = Object.keys(set).length === 0 ? {} : { set };
+    // The moment that was compared: a run that goes on may enter the node again meanwhile.
+    const run = await session.client.fork(
       runId,
-      { ...where, projectRoot: project.value.root, ...(Object.keys(set).length === 0 ? {} : { set }) },
-      await requestOf(store, runId),
+      { visit, projectRoot: project.value.root, ...changes },
+      request,
     );
+    return { run, more: { forkedFrom: { runId, visit, nodeId, files } } };
   });
 }
 
@@ -127,49 +143,46 @@ function sayFiles(files: readonly ForkedFile[], isElsewhere: boolean): void {
 export async function requestOf(store: Store, runId: string): Promise<RunRequest> {
   const found = await store.runs.findRun(runId);
   const files = found.ok ? await store.runs.openFiles(found.value.projectId, runId) : found;
-  if (!files.ok) throw new UsageError(`${files.error.message} See: interlock runs`);
+  if (!files.ok) throw noSuchRun(runId);
   const request = await files.value.request.read();
   if (request === undefined) {
     throw new CommandError(
-      `The folder of run ${runId} does not say what the run was started with (run.json).`,
+      `The folder of run ${runId} does not say what the run was started with: ${join(files.value.dir, "run.json")} is missing or damaged. Restore it from a backup.`,
     );
   }
   return request as unknown as RunRequest; // as `run.open` was given it
 }
 
+/** The run that goes on, and what a program is told beside its report. */
+interface GoneOn {
+  readonly run: RunHandle;
+  readonly more?: object;
+}
+
 /** Starts what `begin` starts and follows it, as `interlock run` does. */
-async function goOn(
+function goOn(
+  runId: string,
   options: GoOnOptions,
-  begin: (store: Store, session: TemporalSession) => Promise<RunHandle>,
+  begin: (place: RunSession) => Promise<GoneOn>,
 ): Promise<ExitCode> {
-  const { config, store } = await openEnvironment();
-  const signal = interruption();
-  installRuntime("ERROR");
-  const session = await openTemporalSession(config, store);
-  const json = options.json ?? false;
-  try {
-    if (session.embedded && options.detach !== true && !(await session.client.hasWorker())) {
-      await session.startWorker();
-    }
-    const run = await begin(store, session);
-    if (!(await session.client.hasWorker())) {
-      printNote(noWorkerHint(session.embedded, session.client.taskQueue));
+  return withRun(runId, async (place) => {
+    const { store, session, signal } = place;
+    const { run, more = {} } = await begin(place);
+    const json = options.json ?? false;
+    if (!(await session.hasWorker())) {
+      if (session.embedded && options.detach !== true) await session.startWorker();
+      else printNote(noWorkerHint(session.embedded, session.client.taskQueue));
     }
     if (options.detach === true) {
       const webUrl = webUrlOf(session.webUi, session.client.namespace, run.runId, await run.executionRunId());
-      reportDetached(run, { json }, webUrl);
+      reportDetached(run, { json, more }, webUrl);
       return EXIT.done;
     }
     printNote(`Run ${run.runId} goes on.`);
     const followed = await followedRun(store, run);
-    const choice = { json, waitForAnswers: options.waitForAnswers };
-    return await followAndReport(session, store, run, followed, choice, signal);
-  } catch (error) {
-    if (!(error instanceof InterlockError)) throw error;
-    throw new CommandError(`${error.code}: ${error.message}`, { cause: error });
-  } finally {
-    await session.close();
-  }
+    const choice = { json, waitForAnswers: options.waitForAnswers, more };
+    return followAndReport(session, store, run, followed, choice, signal);
+  });
 }
 
 /** What following a run shows of it: its graph and its project. */

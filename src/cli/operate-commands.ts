@@ -92,11 +92,16 @@ function addGoOnCommands(program: Command, finish: Finish): void {
       .description("start a new run from a node boundary of another")
       .option("--from-node <id>", "begin at this node, as it was entered last")
       .option("--at-visit <n>", "begin after this node visit; 0 is the beginning")
-      .option("--set <key=value...>", "set a variable; the value is JSON where it reads as JSON")
+      .option("--set <key=value>", "set a variable; the value is JSON where it reads as JSON", eachTime)
       .option("--project <dir>", "on another project; its files are restored as they were"),
   ).action(async (runId: string, options: ForkOptions) =>
     finish(await (await import("./go-on.js")).forkCommand(runId, options)),
   );
+}
+
+/** An option that may be given several times. */
+function eachTime(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
 }
 
 function withFollowOptions(command: Command): Command {

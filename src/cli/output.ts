@@ -1,3 +1,5 @@
+import { excerpt } from "../core/text.js";
+
 /** How a command ended, as the shell sees it. */
 export const EXIT = { done: 0, failed: 1, usage: 2, waiting: 3 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
@@ -20,6 +22,11 @@ export function print(line: string): void {
 /** For people, where standard output may belong to a program. */
 export function printNote(line: string): void {
   process.stderr.write(`${line}\n`);
+}
+
+/** A run id that names nothing. */
+export function noSuchRun(runId: string): UsageError {
+  return new UsageError(`There is no run "${excerpt(runId, 80)}" in this store. See: interlock runs`);
 }
 
 /** What to do about a queue that nobody polls. */

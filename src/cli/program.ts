@@ -11,7 +11,7 @@ Environment:
   TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, …            a Temporal of your own, as for the Temporal CLI
   INTERLOCK_STORE                                    where packages, runs and logs are kept
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 waiting for an answer.`;
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 waiting for an answer or a larger budget.`;
 
 /**
  * The command line. `finish` is told each command's exit code. Each command is loaded when it is called: most need

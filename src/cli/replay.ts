@@ -1,19 +1,21 @@
 import { stat } from "node:fs/promises";
 import type { History } from "@temporalio/common/lib/proto-utils.js";
-import { InterlockError } from "../client.js";
+import { z } from "zod";
+import { excerpt } from "../core/text.js";
 import { readHistory, replayHistory } from "../replay.js";
-import { openEnvironment } from "./environment.js";
-import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "./output.js";
-import { installRuntime, openTemporalSession } from "./temporal-session.js";
+import { EXIT, type ExitCode, UsageError, print, printJson } from "./output.js";
+import { withRun } from "./run-session.js";
+import { installRuntime } from "./temporal-session.js";
 
 /** `interlock replay`: whether the code at hand would decide as a history says. */
 export async function replayCommand(what: string, options: { json?: boolean }): Promise<ExitCode> {
-  installRuntime("ERROR");
   const isFile = await stat(what).then(
     (entry) => entry.isFile(),
     () => false,
   );
-  const verdict = await replayHistory(isFile ? await historyOfFile(what) : await historyOfRun(what));
+  const history = isFile ? await historyOfFile(what) : await historyOfRun(what);
+  if (isFile) installRuntime("ERROR");
+  const verdict = await replayHistory(history);
   if (options.json === true) printJson(verdict);
   else if (verdict.ok) print(`The code at hand follows all ${verdict.events} events.`);
   else print(`The code at hand departs from this history:\n${verdict.departure}`);
@@ -30,14 +32,8 @@ async function historyOfFile(path: string): Promise<History> {
 }
 
 async function historyOfRun(runId: string): Promise<History> {
-  const { config, store } = await openEnvironment();
-  const session = await openTemporalSession(config, store);
-  try {
-    return await session.client.handle(runId).history();
-  } catch (error) {
-    if (!(error instanceof InterlockError)) throw error;
-    throw new CommandError(`${error.message} A file is replayed by its path.`, { cause: error });
-  } finally {
-    await session.close();
+  if (!z.uuid().safeParse(runId).success) {
+    throw new UsageError(`"${excerpt(runId)}" is neither a file with a history nor the id of a run.`);
   }
+  return withRun(runId, ({ run }) => run.history());
 }

@@ -1,9 +1,13 @@
-import { InterlockError } from "../client.js";
+import { type InterlockClient, InterlockError, type RunHandle } from "../client.js";
 import type { Config } from "../config.js";
+import type { RunState } from "../contract/run.js";
 import type { Store } from "../store/store.js";
-import { noWorkerHint } from "./output.js";
-import { type RunReport, reportOf, webUrlOf } from "./run-report.js";
+import { CommandError, noWorkerHint } from "./output.js";
+import { type RunReport, filesOfRun, reportOf, webUrlOf } from "./run-report.js";
 import { openTemporalSession } from "./temporal-session.js";
+
+/** Temporal knows a worker that was killed for minutes. One that is alive answers sooner. */
+const QUERY_TIMEOUT_MS = 5_000;
 
 /** A run as its workflow tells it; what the store knows where no worker can answer, with a note that says so. */
 export async function reportFromTemporal(
@@ -13,19 +17,35 @@ export async function reportFromTemporal(
   stored: RunReport | undefined,
 ): Promise<{ readonly report: RunReport | undefined; readonly note?: string }> {
   const session = await openTemporalSession(config, store);
+  const { client } = session;
   try {
-    const run = session.client.handle(runId);
-    const webUrl = webUrlOf(session.webUi, session.client.namespace, runId, await run.executionRunId());
-    if (!(await session.client.hasWorker())) {
-      const report = stored === undefined ? undefined : { ...stored, webUrl };
-      return { report, note: noWorkerHint(false, session.client.taskQueue) };
+    const run = client.handle(runId);
+    const webUrl = webUrlOf(session.webUi, client.namespace, runId, await run.executionRunId());
+    const state = (await session.hasWorker()) ? await stateInTime(client, run) : undefined;
+    if (state === undefined) {
+      const note = noWorkerHint(session.embedded, client.taskQueue);
+      if (stored === undefined) throw new CommandError(note);
+      return { report: { ...stored, webUrl }, note };
     }
-    const places = { webUrl, stateFile: stored?.stateFile ?? null, logFile: stored?.logFile ?? null };
-    return { report: reportOf(await run.state(), places) };
+    const places = { webUrl, ...(await filesOfRun(store, runId)) };
+    return { report: reportOf(state, places) };
   } catch (error) {
-    if (stored === undefined || !(error instanceof InterlockError)) throw error;
-    return { report: stored, note: error.message };
+    if (!(error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND")) throw error;
+    if (stored === undefined) return { report: undefined };
+    const note = `Temporal no longer knows this run. Start it again from its document with: interlock restore ${runId}`;
+    return { report: stored, note };
   } finally {
     await session.close();
+  }
+}
+
+/** Undefined where nobody answers. */
+async function stateInTime(client: InterlockClient, run: RunHandle): Promise<RunState | undefined> {
+  const signal = AbortSignal.timeout(QUERY_TIMEOUT_MS);
+  try {
+    return await client.temporal.withAbortSignal(signal, () => run.state());
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    throw error;
   }
 }

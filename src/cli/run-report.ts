@@ -1,9 +1,13 @@
 import { dirname, join } from "node:path";
 import { workflowIdOf } from "../contract/names.js";
-import type { RunPhase, RunState, Usage } from "../contract/run.js";
+import type { Budget, RunPhase, RunState, Usage } from "../contract/run.js";
+import { newestOutputs } from "../core/bundle/listed-outputs.js";
 import type { JsonObject } from "../core/json.js";
-import type { RunMetadata } from "../store/run-index.js";
+import { readManifest, sessionDir } from "../store/bundle-session.js";
+import type { RunFiles } from "../store/run-files.js";
+import type { BundleSettings, RunMetadata } from "../store/run-index.js";
 import type { Store } from "../store/store.js";
+import { BUNDLE_NODE } from "../tools/bundle-sessions.js";
 import { print } from "./output.js";
 
 /** What `run --json` and `status --json` print. */
@@ -17,16 +21,23 @@ export interface RunReport {
   readonly artifacts: readonly string[];
   readonly question?: { readonly nodeId: string; readonly text: string; readonly code?: string | undefined };
   readonly failure?: { readonly code: string; readonly message: string };
+  /** Somebody has paused the run: it goes on after `interlock resume`. */
+  readonly paused: boolean;
+  /** Of a run that has one. */
+  readonly budget?: Budget;
   readonly usage: Usage;
   readonly webUrl: string | null;
+  /** Null for a bundle run: it has no state document. */
   readonly stateFile: string | null;
   readonly logFile: string | null;
+  /** Where a bundle run leaves its results: `{session-folder}` in `artifacts`. Null for a graph run. */
+  readonly sessionFolder: string | null;
 }
 
-export function reportOf(
-  state: RunState,
-  places: Pick<RunReport, "webUrl" | "stateFile" | "logFile">,
-): RunReport {
+/** What a report says that the run itself does not know. */
+export type RunPlaces = Pick<RunReport, "webUrl" | "stateFile" | "logFile" | "sessionFolder">;
+
+export function reportOf(state: RunState, places: RunPlaces): RunReport {
   return {
     runId: state.runId,
     workflowId: workflowIdOf(state.runId),
@@ -37,45 +48,80 @@ export function reportOf(
     artifacts: state.artifacts,
     ...(state.question === undefined ? {} : { question: state.question }),
     ...(state.failure === undefined ? {} : { failure: state.failure }),
+    paused: state.paused,
+    ...(state.budget.run === undefined && state.budget.node === undefined ? {} : { budget: state.budget }),
     usage: state.usage,
     ...places,
   };
 }
 
 /** Where a run's files lie; null where this store does not hold it. */
-export async function filesOfRun(store: Store, projectId: string, runId: string) {
-  const files = await store.runs.openFiles(projectId, runId);
-  if (!files.ok) return { stateFile: null, logFile: null };
-  return { stateFile: join(files.value.stateDir, "workflow.md"), logFile: files.value.logFile };
+export async function filesOfRun(store: Store, runId: string): Promise<Omit<RunPlaces, "webUrl">> {
+  const run = await store.runs.findRun(runId);
+  const files = run.ok ? await store.runs.openFiles(run.value.projectId, runId) : run;
+  if (!run.ok || !files.ok) return { stateFile: null, logFile: null, sessionFolder: null };
+  const { logFile, stateDir } = files.value;
+  const { bundle } = run.value;
+  return bundle === undefined
+    ? { stateFile: join(stateDir, "workflow.md"), logFile, sessionFolder: null }
+    : { stateFile: null, logFile, sessionFolder: sessionDir(bundle) };
 }
 
 /** A run as its files tell it, without Temporal. */
 export async function reportFromStore(store: Store, run: RunMetadata): Promise<RunReport | undefined> {
   const files = await store.runs.openFiles(run.projectId, run.runId);
   if (!files.ok) return undefined;
-  const document = await files.value.state.read();
-  if (!document.ok) return undefined;
-  const { frontmatter } = document.value;
+  const standing =
+    run.bundle === undefined
+      ? await standingOfGraphRun(store, run, files.value)
+      : await standingOfBundleRun(run, run.bundle);
+  if (standing === undefined) return undefined;
   const status = await files.value.status.read();
-  const loaded = await store.packages.open(run.packageId);
-  const entry = loaded.ok
-    ? loaded.value.workflows.find(({ id }) => id === run.workflowRef)?.graph.entryNodeId
-    : "";
   return {
     runId: run.runId,
     workflowId: workflowIdOf(run.runId),
     phase: run.phase,
-    currentNodeId: frontmatter.currentNodeId.trim() || (entry ?? ""),
-    stepsCompleted: frontmatter.stepsCompleted,
-    variables: frontmatter.variables,
-    artifacts: frontmatter.artifacts,
+    ...standing,
     ...(status?.question === undefined || run.phase !== "waiting-user" ? {} : { question: status.question }),
     ...(status?.fault === undefined || run.phase !== "failed" ? {} : { failure: status.fault }),
+    paused: status?.paused === true && run.phase !== "completed" && run.phase !== "failed",
+    ...(status?.budget === undefined ? {} : { budget: status.budget as Budget }), // written from one
     usage: status?.usage ?? { modelTurns: 0, toolCalls: 0, promptTokens: 0, completionTokens: 0, cost: 0 },
     webUrl: null,
-    ...(await filesOfRun(store, run.projectId, run.runId)),
+    ...(await filesOfRun(store, run.runId)),
   };
 }
+
+/** How far a run has come. */
+type Standing = Pick<RunReport, "currentNodeId" | "stepsCompleted" | "variables" | "artifacts">;
+
+async function standingOfGraphRun(
+  store: Store,
+  run: RunMetadata,
+  files: RunFiles,
+): Promise<Standing | undefined> {
+  const document = await files.state.read();
+  if (!document.ok) return undefined;
+  const { currentNodeId, stepsCompleted, variables, artifacts } = document.value.frontmatter;
+  const loaded = await store.packages.open(run.packageId);
+  const workflow = loaded.ok ? loaded.value.workflows.find(({ id }) => id === run.workflowRef) : undefined;
+  const nodeId = currentNodeId.trim() || (workflow?.graph.entryNodeId ?? "");
+  return { currentNodeId: nodeId, stepsCompleted, variables, artifacts };
+}
+
+/** A bundle run has no state document: its manifest says what it has saved. */
+async function standingOfBundleRun(run: RunMetadata, bundle: BundleSettings): Promise<Standing> {
+  const manifest = await readManifest(bundle);
+  const isOwn = manifest.ok && manifest.value.runId === run.runId;
+  return {
+    currentNodeId: BUNDLE_NODE,
+    stepsCompleted: run.phase === "completed" ? [BUNDLE_NODE] : [],
+    variables: {},
+    artifacts: isOwn ? newestOutputs(manifest.value.files.map(({ path }) => `${SESSION}/${path}`)) : [],
+  };
+}
+
+const SESSION = "{session-folder}";
 
 /** The page of a run in Temporal's Web UI. It needs the execution's id for every tab but one. */
 export function webUrlOf(
@@ -88,24 +134,40 @@ export function webUrlOf(
   return `${webUi.replace(/\/$/, "")}/namespaces/${namespace}/workflows/${workflowIdOf(runId)}/${executionRunId}/timeline`;
 }
 
+/** What a waiting run needs. */
+export function wayOn(runId: string, question: { readonly code?: string | undefined }): string {
+  if (question.code !== "BUDGET_EXCEEDED") return `answer with interlock answer ${runId} "…"`;
+  return `raise it with interlock budget ${runId} --add-turns|--add-tokens|--add-cost <n>`;
+}
+
 /** The report for people. */
 export function printReport(report: RunReport, projectRoot: string | undefined): void {
-  print(`Run ${report.runId}: ${report.phase}`);
+  print(`Run ${report.runId}: ${report.phase}${report.paused ? ", paused" : ""}`);
   print(`  node        ${report.currentNodeId}`);
   print(`  completed   ${report.stepsCompleted.join(", ") || "none yet"}`);
   if (report.failure !== undefined) print(`  failure     ${report.failure.code}: ${report.failure.message}`);
-  for (const artifact of report.artifacts) {
-    print(`  artifact    ${projectRoot === undefined ? artifact : join(projectRoot, artifact)}`);
-  }
+  for (const artifact of report.artifacts)
+    print(`  artifact    ${hostPathOf(artifact, report, projectRoot)}`);
   const { usage } = report;
+  const cost = usage.cost > 0 ? `, cost ${usage.cost.toFixed(4)}` : "";
   print(
-    `  usage       ${usage.modelTurns} model turns, ${usage.toolCalls} tool calls, ${usage.promptTokens}+${usage.completionTokens} tokens`,
+    `  usage       ${usage.modelTurns} model turns, ${usage.toolCalls} tool calls, ${usage.promptTokens}+${usage.completionTokens} tokens${cost}`,
   );
+  if (report.sessionFolder !== null) print(`  session     ${report.sessionFolder}`);
   if (report.stateFile !== null) print(`  state       ${report.stateFile}`);
   if (report.logFile !== null) print(`  audit log   ${join(dirname(report.logFile), "execution.jsonl")}`);
   if (report.webUrl !== null) print(`  web ui      ${report.webUrl}`);
   if (report.question !== undefined) {
     print(`  question    ${report.question.text.split("\n").join("\n              ")}`);
-    print(`  answer with interlock answer ${report.runId} "…"`);
+    print(`  ${wayOn(report.runId, report.question)}`);
+    if (report.sessionFolder !== null) print(`  or end it with interlock finish ${report.runId}`);
   }
+  if (report.paused) print(`  let it go on with interlock resume ${report.runId}`);
+}
+
+function hostPathOf(artifact: string, { sessionFolder }: RunReport, projectRoot: string | undefined): string {
+  if (sessionFolder !== null && artifact.startsWith(`${SESSION}/`)) {
+    return join(sessionFolder, artifact.slice(SESSION.length));
+  }
+  return projectRoot === undefined ? artifact : join(projectRoot, artifact);
 }

@@ -52,8 +52,7 @@ async function runPrepared(
     if (options.detach === true) {
       const run = await startRun(session, prepared);
       const webUrl = webUrlOf(session.webUi, session.client.namespace, run.runId, await run.executionRunId());
-      if (!(await session.client.hasWorker()))
-        printNote(noWorkerHint(session.embedded, session.client.taskQueue));
+      if (!(await session.hasWorker())) printNote(noWorkerHint(session.embedded, session.client.taskQueue));
       reportDetached(run, { json }, webUrl);
       return EXIT.done;
     }
@@ -62,7 +61,7 @@ async function runPrepared(
         "No Temporal is configured: using this store's own server, with a worker for the time of this command.",
       );
       await session.startWorker();
-    } else if (!(await session.client.hasWorker())) {
+    } else if (!(await session.hasWorker())) {
       printNote(noWorkerHint(session.embedded, session.client.taskQueue));
     }
     const run = await startRun(session, prepared);

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import type { RunMetadata } from "../store/run-index.js";
 import { openEnvironment } from "./environment.js";
 import { EXIT, type ExitCode, UsageError, print, printJson } from "./output.js";
 
@@ -15,7 +16,12 @@ export async function runsCommand(options: { project?: string; json?: boolean })
     print("No runs yet. Start one with: interlock run <package> --project <dir>");
   else {
     for (const run of listed.value)
-      print(`${run.runId}  ${run.phase.padEnd(12)}  ${run.createdAt}  ${run.packageId}`);
+      print(`${run.runId}  ${run.phase.padEnd(12)}  ${run.createdAt}  ${nameOf(run)}`);
   }
   return EXIT.done;
+}
+
+/** A bundle holds many workflows, and its own name says little. */
+function nameOf({ packageId, workflowRef, bundle }: RunMetadata): string {
+  return bundle === undefined ? packageId : `${packageId} ${workflowRef}`;
 }

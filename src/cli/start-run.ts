@@ -127,6 +127,8 @@ export interface FollowChoice {
   readonly json: boolean;
   /** False: a question ends the command with exit code 3. */
   readonly waitForAnswers: boolean;
+  /** What a program is told beside the report. */
+  readonly more?: object;
 }
 
 /** Follows a run with a view that fits the terminal, and reports its end. */
@@ -154,9 +156,9 @@ export async function followAndReport(
     }
     throw error;
   }
-  const places = { webUrl, ...(await filesOfRun(store, end.state.projectId, run.runId)) };
+  const places = { webUrl, ...(await filesOfRun(store, run.runId)) };
   const report = reportOf(end.state, places);
-  if (choice.json) printJson(report);
+  if (choice.json) printJson({ ...report, ...choice.more });
   else printReport(report, followed.projectRoot);
   if (end.waiting) return EXIT.waiting;
   return end.state.phase === "completed" ? EXIT.done : EXIT.failed;
@@ -176,9 +178,10 @@ export async function startRun(session: TemporalSession, prepared: PreparedRun):
 /** Says what was started, for a command that does not follow it. */
 export function reportDetached(
   run: RunHandle,
-  choice: { readonly json: boolean },
+  choice: { readonly json: boolean; readonly more?: object },
   webUrl: string | null,
 ): void {
-  if (choice.json) printJson({ runId: run.runId, workflowId: `run-${run.runId}`, phase: "running", webUrl });
+  const told = { runId: run.runId, workflowId: `run-${run.runId}`, phase: "running", webUrl };
+  if (choice.json) printJson({ ...told, ...choice.more });
   else print(`Run ${run.runId} is started.${webUrl === null ? "" : ` Watch it: ${webUrl}`}`);
 }

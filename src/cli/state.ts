@@ -30,6 +30,11 @@ export async function stateCommand(runId: string, options: StateOptions): Promis
   const files = found.ok ? await store.runs.openFiles(found.value.projectId, runId) : found;
   if (!files.ok) throw new UsageError(`${files.error.message} See: interlock runs`);
   const moments = await momentsOf(files.value.graphState);
+  if (moments === undefined && found.ok && found.value.bundle !== undefined) {
+    throw new UsageError(
+      `Run ${runId} is a bundle run: only graph runs have a graph state. See: interlock status ${runId}`,
+    );
+  }
   if (moments === undefined) {
     throw new UsageError(`Run ${runId} carries no story: start it with --story to give it a graph state.`);
   }

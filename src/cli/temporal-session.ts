@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import { DefaultLogger, type NativeConnectionOptions, Runtime } from "@temporalio/worker";
 import { InterlockClient } from "../client.js";
 import type { Config } from "../config.js";
@@ -12,6 +13,8 @@ export interface TemporalSession {
   readonly client: InterlockClient;
   readonly embedded: boolean;
   readonly webUi: string | undefined;
+  /** Whether a worker polls the store's queue. Temporal takes minutes to forget one that was killed elsewhere. */
+  hasWorker(): Promise<boolean>;
   /** Starts a worker of the command's own. It is stopped by `close`. */
   startWorker(): Promise<RunningWorker>;
   /** Stops what the command started: its worker, its connection, and the embedded server when it is the last user. */
@@ -21,7 +24,12 @@ export interface TemporalSession {
 /** How much the SDK logs, on standard error: a worker in the foreground says more than a command in passing. */
 export function installRuntime(level: "INFO" | "ERROR"): void {
   // The commands handle signals themselves: workers are shut down by `close`, in order.
-  Runtime.install({ logger: new DefaultLogger(level), shutdownSignals: [] });
+  Runtime.install({
+    logger: new DefaultLogger(level),
+    // The SDK's core writes to standard output, and that belongs to `--json`.
+    ...(level === "ERROR" ? { telemetryOptions: { logging: { filter: "off" } } } : {}),
+    shutdownSignals: [],
+  });
 }
 
 /** Connects to the configured Temporal, or to the store's embedded server, which is started when none runs. */
@@ -54,6 +62,7 @@ export async function openTemporalSession(config: Config, store: Store): Promise
     client,
     embedded: server !== undefined,
     webUi: server?.uiUrl ?? config.webUi,
+    hasWorker: async () => (await client.workers()).some(mayLive),
     async startWorker() {
       const worker = await startWorker(config, { connection, namespace, store });
       workers.push(worker);
@@ -66,6 +75,18 @@ export async function openTemporalSession(config: Config, store: Store): Promise
       await server?.release();
     },
   };
+}
+
+/** False for a worker of this machine whose process is gone. */
+function mayLive(identity: string): boolean {
+  const [, pid = "", host] = /^(\d+)@(.*)$/.exec(identity) ?? [];
+  if (host !== hostname()) return true;
+  try {
+    process.kill(Number(pid), 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
 }
 
 async function connect(connection: NativeConnectionOptions, namespace: string, taskQueue: string) {

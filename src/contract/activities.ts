@@ -9,6 +9,7 @@ import type { ConditionFacts } from "../core/state/transition-guard.js";
 import type { FrontmatterUpdate, ToolName } from "../core/tools/tool-specs.js";
 import type {
   AuditHead,
+  Budget,
   BundleRunInput,
   GraphRunInput,
   Question,
@@ -56,6 +57,8 @@ export interface OpenedRun {
   readonly graph: WorkflowGraph;
   /** What an earlier execution of the run left; absent for a run that begins. */
   readonly resumed?: ResumedRun;
+  /** Of a fork: after which visit of its source it begins; 0 is the beginning. */
+  readonly forkedAfter?: number;
   /** The graph state that a fork begins with. */
   readonly graphState?: StateSnapshotState;
 }
@@ -69,7 +72,11 @@ export interface ResumedRun {
   readonly usage: Usage;
   readonly phaseChanges: number;
   readonly audit: AuditHead;
+  /** As it was raised; absent where the run has none, or never changed its phase. */
+  readonly budget?: Budget;
   readonly story?: Pick<StoryProgress, "state" | "change" | "visited">;
+  /** Of a bundle run: the newest files of its session. */
+  readonly saved?: readonly string[];
 }
 
 export interface LoadStateInput {
@@ -124,7 +131,13 @@ export interface ModelTurnResult {
 /** The model says that a bundle run is done: it is, or something is missing. */
 export type Ending =
   | { readonly kind: "complete" }
-  | { readonly kind: "incomplete"; readonly correction: string };
+  | {
+      readonly kind: "incomplete";
+      /** What the model is told. */
+      readonly correction: string;
+      /** What the user is told where telling the model has not helped. */
+      readonly missing: string;
+    };
 
 /** A tool call of the model, reduced to what the workflow decides on. Arguments stay in the conversation. */
 export interface PlannedCall {
@@ -212,6 +225,8 @@ export interface PhaseInput {
   readonly fault?: Fault;
   readonly question?: Question;
   readonly usage: Usage;
+  /** The budget as it stands, of a run that has one. */
+  readonly budget?: Budget;
 }
 
 export interface SnapshotInput {

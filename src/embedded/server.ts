@@ -1,5 +1,5 @@
 import { mkdir, realpath } from "node:fs/promises";
-import { FileLock, lockExclusively } from "./file-lock.js";
+import { FileLock, isHeld, lockExclusively } from "./file-lock.js";
 import { type CliLookup, findTemporalCli, type TemporalCli } from "./find-cli.js";
 import { chooseServerPorts, HOST } from "./ports.js";
 import { reasonOf } from "./run-command.js";
@@ -69,6 +69,17 @@ export async function acquireEmbeddedServer(options: EmbeddedServerOptions): Pro
       await leave(files, users, options);
       throw error;
     }
+  } finally {
+    turn.close();
+  }
+}
+
+/** Whether a server of this store lives: it is neither started nor used. */
+export async function isServed(storeDir: string): Promise<boolean> {
+  const files = serverFiles(await realpath(storeDir));
+  const turn = await lockExclusively(files.turn, {});
+  try {
+    return isHeld(files.log);
   } finally {
     turn.close();
   }

@@ -1,11 +1,11 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { removeTemporaries, temporaryPathFor } from "./atomic-file.js";
 import { sha256 } from "./sha256.js";
 
 /**
  * What a run has written into its project, each content once, by its SHA-256. A fork finds files here as they were. Not
- * fsynced: what a power failure tears is noticed by its hash and reported as missing.
+ * fsynced: what a power failure tears is noticed by its hash and reported as missing, and so is what a full disk refused.
  */
 export class Blobs {
   private readonly dir: string;
@@ -14,19 +14,23 @@ export class Blobs {
     this.dir = dir;
   }
 
-  /** Throws, and leaves nothing, where it cannot be written. The caller holds the run's state lock. */
+  /** Never throws: the file itself is written, and that is what counts. The caller holds the run's state lock. */
   keep(bytes: Uint8Array): void {
-    const path = join(this.dir, sha256(bytes));
-    if (existsSync(path)) return;
-    mkdirSync(this.dir, { recursive: true, mode: 0o700 });
-    removeTemporaries(path); // of an attempt that was cut short: it is made again
+    const hash = sha256(bytes);
+    const path = join(this.dir, hash);
+    if (this.read(hash) !== undefined) return;
     const temporary = temporaryPathFor(path);
     try {
+      mkdirSync(this.dir, { recursive: true, mode: 0o700 });
+      removeTemporaries(path); // of an attempt that was cut short: it is made again
       writeFileSync(temporary, bytes, { mode: 0o600 });
       renameSync(temporary, path);
-    } catch (error) {
-      rmSync(temporary, { force: true });
-      throw error;
+    } catch {
+      try {
+        rmSync(temporary, { force: true });
+      } catch {
+        // nothing was written
+      }
     }
   }
 

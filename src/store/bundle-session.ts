@@ -53,7 +53,8 @@ export async function openSessionFolder(
   manifest: SessionManifest,
 ): Promise<Result<SessionManifest>> {
   const final = sessionDir(place);
-  const staging = join(place.outputRoot, `.session-${randomBytes(6).toString("hex")}`);
+  const prefix = `.session-${manifest.runId}-`;
+  const staging = join(place.outputRoot, `${prefix}${randomBytes(6).toString("hex")}`);
   try {
     await mkdir(place.outputRoot, { recursive: true });
     if (!(await exists(final))) {
@@ -79,6 +80,10 @@ export async function openSessionFolder(
       "E_PRECONDITION_FAILED",
       `The session id "${place.sessionId}" is taken. Choose another, or none.`,
     );
+  }
+  // What an attempt that was cut short has left.
+  for (const name of await readdir(place.outputRoot)) {
+    if (name.startsWith(prefix)) await rm(join(place.outputRoot, name), { recursive: true, force: true });
   }
   return known;
 }

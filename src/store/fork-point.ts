@@ -46,7 +46,7 @@ export async function findForkPoint(
   }
   const held = await files.value.graphState.current();
   const snapshots = held === undefined ? [] : await files.value.graphState.snapshots();
-  const graphState = snapshots.find(({ visit }) => visit === boundary.visit)?.state ?? held?.initial;
+  const graphState = snapshots.findLast(({ visit }) => visit <= boundary.visit)?.state ?? held?.initial;
   const point = { run: run.value, files: files.value, boundary };
   return ok(graphState === undefined ? point : { ...point, graphState });
 }

@@ -25,6 +25,8 @@ const runMetadataSchema = z.object({
   phase: z.enum(["idle", "running", "waiting-user", "completed", "failed"]),
   createdAt: z.string(),
   lastUpdatedAt: z.string(),
+  /** Present for a fork: the run it is forked from, and after which of its node visits; 0 is the beginning. */
+  forkedFrom: z.object({ runId: z.string(), visit: z.int().min(0) }).optional(),
   /** Present for a bundle run (contracts §13). */
   bundle: bundleSettingsSchema.optional(),
 });

@@ -34,6 +34,7 @@ export interface CreateRunRequest {
 
 /** A state document of the same workflow, as it stood, and what is changed in it. */
 export interface RunBeginning {
+  readonly from: { readonly runId: string; readonly visit: number };
   readonly document: Uint8Array;
   readonly variables: JsonObject;
 }
@@ -78,6 +79,7 @@ export class RunManager {
       phase: "idle",
       createdAt: now.toISOString(),
       lastUpdatedAt: now.toISOString(),
+      ...(request.begin === undefined ? {} : { forkedFrom: request.begin.from }),
     };
     const document = firstDocument(workflow.value, run, request.begin);
     if (!document.ok) return document;

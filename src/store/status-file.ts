@@ -4,6 +4,11 @@ import { removeTemporaries, writeFileAtomic } from "./atomic-file.js";
 import { type HeldLock, withFileLock } from "./file-lock.js";
 
 const count = z.int().min(0);
+const limits = z.object({
+  turns: z.number().optional(),
+  tokens: z.number().optional(),
+  cost: z.number().optional(),
+});
 const statusSchema = z.object({
   phase: z.enum(["idle", "running", "waiting-user", "completed", "failed"]),
   nodeId: z.string(),
@@ -17,6 +22,7 @@ const statusSchema = z.object({
     cost: z.number().min(0).default(0),
   }),
   paused: z.boolean().optional(),
+  budget: z.object({ run: limits.optional(), node: limits.optional() }).optional(),
   fault: z.object({ code: z.string(), message: z.string() }).optional(),
   question: z.object({ nodeId: z.string(), text: z.string(), code: z.string().optional() }).optional(),
 });

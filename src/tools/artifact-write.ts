@@ -27,11 +27,7 @@ export async function writeArtifact(
   let stateConflict = false;
   const result = await writeFile(scene.workspace, args, scene.limits, {
     assertOurs: () => scene.lock.assertHeld(),
-    beforeCommit: async (write) => {
-      // Before anything is changed: a write whose content cannot be kept for forks (a full disk) fails as a whole.
-      scene.files.blobs.keep(Buffer.from(args.content));
-      await scene.files.calls.plan(callId, asJson(write), scene.lock);
-    },
+    beforeCommit: (write) => scene.files.calls.plan(callId, asJson(write), scene.lock),
     afterCommit: async (write) => {
       scene.lock.assertHeld();
       const artifact = artifactOf(write);
@@ -50,6 +46,7 @@ export async function writeArtifact(
     },
     ...(earlier === undefined ? {} : { earlierAttempt: earlier as unknown as PlannedWrite }), // written above
   });
+  if (result.ok) scene.files.blobs.keep(Buffer.from(args.content));
   return { result, ...(state === undefined ? {} : { state }), ...(stateConflict ? { stateConflict } : {}) };
 }
 

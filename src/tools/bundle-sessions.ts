@@ -106,6 +106,9 @@ async function openSession(
   const found = await runs.find(runId);
   if (!found.ok) return found;
   const { bundle } = found.value;
+  // A session that is open stays what it is, whatever has become of the agent and the workflow's files since.
+  const known = await readManifest(bundle);
+  if (known.ok && known.value.runId === runId) return openSessionFolder(bundle, known.value);
   const agent = await agentOf(bundle);
   if (!agent.ok) return agent;
   const place = await runs.openPlace(found.value, false);

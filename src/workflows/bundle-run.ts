@@ -1,11 +1,11 @@
 import type { BundleRunInput, RunResult } from "../contract/run.js";
+import { listOutput } from "../core/bundle/listed-outputs.js";
 import { DEFAULT_ENGINE_LIMITS } from "../core/engine/limits.js";
 import { localActivities, runActivities } from "./activity-options.js";
 import { conductRun } from "./conduct-run.js";
 import type { RunKind } from "./run-kind.js";
 import { RunRecord } from "./run-record.js";
 
-const MAX_LISTED_OUTPUTS = 200;
 const GOES_ON = "The run was interrupted here and goes on now.";
 
 /** Runs a workflow that the model orchestrates itself (contracts §13): one long visit, until it is done. */
@@ -22,7 +22,8 @@ function bundleKind(input: BundleRunInput): RunKind {
       ]),
     begin(record) {
       const { run, resumed } = record.opened;
-      record.update({ frontmatter: { ...record.frontmatter, workflowType: run.workflowRef } });
+      const artifacts = resumed?.saved ?? [];
+      record.update({ frontmatter: { ...record.frontmatter, workflowType: run.workflowRef, artifacts } });
       if (resumed !== undefined && resumed.visit > 0) {
         record.update({ visiting: { nodeId: record.nodeId, intent: "resume", correction: GOES_ON } });
       }
@@ -41,10 +42,9 @@ function bundleKind(input: BundleRunInput): RunKind {
       return localActivities[call.tool].executeWithOptions({ summary: call.summary }, [toolInput]);
     },
     afterCall(record, _nodeId, call, { ok, path }) {
-      const { artifacts } = record.frontmatter;
-      if (call.tool !== "save_output" || !ok || path === undefined || artifacts.includes(path)) return;
-      const listed = [...artifacts, path].slice(-MAX_LISTED_OUTPUTS);
-      record.update({ frontmatter: { ...record.frontmatter, artifacts: listed } });
+      if (call.tool !== "save_output" || !ok || path === undefined) return;
+      const artifacts = listOutput(record.frontmatter.artifacts, path);
+      record.update({ frontmatter: { ...record.frontmatter, artifacts } });
     },
   };
 }

@@ -22,7 +22,7 @@ export function setSearchAttributes(
 /** Moves the run to a phase: in the workflow, in the index, in the audit log and in what can be searched. */
 export async function changePhase(record: RunRecord, phase: RunPhase, fault?: Fault): Promise<void> {
   record.setPhase(phase);
-  const { paused } = record.carried;
+  const { paused, budget } = record.carried;
   record.note(fault === undefined ? `${phase}${paused ? ", paused" : ""}` : `${phase}: ${fault.code}`);
   setSearchAttributes(record, { RunPhase: phase });
   const audit = await runActivities["run.phase"].executeWithOptions({ summary: phase }, [
@@ -33,9 +33,15 @@ export async function changePhase(record: RunRecord, phase: RunPhase, fault?: Fa
       change: record.carried.phaseChanges,
       nodeId: record.nodeId,
       usage: record.carried.usage,
+      ...(budget.run === undefined && budget.node === undefined ? {} : { budget }),
       ...(record.question === undefined ? {} : { question: record.question }),
       ...(fault === undefined ? {} : { fault }),
     },
   ]);
   record.noteAudit(audit);
+}
+
+/** Records a pause, its end and a raised budget where people look, once the phase itself is recorded. */
+export async function recordChanges(record: RunRecord): Promise<void> {
+  while (!record.isRecorded) await changePhase(record, record.carried.phase);
 }

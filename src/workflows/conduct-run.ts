@@ -41,8 +41,8 @@ async function openRun(record: RunRecord, kind: RunKind): Promise<void> {
   if (record.input.carried !== undefined) return;
   const { run, resumed } = record.open;
   if (resumed !== undefined) {
-    const { visit, turn, usage, phaseChanges, audit, story } = resumed;
-    record.update({ visit, turn, usage, phaseChanges, audit });
+    const { visit, turn, usage, phaseChanges, audit, story, budget = record.carried.budget } = resumed;
+    record.update({ visit, turn, usage, phaseChanges, audit, budget });
     if (story !== undefined) record.update({ story: { ...story, unmetPreconditions: 0 } });
   }
   await kind.begin(record);
@@ -51,6 +51,8 @@ async function openRun(record: RunRecord, kind: RunKind): Promise<void> {
     RunWorkflow: run.workflowRef,
     RunPackage: run.packageId,
     RunProject: run.projectId,
+    // A visit that goes on is not begun again.
+    ...(record.carried.visiting === undefined ? {} : placeOf(record)),
   });
   if (resumed === undefined) record.update({ phase: "running" });
   else await changePhase(record, "running");
@@ -61,7 +63,7 @@ function beginVisit(record: RunRecord, kind: RunKind): void {
   const { nodeId, opened } = record;
   const isFirst = record.carried.usage.modelTurns === 0;
   const isResumed = opened.resumed !== undefined && record.carried.visit === opened.resumed.visit;
-  const isForked = isFirst && record.frontmatter.stepsCompleted.length > 0;
+  const isForked = isFirst && isUnderWay(record);
   const intent: Intent = isResumed || isForked ? "resume" : isFirst ? "start" : "continue";
   const resumes = isResumed && record.carried.visit > 0 ? { resumes: kind.conversation(record) } : {};
   record.update({
@@ -70,17 +72,25 @@ function beginVisit(record: RunRecord, kind: RunKind): void {
     visitUsage: NO_USAGE,
     visiting: { nodeId, intent, ...resumes },
   });
-  setSearchAttributes(record, { RunNode: nodeId, RunAgent: effectiveAgentId(opened, nodeId) });
+  setSearchAttributes(record, placeOf(record));
   beginStoryVisit(record);
   record.note("node entered");
 }
 
+/** A fork that does not begin where its source began: the user's first words were for another node. */
+function isUnderWay({ opened }: RunRecord): boolean {
+  return (opened.forkedAfter ?? 0) > 0;
+}
+
+function placeOf({ opened, nodeId }: RunRecord) {
+  return { RunNode: nodeId, RunAgent: effectiveAgentId(opened, nodeId) };
+}
+
 async function visit(record: RunRecord, kind: RunKind, nodeId: string): Promise<void> {
-  const words = record.input.input;
+  const words = isUnderWay(record) ? "" : (record.input.input ?? "");
   const { turn, usage } = record.carried;
-  if (turn === 0 && usage.modelTurns === 0 && words !== undefined && words !== "") {
+  if (turn === 0 && usage.modelTurns === 0 && words !== "")
     await writeUserInput(record, kind, "input", words);
-  }
   await visitNode(record, kind);
   const { visiting: _, ...carried } = record.carried;
   record.carried = carried;

@@ -15,7 +15,7 @@ import {
   RUN_STATE_QUERY,
 } from "../contract/names.js";
 import type { Answer, Budget, BudgetRaise, RunState } from "../contract/run.js";
-import { raiseBudget } from "../core/engine/budget.js";
+import { isAmount, raiseBudget } from "../core/engine/budget.js";
 import { MAX_USER_INPUT_BYTES } from "../core/engine/limits.js";
 import type { GraphState } from "../core/graph-state/schemas.js";
 import { utf8Length } from "../core/text.js";
@@ -113,12 +113,7 @@ function checkRaise(record: RunRecord, raise: unknown): void {
   const { scope, add } = (raise ?? {}) as Partial<Record<keyof BudgetRaise, unknown>>;
   const isScope = scope === undefined || scope === "run" || scope === "node";
   const amounts = typeof add === "object" && add !== null ? Object.entries(add) : [];
-  const isAmount = ([unit, amount]: [string, unknown]) =>
-    (unit === "cost" || ((unit === "turns" || unit === "tokens") && Number.isInteger(amount))) &&
-    typeof amount === "number" &&
-    Number.isFinite(amount) &&
-    amount > 0;
-  if (!isScope || amounts.length === 0 || !amounts.every(isAmount)) {
+  if (!isScope || amounts.length === 0 || !amounts.every(([unit, amount]) => isAmount(unit, amount))) {
     throw refusal("A raise is { scope?: run | node, add: { turns?, tokens?, cost? } } with amounts above 0.");
   }
   const limits = record.carried.budget[scope ?? scopeOf(record)] ?? {};

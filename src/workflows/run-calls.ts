@@ -1,5 +1,5 @@
 import type { PlannedCall, ToolCallInput, ToolCallOutcome } from "../contract/activities.js";
-import { type LoopVerdict, observeCall } from "../core/engine/loop-detection.js";
+import { ENDING_KEY, type LoopVerdict, observeCall } from "../core/engine/loop-detection.js";
 import { type Fault, fail } from "../core/errors.js";
 import { localActivities } from "./activity-options.js";
 import type { RunKind } from "./run-kind.js";
@@ -28,6 +28,8 @@ export async function runCalls(
       if (call === undefined) continue;
       record.noteCall(nodeId, call, outcome);
       if (!outcome.ok) tellFailedCall(record, nodeId, outcome);
+      // Reading is no progress of a model that says it is done while something is missing.
+      if (outcome.ok && isRead(call) && record.carried.loop.key === ENDING_KEY) continue;
       const observed = observeCall(record.carried.loop, { key: call.key, ok: outcome.ok });
       record.update({ loop: observed.state });
       // The user is asked only after a correction that the model has seen: not in the answer that earned it.
@@ -87,7 +89,7 @@ function runCall(
 
 const RUN_IS_COMPLETE: Fault = fail(
   "TOOL_NOT_AVAILABLE",
-  "The run is complete: an earlier call of this answer finished it. Nothing more is run.",
+  "The run is complete: an earlier call of this answer or the user has ended it. Nothing more is run.",
 ).error;
 
 /** Records a call that does not run, with what the model is told of it. */

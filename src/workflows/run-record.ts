@@ -2,6 +2,7 @@ import { setCurrentDetails } from "@temporalio/workflow";
 import type { OpenedRun, PlannedCall, ToolCallOutcome } from "../contract/activities.js";
 import type {
   AuditHead,
+  Budget,
   CarriedRun,
   ProgressLine,
   Question,
@@ -40,11 +41,14 @@ export class RunRecord {
   question: Question | undefined;
   answer: PendingAnswer | undefined;
   failure: Fault | undefined;
+  /** What the last recorded phase change said of pause and budget. */
+  private recorded: { readonly paused: boolean; readonly budget: Budget };
 
   constructor(input: RunInput, evaluatesConditions: boolean) {
     this.input = input;
     this.evaluatesConditions = evaluatesConditions;
     this.carried = input.carried ?? { ...FRESH, budget: input.budget ?? {} };
+    this.recorded = this.carried;
   }
 
   /** The opened run; asking before `run.open` has succeeded is a bug. */
@@ -132,6 +136,13 @@ export class RunRecord {
 
   setPhase(phase: RunPhase): void {
     this.update({ phase, phaseChanges: this.carried.phaseChanges + 1 });
+    this.recorded = this.carried;
+  }
+
+  /** Pause and budget are as the last phase change recorded them. */
+  get isRecorded(): boolean {
+    const { paused, budget } = this.carried;
+    return this.recorded.paused === paused && this.recorded.budget === budget;
   }
 }
 

@@ -2,17 +2,19 @@ import { ApplicationFailure } from "@temporalio/workflow";
 import type { ModelTurnResult } from "../contract/activities.js";
 import type { Visiting } from "../contract/run.js";
 import type { EngineLimits } from "../core/engine/limits.js";
-import { LOOP_CORRECTION, type LoopVerdict, observeCall } from "../core/engine/loop-detection.js";
+import { ENDING_KEY, LOOP_CORRECTION, type LoopVerdict, observeCall } from "../core/engine/loop-detection.js";
 import { modelActivities } from "./activity-options.js";
 import { carryOn } from "./carry-on.js";
 import { runCalls } from "./run-calls.js";
 import type { RunKind } from "./run-kind.js";
 import { type RunRecord, effectiveAgentId } from "./run-record.js";
 import { tellError } from "./story.js";
-import { askUser, waitForBudget, waitWhilePaused } from "./waiting.js";
+import { askUser, waitUntilFree } from "./waiting.js";
 
 const CUT_OFF =
   "Your answer was cut off at the provider's length limit, so none of its tool calls ran. Send less at once: write large files in smaller calls.";
+const CUT_OFF_QUESTION =
+  "The agent's answers are cut off at the provider's length limit again and again, so none of their tool calls runs. Tell it what to do differently.";
 const LOOP_QUESTION =
   "The agent repeats the same failing tool call and cannot go on by itself. Tell it what to do differently.";
 
@@ -24,13 +26,12 @@ const LOOP_QUESTION =
 export async function visitNode(record: RunRecord, kind: RunKind): Promise<void> {
   const limits = { ...kind.limits, ...record.input.limits };
   for (;;) {
-    await waitWhilePaused(record);
     const { visiting } = record.carried;
     if (visiting === undefined || record.isComplete || record.nodeId !== visiting.nodeId) return;
+    await waitUntilFree(record);
+    if (record.isComplete) return;
     await carryOn(record);
     checkLimits(record, visiting.nodeId, limits);
-    await waitForBudget(record);
-    if (record.isComplete) return;
     const answer = await takeTurn(record, kind, visiting, limits);
     const correction = await act(record, kind, visiting.nodeId, answer);
     const { correction: _, ...rest } = visiting;
@@ -47,16 +48,24 @@ async function act(
 ): Promise<string | undefined> {
   if (answer.cutOff) {
     tellError(record, nodeId, { code: "LLM_BAD_RESPONSE", message: "The answer was cut off." }, true);
-    return CUT_OFF;
+    if (observe(record, "cut-off", false) !== "ask-user") return CUT_OFF;
+    await askUser(record, kind, { nodeId, text: CUT_OFF_QUESTION, code: "ENGINE_LOOP_DETECTED" });
+    return undefined;
   }
+  // Ended by the user while the model was answering.
+  if (record.isComplete && answer.calls.length === 0) return undefined;
   if (answer.ending?.kind === "complete") {
     record.update({ ended: true });
     return undefined;
   }
   if (answer.ending?.kind === "incomplete") {
-    const verdict = observe(record, "ending", false);
-    if (verdict !== "ask-user") return answer.ending.correction;
-    await askUser(record, kind, { nodeId, text: answer.text });
+    const { correction, missing } = answer.ending;
+    if (observe(record, ENDING_KEY, false) !== "ask-user") return correction;
+    await askUser(record, kind, {
+      nodeId,
+      text: `${answer.text}\n\nThe agent says that it is done, but ${missing} was not saved. Tell it what to do, or end the run as it is.`,
+      code: "ENGINE_LOOP_DETECTED",
+    });
     return undefined;
   }
   if (answer.calls.length === 0) {

@@ -3,7 +3,7 @@ import type { Question } from "../contract/run.js";
 import { type BudgetBreach, findBreach } from "../core/engine/budget.js";
 import { NO_LOOP } from "../core/engine/loop-detection.js";
 import { localActivities } from "./activity-options.js";
-import { changePhase } from "./change-phase.js";
+import { changePhase, recordChanges } from "./change-phase.js";
 import type { RunKind } from "./run-kind.js";
 import type { RunRecord } from "./run-record.js";
 import { tellStory } from "./story.js";
@@ -13,7 +13,7 @@ export async function askUser(record: RunRecord, kind: RunKind, question: Questi
   record.question = question;
   tellStory(record, { kind: "asked" });
   await changePhase(record, "waiting-user");
-  await condition(() => record.answer !== undefined || record.carried.ended);
+  await waitFor(record, () => record.answer !== undefined || record.carried.ended);
   const { answer } = record;
   if (answer !== undefined) await writeUserInput(record, kind, answer.id, answer.text);
   record.question = undefined;
@@ -45,23 +45,30 @@ export async function writeUserInput(
   record.note("user input received");
 }
 
-/** Waits while somebody has paused the run. */
-export async function waitWhilePaused(record: RunRecord): Promise<void> {
-  while (record.carried.paused && !record.carried.ended) {
-    const { phase } = record.carried;
-    await changePhase(record, phase);
-    await condition(() => !record.carried.paused || record.carried.ended);
-    await changePhase(record, phase);
+/** Waits while somebody has paused the run, and while its budget is used up: the run is not lost. */
+export async function waitUntilFree(record: RunRecord): Promise<void> {
+  for (;;) {
+    await recordChanges(record);
+    if (record.carried.ended) return;
+    const breach = breachOf(record);
+    if (record.carried.paused) await waitFor(record, () => !record.carried.paused || record.carried.ended);
+    else if (breach !== undefined) await waitForBudget(record, breach);
+    else return;
   }
 }
 
-/** Waits for a decision where the budget is used up: the run is not lost. */
-export async function waitForBudget(record: RunRecord): Promise<void> {
-  const breach = breachOf(record);
-  if (breach === undefined) return;
+/** Waits for what somebody else does. A pause or a raised budget meanwhile is recorded at once. */
+async function waitFor(record: RunRecord, isDone: () => boolean): Promise<void> {
+  while (!isDone()) {
+    await recordChanges(record);
+    await condition(() => isDone() || !record.isRecorded);
+  }
+}
+
+async function waitForBudget(record: RunRecord, breach: BudgetBreach): Promise<void> {
   record.question = { nodeId: record.nodeId, text: describeBreach(breach), code: "BUDGET_EXCEEDED" };
   await changePhase(record, "waiting-user");
-  await condition(() => breachOf(record) === undefined || record.carried.ended);
+  await waitFor(record, () => breachOf(record) === undefined || record.carried.ended);
   record.question = undefined;
   if (!record.carried.ended) await changePhase(record, "running");
 }

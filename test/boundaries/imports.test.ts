@@ -41,6 +41,7 @@ const COMPOSITION = [
   "config.ts",
   "index.ts",
   "workflow-bundle.ts",
+  "replay.ts",
   "cli",
   "fs-native-extensions.d.ts",
 ];

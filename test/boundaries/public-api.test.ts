@@ -1,6 +1,17 @@
 import { expect, test } from "vitest";
 import * as core from "../../src/core/index.js";
 import * as root from "../../src/index.js";
+import type {
+  BudgetRaise,
+  BundleRunInput,
+  EngineLimits,
+  ForkRun,
+  Question,
+  RunResult,
+  RunState,
+  StartBundleRun,
+  StartRun,
+} from "../../src/index.js";
 
 test("the values that the package exports", () => {
   const graphState = [
@@ -45,3 +56,25 @@ test("the values that the package exports", () => {
     ["ERROR_CODES", "validateWorkflowStateUpdate", ...graphState].sort(),
   );
 });
+
+/** What a program writes that starts, follows and steers runs with the exported types alone; compiled, not run. */
+export async function program(client: root.InterlockClient): Promise<RunResult> {
+  const request: StartBundleRun = {
+    projectRoot: "/srv/project",
+    bundleRoot: "/srv/project/bmad/desk",
+    workflowPath: "workflows/intake/workflow.yaml",
+  };
+  const input: BundleRunInput = { ...request, runId: "4c3a4a4e-7f7b-4a4f-9d5e-0d6f7f1f2a3b" };
+  const graph: StartRun = { projectRoot: input.projectRoot, packageId: "p" };
+  const fork: ForkRun = { visit: 0 };
+  const limits: Partial<EngineLimits> = { maxTurnsPerRun: 10 };
+  const raise: BudgetRaise = { add: { turns: 1 } };
+  await client.fork((await client.start(graph)).runId, fork);
+  const run = await client.startBundle({ ...request, limits });
+  await run.raiseBudget(raise);
+  const state: RunState = await run.state();
+  const question: Question | undefined = state.question;
+  if (question === undefined) await run.finish();
+  else await run.answer({ nodeId: question.nodeId, text: "Blue." });
+  return run.result();
+}

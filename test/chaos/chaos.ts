@@ -56,7 +56,7 @@ export async function runChaos(options: ChaosOptions): Promise<Aftermath> {
   try {
     const serverDir = join(dir, "server");
     await mkdir(serverDir);
-    const build = buildArmed();
+    const build = await buildArmed();
     const server = await startMortalServer(serverDir);
     try {
       say(

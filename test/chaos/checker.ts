@@ -56,7 +56,11 @@ async function checkRun(
   const history = checkHistories(await readHistories(evidence.historiesDir, run.runId));
   if (!history.isCompleted) {
     const why = operations.failures.map((code) => ` It failed: ${code}`).join("");
-    return [unknown(`Temporal says ${operations.status}.${why}`), ...history.findings];
+    return [
+      unknown(`Temporal says ${operations.status}.${why}`),
+      ...history.findings,
+      ...checkRequests(requests, new Set(), evidence.workers),
+    ];
   }
   const records = await checkRecords(runDir, run, operations, history);
   const projectRoot = join(evidence.projectsDir, run.project);

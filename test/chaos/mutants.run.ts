@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DefaultLogger, Runtime } from "@temporalio/worker";
-import { type ArmedBuild, buildArmed } from "../crash/armed-build.js";
+import { buildArmed } from "../crash/armed-build.js";
 import { limiter } from "../crash/limiter.js";
 import { type Verdict, checkRuns, checkStore } from "./checker.js";
 import { MUTANTS, type Mutant, isTelling } from "./mutants.js";
@@ -19,18 +19,15 @@ const chosen = (process.env["INTERLOCK_CHAOS_MUTANTS"] ?? "").split(",").filter(
 const mutants = chosen.length === 0 ? MUTANTS : MUTANTS.filter(({ name }) => chosen.includes(name));
 
 let dir: string;
-let build: ArmedBuild;
 let server: MortalServer;
 
 beforeAll(async () => {
   Runtime.install({ logger: new DefaultLogger("ERROR"), shutdownSignals: [] });
   dir = await mkdtemp(join(tmpdir(), "interlock-mutants-"));
-  build = buildArmed();
   server = await startMortalServer(dir);
 }, 120_000);
 afterAll(async () => {
   await server.kill();
-  build.remove();
   await rm(dir, { recursive: true, force: true });
 });
 
@@ -57,7 +54,7 @@ describe.concurrent("the checker", () => {
 
 /** What the checker says of a run of it. */
 async function judgeMutant(mutant: Mutant): Promise<Verdict> {
-  const mutated = build.withPatches(mutant.patches);
+  const mutated = await buildArmed(mutant.patches);
   try {
     const stage = {
       dir: join(dir, mutant.name),

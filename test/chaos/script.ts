@@ -20,7 +20,7 @@ export interface Deviation {
 }
 
 /** Why a call may fail that should succeed: the machine, not the script. */
-const OF_THE_MACHINE: ReadonlySet<string> = new Set(["E_WRITE_LIMIT", "E_INTERNAL", "ENGINE_ABORTED"]);
+const OF_THE_MACHINE: ReadonlySet<string> = new Set(["E_WRITE_LIMIT", "E_INTERNAL"]);
 
 export function locate(plan: ChaosPlan, { messages }: ChatRequestBody): Position | Deviation {
   const directive = messages.find(({ content }) => content?.startsWith("RUN_DIRECTIVE"))?.content ?? "";

@@ -55,9 +55,9 @@ export function openTroupe({ size, build, environment, hitsDir, random, isArmed 
   const over = new AbortController();
   let started = 0;
 
-  function makeArming(name: string): Arming {
+  function makeArming(name: string, place: number): Arming {
     const hitsFile = join(hitsDir, name);
-    if (isCalm || !random.chance(0.8)) return { hitsFile };
+    if (isCalm || (place === 0 && size > 1) || !random.chance(0.8)) return { hitsFile };
     const hit = 1 + Math.floor(random.next() ** 2 * 40);
     const action = random.chance(0.75) ? "kill" : "pause";
     return { hitsFile, at: { name: random.pick(OF_WORKER), hit, action } };
@@ -68,7 +68,7 @@ export function openTroupe({ size, build, environment, hitsDir, random, isArmed 
     while (!over.signal.aborted) {
       started += 1;
       const name = `worker-${started}`;
-      const arming = makeArming(name);
+      const arming = makeArming(name, place);
       const isStream = random.chance(0.5);
       const variables = { ...environment, OPENAI_API_KEY: name, INTERLOCK_MODEL_STREAM: String(isStream) };
       let victim: Victim;
@@ -99,7 +99,7 @@ export function openTroupe({ size, build, environment, hitsDir, random, isArmed 
 
   function someMember(): Member | undefined {
     const living = [...members.values()].filter(({ isGone, isStopped }) => !isGone && !isStopped);
-    return living.length === 0 ? undefined : random.pick(living);
+    return living.length < 2 ? undefined : random.pick(living); // one goes on, or nothing is seen but beginnings
   }
 
   function wake(member: Member): void {

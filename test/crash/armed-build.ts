@@ -1,21 +1,29 @@
-import { type ChildProcess, execFileSync, fork } from "node:child_process";
+import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import {
   copyFileSync,
-  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { type Plugin, rolldown } from "rolldown";
 import type { Arming } from "./armed-failpoint.js";
-import type { StoreTask } from "./store-child.js";
+import type { StoreTask } from "./store-task.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
+const PROGRAMS = ["worker-child", "store-child"] as const;
+const WASM_OF_SOURCE_MAP = join(root, "node_modules/source-map/lib/mappings.wasm");
+const NATIVE_BRIDGE = join(root, "node_modules/@temporalio/core-bridge/releases");
+const WITHOUT_SPACE = { compress: false, mangle: false, codegen: { removeWhitespace: true } } as const;
+/** Memory enough never to collect garbage in so short a life. */
+const NO_GARBAGE_COLLECTION = ["--min-semi-space-size=128", "--max-semi-space-size=128"];
+const PREBUILT_WORKFLOWS = join(root, "dist/workflow-bundle.cjs");
 
 /** A build of `src/` whose failpoints work, in a directory of its own. */
 export interface ArmedBuild {
@@ -23,8 +31,8 @@ export interface ArmedBuild {
   startWorker(environment: Record<string, string>, arming: Arming): Promise<Victim>;
   /** Works on a store; gives the result, or nothing when the process was killed. */
   runTask(task: StoreTask, arming: Arming): Promise<unknown>;
-  /** The same build with some texts changed, in a directory of its own. */
-  withPatches(patches: readonly TextPatch[]): ArmedBuild;
+  /** For workers of this process. */
+  readonly workflowBundle: { readonly codePath: string };
   remove(): void;
 }
 
@@ -34,45 +42,42 @@ export interface Victim {
   /** The signal it ended by, if by any. */
   readonly ended: Promise<NodeJS.Signals | null>;
   readonly errors: () => string;
-  /** Lets it end what it was doing. */
+  /** Wakes it up if it is stopped, and lets it end what it was doing. */
   shutDown(): Promise<void>;
   /** Ends it, stopped or not. */
   end(): Promise<void>;
 }
 
-/** A change of one compiled file. The text must be in it. */
+/** A change of one source file. The text must be in it. */
 export interface TextPatch {
-  /** Below `src/`, such as `store/audit-log.js`. */
+  /** Below `src/`, such as `store/audit-log.ts`. */
   readonly file: string;
   readonly from: string;
   readonly to: string;
 }
 
-/** Compiles it. The bundle of workflow code is that of `dist/`: no failpoint is in it. */
-export function buildArmed(): ArmedBuild {
-  const dir = makeBuildDirectory();
-  const tsc = join(root, "node_modules/typescript/bin/tsc");
-  execFileSync(process.execPath, [tsc, "-p", join(root, "test/crash"), "--outDir", dir], { stdio: "pipe" });
-  copyFileSync(join(dir, "test/crash/armed-failpoint.js"), join(dir, "src/core/failpoint.js"));
-  copyFileSync(join(root, "dist/workflow-bundle.cjs"), join(dir, "src/workflow-bundle.cjs"));
-  return armedBuildIn(dir);
-}
-
-function makeBuildDirectory(): string {
+/**
+ * Bundles each program with all it needs but native code into one file: a process that is to be killed starts in a third
+ * of the time. The bundle of workflow code is that of `dist/`: no failpoint is in it.
+ */
+export async function buildArmed(patches: readonly TextPatch[] = []): Promise<ArmedBuild> {
   const builds = join(root, "test/.build");
   mkdirSync(builds, { recursive: true });
-  return mkdtempSync(join(builds, "armed-"));
-}
+  const dir = mkdtempSync(join(builds, "armed-"));
+  await Promise.all(PROGRAMS.map((program) => bundleProgram(program, dir, patches)));
+  copyFileSync(join(root, "test/crash/load-cached.cjs"), join(dir, "load-cached.cjs"));
+  symlinkSync(NATIVE_BRIDGE, join(dir, "releases"));
+  copyFileSync(WASM_OF_SOURCE_MAP, join(dir, "mappings.wasm"));
+  writeFileSync(join(dir, "workflow-bundle.cjs"), withoutSourceMap(readFileSync(PREBUILT_WORKFLOWS, "utf8")));
 
-function armedBuildIn(dir: string): ArmedBuild {
   function start(
-    module: string,
+    program: (typeof PROGRAMS)[number],
     args: readonly string[],
     environment: Record<string, string>,
   ): Victim & { output: () => string } {
-    const child = fork(join(dir, "test/crash", module), args, {
-      env: { ...environment, NODE_COMPILE_CACHE: join(dir, "cache") }, // a Node that knows it starts in half the time
-      execArgv: [],
+    const child = fork(join(dir, "load-cached.cjs"), [`${program}.cjs`, ...args], {
+      env: environment,
+      execArgv: NO_GARBAGE_COLLECTION,
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
     const texts = { output: "", errors: "" };
@@ -86,7 +91,9 @@ function armedBuildIn(dir: string): ArmedBuild {
       output: () => texts.output,
       async shutDown() {
         child.send("shut down");
-        await ended;
+        // Again and again: on a busy machine it may only now come to stop itself.
+        const waking = setInterval(() => child.kill("SIGCONT"), 100);
+        await ended.finally(() => clearInterval(waking));
       },
       async end() {
         if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
@@ -97,8 +104,9 @@ function armedBuildIn(dir: string): ArmedBuild {
 
   return {
     async startWorker(environment, arming) {
-      const victim = start("worker-child.js", [], {
+      const victim = start("worker-child", [], {
         ...environment,
+        TEMPORAL_DEBUG: "1", // workflow code runs in the main thread: no second one starts
         INTERLOCK_TEST_FAILPOINT: JSON.stringify(arming),
       });
       const said = await Promise.race([once(victim.process, "message"), victim.ended]);
@@ -106,7 +114,7 @@ function armedBuildIn(dir: string): ArmedBuild {
       return victim;
     },
     async runTask(task, arming) {
-      const child = start("store-child.js", [JSON.stringify(task)], {
+      const child = start("store-child", [JSON.stringify(task)], {
         INTERLOCK_TEST_FAILPOINT: JSON.stringify(arming),
       });
       const signal = await child.ended;
@@ -114,26 +122,67 @@ function armedBuildIn(dir: string): ArmedBuild {
       if (child.output() === "") throw new Error(`The process ended without a result.\n${child.errors()}`);
       return JSON.parse(child.output()) as unknown;
     },
-    withPatches(patches) {
-      const copy = makeBuildDirectory();
-      cpSync(dir, copy, { recursive: true });
-      for (const patch of patches) applyPatch(join(copy, "src", patch.file), patch);
-      return armedBuildIn(copy);
-    },
+    workflowBundle: { codePath: join(dir, "workflow-bundle.cjs") },
     remove: () => rmSync(dir, { recursive: true, force: true }),
   };
-}
-
-function applyPatch(path: string, { file, from, to }: TextPatch): void {
-  const text = readFileSync(path, "utf8");
-  if (!text.includes(from)) throw new Error(`${file} does not hold the text to be changed: ${from}`);
-  writeFileSync(
-    path,
-    text.replaceAll(from, () => to),
-  );
 }
 
 /** The failpoints that were hit, in order. */
 export function readHits(hitsFile: string): readonly string[] {
   return existsSync(hitsFile) ? readFileSync(hitsFile, "utf8").split("\n").slice(0, -1) : [];
+}
+
+async function bundleProgram(program: string, dir: string, patches: readonly TextPatch[]): Promise<void> {
+  const bundle = await rolldown({
+    input: join(root, `test/crash/${program}.ts`),
+    platform: "node",
+    external: ["fs-native-extensions"],
+    plugins: [armed, patching(patches)],
+    logLevel: "silent",
+  });
+  await bundle.write({
+    file: join(dir, `${program}.cjs`),
+    format: "cjs",
+    codeSplitting: false,
+    minify: WITHOUT_SPACE,
+  });
+  await bundle.close();
+}
+
+/** Failpoints that work; and no bundler of workflow code, which would bring webpack along. */
+const armed: Plugin = {
+  name: "armed",
+  load(id) {
+    if (id === join(root, "src/core/failpoint.ts")) {
+      return `export * from ${JSON.stringify(join(root, "test/crash/armed-failpoint.ts"))};`;
+    }
+    if (id.endsWith("worker/lib/workflow/bundler.js")) {
+      return "module.exports = { defaultWorkflowInterceptorModules: [] };";
+    }
+    return undefined;
+  },
+};
+
+/** Breaks the build on purpose: for those who check whether that is noticed. */
+function patching(patches: readonly TextPatch[]): Plugin {
+  return {
+    name: "patching",
+    load(id) {
+      const wanted = patches.filter(({ file }) => id === join(root, "src", file));
+      if (wanted.length === 0) return undefined;
+      let text = readFileSync(id, "utf8");
+      for (const { file, from, to } of wanted) {
+        if (!text.includes(from)) throw new Error(`${file} does not hold the text to be changed: ${from}`);
+        text = text.replaceAll(from, () => to);
+      }
+      return text;
+    },
+  };
+}
+
+/** Two thirds of it, which only stack traces need; Temporal insists on there being one. */
+function withoutSourceMap(code: string): string {
+  const empty = { version: 3, file: "workflow-bundle.js", sources: [], names: [], mappings: "" };
+  const url = `data:application/json;base64,${Buffer.from(JSON.stringify(empty)).toString("base64")}`;
+  return `${code.slice(0, code.lastIndexOf("//# sourceMappingURL="))}//# sourceMappingURL=${url}`;
 }

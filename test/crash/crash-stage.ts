@@ -18,6 +18,8 @@ import { type ArmedBuild, type Victim, readHits } from "./armed-build.js";
 import { answerTo } from "./crash-script.js";
 
 let runtimeInstalled = false;
+/** Successors run workflow code in this thread: the many that there are would start one each. */
+process.env["TEMPORAL_DEBUG"] = "1";
 
 /** One case: a store, a project, a queue and a model of its own, on the suite's Temporal server. */
 export interface CrashStage {
@@ -91,7 +93,8 @@ export async function openCrashStage({ address, build, onRequest }: StageOptions
       return victim;
     },
     async startSuccessor() {
-      successors.push(await startWorker(config, { connection: { address }, namespace: "default" }));
+      const options = { connection: { address }, namespace: "default", workflowBundle: build.workflowBundle };
+      successors.push(await startWorker(config, options));
     },
     async startRun() {
       const run = await client.start({ projectRoot, packageId, input: "Paint it.", storeId: store.storeId });
@@ -100,7 +103,7 @@ export async function openCrashStage({ address, build, onRequest }: StageOptions
     },
     async hasHit({ name, hit }) {
       while (readHits(hitsFile).filter((item) => item === name).length < hit) {
-        await new Promise((resolve) => setTimeout(resolve, 20));
+        await new Promise((resolve) => setTimeout(resolve, 50));
       }
     },
     async runDir(run) {
@@ -118,7 +121,11 @@ export async function openCrashStage({ address, build, onRequest }: StageOptions
           hits: readHits(hitsFile).length,
         };
       });
-      return JSON.stringify(await Promise.all(states));
+      const processes = victims.map(({ process: { exitCode, signalCode }, errors }) => ({
+        isRunning: exitCode === null && signalCode === null,
+        errors: errors(),
+      }));
+      return JSON.stringify({ runs: await Promise.all(states), processes });
     },
     async close() {
       for (const run of runs) {
@@ -140,8 +147,9 @@ export async function openCrashStage({ address, build, onRequest }: StageOptions
 
 /** Answers the run's question as soon as it is asked; the same answer however often it is sent. */
 export async function answerQuestion(stage: CrashStage, run: RunHandle, until: AbortSignal): Promise<void> {
+  let dir: string | undefined;
   while (!until.aborted) {
-    const dir = await stage.runDir(run);
+    dir ??= await stage.runDir(run);
     const file = join(dir ?? "", "status.json");
     const phase =
       dir === undefined || !existsSync(file)
@@ -151,6 +159,6 @@ export async function answerQuestion(stage: CrashStage, run: RunHandle, until: A
       await run.answer({ nodeId: "ask", text: "Blue, please.", answerId: "answer-1" });
       return;
     }
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, 250));
   }
 }

@@ -47,7 +47,16 @@ export interface ChatRequestBody {
 
 export type Script =
   | readonly ScriptedAnswer[]
-  | ((request: ChatRequestBody, index: number, exchange: Exchange) => ScriptedAnswer);
+  | ((request: ChatRequestBody, index: number) => ScriptedAnswer | Promise<ScriptedAnswer>);
+
+/** A script that may want to know who asks, and whether its answer arrives. */
+type AttentiveScript =
+  | readonly ScriptedAnswer[]
+  | ((
+      request: ChatRequestBody,
+      index: number,
+      exchange: Exchange,
+    ) => ScriptedAnswer | Promise<ScriptedAnswer>);
 
 /**
  * An OpenAI-compatible endpoint that answers from a script, keeps every request, and answers 418 when the script
@@ -65,7 +74,7 @@ export class ScriptedModel {
     this.close_ = close;
   }
 
-  static async start(script: Script): Promise<ScriptedModel> {
+  static async start(script: AttentiveScript): Promise<ScriptedModel> {
     let callCount = 0;
     const server = createServer((request, response) => {
       void answer(request, response);
@@ -90,7 +99,8 @@ export class ScriptedModel {
         if (!response.writableFinished) model.aborted += 1;
       });
       const apiKey = request.headers.authorization?.replace(/^Bearer /, "") ?? "";
-      const next = typeof script === "function" ? script(body, index, { apiKey, ended }) : script[index];
+      const next =
+        typeof script === "function" ? await script(body, index, { apiKey, ended }) : script[index];
       if (next === undefined) return send(response, 418, { error: { message: "the script has ended" } });
       if ("hang" in next) return;
       if ("status" in next)

@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
 import { mkdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, inject } from "vitest";
 import { type Script, ScriptedModel } from "../fakes/scripted-model.js";
-import { temporaryDirectory } from "./harness.js";
+import { type Bench, temporaryDirectory } from "./harness.js";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 export const MAIN = join(ROOT, "dist/cli/main.js");
@@ -53,6 +53,17 @@ export class Shell {
       child.stdin?.end(input);
     });
   }
+}
+
+/** The shell of somebody who works with a bench's store, by default on its Temporal. */
+export function shellOf(bench: Bench, changes: Record<string, string> = {}): Shell {
+  return new Shell(dirname(bench.store.dir), { ...bench.environment, ...changes });
+}
+
+/** What a command has told a program. */
+export function jsonOf({ stdout, stderr }: Outcome): unknown {
+  if (stdout.trim().split("\n").length !== 1) throw new Error(`Not one JSON value: ${stdout}${stderr}`);
+  return JSON.parse(stdout);
 }
 
 const dirs: string[] = [];

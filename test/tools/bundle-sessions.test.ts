@@ -74,6 +74,18 @@ describe("createBundleRun", () => {
 });
 
 describe("openSession", () => {
+  test("an open session is opened again whatever has become of its workflow; what an attempt left is removed", async () => {
+    const { run, session } = await world.openRun();
+    world.put("room/bmad/desk/workflows/intake/workflow.yaml", "name: [\n");
+    rmSync(world.at("room/bmad/desk/agents/iris.md"));
+    mkdirSync(world.at(`room/project/artifacts/.session-${run.runId}-0123`));
+    expect(await world.host.openSession(run.runId, { now: LATER })).toMatchObject({
+      ok: true,
+      value: { createdAt: NOW.toISOString(), agent: "Iris" },
+    });
+    expect(readdirSync(join(session, ".."))).toEqual([run.runId]);
+  });
+
   test("makes the folder with its manifest in one step", async () => {
     const { run, session } = await world.openRun();
     const manifest: unknown = JSON.parse(readFileSync(join(session, "manifest.json"), "utf8"));

@@ -12,16 +12,14 @@ export interface DeclaredOutput {
 }
 
 /**
- * What a workflow's `default_output_file` asks for. It counts when it lies in the session folder or when the workflow has a
- * template to fill in; a path elsewhere keeps its last name, since nothing else can be written. Without a template it
- * names a file that the model changes in the project, or none.
+ * What a workflow's `default_output_file` asks for. A path outside the session folder keeps its last name: a run writes
+ * nowhere else, so a file of the project that a workflow changes is saved there under its name.
  */
 export function declaredOutputs(workflow: JsonObject, layout: BundleLayout): readonly DeclaredOutput[] {
   const declared = textOf(workflow, "default_output_file");
   if (declared === undefined) return [];
   const inSession = sessionName(declared, layout);
   if (inSession !== undefined) return [output(declared, inSession)];
-  if (textOf(workflow, "template") === undefined) return [];
   const name = lastName(declared);
   return name === undefined ? [] : [output(declared, name)];
 }

@@ -9,6 +9,7 @@ export type BudgetScope = "run" | "node";
 export type BudgetUnit = keyof BudgetLimits;
 
 const UNITS: readonly BudgetUnit[] = ["turns", "tokens", "cost"];
+const MAX_AMOUNT = 1e12;
 
 /** What has been used, in the units of a budget. */
 export interface Spending {
@@ -38,6 +39,24 @@ export function findBreach(
       const limit = budget[scope]?.[unit];
       const spent = inUnit(used[scope], unit);
       if (limit !== undefined && spent >= limit) return { scope, unit, limit, used: spent };
+    }
+  }
+  return undefined;
+}
+
+/** Whether this may be a limit, or be added to one: above 0, and whole unless it is a cost. */
+export function isAmount(unit: string, amount: unknown): amount is number {
+  if (typeof amount !== "number" || !(amount > 0 && amount <= MAX_AMOUNT)) return false;
+  return unit === "cost" || ((unit === "turns" || unit === "tokens") && Number.isInteger(amount));
+}
+
+/** What is wrong with a budget that a run is to be started with; undefined where nothing is. */
+export function budgetProblem(budget: Limits): string | undefined {
+  for (const [scope, limits] of Object.entries(budget)) {
+    if (scope !== "run" && scope !== "node") return `A budget is per run or per node, not per "${scope}".`;
+    const wrong = Object.entries(limits).find(([unit, limit]) => !isAmount(unit, limit));
+    if (wrong !== undefined) {
+      return `The budget's ${wrong[0]} per ${scope} cannot be ${String(wrong[1])}: turns and tokens are whole numbers above 0, a cost is a number above 0.`;
     }
   }
   return undefined;

@@ -11,6 +11,9 @@ export interface LoopState {
 export const NO_LOOP: LoopState = { key: "", failures: 0 };
 export type LoopVerdict = "go-on" | "correct" | "ask-user";
 
+/** Stands for an answer that says the run is done while something is missing. */
+export const ENDING_KEY = "ending";
+
 const FAILURES_BEFORE_CORRECTION = 3;
 
 /** The state after one more call, and what is to be done about it. */

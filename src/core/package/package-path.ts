@@ -1,3 +1,4 @@
+import { utf8Length } from "../text.js";
 import { type Finding, errorFinding, quote } from "./findings.js";
 
 const MAX_PATH_BYTES = 1024;
@@ -79,15 +80,4 @@ export function checkPathCollisions(
 /** Equal for paths that a case-insensitive or normalising file system would take for one. */
 export function foldPath(path: string): string {
   return path.normalize("NFD").toLowerCase().toUpperCase().toLowerCase().normalize("NFC");
-}
-
-function utf8Length(text: string): number {
-  let bytes = 0;
-  for (const char of text) {
-    const code = char.codePointAt(0) ?? 0;
-    if (code < 0x80) bytes += 1;
-    else if (code < 0x800) bytes += 2;
-    else bytes += code < 0x10000 ? 3 : 4;
-  }
-  return bytes;
 }

@@ -33,8 +33,8 @@ describe("declaredOutputs", () => {
     ["{out}/a.md or b.md", ["a.md", true]],
     ["{out}/a.md || {other}/b.md", ["a.md", true]],
   ])("%s is saved as %j", (declared, expected) => expect(of(declared)).toEqual([expected]));
-  test("without a template only what lies in the session folder counts", () => {
-    expect(of("{project-root}/.github/test.yml", false)).toEqual([]);
+  test("what lies elsewhere counts by its last name, without a template too", () => {
+    expect(of("{project-root}/.github/test.yml", false)).toEqual([["test.yml", true]]);
     expect(of("{session-folder}/a.md", false)).toEqual([["a.md", true]]);
     expect(of("")).toEqual([]);
     expect(of("{out}/..")).toEqual([]);

@@ -1,0 +1,70 @@
+import { InterlockError, type RunHandle } from "../client.js";
+import type { Config } from "../config.js";
+import type { RunMetadata } from "../store/run-index.js";
+import type { Store } from "../store/store.js";
+import { interruption, openEnvironment } from "./environment.js";
+import { CommandError, noSuchRun, printNote } from "./output.js";
+import { type TemporalSession, installRuntime, openTemporalSession } from "./temporal-session.js";
+
+/** What a command about one run works with. */
+export interface RunSession {
+  readonly config: Config;
+  readonly store: Store;
+  readonly session: TemporalSession;
+  readonly run: RunHandle;
+  /** What the store says of the run; undefined where it does not hold it. */
+  readonly known: RunMetadata | undefined;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Opens Temporal for a command about one run, and says in one sentence what goes wrong. The embedded server is not started
+ * for a run that this store does not hold. Throws `UsageError` for a run that nobody knows.
+ */
+export async function withRun<T>(runId: string, action: (place: RunSession) => Promise<T>): Promise<T> {
+  const { config, store } = await openEnvironment();
+  const found = await store.runs.findRun(runId);
+  const known = found.ok ? found.value : undefined;
+  if (known === undefined && config.temporal === undefined) throw noSuchRun(runId);
+  const signal = interruption();
+  installRuntime("ERROR");
+  const session = await openTemporalSession(config, store);
+  try {
+    return await action({ config, store, session, run: session.client.handle(runId), known, signal });
+  } catch (error) {
+    if (!(error instanceof InterlockError)) throw error;
+    if (error.code !== "E_RUN_NOT_FOUND") {
+      throw new CommandError(`${error.code}: ${error.message}`, { cause: error });
+    }
+    if (known === undefined) throw noSuchRun(runId);
+    const sentence = `${error.message} Start it again from its document with: interlock restore ${runId}`;
+    throw new CommandError(sentence, { cause: error });
+  } finally {
+    await session.close();
+  }
+}
+
+const SILENCE_MS = 5_000;
+
+/** What an action that a worker has to answer gives, unless Ctrl-C comes first. */
+export async function unlessInterrupted<T>(
+  { signal, session }: Pick<RunSession, "signal" | "session">,
+  sentence: string,
+  action: Promise<T>,
+): Promise<T> {
+  const silence = setTimeout(() => {
+    printNote(
+      `No worker of the task queue "${session.client.taskQueue}" answers yet; waiting. Ctrl-C stops waiting.`,
+    );
+  }, SILENCE_MS);
+  const interrupted = new Promise<never>((_, reject) => {
+    const stop = (): void => reject(new CommandError(sentence));
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+  });
+  try {
+    return await Promise.race([action, interrupted]);
+  } finally {
+    clearTimeout(silence);
+  }
+}

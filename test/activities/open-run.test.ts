@@ -1,0 +1,168 @@
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { modelTurn } from "../../src/activities/model-turn.js";
+import { openRun } from "../../src/activities/open-run.js";
+import { recordPhase, recordUserInput } from "../../src/activities/run-records.js";
+import { MAX_PAYLOAD_BYTES } from "../../src/contract/names.js";
+import type { GraphRunInput } from "../../src/contract/run.js";
+import { NO_USAGE } from "../../src/workflows/run-record.js";
+import { createInitialState } from "../../src/core/graph-state/initial-state.js";
+import { withoutHistory } from "../../src/core/graph-state/walk.js";
+import { valueOf } from "../fakes/run-world.js";
+import { twoNodePackage } from "../fakes/two-node-package.js";
+import { RUN_ID, openScene } from "./scene.js";
+
+const FORK_ID = "22222222-3333-4444-8555-666666666666";
+const AT = "2026-01-02T03:04:05.000Z";
+
+describe("run.open", () => {
+  test("twice is once: one index entry, one beginning, the phase that the run has reached", async () => {
+    const { deps, world, files, opened } = await openScene([]);
+    const input = { runId: RUN_ID, projectRoot: world.projectRoot, packageId: world.packageId };
+    const usage = NO_USAGE;
+    await recordPhase(deps, { run: opened.run, phase: "waiting-user", change: 1, nodeId: "ask", usage });
+    await openRun(deps, { kind: "graph", input });
+    const runs = await world.store.runs.listAllRuns();
+    expect(runs.map(({ runId, phase }) => [runId, phase])).toEqual([[RUN_ID, "waiting-user"]]);
+    expect(await files.boundaries.all()).toHaveLength(1);
+    expect(await files.request.read()).toMatchObject({ kind: "graph", input });
+  });
+
+  test("resumed: numbers go on beyond whatever any file has seen", async () => {
+    const { deps, world, files, opened } = await openScene([]);
+    const { run } = opened;
+    await recordUserInput(world.store, {
+      run,
+      conversation: "visit-4",
+      inputId: "input",
+      nodeId: "ask",
+      text: "words",
+    });
+    await files.status.write({
+      phase: "failed",
+      nodeId: "ask",
+      change: 7, // its audit line was not written any more
+      usage: NO_USAGE,
+      budget: { run: { turns: 12 } },
+    });
+    const input = { runId: RUN_ID, projectRoot: world.projectRoot, packageId: world.packageId };
+    const { resumed } = await openRun(deps, { kind: "graph", input: { ...input, resume: true } });
+    expect(resumed).toMatchObject({ visit: 4, turn: 0, phaseChanges: 7, budget: { run: { turns: 12 } } });
+    expect(resumed?.audit).toEqual(await files.audit.head());
+  });
+
+  test("resumed: a visit that had moved the run on before its end was kept gets its boundary", async () => {
+    const { deps, world, files } = await openScene([]);
+    const before = valueOf(await files.state.read());
+    const moved = Buffer.from(before.bytes)
+      .toString("utf8")
+      .replace('currentNodeId: ""', 'currentNodeId: "middle"');
+    await files.state.replace(before.sha256, Buffer.from(moved));
+    await mkdir(join(files.dir, "conversation"), { recursive: true });
+    await writeFile(join(files.dir, "conversation", "visit-1.jsonl"), "");
+    const input = { runId: RUN_ID, projectRoot: world.projectRoot, packageId: world.packageId, resume: true };
+    await openRun(deps, { kind: "graph", input });
+    await openRun(deps, { kind: "graph", input });
+    expect((await files.boundaries.all()).map(({ visit, nodeId, next }) => [visit, nodeId, next])).toEqual([
+      [0, "", "ask"],
+      [1, "ask", "middle"],
+    ]);
+  });
+
+  test("resumed with a story: the payload stays within its bound, whatever the run folder holds", async () => {
+    const files_ = twoNodePackage();
+    const graph = JSON.parse(files_["workflow.graph.json"] ?? "") as { nodes: object[]; edges: object[] };
+    const many = Array.from({ length: 1_200 }, (_, index) => `n${index}`);
+    graph.nodes.push(...many.map((id) => ({ id, type: "step", file: "steps/ask.md" })));
+    const fitting = { ...files_ };
+    for (const id of many) {
+      fitting[`steps/${id}.md`] = files_["steps/ask.md"]?.replace("nodeId: ask", `nodeId: ${id}`) ?? "";
+    }
+    graph.nodes = graph.nodes.map((node) => {
+      const { id } = node as { id: string };
+      return many.includes(id) ? { ...node, file: `steps/${id}.md` } : node;
+    });
+    fitting["workflow.graph.json"] = JSON.stringify(graph);
+    const { deps, world, files } = await openScene([], fitting);
+    const initial = withoutHistory(createInitialState({ epicPrefix: "wrkf", storyId: "wrkf-1" }));
+    const evidence = Array.from({ length: 40 }, (_, index) => ({
+      type: "log" as const,
+      path: `${"\u2028".repeat(150)}${index}`,
+      timestamp: AT,
+    }));
+    const state = { ...initial, evidenceRefs: evidence };
+    for (const [index, nodeId] of many.entries()) {
+      const snapshot = { visit: index + 1, nodeId, timestamp: AT, documentSha256: "" };
+      if (index < 30) await files.graphState.keep({ state, change: index }, snapshot);
+      const at = { visit: index + 1, nodeId, next: nodeId, timestamp: AT, calls: 0 };
+      if (index % 4 === 0) await files.boundaries.keep(at, Buffer.from("x"));
+    }
+    const input: GraphRunInput = {
+      runId: RUN_ID,
+      projectRoot: world.projectRoot,
+      packageId: world.packageId,
+      storyId: "wrkf-1",
+      resume: true,
+    };
+    const opened = await openRun(deps, { kind: "graph", input });
+    expect(opened.resumed?.story?.state.stateHistory.length).toBeGreaterThan(0);
+    expect(Buffer.byteLength(JSON.stringify(opened))).toBeLessThan(MAX_PAYLOAD_BYTES);
+  });
+});
+
+describe("a forked run.open", () => {
+  test("twice is of the same moment, though the source has gone on meanwhile", async () => {
+    const { deps, world, files } = await openScene([]);
+    const { bytes } = valueOf(await files.state.read());
+    const keep = (visit: number) =>
+      files.boundaries.keep({ visit, nodeId: "ask", next: "middle", timestamp: AT, calls: 0 }, bytes);
+    await keep(1);
+    const fork = { runId: RUN_ID, fromNode: "middle" };
+    const input = { runId: FORK_ID, projectRoot: world.projectRoot, packageId: world.packageId, fork };
+    const first = await openRun(deps, { kind: "graph", input });
+    await keep(5);
+    const second = await openRun(deps, { kind: "graph", input });
+    expect([first.forkedAfter, second.forkedAfter]).toEqual([1, 1]);
+    expect(await world.store.runs.findRun(FORK_ID)).toMatchObject({
+      value: { forkedFrom: { runId: RUN_ID, visit: 1 } },
+    });
+    await rm(files.dir, { recursive: true });
+    expect((await openRun(deps, { kind: "graph", input })).forkedAfter).toBe(1);
+  });
+
+  test("variables that no document may hold leave nothing behind", async () => {
+    const { deps, world } = await openScene([]);
+    const set = { big: "x".repeat(130 * 1024) };
+    const input = {
+      runId: FORK_ID,
+      projectRoot: world.projectRoot,
+      packageId: world.packageId,
+      fork: { runId: RUN_ID, visit: 0, set },
+    };
+    await expect(openRun(deps, { kind: "graph", input })).rejects.toMatchObject({ type: "E_WRITE_LIMIT" });
+    expect(await world.store.runs.findRun(FORK_ID)).toMatchObject({ ok: false });
+  });
+});
+
+test("words said in visits that were cut short are said again once, in order, to their node alone", async () => {
+  const { deps, world, opened, files, turn, context, model } = await openScene([
+    { content: "Thanks." },
+    { content: "Thanks again." },
+  ]);
+  const { run } = opened;
+  const say = (visit: number, inputId: string, nodeId: string) =>
+    recordUserInput(world.store, { run, conversation: `visit-${visit}`, inputId, nodeId, text: inputId });
+  await say(1, "before", "ask");
+  await files.boundaries.keep(
+    { visit: 1, nodeId: "ask", next: "ask", timestamp: AT, calls: 0 },
+    Buffer.from("x"),
+  );
+  await say(2, "first", "ask");
+  await say(3, "other", "middle");
+  await say(3, "second", "ask");
+  const input = turn({ visit: 5, conversation: "visit-5", intent: "resume", resumes: "visit-4" });
+  await modelTurn(deps, files, input, context);
+  const words = model.requests[0]?.messages.filter(({ content }) => content?.startsWith("USER_INPUT"));
+  expect(words?.map(({ content }) => content?.split("\n").at(-1))).toEqual(["first", "second"]);
+});

@@ -1,0 +1,22 @@
+import { describe, expect, test } from "vitest";
+import { amount, wholeNumber } from "../../src/cli/numbers.js";
+import { UsageError } from "../../src/cli/output.js";
+
+describe("numbers on the command line", () => {
+  test("whole numbers above 0", () => {
+    expect(wholeNumber("--n", "1")).toBe(1);
+    expect(wholeNumber("--n", "999999999999")).toBe(999_999_999_999);
+    for (const text of ["", "0", "01", "-1", "+1", "1.0", "1e3", " 1", "0x1", "１", "1000000000000"]) {
+      expect(() => wholeNumber("--n", text)).toThrow(UsageError);
+    }
+    expect(() => wholeNumber("--n", "x")).toThrow("--n takes a whole number above 0.");
+  });
+
+  test("amounts above 0", () => {
+    expect(amount("--cost", "2.50")).toBe(2.5);
+    expect(amount("--cost", "0.000000001")).toBe(1e-9);
+    for (const text of ["", "0", "0.0", "-1", ".5", "1.", "1e3", "Infinity", "NaN", "1,5", "1.0000000001"]) {
+      expect(() => amount("--cost", text)).toThrow(UsageError);
+    }
+  });
+});

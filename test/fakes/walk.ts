@@ -1,0 +1,41 @@
+import { type ChatRequestBody, type ScriptedAnswer, type ScriptedCall, patch } from "./scripted-model.js";
+
+/** A step of the run, recorded and left behind. */
+export const step = (from: string, to: string): ScriptedCall =>
+  patch({ stepsCompleted: { append: [from] }, currentNodeId: { set: to } });
+
+/** The shortest way through the two-node package. */
+export const STRAIGHT: readonly ScriptedAnswer[] = [
+  { calls: [step("ask", "middle")] },
+  { calls: [step("middle", "finish")] },
+  { calls: [patch({ stepsCompleted: { append: ["finish"] } })] },
+];
+
+/** What that way takes where a request stands now. */
+export function straightOn(request: ChatRequestBody): ScriptedAnswer {
+  const nodeId = nodeOf(request);
+  const next = { ask: "middle", middle: "finish" }[nodeId];
+  return {
+    calls: [next === undefined ? patch({ stepsCompleted: { append: [nodeId] } }) : step(nodeId, next)],
+  };
+}
+
+/** The node that a request is about. */
+export function nodeOf(request: ChatRequestBody): string {
+  const brief = request.messages.findLast(({ content }) => content?.startsWith("NODE_BRIEF"))?.content ?? "";
+  return /currentNodeId: (\S+)/.exec(brief)?.[1] ?? "";
+}
+
+/** What the user said, as a request tells it. */
+export function wordsIn(request: ChatRequestBody | undefined): readonly string[] {
+  return (request?.messages ?? []).flatMap(({ role, content }) =>
+    role === "user" && content?.startsWith("USER_INPUT") === true
+      ? [content.split("\n").slice(2).join("\n")]
+      : [],
+  );
+}
+
+export function intentOf(request: ChatRequestBody | undefined): string | undefined {
+  const directive = request?.messages.findLast(({ content }) => content?.startsWith("RUN_DIRECTIVE"));
+  return /intent: (\w+)/.exec(directive?.content ?? "")?.[1];
+}

@@ -1,0 +1,168 @@
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { InterlockError } from "../../src/client.js";
+import { type ScriptedAnswer, call } from "../fakes/scripted-model.js";
+import { twoNodePackage } from "../fakes/two-node-package.js";
+import { STRAIGHT } from "../fakes/walk.js";
+import { eventually, openBench, temporaryDirectory, until, writeTree } from "./harness.js";
+import { jsonOf, shellOf } from "./shell.js";
+
+const LOOK: ScriptedAnswer = { calls: [call("fs_list", { path: "@pkg" })] };
+
+/** A settings file in which a thousand tokens in cost 1 and a thousand out cost 10: a turn costs 0.2. */
+async function withPrices(): Promise<Record<string, string>> {
+  const dir = await temporaryDirectory();
+  onTestFinished(() => rm(dir, { recursive: true, force: true }));
+  const path = join(dir, "settings.json");
+  await writeFile(
+    path,
+    JSON.stringify({ prices: { scripted: { inputPerMillion: 1_000, outputPerMillion: 10_000 } } }),
+  );
+  return { INTERLOCK_SETTINGS: path };
+}
+
+interface Report {
+  readonly phase: string;
+  readonly runId: string;
+}
+
+describe("a budget", () => {
+  test("of turns per run: the run waits for a decision, and goes on when there is room", async () => {
+    const bench = await openBench(STRAIGHT);
+    const run = await bench.start(twoNodePackage(), { budget: { run: { turns: 1 } } });
+    const waiting = await until(run, "waiting-user");
+    expect(waiting.question).toEqual({
+      nodeId: "middle",
+      text: "The budget of this run is used up: 1 of 1 model turns. Raise it with --add-turns to let the run go on, or cancel it.",
+      code: "BUDGET_EXCEEDED",
+    });
+    await expect(run.answer({ nodeId: "middle", text: "More!" })).rejects.toThrow(
+      "waits for its budget to be raised, not for an answer",
+    );
+    const shell = shellOf(bench);
+    const [answered, tokens, status] = await Promise.all([
+      shell.run(["answer", run.runId, "More!"]),
+      shell.run(["budget", run.runId, "--add-tokens", "10", "--json"]),
+      shell.run(["status", run.runId]),
+    ]);
+    expect(answered.code).toBe(1);
+    expect(answered.stderr).toContain(`raise it with interlock budget ${run.runId} --add-turns`);
+    expect(tokens).toMatchObject({ code: 1, stdout: "" });
+    expect(tokens.stderr).toContain("There is no limit on tokens per run that could be raised.");
+    expect(status.stdout).toContain(`raise it with interlock budget ${run.runId} --add-turns`);
+
+    const raised = await shell.run(["budget", run.runId, "--add-turns", "1", "--json"]);
+    expect(jsonOf(raised)).toEqual({ runId: run.runId, budget: { run: { turns: 2 } } });
+    await eventually(async () => {
+      const { phase, usage } = await run.state();
+      return phase === "waiting-user" && usage.modelTurns === 2;
+    });
+    expect(await run.raiseBudget({ scope: "run", add: { turns: 5 } })).toEqual({ run: { turns: 7 } });
+    await expect(run.result()).resolves.toMatchObject({ usage: { modelTurns: 3 } });
+    const budgets = (await bench.auditEvents(run))
+      .filter(({ kind }) => kind === "run.phase")
+      .map(({ phase, budget }) => [phase, budget]);
+    expect(budgets).toEqual([
+      ["waiting-user", { run: { turns: 1 } }],
+      ["running", { run: { turns: 2 } }],
+      ["waiting-user", { run: { turns: 2 } }],
+      ["running", { run: { turns: 7 } }],
+      ["completed", { run: { turns: 7 } }],
+    ]);
+  });
+
+  test("of tokens per node: each visit has its own", async () => {
+    const bench = await openBench([LOOK, ...STRAIGHT]);
+    const run = await bench.start(twoNodePackage(), { budget: { node: { tokens: 110 } } });
+    const waiting = await until(run, "waiting-user");
+    expect(waiting.question?.text).toContain("The budget of this node visit is used up: 110 of 110 tokens.");
+    await expect(run.raiseBudget({ scope: "run", add: { tokens: 1 } })).rejects.toThrow(
+      "There is no limit on tokens per run",
+    );
+    expect(await run.raiseBudget({ add: { tokens: 1 } })).toEqual({ node: { tokens: 111 } });
+    await expect(run.result()).resolves.toMatchObject({
+      usage: { modelTurns: 4, promptTokens: 400, completionTokens: 40 },
+    });
+  });
+
+  test("of cost, by the prices in the settings file; usage.cost is in every report", async () => {
+    const bench = await openBench(STRAIGHT, await withPrices());
+    const run = await bench.start(twoNodePackage(), { budget: { run: { cost: 0.4 } } });
+    const waiting = await until(run, "waiting-user");
+    expect(waiting.question?.text).toContain("used up: 0.4000 of 0.4 cost");
+    expect(waiting.usage.cost).toBeCloseTo(0.4);
+    const status = await shellOf(bench, { TEMPORAL_ADDRESS: "" }).run(["status", run.runId, "--json"]);
+    expect(jsonOf(status)).toMatchObject({
+      phase: "waiting-user",
+      question: { code: "BUDGET_EXCEEDED" },
+      budget: { run: { cost: 0.4 } },
+    });
+    const raised = await shellOf(bench).run(["budget", run.runId, "--add-cost", "0.25"]);
+    expect(raised).toMatchObject({ code: 0, stdout: "The budget is raised.\n" });
+    const { usage } = await run.result();
+    expect(usage.cost).toBeCloseTo(0.6);
+    const shown = await shellOf(bench).run(["status", run.runId]);
+    expect(shown.stdout).toContain("300+30 tokens, cost 0.6000");
+  });
+
+  test("of cost for a model without a price fails with what is missing", async () => {
+    const bench = await openBench(STRAIGHT);
+    const run = await bench.start(twoNodePackage(), { budget: { node: { cost: 1 } } });
+    await expect(run.result()).rejects.toMatchObject({
+      code: "E_PRECONDITION_FAILED",
+      message: expect.stringContaining('the model scripted has no price. Name it under "prices"') as string,
+    });
+    expect(bench.model.requests).toHaveLength(0);
+  });
+
+  test("once raised stays raised: through a pause, a failure and a retry", async () => {
+    const bench = await openBench([LOOK, LOOK, { status: 401 }, ...STRAIGHT]);
+    const run = await bench.start(twoNodePackage(), { budget: { run: { turns: 1 } } });
+    await until(run, "waiting-user");
+    await run.pause();
+    const files = await bench.filesOf(run);
+    await eventually(async () => (await files.status.read())?.paused === true);
+    expect(await files.status.read()).toMatchObject({ question: { code: "BUDGET_EXCEEDED" } });
+    await run.raiseBudget({ add: { turns: 9 } });
+    await eventually(async () => (await run.state()).phase === "running");
+    expect(bench.model.requests).toHaveLength(1);
+    await run.resume();
+    await expect(run.result()).rejects.toMatchObject({ code: "LLM_AUTH_FAILED" });
+    const retried = await bench.client.retry(run.runId);
+    await expect(retried.result()).resolves.toMatchObject({ usage: { modelTurns: 5 } });
+    expect(await retried.state()).toMatchObject({ budget: { run: { turns: 10 } } });
+  });
+
+  test("on the command line: exit code 3 with the question, nothing is read as an answer", async () => {
+    const bench = await openBench([LOOK, ...STRAIGHT]);
+    const shell = shellOf(bench);
+    await writeTree(join(shell.dir, "package"), twoNodePackage());
+    const outcome = await shell.run(
+      ["run", "package", "--project", bench.projectRoot, "--max-node-turns", "1", "--json"],
+      "More, please.\n",
+    );
+    expect(outcome.code).toBe(3);
+    const report = jsonOf(outcome) as Report;
+    expect(report).toMatchObject({ phase: "waiting-user", question: { code: "BUDGET_EXCEEDED" } });
+    const wrong = await Promise.all([
+      shell.run(["budget", report.runId]),
+      shell.run(["budget", report.runId, "--add-turns", "0"]),
+      shell.run(["budget", report.runId, "--add-cost", "-1"]),
+      shell.run(["budget", report.runId, "--add-turns", "1", "--scope", "all"]),
+    ]);
+    expect(wrong.map(({ code }) => code)).toEqual([2, 2, 2, 2]);
+    await bench.client.handle(report.runId).raiseBudget({ add: { turns: 1 } });
+    await expect(bench.client.handle(report.runId).result()).resolves.toMatchObject({ phase: "completed" });
+  });
+
+  test("that is none is refused before anything is started", async () => {
+    const bench = await openBench([]);
+    for (const limits of [{ turns: 0 }, { turns: 1.5 }, { tokens: Number.NaN }, { cost: -1 }, { hours: 1 }]) {
+      await expect(bench.start(twoNodePackage(), { budget: { run: limits } })).rejects.toThrow(
+        InterlockError,
+      );
+    }
+    expect(await bench.store.runs.listAllRuns()).toEqual([]);
+  });
+});
