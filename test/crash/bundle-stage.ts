@@ -98,7 +98,8 @@ export async function openBundleStage(
       return victim;
     },
     async startSuccessor() {
-      successors.push(await startWorker(config, { connection: { address }, namespace: "default" }));
+      const options = { connection: { address }, namespace: "default", workflowBundle: build.workflowBundle };
+      successors.push(await startWorker(config, options));
     },
     async endState(result) {
       const files = await runDir();

@@ -19,7 +19,7 @@ const inTurn = limiter(CASES_AT_ONCE);
 
 beforeAll(async () => {
   Runtime.install({ logger: new DefaultLogger("ERROR"), shutdownSignals: [] });
-  build = buildArmed();
+  build = await buildArmed();
   reference = await undisturbedRun();
 }, 120_000);
 afterAll(() => build.remove());
