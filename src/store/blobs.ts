@@ -1,6 +1,6 @@
-import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { removeTemporaries, temporaryPathFor } from "./atomic-file.js";
 import { sha256 } from "./sha256.js";
 
 /**
@@ -14,14 +14,15 @@ export class Blobs {
     this.dir = dir;
   }
 
-  /** Never throws: the file itself is written, and that is what counts. */
+  /** Never throws: the file itself is written, and that is what counts. The caller holds the run's state lock. */
   keep(bytes: Uint8Array): void {
     const hash = sha256(bytes);
     const path = join(this.dir, hash);
     if (this.read(hash) !== undefined) return;
-    const temporary = `${path}.tmp-${randomBytes(6).toString("hex")}`;
+    const temporary = temporaryPathFor(path);
     try {
       mkdirSync(this.dir, { recursive: true, mode: 0o700 });
+      removeTemporaries(path); // of an attempt that was cut short: it is made again
       writeFileSync(temporary, bytes, { mode: 0o600 });
       renameSync(temporary, path);
     } catch {

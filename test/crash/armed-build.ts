@@ -48,15 +48,23 @@ export interface Victim {
   end(): Promise<void>;
 }
 
+/** A change of one source file. The text must be in it. */
+export interface TextPatch {
+  /** Below `src/`, such as `store/audit-log.ts`. */
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
+
 /**
  * Bundles each program with all it needs but native code into one file: a process that is to be killed starts in a third
  * of the time. The bundle of workflow code is that of `dist/`: no failpoint is in it.
  */
-export async function buildArmed(): Promise<ArmedBuild> {
+export async function buildArmed(patches: readonly TextPatch[] = []): Promise<ArmedBuild> {
   const builds = join(root, "test/.build");
   mkdirSync(builds, { recursive: true });
   const dir = mkdtempSync(join(builds, "armed-"));
-  await Promise.all(PROGRAMS.map((program) => bundleProgram(program, dir)));
+  await Promise.all(PROGRAMS.map((program) => bundleProgram(program, dir, patches)));
   copyFileSync(join(root, "test/crash/load-cached.cjs"), join(dir, "load-cached.cjs"));
   symlinkSync(NATIVE_BRIDGE, join(dir, "releases"));
   copyFileSync(WASM_OF_SOURCE_MAP, join(dir, "mappings.wasm"));
@@ -124,12 +132,12 @@ export function readHits(hitsFile: string): readonly string[] {
   return existsSync(hitsFile) ? readFileSync(hitsFile, "utf8").split("\n").slice(0, -1) : [];
 }
 
-async function bundleProgram(program: string, dir: string): Promise<void> {
+async function bundleProgram(program: string, dir: string, patches: readonly TextPatch[]): Promise<void> {
   const bundle = await rolldown({
     input: join(root, `test/crash/${program}.ts`),
     platform: "node",
     external: ["fs-native-extensions"],
-    plugins: [armed],
+    plugins: [armed, patching(patches)],
     logLevel: "silent",
   });
   await bundle.write({
@@ -154,6 +162,23 @@ const armed: Plugin = {
     return undefined;
   },
 };
+
+/** Breaks the build on purpose: for those who check whether that is noticed. */
+function patching(patches: readonly TextPatch[]): Plugin {
+  return {
+    name: "patching",
+    load(id) {
+      const wanted = patches.filter(({ file }) => id === join(root, "src", file));
+      if (wanted.length === 0) return undefined;
+      let text = readFileSync(id, "utf8");
+      for (const { file, from, to } of wanted) {
+        if (!text.includes(from)) throw new Error(`${file} does not hold the text to be changed: ${from}`);
+        text = text.replaceAll(from, () => to);
+      }
+      return text;
+    },
+  };
+}
 
 /** Two thirds of it, which only stack traces need; Temporal insists on there being one. */
 function withoutSourceMap(code: string): string {

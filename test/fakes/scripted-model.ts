@@ -1,13 +1,31 @@
 import { once } from "node:events";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 
 /** One answer of a script. */
 export type ScriptedAnswer =
-  | { readonly calls: readonly ScriptedCall[]; readonly content?: string; readonly finishReason?: string }
-  | { readonly content: string; readonly finishReason?: string }
+  | ({ readonly calls: readonly ScriptedCall[]; readonly content?: string } & Manner)
+  | ({ readonly content: string } & Manner)
   | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: unknown }
   | { readonly hang: true };
+
+/** How an answer is given. */
+interface Manner {
+  readonly finishReason?: string;
+  /** The name it gives of its model; absent means the one that was asked for. */
+  readonly model?: string;
+  readonly afterMs?: number;
+  /** Ends the connection after half of it. */
+  readonly cut?: boolean;
+}
+
+/** What else is known of a request. */
+export interface Exchange {
+  readonly apiKey: string;
+  /** Whether the client got the whole answer, once the connection has ended. */
+  readonly ended: Promise<boolean>;
+}
 
 export interface ScriptedCall {
   readonly id?: string;
@@ -31,6 +49,15 @@ export type Script =
   | readonly ScriptedAnswer[]
   | ((request: ChatRequestBody, index: number) => ScriptedAnswer | Promise<ScriptedAnswer>);
 
+/** A script that may want to know who asks, and whether its answer arrives. */
+type AttentiveScript =
+  | readonly ScriptedAnswer[]
+  | ((
+      request: ChatRequestBody,
+      index: number,
+      exchange: Exchange,
+    ) => ScriptedAnswer | Promise<ScriptedAnswer>);
+
 /**
  * An OpenAI-compatible endpoint that answers from a script, keeps every request, and answers 418 when the script
  * has ended: a run that asks once too often fails at once.
@@ -47,7 +74,7 @@ export class ScriptedModel {
     this.close_ = close;
   }
 
-  static async start(script: Script): Promise<ScriptedModel> {
+  static async start(script: AttentiveScript): Promise<ScriptedModel> {
     let callCount = 0;
     const server = createServer((request, response) => {
       void answer(request, response);
@@ -64,14 +91,21 @@ export class ScriptedModel {
       for await (const chunk of request) chunks.push(chunk as Buffer);
       const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as ChatRequestBody;
       const index = model.requests.push(body) - 1;
+      const ended = once(response, "close").then(
+        () => response.writableFinished,
+        () => false,
+      );
       response.on("close", () => {
         if (!response.writableFinished) model.aborted += 1;
       });
-      const next = typeof script === "function" ? await script(body, index) : script[index];
+      const apiKey = request.headers.authorization?.replace(/^Bearer /, "") ?? "";
+      const next =
+        typeof script === "function" ? await script(body, index, { apiKey, ended }) : script[index];
       if (next === undefined) return send(response, 418, { error: { message: "the script has ended" } });
       if ("hang" in next) return;
       if ("status" in next)
         return send(response, next.status, next.body ?? { error: { message: "scripted" } }, next.headers);
+      if (next.afterMs !== undefined) await pause(next.afterMs);
       const calls = "calls" in next ? next.calls : [];
       const message = {
         role: "assistant",
@@ -91,15 +125,19 @@ export class ScriptedModel {
             }),
       };
       const finishReason = next.finishReason ?? (calls.length > 0 ? "tool_calls" : "stop");
-      if (body.stream === true) return stream(response, message, finishReason);
-      send(response, 200, {
+      const name = next.model ?? body.model;
+      if (body.stream === true) return stream(response, message, finishReason, name, next.cut);
+      const text = JSON.stringify({
         id: "x",
         object: "chat.completion",
         created: 0,
-        model: body.model,
+        model: name,
         choices: [{ index: 0, message, finish_reason: finishReason }],
         usage: { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 },
       });
+      if (next.cut !== true) return send(response, 200, text);
+      response.writeHead(200, { "content-type": "application/json", "content-length": text.length });
+      response.write(text.slice(0, text.length / 2), () => response.destroy());
     }
     return model;
   }
@@ -127,11 +165,13 @@ function stream(
     tool_calls?: readonly { id: string; function: { name: string; arguments: string } }[];
   },
   finishReason: string,
+  model: string,
+  cut = false,
 ): void {
   response.writeHead(200, { "content-type": "text/event-stream" });
   const chunk = (value: object) =>
     response.write(
-      `data: ${JSON.stringify({ id: "x", object: "chat.completion.chunk", created: 0, model: "m", ...value })}\n\n`,
+      `data: ${JSON.stringify({ id: "x", object: "chat.completion.chunk", created: 0, model, ...value })}\n\n`,
     );
   const delta = (value: object) => chunk({ choices: [{ index: 0, delta: value, finish_reason: null }] });
   const content = message.content ?? "";
@@ -146,6 +186,10 @@ function stream(
       ],
     });
     delta({ tool_calls: [{ index, function: { arguments: text.slice(half) } }] });
+  }
+  if (cut) {
+    response.write(": cut\n\n", () => response.destroy());
+    return;
   }
   chunk({ choices: [{ index: 0, delta: {}, finish_reason: finishReason }] });
   chunk({ choices: [], usage: { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 } });

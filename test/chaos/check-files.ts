@@ -1,0 +1,110 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseFrontMatter } from "../../src/store/front-matter.js";
+import { readTree } from "../fakes/package-fixture.js";
+import { type Finding, compareLists, doubled, lost } from "./finding.js";
+import type { PlannedEnd, PlannedRun } from "./plan.js";
+
+/** Compares the state document with the script. */
+export async function checkDocument(
+  runDir: string,
+  run: PlannedRun,
+  isUndisturbed: boolean,
+): Promise<readonly Finding[]> {
+  const parsed = parseFrontMatter(await readFile(join(runDir, "state/workflow.md")));
+  if (!parsed.ok) return [lost(`the state document cannot be read: ${parsed.error.message}`)];
+  const { end } = run;
+  const { frontmatter, body } = parsed.value;
+  const texts = (value: unknown) =>
+    (Array.isArray(value) ? value : []).map((item) =>
+      typeof item === "string" ? item : JSON.stringify(item),
+    );
+  const order = isUndisturbed ? "ordered" : "any order";
+  const findings = [
+    ...compareLists("stepsCompleted", texts(frontmatter["stepsCompleted"]), end.stepsCompleted),
+    ...compareLists("decisionLog", texts(frontmatter["decisionLog"]), texts(end.decisionLog)),
+    ...compareLists("artifacts", texts(frontmatter["artifacts"]), end.artifacts, order),
+    ...compareValues("variables", frontmatter["variables"], end.variables),
+  ];
+  const whole = { runId: run.runId, currentNodeId: end.currentNodeId, activeAgentId: run.agentId };
+  findings.push(...compareValues("the state document", pick(frontmatter, Object.keys(whole)), whole));
+  if (Buffer.from(body).toString("utf8") !== end.body)
+    findings.push(lost("the body of the state document is another."));
+  return findings;
+}
+
+function pick(from: Readonly<Record<string, unknown>>, names: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(names.map((name) => [name, from[name]]));
+}
+
+function compareValues(
+  what: string,
+  actual: unknown,
+  expected: Readonly<Record<string, unknown>>,
+): readonly Finding[] {
+  const values = (actual ?? {}) as Readonly<Record<string, unknown>>;
+  const findings: Finding[] = [];
+  for (const name of new Set([...Object.keys(values), ...Object.keys(expected)])) {
+    const [is, should] = [JSON.stringify(values[name]), JSON.stringify(expected[name])];
+    if (is === should) continue;
+    if (should === undefined) findings.push(doubled(`${what}: ${name} is ${is}, and nobody set it.`));
+    else findings.push(lost(`${what}: ${name} is ${is ?? "missing"} instead of ${should}.`));
+  }
+  return findings;
+}
+
+/** Compares what the run wrote into its project and beside its document. */
+export async function checkFiles(
+  runDir: string,
+  projectRoot: string,
+  run: PlannedRun,
+): Promise<readonly Finding[]> {
+  const { files } = run.end;
+  const folder = Object.keys(run.filesBefore)[0]?.split("/")[1] ?? "";
+  const findings: Finding[] = [];
+  for (const place of [`artifacts/${folder}`, `notes/${folder}`]) {
+    findings.push(...compareFiles(await hashesIn(projectRoot, place), filesBelow(files, `${place}/`)));
+  }
+  const inState = await hashesIn(runDir, "state");
+  const beside = Object.entries(inState).filter(
+    ([path]) => path !== "state/workflow.md" && path !== "state/logs/execution.jsonl",
+  );
+  const expected = Object.entries(run.end.stateFiles).map(([path, hash]) => [`state/${path}`, hash]);
+  findings.push(
+    ...compareFiles(Object.fromEntries(beside), Object.fromEntries(expected) as PlannedEnd["files"]),
+  );
+  return findings;
+}
+
+/** Files of interrupted writes. `names` are those of files; `where` says of what. */
+export function checkLeftovers(names: readonly string[], where: string): readonly Finding[] {
+  return names
+    .filter((name) => /(^|\/)\.il-|\.tmp-/.test(name))
+    .map((name) => doubled(`${where} still holds the temporary file ${name}.`));
+}
+
+function filesBelow(files: PlannedEnd["files"], prefix: string): PlannedEnd["files"] {
+  return Object.fromEntries(Object.entries(files).filter(([path]) => path.startsWith(prefix)));
+}
+
+async function hashesIn(root: string, place: string): Promise<Record<string, string>> {
+  const tree: Record<string, Buffer> = await readTree(join(root, place)).catch(() => ({}));
+  return Object.fromEntries(
+    Object.entries(tree).map(([path, bytes]) => [
+      `${place}/${path}`,
+      createHash("sha256").update(bytes).digest("hex"),
+    ]),
+  );
+}
+
+function compareFiles(actual: PlannedEnd["files"], expected: PlannedEnd["files"]): readonly Finding[] {
+  return [
+    ...compareLists("files", Object.keys(actual).sort(), Object.keys(expected).sort()),
+    ...Object.entries(expected).flatMap(([path, hash]) =>
+      actual[path] === undefined || actual[path] === hash
+        ? []
+        : [lost(`files: ${path} holds something else.`)],
+    ),
+  ];
+}

@@ -1,0 +1,220 @@
+import { readFile, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { verifyAuditLog } from "../../src/store/audit-verify.js";
+import type { AuditHead } from "../../src/contract/run.js";
+import type { RunOperations } from "./evidence.js";
+import { type Finding, compareLists, doubled, lost } from "./finding.js";
+import type { PlannedRun } from "./plan.js";
+import { answerIdOf } from "./plan-visits.js";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** A call as an answer made it that was written down. */
+interface SaidCall {
+  readonly id: string;
+  readonly name: string;
+  readonly argumentsJson: string;
+}
+
+interface Answer {
+  readonly turn: string;
+  readonly calls: readonly SaidCall[];
+}
+
+export interface RecordsVerdict {
+  readonly findings: readonly Finding[];
+  /** The names of the answers that were acted on, by turn (`visit.turn`). */
+  readonly actedOn: readonly string[];
+  readonly turns: number;
+  readonly calls: number;
+  /** Nothing of the machine came between the script and its calls. */
+  readonly isUndisturbed: boolean;
+}
+
+/** Compares conversations, call journal and audit log with each other and with the script. */
+export async function checkRecords(
+  runDir: string,
+  run: PlannedRun,
+  operations: RunOperations,
+  history: { readonly head: AuditHead | undefined; readonly answerIds: readonly string[] },
+): Promise<RecordsVerdict> {
+  const conversations = await readConversations(join(runDir, "conversation"));
+  const entries = conversations.flatMap(({ lines }) => lines);
+  const answers = entries.filter(({ type }) => type === "assistant");
+  const said: readonly Answer[] = answers.map(({ visit, turn, calls }) => ({
+    turn: `${String(visit)}.${String(turn)}`,
+    calls: calls as readonly SaidCall[], // the store writes them
+  }));
+  const calls = said.flatMap((answer) => answer.calls);
+  const journal = await jsonLines(join(runDir, "calls.jsonl"));
+  const results = journal.filter(({ result }) => result !== undefined);
+  const outcomes = new Map(results.map(({ id, result }) => [String(id), outcomeOf(result)]));
+  const isUndisturbed = operations.failures.length === 0 && calls.every(({ id }) => !id.includes("."));
+  const log = join(runDir, "state/logs/execution.jsonl");
+  const audit = await verifyAuditLog(log, history.head);
+  const findings = [
+    ...audit.findings.map(({ line, message }) => lost(`audit log, line ${line}: ${message}`)),
+    ...conversations.flatMap(({ name, lines }) => onceEach(`conversation ${name}`, lines.map(entryName))),
+    ...compareLists(
+      "results in the call journal",
+      idsOf(results),
+      calls.map(({ id }) => id),
+      "any order",
+    ),
+    ...checkAudit(await jsonLines(log), said, outcomes, history.answerIds, run),
+    ...(isUndisturbed ? checkTurns(run, said) : []),
+    ...checkAnswers(run, operations, history.answerIds),
+    ...checkInputs(entries, operations, history.answerIds),
+    ...checkCalls(run, calls, outcomes, operations.failures.length === 0),
+  ];
+  return {
+    findings,
+    actedOn: answers.map(({ model }) => String(model)),
+    turns: said.length,
+    calls: calls.length,
+    isUndisturbed,
+  };
+}
+
+function checkAudit(
+  events: readonly Json[],
+  said: readonly Answer[],
+  outcomes: ReadonlyMap<string, string>,
+  answerIds: readonly string[],
+  run: PlannedRun,
+): readonly Finding[] {
+  const of = (kind: string) => events.filter((event) => event["kind"] === kind);
+  const executed = of("tool.exec");
+  const phases = of("run.phase");
+  const findings = [
+    ...compareLists(
+      "tool.exec in the audit log",
+      executed.map(({ toolCallId }) => String(toolCallId)),
+      said.flatMap(({ calls }) => calls.map(({ id }) => id)),
+      "any order",
+    ),
+    ...compareLists(
+      "model.turn in the audit log",
+      idsOf(of("model.turn")),
+      said.map(({ turn }) => turn),
+      "any order",
+    ),
+    ...compareLists(
+      "user.input in the audit log",
+      idsOf(of("user.input")),
+      ["input", ...new Set(answerIds)],
+      "any order",
+    ),
+    ...onceEach("run.phase in the audit log", idsOf(phases)),
+  ];
+  for (const { toolCallId, output } of executed) {
+    const told = outcomeOf(output);
+    const known = outcomes.get(String(toolCallId));
+    if (known !== undefined && known !== told) {
+      findings.push(lost(`the audit log says ${told} of ${String(toolCallId)}, the call journal ${known}.`));
+    }
+  }
+  const ends = phases.filter(({ phase }) => phase === "completed").length;
+  if (ends !== 1)
+    findings.push((ends > 1 ? doubled : lost)(`${run.runId} was completed ${ends} times, by its audit log.`));
+  return findings;
+}
+
+/** The model answered as often as planned. */
+function checkTurns(run: PlannedRun, said: readonly Answer[]): readonly Finding[] {
+  const planned = run.visits.flatMap(({ turns }, visit) =>
+    turns.map((_, turn) => `${visit + 1}.${turn + 1}`),
+  );
+  const turns = said.map(({ turn }) => turn);
+  return compareLists("answers of the model in the conversations", turns, planned, "any order");
+}
+
+/** Each planned question was answered once, and nothing was taken for an answer that nobody gave. */
+function checkAnswers(
+  run: PlannedRun,
+  { answers, failures }: RunOperations,
+  answerIds: readonly string[],
+): readonly Finding[] {
+  const sent = new Set(answers.map(({ answerId }) => answerId));
+  const turns = run.visits.flatMap((visit) => visit.turns);
+  const planned = turns.flatMap((turn) => ("answer" in turn ? [answerIdOf(turn.question)] : []));
+  const findings = planned
+    .filter((id) => !answerIds.includes(id))
+    .map((id) => lost(`the ${id} is in no history.`));
+  if (failures.length === 0) findings.push(...onceEach("answers in the history", answerIds));
+  for (const id of new Set(answerIds)) {
+    if (!sent.has(id)) findings.push(doubled(`the ${id} is in the history, and nobody sent it.`));
+  }
+  return findings;
+}
+
+/** The user's words are in the conversation once; in that of a visit that was begun again, once more. */
+function checkInputs(
+  entries: readonly Json[],
+  operations: RunOperations,
+  answerIds: readonly string[],
+): readonly Finding[] {
+  const said = entries.filter(({ type }) => type === "user").map(({ id }) => String(id));
+  const known = operations.failures.length === 0 ? said : [...new Set(said)];
+  const expected = ["input", ...new Set(answerIds)];
+  return compareLists("the user's words in the conversation", known, expected, "any order");
+}
+
+/** Each planned call came to what was planned, once; what failed for a reason of the machine was made again. */
+function checkCalls(
+  run: PlannedRun,
+  calls: readonly SaidCall[],
+  outcomes: ReadonlyMap<string, string>,
+  isOneExecution: boolean,
+): readonly Finding[] {
+  if (!isOneExecution) return []; // a visit that was begun again makes its calls again
+  const findings: Finding[] = [];
+  const planned = run.visits
+    .flatMap(({ turns }) => turns)
+    .flatMap((turn) => ("calls" in turn ? turn.calls : []));
+  const isMade = new Set(planned.map(({ id }) => id));
+  for (const { id, expect } of planned) {
+    const made = calls.filter((call) => call.id.split(".")[0] === id);
+    const met = made.filter((call) => outcomes.get(call.id) === expect).length;
+    if (met === 0) findings.push(lost(`the call ${id} never came to ${expect}.`));
+    if (met > 1) findings.push(doubled(`the call ${id} came to ${expect} ${met} times.`));
+  }
+  for (const { id } of calls) {
+    if (!isMade.has(id.split(".")[0] ?? "")) findings.push(doubled(`the call ${id} is not planned.`));
+  }
+  return findings;
+}
+
+function onceEach(what: string, names: readonly string[]): readonly Finding[] {
+  return compareLists(what, names, [...new Set(names)], "any order");
+}
+
+function idsOf(lines: readonly Json[]): readonly string[] {
+  return lines.map(({ id }) => String(id));
+}
+
+function outcomeOf(result: unknown): string {
+  const { ok, error } = (result ?? {}) as { ok?: boolean; error?: { code?: string } };
+  return ok === true ? "ok" : (error?.code ?? "no code");
+}
+
+function entryName({ type, id, visit, turn }: Json): string {
+  return JSON.stringify([type, id, visit, turn]);
+}
+
+async function readConversations(dir: string) {
+  const names = (await readdir(dir)).filter((name) => name.endsWith(".jsonl"));
+  return Promise.all(names.map(async (name) => ({ name, lines: await jsonLines(join(dir, name)) })));
+}
+
+/** The whole lines of a log: what a crash tore is no record. */
+export async function jsonLines(path: string): Promise<readonly Json[]> {
+  const text = await readFile(path, "utf8").catch(() => "");
+  return text.split("\n").flatMap((line) => {
+    try {
+      return [JSON.parse(line) as Json];
+    } catch {
+      return [];
+    }
+  });
+}

@@ -1,0 +1,385 @@
+import { cp, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { FAILPOINTS } from "../../src/core/failpoint.js";
+import { temporaryDirectory } from "../fakes/package-fixture.js";
+import { checkRuns, checkStore } from "./checker.js";
+import type { Evidence, ModelRequest, WorkerLife } from "./evidence.js";
+import { walkByHand } from "./hand-made-store.js";
+import { FAULT_KINDS, reasonsToRefuse } from "./judge.js";
+import { isTelling } from "./mutants.js";
+import { type ChaosPlan, planChaos } from "./plan.js";
+
+const RUNS = 3;
+
+let dir: string;
+let walked: Evidence;
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), "interlock-checker-"));
+  walked = await walkByHand(dir, tellingPlan());
+}, 60_000);
+afterAll(() => rm(dir, { recursive: true, force: true }));
+
+/** A plan whose first run has a question, artifacts and several visits. */
+function tellingPlan(): ChaosPlan {
+  for (let seed = 1; ; seed += 1) {
+    const plan = planChaos(`checker-${seed}`, RUNS);
+    if (plan.runs[0] !== undefined && isTelling(plan.runs[0])) return plan;
+  }
+}
+
+/** Where the things of the first run are, in a copy that may be spoiled. */
+interface Spoiled {
+  readonly evidence: Evidence;
+  readonly runDir: string;
+  readonly projectRoot: string;
+  readonly history: string;
+  readonly artifact: string;
+}
+
+async function copy(): Promise<Spoiled> {
+  const to = await temporaryDirectory();
+  await cp(dir, to, { recursive: true });
+  const [run] = walked.plan.runs;
+  const [operations] = walked.operations;
+  if (run === undefined || operations === undefined) throw new Error("There is no run.");
+  const plan = { ...walked.plan, runs: [run] };
+  const places = {
+    storeDir: join(to, "store"),
+    projectsDir: join(to, "projects"),
+    historiesDir: join(to, "histories"),
+  };
+  return {
+    evidence: { ...walked, plan, ...places },
+    runDir: join(places.storeDir, "projects", operations.projectId, "runs", run.runId),
+    projectRoot: join(places.projectsDir, run.project),
+    history: join(places.historiesDir, `${run.runId}.0.json`),
+    artifact: run.end.artifacts[0] ?? "",
+  };
+}
+
+const AUDIT = "state/logs/execution.jsonl";
+
+async function editLines(path: string, edit: (lines: string[]) => string[]): Promise<void> {
+  const lines = (await readFile(path, "utf8")).split("\n").slice(0, -1);
+  await writeFile(path, `${edit(lines).join("\n")}\n`);
+}
+
+function without(what: string): (lines: string[]) => string[] {
+  return (lines) => {
+    const index = lines.findIndex((line) => line.includes(what));
+    if (index === -1) throw new Error(`No line holds ${what}.`);
+    return lines.toSpliced(index, 1);
+  };
+}
+
+function twice(what: string): (lines: string[]) => string[] {
+  return (lines) => {
+    const index = lines.findIndex((line) => line.includes(what));
+    if (index === -1) throw new Error(`No line holds ${what}.`);
+    return lines.toSpliced(index, 0, lines[index] ?? "");
+  };
+}
+
+async function editText(path: string, from: string | RegExp, to: string): Promise<void> {
+  const text = await readFile(path, "utf8");
+  expect(text).toMatch(from);
+  await writeFile(path, text.replace(from, to));
+}
+
+async function visitOne(runDir: string): Promise<string> {
+  const names = await readdir(join(runDir, "conversation"));
+  return join(runDir, "conversation", names.sort()[0] ?? "");
+}
+
+type Spoil = (place: Spoiled) => Promise<void>;
+
+const SPOILED: readonly (readonly [string, "lost" | "doubled" | "unknown", Spoil])[] = [
+  ["an audit line removed", "lost", ({ runDir }) => editLines(join(runDir, AUDIT), without("tool.exec"))],
+  [
+    "the last audit line removed",
+    "lost",
+    ({ runDir }) => editLines(join(runDir, AUDIT), (lines) => lines.slice(0, -1)),
+  ],
+  ["an audit line doubled", "doubled", ({ runDir }) => editLines(join(runDir, AUDIT), twice("tool.exec"))],
+  ["an audit line changed", "lost", ({ runDir }) => editText(join(runDir, AUDIT), '"ok":true', '"ok":false')],
+  [
+    "a model turn not in the audit log",
+    "lost",
+    ({ runDir }) => editLines(join(runDir, AUDIT), without("model.turn")),
+  ],
+  [
+    "the user's words doubled",
+    "doubled",
+    async ({ runDir }) => editLines(await visitOne(runDir), twice('"user"')),
+  ],
+  [
+    "the user's words removed",
+    "lost",
+    async ({ runDir }) => editLines(await visitOne(runDir), without('"user"')),
+  ],
+  [
+    "an answer of the model doubled",
+    "doubled",
+    async ({ runDir }) => editLines(await visitOne(runDir), twice('"assistant"')),
+  ],
+  [
+    "an answer of the model removed",
+    "lost",
+    async ({ runDir }) => editLines(await visitOne(runDir), without('"assistant"')),
+  ],
+  ["a result removed", "lost", ({ runDir }) => editLines(join(runDir, "calls.jsonl"), without('"result"'))],
+  ["a result doubled", "doubled", ({ runDir }) => editLines(join(runDir, "calls.jsonl"), twice('"result"'))],
+  [
+    "a boundary removed",
+    "lost",
+    ({ runDir }) => editLines(join(runDir, "boundaries.jsonl"), (lines) => lines.slice(0, -1)),
+  ],
+  [
+    "a boundary doubled",
+    "doubled",
+    ({ runDir }) => editLines(join(runDir, "boundaries.jsonl"), twice('"visit"')),
+  ],
+  [
+    "a decision removed",
+    "lost",
+    ({ runDir }) =>
+      editText(
+        join(runDir, "state/workflow.md"),
+        /"decisionLog": ?\[.*\]|decisionLog: \[.*\]/,
+        "decisionLog: []",
+      ),
+  ],
+  [
+    "a decision doubled",
+    "doubled",
+    ({ runDir }) =>
+      editText(join(runDir, "state/workflow.md"), /decisionLog"?: ?\[(\{[^}]*\})/, "decisionLog: [$1,$1"),
+  ],
+  [
+    "another current node",
+    "lost",
+    ({ runDir }) =>
+      editText(join(runDir, "state/workflow.md"), /currentNodeId: ?"\w+"/, 'currentNodeId: "n0"'),
+  ],
+  [
+    "an artifact not recorded",
+    "lost",
+    ({ runDir, artifact }) =>
+      editText(join(runDir, "state/workflow.md"), `"${artifact}"`, '"artifacts/other.md"'),
+  ],
+  [
+    "another body",
+    "lost",
+    ({ runDir }) => editText(join(runDir, "state/workflow.md"), "Kept as it is.\r\n", "Kept as it is.\n"),
+  ],
+  ["an artifact removed", "lost", ({ projectRoot, artifact }) => rm(join(projectRoot, artifact))],
+  [
+    "an artifact changed",
+    "lost",
+    ({ projectRoot, artifact }) => writeFile(join(projectRoot, artifact), "another"),
+  ],
+  [
+    "a file that nobody wrote",
+    "doubled",
+    ({ projectRoot, artifact }) => writeFile(join(projectRoot, `${artifact}.copy`), ""),
+  ],
+  [
+    "a temporary file in the project",
+    "doubled",
+    ({ projectRoot }) => writeFile(join(projectRoot, ".il-0123456789abcdef"), ""),
+  ],
+  [
+    "a temporary file in the run",
+    "doubled",
+    ({ runDir }) => writeFile(join(runDir, ".tmp-status.json-0123456789ab"), ""),
+  ],
+  [
+    "a run missing in the index",
+    "lost",
+    ({ runDir }) => editText(join(runDir, "../../runsIndex.json"), /[\s\S]*/, "[]"),
+  ],
+  [
+    "a status of another phase",
+    "lost",
+    ({ runDir }) => editText(join(runDir, "status.json"), '"completed"', '"running"'),
+  ],
+  [
+    "more turns than there were",
+    "doubled",
+    ({ runDir }) => editText(join(runDir, "status.json"), /"modelTurns":/, '"modelTurns":1'),
+  ],
+  [
+    "an answer that is in no history",
+    "lost",
+    ({ history }) => editText(history, /"updateId":"[^"]*"/, '"updateId":"other"'),
+  ],
+  [
+    "an answer taken twice",
+    "doubled",
+    ({ history }) =>
+      editText(
+        history,
+        /(\{[^{}]*"eventType":"EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED".*?\}\}\}\}),/,
+        "$1,$1,",
+      ),
+  ],
+  ["an event missing", "lost", ({ history }) => editText(history, '"eventId":"3"', '"eventId":"4"')],
+  [
+    "a payload too large",
+    "doubled",
+    ({ history }) =>
+      editText(
+        history,
+        '"workflowExecutionStartedEventAttributes":{}',
+        `"workflowExecutionStartedEventAttributes":{"input":{"payloads":[{"data":"${"A".repeat(400_000)}"}]}}`,
+      ),
+  ],
+  [
+    "a history without an end",
+    "unknown",
+    ({ history }) =>
+      editText(
+        history,
+        "workflowExecutionCompletedEventAttributes",
+        "workflowExecutionFailedEventAttributes",
+      ),
+  ],
+  ["no history", "unknown", ({ history }) => rm(history)],
+  ["no directory", "lost", ({ runDir }) => rm(runDir, { recursive: true })],
+];
+
+describe("the checker", () => {
+  test("finds nothing in runs that nothing happened to", async () => {
+    const verdicts = await checkRuns(walked);
+    expect(verdicts.filter(({ findings }) => findings.length > 0)).toEqual([]);
+    expect(verdicts).toHaveLength(RUNS);
+    expect(await checkStore(walked.storeDir)).toEqual([]);
+  });
+
+  test.each(SPOILED)("finds %s: %s", async (_name, kind, spoil) => {
+    const place = await copy();
+    await spoil(place);
+    const [run] = await checkRuns(place.evidence);
+    expect(run?.findings.map((finding) => finding.kind)).toContain(kind);
+    expect(run?.verdict).not.toBe("ok");
+  });
+});
+
+describe("an answer that is asked for again", () => {
+  const life = (name: string, changes: Partial<WorkerLife> = {}): WorkerLife => ({
+    name,
+    mayPause: false,
+    events: [{ at: 0, what: "started" }],
+    ...changes,
+  });
+  const request = (changes: Partial<ModelRequest>): ModelRequest => ({
+    runId: walked.plan.runs[0]?.runId ?? "",
+    turn: "1.1.0",
+    worker: "first",
+    at: 1_000,
+    name: "answer-1",
+    ...changes,
+  });
+
+  async function findingsFor(requests: readonly ModelRequest[], workers: readonly WorkerLife[]) {
+    const { evidence } = await copy();
+    const [run] = await checkRuns({ ...evidence, requests, workers });
+    return run?.findings.map(({ kind }) => kind);
+  }
+
+  test("after it was written down is doubled", async () => {
+    const first = request({ answeredAt: 1_100 });
+    const again = request({ at: 60_000, worker: "second", name: "answer-x" });
+    const dead = life("first", { events: [{ at: 1_200, what: "ended" }] });
+    expect(await findingsFor([first, again], [dead, life("second")])).toEqual(["doubled"]);
+    expect(await findingsFor([first, again], [life("first"), life("second")])).toEqual(["doubled"]);
+  });
+
+  test("by a worker that slept, or soon enough, or when the first one never got it, is not", async () => {
+    const first = request({ answeredAt: 1_100 });
+    const again = request({ at: 60_000, worker: "second", name: "answer-x" });
+    const slept = life("second", {
+      events: [
+        { at: 500, what: "stopped" },
+        { at: 59_000, what: "woken" },
+      ],
+    });
+    expect(await findingsFor([first, again], [life("first"), slept])).toEqual([]);
+    expect(await findingsFor([first, { ...again, at: 2_000 }], [life("first"), life("second")])).toEqual([]);
+    expect(await findingsFor([request({}), again], [life("first"), life("second")])).toEqual([]);
+  });
+
+  test("where the script has no answer is lost", async () => {
+    expect(await findingsFor([request({ deviation: "It asked once too often." })], [])).toEqual(["lost"]);
+  });
+});
+
+describe("the judge", () => {
+  const every = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, 1]));
+  const figures = { faults: every(FAULT_KINDS), hits: every(FAILPOINTS), struck: {} };
+  const runs = (ok: number, other: "lost" | "doubled" | "unknown", count: number) => [
+    ...Array.from({ length: ok }, () => ({ runId: "", verdict: "ok" as const, findings: [] })),
+    ...Array.from({ length: count }, () => ({ runId: "", verdict: other, findings: [] })),
+  ];
+
+  test("passes when nine of ten are confirmed and nothing is lost", () => {
+    expect(reasonsToRefuse(runs(9, "unknown", 1), [], figures)).toEqual([]);
+  });
+
+  test.each([
+    [
+      "too few are confirmed",
+      runs(8, "unknown", 2),
+      figures,
+      "Only 8 of 10 runs were confirmed; at least 90 % must be.",
+    ],
+    ["there were none", [], figures, "Only 0 of 0 runs were confirmed; at least 90 % must be."],
+    ["one has lost something", runs(99, "lost", 1), figures, "1 runs have lost something."],
+    ["one has something twice", runs(99, "doubled", 1), figures, "1 runs have something twice."],
+    [
+      "a fault never happened",
+      runs(9, "unknown", 0),
+      { ...figures, faults: { ...figures.faults, "500": 0 } },
+      "These faults never happened: 500.",
+    ],
+    [
+      "a failpoint was never hit",
+      runs(9, "unknown", 0),
+      { ...figures, hits: { ...figures.hits, "call.done": 0 } },
+      "These failpoints were never hit: call.done.",
+    ],
+  ])("refuses when %s", (_why, verdicts, seen, sentence) => {
+    expect(reasonsToRefuse(verdicts, [], seen)).toContain(sentence);
+  });
+});
+
+describe("a plan", () => {
+  test("is the same for the same seed, and another for another one", () => {
+    expect(planChaos("a", 20)).toEqual(planChaos("a", 20));
+    expect(planChaos("b", 20).runs.map(({ runId }) => runId)).not.toEqual(
+      planChaos("a", 20).runs.map(({ runId }) => runId),
+    );
+  });
+
+  test("has decisions, loops, questions, refusals, subdirectories and files written again", () => {
+    const { runs } = planChaos("a", 100);
+    const turns = runs.flatMap(({ visits }) => visits).flatMap((visit) => visit.turns);
+    const calls = turns.flatMap((turn) => ("calls" in turn ? turn.calls : []));
+    const nodes = runs.map(({ visits }) => visits.map(({ nodeId }) => nodeId));
+    expect(nodes.filter((ids) => new Set(ids).size < ids.length).length).toBeGreaterThan(10);
+    expect(turns.filter((turn) => "question" in turn).length).toBeGreaterThan(20);
+    for (const expected of [
+      "E_INVALID_TRANSITION",
+      "E_SANDBOX_VIOLATION",
+      "TOOL_ARGS_INVALID_JSON",
+      "ENOENT",
+    ]) {
+      expect(calls.some(({ expect: code }) => code === expected)).toBe(true);
+    }
+    expect(runs.some(({ end }) => end.artifacts.some((path) => path.includes("/deep/")))).toBe(true);
+    expect(calls.some(({ write }) => write?.path.endsWith("old.md") === true)).toBe(true);
+  });
+});

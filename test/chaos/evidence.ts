@@ -1,0 +1,79 @@
+import { readFile, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { ChaosPlan } from "./plan.js";
+
+/** Everything the checker looks at beside the store and the projects: it needs no process that took part. */
+export interface Evidence {
+  readonly plan: ChaosPlan;
+  readonly operations: readonly RunOperations[];
+  readonly requests: readonly ModelRequest[];
+  readonly workers: readonly WorkerLife[];
+  readonly figures: Figures;
+  /** Where the store is. */
+  readonly storeDir: string;
+  /** The directory of the projects. */
+  readonly projectsDir: string;
+  /** Temporal's histories as JSON, one file for each execution: `<runId>.<number>.json`. */
+  readonly historiesDir: string;
+}
+
+/** What the operator did for a run. */
+export interface RunOperations {
+  readonly runId: string;
+  readonly projectId: string;
+  /** What Temporal said of it last. */
+  readonly status: string;
+  /** The codes it failed with before it was retried. */
+  readonly failures: readonly string[];
+  readonly answers: readonly { readonly answerId: string; readonly nodeId: string; readonly text: string }[];
+}
+
+/** A request as the model saw it. Times are those of one clock, in milliseconds. */
+export interface ModelRequest {
+  readonly runId: string;
+  readonly turn: string;
+  readonly worker: string;
+  readonly at: number;
+  /** What its answer says of its model: whoever acts on the answer has written this down. */
+  readonly name: string;
+  readonly fault?: string;
+  readonly deviation?: string;
+  /** When the worker had the whole answer. */
+  answeredAt?: number;
+}
+
+/** What happened to a worker. */
+export interface WorkerLife {
+  readonly name: string;
+  /** It may have been stopped at any time: a failpoint was set to do so. */
+  readonly mayPause: boolean;
+  readonly events: readonly {
+    readonly at: number;
+    readonly what: "started" | "stopped" | "woken" | "ended";
+  }[];
+}
+
+/** What was done to the processes, by kind. */
+export interface Figures {
+  readonly faults: Readonly<Record<string, number>>;
+  /** How often each failpoint was passed. */
+  readonly hits: Readonly<Record<string, number>>;
+  /** How often a process was killed or stopped there. */
+  readonly struck: Readonly<Record<string, number>>;
+}
+
+const FILE = "evidence.json";
+
+export async function writeEvidence(dir: string, evidence: Evidence): Promise<void> {
+  await writeFile(join(dir, FILE), JSON.stringify(evidence));
+}
+
+export async function readEvidence(dir: string): Promise<Evidence> {
+  return JSON.parse(await readFile(join(dir, FILE), "utf8")) as Evidence; // written above
+}
+
+/** The histories of a run, oldest execution first. */
+export async function readHistories(dir: string, runId: string): Promise<readonly string[]> {
+  const names = (await readdir(dir).catch(() => [])).filter((name) => name.startsWith(`${runId}.`));
+  return Promise.all(names.sort().map((name) => readFile(join(dir, name), "utf8")));
+}

@@ -1,0 +1,163 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { openRun } from "../../src/activities/open-run.js";
+import { recordPhase, recordSnapshot, recordUserInput } from "../../src/activities/run-records.js";
+import type { AuditHead, RunRef } from "../../src/contract/run.js";
+import type { RunFiles } from "../../src/store/run-files.js";
+import { type Store, openStore } from "../../src/store/store.js";
+import { createBundleHost } from "../../src/tools/bundle-host.js";
+import { type ToolHost, createToolHost } from "../../src/tools/tool-host.js";
+import { writePackage } from "../fakes/package-fixture.js";
+import { valueOf } from "../fakes/run-world.js";
+import { makeProjects } from "./chaos.js";
+import type { Evidence, RunOperations } from "./evidence.js";
+import type { ChaosPlan, PlannedRun } from "./plan.js";
+import { type PlannedTurn, answerIdOf } from "./plan-visits.js";
+
+/** Walks a plan without Temporal, and leaves what its runs would have left, histories of the least size included. */
+export async function walkByHand(dir: string, plan: ChaosPlan): Promise<Evidence> {
+  const storeDir = join(dir, "store");
+  const projectsDir = join(dir, "projects");
+  const historiesDir = join(dir, "histories");
+  await mkdir(historiesDir, { recursive: true });
+  const store = await openStore(storeDir);
+  await makeProjects(plan, projectsDir);
+  const packageIds = new Map<string, string>();
+  for (const { workflow, files } of plan.packages) {
+    const source = await writePackage(join(dir, "packages", workflow), files);
+    packageIds.set(workflow, valueOf(await store.packages.install(source)).packageId);
+  }
+  const operations: RunOperations[] = [];
+  for (const run of plan.runs) {
+    const projectRoot = join(projectsDir, run.project);
+    const packageId = packageIds.get(run.workflow) ?? "";
+    const walk = await Walk.begin(store, run, projectRoot, packageId);
+    const head = await walk.toTheEnd();
+    const { answers, projectId } = walk;
+    operations.push({ runId: run.runId, projectId, status: "COMPLETED", failures: [], answers });
+    const ids = answers.map(({ answerId }) => answerId);
+    await writeFile(join(historiesDir, `${run.runId}.0.json`), historyOf(ids, head));
+  }
+  const figures = { faults: {}, hits: {}, struck: {} };
+  return { plan, operations, requests: [], workers: [], figures, storeDir, projectsDir, historiesDir };
+}
+
+const NO_TOKENS = { promptTokens: 0, completionTokens: 0, cost: 0 };
+
+class Walk {
+  readonly answers: RunOperations["answers"][number][] = [];
+  private readonly usage = { modelTurns: 0, toolCalls: 0, ...NO_TOKENS };
+  private changes = 0;
+  private readonly store: Store;
+  private readonly host: ToolHost;
+  private readonly planned: PlannedRun;
+  private readonly projectRoot: string;
+  private readonly run: RunRef;
+  private readonly files: RunFiles;
+
+  private constructor(store: Store, planned: PlannedRun, projectRoot: string, run: RunRef, files: RunFiles) {
+    this.store = store;
+    this.host = createToolHost({ store });
+    this.planned = planned;
+    this.projectRoot = projectRoot;
+    this.run = run;
+    this.files = files;
+  }
+
+  static async begin(
+    store: Store,
+    planned: PlannedRun,
+    projectRoot: string,
+    packageId: string,
+  ): Promise<Walk> {
+    const { runId, agentId } = planned;
+    const deps = { store, bundles: createBundleHost({ store }) };
+    const input = { runId, projectRoot, packageId, activeAgentId: agentId };
+    const { run } = await openRun(deps, { kind: "graph", input });
+    const files = valueOf(await store.runs.openFiles(run.projectId, runId));
+    return new Walk(store, planned, projectRoot, run, files);
+  }
+
+  get projectId(): string {
+    return this.run.projectId;
+  }
+
+  async toTheEnd(): Promise<AuditHead> {
+    const { visits, input } = this.planned;
+    for (const [index, { nodeId, turns }] of visits.entries()) {
+      const visit = index + 1;
+      const conversation = `visit-${visit}`;
+      if (visit === 1) await this.say(conversation, "input", nodeId, input);
+      await this.files.conversation(conversation).append([{ type: "begin", visit, messages: [] }]);
+      for (const [place, turn] of turns.entries()) await this.take(turn, nodeId, visit, place + 1);
+      const next = visits[visit]?.nodeId ?? nodeId;
+      const { sha256: documentSha256 } = valueOf(await this.files.state.read());
+      const timestamp = new Date(0).toISOString();
+      await recordSnapshot(this.store, {
+        run: this.run,
+        boundary: { visit, nodeId, next, timestamp, documentSha256 },
+      });
+    }
+    return this.enter("completed");
+  }
+
+  private async take(planned: PlannedTurn, nodeId: string, visit: number, turn: number): Promise<void> {
+    const conversation = `visit-${visit}`;
+    this.usage.modelTurns += 1;
+    const said = "calls" in planned ? planned.calls : [];
+    const calls = said.map(({ id, name, arguments: args }) => ({
+      id,
+      name,
+      argumentsJson: typeof args === "string" ? args : JSON.stringify(args),
+    }));
+    const model = `answer-${this.usage.modelTurns}`;
+    const content = "question" in planned ? planned.question : "";
+    const entry = { visit, turn, content, calls, finishReason: "stop", usage: NO_TOKENS, model };
+    await this.files.conversation(conversation).append([{ type: "assistant", ...entry }]);
+    await this.files.audit.record({ kind: "model.turn", id: `${visit}.${turn}` }, new Date(0));
+    for (const { id, name, argumentsJson } of calls) {
+      this.usage.toolCalls += 1;
+      const { runId, packageId, workflowRef: workflowId, activeAgentId: agentId } = this.run;
+      const context = { projectRoot: this.projectRoot, packageId, workflowId, runId, agentId };
+      await this.host.executeForEngine({ toolCallId: id, name, argumentsJson, context }, { nodeId });
+    }
+    if (!("question" in planned)) return;
+    await this.enter("waiting-user");
+    const answerId = answerIdOf(planned.question);
+    this.answers.push({ answerId, nodeId, text: planned.answer });
+    await this.say(conversation, answerId, nodeId, planned.answer);
+    await this.enter("running");
+  }
+
+  private say(conversation: string, inputId: string, nodeId: string, text: string): Promise<AuditHead> {
+    return recordUserInput(this.store, { run: this.run, conversation, inputId, nodeId, text });
+  }
+
+  private enter(phase: "running" | "waiting-user" | "completed"): Promise<AuditHead> {
+    this.changes += 1;
+    const { run, usage, changes: change, store } = this;
+    return recordPhase(
+      { store, bundles: createBundleHost({ store }) },
+      { run, phase, change, nodeId: "", usage },
+    );
+  }
+}
+
+/** The events that the checker looks at. */
+function historyOf(answerIds: readonly string[], head: AuditHead): string {
+  const data = Buffer.from(JSON.stringify(head)).toString("base64");
+  const metadata = { encoding: Buffer.from("json/plain").toString("base64") };
+  const events = [
+    { eventType: "EVENT_TYPE_WORKFLOW_EXECUTION_STARTED", workflowExecutionStartedEventAttributes: {} },
+    ...answerIds.map((updateId) => ({
+      eventType: "EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED",
+      workflowExecutionUpdateAcceptedEventAttributes: { acceptedRequest: { meta: { updateId } } },
+    })),
+    {
+      eventType: "EVENT_TYPE_ACTIVITY_TASK_COMPLETED",
+      activityTaskCompletedEventAttributes: { result: { payloads: [{ metadata, data }] } },
+    },
+    { eventType: "EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED", workflowExecutionCompletedEventAttributes: {} },
+  ];
+  return JSON.stringify({ events: events.map((event, index) => ({ eventId: String(index + 1), ...event })) });
+}

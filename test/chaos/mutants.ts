@@ -1,0 +1,157 @@
+import type { FailpointName } from "../../src/core/failpoint.js";
+import type { TextPatch } from "../crash/armed-build.js";
+import type { Verdict } from "./checker.js";
+import type { PlannedRun } from "./plan.js";
+import type { PlannedCall } from "./plan-visits.js";
+
+/** A build that is broken on purpose, and where its first worker is struck so that it shows. */
+export interface Mutant {
+  readonly name: string;
+  readonly patches: readonly TextPatch[];
+  readonly strike?: {
+    readonly at: FailpointName;
+    readonly hit: (run: PlannedRun) => number;
+    readonly action: "kill" | "pause";
+  };
+  /** What the checker has to say of its runs; one of these. */
+  readonly verdicts: readonly Verdict[];
+}
+
+const ALWAYS = "true /* mutant */";
+
+export const MUTANTS: readonly Mutant[] = [
+  {
+    name: "healthy",
+    patches: [],
+    strike: { at: "audit.recorded", hit: () => 5, action: "kill" },
+    verdicts: ["ok"],
+  },
+  {
+    name: "healthy-zombie",
+    patches: [],
+    strike: { at: "call.planned", hit: planOfFirstTransition, action: "pause" },
+    verdicts: ["ok"],
+  },
+  {
+    name: "audit-event-written-again",
+    patches: [{ file: "store/audit-log.ts", from: "!this.seen.has(identityOf(event))", to: ALWAYS }],
+    strike: { at: "audit.recorded", hit: () => 5, action: "kill" },
+    verdicts: ["doubled"],
+  },
+  {
+    name: "audit-event-forgotten",
+    patches: [
+      {
+        file: "tools/recorded-call.ts",
+        from: "audit: await note(known)",
+        to: 'audit: { lines: 0, sha256: "" }',
+      },
+    ],
+    strike: { at: "call.recorded", hit: recordOfFirstTransition, action: "kill" },
+    verdicts: ["lost"],
+  },
+  {
+    name: "compare-and-set-ignored",
+    patches: [
+      { file: "store/state-file.ts", from: "sha256(readFileSync(path)) !== sha256Before", to: "false" },
+      { file: "store/file-lock.ts", from: "if (!isHeld())", to: "if (false)" },
+    ],
+    strike: { at: "call.planned", hit: planOfFirstTransition, action: "pause" },
+    verdicts: ["lost"],
+  },
+  {
+    name: "journal-not-consulted",
+    patches: [
+      {
+        file: "store/call-journal.ts",
+        from: "return (await this.findAll<R>([id])).get(id);",
+        to: "return undefined;",
+      },
+      {
+        file: "store/call-journal.ts",
+        from: "if (this.results.has(id)) return [];",
+        to: "",
+      },
+    ],
+    strike: { at: "call.recorded", hit: recordOfFirstTransition, action: "kill" },
+    verdicts: ["doubled", "lost"],
+  },
+  {
+    name: "plans-forgotten",
+    patches: [{ file: "store/call-journal.ts", from: "return this.plans.get(id);", to: "return undefined;" }],
+    strike: { at: "write.renamed", hit: writeOfFirstArtifact, action: "kill" },
+    verdicts: ["lost"],
+  },
+  {
+    name: "answer-asked-for-again",
+    patches: [
+      {
+        file: "activities/model-turn.ts",
+        from: "let entry = await conversation.findAnswer(input.visit, input.turn);",
+        to: "let entry;",
+      },
+    ],
+    strike: { at: "model.answer-written", hit: () => 2, action: "kill" },
+    // The request then holds the answer it asks for, which the script does not know.
+    verdicts: ["doubled", "lost"],
+  },
+  {
+    name: "artifact-not-recorded",
+    patches: [{ file: "tools/artifact-write.ts", from: "if (artifact === undefined)", to: `if (${ALWAYS})` }],
+    verdicts: ["lost"],
+  },
+  {
+    name: "words-said-twice",
+    patches: [
+      { file: "store/conversation.ts", from: "this.known.has(identityOf(last))", to: "false" },
+      { file: "store/conversation.ts", from: "!this.known.has(identityOf(entry))", to: ALWAYS },
+    ],
+    strike: { at: "input.written", hit: () => 1, action: "kill" },
+    verdicts: ["doubled"],
+  },
+  {
+    name: "temporary-files-left",
+    patches: [{ file: "store/atomic-file.ts", from: "removeIfThere(join(directory, name));", to: "" }],
+    strike: { at: "file.temporary-synced", hit: () => 6, action: "kill" },
+    verdicts: ["doubled"],
+  },
+];
+
+function callsOf(run: PlannedRun): readonly PlannedCall[] {
+  return run.visits.flatMap(({ turns }) => turns).flatMap((turn) => ("calls" in turn ? turn.calls : []));
+}
+
+/** The calls before the save that ends the first visit, itself included. */
+function callsOfFirstVisit(run: PlannedRun): readonly PlannedCall[] {
+  return callsOf({ ...run, visits: run.visits.slice(0, 1) });
+}
+
+/** A write plans once, one that makes an artifact once more for its record; a save plans once. */
+function planOfFirstTransition(run: PlannedRun): number {
+  const made = new Set(Object.keys(run.filesBefore));
+  let plans = 0;
+  for (const { write, name, expect } of callsOfFirstVisit(run)) {
+    if (expect !== "ok" || (write === undefined && name !== "fs_apply_patch")) continue;
+    plans += 1;
+    const path = write?.path.replace("@project/", "") ?? "";
+    if (path.startsWith("artifacts/") && !made.has(path)) plans += 1;
+    made.add(path);
+  }
+  return plans;
+}
+
+function recordOfFirstTransition(run: PlannedRun): number {
+  return callsOfFirstVisit(run).length;
+}
+
+function writeOfFirstArtifact(run: PlannedRun): number {
+  const writes = callsOf(run).filter(({ write, expect }) => write !== undefined && expect === "ok");
+  const first = `@project/${run.end.artifacts[0] ?? ""}`;
+  return 1 + writes.findIndex(({ write }) => write?.path === first);
+}
+
+/** Whether every mutant shows in this run. */
+export function isTelling(run: PlannedRun): boolean {
+  const hasQuestion = run.visits.some(({ turns }) => turns.some((turn) => "question" in turn));
+  return hasQuestion && run.end.artifacts.length >= 2 && run.visits.length >= 3 && run.visits.length <= 5;
+}

@@ -1,0 +1,186 @@
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
+import { type InterlockClient, InterlockError, type RunHandle } from "../../src/client.js";
+import { workflowIdOf } from "../../src/contract/names.js";
+import type { Store } from "../../src/store/store.js";
+import { limiter } from "../crash/limiter.js";
+import type { RunOperations } from "./evidence.js";
+import type { PlannedRun } from "./plan.js";
+import { answerIdOf } from "./plan-visits.js";
+
+/** Starts the runs, answers their questions, retries what failed, as a person would: again when nobody answers. */
+export interface Operator {
+  /** Carries one run through to its end, or until `until`. */
+  carry(run: PlannedRun, packageId: string, projectRoot: string): Promise<void>;
+  readonly operations: ReadonlyMap<string, RunOperations>;
+  /** How often Temporal could not be reached. */
+  readonly unreachable: () => number;
+  exportHistories(dir: string): Promise<void>;
+}
+
+interface Care {
+  readonly runId: string;
+  projectId: string;
+  status: string;
+  readonly failures: string[];
+  readonly answers: { readonly answerId: string; readonly nodeId: string; readonly text: string }[];
+  readonly executions: Set<string>;
+}
+
+const POLL_MS = 400;
+const POLLS_BETWEEN_LOOKS = 8;
+const PATIENCE_MS = 20_000;
+const MOST_RETRIES = 6;
+/** A run that failed by these has met its script's end: trying again would hide it. */
+const OF_THE_SCRIPT = new Set(["LLM_HTTP_ERROR", "ENGINE_MAX_TURNS_EXCEEDED"]);
+const AT_ONCE = 8;
+
+export function openOperator(client: InterlockClient, store: Store, until: AbortSignal): Operator {
+  const cares = new Map<string, Care>();
+  let unreachable = 0;
+
+  /** Nothing comes back from a server that was killed: then it is asked again. */
+  async function ask<T>(action: () => Promise<T>): Promise<T | undefined> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error("no answer")), PATIENCE_MS);
+    });
+    try {
+      return await Promise.race([action(), late]);
+    } catch (error) {
+      if (error instanceof InterlockError) throw error;
+      unreachable += 1;
+      await pause(POLL_MS);
+      return undefined;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async function start(run: PlannedRun, packageId: string, projectRoot: string, care: Care): Promise<void> {
+    const { runId, agentId, input } = run;
+    const request = {
+      runId,
+      projectRoot,
+      packageId,
+      activeAgentId: agentId,
+      input,
+      storeId: store.storeId,
+      limits: { maxModelAttempts: 50 },
+    };
+    while (!until.aborted) {
+      const handle = await ask(() =>
+        client.start(request).catch((error: unknown) => {
+          // The start was heard, its answer was not, and the run has ended since.
+          if (error instanceof Error && error.name === "WorkflowExecutionAlreadyStartedError")
+            return undefined;
+          throw error;
+        }),
+      );
+      const known =
+        handle?.firstExecutionRunId ??
+        (await ask(() => client.handle(runId).executionRunId()).catch(() => undefined));
+      if (known === undefined) continue;
+      care.executions.add(known);
+      return;
+    }
+  }
+
+  async function answer(handle: RunHandle, care: Care, runDir: string): Promise<void> {
+    const status = readStatus(runDir);
+    const { question, change } = status;
+    if (status.phase !== "waiting-user" || question === undefined) return;
+    const isPlanned = question.text.startsWith("Question ");
+    const answerId = isPlanned ? answerIdOf(question.text) : `unplanned-${change}`;
+    const text = isPlanned ? `${answerId.replace("a", "A")}.` : "Go on.";
+    if (!care.answers.some((known) => known.answerId === answerId)) {
+      care.answers.push({ answerId, nodeId: question.nodeId, text });
+    }
+    await ask(() => handle.answer({ nodeId: question.nodeId, text, answerId })).catch(() => undefined); // refused: it has been answered
+  }
+
+  /** False when there is nothing more to do for it. */
+  async function look(handle: RunHandle, care: Care): Promise<boolean> {
+    const found = await ask(() => client.temporal.workflow.getHandle(workflowIdOf(care.runId)).describe());
+    if (found === undefined) return true;
+    care.status = found.status.name;
+    care.executions.add(found.runId);
+    if (care.status === "COMPLETED") return false;
+    if (care.status !== "FAILED") return true;
+    const code = await ask(() =>
+      handle.result().then(
+        () => "",
+        (error: unknown) =>
+          error instanceof InterlockError ? `${error.code}: ${error.message}` : String(error),
+      ),
+    );
+    if (code === undefined) return true;
+    if (care.failures.at(-1) !== `${found.runId} ${code}`) care.failures.push(`${found.runId} ${code}`);
+    if (OF_THE_SCRIPT.has(code.split(":")[0] ?? "") || care.failures.length > MOST_RETRIES) return false;
+    await pause(POLL_MS);
+    await ask(() => client.retry(care.runId)).catch(() => undefined);
+    return true;
+  }
+
+  return {
+    operations: cares,
+    unreachable: () => unreachable,
+    async carry(run, packageId, projectRoot) {
+      const care: Care = {
+        runId: run.runId,
+        projectId: "",
+        status: "NOT STARTED",
+        failures: [],
+        answers: [],
+        executions: new Set(),
+      };
+      cares.set(run.runId, care);
+      await start(run, packageId, projectRoot, care);
+      const handle = client.handle(run.runId);
+      for (let poll = 1; !until.aborted; poll += 1) {
+        await pause(POLL_MS);
+        if (care.projectId === "" && poll % 3 === 0) {
+          const found = await store.runs.findRun(run.runId).catch(() => undefined);
+          if (found?.ok === true) care.projectId = found.value.projectId;
+        }
+        const runDir = join(store.dir, "projects", care.projectId, "runs", run.runId);
+        if (care.projectId !== "") await answer(handle, care, runDir);
+        const hasEnded = ["completed", "failed"].includes(readStatus(runDir).phase);
+        if ((hasEnded || poll % POLLS_BETWEEN_LOOKS === 0) && !(await look(handle, care))) return;
+      }
+    },
+    async exportHistories(dir) {
+      await mkdir(dir, { recursive: true });
+      const inTurn = limiter(AT_ONCE);
+      const all = [...cares.values()].map((care) =>
+        inTurn(async () => {
+          for (const [index, execution] of [...care.executions].entries()) {
+            const history = await client.temporal.workflow
+              .getHandle(workflowIdOf(care.runId), execution)
+              .fetchHistory();
+            await writeFile(join(dir, `${care.runId}.${index}.json`), historyToJSON(history));
+          }
+        }),
+      );
+      await Promise.all(all);
+    },
+  };
+}
+
+interface Status {
+  readonly phase: string;
+  readonly change: number;
+  readonly question?: { readonly nodeId: string; readonly text: string };
+}
+
+function readStatus(runDir: string): Status {
+  const path = join(runDir, "status.json");
+  if (!existsSync(path)) return { phase: "", change: 0 };
+  return JSON.parse(readFileSync(path, "utf8")) as Status; // the store writes it
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

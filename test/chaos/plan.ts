@@ -1,0 +1,178 @@
+import { createHash } from "node:crypto";
+import { agent, stepDocument } from "../fakes/package-fixture.js";
+import { type Random, randomFrom, uuidFrom } from "./random.js";
+import { type PlannedVisit, planVisits } from "./plan-visits.js";
+
+/** A chaos run as its seed determines it: packages, and runs of them whose walks and end states are known. */
+export interface ChaosPlan {
+  readonly seed: string;
+  readonly packages: readonly PlannedPackage[];
+  readonly runs: readonly PlannedRun[];
+}
+
+export interface PlannedPackage {
+  /** The id of its workflow, by which the model knows it. */
+  readonly workflow: string;
+  readonly files: Readonly<Record<string, unknown>>;
+}
+
+export interface PlannedGraph {
+  readonly nodes: readonly { readonly id: string; readonly type: string }[];
+  readonly edges: readonly { readonly from: string; readonly to: string; readonly label: string }[];
+}
+
+export interface PlannedRun {
+  readonly runId: string;
+  /** With the agent, how the model knows the run. */
+  readonly workflow: string;
+  readonly agentId: string;
+  /** A directory that it shares with other runs. */
+  readonly project: string;
+  readonly input: string;
+  /** Files that are in the project before the run begins, by path. */
+  readonly filesBefore: Readonly<Record<string, string>>;
+  readonly visits: readonly PlannedVisit[];
+  readonly end: PlannedEnd;
+}
+
+/** What a run comes to, whatever happens on the way. */
+export interface PlannedEnd {
+  readonly currentNodeId: string;
+  readonly stepsCompleted: readonly string[];
+  readonly variables: Readonly<Record<string, unknown>>;
+  readonly decisionLog: readonly { readonly from: string; readonly to: string; readonly label: string }[];
+  readonly artifacts: readonly string[];
+  readonly body: string;
+  /** The SHA-256 of each file the run wrote or found in its own directories, by path in the project. */
+  readonly files: Readonly<Record<string, string>>;
+  /** The same of what it wrote beside its state document. */
+  readonly stateFiles: Readonly<Record<string, string>>;
+}
+
+const RUNS_PER_PACKAGE = 5;
+const RUNS_PER_PROJECT = 8;
+const BODY = "Kept as it is.\r\nWithout a newline at the end";
+
+export function planChaos(seed: string, runCount: number): ChaosPlan {
+  const packages: PlannedPackage[] = [];
+  const runs: PlannedRun[] = [];
+  let graph: PlannedGraph = { nodes: [], edges: [] };
+  for (let index = 0; index < runCount; index += 1) {
+    const workflow = `chaos-${Math.floor(index / RUNS_PER_PACKAGE)}`;
+    if (index % RUNS_PER_PACKAGE === 0) {
+      graph = planGraph(randomFrom(`${seed}/${workflow}`));
+      packages.push({ workflow, files: packageFiles(workflow, graph) });
+    }
+    const place = {
+      workflow,
+      agentId: `agent-${index % RUNS_PER_PACKAGE}`,
+      project: `project-${Math.floor(index / RUNS_PER_PROJECT)}`,
+      folder: `run-${index}`,
+    };
+    runs.push(planRun(`${seed}/${index}`, graph, place));
+  }
+  return { seed, packages, runs };
+}
+
+/** A chain from the entry to an end, with edges across it and back. */
+function planGraph(random: Random): PlannedGraph {
+  const size = random.between(3, 6);
+  const ids = Array.from({ length: size }, (_, index) => `n${index}`);
+  const pairs = new Set(ids.slice(1).map((to, index) => `n${index} ${to}`));
+  for (let extra = random.between(1, size); extra > 0; extra -= 1) {
+    const from = random.between(0, size - 2);
+    const to = random.between(0, size - 1);
+    if (from !== to) pairs.add(`n${from} n${to}`);
+  }
+  const edges = [...pairs].map((pair, index) => {
+    const [from = "", to = ""] = pair.split(" ");
+    return { from, to, label: `edge ${index}` };
+  });
+  const nodes = ids.map((id, index) => {
+    const ways = edges.filter(({ from }) => from === id).length;
+    return { id, type: index === size - 1 ? "end" : ways > 1 ? "decision" : "step" };
+  });
+  return { nodes, edges };
+}
+
+function packageFiles(workflow: string, { nodes, edges }: PlannedGraph): Record<string, unknown> {
+  const agents = Array.from({ length: RUNS_PER_PACKAGE }, (_, index) => agent(`agent-${index}`));
+  return {
+    "bmad.json": {
+      schemaVersion: "1.1",
+      name: workflow,
+      version: "1.0.0",
+      entry: { workflow: "workflow.md", graph: "workflow.graph.json", agents: "agents.json" },
+    },
+    "agents.json": { schemaVersion: "1.1", agents },
+    "workflow.md": `---\nschemaVersion: "1.1"\nworkflowType: ${workflow}\n---\n${BODY}`,
+    "workflow.graph.json": {
+      schemaVersion: "1.1",
+      entryNodeId: "n0",
+      nodes: nodes.map((node) => ({ ...node, file: `steps/${node.id}.md` })),
+      edges,
+    },
+    ...Object.fromEntries(nodes.map(({ id, type }) => [`steps/${id}.md`, stepDocument(id, type)])),
+  };
+}
+
+interface Place {
+  readonly workflow: string;
+  readonly agentId: string;
+  readonly project: string;
+  readonly folder: string;
+}
+
+function planRun(seed: string, graph: PlannedGraph, place: Place): PlannedRun {
+  const { folder, ...names } = place;
+  const old = `artifacts/${folder}/old.md`;
+  const filesBefore = { [old]: `${folder} as it was\n` };
+  const visits = planVisits(randomFrom(seed), graph, folder);
+  return {
+    runId: uuidFrom(seed),
+    ...names,
+    input: `Begin ${folder}.`,
+    filesBefore,
+    visits,
+    end: endOf(visits, filesBefore),
+  };
+}
+
+/** The end state that the visits lead to. */
+function endOf(visits: readonly PlannedVisit[], before: Readonly<Record<string, string>>): PlannedEnd {
+  const files = new Map(Object.entries(before));
+  const stateFiles = new Map<string, string>();
+  const artifacts: string[] = [];
+  const variables: Record<string, unknown> = {};
+  const decisionLog: PlannedEnd["decisionLog"][number][] = [];
+  const steps = new Set<string>();
+  for (const { nodeId, decision, turns } of visits) {
+    for (const { write, sets } of turns.flatMap((turn) => ("calls" in turn ? turn.calls : []))) {
+      Object.assign(variables, sets);
+      if (write === undefined) continue;
+      const [mount, path] = [write.path.slice(0, 6), write.path.slice(write.path.indexOf("/") + 1)];
+      if (mount === "@state") stateFiles.set(path, write.content);
+      else {
+        if (path.startsWith("artifacts/") && !files.has(path)) artifacts.push(path);
+        files.set(path, write.content);
+      }
+    }
+    steps.add(nodeId);
+    if (decision !== undefined) decisionLog.push(decision);
+  }
+  return {
+    currentNodeId: visits.at(-1)?.nodeId ?? "",
+    stepsCompleted: [...steps],
+    variables,
+    decisionLog,
+    artifacts,
+    body: BODY,
+    files: hashes(files),
+    stateFiles: hashes(stateFiles),
+  };
+}
+
+function hashes(files: ReadonlyMap<string, string>): Record<string, string> {
+  const hash = (text: string) => createHash("sha256").update(text).digest("hex");
+  return Object.fromEntries([...files].map(([path, text]) => [path, hash(text)]));
+}
