@@ -38,7 +38,7 @@ export const runActivities = proxyActivities<Pick<Activities, "run.open" | "run.
   },
 });
 
-/** A call that failed for a reason of the machine, such as a full disk, may work a moment later: five attempts. */
+/** A call that failed for a reason of the machine, such as a full disk, may work a moment later: eight attempts, 16 s. */
 export const localActivities = proxyLocalActivities<
   ToolActivities &
     BundleToolActivities &
@@ -49,6 +49,6 @@ export const localActivities = proxyLocalActivities<
     initialInterval: "200 milliseconds",
     backoffCoefficient: 2,
     maximumInterval: "5 seconds",
-    maximumAttempts: 5,
+    maximumAttempts: 8,
   },
 });
