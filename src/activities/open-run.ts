@@ -2,6 +2,7 @@ import { basename, dirname } from "node:path";
 import type { OpenRunInput, OpenedRun, ResumedRun } from "../contract/activities.js";
 import { MAX_PAYLOAD_BYTES } from "../contract/names.js";
 import type { Budget, BundleRunInput, GraphRunInput, RunRef, Usage } from "../contract/run.js";
+import { bundleToolName } from "../core/bundle/bundle-tools.js";
 import { newestOutputs } from "../core/bundle/listed-outputs.js";
 import { type Fault, fail } from "../core/errors.js";
 import type { GraphState } from "../core/graph-state/schemas.js";
@@ -9,6 +10,7 @@ import { MAX_HISTORY_BYTES, MAX_SNAPSHOTS, withSnapshot } from "../core/graph-st
 import type { JsonObject } from "../core/json.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import { effectiveNodeId } from "../core/state/transition-guard.js";
+import { canonicalToolName } from "../core/tools/tool-specs.js";
 import { auditTotals } from "../store/audit-totals.js";
 import type { Boundary } from "../store/boundaries.js";
 import type { RunFiles } from "../store/run-files.js";
@@ -19,6 +21,7 @@ import type { Store } from "../store/store.js";
 import type { BundleHost } from "../tools/bundle-host.js";
 import { BUNDLE_NODE } from "../tools/bundle-sessions.js";
 import { restoreFiles } from "../tools/fork-files.js";
+import { noteRecorded } from "../tools/recorded-call.js";
 import { toApplicationFailure, unwrap } from "./failures.js";
 import { checkStore, openFiles } from "./run-scope.js";
 
@@ -41,6 +44,7 @@ export async function openRun(deps: OpenRunDeps, request: OpenRunInput): Promise
   const files = await openFiles(deps.store, opened.run);
   await files.request.writeOnce(request.kind, request.input as unknown as JsonObject); // plain data
   if (request.input.resume !== true) return opened;
+  await completeAudit(files, opened);
   const resumed = await resumedRun(files, opened.graph);
   if (request.kind === "graph") return { ...opened, resumed };
   const session = unwrap(await deps.bundles.readSession(opened.run.runId));
@@ -175,6 +179,22 @@ function runRef(
   const { storeId } = store;
   const ref = { runId, storeId, projectId, packageId, workflowRef, activeAgentId };
   return rehearsal === undefined ? ref : { ...ref, rehearsal };
+}
+
+/** What ran of the last answer before the run failed, and was not noted: on a full disk, for one. */
+async function completeAudit(files: RunFiles, { run, graph }: OpenedRun): Promise<void> {
+  const visit = await files.newestVisit();
+  if (visit === 0 && run.kind !== "bundle") return;
+  const entries = await files.conversation(visit === 0 ? "run" : `visit-${visit}`).entries();
+  const answer = entries.findLast((entry) => entry.type === "assistant");
+  if (answer === undefined) return;
+  const nodeId =
+    (await files.boundaries.all()).findLast((item) => item.visit < visit)?.next ?? graph.entryNodeId;
+  const agentId = graph.nodes.find(({ id }) => id === nodeId)?.agentId ?? run.activeAgentId;
+  for (const { id: toolCallId, name, argumentsJson } of answer.calls) {
+    const toolName = run.kind === "bundle" ? bundleToolName(name) : canonicalToolName(name);
+    await noteRecorded(files, { toolCallId, name, toolName, argumentsJson, agentId, nodeId });
+  }
 }
 
 /** What the run folder says of the run so far: with it, a new execution goes on where the last one stopped. */

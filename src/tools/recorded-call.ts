@@ -58,7 +58,20 @@ export async function runRecorded<R extends RecordedResult, C extends RecordedCa
   return call.isExclusive ? files.whileStateIsMine(once) : once(NO_LOCK);
 }
 
-function auditEvent(call: CallToRecord, result: RecordedResult) {
+/**
+ * Writes the audit event of a call unless it is there, or the call never ran: for a run that failed between the two,
+ * since its calls are not repeated.
+ */
+export async function noteRecorded(
+  files: RunFiles,
+  call: Omit<CallToRecord, "startedAt" | "hasEffect" | "isExclusive">,
+): Promise<void> {
+  const known = await files.calls.find<RecordedResult>(call.toolCallId);
+  if (known === undefined) return;
+  await files.audit.record(auditEvent({ ...call, startedAt: performance.now() }, known.result), new Date());
+}
+
+function auditEvent(call: Omit<CallToRecord, "hasEffect" | "isExclusive">, result: RecordedResult) {
   return {
     kind: "tool.exec",
     toolCallId: call.toolCallId,

@@ -88,11 +88,9 @@ function faultOf(
   isFirst: (kind: ModelFault) => boolean,
 ): ModelFault | undefined {
   if (count > MOST_FAULTS_PER_TURN || !random.chance(FAULT_PROBABILITY)) return undefined;
-  const unseen = MODEL_FAULTS.filter(isFirst);
-  const fault = random.pick(unseen.length > 0 ? unseen : MODEL_FAULTS);
-  if (fault === "cut answer" && isStream) return "cut stream";
-  if (fault === "cut stream" && !isStream) return "cut answer";
-  return fault;
+  const possible = MODEL_FAULTS.filter((fault) => fault !== (isStream ? "cut answer" : "cut stream"));
+  const unseen = possible.filter(isFirst);
+  return random.pick(unseen.length > 0 ? unseen : possible);
 }
 
 function withFault(fault: ModelFault | undefined, answer: ScriptedAnswer): ScriptedAnswer {
