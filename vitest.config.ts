@@ -22,7 +22,7 @@ export default defineConfig({
           include: ["test/integration/**/*.test.ts"],
           globalSetup: ["test/integration/global-setup.ts"],
           fileParallelism: false,
-          execArgv: ["--max-semi-space-size=64"], // less time in the garbage collector
+          execArgv: ["--min-semi-space-size=64", "--max-semi-space-size=64"], // less time in the garbage collector
           maxConcurrency: 50,
           testTimeout: 90_000,
           hookTimeout: 90_000,
