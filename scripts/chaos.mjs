@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
 const USAGE =
-  "Usage: npm run chaos -- [--runs 200] [--minutes 5] [--seed TEXT] [--workers 3] [--keep] [--no-mount]\n" +
+  "Usage: npm run chaos -- [--runs 200] [--minutes 5] [--seed TEXT] [--workers 4] [--keep] [--no-mount]\n" +
   "       npm run chaos -- --check DIRECTORY\n" +
   "       npm run chaos -- --mutants [NAME,…]";
 
@@ -19,7 +19,7 @@ function readOptions() {
       options: {
         runs: { type: "string", default: "200" },
         minutes: { type: "string", default: "5" },
-        workers: { type: "string", default: "3" },
+        workers: { type: "string", default: "4" },
         seed: { type: "string", default: String(Date.now() % 1_000_000) },
         "no-mount": { type: "boolean", default: false },
         keep: { type: "boolean", default: false },

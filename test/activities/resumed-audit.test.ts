@@ -12,16 +12,14 @@ test("a run that goes on notes what ran before it failed, once, and nothing that
   });
   const usage = { promptTokens: 0, completionTokens: 0, cost: 0 };
   const answer = { type: "assistant", content: "", finishReason: "tool_calls", model: "m", usage } as const;
-  await files
-    .conversation("visit-1")
-    .append([
-      {
-        ...answer,
-        visit: 1,
-        turn: 1,
-        calls: [call("ran", "@state/workflow.md"), call("not-run", "@pkg/bmad.json")],
-      },
-    ]);
+  await files.conversation("visit-1").append([
+    {
+      ...answer,
+      visit: 1,
+      turn: 1,
+      calls: [call("ran", "@state/workflow.md"), call("not-run", "@pkg/bmad.json")],
+    },
+  ]);
   await files.calls.record("ran", { result: { ok: true, path: "@state/workflow.md" } });
   const { projectRoot, packageId } = world;
   const request = { kind: "graph", input: { runId: RUN_ID, projectRoot, packageId, resume: true } } as const;

@@ -35,7 +35,7 @@ async function perform(): Promise<readonly string[]> {
     seed: env["INTERLOCK_CHAOS_SEED"] ?? "1",
     runs: Number(env["INTERLOCK_CHAOS_RUNS"] ?? 200),
     minutes: Number(env["INTERLOCK_CHAOS_MINUTES"] ?? 5),
-    workers: Number(env["INTERLOCK_CHAOS_WORKERS"] ?? 3),
+    workers: Number(env["INTERLOCK_CHAOS_WORKERS"] ?? 4),
     mayMount: env["INTERLOCK_CHAOS_MOUNT"] !== "false",
     say,
   });

@@ -5,7 +5,7 @@ import type { Troupe } from "./troupe.js";
 
 /** What it does, and how often beside the others. */
 const DEEDS = [
-  { what: "kill a worker", weight: 6 },
+  { what: "kill a worker", weight: 10 },
   { what: "stop a worker", weight: 8 },
   { what: "restart the server", weight: 2 },
   { what: "fill the disk", weight: 3 },
@@ -28,7 +28,7 @@ export async function monkey(stage: Stage, until: AbortSignal): Promise<Readonly
   // Each kind happens once, however short the time is.
   const first: Deed[] = [...DEEDS.map(({ what }) => what), "stop a worker"];
   while (!until.aborted) {
-    await pause(random.between(500, 3_500));
+    await pause(random.between(300, 2_500));
     if (until.aborted) break;
     await act(first.shift() ?? choose(random), stage, figures);
   }

@@ -97,9 +97,12 @@ export function openTroupe({ size, build, environment, hitsDir, random, isArmed 
     }
   }
 
-  function someMember(): Member | undefined {
-    const living = [...members.values()].filter(({ isGone, isStopped }) => !isGone && !isStopped);
-    return living.length < 2 ? undefined : random.pick(living); // one goes on, or nothing is seen but beginnings
+  /** Not the only one that works: one goes on, or nothing is seen but beginnings. */
+  function someMember(mayBeStopped: boolean): Member | undefined {
+    const living = [...members.values()].filter(({ isGone }) => !isGone);
+    const working = living.filter(({ isStopped }) => !isStopped);
+    const able = (mayBeStopped ? living : working).filter((item) => working.some((other) => other !== item));
+    return able.length === 0 ? undefined : random.pick(able);
   }
 
   function wake(member: Member): void {
@@ -124,13 +127,13 @@ export function openTroupe({ size, build, environment, hitsDir, random, isArmed 
       return [...members.values()].flatMap(({ isGone, victim }) => (isGone ? [] : [victim.process.pid ?? 0]));
     },
     killOne() {
-      const member = someMember();
+      const member = someMember(true);
       if (member === undefined) return;
       member.victim.process.kill("SIGKILL");
       count("workers killed at any point");
     },
     stopOne(ms) {
-      const member = someMember();
+      const member = someMember(false);
       if (member === undefined) return;
       member.victim.process.kill("SIGSTOP");
       member.isStopped = true;
