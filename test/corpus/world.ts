@@ -247,7 +247,11 @@ export class World {
     const notes = readdirSync(join(this.base, "store/locks")).filter((name) => !name.endsWith(".lock"));
     assert.deepEqual([...left, ...notes], [], "temporary files were left");
     for (const name of readdirSync(this.runDir)) {
-      assert.match(name, /^(?:state|conversation|blobs|calls\.jsonl|[a-z]+\.lock)$/, "a file beside the state");
+      assert.match(
+        name,
+        /^(?:state|conversation|blobs|calls\.jsonl|[a-z]+\.lock)$/,
+        "a file beside the state",
+      );
     }
   }
 
