@@ -3,6 +3,17 @@ import { defineConfig } from "vitest/config";
 /** Where CI wants the counts as JSON. */
 const report = process.env["INTERLOCK_TEST_REPORT"];
 
+const CRASH_TESTS = ["test/integration/crash-matrix.test.ts", "test/integration/bundle-crash.test.ts"];
+
+/** What every file of `test/integration/` needs: a build, and one real Temporal server for each project. */
+const ON_SERVER = {
+  globalSetup: ["test/integration/global-setup.ts"],
+  execArgv: ["--min-semi-space-size=64", "--max-semi-space-size=64"], // less time in the garbage collector
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+};
+
+/** The projects run one after the other: each leaves the machine to the next. */
 export default defineConfig({
   test: {
     reporters: report ? ["default", ["json", { outputFile: report }]] : ["default"],
@@ -14,18 +25,27 @@ export default defineConfig({
           include: ["test/**/*.test.ts"],
           exclude: ["test/integration/**"],
           testTimeout: 20_000,
+          sequence: { groupOrder: 0 },
         },
       },
       {
         test: {
+          ...ON_SERVER,
           name: "integration",
           include: ["test/integration/**/*.test.ts"],
-          globalSetup: ["test/integration/global-setup.ts"],
+          exclude: CRASH_TESTS,
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          ...ON_SERVER,
+          name: "crash",
+          include: CRASH_TESTS,
           fileParallelism: false,
-          execArgv: ["--min-semi-space-size=64", "--max-semi-space-size=64"], // less time in the garbage collector
           maxConcurrency: 50,
-          testTimeout: 90_000,
-          hookTimeout: 90_000,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

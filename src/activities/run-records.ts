@@ -1,7 +1,9 @@
+import { ApplicationFailure } from "@temporalio/activity";
 import type { PhaseInput, SnapshotInput, UserInput } from "../contract/activities.js";
 import type { AuditHead } from "../contract/run.js";
 import { failpoint } from "../core/failpoint.js";
 import type { JsonObject } from "../core/json.js";
+import { DamagedGraphState } from "../store/graph-state-files.js";
 import { summarizeForAudit } from "../store/audit-summary.js";
 import type { Store } from "../store/store.js";
 import type { BundleHost } from "../tools/bundle-host.js";
@@ -68,5 +70,9 @@ export async function recordSnapshot(store: Store, { run, boundary, graph }: Sna
     const calls = await files.calls.count();
     await files.boundaries.keep({ visit, nodeId, next, timestamp, calls }, document.bytes);
   }
-  if (graph !== undefined) await files.graphState.keep(graph, boundary);
+  if (graph === undefined) return;
+  await files.graphState.keep(graph, boundary).catch((error: unknown) => {
+    if (!(error instanceof DamagedGraphState)) throw error;
+    throw ApplicationFailure.nonRetryable(error.message, "E_INTERNAL");
+  });
 }

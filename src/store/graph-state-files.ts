@@ -13,6 +13,9 @@ const heldSchema = z.object({
   initial: StateSnapshotStateSchema,
 });
 
+/** A file of the graph state that cannot be understood: trying again does not help. */
+export class DamagedGraphState extends Error {}
+
 /** A graph state as the run folder keeps it; `change` counts its changes. */
 export interface KeptGraphState {
   readonly state: StateSnapshotState;
@@ -58,7 +61,7 @@ export class GraphStateFiles {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
       if (!(error instanceof SyntaxError || error instanceof z.ZodError)) throw error;
-      throw new Error(
+      throw new DamagedGraphState(
         `${this.path} is damaged. Restore it from a backup; graph-state.jsonl beside it has the states.`,
         {
           cause: error,
@@ -98,7 +101,7 @@ export class GraphStateFiles {
     const parsed = snapshotLineSchema.safeParse(line);
     if (parsed.success) return parsed.data;
     const place = `the line of visit ${JSON.stringify(line["visit"])} in ${this.logPath}`;
-    throw new Error(`${place} is damaged. Restore it from a backup, or remove the line.`, {
+    throw new DamagedGraphState(`${place} is damaged. Restore it from a backup, or remove the line.`, {
       cause: parsed.error,
     });
   }

@@ -14,10 +14,14 @@ declare module "vitest" {
   }
 }
 
+/** Several projects are set up in one process, one after the other. */
+let isBuilt = false;
+
 /** Builds once, so that the command line under test is the code at hand, and starts one real Temporal server. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const root = fileURLToPath(new URL("../..", import.meta.url));
-  execFileSync(process.execPath, [join(root, "scripts/build.mjs")], { stdio: "inherit" });
+  if (!isBuilt) execFileSync(process.execPath, [join(root, "scripts/build.mjs")], { stdio: "inherit" });
+  isBuilt = true;
   const cacheDir = process.env["INTERLOCK_TEST_CACHE"] ?? join(tmpdir(), "interlock-test-cache");
   const storeDir = await mkdtemp(join(tmpdir(), "interlock-server-"));
   const server = await acquireEmbeddedServer({
