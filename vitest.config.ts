@@ -24,6 +24,7 @@ export default defineConfig({
           name: "unit",
           include: ["test/**/*.test.ts"],
           exclude: ["test/integration/**"],
+          maxWorkers: "100%",
           testTimeout: 20_000,
           sequence: { groupOrder: 0 },
         },
