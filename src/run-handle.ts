@@ -212,19 +212,34 @@ function isOver(status: string, cause?: unknown): InterlockError {
   return new InterlockError({ code: "E_PRECONDITION_FAILED", message }, cause);
 }
 
-/** The input of an execution, from the first event of its history. */
+/**
+ * What a run was started with. An execution that continued as new no longer holds what is said and done once, so it is asked
+ * of the chain's first one; that of a long run may be forgotten by then, and the newest has to do.
+ */
 async function startedWith(access: TemporalAccess, runId: string): Promise<RunRequest> {
-  const response = await access.temporal.workflowService.getWorkflowExecutionHistory({
-    namespace: access.namespace,
-    execution: { workflowId: workflowIdOf(runId) },
-    maximumPageSize: 1,
-  });
-  const started = response.history?.events?.[0]?.workflowExecutionStartedEventAttributes;
-  const payload = started?.input?.payloads?.[0];
+  const newest = await startOf(access, runId);
+  const isFirst = (newest.continuedExecutionRunId ?? "") === "";
+  const first = isFirst
+    ? newest
+    : await startOf(access, runId, newest.firstExecutionRunId).catch((error: unknown) => {
+        if (isNotFound(error)) return newest;
+        throw error;
+      });
+  const payload = first.input?.payloads?.[0];
   if (payload === undefined) throw new Error("The history of the run does not begin with its input.");
   const input: unknown = defaultPayloadConverter.fromPayload(payload);
-  const kind = started?.workflowType?.name === BUNDLE_RUN_WORKFLOW ? "bundle" : "graph";
+  const kind = first.workflowType?.name === BUNDLE_RUN_WORKFLOW ? "bundle" : "graph";
   return { kind, input } as RunRequest; // `launch` has put it there
+}
+
+/** How an execution began: the newest one, unless another is named. */
+async function startOf(access: TemporalAccess, runId: string, executionRunId?: string | null) {
+  const response = await access.temporal.workflowService.getWorkflowExecutionHistory({
+    namespace: access.namespace,
+    execution: { workflowId: workflowIdOf(runId), runId: executionRunId ?? "" },
+    maximumPageSize: 1,
+  });
+  return response.history?.events?.[0]?.workflowExecutionStartedEventAttributes ?? {};
 }
 
 function toInterlockError(error: unknown, runId: string): unknown {

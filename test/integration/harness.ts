@@ -62,7 +62,7 @@ export async function openBench(script: Script, environment: Record<string, stri
   const projectRoot = join(dir, "project");
   await mkdir(projectRoot);
   const model = await ScriptedModel.start(script);
-  const address = inject("temporalAddress");
+  const address = environment["TEMPORAL_ADDRESS"] ?? inject("temporalAddress");
   const taskQueue = `test-${randomUUID()}`;
   const variables = {
     INTERLOCK_STORE: join(dir, "store"),

@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { type ScriptedAnswer, call } from "../fakes/scripted-model.js";
+import { twoNodePackage } from "../fakes/two-node-package.js";
+import { intentOf, straightOn, wordsIn } from "../fakes/walk.js";
+import { type EarlyServer, startEarlyServer } from "./early-server.js";
+import { openBench, until } from "./harness.js";
+
+let server: EarlyServer;
+
+beforeAll(async () => {
+  server = await startEarlyServer(inject("cacheDir"));
+});
+afterAll(() => server.close());
+
+const LOOK: ScriptedAnswer = {
+  calls: Array.from({ length: 8 }, () => call("fs_list", { path: "@pkg" })),
+};
+/** Enough turns of one visit for the server to suggest continue-as-new, and a failure. */
+const LONG: readonly ScriptedAnswer[] = [...Array.from({ length: 12 }, () => LOOK), { status: 401 }];
+const FAILS = { code: "LLM_AUTH_FAILED" };
+
+describe("a run that has continued as new", () => {
+  test("is retried and forked with what its first execution was started with", async () => {
+    let next: ScriptedAnswer[] = [...LONG, ...LONG];
+    const bench = await openBench((request) => next.shift() ?? straightOn(request), {
+      TEMPORAL_ADDRESS: server.address,
+    });
+    const run = await bench.start(twoNodePackage(), {
+      input: "Paint it.",
+      budget: { run: { turns: 1 } },
+      limits: { maxModelAttempts: 1 },
+    });
+    await until(run, "waiting-user");
+    await run.raiseBudget({ add: { turns: 60 } });
+    await expect(run.result()).rejects.toMatchObject(FAILS);
+    const { input } = await run.startedWith();
+    expect(input).toMatchObject({ input: "Paint it.", budget: { run: { turns: 1 } } });
+    expect(input).not.toHaveProperty("carried");
+
+    const retried = await bench.client.retry(run.runId, { limits: { maxTurnsPerRun: 70 } });
+    await expect(retried.result()).rejects.toMatchObject(FAILS);
+    expect(await retried.executionRunId()).not.toBe(retried.firstExecutionRunId);
+    const limits = { maxModelAttempts: 1, maxTurnsPerRun: 70 };
+    expect((await run.startedWith()).input).toMatchObject({ input: "Paint it.", resume: true, limits });
+    await (await bench.client.retry(run.runId)).result();
+    const { usage, budget } = await run.state();
+    expect([usage.modelTurns, budget]).toEqual([27, { run: { turns: 61 } }]);
+    const inputs = (await bench.auditEvents(run)).filter(({ kind }) => kind === "user.input");
+    expect(inputs).toHaveLength(1);
+
+    const asked = bench.model.requests.length;
+    const anew = await bench.client.fork(run.runId, { visit: 0 });
+    await until(anew, "waiting-user");
+    const begun = bench.model.requests[asked];
+    expect([intentOf(begun), wordsIn(begun)]).toEqual(["start", ["Paint it."]]);
+    await anew.cancel();
+
+    next = [LOOK, ...LONG];
+    const fork = await bench.client.fork(run.runId, { fromNode: "middle" });
+    await until(fork, "waiting-user");
+    await fork.raiseBudget({ add: { turns: 60 } });
+    await expect(fork.result()).rejects.toMatchObject(FAILS);
+    await expect((await bench.client.retry(fork.runId)).result()).resolves.toMatchObject({
+      stepsCompleted: ["ask", "middle", "finish"],
+      usage: { modelTurns: 15 },
+    });
+    expect(bench.model.requests.slice(asked + 1).flatMap((request) => wordsIn(request))).toEqual([]);
+  });
+});
