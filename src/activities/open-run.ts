@@ -15,7 +15,7 @@ import { auditTotals } from "../store/audit-totals.js";
 import type { Boundary } from "../store/boundaries.js";
 import type { RunFiles } from "../store/run-files.js";
 import type { RunMetadata } from "../store/run-index.js";
-import { type ForkPoint, findForkPoint } from "../store/fork-point.js";
+import { type ForkPoint, findForkPoint, visitsBefore } from "../store/fork-point.js";
 import { type RunBeginning, selectWorkflow } from "../store/run-manager.js";
 import type { Store } from "../store/store.js";
 import type { BundleHost } from "../tools/bundle-host.js";
@@ -86,7 +86,7 @@ async function openGraphRun(store: Store, input: GraphRunInput): Promise<OpenedR
   return {
     run,
     graph,
-    ...(forkedFrom === undefined ? {} : { forkedAfter: forkedFrom.visit }),
+    ...(forkedFrom === undefined ? {} : { forkedAfter: await visitsBefore(store.runs, metadata) }),
     ...(point?.graphState === undefined ? {} : { graphState: point.graphState }),
   };
 }

@@ -57,7 +57,7 @@ export interface OpenedRun {
   readonly graph: WorkflowGraph;
   /** What an earlier execution of the run left; absent for a run that begins. */
   readonly resumed?: ResumedRun;
-  /** Of a fork: after which visit of its source it begins; 0 is the beginning. */
+  /** Of a fork: how many visits were made before it begins. */
   readonly forkedAfter?: number;
   /** The graph state that a fork begins with. */
   readonly graphState?: StateSnapshotState;

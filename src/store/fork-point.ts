@@ -50,3 +50,10 @@ export async function findForkPoint(
   const point = { run: run.value, files: files.value, boundary };
   return ok(graphState === undefined ? point : { ...point, graphState });
 }
+
+/** How many visits were made before a fork began. A fork of a fork's beginning begins where that one did. */
+export async function visitsBefore(runs: RunManager, { forkedFrom }: RunMetadata): Promise<number> {
+  if (forkedFrom === undefined || forkedFrom.visit > 0) return forkedFrom?.visit ?? 0;
+  const source = await runs.findRun(forkedFrom.runId);
+  return source.ok ? visitsBefore(runs, source.value) : 0;
+}

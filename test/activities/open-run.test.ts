@@ -14,6 +14,7 @@ import { twoNodePackage } from "../fakes/two-node-package.js";
 import { RUN_ID, openScene } from "./scene.js";
 
 const FORK_ID = "22222222-3333-4444-8555-666666666666";
+const FORK_OF_FORK_ID = "33333333-4444-4555-8666-777777777777";
 const AT = "2026-01-02T03:04:05.000Z";
 
 describe("run.open", () => {
@@ -127,6 +128,9 @@ describe("a forked run.open", () => {
     expect(await world.store.runs.findRun(FORK_ID)).toMatchObject({
       value: { forkedFrom: { runId: RUN_ID, visit: 1 } },
     });
+    // Forked from its beginning, it is under way as well.
+    const again = { ...input, runId: FORK_OF_FORK_ID, fork: { runId: FORK_ID, visit: 0 } };
+    expect((await openRun(deps, { kind: "graph", input: again })).forkedAfter).toBe(1);
     await rm(files.dir, { recursive: true });
     expect((await openRun(deps, { kind: "graph", input })).forkedAfter).toBe(1);
   });
