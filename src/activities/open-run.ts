@@ -42,7 +42,7 @@ export async function openRun(deps: OpenRunDeps, request: OpenRunInput): Promise
       ? await openGraphRun(deps.store, request.input)
       : await openBundleRun(deps, request.input);
   const files = await openFiles(deps.store, opened.run);
-  await files.request.writeOnce(request.kind, request.input as unknown as JsonObject); // plain data
+  await files.request.keep(request.kind, request.input as unknown as JsonObject); // plain data
   if (request.input.resume !== true) return opened;
   await completeAudit(files, opened);
   const resumed = await resumedRun(files, opened.graph);

@@ -50,6 +50,8 @@ export interface RunInput {
   readonly searchAttributes?: boolean;
   /** The run exists in the store and goes on from there: after a failure, or because Temporal has lost it. */
   readonly resume?: boolean;
+  /** How often a retry or a restore has let the run go on: which of two requests is the newer one. */
+  readonly resumes?: number;
   /** Set by the run itself when it continues as new: everything it knows, in one value. */
   readonly carried?: CarriedRun;
 }

@@ -43,6 +43,12 @@ describe("a run that has continued as new", () => {
     const limits = { maxModelAttempts: 1, maxTurnsPerRun: 70 };
     expect((await run.startedWith()).input).toMatchObject({ input: "Paint it.", resume: true, limits });
     await (await bench.client.retry(run.runId)).result();
+    // What a restore would start it with.
+    expect((await (await bench.filesOf(run)).request.read())?.input).toMatchObject({
+      input: "Paint it.",
+      limits,
+      resumes: 2,
+    });
     const { usage, budget } = await run.state();
     expect([usage.modelTurns, budget]).toEqual([27, { run: { turns: 61 } }]);
     const inputs = (await bench.auditEvents(run)).filter(({ kind }) => kind === "user.input");

@@ -112,15 +112,30 @@ describe("what a run was started with", () => {
     const dir = await temporaryDirectory();
     const file = new RunRequestFile(dir);
     expect(await file.read()).toBeUndefined();
-    await file.writeOnce("graph", { runId: "a", input: "words" });
-    await file.writeOnce("bundle", { runId: "b" });
+    await file.keep("graph", { runId: "a", input: "words" });
+    await file.keep("bundle", { runId: "b" });
     expect(await new RunRequestFile(dir).read()).toMatchObject({ kind: "graph", input: { runId: "a" } });
     for (const text of ["{", "[]", '{"kind":"other","input":{}}', '{"kind":"graph","input":[]}']) {
       await writeFile(join(dir, "run.json"), text);
       expect(await file.read()).toBeUndefined();
     }
-    await file.writeOnce("bundle", { runId: "b" });
+    await file.keep("bundle", { runId: "b" });
     expect(await file.read()).toMatchObject({ kind: "bundle" });
+  });
+
+  test("keeps the limits of the newest retry, whenever an older one arrives", async () => {
+    const dir = await temporaryDirectory();
+    const file = new RunRequestFile(dir);
+    const request = (resumes: number, turns: number) => ({ resume: true, resumes, limits: { turns } });
+    const first = { runId: "a", input: "words", limits: { turns: 1 } };
+    const input = { ...first, limits: { turns: 3 }, resumes: 2 };
+    await file.keep("graph", first);
+    await file.keep("graph", request(2, 3));
+    expect(await file.read()).toEqual({ kind: "graph", input });
+    await file.keep("graph", request(1, 2));
+    await file.keep("graph", first);
+    expect(await file.read()).toEqual({ kind: "graph", input });
+    expect(readdirSync(dir)).toEqual(expect.not.arrayContaining([expect.stringMatching(/^\.tmp/)]));
   });
 });
 
