@@ -10,6 +10,7 @@ import { defaultPayloadConverter } from "@temporalio/common";
 import type { History } from "@temporalio/common/lib/proto-utils.js";
 import { newestAuditHead } from "./audit-head.js";
 import {
+  ANSWER_PREVIEW_CHARS,
   ANSWER_UPDATE,
   BUDGET_UPDATE,
   BUNDLE_RUN_WORKFLOW,
@@ -21,6 +22,7 @@ import {
   workflowIdOf,
 } from "./contract/names.js";
 import type {
+  AnswerTaken,
   AuditHead,
   Budget,
   BudgetRaise,
@@ -30,6 +32,7 @@ import type {
   RunState,
 } from "./contract/run.js";
 import { ERROR_CODES, type Fault } from "./core/errors.js";
+import { cutText } from "./core/text.js";
 import type { GraphState } from "./core/graph-state/schemas.js";
 
 /** A request that was refused, or a run that failed: `code` is one of contracts §15. */
@@ -88,8 +91,9 @@ export class RunHandle {
   }
 
   /**
-   * Answers the question the run waits with. `answerId` makes it idempotent: the same id again is the same answer.
-   * Throws `E_PRECONDITION_FAILED` when the run does not wait at that node.
+   * Answers the question the run waits with. `answerId` makes it idempotent: the same id again is the same answer, so each
+   * question of a run needs one of its own, such as `${state.visit}.${state.turn}`. Throws `E_PRECONDITION_FAILED` when the
+   * run does not wait at that node, and for an id that another answer has had.
    */
   async answer(answer: {
     readonly nodeId: string;
@@ -97,7 +101,11 @@ export class RunHandle {
     readonly answerId?: string;
   }): Promise<void> {
     const { nodeId, text, answerId } = answer;
-    await this.update(ANSWER_UPDATE, { nodeId, text }, answerId);
+    const taken = await this.update<AnswerTaken>(ANSWER_UPDATE, { nodeId, text }, answerId);
+    if (taken.begins === undefined) return; // taken by a worker of an earlier version
+    if (taken.nodeId === nodeId && taken.begins === cutText(text, ANSWER_PREVIEW_CHARS)) return;
+    const message = `The id "${answerId}" is that of an earlier answer, at ${taken.nodeId}: this one was not taken. Give it another id.`;
+    throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
   }
 
   /** Lets the run stop before its next model turn, until `resume`. Throws `E_PRECONDITION_FAILED` when it is over. */

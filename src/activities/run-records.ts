@@ -5,6 +5,7 @@ import { failpoint } from "../core/failpoint.js";
 import type { JsonObject } from "../core/json.js";
 import { DamagedGraphState } from "../store/graph-state-files.js";
 import { summarizeForAudit } from "../store/audit-summary.js";
+import type { ConversationEntry } from "../store/conversation.js";
 import type { Store } from "../store/store.js";
 import type { BundleHost } from "../tools/bundle-host.js";
 import { unwrap } from "./failures.js";
@@ -14,12 +15,22 @@ import { openFiles } from "./run-scope.js";
 /** Writes the user's words into the conversation and the audit log, once. */
 export async function recordUserInput(store: Store, input: UserInput): Promise<AuditHead> {
   const files = await openFiles(store, input.run);
-  const { inputId, nodeId, text } = input;
+  const { nodeId, text } = input;
   failpoint("input.received");
-  await files.conversation(input.conversation).append([{ type: "user", id: inputId, nodeId, text }]);
+  const conversation = files.conversation(input.conversation);
+  const id = freeId(await conversation.entries(), input);
+  await conversation.append([{ type: "user", id, nodeId, text }]);
   failpoint("input.written");
   const digest = summarizeForAudit({ content: text });
-  return files.audit.record({ kind: "user.input", id: inputId, nodeId, input: digest }, new Date());
+  return files.audit.record({ kind: "user.input", id, nodeId, input: digest }, new Date());
+}
+
+/** Temporal knows an answer's id in one execution only: one that other words have had must not be taken for them. */
+function freeId(said: readonly ConversationEntry[], { inputId, text }: UserInput): string {
+  const words = new Map(said.flatMap((entry) => (entry.type === "user" ? [[entry.id, entry.text]] : [])));
+  let id = inputId;
+  for (let next = 2; (words.get(id) ?? text) !== text; next += 1) id = `${inputId}-${next}`;
+  return id;
 }
 
 /** Records a phase: for those who list runs, for those who ask without Temporal, and in the audit log. */

@@ -234,3 +234,11 @@ export interface Answer {
   readonly nodeId: string;
   readonly text: string;
 }
+
+/** What the update `answer` returns: which answer Temporal has taken under its id. */
+export interface AnswerTaken {
+  readonly accepted: true;
+  readonly nodeId: string;
+  /** The start of its text. Absent where a worker of an earlier version took it. */
+  readonly begins?: string;
+}

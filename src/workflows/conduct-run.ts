@@ -15,7 +15,7 @@ import type { RunKind } from "./run-kind.js";
 import { NO_USAGE, type RunRecord, effectiveAgentId } from "./run-record.js";
 import { beginStoryVisit, closeFailedStory } from "./story.js";
 import { visitNode } from "./visit-node.js";
-import { writeUserInput } from "./waiting.js";
+import { FIRST_WORDS_ID, writeUserInput } from "./waiting.js";
 
 /** The story of a run, whatever its kind: open it, visit nodes until it is complete, close it. */
 export async function conductRun(record: RunRecord, kind: RunKind): Promise<RunResult> {
@@ -90,7 +90,7 @@ async function visit(record: RunRecord, kind: RunKind, nodeId: string): Promise<
   const words = isUnderWay(record) ? "" : (record.input.input ?? "");
   const { turn, usage } = record.carried;
   if (turn === 0 && usage.modelTurns === 0 && words !== "")
-    await writeUserInput(record, kind, "input", words);
+    await writeUserInput(record, kind, FIRST_WORDS_ID, words);
   await visitNode(record, kind);
   const { visiting: _, ...carried } = record.carried;
   record.carried = carried;

@@ -6,6 +6,7 @@ import {
   setHandler,
 } from "@temporalio/workflow";
 import {
+  ANSWER_PREVIEW_CHARS,
   ANSWER_UPDATE,
   BUDGET_UPDATE,
   FINISH_UPDATE,
@@ -14,14 +15,14 @@ import {
   RESUME_UPDATE,
   RUN_STATE_QUERY,
 } from "../contract/names.js";
-import type { Answer, Budget, BudgetRaise, RunState } from "../contract/run.js";
+import type { Answer, AnswerTaken, Budget, BudgetRaise, RunState } from "../contract/run.js";
 import { isAmount, raiseBudget } from "../core/engine/budget.js";
 import { MAX_USER_INPUT_BYTES } from "../core/engine/limits.js";
 import type { GraphState } from "../core/graph-state/schemas.js";
-import { utf8Length } from "../core/text.js";
+import { cutText, utf8Length } from "../core/text.js";
 import type { RunKind } from "./run-kind.js";
 import type { RunRecord } from "./run-record.js";
-import { breachOf } from "./waiting.js";
+import { FIRST_WORDS_ID, breachOf } from "./waiting.js";
 
 interface Accepted {
   readonly accepted: true;
@@ -31,7 +32,7 @@ const ACCEPTED: Accepted = { accepted: true };
 const runStateQuery = defineQuery<RunState>(RUN_STATE_QUERY);
 /** The typed graph state of a run that carries a story; null for a run that carries none. */
 const graphStateQuery = defineQuery<GraphState | null>(GRAPH_STATE_QUERY);
-const answerUpdate = defineUpdate<Accepted, [Answer]>(ANSWER_UPDATE);
+const answerUpdate = defineUpdate<AnswerTaken, [Answer]>(ANSWER_UPDATE);
 const pauseUpdate = defineUpdate<Accepted>(PAUSE_UPDATE);
 const resumeUpdate = defineUpdate<Accepted>(RESUME_UPDATE);
 const budgetUpdate = defineUpdate<Budget, [BudgetRaise]>(BUDGET_UPDATE);
@@ -77,6 +78,9 @@ function checkAnswer(record: RunRecord, answer: unknown): void {
       `An answer has at most ${MAX_USER_INPUT_BYTES} bytes. Put longer texts into a project file.`,
     );
   }
+  if (currentUpdateInfo()?.id === FIRST_WORDS_ID) {
+    throw refusal(`"${FIRST_WORDS_ID}" is the id of the user's first words. Give the answer another id.`);
+  }
   const { question } = record;
   if (question === undefined || record.answer !== undefined) {
     throw refusal(`The run does not wait for an answer; it is ${record.carried.phase} at ${record.nodeId}.`);
@@ -90,9 +94,9 @@ function checkAnswer(record: RunRecord, answer: unknown): void {
 }
 
 /** Takes an answer that passed {@link checkAnswer}. Temporal runs an update of one id once. */
-function acceptAnswer(record: RunRecord, answer: Answer): Accepted {
-  record.answer = { id: currentUpdateInfo()?.id ?? "answer", text: answer.text };
-  return ACCEPTED;
+function acceptAnswer(record: RunRecord, { nodeId, text }: Answer): AnswerTaken {
+  record.answer = { id: currentUpdateInfo()?.id ?? "answer", text };
+  return { accepted: true, nodeId, begins: cutText(text, ANSWER_PREVIEW_CHARS) };
 }
 
 function checkNotOver(record: RunRecord): void {

@@ -8,6 +8,9 @@ import type { RunKind } from "./run-kind.js";
 import type { RunRecord } from "./run-record.js";
 import { tellStory } from "./story.js";
 
+/** Under which the user's first words are written down; an answer's is that of its update. */
+export const FIRST_WORDS_ID = "input";
+
 /** Asks the user and waits, for months if need be; the answer is written down before the next turn. */
 export async function askUser(record: RunRecord, kind: RunKind, question: Question): Promise<void> {
   record.question = question;

@@ -119,6 +119,29 @@ describe("the user's words", () => {
       }),
     ]);
   });
+
+  test("under an id that other words have had are not taken for them, however often they come", async () => {
+    const say = (text: string) =>
+      recordUserInput(scene.world.store, {
+        run: scene.opened.run,
+        conversation: "visit-1",
+        inputId: "input",
+        nodeId: "ask",
+        text,
+      });
+    for (const text of ["one", "two", "one", "three", "two"]) await say(text);
+    const said = await scene.files.conversation("visit-1").entries();
+    expect(said.map((entry) => entry.type === "user" && [entry.id, entry.text])).toEqual([
+      ["input", "one"],
+      ["input-2", "two"],
+      ["input-3", "three"],
+    ]);
+    expect((await jsonLines(scene.files.logFile)).map(({ id }) => id)).toEqual([
+      "input",
+      "input-2",
+      "input-3",
+    ]);
+  });
 });
 
 describe("a phase", () => {

@@ -3,7 +3,7 @@ import { type ScriptedAnswer, call } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { intentOf, straightOn, wordsIn } from "../fakes/walk.js";
 import { type EarlyServer, startEarlyServer } from "./early-server.js";
-import { openBench, until } from "./harness.js";
+import { eventually, openBench, until } from "./harness.js";
 
 let server: EarlyServer;
 
@@ -71,5 +71,44 @@ describe("a run that has continued as new", () => {
       usage: { modelTurns: 15 },
     });
     expect(bench.model.requests.slice(asked + 1).flatMap((request) => wordsIn(request))).toEqual([]);
+  });
+});
+
+describe("an answer's id", () => {
+  test("belongs to one answer of a run; what is accepted is heard", async () => {
+    const answers: ScriptedAnswer[] = [
+      { content: "Which colour?" },
+      { content: "Are you sure?" },
+      { status: 401 },
+      { content: "Which one then?" },
+    ];
+    const bench = await openBench((request) => answers.shift() ?? straightOn(request), {
+      TEMPORAL_ADDRESS: server.address,
+    });
+    const run = await bench.start(twoNodePackage(), { input: "Blue." });
+    const ask = (text: string, answerId: string) => run.answer({ nodeId: "ask", text, answerId });
+    await until(run, "waiting-user");
+    await expect(ask("Blue.", "input")).rejects.toMatchObject({
+      code: "E_PRECONDITION_FAILED",
+      message: expect.stringContaining("Give the answer another id.") as string,
+    });
+    await ask("Blue.", "mine");
+    await eventually(async () => (await run.state()).question?.text === "Are you sure?");
+    await ask("Blue.", "mine"); // the same answer again: nothing happens
+    await expect(ask("Yes.", "mine")).rejects.toMatchObject({
+      code: "E_PRECONDITION_FAILED",
+      message: expect.stringContaining('"mine" is that of an earlier answer, at ask') as string,
+    });
+    await ask("Yes.", "other");
+    await expect(run.result()).rejects.toMatchObject(FAILS);
+
+    // Temporal knows the ids of an execution only.
+    await bench.client.retry(run.runId);
+    await until(run, "waiting-user");
+    await ask("Green.", "mine");
+    await run.result();
+    expect(wordsIn(bench.model.requests[4])).toEqual(["Blue.", "Blue.", "Yes.", "Green."]);
+    const inputs = (await bench.auditEvents(run)).filter(({ kind }) => kind === "user.input");
+    expect(inputs.map(({ id }) => id)).toEqual(["input", "mine", "other", "mine-2"]);
   });
 });
