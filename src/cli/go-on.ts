@@ -19,6 +19,7 @@ import { wholeNumber } from "./numbers.js";
 import { webUrlOf } from "./run-report.js";
 import { type RunSession, withRun } from "./run-session.js";
 import { type FollowedRun, followAndReport, reportDetached } from "./start-run.js";
+import type { TemporalSession } from "./temporal-session.js";
 
 export interface GoOnOptions {
   readonly detach?: boolean;
@@ -52,13 +53,6 @@ export async function retryCommand(runId: string, options: RetryOptions): Promis
     const retried = await session.client.retry(runId, { limits });
     return { run: retried, ...(failed === undefined ? {} : { more: { failedBefore: failed } }) };
   });
-}
-
-/** `interlock restore`: starts a run again that Temporal no longer knows, from its document. */
-export async function restoreCommand(runId: string, options: GoOnOptions): Promise<ExitCode> {
-  return goOn(runId, options, async ({ store, session }) => ({
-    run: await session.client.restore(await requestOf(store, runId)),
-  }));
 }
 
 export interface ForkOptions extends GoOnOptions {
@@ -160,7 +154,7 @@ interface GoneOn {
 }
 
 /** Starts what `begin` starts and follows it, as `interlock run` does. */
-function goOn(
+export function goOn(
   runId: string,
   options: GoOnOptions,
   begin: (place: RunSession) => Promise<GoneOn>,
@@ -174,8 +168,7 @@ function goOn(
       else printNote(noWorkerHint(session.embedded, session.client.taskQueue));
     }
     if (options.detach === true) {
-      const webUrl = webUrlOf(session.webUi, session.client.namespace, run.runId, await run.executionRunId());
-      reportDetached(run, { json, more }, webUrl);
+      await reportStarted(session, run, { json, more });
       return EXIT.done;
     }
     printNote(`Run ${run.runId} goes on.`);
@@ -183,6 +176,15 @@ function goOn(
     const choice = { json, waitForAnswers: options.waitForAnswers, more };
     return followAndReport(session, store, run, followed, choice, signal);
   });
+}
+
+/** Says what was started, for a command that does not follow it. */
+export async function reportStarted(
+  { client, webUi }: TemporalSession,
+  run: RunHandle,
+  choice: { readonly json: boolean; readonly more?: object },
+): Promise<void> {
+  reportDetached(run, choice, webUrlOf(webUi, client.namespace, run.runId, await run.executionRunId()));
 }
 
 /** What following a run shows of it: its graph and its project. */

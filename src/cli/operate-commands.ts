@@ -1,7 +1,8 @@
 import type { Command } from "commander";
-import type { ForkOptions, GoOnOptions, RetryOptions } from "./go-on.js";
+import type { ForkOptions, RetryOptions } from "./go-on.js";
 import type { BudgetOptions } from "./operate.js";
 import type { ExitCode } from "./output.js";
+import type { RestoreOptions } from "./restore.js";
 
 type Finish = (code: ExitCode) => void;
 const JSON_OPTION = ["--json", "print JSON for programs"] as const;
@@ -81,10 +82,11 @@ function addGoOnCommands(program: Command, finish: Finish): void {
   );
   withFollowOptions(
     program
-      .command("restore <runId>")
-      .description("start a run again that Temporal has lost, from its document"),
-  ).action(async (runId: string, options: GoOnOptions) =>
-    finish(await (await import("./go-on.js")).restoreCommand(runId, options)),
+      .command("restore [runId...]")
+      .description("start runs again that Temporal has lost, each from its document")
+      .option("--all", "all runs that are not over and that Temporal does not know"),
+  ).action(async (runIds: readonly string[], options: RestoreOptions) =>
+    finish(await (await import("./restore.js")).restoreCommand(runIds, options)),
   );
   withFollowOptions(
     program

@@ -6,15 +6,34 @@ import { interruption, openEnvironment } from "./environment.js";
 import { CommandError, noSuchRun, printNote } from "./output.js";
 import { type TemporalSession, installRuntime, openTemporalSession } from "./temporal-session.js";
 
-/** What a command about one run works with. */
-export interface RunSession {
+/** What a command about runs works with. */
+export interface StoreSession {
   readonly config: Config;
   readonly store: Store;
   readonly session: TemporalSession;
+  readonly signal: AbortSignal;
+}
+
+/** What a command about one run works with. */
+export interface RunSession extends StoreSession {
   readonly run: RunHandle;
   /** What the store says of the run; undefined where it does not hold it. */
   readonly known: RunMetadata | undefined;
-  readonly signal: AbortSignal;
+}
+
+/** Opens Temporal for a command, and closes it afterwards. */
+export async function withTemporal<T>(
+  { config, store }: Pick<StoreSession, "config" | "store">,
+  action: (place: StoreSession) => Promise<T>,
+): Promise<T> {
+  const signal = interruption();
+  installRuntime("ERROR");
+  const session = await openTemporalSession(config, store);
+  try {
+    return await action({ config, store, session, signal });
+  } finally {
+    await session.close();
+  }
 }
 
 /**
@@ -26,11 +45,10 @@ export async function withRun<T>(runId: string, action: (place: RunSession) => P
   const found = await store.runs.findRun(runId);
   const known = found.ok ? found.value : undefined;
   if (known === undefined && config.temporal === undefined) throw noSuchRun(runId);
-  const signal = interruption();
-  installRuntime("ERROR");
-  const session = await openTemporalSession(config, store);
   try {
-    return await action({ config, store, session, run: session.client.handle(runId), known, signal });
+    return await withTemporal({ config, store }, (place) =>
+      action({ ...place, run: place.session.client.handle(runId), known }),
+    );
   } catch (error) {
     if (!(error instanceof InterlockError)) throw error;
     if (error.code !== "E_RUN_NOT_FOUND") {
@@ -39,8 +57,6 @@ export async function withRun<T>(runId: string, action: (place: RunSession) => P
     if (known === undefined) throw noSuchRun(runId);
     const sentence = `${error.message} Start it again from its document with: interlock restore ${runId}`;
     throw new CommandError(sentence, { cause: error });
-  } finally {
-    await session.close();
   }
 }
 

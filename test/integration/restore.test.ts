@@ -1,8 +1,8 @@
+import { randomUUID } from "node:crypto";
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { InterlockClient, type RunHandle } from "../../src/client.js";
-import { requestOf } from "../../src/cli/go-on.js";
 import { loadConfig } from "../../src/config.js";
 import { SEARCH_ATTRIBUTES } from "../../src/contract/names.js";
 import { acquireEmbeddedServer, type EmbeddedServer } from "../../src/embedded/server.js";
@@ -13,7 +13,7 @@ import { type ChatRequestBody, ScriptedModel, call } from "../fakes/scripted-mod
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { intentOf, nodeOf, straightOn, wordsIn } from "../fakes/walk.js";
 import { eventually, quietRuntime, temporaryDirectory, until, writeTree } from "./harness.js";
-import { Shell, jsonOf } from "./shell.js";
+import { type Outcome, Shell, jsonOf } from "./shell.js";
 
 /** Until the database is lost, runs go as far as their first words say. */
 let isLost = false;
@@ -114,6 +114,15 @@ async function filesOf({ runId }: RunHandle) {
   return files.value;
 }
 
+/** What `restore` of several runs says of each: its phase, or what went wrong. */
+function restoredBy({ stdout }: Outcome) {
+  const lines = stdout.trim().split("\n");
+  return lines.map((line) => {
+    const { runId, phase, error } = JSON.parse(line) as { runId: string; phase?: string; error?: string };
+    return [runId, phase ?? error];
+  });
+}
+
 describe("when Temporal's database is gone", () => {
   test("the commands say so and name the way back", async () => {
     const { runId } = handle("wait too");
@@ -141,19 +150,33 @@ describe("when Temporal's database is gone", () => {
 
   test("every run is started again at its node, and completes", async () => {
     const before = requestsAfter.length;
-    const names = ["wait", "hang", "hang too", "fail", "fail too", "complete", "complete too"];
-    for (const name of names) await client.restore(await requestOf(store, handle(name).runId));
+    const open = ["wait", "wait too", "hang", "hang too"];
+    const all = await shell.run(["restore", "--all", "--json"]);
+    expect(all).toMatchObject({ code: 0, stderr: "" });
+    expect(restoredBy(all).sort()).toEqual(open.map((name) => [handle(name).runId, "running"]).sort());
+    const over = ["fail", "fail too", "complete"];
+    const unknown = randomUUID();
+    const [first = "", ...rest] = over.map((name) => handle(name).runId);
+    const several = await shell.run(["restore", first, unknown, first, ...rest, "--json"]);
+    expect(several).toMatchObject({ code: 1, stderr: "" });
+    expect(restoredBy(several)).toEqual([
+      [first, "running"],
+      [unknown, `There is no run "${unknown}" in this store. See: interlock runs`],
+      ...rest.map((runId) => [runId, "running"]),
+    ]);
+    const names = [...open, ...over];
     const results = await Promise.all(names.map((name) => handle(name).result()));
     expect(results.map(({ stepsCompleted }) => stepsCompleted)).toEqual(
       names.map(() => ["ask", "middle", "finish"]),
     );
-    const first = requestsAfter.slice(before).filter((request) => nodeOf(request) === "ask");
-    expect(first.map((request) => intentOf(request))).toEqual(Array(5).fill("resume"));
-    expect(first.flatMap((request) => wordsIn(request)).sort()).toEqual([
+    const asked = requestsAfter.slice(before).filter((request) => nodeOf(request) === "ask");
+    expect(asked.map((request) => intentOf(request))).toEqual(Array(6).fill("resume"));
+    expect(asked.flatMap((request) => wordsIn(request)).sort()).toEqual([
       "fail",
       "fail",
       "hang",
       "hang",
+      "wait",
       "wait",
     ]);
     for (const name of names) {
@@ -165,14 +188,23 @@ describe("when Temporal's database is gone", () => {
     expect(hung).toMatchObject({ modelTurns: 4, toolCalls: 4 }); // the turn before the loss included
   });
 
-  test("a command restores a run as well, and refuses one that Temporal knows", async () => {
-    const { runId } = handle("wait too");
+  test("the command follows a single run, and refuses one that Temporal knows", async () => {
+    const { runId } = handle("complete too");
     const restored = await shell.run(["restore", runId, "--json"]);
     expect(restored.code).toBe(0);
     expect(jsonOf(restored)).toMatchObject({ runId, phase: "completed" });
     const again = await shell.run(["restore", runId]);
     expect(again).toMatchObject({ code: 1, stdout: "" });
     expect(again.stderr).toContain(`Temporal knows run ${runId}: it is completed.`);
+    const [none, both, all] = await Promise.all([
+      shell.run(["restore"]),
+      shell.run(["restore", runId, "--all"]),
+      shell.run(["restore", "--all", "--json"]),
+    ]);
+    expect([none.code, both.code]).toEqual([2, 2]);
+    expect(none.stderr).toContain("their ids, or --all");
+    expect(all).toMatchObject({ code: 0, stdout: "" });
+    expect(all.stderr).toContain("Nothing is to be restored");
   });
 
   test("a run folder that does not say what the run was started with says what is missing", async () => {
