@@ -136,10 +136,14 @@ export class RunHandle {
    * `E_PRECONDITION_FAILED` when it is over.
    */
   async cancel(): Promise<void> {
-    const status = await this.executionStatus();
-    // Temporal takes the cancellation of an execution that is closed, and does nothing.
-    if (!OPEN.includes(status)) throw isOver(status);
+    await this.requireOpen(); // Temporal takes the cancellation of an execution that is closed, and does nothing
     await this.guarded(() => this.workflow().cancel());
+  }
+
+  /** Throws `E_PRECONDITION_FAILED` when the run is over, `E_RUN_NOT_FOUND`. Needs no worker. */
+  async requireOpen(): Promise<void> {
+    const status = await this.executionStatus();
+    if (!OPEN.includes(status)) throw isOver(status);
   }
 
   /** Temporal's status of the newest execution, such as `RUNNING`. Throws `E_RUN_NOT_FOUND`. */

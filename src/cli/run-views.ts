@@ -59,7 +59,7 @@ export function renderGraph(graph: WorkflowGraph, state: RunState): readonly str
   });
   const { usage } = state;
   const totals = `${usage.modelTurns} model turns, ${usage.toolCalls} tool calls, ${usage.promptTokens}+${usage.completionTokens} tokens`;
-  return ["", ...nodes, `  ${state.phase}: ${totals}`];
+  return ["", ...nodes, `  ${state.phase}${state.paused ? ", paused" : ""}: ${totals}`];
 }
 
 function dim(text: string): string {

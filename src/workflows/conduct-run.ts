@@ -62,10 +62,10 @@ async function openRun(record: RunRecord, kind: RunKind): Promise<void> {
 function beginVisit(record: RunRecord, kind: RunKind): void {
   const { nodeId, opened } = record;
   const isFirst = record.carried.usage.modelTurns === 0;
-  const isResumed = opened.resumed !== undefined && record.carried.visit === opened.resumed.visit;
+  const isResumed = record.carried.visit > 0 && record.carried.visit === opened.resumed?.visit;
   const isForked = isFirst && isUnderWay(record);
   const intent: Intent = isResumed || isForked ? "resume" : isFirst ? "start" : "continue";
-  const resumes = isResumed && record.carried.visit > 0 ? { resumes: kind.conversation(record) } : {};
+  const resumes = isResumed ? { resumes: kind.conversation(record) } : {};
   record.update({
     visit: record.carried.visit + 1,
     turn: 0,
@@ -102,6 +102,7 @@ async function closeFailed(record: RunRecord, error: unknown): Promise<unknown> 
   const fault = toFault(error);
   if (fault === undefined) return error; // a bug: the workflow task fails and waits for a fix
   record.failure = fault;
+  record.question = undefined; // what is over waits for nothing
   if (record.open !== undefined) {
     await CancellationScope.nonCancellable(async () => {
       await closeFailedStory(record, fault);

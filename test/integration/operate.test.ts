@@ -23,20 +23,26 @@ function heldBack(then: Script = straightOn): { readonly script: Script; readonl
   return { script, letGo };
 }
 
+/** A run that was paused while its first model call was under way, and has stopped after it. */
+async function openPaused() {
+  const { script, letGo } = heldBack();
+  const bench = await openBench(script);
+  const run = await bench.start(twoNodePackage());
+  await eventually(() => bench.model.requests.length === 1);
+  await run.pause();
+  letGo();
+  await eventually(async () => (await statusOf(bench, run))?.paused === true);
+  return { bench, run };
+}
+
 async function statusOf(bench: Bench, run: { readonly runId: string }) {
   return (await bench.filesOf(run)).status.read();
 }
 
 describe("pause and resume", () => {
   test("a call under way is let end, the next turn is not begun; status says so with and without Temporal", async () => {
-    const { script, letGo } = heldBack();
-    const bench = await openBench(script);
-    const run = await bench.start(twoNodePackage());
-    await eventually(() => bench.model.requests.length === 1);
-    await run.pause();
+    const { bench, run } = await openPaused();
     await run.pause(); // nothing more happens
-    letGo();
-    await eventually(async () => (await statusOf(bench, run))?.paused === true);
     expect(bench.model.requests).toHaveLength(1);
     expect((await bench.document(run)).frontmatter).toMatchObject({ currentNodeId: "middle" });
     expect(await run.state()).toMatchObject({ phase: "running", paused: true, currentNodeId: "middle" });
@@ -71,7 +77,9 @@ describe("pause and resume", () => {
       phase: "waiting-user",
       question: { text: "Which colour?" },
     });
-    await run.answer({ nodeId: "ask", text: "Blue." });
+    const answered = await shellOf(bench).run(["answer", run.runId, "Blue."]);
+    const sentence = "Answered at ask. The run is paused. Let it go on with: interlock resume";
+    expect(answered).toMatchObject({ code: 0, stdout: `${sentence} ${run.runId}\n` });
     await eventually(async () => (await run.state()).phase === "running");
     expect(await run.state()).toMatchObject({ paused: true });
     expect(bench.model.requests).toHaveLength(1);
@@ -81,13 +89,7 @@ describe("pause and resume", () => {
   });
 
   test("a paused run stays paused when its worker is another one", async () => {
-    const { script, letGo } = heldBack();
-    const bench = await openBench(script);
-    const run = await bench.start(twoNodePackage());
-    await eventually(() => bench.model.requests.length === 1);
-    await run.pause();
-    letGo();
-    await eventually(async () => (await statusOf(bench, run))?.paused === true);
+    const { bench, run } = await openPaused();
     await bench.startAnotherWorker();
     expect(await run.state()).toMatchObject({ paused: true });
     expect(bench.model.requests).toHaveLength(1);
@@ -141,19 +143,45 @@ describe("cancel", () => {
   });
 
   test("a paused run can be cancelled", async () => {
-    const { script, letGo } = heldBack();
-    const bench = await openBench(script);
-    const run = await bench.start(twoNodePackage());
-    await eventually(() => bench.model.requests.length === 1);
-    await run.pause();
-    letGo();
-    await eventually(async () => (await statusOf(bench, run))?.paused === true);
+    const { bench, run } = await openPaused();
     await run.cancel();
     await expect(run.result()).rejects.toMatchObject({ code: "ENGINE_ABORTED" });
     // A retry is a word to go on.
     await expect((await bench.client.retry(run.runId)).result()).resolves.toMatchObject({
       phase: "completed",
     });
+  });
+
+  test("a run that waits, or that nobody works on, is cancelled and goes on by a retry", async () => {
+    const bench = await openBench((request) => {
+      const [words, answer] = wordsIn(request);
+      return words === "ask" && answer === undefined ? { content: "Which colour?" } : straightOn(request);
+    });
+    const asks = await bench.start(twoNodePackage(), { input: "ask" });
+    const spends = await bench.start(twoNodePackage(), { budget: { run: { turns: 1 } } });
+    await Promise.all([until(asks, "waiting-user"), until(spends, "waiting-user")]);
+    await asks.resume(); // it is not paused: nothing happens
+    expect(await asks.state()).toMatchObject({ phase: "waiting-user", paused: false });
+    await bench.stopWorker();
+    const begins = await bench.start(twoNodePackage(), { input: "begin" });
+    const runs = [asks, spends, begins];
+    await Promise.all(runs.map((run) => run.cancel()));
+    await bench.startAnotherWorker();
+    for (const run of runs) {
+      await expect(run.result()).rejects.toMatchObject({ code: "ENGINE_ABORTED" });
+      const state = await run.state();
+      expect(state).toMatchObject({ phase: "failed", failure: { code: "ENGINE_ABORTED" } });
+      expect(state).not.toHaveProperty("question");
+      await bench.client.retry(run.runId);
+    }
+    expect((await until(asks, "waiting-user")).question).toEqual({ nodeId: "ask", text: "Which colour?" });
+    await asks.answer({ nodeId: "ask", text: "Blue." });
+    expect((await until(spends, "waiting-user")).question).toMatchObject({ code: "BUDGET_EXCEEDED" });
+    await spends.raiseBudget({ add: { turns: 5 } });
+    const ends = await Promise.all(runs.map((run) => run.result()));
+    expect(ends.map(({ usage }) => usage.modelTurns)).toEqual([5, 3, 3]);
+    const begun = bench.model.requests.filter((request) => wordsIn(request).includes("begin"));
+    expect(begun.map((request) => intentOf(request))).toEqual(["start"]);
   });
 });
 

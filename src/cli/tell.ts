@@ -1,0 +1,81 @@
+import type { RunHandle } from "../client.js";
+import type { RunState } from "../contract/run.js";
+import { followedRun } from "./go-on.js";
+import { EXIT, type ExitCode, noWorkerHint, print, printJson, printNote } from "./output.js";
+import { type RunSession, unlessInterrupted, withRun } from "./run-session.js";
+import { followAndReport } from "./start-run.js";
+
+/** What a run was told: for people, and for programs beside the run's id. */
+export interface Told {
+  readonly sentence: string;
+  readonly result: object;
+}
+
+interface JsonOption {
+  readonly json?: boolean;
+}
+
+/** Tells a run something, with a worker of the command's own where the embedded server has none. */
+export function tell(
+  runId: string,
+  options: JsonOption,
+  action: (run: RunHandle) => Promise<Told>,
+): Promise<ExitCode> {
+  return withRun(runId, async (place) => {
+    await bringWorker(place);
+    report(runId, options, await heard(place, action(place.run)));
+    return EXIT.done;
+  });
+}
+
+/**
+ * As `tell`, for what lets a run go on: with a worker of the command's own it would stop where the command ends, so that
+ * the command follows it. A run that stays paused is not followed. `action` is given the run as it stands.
+ */
+export function tellAndFollow(
+  runId: string,
+  { json = false }: JsonOption,
+  action: (run: RunHandle, state: RunState) => Promise<Told & { readonly staysPaused: boolean }>,
+): Promise<ExitCode> {
+  return withRun(runId, async (place) => {
+    const { session, store, run, signal } = place;
+    const isOwnWorker = await bringWorker(place);
+    const state = await heard(place, run.state());
+    const { staysPaused, sentence, result } = await heard(place, action(run, state));
+    if (staysPaused) {
+      const remedy = `The run is paused. Let it go on with: interlock resume ${runId}`;
+      report(runId, { json }, { sentence: `${sentence} ${remedy}`, result });
+      return EXIT.done;
+    }
+    if (!isOwnWorker) {
+      report(runId, { json }, { sentence, result });
+      return EXIT.done;
+    }
+    printNote(`${sentence} No other worker is there: following the run with a worker of this command's own.`);
+    const since = state.progress.at(-1)?.seq ?? 0;
+    const choice = { json, waitForAnswers: process.stdin.isTTY, since };
+    return followAndReport(session, store, run, await followedRun(store, run), choice, signal);
+  });
+}
+
+/** Makes sure that somebody hears of it, once it is clear that the run is open. True where it is a worker of our own. */
+async function bringWorker({ session, run }: RunSession): Promise<boolean> {
+  await run.requireOpen();
+  if (await session.hasWorker()) return false;
+  if (session.embedded) await session.startWorker();
+  else printNote(noWorkerHint(false, session.client.taskQueue));
+  return session.embedded;
+}
+
+function heard<T>(place: RunSession, action: Promise<T>): Promise<T> {
+  return unlessInterrupted(
+    place,
+    "Stopped waiting. Whether the run has heard of it says: interlock status",
+    action,
+  );
+}
+
+function report(runId: string, { json = false }: JsonOption, { sentence, result }: Told): void {
+  if (json) printJson({ runId, ...result });
+  else print(sentence);
+}
