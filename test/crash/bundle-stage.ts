@@ -1,19 +1,15 @@
-import { randomUUID } from "node:crypto";
-import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { InterlockClient, type RunHandle } from "../../src/client.js";
-import { loadConfig } from "../../src/config.js";
-import { workflowIdOf } from "../../src/contract/names.js";
+import type { RunHandle } from "../../src/client.js";
 import type { RunResult } from "../../src/contract/run.js";
 import { verifyAuditLog } from "../../src/store/audit-verify.js";
-import { type Store, openStore } from "../../src/store/store.js";
-import { type RunningWorker, startWorker } from "../../src/worker.js";
+import type { Store } from "../../src/store/store.js";
 import { readTree } from "../fakes/package-fixture.js";
 import { jsonLines, valueOf } from "../fakes/run-world.js";
-import { type ChatRequestBody, type ScriptedAnswer, ScriptedModel, call } from "../fakes/scripted-model.js";
-import type { ArmedBuild, Victim } from "./armed-build.js";
-import type { Arming } from "./armed-failpoint.js";
+import { openPlace } from "../fakes/place.js";
+import { type ChatRequestBody, type ScriptedAnswer, call } from "../fakes/scripted-model.js";
+import type { ArmedBuild } from "./armed-build.js";
+import { type Crew, crewOf } from "./crew.js";
 
 /** What the model answers, turn after turn, under call ids that are the same whenever a turn is asked for. */
 const TURNS: readonly ScriptedAnswer[] = [
@@ -41,11 +37,8 @@ function turnOf({ messages }: ChatRequestBody): number {
 }
 
 /** One bundle run whose worker may be killed: a store, a project, a queue and a model of its own. */
-export interface BundleStage {
-  readonly hitsFile: string;
+export interface BundleStage extends Crew {
   readonly run: RunHandle;
-  startVictim(at?: Arming["at"]): Promise<Victim>;
-  startSuccessor(): Promise<void>;
   /** Everything that can be seen of the ended run, without times and ids of the case. */
   endState(result: RunResult): Promise<unknown>;
   /** How often each turn was asked for, and which of them are written down. */
@@ -59,30 +52,13 @@ export async function openBundleStage(
   build: ArmedBuild,
   copyRoom: (dir: string) => Promise<{ bundleRoot: string; workflowPath: string }>,
 ): Promise<BundleStage> {
-  const dir = await mkdtemp(join(tmpdir(), "interlock-crash-"));
-  const projectRoot = join(dir, "project");
-  await mkdir(projectRoot);
-  const model = await ScriptedModel.start((request) => TURNS[turnOf(request) - 1] ?? { status: 418 });
-  const taskQueue = `crash-${randomUUID()}`;
-  const environment = {
-    INTERLOCK_STORE: join(dir, "store"),
-    INTERLOCK_TASK_QUEUE: taskQueue,
-    INTERLOCK_MODEL: "scripted",
-    OPENAI_API_KEY: "test-key",
-    OPENAI_BASE_URL: model.baseUrl,
-    TEMPORAL_ADDRESS: address,
-    TEMPORAL_CONFIG_FILE: join(dir, "none.toml"),
-  };
-  const config = loadConfig(environment);
-  const store = await openStore(config.storeDir, config.taskQueue);
-  const client = await InterlockClient.connect({ connection: { address }, taskQueue });
-  const hitsFile = join(dir, "hits");
+  const place = await openPlace(address, (request) => TURNS[turnOf(request) - 1] ?? { status: 418 });
+  const { dir, projectRoot, model, store, client } = place;
+  const crew = crewOf(place, build);
   const room = await copyRoom(dir);
   const run = await client.startBundle({ ...room, projectRoot, input: "*intake", storeId: store.storeId });
   const over = new AbortController();
   const answering = answerQuestion(store, run, over.signal);
-  const victims: Victim[] = [];
-  const successors: RunningWorker[] = [];
 
   async function runDir(): Promise<string> {
     const { projectId } = valueOf(await store.runs.findRun(run.runId));
@@ -90,17 +66,8 @@ export async function openBundleStage(
   }
 
   return {
-    hitsFile,
+    ...crew,
     run,
-    async startVictim(at) {
-      const victim = await build.startWorker(environment, { hitsFile, ...(at === undefined ? {} : { at }) });
-      victims.push(victim);
-      return victim;
-    },
-    async startSuccessor() {
-      const options = { connection: { address }, namespace: "default", workflowBundle: build.workflowBundle };
-      successors.push(await startWorker(config, options));
-    },
     async endState(result) {
       const files = await runDir();
       const log = join(files, "state/logs/execution.jsonl");
@@ -135,18 +102,9 @@ export async function openBundleStage(
     },
     async close() {
       over.abort();
-      await client.temporal.workflow
-        .getHandle(workflowIdOf(run.runId))
-        .terminate()
-        .catch(() => undefined);
-      await Promise.all([
-        ...victims.map((victim) => victim.end()),
-        ...successors.map((worker) => worker.shutdown()),
-      ]);
+      await crew.end([run]);
       await answering;
-      await client.close();
-      await model.close();
-      await rm(dir, { recursive: true, force: true });
+      await place.close();
     },
   };
 }

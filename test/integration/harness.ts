@@ -1,19 +1,18 @@
 import { randomUUID } from "node:crypto";
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DefaultLogger, Runtime } from "@temporalio/worker";
 import { inject, onTestFinished } from "vitest";
-import { InterlockClient, type RunHandle, type StartBundleRun, type StartRun } from "../../src/client.js";
-import { loadConfig } from "../../src/config.js";
+import type { RunHandle, StartBundleRun, StartRun } from "../../src/client.js";
 import { parseFrontMatter } from "../../src/store/front-matter.js";
 import type { RunFiles } from "../../src/store/run-files.js";
-import { type Store, openStore } from "../../src/store/store.js";
 import { startWorker } from "../../src/worker.js";
 import { readTree } from "../fakes/package-fixture.js";
+import { type Place, openPlace } from "../fakes/place.js";
 import { valueOf } from "../fakes/run-world.js";
-import { type Script, ScriptedModel } from "../fakes/scripted-model.js";
+import type { Script } from "../fakes/scripted-model.js";
 
 let runtimeInstalled = false;
 /** That of the build: bundling the source takes seconds of each test file. */
@@ -22,19 +21,11 @@ const workflowBundle = {
 };
 
 /** A worker of its own store on the suite's real server, with a scripted model over HTTP. */
-export interface Bench {
-  readonly client: InterlockClient;
-  readonly store: Store;
-  readonly model: ScriptedModel;
-  readonly projectRoot: string;
-  /** As a user of the command line would set them. */
-  readonly environment: Readonly<Record<string, string>>;
+export interface Bench extends Omit<Place, "close"> {
   /** Stops the worker and lets another one take its place. */
   startAnotherWorker(): Promise<void>;
   stopWorker(): Promise<void>;
   filesOf(run: { readonly runId: string }): Promise<RunFiles>;
-  /** A directory of the test's own; the project, the store and the copied bundle lie in it. */
-  readonly dir: string;
   /** Installs a package from files and starts a run of it. */
   start(files: Record<string, string>, request?: Partial<StartRun>): Promise<RunHandle>;
   /** Starts a run of the example bundle's intake workflow with its agent, on a copy with these files over it. */
@@ -58,34 +49,16 @@ export function quietRuntime(): void {
 
 export async function openBench(script: Script, environment: Record<string, string> = {}): Promise<Bench> {
   quietRuntime();
-  const dir = await temporaryDirectory();
-  const projectRoot = join(dir, "project");
-  await mkdir(projectRoot);
-  const model = await ScriptedModel.start(script);
   const address = environment["TEMPORAL_ADDRESS"] ?? inject("temporalAddress");
-  const taskQueue = `test-${randomUUID()}`;
-  const variables = {
-    INTERLOCK_STORE: join(dir, "store"),
-    INTERLOCK_TASK_QUEUE: taskQueue,
-    INTERLOCK_MODEL: "scripted",
-    OPENAI_API_KEY: "test-key",
-    OPENAI_BASE_URL: model.baseUrl,
-    TEMPORAL_ADDRESS: address,
-    TEMPORAL_CONFIG_FILE: join(dir, "none.toml"),
-    ...environment,
-  };
-  const config = loadConfig(variables);
-  const store = await openStore(config.storeDir, config.taskQueue);
+  const place = await openPlace(address, script, environment);
+  const { dir, projectRoot, config, store, client } = place;
   const connection = { address };
   const connectWorker = () =>
     startWorker(config, { connection, namespace: "default", store, workflowBundle });
   let worker = await connectWorker();
-  const client = await InterlockClient.connect({ connection: { address }, taskQueue });
   onTestFinished(async () => {
     await worker.shutdown();
-    await client.close();
-    await model.close();
-    await rm(dir, { recursive: true, force: true });
+    await place.close();
   });
 
   let room: ReturnType<typeof copyRoom> | undefined;
@@ -96,18 +69,13 @@ export async function openBench(script: Script, environment: Record<string, stri
   }
 
   return {
-    client,
-    store,
-    model,
-    projectRoot,
-    environment: variables,
+    ...place,
     filesOf,
     stopWorker: () => worker.shutdown(),
     async startAnotherWorker() {
       await worker.shutdown();
       worker = await connectWorker();
     },
-    dir,
     async startBundle(request = {}, files = {}) {
       room ??= copyRoom(dir, files);
       return client.startBundle({

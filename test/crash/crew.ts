@@ -1,0 +1,50 @@
+import { join } from "node:path";
+import { workflowIdOf } from "../../src/contract/names.js";
+import { type RunningWorker, startWorker } from "../../src/worker.js";
+import type { Place } from "../fakes/place.js";
+import type { ArmedBuild, Victim } from "./armed-build.js";
+import type { Arming } from "./armed-failpoint.js";
+
+/** The workers of a case. */
+export interface Crew {
+  readonly hitsFile: string;
+  readonly victims: readonly Victim[];
+  /** Starts a worker of the armed build. */
+  startVictim(at?: Arming["at"]): Promise<Victim>;
+  /** Starts a worker that nothing happens to. */
+  startSuccessor(): Promise<void>;
+  /** Ends the runs, then the workers. */
+  end(runs: readonly { readonly runId: string }[]): Promise<void>;
+}
+
+export function crewOf({ dir, environment, config, client }: Place, build: ArmedBuild): Crew {
+  const hitsFile = join(dir, "hits");
+  const victims: Victim[] = [];
+  const successors: RunningWorker[] = [];
+  return {
+    hitsFile,
+    victims,
+    async startVictim(at) {
+      const victim = await build.startWorker(environment, { hitsFile, ...(at === undefined ? {} : { at }) });
+      victims.push(victim);
+      return victim;
+    },
+    async startSuccessor() {
+      const connection = { address: environment["TEMPORAL_ADDRESS"] ?? "" };
+      const { workflowBundle } = build;
+      successors.push(await startWorker(config, { connection, namespace: "default", workflowBundle }));
+    },
+    async end(runs) {
+      for (const { runId } of runs) {
+        await client.temporal.workflow
+          .getHandle(workflowIdOf(runId))
+          .terminate()
+          .catch(() => undefined);
+      }
+      await Promise.all([
+        ...victims.map((victim) => victim.end()),
+        ...successors.map((worker) => worker.shutdown()),
+      ]);
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { InterlockClient } from "../../src/client.js";
+import { type Config, loadConfig } from "../../src/config.js";
+import { type Store, openStore } from "../../src/store/store.js";
+import { type Script, ScriptedModel } from "./scripted-model.js";
+
+/** Where the runs of a test take place: a directory with a project and a store, a queue and a model of their own. */
+export interface Place {
+  readonly dir: string;
+  readonly projectRoot: string;
+  readonly model: ScriptedModel;
+  /** As a user of the command line would set them. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly config: Config;
+  readonly store: Store;
+  readonly client: InterlockClient;
+  close(): Promise<void>;
+}
+
+export async function openPlace(
+  address: string,
+  script: Script,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<Place> {
+  const dir = await mkdtemp(join(tmpdir(), "interlock-it-"));
+  const projectRoot = join(dir, "project");
+  await mkdir(projectRoot);
+  const model = await ScriptedModel.start(script);
+  const environment = {
+    INTERLOCK_STORE: join(dir, "store"),
+    INTERLOCK_TASK_QUEUE: `test-${randomUUID()}`,
+    INTERLOCK_MODEL: "scripted",
+    OPENAI_API_KEY: "test-key",
+    OPENAI_BASE_URL: model.baseUrl,
+    TEMPORAL_ADDRESS: address,
+    TEMPORAL_CONFIG_FILE: join(dir, "none.toml"),
+    ...variables,
+  };
+  const config = loadConfig(environment);
+  const store = await openStore(config.storeDir, config.taskQueue);
+  const client = await InterlockClient.connect({ connection: { address }, taskQueue: store.taskQueue });
+  return {
+    dir,
+    projectRoot,
+    model,
+    environment,
+    config,
+    store,
+    client,
+    async close() {
+      await client.close();
+      await model.close();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
