@@ -58,7 +58,14 @@ function loadFigures(load: readonly LoadFigures[]): readonly Figure[] {
   ]);
 }
 
-function growthFigures({ short, long, bytes, turnBytes, promptTokens, time }: GrowthFigures): readonly Figure[] {
+function growthFigures({
+  short,
+  long,
+  bytes,
+  turnBytes,
+  promptTokens,
+  time,
+}: GrowthFigures): readonly Figure[] {
   const perTurn = [short, long].flatMap((length) => [
     {
       name: `history events a turn, ${length.turns} turns`,
