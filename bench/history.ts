@@ -1,4 +1,5 @@
 import type { Client, WorkflowHandle } from "@temporalio/client";
+import { type History, historyToJSON } from "@temporalio/common/lib/proto-utils.js";
 
 /** What a finished workflow left on the server, over all executions of its chain. */
 export interface HistoryFigures {
@@ -7,6 +8,8 @@ export interface HistoryFigures {
   readonly bytes: number;
   /** Its activities in order: `R` for a regular one, `L` for a local one. */
   readonly activities: string;
+  /** Of each execution: the size of the events of one turn, as JSON. Without what opens and closes the execution. */
+  readonly turnBytes: readonly number[];
 }
 
 export async function historyOf(
@@ -14,7 +17,7 @@ export async function historyOf(
   workflowId: string,
   firstExecutionRunId: string,
 ): Promise<HistoryFigures> {
-  let figures: HistoryFigures = { executions: 0, events: 0, bytes: 0, activities: "" };
+  let figures: HistoryFigures = { executions: 0, events: 0, bytes: 0, activities: "", turnBytes: [] };
   let runId: string | undefined = firstExecutionRunId;
   while (runId !== undefined) {
     const handle: WorkflowHandle = client.workflow.getHandle(workflowId, runId);
@@ -29,8 +32,18 @@ export async function historyOf(
       events: figures.events + historyLength,
       bytes: figures.bytes + historySize,
       activities: figures.activities + activities.join(""),
+      turnBytes: [...figures.turnBytes, turnBytesOf(events)],
     };
     runId = events.at(-1)?.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId ?? undefined;
   }
   return figures;
+}
+
+/** Between the first model turn and the last one, by turn. */
+function turnBytesOf(events: NonNullable<History["events"]>): number {
+  const turns = events.flatMap(({ activityTaskScheduledEventAttributes: scheduled }, index) =>
+    scheduled?.activityType?.name === "model.turn" ? [index] : [],
+  );
+  const between = events.slice(turns[0], turns.at(-1));
+  return historyToJSON({ events: between }).length / (turns.length - 1);
 }

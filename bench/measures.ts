@@ -142,6 +142,8 @@ export interface LengthFigures {
   readonly historyEvents: number;
   readonly historyBytes: number;
   readonly promptTokens: number;
+  /** The size of the events of one turn, by execution. */
+  readonly turnBytes: Spread;
 }
 
 export interface GrowthFigures {
@@ -149,6 +151,8 @@ export interface GrowthFigures {
   readonly long: LengthFigures;
   /** Long by short. */
   readonly bytes: number;
+  /** The largest of the long one by the short one's. */
+  readonly turnBytes: number;
   readonly promptTokens: number;
   readonly time: Spread;
 }
@@ -182,6 +186,7 @@ export async function measureGrowth(
     short,
     long,
     bytes: long.historyBytes / short.historyBytes,
+    turnBytes: long.turnBytes.max / short.turnBytes.median,
     promptTokens: long.promptTokens / short.promptTokens,
     time: spreadOf(ratios),
   };
@@ -196,5 +201,6 @@ async function lengthFigures(nodes: number, walks: readonly Walk[]): Promise<Len
     historyEvents: spreadOf(histories.map((history) => history.events)).median,
     historyBytes: spreadOf(histories.map((history) => history.bytes)).median,
     promptTokens: spreadOf(walks.map((walk) => walk.promptTokens)).median,
+    turnBytes: spreadOf(histories.flatMap((history) => history.turnBytes)),
   };
 }

@@ -58,7 +58,14 @@ function loadFigures(load: readonly LoadFigures[]): readonly Figure[] {
   ]);
 }
 
-function growthFigures({ short, long, bytes, promptTokens, time }: GrowthFigures): readonly Figure[] {
+function growthFigures({
+  short,
+  long,
+  bytes,
+  turnBytes,
+  promptTokens,
+  time,
+}: GrowthFigures): readonly Figure[] {
   const perTurn = [short, long].flatMap((length) => [
     {
       name: `history events a turn, ${length.turns} turns`,
@@ -75,6 +82,12 @@ function growthFigures({ short, long, bytes, promptTokens, time }: GrowthFigures
   const target = (long.turns / short.turns) * MAX_GROWTH_BY_LENGTH;
   return [
     ...perTurn,
+    {
+      name: `history bytes of one turn, ${times}`,
+      target: MAX_GROWTH_BY_LENGTH,
+      measured: turnBytes,
+      unit: "times",
+    },
     { name: `history bytes, ${times}`, target, measured: bytes, unit: "times" },
     { name: `prompt tokens, ${times}`, target, measured: promptTokens, unit: "times" },
     { name: `time, ${times}`, target, unit: "times", ...measured(time) },

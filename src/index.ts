@@ -9,6 +9,7 @@ export {
   type StartBundleRun,
   type StartRun,
 } from "./client.js";
+export { type ExportRun, exportRun } from "./export-run.js";
 export type {
   Answer,
   AuditHead,

@@ -156,9 +156,28 @@ export class RunHandle {
     return this.guarded(() => startedWith(this.access, this.runId));
   }
 
-  /** The newest execution's history, as Temporal exports it: for `replay`, and for an archive. */
+  /** The newest execution's history, as Temporal exports it. */
   async history(): Promise<History> {
     return this.guarded(() => this.workflow().fetchHistory());
+  }
+
+  /**
+   * The histories of all executions that Temporal still has, oldest first: a run has a further one for each retry and each
+   * continue-as-new. Throws `E_RUN_NOT_FOUND`.
+   */
+  async histories(): Promise<readonly History[]> {
+    return this.guarded(async () => {
+      const { workflow } = this.access.temporal;
+      const workflowId = workflowIdOf(this.runId);
+      const newest = (await this.workflow().describe()).runId;
+      const known: { readonly runId: string; readonly startTime: Date }[] = [];
+      for await (const execution of workflow.list({ query: `WorkflowId = "${workflowId}"` })) {
+        if (execution.runId !== newest) known.push(execution);
+      }
+      known.sort((a, b) => a.startTime.getTime() - b.startTime.getTime());
+      const ids = [...known.map(({ runId }) => runId), newest];
+      return Promise.all(ids.map((id) => workflow.getHandle(workflowId, id).fetchHistory()));
+    });
   }
 
   /** Waits for the run's end. Throws an `InterlockError` with the failure's code when it fails. */

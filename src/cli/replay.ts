@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import type { History } from "@temporalio/common/lib/proto-utils.js";
 import { z } from "zod";
 import { excerpt } from "../core/text.js";
-import { readHistory, replayHistory } from "../replay.js";
+import { type ReplayVerdict, readHistory, replayHistory } from "../replay.js";
 import { EXIT, type ExitCode, UsageError, print, printJson } from "./output.js";
 import { withRun } from "./run-session.js";
 import { installRuntime } from "./temporal-session.js";
@@ -13,12 +13,14 @@ export async function replayCommand(what: string, options: { json?: boolean }): 
     (entry) => entry.isFile(),
     () => false,
   );
-  const history = isFile ? await historyOfFile(what) : await historyOfRun(what);
+  const histories = isFile ? [await historyOfFile(what)] : await historiesOfRun(what);
   if (isFile) installRuntime("ERROR");
-  const verdict = await replayHistory(history);
+  const verdict = await replayAll(histories);
   if (options.json === true) printJson(verdict);
-  else if (verdict.ok) print(`The code at hand follows all ${verdict.events} events.`);
-  else print(`The code at hand departs from this history:\n${verdict.departure}`);
+  else if (verdict.ok) {
+    const of = histories.length === 1 ? "" : ` of ${histories.length} executions`;
+    print(`The code at hand follows all ${verdict.events} events${of}.`);
+  } else print(`The code at hand departs from this history:\n${verdict.departure}`);
   return verdict.ok ? EXIT.done : EXIT.failed;
 }
 
@@ -31,9 +33,20 @@ async function historyOfFile(path: string): Promise<History> {
   }
 }
 
-async function historyOfRun(runId: string): Promise<History> {
+/** The executions one after the other: one value carries a run from one to the next. */
+async function replayAll(histories: readonly History[]): Promise<ReplayVerdict> {
+  let events = 0;
+  for (const history of histories) {
+    const verdict = await replayHistory(history);
+    if (!verdict.ok) return verdict;
+    events += verdict.events;
+  }
+  return { ok: true, events };
+}
+
+async function historiesOfRun(runId: string): Promise<readonly History[]> {
   if (!z.uuid().safeParse(runId).success) {
     throw new UsageError(`"${excerpt(runId)}" is neither a file with a history nor the id of a run.`);
   }
-  return withRun(runId, ({ run }) => run.history());
+  return withRun(runId, ({ run }) => run.histories());
 }

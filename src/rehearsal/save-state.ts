@@ -62,6 +62,9 @@ export function tryForbiddenJump(situation: Situation, material: Material): Deci
   // A resumed node may have seen its jump in a conversation that is gone.
   if (jump.kind === "off" || jumped !== undefined || directive.intent === "resume") return undefined;
   if (graph === undefined) return undefined;
+  // This process may have taken over from one that jumped at the first node that allowed it.
+  const isTried = state.decisions.some(({ from }) => forbiddenTarget(graph, from, []) !== undefined);
+  if (jump.kind === "due" && isTried) return undefined;
   const moment = JSON.stringify([state.runId ?? "", brief.nodeId, state.decisions.length]);
   if (jump.kind === "claimed" && jump.by !== moment) return undefined;
   const target = forbiddenTarget(graph, brief.nodeId, brief.allowedNext ?? []);

@@ -5,7 +5,7 @@ import type { JsonObject } from "../core/json.js";
 import { type Frontmatter, parseFrontmatter } from "../core/state/frontmatter.js";
 import { removeTemporaries, writeFileAtomic } from "./atomic-file.js";
 import { type HeldLock, NO_LOCK } from "./file-lock.js";
-import { type FrontMatterDocument, parseFrontMatter } from "./front-matter.js";
+import { type FrontMatterDocument, MAX_FRONT_MATTER_BYTES, parseFrontMatter } from "./front-matter.js";
 import { sha256 } from "./sha256.js";
 
 /** A state document as it stands on disk. The SHA-256 of its bytes is its version (contracts §5). */
@@ -18,11 +18,22 @@ export interface StateDocument {
 
 /**
  * Parses and validates the bytes of a state document.
- * Faults: `E_INVALID_FRONTMATTER`, `E_SCHEMA_VALIDATION`; `oversize` for front matter beyond its limit.
+ * Faults: `E_INVALID_FRONTMATTER`, `E_SCHEMA_VALIDATION`; `oversize` for front matter beyond its limit, as it is written
+ * or as it reads when its aliases are written out: a run carries all of it.
  */
-export function parseStateDocument(bytes: Uint8Array, oversize?: ErrorCode): Result<StateDocument> {
+export function parseStateDocument(
+  bytes: Uint8Array,
+  oversize: ErrorCode = "E_INVALID_FRONTMATTER",
+): Result<StateDocument> {
   const parts = parseFrontMatter(bytes, oversize);
   if (!parts.ok) return parts;
+  const { frontmatter: all } = parts.value;
+  // JSON has a quote more per key than the YAML we write.
+  const size = Buffer.byteLength(JSON.stringify(all)) - Object.keys(all).length - 2;
+  if (size > MAX_FRONT_MATTER_BYTES) {
+    const sentence = `The front matter would be ${size} bytes written out; at most ${MAX_FRONT_MATTER_BYTES} are allowed.`;
+    return fail(oversize, `${sentence} Keep large values in files.`);
+  }
   const frontmatter = parseFrontmatter(parts.value.frontmatter);
   if (!frontmatter.ok) return frontmatter;
   return ok({ bytes, sha256: sha256(bytes), parts: parts.value, frontmatter: frontmatter.value });

@@ -47,6 +47,7 @@ test("the values that the package exports", () => {
       "RunHandle",
       "RunManager",
       "createToolHost",
+      "exportRun",
       "openStore",
       "validateWorkflowStateUpdate",
       ...graphState,

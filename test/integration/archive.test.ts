@@ -2,6 +2,7 @@ import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { openPromise } from "yauzl";
 import { describe, expect, test } from "vitest";
+import { exportRun } from "../../src/export-run.js";
 import { call } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { STRAIGHT } from "../fakes/walk.js";
@@ -26,6 +27,11 @@ async function unzip(path: string): Promise<Readonly<Record<string, Buffer>>> {
 
 interface History {
   readonly events: { activityTaskScheduledEventAttributes?: { activityType: { name: string } } }[];
+}
+
+function eventTypes(file: Buffer | undefined): readonly string[] {
+  const { events } = JSON.parse(file?.toString("utf8") ?? "") as { events: { eventType: string }[] };
+  return events.map(({ eventType }) => eventType);
 }
 
 async function finishedRun(bench: Bench) {
@@ -102,7 +108,7 @@ describe("export and replay", () => {
   });
 
   test("a run that is under way is exported as it stands", async () => {
-    const bench = await openBench([{ content: "Which colour?" }]);
+    const bench = await openBench([{ content: "Which colour?" }, { content: "Which colour?" }]);
     const run = await bench.start(twoNodePackage());
     await until(run, "waiting-user");
     const exported = await shellOf(bench).run(["export", run.runId, "--output", "open.zip"]);
@@ -110,7 +116,22 @@ describe("export and replay", () => {
     const files = await unzip(join(dirname(bench.store.dir), "open.zip"));
     expect(files["conversation/visit-1.jsonl"]?.toString("utf8")).toContain("Which colour?");
     expect(files["history.json"]?.length).toBeGreaterThan(0);
+
     await run.cancel();
+    await expect(run.result()).rejects.toMatchObject({ code: "ENGINE_ABORTED" });
+    const again = await bench.client.retry(run.runId);
+    await until(again, "waiting-user");
+    const histories = await again.histories();
+    expect(histories).toHaveLength(2);
+    const output = join(dirname(bench.store.dir), "both.zip");
+    const names = await exportRun(bench.store, { runId: run.runId, output, histories });
+    expect(names.filter((name) => name.startsWith("history"))).toEqual(["history-1.json", "history.json"]);
+    const both = await unzip(output);
+    expect(eventTypes(both["history-1.json"]).at(-1)).toBe("EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED");
+    expect(eventTypes(both["history.json"]).at(-1)).not.toContain("CANCELED");
+    const replayed = await shellOf(bench).run(["replay", run.runId]);
+    expect(replayed.stdout).toMatch(/^The code at hand follows all \d+ events of 2 executions\.$/m);
+    await again.cancel();
   });
 
   test("an archive that cannot be written leaves nothing behind, and what was there", async () => {

@@ -203,6 +203,19 @@ describe("the forbidden jump", () => {
     expect(again.refusals).toEqual([]);
   });
 
+  test("is not tried again by a process that takes the run over", async () => {
+    const first = rehearsal({ forbiddenJump: true });
+    const second = rehearsal({ forbiddenJump: true });
+    let turns = 0;
+    const answer: typeof first = (request) => {
+      turns += 1;
+      return (turns <= 6 ? first : second)(request);
+    };
+    const played = await play(linear, { answer });
+    expect(played.refusals).toEqual(["jump a → z: E_INVALID_TRANSITION"]);
+    expect(played.path).toEqual(["a", "b", "z"]);
+  });
+
   test("waits for a node from which some node is not next", async () => {
     const pack: TinyPackage = {
       entry: "a",

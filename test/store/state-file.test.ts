@@ -55,6 +55,18 @@ describe("reading the state document", () => {
   });
 });
 
+describe("a state document whose aliases say more than fits", () => {
+  const text = (count: number) =>
+    `---\nschemaVersion: "1.1"\nworkflowType: t\nx: &x "${"x".repeat(10_000)}"\ny: [${"*x,".repeat(count)}]\n---\n`;
+
+  test("is refused with the size it would have", () => {
+    expect(parseStateDocument(Buffer.from(text(11))).ok).toBe(true);
+    const refused = parseStateDocument(Buffer.from(text(13)));
+    expect(refused).toMatchObject({ error: { code: "E_INVALID_FRONTMATTER" } });
+    expect(!refused.ok && refused.error.message).toMatch(/would be 1400\d\d bytes written out/);
+  });
+});
+
 describe("replacing the state document", () => {
   test("states which version it replaces", async () => {
     await writeFile(path, DOCUMENT);
