@@ -19,6 +19,8 @@ export interface RunRef {
   readonly activeAgentId: string;
   /** Absent for a graph run. */
   readonly kind?: "bundle";
+  /** Counts the executions of the run from 1: a newer one shuts the older ones out. Absent means the first. */
+  readonly execution?: number;
   /** The run is rehearsed: a scripted model answers instead of a real one. */
   readonly rehearsal?: Rehearsal;
 }

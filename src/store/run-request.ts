@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { JsonObject } from "../core/json.js";
 import { writeFileAtomic } from "./atomic-file.js";
+import { type HeldLock, NO_LOCK } from "./file-lock.js";
 
 const requestSchema = z.object({ kind: z.enum(["graph", "bundle"]), input: z.record(z.string(), z.json()) });
 
@@ -12,8 +13,10 @@ export type RunRequest = z.infer<typeof requestSchema>;
 /** `run.json` of a run folder. */
 export class RunRequestFile {
   private readonly path: string;
+  private readonly owner: HeldLock;
 
-  constructor(dir: string) {
+  constructor(dir: string, owner: HeldLock = NO_LOCK) {
+    this.owner = owner;
     this.path = join(dir, "run.json");
   }
 
@@ -29,7 +32,7 @@ export class RunRequestFile {
   /** Written once: a run that goes on keeps what it was started with. */
   async writeOnce(kind: RunRequest["kind"], input: JsonObject): Promise<void> {
     if ((await this.read()) === undefined) {
-      await writeFileAtomic(this.path, `${JSON.stringify({ kind, input })}\n`);
+      await writeFileAtomic(this.path, `${JSON.stringify({ kind, input })}\n`, this.owner);
     }
   }
 }
