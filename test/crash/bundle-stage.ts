@@ -42,6 +42,8 @@ function turnOf({ messages }: ChatRequestBody): number {
 
 /** One bundle run whose worker may be killed: a store, a project, a queue and a model of its own. */
 export interface BundleStage {
+  readonly dir: string;
+  readonly client: InterlockClient;
   readonly hitsFile: string;
   readonly run: RunHandle;
   startVictim(at?: Arming["at"]): Promise<Victim>;
@@ -53,16 +55,22 @@ export interface BundleStage {
   close(): Promise<void>;
 }
 
-/** `copyRoom` puts the example bundle into a directory and says what starts a run of it. */
+/**
+ * `copyRoom` puts the example bundle into a directory and says what starts a run of it. `answer` goes before the usual
+ * answers of the model.
+ */
 export async function openBundleStage(
   address: string,
   build: ArmedBuild,
   copyRoom: (dir: string) => Promise<{ bundleRoot: string; workflowPath: string }>,
+  answer: (request: ChatRequestBody) => ScriptedAnswer | undefined = () => undefined,
 ): Promise<BundleStage> {
   const dir = await mkdtemp(join(tmpdir(), "interlock-crash-"));
   const projectRoot = join(dir, "project");
   await mkdir(projectRoot);
-  const model = await ScriptedModel.start((request) => TURNS[turnOf(request) - 1] ?? { status: 418 });
+  const model = await ScriptedModel.start(
+    (request) => answer(request) ?? TURNS[turnOf(request) - 1] ?? { status: 418 },
+  );
   const taskQueue = `crash-${randomUUID()}`;
   const environment = {
     INTERLOCK_STORE: join(dir, "store"),
@@ -90,6 +98,8 @@ export async function openBundleStage(
   }
 
   return {
+    dir,
+    client,
     hitsFile,
     run,
     async startVictim(at) {

@@ -1,15 +1,18 @@
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import type { RunHandle } from "../../src/client.js";
 import { workflowIdOf } from "../../src/contract/names.js";
 import { verifyAuditLog } from "../../src/store/audit-verify.js";
-import { type ArmedBuild, type TextPatch, buildArmed, readHits } from "../crash/armed-build.js";
+import { type ArmedBuild, type TextPatch, type Victim, buildArmed, readHits } from "../crash/armed-build.js";
 import type { Arming } from "../crash/armed-failpoint.js";
+import { openBundleStage } from "../crash/bundle-stage.js";
 import { type CrashStage, openCrashStage } from "../crash/crash-stage.js";
 import { limiter } from "../crash/limiter.js";
 import { type Way, answerOn } from "../crash/two-ways.js";
 import { readTree } from "../fakes/package-fixture.js";
+import { type ChatRequestBody, type ScriptedAnswer, call } from "../fakes/scripted-model.js";
+import { copyRoom } from "./harness.js";
 
 /** These wait long: a stopped worker's connections still take tasks. */
 const inTurn = limiter(Number(process.env["INTERLOCK_CRASH_CASES_AT_ONCE"] ?? 6));
@@ -47,9 +50,15 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => build.remove());
 
-async function onStage<T>(action: (stage: CrashStage, choose: (way: Way) => void) => Promise<T>): Promise<T> {
+async function onStage<T>(
+  action: (stage: CrashStage, choose: (way: Way) => void) => Promise<T>,
+  onSecondWay: () => void = () => undefined,
+): Promise<T> {
   let way: Way = "first";
-  const onRequest = (request: Parameters<typeof answerOn>[1]) => answerOn(way, request);
+  const onRequest = (request: ChatRequestBody) => {
+    if (way === "second") onSecondWay();
+    return answerOn(way, request);
+  };
   const stage = await openCrashStage({ address, build, onRequest });
   try {
     return await action(stage, (chosen) => {
@@ -103,28 +112,42 @@ async function leftBy(stage: CrashStage, run: RunHandle) {
   };
 }
 
-/**
- * A worker is stopped, its run's execution terminated, the run retried on another worker, where the model goes another
- * way. When the run has ended, the first worker wakes up. Gives the names of the project's files.
- */
+/** A worker is stopped there, its run's execution terminated, and the run retried, with another worker at hand. */
+async function retried(stage: CrashStage, victim: Victim, at: Point, choose: (way: Way) => void) {
+  const run = await stage.startRun();
+  await stage.hasHit(at);
+  await stage.client.temporal.workflow.getHandle(workflowIdOf(run.runId)).terminate();
+  choose("second");
+  await stage.startSuccessor();
+  const again = await stage.client.retry(run.runId);
+  expect(await again.result()).toMatchObject({ stepsCompleted: ["ask", "middle", "finish"] });
+  const before = await leftBy(stage, again);
+  expect(before.auditFindings).toEqual([]);
+  const file = (name: string) => readFile(join(stage.projectRoot, "artifacts", name), "utf8");
+  expect([await file("both.md"), await file("second.md")]).toEqual(["second\n", "second\n"]);
+  await victim.shutDown();
+  expect(await leftBy(stage, again)).toEqual(before);
+  return before.project.map(([path]) => path);
+}
+
+/** The names of the project's files when the first worker wakes up after the retry has ended the run. */
 function wokenAfterRetry(at: Point): Promise<readonly string[]> {
   return onStage(async (stage, choose) => {
     const victim = await stage.startVictim({ ...at, action: "pause" });
-    const run = await stage.startRun();
-    await stage.hasHit(at);
-    await stage.client.temporal.workflow.getHandle(workflowIdOf(run.runId)).terminate();
-    choose("second");
-    await stage.startSuccessor();
-    const retried = await stage.client.retry(run.runId);
-    expect(await retried.result()).toMatchObject({ stepsCompleted: ["ask", "middle", "finish"] });
-    const before = await leftBy(stage, retried);
-    expect(before.auditFindings).toEqual([]);
-    const file = (name: string) => readFile(join(stage.projectRoot, "artifacts", name), "utf8");
-    expect([await file("both.md"), await file("second.md")]).toEqual(["second\n", "second\n"]);
-    await victim.shutDown();
-    expect(await leftBy(stage, retried)).toEqual(before);
-    return before.project.map(([path]) => path);
+    return retried(stage, victim, at, choose);
   });
+}
+
+/** The names of the project's files when the first worker wakes up as soon as the retry asks the model. */
+function wokenDuringRetry(at: Point): Promise<readonly string[]> {
+  let victim: Victim;
+  return onStage(
+    async (stage, choose) => {
+      victim = await stage.startVictim({ ...at, action: "pause" });
+      return retried(stage, victim, at, choose);
+    },
+    () => void victim.process.kill("SIGCONT"),
+  );
 }
 
 const WITHOUT_FIRST = ["artifacts/both.md", "artifacts/second.md"];
@@ -175,3 +198,68 @@ describe("a worker stopped in an execution that is terminated changes nothing of
     TIMEOUT_MS,
   );
 });
+
+describe("a worker stopped in an execution that is terminated leaves a retry in peace that is under way", () => {
+  test.concurrent.each<[string, () => Point, readonly string[]]>([
+    [
+      "before it begins a write",
+      () => lastBefore("activity.begun", placeOf("write.noted", 2)),
+      WITHOUT_FIRST,
+    ],
+    ["about to rename a file", () => pointAt(placeOf("write.before-rename", 2)), WITHOUT_FIRST],
+    [
+      "about to save the state document",
+      () => lastBefore("file.temporary-synced", placeOf("call.done", 3)),
+      WITH_FIRST,
+    ],
+  ])(
+    "%s",
+    async (_where, point, left) => {
+      expect(await inTurn(() => wokenDuringRetry(point()))).toEqual(left);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+/** On the second way, the model saves what the workflow declares and ends it. */
+function answerOnSecondWay({ messages }: ChatRequestBody): ScriptedAnswer {
+  const last = messages.findLast(({ role }) => role === "assistant");
+  if (last?.tool_calls?.some(({ id }) => id === "second") === true) return { content: "WORKFLOW COMPLETE" };
+  return {
+    calls: [{ ...call("save_output", { file_path: "request.md", content: "second\n" }), id: "second" }],
+  };
+}
+
+test.concurrent(
+  "a bundle run's worker, stopped about to rename a file of its session, saves nothing after a retry",
+  () =>
+    inTurn(async () => {
+      let isSecondWay = false;
+      const stage = await openBundleStage(address, build, copyRoom, (request) =>
+        isSecondWay ? answerOnSecondWay(request) : undefined,
+      );
+      try {
+        const victim = await stage.startVictim({ name: "write.before-rename", hit: 1, action: "pause" });
+        while (!readHits(stage.hitsFile).includes("write.before-rename")) {
+          await new Promise((resolve) => setTimeout(resolve, 50));
+        }
+        await stage.client.temporal.workflow.getHandle(workflowIdOf(stage.run.runId)).terminate();
+        isSecondWay = true;
+        await stage.startSuccessor();
+        const result = await (await stage.client.retry(stage.run.runId)).result();
+        expect(result.artifacts).toEqual(["{session-folder}/request.md"]);
+        const left = async () =>
+          Object.entries(await readTree(stage.dir))
+            .filter(([path]) => /^(project|room|store\/projects)\//.test(path) && !path.includes(".lock"))
+            .map(([path, bytes]) => [path, bytes.toString("utf8")]);
+        const before = await left();
+        await victim.shutDown();
+        expect(await left()).toEqual(before);
+        const saved = before.map(([path]) => basename(path ?? ""));
+        expect([saved.includes("request.md"), saved.includes("first.md")]).toEqual([true, false]);
+      } finally {
+        await stage.close();
+      }
+    }),
+  TIMEOUT_MS,
+);
