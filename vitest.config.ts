@@ -3,7 +3,11 @@ import { defineConfig } from "vitest/config";
 /** Where CI wants the counts as JSON. */
 const report = process.env["INTERLOCK_TEST_REPORT"];
 
-const CRASH_TESTS = ["test/integration/crash-matrix.test.ts", "test/integration/bundle-crash.test.ts"];
+const CRASH_TESTS = [
+  "test/integration/crash-matrix.test.ts",
+  "test/integration/bundle-crash.test.ts",
+  "test/integration/execution-fence.test.ts",
+];
 
 /** What every file of `test/integration/` needs: a build, and one real Temporal server for each project. */
 const ON_SERVER = {

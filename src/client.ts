@@ -31,7 +31,7 @@ export interface InterlockClientOptions {
 }
 
 /** What a caller does not say when it starts a run. */
-type SetByClient = "runId" | "carried" | "resume" | "resumes" | "searchAttributes";
+type SetByClient = "runId" | "carried" | "resume" | "searchAttributes";
 type Startable<Input> = Omit<Input, SetByClient> & {
   /** A UUID; made when absent. */
   readonly runId?: string;
@@ -145,7 +145,7 @@ export class InterlockClient {
       const message = "A bundle run has no node boundaries to fork from. Start it anew.";
       throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
     }
-    const { resume: _resume, resumes: _resumes, carried: _carried, fork: _fork, ...same } = request.input;
+    const { resume: _resume, carried: _carried, fork: _fork, ...same } = request.input;
     const { fromNode, visit, set, projectRoot = same.projectRoot } = options;
     const fork: Fork = {
       runId,
@@ -242,7 +242,7 @@ function checkWords(words: string | undefined): void {
 
 /** A request that makes its run go on from the store. */
 function resuming(request: RunRequest, changes: Partial<GraphRunInput & BundleRunInput>): RunRequest {
-  const change = { ...changes, resume: true, resumes: (request.input.resumes ?? 0) + 1 };
+  const change = { ...changes, resume: true };
   if (request.kind === "graph") {
     const { carried: _, ...input } = request.input;
     return { kind: "graph", input: { ...input, ...change } };

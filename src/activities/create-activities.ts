@@ -1,7 +1,7 @@
 import { Context } from "@temporalio/activity";
 import type { Activities, ToolCallInput } from "../contract/activities.js";
 import { failpoint } from "../core/failpoint.js";
-import { unwrap } from "./failures.js";
+import { toActivityError, unwrap } from "./failures.js";
 import { type ModelTurnDeps, modelTurn } from "./model-turn.js";
 import { type OpenRunDeps, openRun } from "./open-run.js";
 import { recordPhase, recordSnapshot, recordUserInput } from "./run-records.js";
@@ -62,7 +62,9 @@ export function createActivities(deps: ActivityDeps): Activities {
 function withFailpoints(activity: (input: never) => Promise<unknown>): (input: never) => Promise<unknown> {
   return async (input) => {
     failpoint("activity.begun");
-    const result = await activity(input);
+    const result = await activity(input).catch((error: unknown) => {
+      throw toActivityError(error);
+    });
     failpoint("activity.before-report");
     return result;
   };

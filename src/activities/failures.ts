@@ -1,4 +1,5 @@
 import { ApplicationFailure } from "@temporalio/activity";
+import { ExecutionOver } from "../store/executions.js";
 import type { ErrorCode, Fault, Result } from "../core/errors.js";
 
 /** Faults of the machine, which may pass: the rest would only be refused again. */
@@ -14,4 +15,10 @@ export function toApplicationFailure(fault: Fault): ApplicationFailure {
 export function unwrap<T>(result: Result<T>): T {
   if (result.ok) return result.value;
   throw toApplicationFailure(result.error);
+}
+
+/** As Temporal has to see it: an execution that is over stays so, and is not tried again. */
+export function toActivityError(error: unknown): unknown {
+  if (!(error instanceof ExecutionOver)) return error;
+  return ApplicationFailure.nonRetryable(error.message, "ENGINE_ABORTED" satisfies ErrorCode);
 }

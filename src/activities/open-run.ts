@@ -1,7 +1,7 @@
 import { basename, dirname } from "node:path";
 import type { OpenRunInput, OpenedRun, ResumedRun } from "../contract/activities.js";
 import { MAX_PAYLOAD_BYTES } from "../contract/names.js";
-import type { Budget, BundleRunInput, GraphRunInput, RunRef, Usage } from "../contract/run.js";
+import type { Budget, GraphRunInput, RunRef, Usage } from "../contract/run.js";
 import { bundleToolName } from "../core/bundle/bundle-tools.js";
 import { newestOutputs } from "../core/bundle/listed-outputs.js";
 import { type Fault, fail } from "../core/errors.js";
@@ -22,8 +22,10 @@ import type { BundleHost } from "../tools/bundle-host.js";
 import { BUNDLE_NODE } from "../tools/bundle-sessions.js";
 import { restoreFiles } from "../tools/fork-files.js";
 import { noteRecorded } from "../tools/recorded-call.js";
+import { endWritesBefore } from "../tools/temporary-file.js";
+import { platformPins } from "../tools/workspace.js";
 import { toApplicationFailure, unwrap } from "./failures.js";
-import { checkStore, openFiles } from "./run-scope.js";
+import { checkStore, executionOf, openFiles } from "./run-scope.js";
 
 /** Room for what is told of an opened run beside its graph: its ids, and what a run that goes on has left. */
 const OPENED_BYTES = 4 * 1024;
@@ -34,13 +36,14 @@ export interface OpenRunDeps {
   readonly bundles: BundleHost;
 }
 
+type OpenGraphRun = Extract<OpenRunInput, { readonly kind: "graph" }>;
+type OpenBundleRun = Extract<OpenRunInput, { readonly kind: "bundle" }>;
+
 /** Makes the run, or finds it made by an earlier attempt or execution, and returns what it runs. */
 export async function openRun(deps: OpenRunDeps, request: OpenRunInput): Promise<OpenedRun> {
   checkStore(deps.store, request.input.storeId);
   const opened =
-    request.kind === "graph"
-      ? await openGraphRun(deps.store, request.input)
-      : await openBundleRun(deps, request.input);
+    request.kind === "graph" ? await openGraphRun(deps, request) : await openBundleRun(deps, request);
   const files = await openFiles(deps.store, opened.run);
   await files.request.keep(request.kind, request.input as unknown as JsonObject); // plain data
   if (request.input.resume !== true) return opened;
@@ -52,7 +55,30 @@ export async function openRun(deps: OpenRunDeps, request: OpenRunInput): Promise
   return { ...opened, resumed: { ...resumed, saved } };
 }
 
-async function openGraphRun(store: Store, input: GraphRunInput): Promise<OpenedRun> {
+/**
+ * Gives the run the number of this execution. Where it goes on, older executions end here, before anything is read: a
+ * process of theirs that was stopped in the middle of something does not end it any more.
+ */
+async function beginExecution(
+  { store, bundles }: OpenRunDeps,
+  ref: RunRef,
+  { input, execution, kind }: OpenRunInput,
+): Promise<RunRef> {
+  const { executions } = unwrap(await store.runs.openFiles(ref.projectId, ref.runId));
+  const resumes = input.resume === true;
+  const number = execution === undefined ? executions.newest() : await executions.begin(execution, resumes);
+  const run = number === 1 ? ref : { ...ref, execution: number };
+  if (!resumes) return run;
+  const files = await openFiles(store, run);
+  await files.seize();
+  if (kind === "bundle") await bundles.seizeSession(run.runId, number);
+  endWritesBefore(platformPins(), store.lockDir, { runId: run.runId, execution: number });
+  return run;
+}
+
+async function openGraphRun(deps: OpenRunDeps, request: OpenGraphRun): Promise<OpenedRun> {
+  const { store } = deps;
+  const { input } = request;
   const loaded = unwrap(await store.packages.open(input.packageId));
   const { graph } = unwrap(selectWorkflow(loaded, input.workflowRef ?? ""));
   const room = OPENED_BYTES + (input.storyId === undefined ? 0 : RESUMED_BYTES);
@@ -73,8 +99,8 @@ async function openGraphRun(store: Store, input: GraphRunInput): Promise<OpenedR
       ...(point === undefined ? {} : { begin: beginningOf(point, input.fork?.set) }),
     }),
   );
+  const run = await beginExecution(deps, runRef(store, metadata, input), request);
   await store.runs.setBegun(metadata, new Date());
-  const run = runRef(store, metadata, input);
   const files = await openFiles(store, run);
   if ((await files.boundaries.all()).length === 0) {
     if (point !== undefined && run.projectId !== point.run.projectId) await bringFiles(store, run, point);
@@ -108,7 +134,14 @@ async function forkPointOf(store: Store, { runId, fork }: GraphRunInput): Promis
 
 async function bringFiles(store: Store, run: RunRef, { files, boundary }: ForkPoint): Promise<void> {
   const projectRoot = unwrap(await store.runs.projectRoot(run.projectId));
-  await restoreFiles(files, boundary.calls, { projectRoot, lockDir: store.lockDir, storeDir: store.dir });
+  const { claim } = await openFiles(store, run);
+  await restoreFiles(files, boundary.calls, {
+    projectRoot,
+    lockDir: store.lockDir,
+    storeDir: store.dir,
+    writer: { runId: run.runId, execution: executionOf(run) },
+    assertOurs: () => claim.assertHeld(),
+  });
 }
 
 function beginningOf({ run, boundary }: ForkPoint, variables: JsonObject = {}): RunBeginning {
@@ -116,7 +149,9 @@ function beginningOf({ run, boundary }: ForkPoint, variables: JsonObject = {}): 
   return { from, document: Buffer.from(boundary.document), variables };
 }
 
-async function openBundleRun({ store, bundles }: OpenRunDeps, input: BundleRunInput): Promise<OpenedRun> {
+async function openBundleRun(deps: OpenRunDeps, request: OpenBundleRun): Promise<OpenedRun> {
+  const { store, bundles } = deps;
+  const { input } = request;
   const { bundleRoot, coreRoot, agentFile, sessionId, outputRoot } = input;
   const workflowPath = input.workflowPath.startsWith("{")
     ? input.workflowPath
@@ -135,26 +170,28 @@ async function openBundleRun({ store, bundles }: OpenRunDeps, input: BundleRunIn
       ...(outputRoot === undefined ? {} : { outputRoot }),
     }),
   );
+  const ref: RunRef = { ...runRef(store, metadata, input), kind: "bundle" };
+  const run = await beginExecution(deps, ref, request);
   const now = new Date();
   const words = input.input === undefined ? {} : { input: input.input };
   const session = await bundles.openSession(input.runId, { ...words, now });
   if (!session.ok) {
-    await noteUnopened(store, metadata, session.error, now);
+    await noteUnopened(store, run, session.error, now);
     throw toApplicationFailure(session.error);
   }
   await store.runs.setBegun(metadata, now);
   const node = { id: BUNDLE_NODE, type: "step", file: "" } as const;
   return {
-    run: { ...runRef(store, metadata, input), kind: "bundle" },
+    run,
     graph: { entryNodeId: node.id, nodes: [node], edges: [] },
   };
 }
 
 /** A run that has no session fails before its first phase: what the store says of it must not be that it is idle. */
-async function noteUnopened(store: Store, run: RunMetadata, fault: Fault, now: Date): Promise<void> {
+async function noteUnopened(store: Store, run: RunRef, fault: Fault, now: Date): Promise<void> {
   const known = unwrap(await store.runs.findRun(run.runId));
   if (known.phase !== "idle") return; // another attempt has opened it
-  const files = unwrap(await store.runs.openFiles(run.projectId, run.runId));
+  const files = await openFiles(store, run);
   const { code, message } = fault;
   const status = { phase: "failed", nodeId: BUNDLE_NODE, change: 0, usage: NO_USAGE } as const;
   await files.status.write({ ...status, fault: { code, message } }, (lock) =>

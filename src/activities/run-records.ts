@@ -10,7 +10,7 @@ import type { Store } from "../store/store.js";
 import type { BundleHost } from "../tools/bundle-host.js";
 import { unwrap } from "./failures.js";
 import type { OpenRunDeps } from "./open-run.js";
-import { openFiles } from "./run-scope.js";
+import { executionOf, openFiles } from "./run-scope.js";
 
 /** Writes the user's words into the conversation and the audit log, once. */
 export async function recordUserInput(store: Store, input: UserInput): Promise<AuditHead> {
@@ -67,7 +67,7 @@ export async function recordPhase({ store, bundles }: OpenRunDeps, input: PhaseI
 /** The manifest of a bundle run says whether it is complete. */
 async function markSession(bundles: BundleHost, { run, phase }: PhaseInput): Promise<void> {
   const status = phase === "completed" ? "complete" : phase === "failed" ? "failed" : "running";
-  const marked = await bundles.markSession(run.runId, status, new Date());
+  const marked = await bundles.markSession(run.runId, status, new Date(), executionOf(run));
   // A session that cannot be marked does not hide why the run failed: often it is the reason.
   if (status !== "failed") unwrap(marked);
 }

@@ -14,8 +14,15 @@ export function checkStore(store: Store, storeId: string | undefined): void {
   });
 }
 
-/** The files of a run of this store. */
+/** The files of a run of this store, for its execution. Throws `ExecutionOver`. */
 export async function openFiles(store: Store, run: RunRef): Promise<RunFiles> {
   checkStore(store, run.storeId);
-  return unwrap(await store.runs.openFiles(run.projectId, run.runId));
+  const files = unwrap(await store.runs.openFiles(run.projectId, run.runId, executionOf(run)));
+  files.claim.assertHeld();
+  return files;
+}
+
+/** The number of a run's execution, for those who write for it. */
+export function executionOf(run: RunRef): number {
+  return run.execution ?? 1;
 }

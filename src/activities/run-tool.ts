@@ -9,7 +9,7 @@ import type { Store } from "../store/store.js";
 import type { BundleHost } from "../tools/bundle-host.js";
 import type { ExecutedCall, ToolHost } from "../tools/tool-host.js";
 import { unwrap } from "./failures.js";
-import { openFiles } from "./run-scope.js";
+import { executionOf, openFiles } from "./run-scope.js";
 
 /** Runs one recorded tool call, or records why it does not run. Its contents stay on disk. */
 export async function runTool(
@@ -31,6 +31,7 @@ export async function runTool(
         workflowId: run.workflowRef,
         runId: run.runId,
         agentId: input.agentId,
+        execution: executionOf(run),
       },
       // No signal: what a cancellation of the attempt made of the call would be recorded as the call's result.
     },
@@ -52,7 +53,7 @@ async function runBundleTool(
   { run, agentId, nodeId, now, refusal }: ToolCallInput,
 ): Promise<ToolCallOutcome> {
   const { result, code, audit } = await bundles.executeForEngine(
-    { toolCallId: call.id, context: { runId: run.runId, agentId }, ...call },
+    { toolCallId: call.id, context: { runId: run.runId, agentId, execution: executionOf(run) }, ...call },
     { nodeId, now, ...(refusal === undefined ? {} : { refusal }) },
   );
   const { path } = result;

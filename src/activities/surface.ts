@@ -12,6 +12,7 @@ import { BUNDLE_FUNCTION_TOOLS } from "../core/bundle/bundle-tools.js";
 import { listSome } from "../core/text.js";
 import { unwrap } from "./failures.js";
 import { nodeMessages } from "./node-messages.js";
+import { executionOf } from "./run-scope.js";
 import { planBundleCalls, planCalls } from "./plan-calls.js";
 
 /** What a kind of run shows its model, and how its answers are read. */
@@ -57,7 +58,7 @@ export function bundleSurface(bundles: BundleHost): Surface {
       const options = { intent, autopilot, yolo, now: new Date(), ...input };
       const begun = unwrap(await bundles.begin(run.runId, options));
       for (const call of begun.calls) {
-        const context = { runId: run.runId, agentId: run.activeAgentId };
+        const context = { runId: run.runId, agentId: run.activeAgentId, execution: executionOf(run) };
         await bundles.executeForEngine({ toolCallId: call.id, context, ...call });
       }
       return begun;

@@ -47,9 +47,21 @@ export type ToolActivities = Record<ToolName, (input: ToolCallInput) => Promise<
 
 export type BundleToolActivities = Record<BundleToolName, (input: ToolCallInput) => Promise<ToolCallOutcome>>;
 
-export type OpenRunInput =
+export type OpenRunInput = (
   | { readonly kind: "graph"; readonly input: GraphRunInput }
-  | { readonly kind: "bundle"; readonly input: BundleRunInput };
+  | { readonly kind: "bundle"; readonly input: BundleRunInput }
+) & {
+  /** Absent where an older version of Interlock asks. */
+  readonly execution?: RunExecution;
+};
+
+/** An execution of a run: with all that it continues as. */
+export interface RunExecution {
+  /** The first of Temporal's run ids. */
+  readonly id: string;
+  /** In milliseconds since 1970. */
+  readonly startedAt: number;
+}
 
 export interface OpenedRun {
   readonly run: RunRef;

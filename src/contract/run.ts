@@ -19,6 +19,8 @@ export interface RunRef {
   readonly activeAgentId: string;
   /** Absent for a graph run. */
   readonly kind?: "bundle";
+  /** Counts the executions of the run from 1: a newer one shuts the older ones out. Absent means the first. */
+  readonly execution?: number;
   /** The run is rehearsed: a scripted model answers instead of a real one. */
   readonly rehearsal?: Rehearsal;
 }
@@ -50,8 +52,6 @@ export interface RunInput {
   readonly searchAttributes?: boolean;
   /** The run exists in the store and goes on from there: after a failure, or because Temporal has lost it. */
   readonly resume?: boolean;
-  /** How often a retry or a restore has let the run go on: which of two requests is the newer one. */
-  readonly resumes?: number;
   /** Set by the run itself when it continues as new: everything it knows, in one value. */
   readonly carried?: CarriedRun;
 }

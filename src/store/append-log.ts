@@ -12,7 +12,7 @@ import {
 import { failpoint } from "../core/failpoint.js";
 import type { JsonObject } from "../core/json.js";
 import { removeTemporaries, syncFile, temporaryPathFor } from "./atomic-file.js";
-import { type HeldLock, NO_LOCK, withFileLock } from "./file-lock.js";
+import { type HeldLock, NO_LOCK, type TakeOver, seizeLock, withFileLock } from "./file-lock.js";
 import { printableJson } from "./printable-json.js";
 
 const LF = 0x0a;
@@ -22,6 +22,13 @@ const CHUNK_BYTES = 256 * 1024;
 export interface LinePosition {
   readonly offset: number;
   readonly length: number;
+}
+
+export interface AppendLogOptions {
+  /** Of the log's lock. */
+  readonly owner?: HeldLock | undefined;
+  /** Where several logs share a lock: replaces all of them by copies. */
+  readonly takeOver?: TakeOver;
 }
 
 /**
@@ -37,12 +44,26 @@ export class AppendLog {
   private readonly path: string;
   private readonly lockFile: string;
   private readonly onLine: (line: Buffer, position: LinePosition) => void;
+  private readonly owner: HeldLock;
+  private readonly takeOver: TakeOver;
   private readUpTo = 0;
 
-  constructor(path: string, lockFile: string, onLine: (line: Buffer, position: LinePosition) => void) {
+  constructor(
+    path: string,
+    lockFile: string,
+    onLine: (line: Buffer, position: LinePosition) => void,
+    { owner = NO_LOCK, takeOver = (lock) => replaceByCopy(path, lock) }: AppendLogOptions = {},
+  ) {
     this.path = path;
     this.lockFile = lockFile;
     this.onLine = onLine;
+    this.owner = owner;
+    this.takeOver = takeOver;
+  }
+
+  /** Ends what another process may be about to append. */
+  seize(): Promise<void> {
+    return seizeLock(this.lockFile, this.takeOver, this.owner);
   }
 
   /** Reads the lines that are new since the last look. */
@@ -91,22 +112,7 @@ export class AppendLog {
   }
 
   private exclusively(action: (lock: HeldLock) => Promise<void>): Promise<void> {
-    return withFileLock(this.lockFile, action, () => this.replaceByCopy());
-  }
-
-  /** Whoever has the file open has lost it. */
-  private replaceByCopy(): void {
-    if (!existsSync(this.path)) return;
-    removeTemporaries(this.path);
-    const copy = temporaryPathFor(this.path);
-    copyFileSync(this.path, copy);
-    const fd = openSync(copy, "r+");
-    try {
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
-    renameSync(copy, this.path);
+    return withFileLock(this.lockFile, action, this.takeOver, { owner: this.owner });
   }
 
   private withFile<T>(action: (fd: number) => T): T {
@@ -143,6 +149,22 @@ export class AppendLog {
     this.readUpTo = offset + pending.length + 1;
     return true;
   }
+}
+
+/** Whoever has the file open has lost it. `lock` is the one that was taken over. */
+export function replaceByCopy(path: string, lock: HeldLock): void {
+  if (!existsSync(path)) return;
+  removeTemporaries(path);
+  const copy = temporaryPathFor(path);
+  copyFileSync(path, copy);
+  const fd = openSync(copy, "r+");
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  lock.assertHeld();
+  renameSync(copy, path);
 }
 
 function writeAll(fd: number, bytes: Buffer): void {

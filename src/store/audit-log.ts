@@ -1,6 +1,7 @@
 import { failpoint } from "../core/failpoint.js";
 import type { JsonObject } from "../core/json.js";
 import { AppendLog, parseLine, toLine } from "./append-log.js";
+import type { HeldLock } from "./file-lock.js";
 import { sha256 } from "./sha256.js";
 
 /** What `prev` holds in a log's first line. */
@@ -34,14 +35,19 @@ export class AuditLog {
   /** The last line is no event, and no repair has been noted after it. */
   private isUnmarked = false;
 
-  constructor(path: string, lockFile: string) {
-    this.log = new AppendLog(path, lockFile, (line) => {
+  constructor(path: string, lockFile: string, owner?: HeldLock) {
+    const onLine = (line: Buffer): void => {
       this.lines += 1;
       this.last = sha256(line);
       const event = parseLine(line);
       this.isUnmarked = event === undefined;
       if (event !== undefined) this.seen.add(identityOf(event));
-    });
+    };
+    this.log = new AppendLog(path, lockFile, onLine, { owner });
+  }
+
+  seize(): Promise<void> {
+    return this.log.seize();
   }
 
   /** The chain's head as it is now. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { JsonObject } from "../core/json.js";
 import { AppendLog, type LinePosition, parseLine } from "./append-log.js";
+import type { HeldLock } from "./file-lock.js";
 import { sha256 } from "./sha256.js";
 
 const boundarySchema = z.object({
@@ -26,11 +27,16 @@ export class Boundaries {
   private readonly log: AppendLog;
   private readonly positions = new Map<number, LinePosition>();
 
-  constructor(path: string, lockFile: string) {
-    this.log = new AppendLog(path, lockFile, (line, position) => {
+  constructor(path: string, lockFile: string, owner?: HeldLock) {
+    const onLine = (line: Buffer, position: LinePosition): void => {
       const visit = parseLine(line)?.["visit"];
       if (typeof visit === "number" && !this.positions.has(visit)) this.positions.set(visit, position);
-    });
+    };
+    this.log = new AppendLog(path, lockFile, onLine, { owner });
+  }
+
+  seize(): Promise<void> {
+    return this.log.seize();
   }
 
   /** Keeps a boundary, once. `document` is UTF-8. */

@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { chmod, mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { type Result, fail, ok } from "../core/errors.js";
-import { syncDirectory, writeFileAtomic } from "./atomic-file.js";
+import { removeTemporaries, syncDirectory, writeFileAtomic } from "./atomic-file.js";
 import { type HeldLock, NO_LOCK } from "./file-lock.js";
 
 /** The file that says what a session is and what it holds; the runtime alone writes it. */
@@ -153,6 +154,12 @@ export function markSessionFolder(
     const at = now.toISOString();
     return { ...manifest, status, updatedAt: at, ...(status === "complete" ? { completedAt: at } : {}) };
   });
+}
+
+/** Ends what a holder of the run's lock before us may still be about to write. The caller holds the lock. */
+export function endManifestWrites(place: SessionPlace): void {
+  const dir = sessionDir(place);
+  if (existsSync(dir)) removeTemporaries(join(dir, MANIFEST_NAME));
 }
 
 async function writeManifest(

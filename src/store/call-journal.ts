@@ -29,8 +29,8 @@ export class CallJournal {
   private readonly plans = new Map<string, JsonObject>();
   private readonly results = new Map<string, LinePosition>();
 
-  constructor(path: string, lockFile: string) {
-    this.log = new AppendLog(path, lockFile, (line, position) => {
+  constructor(path: string, lockFile: string, owner?: HeldLock) {
+    const onLine = (line: Buffer, position: LinePosition): void => {
       const entry = parseLine(line);
       const id = entry?.["id"];
       if (entry === undefined || typeof id !== "string") return;
@@ -38,7 +38,12 @@ export class CallJournal {
         if (!this.results.has(id)) this.results.set(id, position);
         this.plans.delete(id);
       } else if (!this.results.has(id)) this.plans.set(id, entry["plan"] as JsonObject); // written by `plan`
-    });
+    };
+    this.log = new AppendLog(path, lockFile, onLine, { owner });
+  }
+
+  seize(): Promise<void> {
+    return this.log.seize();
   }
 
   /** `owner` is the lock under which the call takes effect: who has lost it plans and records nothing. */

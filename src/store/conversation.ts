@@ -1,5 +1,8 @@
+import { existsSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { JsonObject } from "../core/json.js";
-import { AppendLog, type LinePosition, parseLine } from "./append-log.js";
+import { AppendLog, type LinePosition, parseLine, replaceByCopy } from "./append-log.js";
+import type { HeldLock } from "./file-lock.js";
 
 /** A tool call as the model made it, under an id that is unique in the run. */
 export interface RecordedToolCall {
@@ -31,6 +34,14 @@ export interface AssistantEntry {
   readonly model: string;
 }
 
+/** The conversations of a run share a lock: whoever takes it over puts copies in the place of all of them. */
+export function takeOverConversations(dir: string, lock: HeldLock): void {
+  if (!existsSync(dir)) return;
+  for (const name of readdirSync(dir)) {
+    if (name.endsWith(".jsonl") && !name.startsWith(".")) replaceByCopy(join(dir, name), lock);
+  }
+}
+
 /** One conversation of a run on disk: what was said, in order, each thing once. */
 export class Conversation {
   private readonly log: AppendLog;
@@ -39,13 +50,15 @@ export class Conversation {
   /** Where the answer is that holds a call, by the call's id. */
   private readonly answersOfCalls = new Map<string, LinePosition>();
 
-  constructor(path: string, lockFile: string) {
-    this.log = new AppendLog(path, lockFile, (line, position) => {
+  constructor(path: string, lockFile: string, owner?: HeldLock) {
+    const onLine = (line: Buffer, position: LinePosition): void => {
       const entry = parseLine(line);
       if (entry === undefined) return;
       this.positions.push(position);
       this.index(entry as unknown as ConversationEntry, position); // written by `append`
-    });
+    };
+    const takeOver = (lock: HeldLock): void => takeOverConversations(dirname(path), lock);
+    this.log = new AppendLog(path, lockFile, onLine, { owner, takeOver });
   }
 
   /** All entries, in the order they were written. */

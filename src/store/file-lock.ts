@@ -14,6 +14,9 @@ import { tryLock } from "fs-native-extensions";
  *     do after that, if it is stopped in between, is one step: rename a temporary file, or append to an open file.
  * K3. The first of a process to hold a new generation makes that step impossible (`takeOver`) before it looks at
  *     anything: it removes the temporary file, or puts a copy in the place of the open one.
+ *
+ * A lock may have an owner, which is itself something that can be lost: an execution of a run (`executions.ts`). Who has
+ * lost the owner holds none of its locks.
  */
 
 /** A lock while it is held. */
@@ -25,13 +28,22 @@ export interface HeldLock {
 
 /** This process was stopped for so long that another one has taken over its work: it has lost. */
 export class LockLost extends Error {
-  constructor() {
-    super("This process was stopped for so long that another one has taken its lock over.");
+  constructor(message = "This process was stopped for so long that another one has taken its lock over.") {
+    super(message);
   }
 }
 
 /** For whoever shares nothing with anybody. */
 export const NO_LOCK: HeldLock = { isHeld: () => true, assertHeld: () => undefined };
+
+/** Makes impossible what a holder before us may still do. `lock` is the one that was taken over. */
+export type TakeOver = (lock: HeldLock) => void;
+
+interface LockOptions {
+  readonly owner?: HeldLock;
+  /** How long a holder is waited for that does not let go, where the lock can be taken over. */
+  readonly patienceMs?: number;
+}
 
 /** The last holder or waiter of each lock in this process: later callers queue behind it. */
 const queues = new Map<string, Promise<void>>();
@@ -51,7 +63,8 @@ const PATIENCE_MS = 3_000;
 export async function withFileLock<T>(
   lockFile: string,
   action: (lock: HeldLock) => Promise<T>,
-  takeOver?: () => void,
+  takeOver?: TakeOver,
+  options: LockOptions = {},
 ): Promise<T> {
   const before = queues.get(lockFile) ?? Promise.resolve();
   let leave: () => void = () => undefined;
@@ -62,60 +75,76 @@ export async function withFileLock<T>(
   queues.set(lockFile, queued);
   await before;
   try {
-    return await withKernelLock(lockFile, action, takeOver);
+    return await withKernelLock(lockFile, action, takeOver, options);
   } finally {
     leave();
     if (queues.get(lockFile) === queued) queues.delete(lockFile);
   }
 }
 
+/** Ends what another process may be about to do under a lock: if one holds it, it loses it at once. */
+export function seizeLock(lockFile: string, takeOver: TakeOver, owner: HeldLock): Promise<void> {
+  return withFileLock(lockFile, () => Promise.resolve(), takeOver, { owner, patienceMs: 0 });
+}
+
 async function withKernelLock<T>(
   lockFile: string,
   action: (lock: HeldLock) => Promise<T>,
-  takeOver?: () => void,
+  takeOver: TakeOver | undefined,
+  { owner = NO_LOCK, patienceMs = PATIENCE_MS }: LockOptions,
 ): Promise<T> {
   const known = generations.get(lockFile) ?? 0;
   for (let generation = known; ; generation += 1) {
+    const lock = heldLock(lockFile, generation, owner);
     const fd = openLockFile(fileOf(lockFile, generation));
     try {
-      if (!(await isLocked(fd, lockFile, generation, takeOver !== undefined))) continue;
+      const limitMs = takeOver === undefined ? Number.POSITIVE_INFINITY : patienceMs;
+      if (!(await isLocked(fd, { lockFile, generation, owner, limitMs }))) continue;
       if (generation > known) {
-        takeOver?.();
+        takeOver?.(lock);
         generations.set(lockFile, generation);
       }
-      return await action(heldLock(lockFile, generation));
+      return await action(lock);
     } finally {
       closeSync(fd); // closing lets go of the lock
     }
   }
 }
 
-/** Waits for the lock. False when this generation has a successor, which a waiter without patience gives it. */
-async function isLocked(
-  fd: number,
-  lockFile: string,
-  generation: number,
-  canTakeOver: boolean,
-): Promise<boolean> {
+interface Waiting {
+  readonly lockFile: string;
+  readonly generation: number;
+  readonly owner: HeldLock;
+  readonly limitMs: number;
+}
+
+/**
+ * Waits for the lock. False when this generation has a successor, which a waiter without patience gives it. Throws when
+ * the owner is lost: then nobody's lock is taken over.
+ */
+async function isLocked(fd: number, { lockFile, generation, owner, limitMs }: Waiting): Promise<boolean> {
   let waitedMs = 0;
+  owner.assertHeld();
   for (let pauseMs = FIRST_PAUSE_MS; !tryLock(fd); pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+    owner.assertHeld();
     if (hasSuccessor(lockFile, generation)) return false;
-    if (canTakeOver && waitedMs >= PATIENCE_MS) {
+    if (waitedMs >= limitMs) {
       closeSync(openLockFile(fileOf(lockFile, generation + 1)));
       return false;
     }
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
     waitedMs += pauseMs;
   }
+  owner.assertHeld();
   return !hasSuccessor(lockFile, generation);
 }
 
-function heldLock(lockFile: string, generation: number): HeldLock {
-  const isHeld = () => !hasSuccessor(lockFile, generation);
+function heldLock(lockFile: string, generation: number, owner: HeldLock): HeldLock {
   return {
-    isHeld,
+    isHeld: () => owner.isHeld() && !hasSuccessor(lockFile, generation),
     assertHeld() {
-      if (!isHeld()) throw new LockLost();
+      owner.assertHeld();
+      if (hasSuccessor(lockFile, generation)) throw new LockLost();
     },
   };
 }

@@ -5,7 +5,7 @@ import { type StateSnapshotState, StateSnapshotStateSchema } from "../core/graph
 import type { JsonObject } from "../core/json.js";
 import { AppendLog, type LinePosition, parseLine } from "./append-log.js";
 import { removeTemporaries, writeFileAtomic } from "./atomic-file.js";
-import { type HeldLock, withFileLock } from "./file-lock.js";
+import { type HeldLock, seizeLock, withFileLock, NO_LOCK } from "./file-lock.js";
 
 const heldSchema = z.object({
   state: StateSnapshotStateSchema,
@@ -41,17 +41,25 @@ export class GraphStateFiles {
   private readonly path: string;
   private readonly logPath: string;
   private readonly lockFile: string;
+  private readonly owner: HeldLock;
   private readonly log: AppendLog;
   private readonly positions = new Map<number, LinePosition>();
 
-  constructor(dir: string) {
+  constructor(dir: string, owner: HeldLock = NO_LOCK) {
+    this.owner = owner;
     this.path = join(dir, "graph-state.json");
     this.lockFile = join(dir, "graph-state.lock");
     this.logPath = join(dir, "graph-state.jsonl");
-    this.log = new AppendLog(this.logPath, join(dir, "graph-state-log.lock"), (line, position) => {
+    const onLine = (line: Buffer, position: LinePosition): void => {
       const visit = parseLine(line)?.["visit"];
       if (typeof visit === "number" && !this.positions.has(visit)) this.positions.set(visit, position);
-    });
+    };
+    this.log = new AppendLog(this.logPath, join(dir, "graph-state-log.lock"), onLine, { owner });
+  }
+
+  async seize(): Promise<void> {
+    await this.log.seize();
+    await seizeLock(this.lockFile, () => removeTemporaries(this.path), this.owner);
   }
 
   /** The state as it was kept last; undefined for a run without a story. */
@@ -87,7 +95,8 @@ export class GraphStateFiles {
       const initial = known?.initial ?? state;
       await writeFileAtomic(this.path, `${JSON.stringify({ change, state, initial })}\n`, lock);
     };
-    await withFileLock(this.lockFile, keepCurrent, () => removeTemporaries(this.path));
+    const takeOver = (): void => removeTemporaries(this.path);
+    await withFileLock(this.lockFile, keepCurrent, takeOver, { owner: this.owner });
   }
 
   /** The snapshots of all visits that ended, in order. */

@@ -149,18 +149,19 @@ export class RunManager {
     await this.index(run.projectId).setBegun(run.runId, now);
   }
 
-  /** The files of a run that exists. Fault: `E_RUN_NOT_FOUND`. */
-  async openFiles(projectId: string, runId: string): Promise<Result<RunFiles>> {
-    const known = this.opened.get(`${projectId}/${runId}`);
+  /** The files of a run that exists, for one of its executions or for none. Fault: `E_RUN_NOT_FOUND`. */
+  async openFiles(projectId: string, runId: string, execution?: number): Promise<Result<RunFiles>> {
+    const key = `${projectId}/${runId}/${execution ?? ""}`;
+    const known = this.opened.get(key);
     if (known !== undefined) return ok(known);
     if (!uuid.safeParse(runId).success || !isProjectId(projectId)) return runNotFound(runId);
-    const files = this.filesOf(projectId, runId);
+    const files = this.filesOf(projectId, runId, execution);
     const exists = await stat(files.stateDir).then(
       (entry) => entry.isDirectory(),
       () => false,
     );
     if (!exists) return runNotFound(runId);
-    this.remember(`${projectId}/${runId}`, files);
+    this.remember(key, files);
     return ok(files);
   }
 
@@ -258,8 +259,8 @@ export class RunManager {
     return new RunIndex(join(this.projectsDir, projectId));
   }
 
-  private filesOf(projectId: string, runId: string): RunFiles {
-    return new RunFiles(join(this.projectsDir, projectId, "runs", runId));
+  private filesOf(projectId: string, runId: string, execution?: number): RunFiles {
+    return new RunFiles(join(this.projectsDir, projectId, "runs", runId), execution);
   }
 
   private remember(key: string, files: RunFiles): void {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { JsonObject } from "../core/json.js";
 import { removeTemporaries, writeFileAtomic } from "./atomic-file.js";
-import { withFileLock } from "./file-lock.js";
+import { type HeldLock, NO_LOCK, seizeLock, withFileLock } from "./file-lock.js";
 
 const requestSchema = z.object({ kind: z.enum(["graph", "bundle"]), input: z.record(z.string(), z.json()) });
 
@@ -14,8 +14,10 @@ export type RunRequest = z.infer<typeof requestSchema>;
 export class RunRequestFile {
   private readonly path: string;
   private readonly lockFile: string;
+  private readonly owner: HeldLock;
 
-  constructor(dir: string) {
+  constructor(dir: string, owner: HeldLock = NO_LOCK) {
+    this.owner = owner;
     this.path = join(dir, "run.json");
     this.lockFile = join(dir, "request.lock");
   }
@@ -30,25 +32,25 @@ export class RunRequestFile {
   }
 
   /**
-   * Keeps the first request of a run, and of each later one the limits, which a retry may change. A request that is not
-   * newer than the one that is kept changes nothing: it may come late.
+   * Keeps the first request of a run, and of one that lets it go on the limits, which a retry may change. The execution of
+   * an older request is over by then: it comes too late.
    */
   async keep(kind: RunRequest["kind"], input: JsonObject): Promise<void> {
-    await withFileLock(
-      this.lockFile,
-      async (lock) => {
-        const known = await this.read();
-        if (known !== undefined && resumesOf(input) <= resumesOf(known.input)) return;
-        const { limits = {}, resumes = 0 } = input;
-        const kept =
-          known === undefined ? { kind, input } : { ...known, input: { ...known.input, limits, resumes } };
-        await writeFileAtomic(this.path, `${JSON.stringify(kept)}\n`, lock);
-      },
-      () => removeTemporaries(this.path),
-    );
+    const keepUnderLock = async (lock: HeldLock): Promise<void> => {
+      const known = await this.read();
+      if (known !== undefined && input["resume"] !== true) return;
+      const { limits = {} } = input;
+      if (known !== undefined && JSON.stringify(known.input["limits"] ?? {}) === JSON.stringify(limits))
+        return;
+      const kept = known === undefined ? { kind, input } : { ...known, input: { ...known.input, limits } };
+      await writeFileAtomic(this.path, `${JSON.stringify(kept)}\n`, lock);
+    };
+    await withFileLock(this.lockFile, keepUnderLock, () => removeTemporaries(this.path), {
+      owner: this.owner,
+    });
   }
-}
 
-function resumesOf({ resumes }: JsonObject): number {
-  return typeof resumes === "number" ? resumes : 0;
+  seize(): Promise<void> {
+    return seizeLock(this.lockFile, () => removeTemporaries(this.path), this.owner);
+  }
 }

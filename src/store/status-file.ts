@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { removeTemporaries, writeFileAtomic } from "./atomic-file.js";
-import { type HeldLock, withFileLock } from "./file-lock.js";
+import { type HeldLock, NO_LOCK, seizeLock, withFileLock } from "./file-lock.js";
 
 const count = z.int().min(0);
 const limits = z.object({
@@ -38,9 +38,12 @@ export interface StatusFile {
    * can be; it must not happen when the lock is lost.
    */
   write(status: RunStatus, alongside?: (lock: HeldLock) => Promise<void>): Promise<boolean>;
+  seize(): Promise<void>;
 }
 
-export function openStatusFile(path: string, lockFile: string): StatusFile {
+export function openStatusFile(path: string, lockFile: string, owner: HeldLock = NO_LOCK): StatusFile {
+  const takeOver = (): void => removeTemporaries(path);
+
   async function read(): Promise<RunStatus | undefined> {
     try {
       return statusSchema.parse(JSON.parse(await readFile(path, "utf8")));
@@ -60,7 +63,9 @@ export function openStatusFile(path: string, lockFile: string): StatusFile {
           await alongside?.(lock);
           return true;
         },
-        () => removeTemporaries(path),
+        takeOver,
+        { owner },
       ),
+    seize: () => seizeLock(lockFile, takeOver, owner),
   };
 }

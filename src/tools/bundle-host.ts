@@ -15,7 +15,12 @@ export interface BundleCallRequest {
   readonly toolCallId: string;
   readonly name: string;
   readonly argumentsJson: string;
-  readonly context: { readonly runId: string; readonly agentId: string };
+  readonly context: {
+    readonly runId: string;
+    readonly agentId: string;
+    /** Which execution of the run calls: when a newer one has taken over, the call has no effect. */
+    readonly execution?: number;
+  };
 }
 
 /** What the run engine knows beyond the call itself. */
@@ -43,7 +48,7 @@ export function createBundleHost({ store }: { readonly store: Store }): BundleHo
     ...bundleSessions(runs),
     async executeForEngine(request, knowledge = {}) {
       const startedAt = performance.now();
-      const found = await runs.find(request.context.runId);
+      const found = await runs.find(request.context.runId, request.context.execution);
       if (!found.ok) return { ...refusedCall(found.error), audit: { lines: 0, sha256: "" } };
       const hasEffect = request.name === "save_output";
       const call: CallToRecord = {

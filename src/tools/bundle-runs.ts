@@ -12,12 +12,14 @@ export interface BundleRun {
   readonly run: RunMetadata;
   readonly bundle: BundleSettings;
   readonly files: RunFiles;
+  /** The one that the files are opened for, if any. */
+  readonly execution?: number | undefined;
 }
 
 /** Finds bundle runs and opens their roots. */
 export interface BundleRuns {
   /** Faults: `E_RUN_NOT_FOUND`, also for a run that is no bundle run. */
-  find(runId: string): Promise<Result<BundleRun>>;
+  find(runId: string, execution?: number): Promise<Result<BundleRun>>;
   /** Real path. Fault: `E_PROJECT_INVALID`. */
   projectRoot(found: BundleRun): Promise<Result<string>>;
   /** Faults: `E_PROJECT_INVALID`, `E_SANDBOX_VIOLATION` when the session folder is gone. */
@@ -33,19 +35,20 @@ export function bundleRuns(store: Store): BundleRuns {
 }
 
 /** Finds runs; what a run was made with never changes, so it is looked up once. */
-function runFinder(store: Store): (runId: string) => Promise<Result<BundleRun>> {
+function runFinder(store: Store): BundleRuns["find"] {
   const known = new Map<string, BundleRun>();
-  return async (runId) => {
-    const before = known.get(runId);
+  return async (runId, execution) => {
+    const key = `${runId}/${execution ?? ""}`;
+    const before = known.get(key);
     if (before !== undefined) return ok(before);
     const run = await store.runs.findRun(runId);
     if (!run.ok) return run;
     const { bundle, projectId } = run.value;
     if (bundle === undefined) return fail("E_RUN_NOT_FOUND", "The run is no bundle run.");
-    const files = await store.runs.openFiles(projectId, runId);
+    const files = await store.runs.openFiles(projectId, runId, execution);
     if (!files.ok) return files;
-    const found = { run: run.value, bundle, files: files.value };
-    known.set(runId, found);
+    const found = { run: run.value, bundle, files: files.value, execution };
+    known.set(key, found);
     const oldest = known.keys().next().value;
     if (known.size > 500 && oldest !== undefined) known.delete(oldest);
     return ok(found);
@@ -54,7 +57,7 @@ function runFinder(store: Store): (runId: string) => Promise<Result<BundleRun>> 
 
 async function openPlace(
   store: Store,
-  { run, bundle }: BundleRun,
+  { run, bundle, execution }: BundleRun,
   hasSession: boolean,
 ): Promise<Result<BundlePlace>> {
   const project = await store.runs.projectRoot(run.projectId);
@@ -69,7 +72,8 @@ async function openPlace(
     projectRoot: project.value,
     ...(hasSession ? { session: { dir: sessionDir(bundle), sessionId } } : {}),
   };
-  return ok(await openBundlePlace(roots, { lockDir: store.lockDir, keepOut: [store.dir] }));
+  const writer = execution === undefined ? {} : { writer: { runId: run.runId, execution } };
+  return ok(await openBundlePlace(roots, { lockDir: store.lockDir, keepOut: [store.dir], ...writer }));
 }
 
 /** A link in its place would lead all writes elsewhere. */

@@ -8,6 +8,7 @@ import {
   type SessionManifest,
   type SessionPlace,
   type SessionStatus,
+  endManifestWrites,
   markSessionFolder,
   openSessionFolder,
   readManifest,
@@ -48,7 +49,15 @@ export interface BundleSessions {
   /** What a text answer without tool calls means. Faults: `E_RUN_NOT_FOUND`, `E_INTERNAL`. */
   judgeAnswer(runId: string, text: string): Promise<Result<BundleVerdict>>;
   readSession(runId: string): Promise<Result<SessionManifest>>;
-  markSession(runId: string, status: SessionStatus, now: Date): Promise<Result<SessionManifest>>;
+  /** For an execution of the run: when a newer one has taken over, it throws. */
+  markSession(
+    runId: string,
+    status: SessionStatus,
+    now: Date,
+    execution?: number,
+  ): Promise<Result<SessionManifest>>;
+  /** Ends what older executions of the run may still be about to write into the manifest. */
+  seizeSession(runId: string, execution: number): Promise<void>;
 }
 
 export interface BeginOptions {
@@ -63,8 +72,9 @@ export function bundleSessions(runs: BundleRuns): BundleSessions {
   async function onSession<T>(
     runId: string,
     action: (session: SessionPlace, files: RunFiles) => Promise<Result<T>>,
+    execution?: number,
   ): Promise<Result<T>> {
-    const found = await runs.find(runId);
+    const found = await runs.find(runId, execution);
     return found.ok ? action(found.value.bundle, found.value.files) : found;
   }
 
@@ -79,7 +89,7 @@ export function bundleSessions(runs: BundleRuns): BundleSessions {
       return agent.ok ? ok(beginning(agent.value, manifest.value, options)) : agent;
     },
     async judgeAnswer(runId, text) {
-      const manifest = await onSession(runId, readManifest);
+      const manifest = await onSession(runId, (session) => readManifest(session));
       if (!manifest.ok) return manifest;
       const { outputs, files } = manifest.value;
       return ok(
@@ -91,10 +101,18 @@ export function bundleSessions(runs: BundleRuns): BundleSessions {
       );
     },
     readSession: (runId) => onSession(runId, readManifest),
-    markSession: (runId, status, now) =>
-      onSession(runId, (session, files) =>
-        files.whileStateIsMine((lock) => markSessionFolder(session, status, now, lock)),
+    markSession: (runId, status, now, execution) =>
+      onSession(
+        runId,
+        (session, files) => files.whileStateIsMine((lock) => markSessionFolder(session, status, now, lock)),
+        execution,
       ),
+    async seizeSession(runId, execution) {
+      const found = await runs.find(runId, execution);
+      if (!found.ok) return;
+      const { bundle, files } = found.value;
+      await files.whileStateIsMine(async () => endManifestWrites(bundle));
+    },
   };
 }
 

@@ -4,7 +4,7 @@ import type { BundleLayout } from "../core/bundle/bundle-path.js";
 import type { PathVariable } from "../core/tools/alias-path.js";
 import { MANIFEST_NAME } from "../store/bundle-session.js";
 import { DEFAULT_PROTECTED_PATHS, type ProtectedPaths } from "./name-rules.js";
-import { type Mount, type Workspace, openMounts } from "./workspace.js";
+import { type Mount, type Workspace, type Writer, openMounts } from "./workspace.js";
 
 /** The host directories of a bundle run. */
 export interface BundleRoots {
@@ -27,7 +27,7 @@ const PROJECT_RULES: ProtectedPaths = { notWritable: [], notAccessible: [".*", "
 /** The four roots and their rules (contracts §13): all can be read, the session folder alone written. */
 export async function openBundlePlace(
   roots: BundleRoots,
-  options: { readonly lockDir: string; readonly keepOut: readonly string[] },
+  options: { readonly lockDir: string; readonly keepOut: readonly string[]; readonly writer?: Writer },
 ): Promise<BundlePlace> {
   const { bundleRoot, coreRoot, projectRoot, session } = roots;
   const mount = (root: string, rules: Partial<Mount> = {}): Mount => ({
@@ -53,7 +53,7 @@ export async function openBundlePlace(
     hasCore: coreRoot !== undefined,
     ...(session === undefined ? {} : { sessionId: session.sessionId }),
   };
-  return { workspace: openMounts(mounts, options.lockDir), layout };
+  return { workspace: openMounts(mounts, options.lockDir, options.writer), layout };
 }
 
 /** The directory's name, and the one that a module's source declares: an installer puts it under that. */

@@ -1,7 +1,7 @@
 import { HOST_MAX_WRITE_BYTES } from "../core/engine/limits.js";
 import type { RunFiles } from "../store/run-files.js";
 import { readFile } from "./read.js";
-import { type Workspace, openWorkspace } from "./workspace.js";
+import { type Workspace, type Writer, openWorkspace } from "./workspace.js";
 import { writeFile } from "./write.js";
 
 /** A file that a run had written by some moment, and how the project at hand compares. */
@@ -46,6 +46,7 @@ export async function restoreFiles(
   place: ForkPlace,
 ): Promise<readonly ForkedFile[]> {
   const workspace = openForkWorkspace(source, place);
+  const hooks = place.assertOurs === undefined ? {} : { assertOurs: place.assertOurs };
   const compared = await compareFiles(source, calls, place);
   const files: ForkedFile[] = [];
   for (const file of compared) {
@@ -54,7 +55,7 @@ export async function restoreFiles(
       files.push(file);
       continue;
     }
-    const written = await writeFile(workspace, { path: `@project/${file.path}`, content }, LIMITS);
+    const written = await writeFile(workspace, { path: `@project/${file.path}`, content }, LIMITS, hooks);
     files.push({ ...file, status: written.ok ? "restored" : "missing" });
   }
   return files;
@@ -65,12 +66,19 @@ export interface ForkPlace {
   readonly projectRoot: string;
   readonly lockDir: string;
   readonly storeDir: string;
+  readonly writer?: Writer;
+  /** Throws when the fork is not the caller's to make any more. */
+  readonly assertOurs?: () => void;
 }
 
-function openForkWorkspace(source: RunFiles, { projectRoot, lockDir, storeDir }: ForkPlace): Workspace {
+function openForkWorkspace(
+  source: RunFiles,
+  { projectRoot, lockDir, storeDir, writer }: ForkPlace,
+): Workspace {
   return openWorkspace({
     roots: { project: projectRoot, pkg: source.stateDir, state: source.stateDir },
     lockDir,
     keepOut: [storeDir],
+    ...(writer === undefined ? {} : { writer }),
   });
 }

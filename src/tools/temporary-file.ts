@@ -1,10 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { readFileSync, unlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, unlinkSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
+import { join } from "node:path";
 import { z } from "zod";
 import { failpoint } from "../core/failpoint.js";
 import { systemErrorCode } from "./faults.js";
 import { type PinnedEntry, type Pins, pinIfPresent } from "./pinned-entry.js";
+import type { Writer } from "./workspace.js";
 
 /** A finished file under a name of its own, waiting to take another's place. */
 export interface TemporaryFile {
@@ -25,17 +27,17 @@ export interface NewFile {
 /**
  * Writes and syncs a temporary file in the directory of its target. Its name is short, whatever the target's
  * is. It is noted before it is made, so that the next writer can remove it should this process die; the
- * caller removes the note (`noteFile`) when the temporary file is gone.
+ * caller removes the note when the temporary file is gone.
  */
 export async function makeTemporaryFile(
   pins: Pins,
   directory: PinnedEntry,
   file: NewFile,
-  noteFile: string,
+  note: { readonly path: string; readonly writer: Writer | undefined },
 ): Promise<TemporaryFile> {
   const name = `.il-${randomBytes(8).toString("hex")}`;
   const path = `${directory.at}/${name}`;
-  writeNote(noteFile, pins, directory, name);
+  writeNote(note.path, noteOf(pins, directory, name, note.writer));
   failpoint("write.noted");
   const handle = await open(path, "wx", file.replaces === undefined ? file.mode : 0o600);
   try {
@@ -70,15 +72,21 @@ const noteSchema = z.object({
   dev: z.string(),
   ino: z.string(),
   name: z.string().regex(/^\.il-[0-9a-f]{16}$/),
+  writer: z.object({ runId: z.string(), execution: z.int() }).optional(),
 });
+type Note = z.infer<typeof noteSchema>;
 
-function writeNote(noteFile: string, pins: Pins, directory: PinnedEntry, name: string): void {
-  const note = {
+function noteOf(pins: Pins, directory: PinnedEntry, name: string, writer: Writer | undefined): Note {
+  return {
     directory: pins.realPath(directory),
     dev: String(directory.stats.dev),
     ino: String(directory.stats.ino),
     name,
+    ...(writer === undefined ? {} : { writer }),
   };
+}
+
+function writeNote(noteFile: string, note: Note): void {
   writeFileSync(noteFile, JSON.stringify(note), { mode: 0o600 });
 }
 
@@ -86,6 +94,26 @@ function writeNote(noteFile: string, pins: Pins, directory: PinnedEntry, name: s
 export function removeAbandonedFile(pins: Pins, noteFile: string): void {
   const note = readNote(noteFile);
   if (note === undefined) return;
+  // Torn where a process died: the file it would have named was not made yet.
+  if (note !== "torn") removeNoted(pins, note);
+  removeIfPresent(noteFile);
+}
+
+/**
+ * Ends the writes of a run that its older executions were stopped in: without its temporary file, a write fails. The notes
+ * stay, for they belong to whoever holds their locks; no other write is touched, for no name is given twice.
+ */
+export function endWritesBefore(pins: Pins, lockDir: string, { runId, execution }: Writer): void {
+  if (!existsSync(lockDir)) return; // nothing was ever written
+  for (const name of readdirSync(lockDir)) {
+    if (!/^write-[0-9a-f]{2}\.json$/.test(name)) continue;
+    const note = readNote(join(lockDir, name));
+    if (note === undefined || note === "torn" || note.writer?.runId !== runId) continue;
+    if (note.writer.execution < execution) removeNoted(pins, note);
+  }
+}
+
+function removeNoted(pins: Pins, note: Note): void {
   try {
     const directory = pins.root(note.directory);
     try {
@@ -99,10 +127,9 @@ export function removeAbandonedFile(pins: Pins, noteFile: string): void {
   } catch {
     // the directory is gone, and the file with it
   }
-  removeIfPresent(noteFile);
 }
 
-function readNote(noteFile: string): z.infer<typeof noteSchema> | undefined {
+function readNote(noteFile: string): Note | "torn" | undefined {
   let text: string;
   try {
     text = readFileSync(noteFile, "utf8");
@@ -113,8 +140,7 @@ function readNote(noteFile: string): z.infer<typeof noteSchema> | undefined {
   try {
     return noteSchema.parse(JSON.parse(text));
   } catch {
-    removeIfPresent(noteFile); // torn: the file it would have named was not made yet
-    return undefined;
+    return "torn";
   }
 }
 

@@ -53,6 +53,8 @@ export interface ToolCallContext {
   readonly workflowId: string;
   readonly runId: string;
   readonly agentId: string;
+  /** Which execution of the run calls: when a newer one has taken over, the call has no effect. Absent means no engine. */
+  readonly execution?: number;
 }
 
 export interface ToolCallRequest {
@@ -153,7 +155,9 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
 async function findPlace(store: Store, context: ToolCallContext): Promise<Result<Place>> {
   const project = await resolveProject(context.projectRoot);
   const run = project.ok ? project : await store.runs.findRun(context.runId);
-  const files = run.ok ? await store.runs.openFiles(run.value.projectId, context.runId) : run;
+  const files = run.ok
+    ? await store.runs.openFiles(run.value.projectId, context.runId, context.execution)
+    : run;
   if (!files.ok) return project.ok ? files : fail(NO_PROJECT.code, NO_PROJECT.message);
   return ok({ files: files.value, root: project.ok ? project.value.root : undefined });
 }
@@ -187,6 +191,9 @@ async function attempt(
     roots: { project: place.root, pkg: loaded.value.dir, state: place.files.stateDir },
     lockDir: store.lockDir,
     keepOut: [store.dir],
+    ...(context.execution === undefined
+      ? {}
+      : { writer: { runId: context.runId, execution: context.execution } }),
     ...(options.protectedPaths === undefined ? {} : { protectedPaths: options.protectedPaths }),
   });
   const scene: CallScene = {

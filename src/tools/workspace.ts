@@ -38,6 +38,7 @@ export interface WorkspaceOptions {
    * other mounts and `lockDir` always belong to them, so that `@project` is no way around their rules.
    */
   readonly keepOut?: readonly string[];
+  readonly writer?: Writer;
 }
 
 /** The mounts of a run as the file tools see them. A plain value: it holds nothing open between calls. */
@@ -45,6 +46,14 @@ export interface Workspace {
   readonly mounts: ReadonlyMap<AliasPath["mount"], Mount>;
   readonly lockDir: string;
   readonly pins: Pins;
+  /** Whose writes these are. */
+  readonly writer?: Writer;
+}
+
+/** An execution of a run, for whoever finds what it has left. */
+export interface Writer {
+  readonly runId: string;
+  readonly execution: number;
 }
 
 /** The mount a path is on. A workspace without it refuses the path. */
@@ -78,15 +87,15 @@ export function openWorkspace(options: WorkspaceOptions): Workspace {
 }
 
 /** As `openWorkspace`, for mounts with rules of their own. */
-export function openMounts(mounts: Workspace["mounts"], lockDir: string): Workspace {
+export function openMounts(mounts: Workspace["mounts"], lockDir: string, writer?: Writer): Workspace {
   const directories = [...mounts.values()].flatMap(({ root, keepOut }) => [root, ...keepOut]);
   for (const path of [lockDir, ...directories]) {
     if (!isAbsolute(path)) throw new TypeError("The directories of a workspace must be absolute paths.");
   }
-  return { mounts, lockDir, pins: platformPins() };
+  return { mounts, lockDir, pins: platformPins(), ...(writer === undefined ? {} : { writer }) };
 }
 
-function platformPins(): Pins {
+export function platformPins(): Pins {
   if (process.platform !== "linux") return pathPins;
   // Rather no tools than weaker ones: a Linux without /proc does not fall back to paths.
   if (!existsSync("/proc/self/fd")) throw new Error("The file tools need /proc to be mounted.");
@@ -122,5 +131,5 @@ export function openWorkspaceWith(pins: Pins, options: WorkspaceOptions): Worksp
       },
     ],
   ]);
-  return { ...openMounts(mounts, lockDir), pins };
+  return { ...openMounts(mounts, lockDir, options.writer), pins };
 }

@@ -239,11 +239,11 @@ async function commit(
   old: PinnedEntry | undefined,
 ): Promise<PinnedEntry> {
   const { workspace, draft, hooks, target, lock, noteFile } = job;
-  const { pins } = workspace;
+  const { pins, writer } = workspace;
   const mode = mountOf(workspace, draft.path).isPrivate ? 0o600 : 0o666;
   try {
     const file = { bytes: draft.bytes, replaces: old, mode };
-    const temporary = await makeTemporaryFile(pins, target.directory, file, noteFile);
+    const temporary = await makeTemporaryFile(pins, target.directory, file, { path: noteFile, writer });
     try {
       await callHook(hooks.beforeCommit, plan);
       const now = pinIfPresent(pins, target.directory, target.name);

@@ -16,9 +16,9 @@ export async function bundleRun(input: BundleRunInput): Promise<RunResult> {
 function bundleKind(input: BundleRunInput): RunKind {
   const { carried: _, ...request } = input;
   return {
-    open: () =>
+    open: (execution) =>
       runActivities["run.open"].executeWithOptions({ summary: "bundle" }, [
-        { kind: "bundle", input: request },
+        { kind: "bundle", input: request, execution },
       ]),
     begin(record) {
       const { run, resumed } = record.opened;

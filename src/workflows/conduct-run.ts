@@ -4,6 +4,7 @@ import {
   CancellationScope,
   createEventGroup,
   isCancellation,
+  workflowInfo,
 } from "@temporalio/workflow";
 import type { RunResult } from "../contract/run.js";
 import { ERROR_CODES, type ErrorCode, type Fault } from "../core/errors.js";
@@ -37,7 +38,8 @@ export async function conductRun(record: RunRecord, kind: RunKind): Promise<RunR
 }
 
 async function openRun(record: RunRecord, kind: RunKind): Promise<void> {
-  record.open = await kind.open();
+  const { firstExecutionRunId: id, startTime } = workflowInfo();
+  record.open = await kind.open({ id, startedAt: startTime.getTime() });
   if (record.input.carried !== undefined) return;
   const { run, resumed } = record.open;
   if (resumed !== undefined) {

@@ -15,9 +15,9 @@ export async function graphRun(input: GraphRunInput): Promise<RunResult> {
 function graphKind(input: GraphRunInput): RunKind {
   const { carried: _, ...request } = input;
   return {
-    open: () =>
+    open: (execution) =>
       runActivities["run.open"].executeWithOptions({ summary: input.packageId.slice(0, 200) }, [
-        { kind: "graph", input: request },
+        { kind: "graph", input: request, execution },
       ]),
     async begin(record) {
       const loaded = await localActivities["state.load"]({ run: record.opened.run });

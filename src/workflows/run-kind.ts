@@ -2,6 +2,7 @@ import type {
   ModelTurnInput,
   OpenedRun,
   PlannedCall,
+  RunExecution,
   ToolCallInput,
   ToolCallOutcome,
 } from "../contract/activities.js";
@@ -11,7 +12,7 @@ import type { RunRecord } from "./run-record.js";
 /** What graph runs and bundle runs do differently. Turns, conversation, waiting, limits, audit and operation are one. */
 export interface RunKind {
   /** The first activity: makes the run on disk, or finds it. */
-  open(): Promise<OpenedRun>;
+  open(execution: RunExecution): Promise<OpenedRun>;
   /** What a run that begins or resumes knows beside its opening. */
   begin(record: RunRecord): Promise<void>;
   /** The user may end the run as completed. */

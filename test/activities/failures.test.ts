@@ -1,7 +1,9 @@
 import { ApplicationFailure } from "@temporalio/activity";
 import { describe, expect, test } from "vitest";
-import { toApplicationFailure, unwrap } from "../../src/activities/failures.js";
+import { toActivityError, toApplicationFailure, unwrap } from "../../src/activities/failures.js";
 import { ERROR_CODES } from "../../src/core/errors.js";
+import { ExecutionOver } from "../../src/store/executions.js";
+import { LockLost } from "../../src/store/file-lock.js";
 
 describe("a fault that an operator must see", () => {
   test.each(ERROR_CODES)("%s is a failure of that type", (code) => {
@@ -16,6 +18,12 @@ describe("a fault that an operator must see", () => {
     );
     expect(retried).toEqual(["E_INTERNAL", "E_INDEX_WRITE_FAILED"]);
   });
+});
+
+test("an execution that is over is not tried again; a lost lock is", () => {
+  expect(toActivityError(new ExecutionOver())).toMatchObject({ type: "ENGINE_ABORTED", nonRetryable: true });
+  const lost = new LockLost();
+  expect(toActivityError(lost)).toBe(lost);
 });
 
 test("unwrap gives the value, or throws what stands in its place", () => {

@@ -1,6 +1,7 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { createActivities } from "../../src/activities/create-activities.js";
 import { modelTurn } from "../../src/activities/model-turn.js";
 import { openRun } from "../../src/activities/open-run.js";
 import { recordPhase, recordUserInput } from "../../src/activities/run-records.js";
@@ -9,6 +10,8 @@ import type { GraphRunInput } from "../../src/contract/run.js";
 import { NO_USAGE } from "../../src/workflows/run-record.js";
 import { createInitialState } from "../../src/core/graph-state/initial-state.js";
 import { withoutHistory } from "../../src/core/graph-state/walk.js";
+import { ExecutionOver } from "../../src/store/executions.js";
+import { RunFiles } from "../../src/store/run-files.js";
 import { valueOf } from "../fakes/run-world.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { RUN_ID, openScene } from "./scene.js";
@@ -109,6 +112,45 @@ describe("run.open", () => {
     const opened = await openRun(deps, { kind: "graph", input });
     expect(opened.resumed?.story?.state.stateHistory.length).toBeGreaterThan(0);
     expect(Buffer.byteLength(JSON.stringify(opened))).toBeLessThan(MAX_PAYLOAD_BYTES);
+  });
+});
+
+describe("run.open of several executions", () => {
+  const execution = (id: string, startedAt: number) => ({ execution: { id, startedAt } });
+
+  test("a retry is the next one, and what continues as new stays the same one", async () => {
+    const { deps, world, opened } = await openScene([]);
+    const input = { runId: RUN_ID, projectRoot: world.projectRoot, packageId: world.packageId };
+    expect(opened.run.execution).toBeUndefined();
+    const retry = { kind: "graph", input: { ...input, resume: true }, ...execution("b", 200) } as const;
+    expect((await openRun(deps, retry)).run.execution).toBe(2);
+    expect((await openRun(deps, retry)).run.execution).toBe(2);
+    const carriedOn = { kind: "graph", input, ...execution("b", 200) } as const;
+    expect((await openRun(deps, carriedOn)).run.execution).toBe(2);
+    expect((await openRun(deps, { kind: "graph", input })).run.execution).toBe(2);
+  });
+
+  test("one that comes late takes nothing back, and what it had opened is shut", async () => {
+    const { deps, world, opened, files, turn, context, model } = await openScene([{ content: "Late." }]);
+    const input = { runId: RUN_ID, projectRoot: world.projectRoot, packageId: world.packageId };
+    const resume = { ...input, resume: true };
+    const late = { kind: "graph", input: resume, ...execution("b", 200) } as const;
+    await openRun(deps, { kind: "graph", input: resume, ...execution("c", 300) });
+    await expect(openRun(deps, late)).rejects.toThrow(ExecutionOver);
+    await expect(openRun(deps, { kind: "graph", input, ...execution("a", 100) })).rejects.toThrow(
+      ExecutionOver,
+    );
+    expect(files.executions.newest()).toBe(2);
+    const activities = createActivities(deps);
+    const said = { conversation: "visit-1", inputId: "input", nodeId: "ask", text: "late" };
+    await expect(activities["user.input"]({ run: opened.run, ...said })).rejects.toMatchObject({
+      type: "ENGINE_ABORTED",
+      nonRetryable: true,
+    });
+    await expect(activities["state.load"]({ run: opened.run })).rejects.toThrow("has taken over");
+    await expect(modelTurn(deps, new RunFiles(files.dir, 1), turn(), context)).rejects.toThrow(ExecutionOver);
+    expect(model.requests).toHaveLength(1); // asked before it wakes up: the answer is not kept
+    expect(await files.conversation("visit-1").entries()).toEqual([]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { RunHandle } from "../../src/client.js";
+import type { InterlockClient, RunHandle } from "../../src/client.js";
 import type { RunResult } from "../../src/contract/run.js";
 import { verifyAuditLog } from "../../src/store/audit-verify.js";
 import type { Store } from "../../src/store/store.js";
@@ -38,6 +38,8 @@ function turnOf({ messages }: ChatRequestBody): number {
 
 /** One bundle run whose worker may be killed: a store, a project, a queue and a model of its own. */
 export interface BundleStage extends Crew {
+  readonly dir: string;
+  readonly client: InterlockClient;
   readonly run: RunHandle;
   /** Everything that can be seen of the ended run, without times and ids of the case. */
   endState(result: RunResult): Promise<unknown>;
@@ -46,13 +48,20 @@ export interface BundleStage extends Crew {
   close(): Promise<void>;
 }
 
-/** `copyRoom` puts the example bundle into a directory and says what starts a run of it. */
+/**
+ * `copyRoom` puts the example bundle into a directory and says what starts a run of it. `answer` goes before the usual
+ * answers of the model.
+ */
 export async function openBundleStage(
   address: string,
   build: ArmedBuild,
   copyRoom: (dir: string) => Promise<{ bundleRoot: string; workflowPath: string }>,
+  answer: (request: ChatRequestBody) => ScriptedAnswer | undefined = () => undefined,
 ): Promise<BundleStage> {
-  const place = await openPlace(address, (request) => TURNS[turnOf(request) - 1] ?? { status: 418 });
+  const place = await openPlace(
+    address,
+    (request) => answer(request) ?? TURNS[turnOf(request) - 1] ?? { status: 418 },
+  );
   const { dir, projectRoot, model, store, client } = place;
   const crew = crewOf(place, build);
   const room = await copyRoom(dir);
@@ -67,6 +76,8 @@ export async function openBundleStage(
 
   return {
     ...crew,
+    dir,
+    client,
     run,
     async endState(result) {
       const files = await runDir();

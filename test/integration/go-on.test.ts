@@ -47,7 +47,6 @@ describe("a run that has continued as new", () => {
     expect((await (await bench.filesOf(run)).request.read())?.input).toMatchObject({
       input: "Paint it.",
       limits,
-      resumes: 2,
     });
     const { usage, budget } = await run.state();
     expect([usage.modelTurns, budget]).toEqual([27, { run: { turns: 61 } }]);

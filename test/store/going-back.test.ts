@@ -6,6 +6,8 @@ import { auditTotals } from "../../src/store/audit-totals.js";
 import { Blobs } from "../../src/store/blobs.js";
 import { Boundaries } from "../../src/store/boundaries.js";
 import { findForkPoint } from "../../src/store/fork-point.js";
+import { ExecutionOver } from "../../src/store/executions.js";
+import { RunFiles } from "../../src/store/run-files.js";
 import { RunRequestFile } from "../../src/store/run-request.js";
 import { sha256 } from "../../src/store/sha256.js";
 import { gatePackage } from "../fakes/gate-package.js";
@@ -125,16 +127,18 @@ describe("what a run was started with", () => {
 
   test("keeps the limits of the newest retry, whenever an older one arrives", async () => {
     const dir = await temporaryDirectory();
-    const file = new RunRequestFile(dir);
-    const request = (resumes: number, turns: number) => ({ resume: true, resumes, limits: { turns } });
+    const { executions, request } = new RunFiles(dir, 1);
+    const retry = (turns: number) => ({ resume: true, limits: { turns } });
     const first = { runId: "a", input: "words", limits: { turns: 1 } };
-    const input = { ...first, limits: { turns: 3 }, resumes: 2 };
-    await file.keep("graph", first);
-    await file.keep("graph", request(2, 3));
-    expect(await file.read()).toEqual({ kind: "graph", input });
-    await file.keep("graph", request(1, 2));
-    await file.keep("graph", first);
-    expect(await file.read()).toEqual({ kind: "graph", input });
+    const input = { ...first, limits: { turns: 3 } };
+    await request.keep("graph", first);
+    const second = new RunFiles(dir, await executions.begin({ id: "second", startedAt: 2 }, true));
+    const third = new RunFiles(dir, await executions.begin({ id: "third", startedAt: 3 }, true));
+    await third.request.keep("graph", retry(3));
+    expect(await request.read()).toEqual({ kind: "graph", input });
+    await expect(second.request.keep("graph", retry(2))).rejects.toThrow(ExecutionOver);
+    await third.request.keep("graph", first);
+    expect(await request.read()).toEqual({ kind: "graph", input });
     expect(readdirSync(dir)).toEqual(expect.not.arrayContaining([expect.stringMatching(/^\.tmp/)]));
   });
 });

@@ -13,6 +13,7 @@ import {
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { BundleToolResult } from "../../src/core/bundle/bundle-result.js";
+import { ExecutionOver } from "../../src/store/executions.js";
 import { sha256 } from "../../src/store/sha256.js";
 import { verifyAuditLog } from "../../src/store/audit-verify.js";
 import { BundleWorld, INTAKE, NOW, type OpenRun } from "../fakes/bundle-world.js";
@@ -436,4 +437,29 @@ describe("each call once", () => {
         ).result,
     };
   }
+});
+
+test("an execution that is over saves nothing, and neither marks nor records anything", async () => {
+  await save("a.md", "kept");
+  const { runId } = open.run;
+  const seen = () => [readFileSync(join(open.session, "manifest.json"), "utf8"), readdirSync(open.session)];
+  const before = seen();
+  const events = (await jsonLines(open.files.logFile)).length;
+  writeFileSync(join(open.session, ".tmp-manifest.json-0123456789ab"), "late");
+  await open.files.executions.begin({ id: "b", startedAt: 1 }, true);
+  await world.host.seizeSession(runId, 2);
+  const request = (file_path: string, execution: number) => ({
+    toolCallId: `late-${file_path}-${execution}`,
+    name: "save_output",
+    argumentsJson: JSON.stringify({ file_path, content: "late" }),
+    context: { runId, agentId: "Iris", execution },
+  });
+  for (const file of ["a.md", "b.md"]) {
+    await expect(world.host.executeForEngine(request(file, 1))).rejects.toThrow(ExecutionOver);
+  }
+  await expect(world.host.markSession(runId, "failed", NOW, 1)).rejects.toThrow(ExecutionOver);
+  await expect(world.host.seizeSession(runId, 1)).rejects.toThrow(ExecutionOver);
+  expect(seen()).toEqual(before);
+  expect(await jsonLines(open.files.logFile)).toHaveLength(events);
+  expect((await world.host.executeForEngine(request("b.md", 2))).result.success).toBe(true);
 });

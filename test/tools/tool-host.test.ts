@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ToolResult } from "../../src/core/tools/tool-result.js";
 import { verifyAuditLog } from "../../src/store/audit-verify.js";
 import { parseFrontMatter } from "../../src/store/front-matter.js";
+import { ExecutionOver } from "../../src/store/executions.js";
 import type { RunFiles } from "../../src/store/run-files.js";
 import type { EngineKnowledge } from "../../src/tools/call-scene.js";
 import { type ToolCallRequest, type ToolHost, createToolHost } from "../../src/tools/tool-host.js";
@@ -849,4 +850,33 @@ describe("the store is out of reach", () => {
     );
     await rm(join(world.projectRoot, "store"));
   });
+});
+
+test("a call of an execution that is over has no effect and no record, whatever it is", async () => {
+  const { context } = request("fs.list", {});
+  await files.executions.begin({ id: "b", startedAt: 1 }, true);
+  const calls: readonly [string, object][] = [
+    ["fs.write", { path: "@project/late.md", content: "late" }],
+    [
+      "fs.apply_patch",
+      { path: "@state/workflow.md", patch: { update: { variables: { set: { late: 1 } } } } },
+    ],
+    ["fs.read", { path: "@state/workflow.md" }],
+    ["fs.delete", {}],
+  ];
+  const document = valueOf(await files.state.read()).sha256;
+  for (const [name, args] of calls) {
+    const late = request(name, args, { context: { ...context, execution: 1 } });
+    await expect(host.executeForEngine(late, {})).rejects.toThrow(ExecutionOver);
+    expect(await files.calls.find(late.toolCallId)).toBeUndefined();
+  }
+  expect((await namesIn(world.dir)).filter((name) => name.endsWith("late.md"))).toEqual([]);
+  expect(valueOf(await files.state.read()).sha256).toBe(document);
+  expect(await jsonLines(files.logFile)).toEqual([]);
+  const now = request(
+    "fs.write",
+    { path: "@project/now.md", content: "x" },
+    { context: { ...context, execution: 2 } },
+  );
+  expect((await host.executeForEngine(now, {})).result.ok).toBe(true);
 });

@@ -15,6 +15,7 @@ import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ToolResult } from "../../src/core/tools/tool-result.js";
 import type { WriteArguments } from "../../src/core/tools/tool-specs.js";
+import { endWritesBefore } from "../../src/tools/temporary-file.js";
 import { openWorkspace } from "../../src/tools/workspace.js";
 import { type PlannedWrite, type WriteHooks, writeFile } from "../../src/tools/write.js";
 import { Scratch, codeOf, sha256, snapshot } from "./scratch.js";
@@ -433,3 +434,56 @@ test("whatever names are written, each file is where its name says", () =>
     }),
     { numRuns: 100, seed: 5 },
   ));
+
+describe("a new execution of a run", () => {
+  const WRITER = { runId: "run", execution: 2 };
+  const temporaries = () => readdirSync(scratch.at("project")).filter((name) => name.startsWith(".il-"));
+
+  test("ends the writes of the older ones, and nobody else's", async () => {
+    const workspace = openWorkspace({ ...scratch.options, writer: WRITER });
+    const { pins, lockDir } = workspace;
+    let checks = 0;
+    const written = writeFile(
+      workspace,
+      { path: "@project/f", content: "late" },
+      { maxWriteBytes: 100 },
+      {
+        // The stop comes after the last check before the rename.
+        assertOurs() {
+          checks += 1;
+          if (checks > 2) throw new Error("over");
+        },
+        beforeCommit: async () => {
+          for (const other of [WRITER, { runId: "run", execution: 1 }, { runId: "other", execution: 3 }]) {
+            endWritesBefore(pins, lockDir, other);
+            expect(temporaries()).toHaveLength(1);
+          }
+          endWritesBefore(pins, lockDir, { runId: "run", execution: 3 });
+          expect(temporaries()).toEqual([]);
+        },
+      },
+    );
+    await expect(written).rejects.toThrow("over");
+    expect(existsSync(scratch.at("project/f"))).toBe(false);
+  });
+
+  test("leaves alone a note that it cannot read, or whose write names no run", async () => {
+    const { pins, lockDir } = scratch.workspace;
+    endWritesBefore(pins, scratch.at("none"), WRITER);
+    await write(
+      "@project/f",
+      "mine",
+      {},
+      {
+        beforeCommit: async () => {
+          writeFileSync(`${lockDir}/write-zz.json`, "not a note");
+          writeFileSync(`${lockDir}/write-00.json`, "{");
+          endWritesBefore(pins, lockDir, { runId: "run", execution: 9 });
+          expect(readFileSync(`${lockDir}/write-00.json`, "utf8")).toBe("{");
+          for (const name of ["write-zz.json", "write-00.json"]) rmSync(`${lockDir}/${name}`);
+        },
+      },
+    );
+    expect(scratch.text("project/f")).toBe("mine");
+  });
+});
