@@ -25,7 +25,7 @@ export async function recordUserInput(store: Store, input: UserInput): Promise<A
 /** Records a phase: for those who list runs, for those who ask without Temporal, and in the audit log. */
 export async function recordPhase({ store, bundles }: OpenRunDeps, input: PhaseInput): Promise<AuditHead> {
   const files = await openFiles(store, input.run);
-  const { phase, nodeId, change, fault, question, usage, paused, budget } = input;
+  const { phase, nodeId, change, fault, question, usage, paused, budget, raises } = input;
   const status = {
     phase,
     nodeId,
@@ -35,6 +35,7 @@ export async function recordPhase({ store, bundles }: OpenRunDeps, input: PhaseI
     ...(question === undefined ? {} : { question }),
     ...(paused === true ? { paused } : {}),
     ...(budget === undefined ? {} : { budget }),
+    ...(raises === undefined ? {} : { raises: [...raises] }),
   };
   await files.status.write(status, async (lock) => {
     failpoint("phase.status-written");

@@ -160,6 +160,10 @@ export interface CarriedRun {
   readonly progress: readonly ProgressLine[];
   readonly audit: AuditHead;
   readonly phaseChanges: number;
+  /** The ids of the newest updates that were taken, raises apart: Temporal knows those of one execution only. */
+  readonly taken?: readonly string[];
+  /** The ids of the newest raises that the budget holds. */
+  readonly raises?: readonly string[];
   /** Of a run that carries a story. */
   readonly story?: StoryProgress;
 }

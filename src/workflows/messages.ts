@@ -67,6 +67,26 @@ export function handleMessages(record: RunRecord, kind: RunKind): void {
   });
 }
 
+/** How many ids of updates a run remembers: they are sent again within minutes, or not at all. */
+const KEPT_IDS = 16;
+type Taken = "taken" | "raises";
+
+function updateId(): string {
+  return currentUpdateInfo()?.id ?? "";
+}
+
+/**
+ * Whether the update was taken already. Temporal runs an update of one id once in each execution, and a run may have
+ * continued as new since a client sent it first.
+ */
+function isTaken(record: RunRecord, list: Taken): boolean {
+  return record.carried[list]?.includes(updateId()) ?? false;
+}
+
+function take(record: RunRecord, list: Taken): void {
+  record.update({ [list]: [...(record.carried[list] ?? []), updateId()].slice(-KEPT_IDS) });
+}
+
 function checkAnswer(record: RunRecord, answer: unknown): void {
   const { nodeId, text } = (answer ?? {}) as Partial<Record<keyof Answer, unknown>>;
   if (typeof nodeId !== "string" || typeof text !== "string" || text.trim() === "") {
@@ -77,6 +97,7 @@ function checkAnswer(record: RunRecord, answer: unknown): void {
       `An answer has at most ${MAX_USER_INPUT_BYTES} bytes. Put longer texts into a project file.`,
     );
   }
+  if (isTaken(record, "taken")) return;
   const { question } = record;
   if (question === undefined || record.answer !== undefined) {
     throw refusal(`The run does not wait for an answer; it is ${record.carried.phase} at ${record.nodeId}.`);
@@ -89,9 +110,11 @@ function checkAnswer(record: RunRecord, answer: unknown): void {
   }
 }
 
-/** Takes an answer that passed {@link checkAnswer}. Temporal runs an update of one id once. */
+/** Takes an answer that passed {@link checkAnswer}, once. */
 function acceptAnswer(record: RunRecord, answer: Answer): Accepted {
-  record.answer = { id: currentUpdateInfo()?.id ?? "answer", text: answer.text };
+  if (isTaken(record, "taken")) return ACCEPTED;
+  take(record, "taken");
+  record.answer = { id: updateId(), text: answer.text };
   return ACCEPTED;
 }
 
@@ -101,6 +124,8 @@ function checkNotOver(record: RunRecord): void {
 }
 
 function setPaused(record: RunRecord, paused: boolean): Accepted {
+  if (isTaken(record, "taken")) return ACCEPTED;
+  take(record, "taken");
   if (record.carried.paused !== paused) {
     record.update({ paused });
     record.note(paused ? "paused by the user" : "resumed by the user");
@@ -116,6 +141,7 @@ function checkRaise(record: RunRecord, raise: unknown): void {
   if (!isScope || amounts.length === 0 || !amounts.every(([unit, amount]) => isAmount(unit, amount))) {
     throw refusal("A raise is { scope?: run | node, add: { turns?, tokens?, cost? } } with amounts above 0.");
   }
+  if (isTaken(record, "raises")) return;
   const limits = record.carried.budget[scope ?? scopeOf(record)] ?? {};
   const without = amounts.find(([unit]) => !Object.hasOwn(limits, unit));
   if (without !== undefined) {
@@ -124,6 +150,8 @@ function checkRaise(record: RunRecord, raise: unknown): void {
 }
 
 function acceptRaise(record: RunRecord, raise: BudgetRaise): Budget {
+  if (isTaken(record, "raises")) return record.carried.budget;
+  take(record, "raises");
   const budget = raiseBudget(record.carried.budget, raise.scope ?? scopeOf(record), raise.add);
   record.update({ budget });
   record.note("budget raised by the user");

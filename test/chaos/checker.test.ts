@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FAILPOINTS } from "../../src/core/failpoint.js";
 import { temporaryDirectory } from "../fakes/package-fixture.js";
 import { checkRuns, checkStore } from "./checker.js";
-import type { Evidence, ModelRequest, WorkerLife } from "./evidence.js";
+import type { Evidence, ModelRequest, RunOperations, WorkerLife } from "./evidence.js";
 import { walkByHand } from "./hand-made-store.js";
 import { FAULT_KINDS, reasonsToRefuse } from "./judge.js";
 import { isTelling } from "./mutants.js";
@@ -22,11 +22,13 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
-/** A plan whose first run has a question, artifacts and several visits. */
+/** A plan whose first run has a question, artifacts, several visits and a budget. */
 function tellingPlan(): ChaosPlan {
+  const user = { budget: { run: { turns: 2 }, node: { turns: 1 }, raise: 30 } };
   for (let seed = 1; ; seed += 1) {
     const plan = planChaos(`checker-${seed}`, RUNS);
-    if (plan.runs[0] !== undefined && isTelling(plan.runs[0])) return plan;
+    const [first, ...others] = plan.runs;
+    if (first !== undefined && isTelling(first)) return { ...plan, runs: [{ ...first, user }, ...others] };
   }
 }
 
@@ -35,7 +37,9 @@ interface Spoiled {
   readonly evidence: Evidence;
   readonly runDir: string;
   readonly projectRoot: string;
+  /** Of the execution that continued as new, and of the one that completed. */
   readonly history: string;
+  readonly lastHistory: string;
   readonly artifact: string;
 }
 
@@ -56,6 +60,7 @@ async function copy(): Promise<Spoiled> {
     runDir: join(places.storeDir, "projects", operations.projectId, "runs", run.runId),
     projectRoot: join(places.projectsDir, run.project),
     history: join(places.historiesDir, `${run.runId}.0.json`),
+    lastHistory: join(places.historiesDir, `${run.runId}.1.json`),
     artifact: run.end.artifacts[0] ?? "",
   };
 }
@@ -233,21 +238,51 @@ const SPOILED: readonly (readonly [string, "lost" | "doubled" | "unknown", Spoil
     ({ history }) =>
       editText(
         history,
-        '"workflowExecutionStartedEventAttributes":{}',
-        `"workflowExecutionStartedEventAttributes":{"input":{"payloads":[{"data":"${"A".repeat(400_000)}"}]}}`,
+        '"workflowExecutionStartedEventAttributes":{',
+        `"workflowExecutionStartedEventAttributes":{"input":{"payloads":[{"data":"${"A".repeat(400_000)}"}]},`,
       ),
   ],
   [
     "a history without an end",
     "unknown",
-    ({ history }) =>
+    ({ lastHistory }) =>
       editText(
-        history,
+        lastHistory,
         "workflowExecutionCompletedEventAttributes",
         "workflowExecutionFailedEventAttributes",
       ),
   ],
-  ["no history", "unknown", ({ history }) => rm(history)],
+  ["a continued execution without a history", "lost", ({ history }) => rm(history)],
+  ["no history of how it went on", "lost", ({ lastHistory }) => rm(lastHistory)],
+  [
+    "another execution after the one that continued as new",
+    "lost",
+    ({ lastHistory }) =>
+      editText(lastHistory, '"originalExecutionRunId":"second"', '"originalExecutionRunId":"third"'),
+  ],
+  [
+    "no history",
+    "unknown",
+    async ({ history, lastHistory }) => {
+      await rm(history);
+      await rm(lastHistory);
+    },
+  ],
+  [
+    "a raise that is in no history",
+    "lost",
+    ({ history }) => editText(history, '"updateId":"raise-at-1"', '"updateId":"other"'),
+  ],
+  [
+    "a raise that the budget does not hold",
+    "lost",
+    ({ runDir }) => editText(join(runDir, "status.json"), '"run":{"turns":32}', '"run":{"turns":2}'),
+  ],
+  [
+    "a raise that the budget holds twice",
+    "doubled",
+    ({ runDir }) => editText(join(runDir, "status.json"), '"run":{"turns":32}', '"run":{"turns":62}'),
+  ],
   ["no directory", "lost", ({ runDir }) => rm(runDir, { recursive: true })],
 ];
 
@@ -314,6 +349,64 @@ describe("an answer that is asked for again", () => {
 
   test("where the script has no answer is lost", async () => {
     expect(await findingsFor([request({ deviation: "It asked once too often." })], [])).toEqual(["lost"]);
+  });
+});
+
+describe("the user's deeds", () => {
+  const runId = () => walked.plan.runs[0]?.runId ?? "";
+  const request = (turn: string, at: number): ModelRequest => ({
+    runId: runId(),
+    turn,
+    worker: "first",
+    at,
+    name: `answer-${at}`,
+  });
+
+  async function findingsFor(requests: readonly ModelRequest[], changes: Partial<RunOperations> = {}) {
+    const { evidence } = await copy();
+    const operations = evidence.operations.map((item) =>
+      item.runId === runId() ? { ...item, ...changes } : item,
+    );
+    const [run] = await checkRuns({ ...evidence, requests, operations });
+    return run?.findings.map(({ kind, sentence }) => `${kind}: ${sentence}`);
+  }
+
+  const pauses = [{ from: 1_000, to: 9_000 }];
+
+  test("a turn that is begun while the run is paused is doubled", async () => {
+    const turns = [request("1.1.0", 900), request("2.1.0", 2_000), request("3.1.0", 3_000)];
+    expect(await findingsFor(turns, { pauses })).toEqual([
+      "doubled: turn 3.1.0 was begun 2000 ms after the run was paused.",
+    ]);
+    expect(await findingsFor(turns, { pauses: [{ from: 1_000 }] })).toHaveLength(1);
+  });
+
+  test("the turn under way, one asked for again, and one after the pause are not", async () => {
+    const turns = [request("1.1.0", 900), request("2.1.0", 2_000), request("2.1.0", 3_000)];
+    const later = [request("1.1.0", 4_000), request("3.1.0", 9_500)];
+    expect(await findingsFor([...turns, ...later], { pauses })).toEqual([]);
+  });
+
+  const raise = { raiseId: "raise-at-1", at: 4_000, scope: "run", turns: 30, isAccepted: true } as const;
+  const many = Array.from({ length: 33 }, (_, index) => `${index + 1}.1.0`);
+
+  test("a turn beyond the budget, before it was raised or after it, is doubled", async () => {
+    const early = [request("1.1.0", 1_000), request("2.1.0", 2_000), request("3.1.0", 3_000)];
+    expect(await findingsFor(early, { raises: [raise] })).toEqual([
+      "doubled: turn 3.1.0 is number 3, and the budget per run was 2.",
+    ]);
+    const late = many.map((turn, index) => request(turn, 4_000 + index));
+    expect(await findingsFor(late, { raises: [raise] })).toEqual([
+      "doubled: turn 33.1.0 is number 33, and the budget per run was 32.",
+    ]);
+    expect(await findingsFor([request("1.1.0", 1), request("1.2.0", 2)], { raises: [raise] })).toEqual([
+      "doubled: turn 1.2.0 is number 2, and the budget per node was 1.",
+    ]);
+  });
+
+  test("turns within the budget, and the same turn again, are not", async () => {
+    const turns = many.slice(0, 32).map((turn, index) => request(turn, 4_000 + index));
+    expect(await findingsFor([...turns, request("5.1.0", 9_000)], { raises: [raise] })).toEqual([]);
   });
 });
 

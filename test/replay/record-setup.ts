@@ -1,10 +1,11 @@
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { SEARCH_ATTRIBUTES } from "../../src/contract/names.js";
 import { findTemporalCli } from "../../src/embedded/find-cli.js";
 import { acquireEmbeddedServer } from "../../src/embedded/server.js";
+import { writeEarlyCli } from "../fakes/early-server.js";
 
 /** Histories this long are suggested to be continued as new: short enough to be committed. */
 const EVENTS_BEFORE_CONTINUE_AS_NEW = 120;
@@ -15,15 +16,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const pathVariable = process.env["PATH"] ?? "";
   const storeDir = await mkdtemp(join(tmpdir(), "interlock-histories-"));
   const cli = await findTemporalCli({ cacheDir, pathVariable });
-  const wrapper = join(storeDir, "temporal.sh");
-  const early = `--dynamic-config-value limit.historyCount.suggestContinueAsNew=${EVENTS_BEFORE_CONTINUE_AS_NEW}`;
-  await writeFile(
-    wrapper,
-    `#!/bin/sh\nif [ "$1" = server ]; then exec '${cli.path}' "$@" ${early}; fi\nexec '${cli.path}' "$@"\n`,
-  );
-  await chmod(wrapper, 0o755);
   const server = await acquireEmbeddedServer({
-    cliPath: wrapper,
+    cliPath: writeEarlyCli(storeDir, cli.path, EVENTS_BEFORE_CONTINUE_AS_NEW),
     storeDir,
     cacheDir,
     pathVariable,
