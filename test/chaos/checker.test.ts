@@ -2,12 +2,10 @@ import { cp, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { FAILPOINTS } from "../../src/core/failpoint.js";
 import { temporaryDirectory } from "../fakes/package-fixture.js";
 import { checkRuns, checkStore } from "./checker.js";
-import type { Evidence, ModelRequest, RunOperations, WorkerLife } from "./evidence.js";
+import type { Evidence, ModelRequest, WorkerLife } from "./evidence.js";
 import { walkByHand } from "./hand-made-store.js";
-import { FAULT_KINDS, reasonsToRefuse } from "./judge.js";
 import { isTelling } from "./mutants.js";
 import { type ChaosPlan, planChaos } from "./plan.js";
 
@@ -349,130 +347,5 @@ describe("an answer that is asked for again", () => {
 
   test("where the script has no answer is lost", async () => {
     expect(await findingsFor([request({ deviation: "It asked once too often." })], [])).toEqual(["lost"]);
-  });
-});
-
-describe("the user's deeds", () => {
-  const runId = () => walked.plan.runs[0]?.runId ?? "";
-  const request = (turn: string, at: number): ModelRequest => ({
-    runId: runId(),
-    turn,
-    worker: "first",
-    at,
-    name: `answer-${at}`,
-  });
-
-  async function findingsFor(requests: readonly ModelRequest[], changes: Partial<RunOperations> = {}) {
-    const { evidence } = await copy();
-    const operations = evidence.operations.map((item) =>
-      item.runId === runId() ? { ...item, ...changes } : item,
-    );
-    const [run] = await checkRuns({ ...evidence, requests, operations });
-    return run?.findings.map(({ kind, sentence }) => `${kind}: ${sentence}`);
-  }
-
-  const pauses = [{ from: 1_000, to: 9_000 }];
-
-  test("a turn that is begun while the run is paused is doubled", async () => {
-    const turns = [request("1.1.0", 900), request("2.1.0", 2_000), request("3.1.0", 3_000)];
-    expect(await findingsFor(turns, { pauses })).toEqual([
-      "doubled: turn 3.1.0 was begun 2000 ms after the run was paused.",
-    ]);
-    expect(await findingsFor(turns, { pauses: [{ from: 1_000 }] })).toHaveLength(1);
-  });
-
-  test("the turn under way, one asked for again, and one after the pause are not", async () => {
-    const turns = [request("1.1.0", 900), request("2.1.0", 2_000), request("2.1.0", 3_000)];
-    const later = [request("1.1.0", 4_000), request("3.1.0", 9_500)];
-    expect(await findingsFor([...turns, ...later], { pauses })).toEqual([]);
-  });
-
-  const raise = { raiseId: "raise-at-1", at: 4_000, scope: "run", turns: 30, isAccepted: true } as const;
-  const many = Array.from({ length: 33 }, (_, index) => `${index + 1}.1.0`);
-
-  test("a turn beyond the budget, before it was raised or after it, is doubled", async () => {
-    const early = [request("1.1.0", 1_000), request("2.1.0", 2_000), request("3.1.0", 3_000)];
-    expect(await findingsFor(early, { raises: [raise] })).toEqual([
-      "doubled: turn 3.1.0 is number 3, and the budget per run was 2.",
-    ]);
-    const late = many.map((turn, index) => request(turn, 4_000 + index));
-    expect(await findingsFor(late, { raises: [raise] })).toEqual([
-      "doubled: turn 33.1.0 is number 33, and the budget per run was 32.",
-    ]);
-    expect(await findingsFor([request("1.1.0", 1), request("1.2.0", 2)], { raises: [raise] })).toEqual([
-      "doubled: turn 1.2.0 is number 2, and the budget per node was 1.",
-    ]);
-  });
-
-  test("turns within the budget, and the same turn again, are not", async () => {
-    const turns = many.slice(0, 32).map((turn, index) => request(turn, 4_000 + index));
-    expect(await findingsFor([...turns, request("5.1.0", 9_000)], { raises: [raise] })).toEqual([]);
-  });
-});
-
-describe("the judge", () => {
-  const every = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, 1]));
-  const figures = { faults: every(FAULT_KINDS), hits: every(FAILPOINTS), struck: {} };
-  const runs = (ok: number, other: "lost" | "doubled" | "unknown", count: number) => [
-    ...Array.from({ length: ok }, () => ({ runId: "", verdict: "ok" as const, findings: [] })),
-    ...Array.from({ length: count }, () => ({ runId: "", verdict: other, findings: [] })),
-  ];
-
-  test("passes when nine of ten are confirmed and nothing is lost", () => {
-    expect(reasonsToRefuse(runs(9, "unknown", 1), [], figures)).toEqual([]);
-  });
-
-  test.each([
-    [
-      "too few are confirmed",
-      runs(8, "unknown", 2),
-      figures,
-      "Only 8 of 10 runs were confirmed; at least 90 % must be.",
-    ],
-    ["there were none", [], figures, "Only 0 of 0 runs were confirmed; at least 90 % must be."],
-    ["one has lost something", runs(99, "lost", 1), figures, "1 runs have lost something."],
-    ["one has something twice", runs(99, "doubled", 1), figures, "1 runs have something twice."],
-    [
-      "a fault never happened",
-      runs(9, "unknown", 0),
-      { ...figures, faults: { ...figures.faults, "500": 0 } },
-      "These faults never happened: 500.",
-    ],
-    [
-      "a failpoint was never hit",
-      runs(9, "unknown", 0),
-      { ...figures, hits: { ...figures.hits, "call.done": 0 } },
-      "These failpoints were never hit: call.done.",
-    ],
-  ])("refuses when %s", (_why, verdicts, seen, sentence) => {
-    expect(reasonsToRefuse(verdicts, [], seen)).toContain(sentence);
-  });
-});
-
-describe("a plan", () => {
-  test("is the same for the same seed, and another for another one", () => {
-    expect(planChaos("a", 20)).toEqual(planChaos("a", 20));
-    expect(planChaos("b", 20).runs.map(({ runId }) => runId)).not.toEqual(
-      planChaos("a", 20).runs.map(({ runId }) => runId),
-    );
-  });
-
-  test("has decisions, loops, questions, refusals, subdirectories and files written again", () => {
-    const { runs } = planChaos("a", 100);
-    const turns = runs.flatMap(({ visits }) => visits).flatMap((visit) => visit.turns);
-    const calls = turns.flatMap((turn) => ("calls" in turn ? turn.calls : []));
-    const nodes = runs.map(({ visits }) => visits.map(({ nodeId }) => nodeId));
-    expect(nodes.filter((ids) => new Set(ids).size < ids.length).length).toBeGreaterThan(10);
-    expect(turns.filter((turn) => "question" in turn).length).toBeGreaterThan(20);
-    for (const expected of [
-      "E_INVALID_TRANSITION",
-      "E_SANDBOX_VIOLATION",
-      "TOOL_ARGS_INVALID_JSON",
-      "ENOENT",
-    ]) {
-      expect(calls.some(({ expect: code }) => code === expected)).toBe(true);
-    }
-    expect(runs.some(({ end }) => end.artifacts.some((path) => path.includes("/deep/")))).toBe(true);
-    expect(calls.some(({ write }) => write?.path.endsWith("old.md") === true)).toBe(true);
   });
 });

@@ -153,6 +153,18 @@ export const MUTANTS: readonly Mutant[] = [
     user: { budget: { run: { turns: 2 }, raise: 30 } },
     verdicts: ["lost"],
   },
+  {
+    name: "raise-counted-again-when-continued",
+    patches: [
+      {
+        file: "workflows/messages.ts",
+        from: "return record.carried[list]?.includes(updateId()) ?? false;",
+        to: "return false;",
+      },
+    ],
+    user: { budget: { run: { turns: 1 }, raise: 1 } },
+    verdicts: ["doubled"],
+  },
 ];
 
 /** The run as it is to be for a mutant: only that is done to it which shows the mutant. */

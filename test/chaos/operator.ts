@@ -10,7 +10,7 @@ import { exportExecutions } from "./executions.js";
 import type { PlannedRun } from "./plan.js";
 import type { PlannedBudget } from "./plan-user.js";
 import { answerIdOf } from "./plan-visits.js";
-import { type SeenStatus, Steering } from "./steering.js";
+import { AGAIN_AFTER_MS, type SeenStatus, Steering } from "./steering.js";
 
 /**
  * Starts the runs, answers their questions, steers them as planned and retries what failed, as a person would: again when
@@ -36,6 +36,8 @@ interface Care {
   readonly failures: string[];
   readonly answers: { readonly answerId: string; readonly nodeId: string; readonly text: string }[];
   readonly executions: Set<string>;
+  /** Answers to be sent once more. */
+  readonly again: { readonly dueAt: number; readonly send: () => Promise<void> }[];
   pauses: RunOperations["pauses"];
   raises: RunOperations["raises"];
 }
@@ -124,7 +126,21 @@ export function openOperator(client: InterlockClient, store: Store, until: Abort
     if (!care.answers.some((known) => known.answerId === answerId)) {
       care.answers.push({ answerId, nodeId: question.nodeId, text });
     }
-    await ask(() => handle.answer({ nodeId: question.nodeId, text, answerId })).catch(() => undefined); // refused: it has been answered
+    const send = async () => {
+      const sent = { nodeId: question.nodeId, text, answerId };
+      await ask(() => handle.answer(sent)).catch(() => undefined); // refused: it has been answered
+    };
+    await send();
+    care.again.push({ dueAt: Date.now() + AGAIN_AFTER_MS, send });
+  }
+
+  /** As somebody would who got no answer. A retry asks what was not written down again: then it is no longer sent. */
+  async function answerAgain(care: Care): Promise<void> {
+    if (care.failures.length > 0) care.again.length = 0;
+    const [first] = care.again;
+    if (first === undefined || first.dueAt > Date.now()) return;
+    care.again.shift();
+    await first.send();
   }
 
   /** False when there is nothing more to do for it. */
@@ -168,6 +184,7 @@ export function openOperator(client: InterlockClient, store: Store, until: Abort
         failures: [],
         answers: [],
         executions: new Set(),
+        again: [],
         pauses: [],
         raises: [],
       };
@@ -186,6 +203,7 @@ export function openOperator(client: InterlockClient, store: Store, until: Abort
         const status = care.projectId === "" ? NOTHING_SEEN : readStatus(runDir);
         await steering.steer(status);
         await answer(handle, care, status);
+        await answerAgain(care);
         const hasEnded = ["completed", "failed"].includes(readStatus(runDir).phase);
         if ((hasEnded || poll % POLLS_BETWEEN_LOOKS === 0) && !(await look(handle, care, steering))) break;
       }

@@ -13,6 +13,9 @@ export interface SeenStatus {
 /** Undefined where nothing comes back. Rejects with an `InterlockError` where the run refuses. */
 export type Ask = <T>(action: () => Promise<T>) => Promise<T | undefined>;
 
+/** After so long somebody who is not sure says it again, under the same id. */
+export const AGAIN_AFTER_MS = 3_000;
+
 type Heard = "accepted" | "refused" | "no answer";
 
 /** Pauses, resumes and cancels one run, and raises its budget, as planned: again when nobody answers. */
@@ -24,6 +27,7 @@ export class Steering {
   private readonly ask: Ask;
   private readonly onRefusal: (sentence: string) => void;
   private readonly startedAt = Date.now();
+  private readonly raisedAgain = new Set<string>();
   private isPauseOver: boolean;
   private isCancelOver: boolean;
 
@@ -43,6 +47,7 @@ export class Steering {
     if (status.phase === "waiting-user" && status.question?.code === "BUDGET_EXCEEDED") {
       await this.raise(status.change, status.question.text);
     }
+    await this.raiseAgain();
   }
 
   /** It has failed or was cancelled: a pause has ended with it, and a second cancellation was never wanted. */
@@ -95,6 +100,16 @@ export class Steering {
     const heard = await this.tell(() => this.handle.raiseBudget({ raiseId, scope, add: { turns } }));
     const raise = this.raises[index];
     if (heard === "accepted" && raise !== undefined) this.raises[index] = { ...raise, isAccepted: true };
+  }
+
+  private async raiseAgain(): Promise<void> {
+    const due = this.raises.find(
+      ({ raiseId, at }) => !this.raisedAgain.has(raiseId) && Date.now() >= at + AGAIN_AFTER_MS,
+    );
+    if (due === undefined) return;
+    const { raiseId, scope, turns } = due;
+    this.raisedAgain.add(raiseId);
+    await this.tell(() => this.handle.raiseBudget({ raiseId, scope, add: { turns } }));
   }
 
   private async tell(action: () => Promise<unknown>): Promise<Heard> {
