@@ -1,5 +1,6 @@
 import {
   ApplicationFailure,
+  condition,
   currentUpdateInfo,
   defineQuery,
   defineUpdate,
@@ -149,7 +150,11 @@ function checkRaise(record: RunRecord, raise: unknown): void {
   }
 }
 
-function acceptRaise(record: RunRecord, raise: BudgetRaise): Budget {
+/** A run that goes on learns its budget when it is open: until then a raise waits. */
+async function acceptRaise(record: RunRecord, raise: BudgetRaise): Promise<Budget> {
+  if (record.input.resume === true && record.open === undefined) {
+    await condition(() => record.open !== undefined);
+  }
   if (isTaken(record, "raises")) return record.carried.budget;
   take(record, "raises");
   const budget = raiseBudget(record.carried.budget, raise.scope ?? scopeOf(record), raise.add);

@@ -143,12 +143,16 @@ describe("a budget", () => {
     expect(bench.model.requests).toHaveLength(1);
     await run.resume();
     await expect(run.result()).rejects.toMatchObject({ code: "LLM_AUTH_FAILED" });
+    await bench.stopWorker();
     const retried = await bench.client.retry(run.runId);
+    const beforeItIsOpen = retried.raiseBudget({ add: { turns: 1 } });
+    await bench.startAnotherWorker();
+    expect(await beforeItIsOpen).toEqual({ run: { turns: 11 } });
     const { question } = await until(retried, "waiting-user");
-    expect(await retried.raiseBudget(raise)).toEqual({ run: { turns: 10 } });
+    expect(await retried.raiseBudget(raise)).toEqual({ run: { turns: 11 } });
     await retried.answer({ nodeId: question?.nodeId ?? "", text: "Yes." });
     await expect(retried.result()).resolves.toMatchObject({ usage: { modelTurns: 6 } });
-    expect(await retried.state()).toMatchObject({ budget: { run: { turns: 10 } } });
+    expect(await retried.state()).toMatchObject({ budget: { run: { turns: 11 } } });
   });
 
   test("on the command line: exit code 3 with the question, nothing is read as an answer", async () => {
