@@ -120,10 +120,12 @@ export class RunHandle {
 
   /**
    * Adds to the limits of the budget: those the run waits at, unless `scope` says which. Returns the budget afterwards.
-   * Throws `E_PRECONDITION_FAILED` for a limit that the run does not have.
+   * `raiseId` makes it idempotent: the same id again is the same raise. Throws `E_PRECONDITION_FAILED` for a limit that the
+   * run does not have.
    */
-  async raiseBudget(raise: BudgetRaise): Promise<Budget> {
-    return this.update<Budget>(BUDGET_UPDATE, raise);
+  async raiseBudget(raise: BudgetRaise & { readonly raiseId?: string }): Promise<Budget> {
+    const { raiseId, ...amounts } = raise;
+    return this.update<Budget>(BUDGET_UPDATE, amounts, raiseId);
   }
 
   /** Ends a bundle run as completed. Throws `E_PRECONDITION_FAILED` for a graph run. */

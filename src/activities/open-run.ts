@@ -251,6 +251,7 @@ async function resumedRun(files: RunFiles, graph: WorkflowGraph): Promise<Resume
     phaseChanges: Math.max(totals.phaseChanges, status?.change ?? 0),
     audit: await files.audit.head(),
     ...(status?.budget === undefined ? {} : { budget: status.budget as Budget }), // written from one
+    ...(status?.raises === undefined ? {} : { raises: status.raises }),
   };
   if (held === undefined) return resumed;
   const snapshots = (await files.graphState.snapshots()).slice(-MAX_SNAPSHOTS);

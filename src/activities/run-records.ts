@@ -36,7 +36,7 @@ function freeId(said: readonly ConversationEntry[], { inputId, text }: UserInput
 /** Records a phase: for those who list runs, for those who ask without Temporal, and in the audit log. */
 export async function recordPhase({ store, bundles }: OpenRunDeps, input: PhaseInput): Promise<AuditHead> {
   const files = await openFiles(store, input.run);
-  const { phase, nodeId, change, fault, question, usage, paused, budget } = input;
+  const { phase, nodeId, change, fault, question, usage, paused, budget, raises } = input;
   const status = {
     phase,
     nodeId,
@@ -46,6 +46,7 @@ export async function recordPhase({ store, bundles }: OpenRunDeps, input: PhaseI
     ...(question === undefined ? {} : { question }),
     ...(paused === true ? { paused } : {}),
     ...(budget === undefined ? {} : { budget }),
+    ...(raises === undefined ? {} : { raises: [...raises] }),
   };
   await files.status.write(status, async (lock) => {
     failpoint("phase.status-written");

@@ -86,6 +86,8 @@ export interface ResumedRun {
   readonly audit: AuditHead;
   /** As it was raised; absent where the run has none, or never changed its phase. */
   readonly budget?: Budget;
+  /** The ids of the newest raises that it holds. */
+  readonly raises?: readonly string[];
   readonly story?: Pick<StoryProgress, "state" | "change" | "visited">;
   /** Of a bundle run: the newest files of its session. */
   readonly saved?: readonly string[];
@@ -239,6 +241,8 @@ export interface PhaseInput {
   readonly usage: Usage;
   /** The budget as it stands, of a run that has one. */
   readonly budget?: Budget;
+  /** The ids of the newest raises that it holds. */
+  readonly raises?: readonly string[];
 }
 
 export interface SnapshotInput {

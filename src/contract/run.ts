@@ -162,8 +162,18 @@ export interface CarriedRun {
   readonly progress: readonly ProgressLine[];
   readonly audit: AuditHead;
   readonly phaseChanges: number;
+  /** The newest updates that were taken, raises apart: Temporal knows those of one execution only. */
+  readonly taken?: readonly TakenUpdate[];
+  /** The ids of the newest raises that the budget holds. */
+  readonly raises?: readonly string[];
   /** Of a run that carries a story. */
   readonly story?: StoryProgress;
+}
+
+/** An answer, a pause or a resumption. */
+export interface TakenUpdate {
+  readonly id: string;
+  readonly answer?: Omit<AnswerTaken, "accepted">;
 }
 
 /** A visit of a node that is under way. */

@@ -23,6 +23,8 @@ const statusSchema = z.object({
   }),
   paused: z.boolean().optional(),
   budget: z.object({ run: limits.optional(), node: limits.optional() }).optional(),
+  /** The ids of the newest raises that the budget holds. */
+  raises: z.array(z.string()).optional(),
   fault: z.object({ code: z.string(), message: z.string() }).optional(),
   question: z.object({ nodeId: z.string(), text: z.string(), code: z.string().optional() }).optional(),
 });

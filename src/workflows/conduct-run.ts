@@ -43,8 +43,9 @@ async function openRun(record: RunRecord, kind: RunKind): Promise<void> {
   if (record.input.carried !== undefined) return;
   const { run, resumed } = record.open;
   if (resumed !== undefined) {
-    const { visit, turn, usage, phaseChanges, audit, story, budget = record.carried.budget } = resumed;
-    record.update({ visit, turn, usage, phaseChanges, audit, budget });
+    const { visit, turn, usage, phaseChanges, audit, story } = resumed;
+    const { budget = record.carried.budget, raises } = resumed;
+    record.update({ visit, turn, usage, phaseChanges, audit, budget, ...(raises && { raises }) });
     if (story !== undefined) record.update({ story: { ...story, unmetPreconditions: 0 } });
   }
   await kind.begin(record);

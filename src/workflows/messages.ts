@@ -1,5 +1,6 @@
 import {
   ApplicationFailure,
+  condition,
   currentUpdateInfo,
   defineQuery,
   defineUpdate,
@@ -15,7 +16,7 @@ import {
   RESUME_UPDATE,
   RUN_STATE_QUERY,
 } from "../contract/names.js";
-import type { Answer, AnswerTaken, Budget, BudgetRaise, RunState } from "../contract/run.js";
+import type { Answer, AnswerTaken, Budget, BudgetRaise, RunState, TakenUpdate } from "../contract/run.js";
 import { isAmount, raiseBudget } from "../core/engine/budget.js";
 import { MAX_USER_INPUT_BYTES } from "../core/engine/limits.js";
 import type { GraphState } from "../core/graph-state/schemas.js";
@@ -68,6 +69,36 @@ export function handleMessages(record: RunRecord, kind: RunKind): void {
   });
 }
 
+/** How many ids of updates a run remembers: they are sent again within minutes, or not at all. */
+const KEPT_IDS = 16;
+const MAX_ID_CHARS = 100;
+
+function updateId(): string {
+  return currentUpdateInfo()?.id ?? "";
+}
+
+/** What a run remembers of its updates it carries along, so it has to be short. */
+function checkId(): void {
+  if (updateId().length > MAX_ID_CHARS) throw refusal(`An id has at most ${MAX_ID_CHARS} characters.`);
+}
+
+/**
+ * What was taken under the update's id. Temporal runs an update of one id once in each execution, and a run may have
+ * continued as new since a client sent it first.
+ */
+function takenBefore({ carried }: RunRecord): TakenUpdate | undefined {
+  return carried.taken?.find(({ id }) => id === updateId());
+}
+
+function take(record: RunRecord, answer?: TakenUpdate["answer"]): void {
+  const update = { id: updateId(), ...(answer === undefined ? {} : { answer }) };
+  record.update({ taken: [...(record.carried.taken ?? []), update].slice(-KEPT_IDS) });
+}
+
+function isRaised({ carried }: RunRecord): boolean {
+  return carried.raises?.includes(updateId()) ?? false;
+}
+
 function checkAnswer(record: RunRecord, answer: unknown): void {
   const { nodeId, text } = (answer ?? {}) as Partial<Record<keyof Answer, unknown>>;
   if (typeof nodeId !== "string" || typeof text !== "string" || text.trim() === "") {
@@ -78,9 +109,11 @@ function checkAnswer(record: RunRecord, answer: unknown): void {
       `An answer has at most ${MAX_USER_INPUT_BYTES} bytes. Put longer texts into a project file.`,
     );
   }
-  if (currentUpdateInfo()?.id === FIRST_WORDS_ID) {
+  checkId();
+  if (updateId() === FIRST_WORDS_ID) {
     throw refusal(`"${FIRST_WORDS_ID}" is the id of the user's first words. Give the answer another id.`);
   }
+  if (takenBefore(record) !== undefined) return;
   const { question } = record;
   if (question === undefined || record.answer !== undefined) {
     throw refusal(`The run does not wait for an answer; it is ${record.carried.phase} at ${record.nodeId}.`);
@@ -93,10 +126,14 @@ function checkAnswer(record: RunRecord, answer: unknown): void {
   }
 }
 
-/** Takes an answer that passed {@link checkAnswer}. Temporal runs an update of one id once. */
+/** Takes an answer that passed {@link checkAnswer}, once; says which one has been taken under its id. */
 function acceptAnswer(record: RunRecord, { nodeId, text }: Answer): AnswerTaken {
-  record.answer = { id: currentUpdateInfo()?.id ?? "answer", text };
-  return { accepted: true, nodeId, begins: cutText(text, ANSWER_PREVIEW_CHARS) };
+  const before = takenBefore(record);
+  if (before !== undefined) return { ...ACCEPTED, nodeId: "", begins: "", ...before.answer };
+  const answer = { nodeId, begins: cutText(text, ANSWER_PREVIEW_CHARS) };
+  take(record, answer);
+  record.answer = { id: updateId(), text };
+  return { ...ACCEPTED, ...answer };
 }
 
 function checkNotOver(record: RunRecord): void {
@@ -105,6 +142,8 @@ function checkNotOver(record: RunRecord): void {
 }
 
 function setPaused(record: RunRecord, paused: boolean): Accepted {
+  if (takenBefore(record) !== undefined) return ACCEPTED;
+  take(record);
   if (record.carried.paused !== paused) {
     record.update({ paused });
     record.note(paused ? "paused by the user" : "resumed by the user");
@@ -120,6 +159,8 @@ function checkRaise(record: RunRecord, raise: unknown): void {
   if (!isScope || amounts.length === 0 || !amounts.every(([unit, amount]) => isAmount(unit, amount))) {
     throw refusal("A raise is { scope?: run | node, add: { turns?, tokens?, cost? } } with amounts above 0.");
   }
+  checkId();
+  if (isRaised(record)) return;
   const limits = record.carried.budget[scope ?? scopeOf(record)] ?? {};
   const without = amounts.find(([unit]) => !Object.hasOwn(limits, unit));
   if (without !== undefined) {
@@ -127,9 +168,15 @@ function checkRaise(record: RunRecord, raise: unknown): void {
   }
 }
 
-function acceptRaise(record: RunRecord, raise: BudgetRaise): Budget {
-  const budget = raiseBudget(record.carried.budget, raise.scope ?? scopeOf(record), raise.add);
-  record.update({ budget });
+/** A run that goes on learns its budget when it is open: until then a raise waits. */
+async function acceptRaise(record: RunRecord, raise: BudgetRaise): Promise<Budget> {
+  if (record.input.resume === true && record.open === undefined) {
+    await condition(() => record.open !== undefined);
+  }
+  const { budget: before, raises = [] } = record.carried;
+  if (isRaised(record)) return before;
+  const budget = raiseBudget(before, raise.scope ?? scopeOf(record), raise.add);
+  record.update({ budget, raises: [...raises, updateId()].slice(-KEPT_IDS) });
   record.note("budget raised by the user");
   return budget;
 }

@@ -68,10 +68,19 @@ async function waitFor(record: RunRecord, isDone: () => boolean): Promise<void> 
   }
 }
 
-async function waitForBudget(record: RunRecord, breach: BudgetBreach): Promise<void> {
-  record.question = { nodeId: record.nodeId, text: describeBreach(breach), code: "BUDGET_EXCEEDED" };
-  await changePhase(record, "waiting-user");
-  await waitFor(record, () => breachOf(record) === undefined || record.carried.ended);
+/** Says what is used up, for each limit in turn: room in one of them may show that another is reached as well. */
+async function waitForBudget(record: RunRecord, first: BudgetBreach): Promise<void> {
+  let breach: BudgetBreach | undefined = first;
+  while (breach !== undefined && !record.carried.ended) {
+    const { scope, unit, limit }: BudgetBreach = breach;
+    record.question = { nodeId: record.nodeId, text: describeBreach(breach), code: "BUDGET_EXCEEDED" };
+    await changePhase(record, "waiting-user");
+    await waitFor(record, () => {
+      const now = breachOf(record);
+      return now?.scope !== scope || now.unit !== unit || now.limit !== limit || record.carried.ended;
+    });
+    breach = breachOf(record);
+  }
   record.question = undefined;
   if (!record.carried.ended) await changePhase(record, "running");
 }

@@ -159,13 +159,7 @@ async function perform(options: ChaosOptions, { plan, dir, disk, build, server }
   const failpoints = troupe.failpoints();
   const evidence: Evidence = {
     plan,
-    operations: [...operator.operations.values()].map(({ runId, projectId, status, failures, answers }) => ({
-      runId,
-      projectId,
-      status,
-      failures,
-      answers,
-    })),
+    operations: [...operator.operations.values()],
     requests: model.requests,
     workers: troupe.lives,
     figures: {
@@ -173,6 +167,7 @@ async function perform(options: ChaosOptions, { plan, dir, disk, build, server }
         ...Object.fromEntries(model.faults),
         ...Object.fromEntries(deeds),
         ...Object.fromEntries(troupe.figures),
+        ...Object.fromEntries(operator.figures),
       },
       ...failpoints,
     },
@@ -184,6 +179,7 @@ async function perform(options: ChaosOptions, { plan, dir, disk, build, server }
   const counts = {
     "runs started in trouble": startedInTrouble,
     "times the operator got no answer": operator.unreachable(),
+    ...Object.fromEntries([...operator.refusals].map(([what, times]) => [`refusal: ${what}`, times])),
     workers: troupe.lives.length,
     "failpoints struck": Object.values(failpoints.struck).reduce((sum, count) => sum + count, 0),
     "model requests": model.requests.length,

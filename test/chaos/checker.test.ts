@@ -2,12 +2,10 @@ import { cp, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { FAILPOINTS } from "../../src/core/failpoint.js";
 import { temporaryDirectory } from "../fakes/package-fixture.js";
 import { checkRuns, checkStore } from "./checker.js";
 import type { Evidence, ModelRequest, WorkerLife } from "./evidence.js";
 import { walkByHand } from "./hand-made-store.js";
-import { FAULT_KINDS, reasonsToRefuse } from "./judge.js";
 import { isTelling } from "./mutants.js";
 import { type ChaosPlan, planChaos } from "./plan.js";
 
@@ -22,11 +20,13 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
-/** A plan whose first run has a question, artifacts and several visits. */
+/** A plan whose first run has a question, artifacts, several visits and a budget. */
 function tellingPlan(): ChaosPlan {
+  const user = { budget: { run: { turns: 2 }, node: { turns: 1 }, raise: 30 } };
   for (let seed = 1; ; seed += 1) {
     const plan = planChaos(`checker-${seed}`, RUNS);
-    if (plan.runs[0] !== undefined && isTelling(plan.runs[0])) return plan;
+    const [first, ...others] = plan.runs;
+    if (first !== undefined && isTelling(first)) return { ...plan, runs: [{ ...first, user }, ...others] };
   }
 }
 
@@ -35,7 +35,9 @@ interface Spoiled {
   readonly evidence: Evidence;
   readonly runDir: string;
   readonly projectRoot: string;
+  /** Of the execution that continued as new, and of the one that completed. */
   readonly history: string;
+  readonly lastHistory: string;
   readonly artifact: string;
 }
 
@@ -56,6 +58,7 @@ async function copy(): Promise<Spoiled> {
     runDir: join(places.storeDir, "projects", operations.projectId, "runs", run.runId),
     projectRoot: join(places.projectsDir, run.project),
     history: join(places.historiesDir, `${run.runId}.0.json`),
+    lastHistory: join(places.historiesDir, `${run.runId}.1.json`),
     artifact: run.end.artifacts[0] ?? "",
   };
 }
@@ -233,21 +236,51 @@ const SPOILED: readonly (readonly [string, "lost" | "doubled" | "unknown", Spoil
     ({ history }) =>
       editText(
         history,
-        '"workflowExecutionStartedEventAttributes":{}',
-        `"workflowExecutionStartedEventAttributes":{"input":{"payloads":[{"data":"${"A".repeat(400_000)}"}]}}`,
+        '"workflowExecutionStartedEventAttributes":{',
+        `"workflowExecutionStartedEventAttributes":{"input":{"payloads":[{"data":"${"A".repeat(400_000)}"}]},`,
       ),
   ],
   [
     "a history without an end",
     "unknown",
-    ({ history }) =>
+    ({ lastHistory }) =>
       editText(
-        history,
+        lastHistory,
         "workflowExecutionCompletedEventAttributes",
         "workflowExecutionFailedEventAttributes",
       ),
   ],
-  ["no history", "unknown", ({ history }) => rm(history)],
+  ["a continued execution without a history", "lost", ({ history }) => rm(history)],
+  ["no history of how it went on", "lost", ({ lastHistory }) => rm(lastHistory)],
+  [
+    "another execution after the one that continued as new",
+    "lost",
+    ({ lastHistory }) =>
+      editText(lastHistory, '"originalExecutionRunId":"second"', '"originalExecutionRunId":"third"'),
+  ],
+  [
+    "no history",
+    "unknown",
+    async ({ history, lastHistory }) => {
+      await rm(history);
+      await rm(lastHistory);
+    },
+  ],
+  [
+    "a raise that is in no history",
+    "lost",
+    ({ history }) => editText(history, '"updateId":"raise-at-1"', '"updateId":"other"'),
+  ],
+  [
+    "a raise that the budget does not hold",
+    "lost",
+    ({ runDir }) => editText(join(runDir, "status.json"), '"run":{"turns":32}', '"run":{"turns":2}'),
+  ],
+  [
+    "a raise that the budget holds twice",
+    "doubled",
+    ({ runDir }) => editText(join(runDir, "status.json"), '"run":{"turns":32}', '"run":{"turns":62}'),
+  ],
   ["no directory", "lost", ({ runDir }) => rm(runDir, { recursive: true })],
 ];
 
@@ -314,72 +347,5 @@ describe("an answer that is asked for again", () => {
 
   test("where the script has no answer is lost", async () => {
     expect(await findingsFor([request({ deviation: "It asked once too often." })], [])).toEqual(["lost"]);
-  });
-});
-
-describe("the judge", () => {
-  const every = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, 1]));
-  const figures = { faults: every(FAULT_KINDS), hits: every(FAILPOINTS), struck: {} };
-  const runs = (ok: number, other: "lost" | "doubled" | "unknown", count: number) => [
-    ...Array.from({ length: ok }, () => ({ runId: "", verdict: "ok" as const, findings: [] })),
-    ...Array.from({ length: count }, () => ({ runId: "", verdict: other, findings: [] })),
-  ];
-
-  test("passes when nine of ten are confirmed and nothing is lost", () => {
-    expect(reasonsToRefuse(runs(9, "unknown", 1), [], figures)).toEqual([]);
-  });
-
-  test.each([
-    [
-      "too few are confirmed",
-      runs(8, "unknown", 2),
-      figures,
-      "Only 8 of 10 runs were confirmed; at least 90 % must be.",
-    ],
-    ["there were none", [], figures, "Only 0 of 0 runs were confirmed; at least 90 % must be."],
-    ["one has lost something", runs(99, "lost", 1), figures, "1 runs have lost something."],
-    ["one has something twice", runs(99, "doubled", 1), figures, "1 runs have something twice."],
-    [
-      "a fault never happened",
-      runs(9, "unknown", 0),
-      { ...figures, faults: { ...figures.faults, "500": 0 } },
-      "These faults never happened: 500.",
-    ],
-    [
-      "a failpoint was never hit",
-      runs(9, "unknown", 0),
-      { ...figures, hits: { ...figures.hits, "call.done": 0 } },
-      "These failpoints were never hit: call.done.",
-    ],
-  ])("refuses when %s", (_why, verdicts, seen, sentence) => {
-    expect(reasonsToRefuse(verdicts, [], seen)).toContain(sentence);
-  });
-});
-
-describe("a plan", () => {
-  test("is the same for the same seed, and another for another one", () => {
-    expect(planChaos("a", 20)).toEqual(planChaos("a", 20));
-    expect(planChaos("b", 20).runs.map(({ runId }) => runId)).not.toEqual(
-      planChaos("a", 20).runs.map(({ runId }) => runId),
-    );
-  });
-
-  test("has decisions, loops, questions, refusals, subdirectories and files written again", () => {
-    const { runs } = planChaos("a", 100);
-    const turns = runs.flatMap(({ visits }) => visits).flatMap((visit) => visit.turns);
-    const calls = turns.flatMap((turn) => ("calls" in turn ? turn.calls : []));
-    const nodes = runs.map(({ visits }) => visits.map(({ nodeId }) => nodeId));
-    expect(nodes.filter((ids) => new Set(ids).size < ids.length).length).toBeGreaterThan(10);
-    expect(turns.filter((turn) => "question" in turn).length).toBeGreaterThan(20);
-    for (const expected of [
-      "E_INVALID_TRANSITION",
-      "E_SANDBOX_VIOLATION",
-      "TOOL_ARGS_INVALID_JSON",
-      "ENOENT",
-    ]) {
-      expect(calls.some(({ expect: code }) => code === expected)).toBe(true);
-    }
-    expect(runs.some(({ end }) => end.artifacts.some((path) => path.includes("/deep/")))).toBe(true);
-    expect(calls.some(({ write }) => write?.path.endsWith("old.md") === true)).toBe(true);
   });
 });

@@ -1,11 +1,13 @@
 import { existsSync } from "node:fs";
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
+import type { Budget } from "../../src/contract/run.js";
 import { namesIn } from "../fakes/run-world.js";
 import { checkDocument, checkFiles, checkLeftovers } from "./check-files.js";
 import { checkHistories } from "./check-history.js";
 import { checkRecords, jsonLines } from "./check-records.js";
 import { checkRequests } from "./check-requests.js";
+import { checkBudget, checkSteering } from "./check-user.js";
 import { type Evidence, type ModelRequest, type RunOperations, readHistories } from "./evidence.js";
 import { type Finding, compareLists, lost, unknown } from "./finding.js";
 import type { PlannedRun } from "./plan.js";
@@ -60,6 +62,7 @@ async function checkRun(
       unknown(`Temporal says ${operations.status}.${why}`),
       ...history.findings,
       ...checkRequests(requests, new Set(), evidence.workers),
+      ...checkSteering(run, operations, requests),
     ];
   }
   const records = await checkRecords(runDir, run, operations, history);
@@ -69,7 +72,8 @@ async function checkRun(
     ...records.findings,
     ...(await checkDocument(runDir, run, records.isUndisturbed)),
     ...(await checkFiles(runDir, projectRoot, run)),
-    ...(await checkBookkeeping(projectDir, runDir, run, operations, records)),
+    ...(await checkBookkeeping(projectDir, runDir, run, operations, { ...records, ...history })),
+    ...checkSteering(run, operations, requests),
     ...checkLeftovers(await namesIn(runDir), "its directory"),
     ...checkLeftovers(await namesOfRun(projectRoot, run), "its project"),
     // A run that was retried begins its visit again, and asks again.
@@ -95,7 +99,7 @@ async function checkBookkeeping(
   runDir: string,
   run: PlannedRun,
   operations: RunOperations,
-  { turns, calls }: { readonly turns: number; readonly calls: number },
+  known: { readonly turns: number; readonly calls: number; readonly raiseIds: readonly string[] },
 ): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
   const index = JSON.parse(await readFile(join(projectDir, "runsIndex.json"), "utf8")) as {
@@ -107,7 +111,9 @@ async function checkBookkeeping(
   const status = JSON.parse(await readFile(join(runDir, "status.json"), "utf8")) as {
     phase: string;
     usage: { modelTurns: number; toolCalls: number };
+    budget?: Budget;
   };
+  findings.push(...checkBudget(run, operations, known.raiseIds, status));
   if (status.phase !== "completed") findings.push(lost(`its status says ${status.phase}.`));
   const boundaries = (await jsonLines(join(runDir, "boundaries.jsonl"))).map(({ visit }) => String(visit));
   const visits =
@@ -115,6 +121,7 @@ async function checkBookkeeping(
       ? Array.from({ length: run.visits.length + 1 }, (_, visit) => String(visit))
       : [...new Set(boundaries)];
   findings.push(...compareLists("node boundaries", boundaries, visits));
+  const { turns, calls } = known;
   const { modelTurns, toolCalls } = status.usage;
   if (operations.failures.length === 0 && (modelTurns !== turns || toolCalls !== calls)) {
     const sentence = `its usage says ${modelTurns} turns and ${toolCalls} calls, its conversations ${turns} and ${calls}.`;

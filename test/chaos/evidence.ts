@@ -23,9 +23,30 @@ export interface RunOperations {
   readonly projectId: string;
   /** What Temporal said of it last. */
   readonly status: string;
-  /** The codes it failed with before it was retried. */
+  /** The codes it failed with before it was retried; `ENGINE_ABORTED` where it was cancelled. */
   readonly failures: readonly string[];
+  readonly pauses: readonly Pause[];
+  readonly raises: readonly Raise[];
   readonly answers: readonly { readonly answerId: string; readonly nodeId: string; readonly text: string }[];
+}
+
+/** From when to when a run was paused for sure. */
+export interface Pause {
+  /** When the operator was told so. */
+  readonly from: number;
+  /** When it first asked for the pause's end; absent when it never did. */
+  readonly to?: number;
+}
+
+/** What was added to a budget. */
+export interface Raise {
+  readonly raiseId: string;
+  /** When it was sent first. */
+  readonly at: number;
+  readonly scope: "run" | "node";
+  readonly turns: number;
+  /** The run has said that it took it. */
+  readonly isAccepted: boolean;
 }
 
 /** A request as the model saw it. Times are those of one clock, in milliseconds. */
@@ -75,5 +96,7 @@ export async function readEvidence(dir: string): Promise<Evidence> {
 /** The histories of a run, oldest execution first. */
 export async function readHistories(dir: string, runId: string): Promise<readonly string[]> {
   const names = (await readdir(dir).catch(() => [])).filter((name) => name.startsWith(`${runId}.`));
-  return Promise.all(names.sort().map((name) => readFile(join(dir, name), "utf8")));
+  const place = (name: string) => Number(name.split(".").at(-2));
+  const inOrder = names.sort((a, b) => place(a) - place(b));
+  return Promise.all(inOrder.map((name) => readFile(join(dir, name), "utf8")));
 }

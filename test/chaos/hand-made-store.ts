@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { openRun } from "../../src/activities/open-run.js";
 import { recordPhase, recordSnapshot, recordUserInput } from "../../src/activities/run-records.js";
-import type { AuditHead, RunRef } from "../../src/contract/run.js";
+import type { AuditHead, Budget, RunRef } from "../../src/contract/run.js";
 import type { RunFiles } from "../../src/store/run-files.js";
 import { type Store, openStore } from "../../src/store/store.js";
 import { createBundleHost } from "../../src/tools/bundle-host.js";
@@ -33,10 +33,12 @@ export async function walkByHand(dir: string, plan: ChaosPlan): Promise<Evidence
     const packageId = packageIds.get(run.workflow) ?? "";
     const walk = await Walk.begin(store, run, projectRoot, packageId);
     const head = await walk.toTheEnd();
-    const { answers, projectId } = walk;
-    operations.push({ runId: run.runId, projectId, status: "COMPLETED", failures: [], answers });
-    const ids = answers.map(({ answerId }) => answerId);
-    await writeFile(join(historiesDir, `${run.runId}.0.json`), historyOf(ids, head));
+    const { answers, raises, projectId } = walk;
+    const { runId } = run;
+    operations.push({ runId, projectId, status: "COMPLETED", failures: [], pauses: [], answers, raises });
+    for (const [index, history] of historiesOf(walk, head).entries()) {
+      await writeFile(join(historiesDir, `${runId}.${index}.json`), history);
+    }
   }
   const figures = { faults: {}, hits: {}, struck: {} };
   return { plan, operations, requests: [], workers: [], figures, storeDir, projectsDir, historiesDir };
@@ -46,6 +48,8 @@ const NO_TOKENS = { promptTokens: 0, completionTokens: 0, cost: 0 };
 
 class Walk {
   readonly answers: RunOperations["answers"][number][] = [];
+  /** One for a run that has a budget. */
+  readonly raises: RunOperations["raises"];
   private readonly usage = { modelTurns: 0, toolCalls: 0, ...NO_TOKENS };
   private changes = 0;
   private readonly store: Store;
@@ -62,6 +66,12 @@ class Walk {
     this.projectRoot = projectRoot;
     this.run = run;
     this.files = files;
+    const { budget } = planned.user;
+    const scope = budget?.run === undefined ? "node" : "run";
+    this.raises =
+      budget === undefined
+        ? []
+        : [{ raiseId: "raise-at-1", at: 0, scope, turns: budget.raise, isAccepted: true }];
   }
 
   static async begin(
@@ -138,26 +148,60 @@ class Walk {
     const { run, usage, changes: change, store } = this;
     return recordPhase(
       { store, bundles: createBundleHost({ store }) },
-      { run, phase, change, nodeId: "", usage },
+      { run, phase, change, nodeId: "", usage, budget: this.budget },
     );
+  }
+
+  private get budget(): Budget {
+    const { run, node } = this.planned.user.budget ?? {};
+    const more = (scope: "run" | "node") =>
+      this.raises.reduce((sum, raise) => sum + (raise.scope === scope ? raise.turns : 0), 0);
+    return {
+      ...(run === undefined ? {} : { run: { turns: run.turns + more("run") } }),
+      ...(node === undefined ? {} : { node: { turns: node.turns + more("node") } }),
+    };
   }
 }
 
-/** The events that the checker looks at. */
-function historyOf(answerIds: readonly string[], head: AuditHead): string {
+/** The events that the checker looks at, in an execution that continues as new and in the one that completes. */
+function historiesOf({ answers, raises }: Walk, head: AuditHead): readonly string[] {
   const data = Buffer.from(JSON.stringify(head)).toString("base64");
   const metadata = { encoding: Buffer.from("json/plain").toString("base64") };
-  const events = [
-    { eventType: "EVENT_TYPE_WORKFLOW_EXECUTION_STARTED", workflowExecutionStartedEventAttributes: {} },
-    ...answerIds.map((updateId) => ({
+  const updates = [
+    ...answers.map(({ answerId }) => ({ name: "answer", updateId: answerId })),
+    ...raises.map(({ raiseId }) => ({ name: "budget", updateId: raiseId })),
+  ];
+  const first = [
+    {
+      eventType: "EVENT_TYPE_WORKFLOW_EXECUTION_STARTED",
+      workflowExecutionStartedEventAttributes: { originalExecutionRunId: "first" },
+    },
+    ...updates.map(({ name, updateId }) => ({
       eventType: "EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED",
-      workflowExecutionUpdateAcceptedEventAttributes: { acceptedRequest: { meta: { updateId } } },
+      workflowExecutionUpdateAcceptedEventAttributes: {
+        acceptedRequest: { meta: { updateId }, input: { name } },
+      },
     })),
+    {
+      eventType: "EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW",
+      workflowExecutionContinuedAsNewEventAttributes: { newExecutionRunId: "second" },
+    },
+  ];
+  const second = [
+    {
+      eventType: "EVENT_TYPE_WORKFLOW_EXECUTION_STARTED",
+      workflowExecutionStartedEventAttributes: {
+        originalExecutionRunId: "second",
+        continuedExecutionRunId: "first",
+      },
+    },
     {
       eventType: "EVENT_TYPE_ACTIVITY_TASK_COMPLETED",
       activityTaskCompletedEventAttributes: { result: { payloads: [{ metadata, data }] } },
     },
     { eventType: "EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED", workflowExecutionCompletedEventAttributes: {} },
   ];
-  return JSON.stringify({ events: events.map((event, index) => ({ eventId: String(index + 1), ...event })) });
+  return [first, second].map((events) =>
+    JSON.stringify({ events: events.map((event, index) => ({ eventId: String(index + 1), ...event })) }),
+  );
 }

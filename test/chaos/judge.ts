@@ -3,6 +3,7 @@ import type { RunVerdict, Verdict } from "./checker.js";
 import type { Figures } from "./evidence.js";
 import { MODEL_FAULTS } from "./faulty-model.js";
 import type { Finding } from "./finding.js";
+import { DEEDS_OF_USERS } from "./operator.js";
 
 /** Everything that must have happened for a chaos run to say anything. */
 export const FAULT_KINDS: readonly string[] = [
@@ -12,6 +13,7 @@ export const FAULT_KINDS: readonly string[] = [
   "workers stopped past their heartbeat",
   "restart the server",
   "fill the disk",
+  ...DEEDS_OF_USERS,
 ];
 
 const CONFIRMED_SHARE = 0.9;

@@ -6,7 +6,7 @@ import { DefaultLogger, Runtime } from "@temporalio/worker";
 import { buildArmed } from "../crash/armed-build.js";
 import { limiter } from "../crash/limiter.js";
 import { type Verdict, checkRuns, checkStore } from "./checker.js";
-import { MUTANTS, type Mutant, isTelling } from "./mutants.js";
+import { MUTANTS, type Mutant, isTelling, steeredFor } from "./mutants.js";
 import { type ChaosPlan, planChaos } from "./plan.js";
 import { performStruck } from "./struck-run.js";
 import { type MortalServer, startMortalServer } from "./server.js";
@@ -37,7 +37,8 @@ const inTurn = limiter(AT_ONCE);
 function tellingPlan(mutant: Mutant): ChaosPlan {
   for (let seed = 1; ; seed += 1) {
     const plan = planChaos(`${mutant.name}-${seed}`, 1);
-    if (plan.runs.every(isTelling)) return plan;
+    if (!plan.runs.every(isTelling)) continue;
+    return { ...plan, runs: plan.runs.map((run) => steeredFor(mutant, run)) };
   }
 }
 

@@ -2,6 +2,7 @@ import type { FailpointName } from "../../src/core/failpoint.js";
 import type { TextPatch } from "../crash/armed-build.js";
 import type { Verdict } from "./checker.js";
 import type { PlannedRun } from "./plan.js";
+import { LEFT_ALONE, type PlannedUser } from "./plan-user.js";
 import type { PlannedCall } from "./plan-visits.js";
 
 /** A build that is broken on purpose, and where its first worker is struck so that it shows. */
@@ -13,11 +14,15 @@ export interface Mutant {
     readonly hit: (run: PlannedRun) => number;
     readonly action: "kill" | "pause";
   };
+  /** What is done to its runs; nothing when absent. */
+  readonly user?: PlannedUser;
   /** What the checker has to say of its runs; one of these. */
   readonly verdicts: readonly Verdict[];
 }
 
 const ALWAYS = "true /* mutant */";
+const PAUSED: PlannedUser = { pause: { after: 0, for: 10_000 } };
+const SHORT_OF_BUDGET: PlannedUser = { budget: { run: { turns: 2 }, raise: 1 } };
 
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -115,7 +120,57 @@ export const MUTANTS: readonly Mutant[] = [
     strike: { at: "file.temporary-synced", hit: () => 6, action: "kill" },
     verdicts: ["doubled"],
   },
+  {
+    name: "healthy-steered",
+    patches: [],
+    strike: { at: "audit.recorded", hit: () => 5, action: "kill" },
+    user: { ...PAUSED, ...SHORT_OF_BUDGET, cancel: { after: 12_000 } },
+    verdicts: ["ok"],
+  },
+  {
+    name: "pause-not-obeyed",
+    patches: [{ file: "workflows/waiting.ts", from: "if (record.carried.paused)", to: "if (false)" }],
+    user: PAUSED,
+    verdicts: ["doubled"],
+  },
+  {
+    name: "budget-not-obeyed",
+    patches: [
+      { file: "workflows/waiting.ts", from: "else if (breach !== undefined)", to: "else if (false)" },
+    ],
+    user: SHORT_OF_BUDGET,
+    verdicts: ["doubled"],
+  },
+  {
+    name: "raise-lost-when-continued",
+    patches: [
+      {
+        file: "workflows/carry-on.ts",
+        from: "carried: record.carried",
+        to: "carried: { ...record.carried, budget: record.input.budget ?? {} }",
+      },
+    ],
+    user: { budget: { run: { turns: 2 }, raise: 30 } },
+    verdicts: ["lost"],
+  },
+  {
+    name: "raise-counted-again-when-continued",
+    patches: [
+      {
+        file: "workflows/messages.ts",
+        from: "return record.carried[list]?.includes(updateId()) ?? false;",
+        to: "return false;",
+      },
+    ],
+    user: { budget: { run: { turns: 1 }, raise: 1 } },
+    verdicts: ["doubled"],
+  },
 ];
+
+/** The run as it is to be for a mutant: only that is done to it which shows the mutant. */
+export function steeredFor({ user = LEFT_ALONE }: Mutant, run: PlannedRun): PlannedRun {
+  return { ...run, user };
+}
 
 function callsOf(run: PlannedRun): readonly PlannedCall[] {
   return run.visits.flatMap(({ turns }) => turns).flatMap((turn) => ("calls" in turn ? turn.calls : []));

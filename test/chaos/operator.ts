@@ -1,22 +1,31 @@
 import { existsSync, readFileSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
 import { type InterlockClient, InterlockError, type RunHandle } from "../../src/client.js";
 import { workflowIdOf } from "../../src/contract/names.js";
+import type { Budget } from "../../src/contract/run.js";
 import type { Store } from "../../src/store/store.js";
 import { limiter } from "../crash/limiter.js";
 import type { RunOperations } from "./evidence.js";
+import { exportExecutions } from "./executions.js";
 import type { PlannedRun } from "./plan.js";
+import type { PlannedBudget } from "./plan-user.js";
 import { answerIdOf } from "./plan-visits.js";
+import { AGAIN_AFTER_MS, type SeenStatus, Steering } from "./steering.js";
 
-/** Starts the runs, answers their questions, retries what failed, as a person would: again when nobody answers. */
+/**
+ * Starts the runs, answers their questions, steers them as planned and retries what failed, as a person would: again when
+ * nobody answers.
+ */
 export interface Operator {
   /** Carries one run through to its end, or until `until`. */
   carry(run: PlannedRun, packageId: string, projectRoot: string): Promise<void>;
   readonly operations: ReadonlyMap<string, RunOperations>;
+  /** What was done to the runs, by kind. */
+  readonly figures: ReadonlyMap<string, number>;
   /** How often Temporal could not be reached. */
   readonly unreachable: () => number;
+  /** What the runs refused, and how often. */
+  readonly refusals: ReadonlyMap<string, number>;
   exportHistories(dir: string): Promise<void>;
 }
 
@@ -27,7 +36,19 @@ interface Care {
   readonly failures: string[];
   readonly answers: { readonly answerId: string; readonly nodeId: string; readonly text: string }[];
   readonly executions: Set<string>;
+  /** Answers to be sent once more. */
+  readonly again: { readonly dueAt: number; readonly send: () => Promise<void> }[];
+  pauses: RunOperations["pauses"];
+  raises: RunOperations["raises"];
 }
+
+/** What a planned user does to runs, as it is counted. */
+export const DEEDS_OF_USERS = [
+  "runs paused",
+  "runs continued as new",
+  "budgets raised",
+  "runs cancelled",
+] as const;
 
 const POLL_MS = 400;
 const POLLS_BETWEEN_LOOKS = 8;
@@ -39,7 +60,12 @@ const AT_ONCE = 8;
 
 export function openOperator(client: InterlockClient, store: Store, until: AbortSignal): Operator {
   const cares = new Map<string, Care>();
+  const figures = new Map<string, number>();
+  const refusals = new Map<string, number>();
   let unreachable = 0;
+  const count = (what: (typeof DEEDS_OF_USERS)[number], times = 1) =>
+    figures.set(what, (figures.get(what) ?? 0) + times);
+  const noteRefusal = (sentence: string) => refusals.set(sentence, (refusals.get(sentence) ?? 0) + 1);
 
   /** Nothing comes back from a server that was killed: then it is asked again. */
   async function ask<T>(action: () => Promise<T>): Promise<T | undefined> {
@@ -60,7 +86,7 @@ export function openOperator(client: InterlockClient, store: Store, until: Abort
   }
 
   async function start(run: PlannedRun, packageId: string, projectRoot: string, care: Care): Promise<void> {
-    const { runId, agentId, input } = run;
+    const { runId, agentId, input, user } = run;
     const request = {
       runId,
       projectRoot,
@@ -69,6 +95,7 @@ export function openOperator(client: InterlockClient, store: Store, until: Abort
       input,
       storeId: store.storeId,
       limits: { maxModelAttempts: 50 },
+      ...(user.budget === undefined ? {} : { budget: limitsOf(user.budget) }),
     };
     while (!until.aborted) {
       const handle = await ask(() =>
@@ -88,27 +115,43 @@ export function openOperator(client: InterlockClient, store: Store, until: Abort
     }
   }
 
-  async function answer(handle: RunHandle, care: Care, runDir: string): Promise<void> {
-    const status = readStatus(runDir);
+  async function answer(handle: RunHandle, care: Care, status: SeenStatus): Promise<void> {
     const { question, change } = status;
-    if (status.phase !== "waiting-user" || question === undefined) return;
+    if (status.phase !== "waiting-user" || question === undefined || question.code === "BUDGET_EXCEEDED") {
+      return;
+    }
     const isPlanned = question.text.startsWith("Question ");
     const answerId = isPlanned ? answerIdOf(question.text) : `unplanned-${change}`;
     const text = isPlanned ? `${answerId.replace("a", "A")}.` : "Go on.";
     if (!care.answers.some((known) => known.answerId === answerId)) {
       care.answers.push({ answerId, nodeId: question.nodeId, text });
     }
-    await ask(() => handle.answer({ nodeId: question.nodeId, text, answerId })).catch(() => undefined); // refused: it has been answered
+    const send = async () => {
+      const sent = { nodeId: question.nodeId, text, answerId };
+      await ask(() => handle.answer(sent)).catch(() => undefined); // refused: it has been answered
+    };
+    await send();
+    care.again.push({ dueAt: Date.now() + AGAIN_AFTER_MS, send });
+  }
+
+  /** As somebody would who got no answer. A retry asks what was not written down again: then it is no longer sent. */
+  async function answerAgain(care: Care): Promise<void> {
+    if (care.failures.length > 0) care.again.length = 0;
+    const [first] = care.again;
+    if (first === undefined || first.dueAt > Date.now()) return;
+    care.again.shift();
+    await first.send();
   }
 
   /** False when there is nothing more to do for it. */
-  async function look(handle: RunHandle, care: Care): Promise<boolean> {
+  async function look(handle: RunHandle, care: Care, steering: Steering): Promise<boolean> {
     const found = await ask(() => client.temporal.workflow.getHandle(workflowIdOf(care.runId)).describe());
     if (found === undefined) return true;
     care.status = found.status.name;
     care.executions.add(found.runId);
     if (care.status === "COMPLETED") return false;
-    if (care.status !== "FAILED") return true;
+    const wasCancelled = care.status === "CANCELLED";
+    if (care.status !== "FAILED" && !wasCancelled) return true;
     const code = await ask(() =>
       handle.result().then(
         () => "",
@@ -117,7 +160,11 @@ export function openOperator(client: InterlockClient, store: Store, until: Abort
       ),
     );
     if (code === undefined) return true;
-    if (care.failures.at(-1) !== `${found.runId} ${code}`) care.failures.push(`${found.runId} ${code}`);
+    if (care.failures.at(-1) !== `${found.runId} ${code}`) {
+      care.failures.push(`${found.runId} ${code}`);
+      if (wasCancelled) count("runs cancelled");
+    }
+    steering.noteEnd(wasCancelled);
     if (OF_THE_SCRIPT.has(code.split(":")[0] ?? "") || care.failures.length > MOST_RETRIES) return false;
     await pause(POLL_MS);
     await ask(() => client.retry(care.runId)).catch(() => undefined);
@@ -126,6 +173,8 @@ export function openOperator(client: InterlockClient, store: Store, until: Abort
 
   return {
     operations: cares,
+    figures,
+    refusals,
     unreachable: () => unreachable,
     async carry(run, packageId, projectRoot) {
       const care: Care = {
@@ -135,10 +184,15 @@ export function openOperator(client: InterlockClient, store: Store, until: Abort
         failures: [],
         answers: [],
         executions: new Set(),
+        again: [],
+        pauses: [],
+        raises: [],
       };
       cares.set(run.runId, care);
       await start(run, packageId, projectRoot, care);
       const handle = client.handle(run.runId);
+      const steering = new Steering(run.user, handle, ask, noteRefusal);
+      [care.pauses, care.raises] = [steering.pauses, steering.raises];
       for (let poll = 1; !until.aborted; poll += 1) {
         await pause(POLL_MS);
         if (care.projectId === "" && poll % 3 === 0) {
@@ -146,39 +200,38 @@ export function openOperator(client: InterlockClient, store: Store, until: Abort
           if (found?.ok === true) care.projectId = found.value.projectId;
         }
         const runDir = join(store.dir, "projects", care.projectId, "runs", run.runId);
-        if (care.projectId !== "") await answer(handle, care, runDir);
+        const status = care.projectId === "" ? NOTHING_SEEN : readStatus(runDir);
+        await steering.steer(status);
+        await answer(handle, care, status);
+        await answerAgain(care);
         const hasEnded = ["completed", "failed"].includes(readStatus(runDir).phase);
-        if ((hasEnded || poll % POLLS_BETWEEN_LOOKS === 0) && !(await look(handle, care))) return;
+        if ((hasEnded || poll % POLLS_BETWEEN_LOOKS === 0) && !(await look(handle, care, steering))) break;
       }
+      count("runs paused", care.pauses.length);
+      count("budgets raised", care.raises.filter(({ isAccepted }) => isAccepted).length);
     },
     async exportHistories(dir) {
-      await mkdir(dir, { recursive: true });
       const inTurn = limiter(AT_ONCE);
-      const all = [...cares.values()].map((care) =>
-        inTurn(async () => {
-          for (const [index, execution] of [...care.executions].entries()) {
-            const history = await client.temporal.workflow
-              .getHandle(workflowIdOf(care.runId), execution)
-              .fetchHistory();
-            await writeFile(join(dir, `${care.runId}.${index}.json`), historyToJSON(history));
-          }
-        }),
+      const all = [...cares.values()].map(({ runId, executions }) =>
+        inTurn(async () =>
+          count("runs continued as new", await exportExecutions(client.temporal, runId, executions, dir)),
+        ),
       );
       await Promise.all(all);
     },
   };
 }
 
-interface Status {
-  readonly phase: string;
-  readonly change: number;
-  readonly question?: { readonly nodeId: string; readonly text: string };
+const NOTHING_SEEN: SeenStatus = { phase: "", change: 0 };
+
+function limitsOf({ run, node }: PlannedBudget): Budget {
+  return { ...(run === undefined ? {} : { run }), ...(node === undefined ? {} : { node }) };
 }
 
-function readStatus(runDir: string): Status {
+function readStatus(runDir: string): SeenStatus {
   const path = join(runDir, "status.json");
-  if (!existsSync(path)) return { phase: "", change: 0 };
-  return JSON.parse(readFileSync(path, "utf8")) as Status; // the store writes it
+  if (!existsSync(path)) return NOTHING_SEEN;
+  return JSON.parse(readFileSync(path, "utf8")) as SeenStatus; // the store writes it
 }
 
 function pause(ms: number): Promise<void> {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { agent, stepDocument } from "../fakes/package-fixture.js";
 import { type Random, randomFrom, uuidFrom } from "./random.js";
+import { type PlannedUser, planUser } from "./plan-user.js";
 import { type PlannedVisit, planVisits } from "./plan-visits.js";
 
 /** A chaos run as its seed determines it: packages, and runs of them whose walks and end states are known. */
@@ -32,6 +33,7 @@ export interface PlannedRun {
   /** Files that are in the project before the run begins, by path. */
   readonly filesBefore: Readonly<Record<string, string>>;
   readonly visits: readonly PlannedVisit[];
+  readonly user: PlannedUser;
   readonly end: PlannedEnd;
 }
 
@@ -134,6 +136,7 @@ function planRun(seed: string, graph: PlannedGraph, place: Place): PlannedRun {
     input: `Begin ${folder}.`,
     filesBefore,
     visits,
+    user: planUser(randomFrom(`${seed}/user`)),
     end: endOf(visits, filesBefore),
   };
 }

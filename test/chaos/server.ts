@@ -6,6 +6,7 @@ import { chooseServerPorts } from "../../src/embedded/ports.js";
 import { isHeld } from "../../src/embedded/file-lock.js";
 import { launchServer, settleServer, waitUntilHealthy } from "../../src/embedded/server-process.js";
 import { serverFiles } from "../../src/embedded/server-record.js";
+import { writeEarlyCli } from "../fakes/early-server.js";
 
 /** A Temporal server that can be killed and comes back on its database, under its address. */
 export interface MortalServer {
@@ -18,14 +19,17 @@ export interface MortalServer {
 
 const ATTRIBUTES = Object.keys(SEARCH_ATTRIBUTES);
 const START_TIMEOUT_MS = 60_000;
+/** Most runs continue as new several times. */
+const EVENTS_BEFORE_CONTINUE_AS_NEW = 40;
 
 export async function startMortalServer(dir: string): Promise<MortalServer> {
   const files = serverFiles(dir);
-  const cli = await findTemporalCli({
+  const found = await findTemporalCli({
     pathVariable: process.env["PATH"] ?? "",
     cacheDir: process.env["INTERLOCK_TEST_CACHE"] ?? join(tmpdir(), "interlock-test-cache"),
     onProgress: (line) => process.stderr.write(`${line}\n`),
   });
+  const cli = { ...found, path: writeEarlyCli(dir, found.path, EVENTS_BEFORE_CONTINUE_AS_NEW) };
   const ports = await chooseServerPorts(new Set([7233, 8233])); // the usual ones are somebody's
   let pid: number | undefined;
   function signal(): void {

@@ -50,7 +50,7 @@ export interface Victim {
 
 /** A change of one source file. The text must be in it. */
 export interface TextPatch {
-  /** Below `src/`, such as `store/audit-log.ts`. */
+  /** Below `src/`, such as `store/audit-log.ts`. Of `workflows/` the compiled text is changed. */
   readonly file: string;
   readonly from: string;
   readonly to: string;
@@ -68,7 +68,9 @@ export async function buildArmed(patches: readonly TextPatch[] = []): Promise<Ar
   copyFileSync(join(root, "test/crash/load-cached.cjs"), join(dir, "load-cached.cjs"));
   symlinkSync(NATIVE_BRIDGE, join(dir, "releases"));
   copyFileSync(WASM_OF_SOURCE_MAP, join(dir, "mappings.wasm"));
-  writeFileSync(join(dir, "workflow-bundle.cjs"), withoutSourceMap(readFileSync(PREBUILT_WORKFLOWS, "utf8")));
+  const workflows = patches.filter(isOfWorkflows);
+  const bundle = patched(withoutSourceMap(readFileSync(PREBUILT_WORKFLOWS, "utf8")), workflows);
+  writeFileSync(join(dir, "workflow-bundle.cjs"), bundle);
 
   function start(
     program: (typeof PROGRAMS)[number],
@@ -137,7 +139,7 @@ async function bundleProgram(program: string, dir: string, patches: readonly Tex
     input: join(root, `test/crash/${program}.ts`),
     platform: "node",
     external: ["fs-native-extensions"],
-    plugins: [armed, patching(patches)],
+    plugins: [armed, patching(patches.filter((patch) => !isOfWorkflows(patch)))],
     logLevel: "silent",
   });
   await bundle.write({
@@ -169,15 +171,20 @@ function patching(patches: readonly TextPatch[]): Plugin {
     name: "patching",
     load(id) {
       const wanted = patches.filter(({ file }) => id === join(root, "src", file));
-      if (wanted.length === 0) return undefined;
-      let text = readFileSync(id, "utf8");
-      for (const { file, from, to } of wanted) {
-        if (!text.includes(from)) throw new Error(`${file} does not hold the text to be changed: ${from}`);
-        text = text.replaceAll(from, () => to);
-      }
-      return text;
+      return wanted.length === 0 ? undefined : patched(readFileSync(id, "utf8"), wanted);
     },
   };
+}
+
+function isOfWorkflows({ file }: TextPatch): boolean {
+  return file.startsWith("workflows/");
+}
+
+function patched(text: string, patches: readonly TextPatch[]): string {
+  return patches.reduce((changed, { file, from, to }) => {
+    if (!changed.includes(from)) throw new Error(`${file} does not hold the text to be changed: ${from}`);
+    return changed.replaceAll(from, () => to);
+  }, text);
 }
 
 /** Two thirds of it, which only stack traces need; Temporal insists on there being one. */

@@ -72,6 +72,19 @@ describe("a budget", () => {
     ]);
   });
 
+  test("per run and per node: where room in one shows that the other is used up, the question says so", async () => {
+    const bench = await openBench([LOOK, ...STRAIGHT]);
+    const budget = { run: { turns: 1 }, node: { turns: 1 } };
+    const run = await bench.start(twoNodePackage(), { budget });
+    expect((await until(run, "waiting-user")).question?.text).toContain("of this run is used up: 1 of 1 ");
+    await run.raiseBudget({ scope: "run", add: { turns: 9 } });
+    await eventually(async () =>
+      ((await run.state()).question?.text ?? "").includes("of this node visit is used up: 1 of 1 "),
+    );
+    await run.raiseBudget({ add: { turns: 9 } });
+    await expect(run.result()).resolves.toMatchObject({ phase: "completed" });
+  });
+
   test("of tokens per node: each visit has its own", async () => {
     const bench = await openBench([LOOK, ...STRAIGHT]);
     const run = await bench.start(twoNodePackage(), { budget: { node: { tokens: 110 } } });
@@ -116,22 +129,30 @@ describe("a budget", () => {
     expect(bench.model.requests).toHaveLength(0);
   });
 
-  test("once raised stays raised: through a pause, a failure and a retry", async () => {
-    const bench = await openBench([LOOK, LOOK, { status: 401 }, ...STRAIGHT]);
+  test("once raised stays raised: through a pause, a failure and a retry, and no raise counts twice", async () => {
+    const bench = await openBench([LOOK, LOOK, { status: 401 }, { content: "Go on?" }, ...STRAIGHT]);
     const run = await bench.start(twoNodePackage(), { budget: { run: { turns: 1 } } });
     await until(run, "waiting-user");
     await run.pause();
     const files = await bench.filesOf(run);
     await eventually(async () => (await files.status.read())?.paused === true);
     expect(await files.status.read()).toMatchObject({ question: { code: "BUDGET_EXCEEDED" } });
-    await run.raiseBudget({ add: { turns: 9 } });
+    const raise = { raiseId: "raise-1", add: { turns: 9 } };
+    await run.raiseBudget(raise);
     await eventually(async () => (await run.state()).phase === "running");
     expect(bench.model.requests).toHaveLength(1);
     await run.resume();
     await expect(run.result()).rejects.toMatchObject({ code: "LLM_AUTH_FAILED" });
+    await bench.stopWorker();
     const retried = await bench.client.retry(run.runId);
-    await expect(retried.result()).resolves.toMatchObject({ usage: { modelTurns: 5 } });
-    expect(await retried.state()).toMatchObject({ budget: { run: { turns: 10 } } });
+    const beforeItIsOpen = retried.raiseBudget({ add: { turns: 1 } });
+    await bench.startAnotherWorker();
+    expect(await beforeItIsOpen).toEqual({ run: { turns: 11 } });
+    const { question } = await until(retried, "waiting-user");
+    expect(await retried.raiseBudget(raise)).toEqual({ run: { turns: 11 } });
+    await retried.answer({ nodeId: question?.nodeId ?? "", text: "Yes." });
+    await expect(retried.result()).resolves.toMatchObject({ usage: { modelTurns: 6 } });
+    expect(await retried.state()).toMatchObject({ budget: { run: { turns: 11 } } });
   });
 
   test("on the command line: exit code 3 with the question, nothing is read as an answer", async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { type ScriptedAnswer, call } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { intentOf, straightOn, wordsIn } from "../fakes/walk.js";
-import { type EarlyServer, startEarlyServer } from "./early-server.js";
+import { type EarlyServer, startEarlyServer } from "../fakes/early-server.js";
 import { eventually, openBench, until } from "./harness.js";
 
 let server: EarlyServer;

@@ -7,6 +7,8 @@ import { openBench, until } from "./harness.js";
 const CALLS_PER_TURN = 30;
 const TURNS = 140;
 const PAUSED_AT = 60;
+/** In the second execution. */
+const ASKED_AGAIN_AT = 135;
 
 /** The sizes of all payloads in a history, in bytes. */
 function payloadSizes(value: unknown): readonly number[] {
@@ -16,10 +18,10 @@ function payloadSizes(value: unknown): readonly number[] {
 }
 
 describe("a long run", () => {
-  test("continues as new between two turns of one node: no call, question, pause or story is lost", async () => {
+  test("continues as new between two turns of one node: no call, question, pause, budget or story is lost, and no update counts twice", async () => {
     const reads = Array.from({ length: CALLS_PER_TURN }, () => call("fs_list", { path: "@pkg/steps" }));
     const bench = await openBench((_request, index): ScriptedAnswer => {
-      if (index === PAUSED_AT) return { content: "Go on?" };
+      if (index === PAUSED_AT || index === ASKED_AGAIN_AT) return { content: "Go on?" };
       if (index < TURNS) return { calls: reads };
       const ends: readonly ScriptedAnswer[] = [
         { calls: [patch({ stepsCompleted: { append: ["build"] }, currentNodeId: { set: "qa" } })] },
@@ -38,17 +40,29 @@ describe("a long run", () => {
       storyId: "wrkf-1010",
       evaluateConditions: true,
       input: "Look around.",
+      budget: { run: { turns: 1_000 } },
     });
     await until(run, "waiting-user");
+    const raise = { raiseId: "raise-1", add: { turns: 10 } };
+    const raised = { run: { turns: 1_010 } };
+    expect(await run.raiseBudget(raise)).toEqual(raised);
     await run.pause();
-    await run.answer({ nodeId: "build", text: "Yes." });
+    const answer = { nodeId: "build", text: "Yes.", answerId: "answer-1" };
+    await run.answer(answer);
     await until(run, "running");
     expect((await run.state()).paused).toBe(true);
+    const firstExecution = await run.executionRunId();
     await run.resume();
+    await until(run, "waiting-user");
+    expect(await run.executionRunId()).not.toBe(firstExecution);
+    expect(await run.raiseBudget(raise)).toEqual(raised);
+    await run.answer(answer);
+    expect((await run.state()).phase).toBe("waiting-user");
+    await run.answer({ nodeId: "build", text: "Yes, again." });
     await run.result();
 
     const state = await run.state();
-    const calls = (TURNS - 1) * CALLS_PER_TURN + 4;
+    const calls = (TURNS - 2) * CALLS_PER_TURN + 4;
     expect(state.usage).toMatchObject({ modelTurns: TURNS + 3, toolCalls: calls });
     expect(state).toMatchObject({ visit: 3, paused: false, currentNodeId: "finish" });
     expect((await run.graphState())?.stateHistory.map((snapshot) => snapshot.state.routingFlags)).toEqual([
@@ -58,11 +72,11 @@ describe("a long run", () => {
     ]);
     const events = await bench.auditEvents(run);
     expect(events.filter(({ kind }) => kind === "tool.exec")).toHaveLength(calls);
-    expect(events.filter(({ kind }) => kind === "user.input")).toHaveLength(2);
+    expect(events.filter(({ kind }) => kind === "user.input")).toHaveLength(3);
     const words = bench.model.requests
       .at(TURNS)
       ?.messages.filter(({ content }) => content?.includes("USER_INPUT"));
-    expect(words).toHaveLength(2);
+    expect(words).toHaveLength(3);
 
     const executions: string[] = [];
     const query = `WorkflowId = "${workflowIdOf(run.runId)}"`;

@@ -1,7 +1,7 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { startEarlyServer } from "../integration/early-server.js";
+import { startEarlyServer } from "../fakes/early-server.js";
 
 /** A real server for the runs whose histories are recorded. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
