@@ -59,7 +59,11 @@ export const MUTANTS: readonly Mutant[] = [
     name: "compare-and-set-ignored",
     patches: [
       { file: "store/state-file.ts", from: "sha256(readFileSync(path)) !== sha256Before", to: "false" },
-      { file: "store/file-lock.ts", from: "if (!isHeld())", to: "if (false)" },
+      {
+        file: "store/file-lock.ts",
+        from: "if (hasSuccessor(lockFile, generation)) throw",
+        to: "if (false) throw",
+      },
     ],
     strike: { at: "call.planned", hit: planOfFirstTransition, action: "pause" },
     verdicts: ["lost"],
