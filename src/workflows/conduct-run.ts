@@ -2,6 +2,8 @@ import {
   ActivityFailure,
   ApplicationFailure,
   CancellationScope,
+  CancelledFailure,
+  TimeoutFailure,
   createEventGroup,
   isCancellation,
   workflowInfo,
@@ -101,7 +103,8 @@ async function visit(record: RunRecord, kind: RunKind, nodeId: string): Promise<
 }
 
 /** Records the failure where people look for it, and returns what the workflow is to fail with. */
-async function closeFailed(record: RunRecord, error: unknown): Promise<unknown> {
+async function closeFailed(record: RunRecord, problem: unknown): Promise<unknown> {
+  const error = isCutShort(problem) ? new CancelledFailure("Workflow canceled", [], problem) : problem;
   const fault = toFault(error);
   if (fault === undefined) return error; // a bug: the workflow task fails and waits for a fix
   record.failure = fault;
@@ -122,6 +125,12 @@ async function closeFailed(record: RunRecord, error: unknown): Promise<unknown> 
     nonRetryable: true,
     ...(error instanceof Error ? { cause: error } : {}),
   });
+}
+
+/** A cancelled run gives no activity another attempt: that the worker of the last one died is not why it ends. */
+function isCutShort(error: unknown): error is ActivityFailure {
+  const isSilent = error instanceof ActivityFailure && error.cause instanceof TimeoutFailure;
+  return isSilent && CancellationScope.current().consideredCancelled;
 }
 
 function toFault(error: unknown): Fault | undefined {
