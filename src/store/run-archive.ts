@@ -20,9 +20,10 @@ export async function writeArchive(
   for (const [name, text] of texts) zip.addBuffer(Buffer.from(text), name);
   const entries = await readdir(dir, { recursive: true, withFileTypes: true });
   const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  for (const path of paths.filter((name) => !/\.lock$|\.tmp-/.test(name)).sort()) {
+  for (const path of paths.sort()) {
     // A backslash is part of a name here, and a separator to those who unpack the archive elsewhere.
     const name = relative(dir, path).split(sep).join("/").replaceAll("\\", "%5C");
+    if (isPassing(name)) continue;
     names.push(name);
     zip.addReadStreamLazy(name, { mode: 0o100600 }, (take) => {
       asItIsNow(path).then(
@@ -44,6 +45,15 @@ export async function writeArchive(
     throw failed.signal.aborted ? failed.signal.reason : error;
   }
   return names;
+}
+
+/** Locks, and files that are being written. In `state/`, a run may have files of such names. */
+function isPassing(name: string): boolean {
+  const base = name.slice(name.lastIndexOf("/") + 1);
+  if (name.startsWith("state/")) {
+    return /^\.tmp-(workflow\.md|execution\.jsonl)-|^\.il-[0-9a-f]{16}$/.test(base);
+  }
+  return base.startsWith(".tmp-") || /\.lock(\.\d+)?$/.test(base);
 }
 
 /** A file up to its present end: the logs of a run that is under way go on growing. */

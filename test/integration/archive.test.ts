@@ -47,6 +47,7 @@ describe("export and replay", () => {
         calls: [
           call("fs_write", { path: "@project/artifacts/out.md", content: "blue\n" }),
           call("fs_write", { path: "@state/..\\odd", content: "kept\n" }),
+          call("fs_write", { path: "@state/yarn.lock", content: "kept\n" }),
         ],
       },
       ...STRAIGHT,
@@ -72,7 +73,7 @@ describe("export and replay", () => {
         "boundaries.jsonl",
       ]),
     );
-    expect(entries.filter((name) => name.endsWith(".lock"))).toEqual([]);
+    expect(entries.filter((name) => name.includes(".lock"))).toEqual(["state/yarn.lock"]);
 
     const path = join(shell.dir, "history.json");
     await writeFile(path, files["history.json"] ?? "");
