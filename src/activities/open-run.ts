@@ -1,7 +1,7 @@
 import { basename, dirname } from "node:path";
 import type { OpenRunInput, OpenedRun, ResumedRun } from "../contract/activities.js";
-import { MAX_PAYLOAD_BYTES } from "../contract/names.js";
-import type { Budget, GraphRunInput, RunRef, Usage } from "../contract/run.js";
+import { ANSWER_PREVIEW_CHARS, MAX_PAYLOAD_BYTES } from "../contract/names.js";
+import type { Budget, GraphRunInput, RunRef, TakenUpdate, Usage } from "../contract/run.js";
 import { bundleToolName } from "../core/bundle/bundle-tools.js";
 import { newestOutputs } from "../core/bundle/listed-outputs.js";
 import { type Fault, fail } from "../core/errors.js";
@@ -10,9 +10,11 @@ import { MAX_HISTORY_BYTES, MAX_SNAPSHOTS, withSnapshot } from "../core/graph-st
 import type { JsonObject } from "../core/json.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import { effectiveNodeId } from "../core/state/transition-guard.js";
+import { cutText } from "../core/text.js";
 import { canonicalToolName } from "../core/tools/tool-specs.js";
 import { auditTotals } from "../store/audit-totals.js";
 import type { Boundary } from "../store/boundaries.js";
+import type { ConversationEntry } from "../store/conversation.js";
 import type { RunFiles } from "../store/run-files.js";
 import type { RunMetadata } from "../store/run-index.js";
 import { type ForkPoint, findForkPoint, visitsBefore } from "../store/fork-point.js";
@@ -28,8 +30,9 @@ import { toApplicationFailure, unwrap } from "./failures.js";
 import { checkStore, executionOf, openFiles } from "./run-scope.js";
 
 /** Room for what is told of an opened run beside its graph: its ids, and what a run that goes on has left. */
-const OPENED_BYTES = 4 * 1024;
+const OPENED_BYTES = 8 * 1024;
 const RESUMED_BYTES = 32 * 1024 + MAX_HISTORY_BYTES;
+const KEPT_ANSWERS = 4;
 
 export interface OpenRunDeps {
   readonly store: Store;
@@ -252,6 +255,7 @@ async function resumedRun(files: RunFiles, graph: WorkflowGraph): Promise<Resume
     audit: await files.audit.head(),
     ...(status?.budget === undefined ? {} : { budget: status.budget as Budget }), // written from one
     ...(status?.raises === undefined ? {} : { raises: status.raises }),
+    answers: await newestAnswers(files),
   };
   if (held === undefined) return resumed;
   const snapshots = (await files.graphState.snapshots()).slice(-MAX_SNAPSHOTS);
@@ -260,6 +264,20 @@ async function resumedRun(files: RunFiles, graph: WorkflowGraph): Promise<Resume
   const places = boundaries.map(({ next }) => graph.nodes.findIndex(({ id }) => id === next));
   const visited = [...new Set(places)].filter((place) => place >= 0);
   return { ...resumed, story: { state, change: held.change, visited } };
+}
+
+/** What was said in the last visits, newest last. A client that heard nothing sends an answer again, to whoever is there. */
+async function newestAnswers(files: RunFiles): Promise<readonly TakenUpdate[]> {
+  const newest = await files.newestVisit();
+  const names = newest === 0 ? ["run"] : [newest - 1, newest].map((visit) => `visit-${visit}`);
+  const entries = await Promise.all(names.map((name) => files.conversation(name).entries()));
+  return entries.flat().flatMap(userAnswer).slice(-KEPT_ANSWERS);
+}
+
+function userAnswer(entry: ConversationEntry): readonly TakenUpdate[] {
+  if (entry.type !== "user") return [];
+  const { id, nodeId, text } = entry;
+  return [{ id, answer: { nodeId, begins: cutText(text, ANSWER_PREVIEW_CHARS) } }];
 }
 
 /** The visit that was cut short may have moved the run on before its end could be kept: then it is kept now. */

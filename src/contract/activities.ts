@@ -16,6 +16,7 @@ import type {
   RunPhase,
   RunRef,
   StoryProgress,
+  TakenUpdate,
   Usage,
 } from "./run.js";
 
@@ -88,6 +89,8 @@ export interface ResumedRun {
   readonly budget?: Budget;
   /** The ids of the newest raises that it holds. */
   readonly raises?: readonly string[];
+  /** What the user said last, first words and answers. Absent where a worker of an earlier version opened the run. */
+  readonly answers?: readonly TakenUpdate[];
   readonly story?: Pick<StoryProgress, "state" | "change" | "visited">;
   /** Of a bundle run: the newest files of its session. */
   readonly saved?: readonly string[];

@@ -46,8 +46,9 @@ async function openRun(record: RunRecord, kind: RunKind): Promise<void> {
   const { run, resumed } = record.open;
   if (resumed !== undefined) {
     const { visit, turn, usage, phaseChanges, audit, story } = resumed;
-    const { budget = record.carried.budget, raises } = resumed;
-    record.update({ visit, turn, usage, phaseChanges, audit, budget, ...(raises && { raises }) });
+    const { budget = record.carried.budget, raises, answers = [] } = resumed;
+    const taken = [...answers, ...(record.carried.taken ?? [])];
+    record.update({ visit, turn, usage, phaseChanges, audit, budget, taken, ...(raises && { raises }) });
     if (story !== undefined) record.update({ story: { ...story, unmetPreconditions: 0 } });
   }
   await kind.begin(record);

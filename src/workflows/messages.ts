@@ -129,7 +129,7 @@ function checkAnswer(record: RunRecord, answer: unknown): void {
 /** Takes an answer that passed {@link checkAnswer}, once; says which one has been taken under its id. */
 function acceptAnswer(record: RunRecord, { nodeId, text }: Answer): AnswerTaken {
   const before = takenBefore(record);
-  if (before !== undefined) return { ...ACCEPTED, nodeId: "", begins: "", ...before.answer };
+  if (before !== undefined) return { ...ACCEPTED, nodeId: "", ...before.answer };
   const answer = { nodeId, begins: cutText(text, ANSWER_PREVIEW_CHARS) };
   take(record, answer);
   record.answer = { id: updateId(), text };

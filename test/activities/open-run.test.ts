@@ -53,6 +53,7 @@ describe("run.open", () => {
     const input = { runId: RUN_ID, projectRoot: world.projectRoot, packageId: world.packageId };
     const { resumed } = await openRun(deps, { kind: "graph", input: { ...input, resume: true } });
     expect(resumed).toMatchObject({ visit: 4, turn: 0, phaseChanges: 7, budget: { run: { turns: 12 } } });
+    expect(resumed?.answers).toEqual([{ id: "input", answer: { nodeId: "ask", begins: "words" } }]);
     expect(resumed?.audit).toEqual(await files.audit.head());
   });
 

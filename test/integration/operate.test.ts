@@ -186,6 +186,34 @@ describe("cancel", () => {
 });
 
 describe("retry", () => {
+  test("an answer that was taken before is not taken for the next question", async () => {
+    const bench = await openBench((request) => {
+      const words = wordsIn(request).join(" ");
+      if (words === "ask") return { content: "Which colour?" };
+      return words === "ask Blue." ? { content: "Which size?" } : straightOn(request);
+    });
+    const run = await bench.start(twoNodePackage(), { input: "ask" });
+    await until(run, "waiting-user");
+    const colour = { nodeId: "ask", text: "Blue.", answerId: "colour" };
+    await run.answer(colour);
+    while ((await until(run, "waiting-user")).question?.text !== "Which size?");
+    await run.cancel();
+    await expect(run.result()).rejects.toMatchObject({ code: "ENGINE_ABORTED" });
+    await bench.client.retry(run.runId);
+    await until(run, "waiting-user");
+    await run.answer(colour); // sent again by a client that heard nothing
+    await expect(run.answer({ ...colour, text: "Large." })).rejects.toMatchObject({
+      code: "E_PRECONDITION_FAILED",
+      message: expect.stringContaining('"colour" is that of an earlier answer') as string,
+    });
+    expect(await run.state()).toMatchObject({ phase: "waiting-user", question: { text: "Which size?" } });
+    await run.answer({ ...colour, text: "Large.", answerId: "size" });
+    await run.result();
+    const said = bench.model.requests.map((request) => wordsIn(request).join(" "));
+    expect(said).toContain("ask Blue. Large.");
+    expect((await bench.auditEvents(run)).filter(({ kind }) => kind === "user.input")).toHaveLength(3);
+  });
+
   test("a model that refused twice, then works: one run, one chain, the first words said once", async () => {
     const bench = await openBench([{ status: 401 }, { status: 401 }, ...STRAIGHT]);
     const run = await bench.start(twoNodePackage(), { input: "Paint it." });

@@ -9,6 +9,9 @@ import { type Bench, temporaryDirectory } from "./harness.js";
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 export const MAIN = join(ROOT, "dist/cli/main.js");
 
+/** Longer than any command takes here. */
+const PATIENCE_MS = 90_000;
+
 export interface Outcome {
   readonly code: number;
   readonly stdout: string;
@@ -35,21 +38,25 @@ export class Shell {
     return new Shell(this.dir, environment);
   }
 
-  /** Runs one command line with this text on standard input. */
+  /** Runs one command line with this text on standard input. Rejects with what it has said when it does not end. */
   run(args: readonly string[], input = ""): Promise<Outcome> {
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const child = execFile(
         process.execPath,
         [MAIN, ...args],
         { env: this.environment, cwd: this.dir },
         (error, stdout, stderr) => {
-          resolve({
-            code: typeof error?.code === "number" ? error.code : error === null ? 0 : -1,
-            stdout,
-            stderr,
-          });
+          clearTimeout(watch);
+          const code = typeof error?.code === "number" ? error.code : error === null ? 0 : -1;
+          if (hangs) reject(new Error(`interlock ${args.join(" ")} does not end.\n${stdout}\n${stderr}`));
+          else resolve({ code, stdout, stderr });
         },
       );
+      let hangs = false;
+      const watch = setTimeout(() => {
+        hangs = true;
+        child.kill("SIGKILL");
+      }, PATIENCE_MS);
       child.stdin?.end(input);
     });
   }
