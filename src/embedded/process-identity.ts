@@ -5,6 +5,7 @@ import { readdir, readFile, readlink } from "node:fs/promises";
 const PS = "/bin/ps";
 /** In `/proc/<pid>/stat`, counted from the field after the name of the program. */
 const STATE_FIELD = 0;
+const GROUP_FIELD = 2;
 const START_TIME_FIELD = 19;
 const TCP_LISTEN = "0A";
 
@@ -22,7 +23,7 @@ export function processIdentity(pid: number): string | null {
 
 function linuxIdentity(pid: number): string | null {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const fields = fieldsOf(stat);
   const state = fields[STATE_FIELD];
   const startTime = fields[START_TIME_FIELD];
   if (startTime === undefined || state === "Z" || state === "X") return null;
@@ -44,17 +45,47 @@ export async function commandLine(pid: number): Promise<readonly string[] | null
   return bytes === null ? null : bytes.split("\0");
 }
 
-/** Whether it is this process that listens on the port; true where the system does not tell. */
+/**
+ * Whether it is this process, or one of the group that it leads, that listens on the port; true where the system does not
+ * tell.
+ */
 export async function listensOn(pid: number, port: number): Promise<boolean> {
   const table = await readFile(`/proc/${pid}/net/tcp`, "utf8").catch(() => null);
-  const descriptors = await readdir(`/proc/${pid}/fd`).catch(() => null);
+  const descriptors = await socketsOf(pid);
   if (table === null || descriptors === null) return true;
   const sockets = new Set(listeningSockets(table, port));
-  for (const descriptor of descriptors) {
-    const target = await readlink(`/proc/${pid}/fd/${descriptor}`).catch(() => "");
-    if (sockets.has(target)) return true;
+  if (descriptors.some((socket) => sockets.has(socket))) return true;
+  for (const member of await groupOf(pid)) {
+    if ((await socketsOf(member))?.some((socket) => sockets.has(socket)) === true) return true;
   }
   return false;
+}
+
+/** What the descriptors of a process lead to; null where that cannot be known. */
+async function socketsOf(pid: number): Promise<readonly string[] | null> {
+  const descriptors = await readdir(`/proc/${pid}/fd`).catch(() => null);
+  if (descriptors === null) return null;
+  return Promise.all(
+    descriptors.map((descriptor) => readlink(`/proc/${pid}/fd/${descriptor}`).catch(() => "")),
+  );
+}
+
+/** The processes of the group that this one leads, without it. */
+async function groupOf(leader: number): Promise<readonly number[]> {
+  const names = await readdir("/proc").catch(() => []);
+  const members = await Promise.all(
+    names.map(async (name) => {
+      const pid = Number(name);
+      if (!Number.isInteger(pid) || pid === leader) return [];
+      const stat = await readFile(`/proc/${name}/stat`, "utf8").catch(() => "");
+      return Number(fieldsOf(stat)[GROUP_FIELD]) === leader ? [pid] : [];
+    }),
+  );
+  return members.flat();
+}
+
+function fieldsOf(stat: string): readonly string[] {
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
 function listeningSockets(table: string, port: number): readonly string[] {

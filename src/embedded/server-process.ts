@@ -20,8 +20,11 @@ import {
 
 export const NAMESPACE = "default";
 const POLL_MS = 50;
-/** A server that cannot have its port ends within a tenth of this; one behind a wrapper script is let pass after it. */
-const PORT_REFUSAL_MS = 2_000;
+/**
+ * A server that cannot have its port has ended by then, on a busy machine as well. One whose wrapper script put it into
+ * another process group is let pass after it.
+ */
+const PORT_REFUSAL_MS = 10_000;
 /** A process that ends is gone for us before its last thread has let go of the log. */
 const DYING_MS = 2_000;
 const STOP_GRACE_MS = 5_000;

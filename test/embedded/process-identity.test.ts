@@ -17,13 +17,31 @@ test("a living process has one identity, another process another, a dead one non
   expect(processIdentity(pid)).toBeNull();
 });
 
-test.runIf(process.platform === "linux")("a listening port is told to be of its process only", async () => {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  expect(await listensOn(process.pid, port)).toBe(true);
-  expect(await listensOn(process.ppid, port)).toBe(false);
-});
+test.runIf(process.platform === "linux")(
+  "a listening port is told to be of a process or its group",
+  async () => {
+    const listen = `require("net").createServer().listen(0, "127.0.0.1", function () { console.log(this.address().port); })`;
+    const lead = (script: string) => {
+      const leader = spawn("/bin/sh", ["-c", script, process.execPath], { detached: true });
+      onTestFinished(() => {
+        process.kill(-(leader.pid ?? 0), "SIGKILL");
+      });
+      return leader;
+    };
+    const front = lead(`"$0" -e '${listen}'; exit $?`);
+    const stranger = lead("sleep 60");
+    const [line] = (await once(front.stdout, "data")) as [Buffer];
+    const port = Number(line.toString());
+    expect(await listensOn(front.pid ?? 0, port)).toBe(true);
+    expect(await listensOn(stranger.pid ?? 0, port)).toBe(false);
+
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => {
+      server.close();
+    });
+    const own = (server.address() as AddressInfo).port;
+    expect(await listensOn(process.pid, own)).toBe(true);
+    expect(await listensOn(front.pid ?? 0, own)).toBe(false);
+  },
+);
