@@ -101,13 +101,14 @@ describe("an answer's id", () => {
     await ask("Yes.", "other");
     await expect(run.result()).rejects.toMatchObject(FAILS);
 
-    // Temporal knows the ids of an execution only.
+    // Temporal knows the ids of an execution only; the run knows its newest ones.
     await bench.client.retry(run.runId);
     await until(run, "waiting-user");
-    await ask("Green.", "mine");
+    await expect(ask("Green.", "mine")).rejects.toMatchObject({ code: "E_PRECONDITION_FAILED" });
+    await ask("Green.", "third");
     await run.result();
     expect(wordsIn(bench.model.requests[4])).toEqual(["Blue.", "Blue.", "Yes.", "Green."]);
     const inputs = (await bench.auditEvents(run)).filter(({ kind }) => kind === "user.input");
-    expect(inputs.map(({ id }) => id)).toEqual(["input", "mine", "other", "mine-2"]);
+    expect(inputs.map(({ id }) => id)).toEqual(["input", "mine", "other", "third"]);
   });
 });
