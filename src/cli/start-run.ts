@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
+import { ServiceError } from "@temporalio/client";
 import { type InterlockClient, InterlockError, type RunHandle, type StartRun } from "../client.js";
 import type { Config } from "../config.js";
 import { openingState } from "../core/graph-state/initial-state.js";
@@ -156,7 +157,7 @@ export async function followAndReport(
       printNote(`\nStopped watching. The run is kept and goes on when a worker is there: interlock dev`);
       throw new CommandError(`Run ${run.runId} is not finished.`, { cause: error });
     }
-    throw error;
+    throw unfollowed(error, run.runId, session.embedded);
   }
   const places = { webUrl, ...(await filesOfRun(store, run.runId)) };
   const report = reportOf(end.state, places);
@@ -164,6 +165,14 @@ export async function followAndReport(
   else printReport(report, followed.projectRoot);
   if (end.waiting) return EXIT.waiting;
   return end.state.phase === "completed" ? EXIT.done : EXIT.failed;
+}
+
+/** Why a run could not be followed any more, in words where it is Temporal that is gone. */
+export function unfollowed(error: unknown, runId: string, embedded: boolean): unknown {
+  if (!(error instanceof ServiceError)) return error;
+  const back = embedded ? "Bring both back with: interlock dev" : "";
+  const sentence = `Temporal does not answer any more. Run ${runId} is kept, and goes on when Temporal and a worker are back. ${back}`;
+  return new CommandError(sentence.trimEnd(), { cause: error });
 }
 
 /** Starts a prepared run; what Temporal refuses becomes a sentence. */

@@ -1,0 +1,18 @@
+import { ServiceError } from "@temporalio/client";
+import { expect, test } from "vitest";
+import { CommandError } from "../../src/cli/output.js";
+import { unfollowed } from "../../src/cli/start-run.js";
+
+test("a run that cannot be followed because Temporal is gone is said to be kept", () => {
+  const gone = new ServiceError("Failed to query Workflow");
+  const told = unfollowed(gone, "r-1", true);
+  expect(told).toBeInstanceOf(CommandError);
+  expect(told).toMatchObject({
+    message:
+      "Temporal does not answer any more. Run r-1 is kept, and goes on when Temporal and a worker are back. Bring both back with: interlock dev",
+    cause: gone,
+  });
+  expect(unfollowed(gone, "r-1", false)).toMatchObject({ message: expect.stringMatching(/are back\.$/) });
+  const other = new Error("something else");
+  expect(unfollowed(other, "r-1", true)).toBe(other);
+});
