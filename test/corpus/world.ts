@@ -146,9 +146,7 @@ export class World {
   }
 
   close(): void {
-    for (const entry of readdirSync(this.base, { recursive: true, withFileTypes: true })) {
-      if (entry.isDirectory()) chmodSync(join(entry.parentPath, entry.name), 0o700);
-    }
+    makeRemovable(this.base);
     rmSync(this.base, { recursive: true, force: true });
   }
 
@@ -427,4 +425,12 @@ function checkPlan(
     },
   ]);
   if (plan?.fault !== undefined) assert.equal(codeOf(result), plan.fault.code, "both surfaces");
+}
+
+/** Not by a recursive listing: that of some versions of Node follows links. */
+function makeRemovable(dir: string): void {
+  chmodSync(dir, 0o700);
+  for (const entry of readdirSync(dir, { withFileTypes: true })) {
+    if (entry.isDirectory()) makeRemovable(join(dir, entry.name));
+  }
 }
