@@ -292,6 +292,13 @@ describe("interlock run", () => {
   });
 });
 
+test("a command ends although a library has left something open", async () => {
+  const open = "--import data:text/javascript,setInterval(()=>undefined,1000)";
+  const shell = (await newShell()).with({ NODE_OPTIONS: open });
+  expect(await shell.run(["runs"])).toMatchObject({ code: 0 });
+  expect(await shell.run(["status", "nobody"])).toMatchObject({ code: 2 });
+});
+
 describe("interlock package check", () => {
   test("accepts the example and finds nothing", async () => {
     const shell = await newShell();
