@@ -125,9 +125,9 @@ async function openGraphRun(deps: OpenRunDeps, request: OpenGraphRun): Promise<O
  * A fork that was made already does without its source, should that be gone.
  */
 async function forkPointOf(store: Store, { runId, fork }: GraphRunInput): Promise<ForkPoint | undefined> {
+  if (fork === undefined) return undefined;
   const known = await store.runs.findRun(runId);
   const from = (known.ok ? known.value.forkedFrom : undefined) ?? fork;
-  if (from === undefined) return undefined;
   const files = known.ok ? await store.runs.openFiles(known.value.projectId, runId) : known;
   const isMade = files.ok && (await files.value.boundaries.all()).length > 0;
   if (!isMade) return unwrap(await findForkPoint(store.runs, from));

@@ -153,16 +153,31 @@ function wokenDuringRetry(at: Point): Promise<readonly string[]> {
 const WITHOUT_FIRST = ["artifacts/both.md", "artifacts/second.md"];
 const WITH_FIRST = ["artifacts/both.md", "artifacts/first.md", "artifacts/second.md"];
 
+/** Where the worker is stopped, in words and as a point, and which artifacts are there in the end. */
+type Case = readonly [string, () => Point, readonly string[]];
+
+const BEFORE_A_WRITE: Case = [
+  "before it begins a write",
+  () => lastBefore("activity.begun", placeOf("write.noted", 2)),
+  WITHOUT_FIRST,
+];
+const BEFORE_A_RENAME: Case = [
+  "about to rename a file",
+  () => pointAt(placeOf("write.before-rename", 2)),
+  WITHOUT_FIRST,
+];
+const BEFORE_A_SAVE: Case = [
+  "about to save the state document",
+  () => lastBefore("file.temporary-synced", placeOf("call.done", 3)),
+  WITH_FIRST,
+];
+
 describe("a worker stopped in an execution that is terminated changes nothing of what a retry has made", () => {
-  test.concurrent.each<[string, () => Point, readonly string[]]>([
+  test.concurrent.each<Case>([
     ["before it opens the run", () => pointAt(placeOf("activity.begun", 1)), WITHOUT_FIRST],
-    [
-      "before it begins a write",
-      () => lastBefore("activity.begun", placeOf("write.noted", 2)),
-      WITHOUT_FIRST,
-    ],
+    BEFORE_A_WRITE,
     ["with a write noted", () => pointAt(placeOf("write.noted", 2)), WITHOUT_FIRST],
-    ["about to rename a file", () => pointAt(placeOf("write.before-rename", 2)), WITHOUT_FIRST],
+    BEFORE_A_RENAME,
     [
       "about to save a new artifact's record",
       () => nextAfter("file.temporary-synced", placeOf("write.durable", 2)),
@@ -174,11 +189,7 @@ describe("a worker stopped in an execution that is terminated changes nothing of
       () => nextAfter("log.before-line", placeOf("call.recorded", 2)),
       WITH_FIRST,
     ],
-    [
-      "about to save the state document",
-      () => lastBefore("file.temporary-synced", placeOf("call.done", 3)),
-      WITH_FIRST,
-    ],
+    BEFORE_A_SAVE,
     ["with an answer of the model", () => pointAt(placeOf("model.answer-received", 2)), WITHOUT_FIRST],
     [
       "about to write an answer down",
@@ -200,19 +211,7 @@ describe("a worker stopped in an execution that is terminated changes nothing of
 });
 
 describe("a worker stopped in an execution that is terminated leaves a retry in peace that is under way", () => {
-  test.concurrent.each<[string, () => Point, readonly string[]]>([
-    [
-      "before it begins a write",
-      () => lastBefore("activity.begun", placeOf("write.noted", 2)),
-      WITHOUT_FIRST,
-    ],
-    ["about to rename a file", () => pointAt(placeOf("write.before-rename", 2)), WITHOUT_FIRST],
-    [
-      "about to save the state document",
-      () => lastBefore("file.temporary-synced", placeOf("call.done", 3)),
-      WITH_FIRST,
-    ],
-  ])(
+  test.concurrent.each<Case>([BEFORE_A_WRITE, BEFORE_A_RENAME, BEFORE_A_SAVE])(
     "%s",
     async (_where, point, left) => {
       expect(await inTurn(() => wokenDuringRetry(point()))).toEqual(left);

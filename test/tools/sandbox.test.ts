@@ -123,15 +123,15 @@ describe.each(platforms)("the sandbox, $platform", ({ pins }) => {
     scratch.link("alias", "project");
     scratch.link("project/real", scratch.at("project/dir"));
     scratch.link("project/spelled", scratch.at("alias/dir"));
-    scratch.link("project/root", scratch.at("project"));
+    scratch.link("project/itself", scratch.at("project"));
     const linked = openWorkspaceWith(pins, {
       ...scratch.options,
       roots: { ...scratch.options.roots, project: scratch.at("alias") },
     });
-    for (const path of ["@project/real/f.txt", "@project/spelled/f.txt", "@project/root/real/f.txt"]) {
+    for (const path of ["@project/real/f.txt", "@project/spelled/f.txt", "@project/itself/real/f.txt"]) {
       expect(await readFile(linked, { path }, LIMITS)).toMatchObject({ ok: true, content: "text" });
     }
-    expect(await listDirectory(linked, { path: "@project/root" })).toMatchObject({ entries: ["dir/"] });
+    expect(await listDirectory(linked, { path: "@project/itself" })).toMatchObject({ entries: ["dir/"] });
   });
 
   test("a link whose text is not UTF-8 is not followed", async () => {
