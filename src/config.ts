@@ -15,6 +15,13 @@ const positiveInteger = z
   .regex(/^[1-9]\d*$/, "must be a whole number above 0")
   .transform(Number);
 
+/** Where a model answers. What stands before an `@` would be sent nowhere, and fetch refuses it on each try. */
+const modelUrl = z
+  .url({ protocol: /^https?$/ })
+  .refine((url) => !URL.canParse(url) || (new URL(url).username === "" && new URL(url).password === ""), {
+    error: "must hold no user name and no password: give the key in its own variable",
+  });
+
 /** The environment variables of Interlock itself. Temporal's own are read by its envconfig library. */
 const environmentSchema = z.object({
   INTERLOCK_STORE: z.string().optional(),
@@ -27,7 +34,7 @@ const environmentSchema = z.object({
   INTERLOCK_MODEL_TIMEOUT_SECONDS: positiveInteger.optional(),
   INTERLOCK_WEB_UI: z.url({ protocol: /^https?$/ }).optional(),
   OPENAI_API_KEY: z.string().optional(),
-  OPENAI_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
+  OPENAI_BASE_URL: modelUrl.optional(),
 });
 
 /** Every variable that Interlock reads, Temporal's aside. */
@@ -35,7 +42,7 @@ export const INTERLOCK_VARIABLES: readonly string[] = Object.keys(environmentSch
 
 const modelOverrideSchema = z.strictObject({
   model: z.string().min(1).optional(),
-  baseUrl: z.url({ protocol: /^https?$/ }).optional(),
+  baseUrl: modelUrl.optional(),
   /** The name of the environment variable that holds the key: keys themselves do not belong in a file. */
   apiKeyVariable: z.string().min(1).optional(),
   stream: z.boolean().optional(),

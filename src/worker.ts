@@ -1,6 +1,7 @@
-import { NativeConnection, type NativeConnectionOptions, Worker } from "@temporalio/worker";
+import { NativeConnection, type NativeConnectionOptions, Runtime, Worker } from "@temporalio/worker";
 import { createActivities } from "./activities/create-activities.js";
 import type { Config } from "./config.js";
+import { planSlots, readDescriptors } from "./descriptors.js";
 import { createChatModel } from "./model/chat-model.js";
 import { openRehearsals } from "./rehearsals.js";
 import { type Store, openStore } from "./store/store.js";
@@ -42,21 +43,24 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       run.rehearsal === undefined ? config.modelSettingsFor(agentId) : rehearsals.settingsFor(run),
   });
   const connection = await NativeConnection.connect(options.connection);
+  const bundle = options.workflowBundle ?? (await workflowBundle());
   let worker: Worker;
   try {
+    const { activities: slots, localActivities, note } = planSlots(readDescriptors());
+    if (note !== undefined) Runtime.instance().logger.warn(note);
     worker = await Worker.create({
       connection,
       namespace: options.namespace,
       taskQueue: store.taskQueue,
-      workflowBundle: options.workflowBundle ?? (await workflowBundle()),
+      workflowBundle: bundle,
       activities: { ...activities },
       // A model call that is running is let end; one that takes longer is cancelled and asked again.
       shutdownGraceTime: "10 seconds",
       shutdownForceTime: "20 seconds",
       // Workflow tasks for a worker that has died wait this long before another one gets them (10 s by default).
       stickyQueueScheduleToStartTimeout: "2 seconds",
-      maxConcurrentActivityTaskExecutions: 64,
-      maxConcurrentLocalActivityExecutions: 64,
+      maxConcurrentActivityTaskExecutions: slots,
+      maxConcurrentLocalActivityExecutions: localActivities,
     });
   } catch (error) {
     await connection.close();

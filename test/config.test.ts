@@ -102,6 +102,24 @@ describe("the variables", () => {
     ).not.toContain("sk-");
   });
 
+  test.each([
+    [
+      { OPENAI_BASE_URL: "https://me:hunter2@host/v1" },
+      /^OPENAI_BASE_URL: must hold no user name and no password/u,
+    ],
+    [
+      { OPENAI_BASE_URL: "https://hunter2@host/v1" },
+      /^OPENAI_BASE_URL: must hold no user name and no password/u,
+    ],
+    [
+      { OPENAI_BASE_URL: "https://:hunter2@host/v1" },
+      /^OPENAI_BASE_URL: must hold no user name and no password/u,
+    ],
+  ])("a name or a password in the address of a model is refused: %j", (variables, sentence) => {
+    expect(refusal(variables)).toMatch(sentence);
+    expect(refusal(variables)).not.toContain("hunter2");
+  });
+
   test("of Temporal are read as its own tools read them", () => {
     const { temporal } = load({ TEMPORAL_ADDRESS: "127.0.0.1:7233", TEMPORAL_NAMESPACE: "n" });
     expect(temporal?.connectionOptions.address).toBe("127.0.0.1:7233");

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
+import { readDescriptors } from "../descriptors.js";
 import { CommandError, EXIT, type ExitCode, UsageError, printNote } from "./output.js";
 import { withBudgetOptions } from "./budget-options.js";
 import { addOperateCommands } from "./operate-commands.js";
@@ -23,7 +24,8 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
     .version(packageVersion())
     .addHelpText("after", EPILOGUE)
     .configureHelp({ showGlobalOptions: true })
-    .exitOverride();
+    .exitOverride()
+    .hook("preAction", refuseFewDescriptors);
   const json = ["--json", "print JSON for programs"] as const;
 
   program
@@ -190,6 +192,17 @@ function addRunCommand(program: Command, finish: (code: ExitCode) => void): void
     .action(async (packageArgument: string, options: RunOptions) =>
       finish(await (await import("./run.js")).runCommand(packageArgument, options)),
     );
+}
+
+/** Loading a command's modules takes that many, all at once; what cannot be loaded says nothing that helps. */
+const DESCRIPTORS_TO_LOAD = 128;
+
+function refuseFewDescriptors(): void {
+  const { limit } = readDescriptors();
+  if (limit === undefined || limit >= DESCRIPTORS_TO_LOAD) return;
+  throw new CommandError(
+    `This process may open ${limit} files and connections, too few to start. Raise the limit: ulimit -n 1024`,
+  );
 }
 
 function packageVersion(): string {

@@ -14,7 +14,7 @@ const MATRIX: Record<string, { rooms: readonly string[]; packages: readonly stri
     packages: ["node", "gray-matter", "yaml", "yauzl", "yazl", "fs-native-extensions", "zod"],
   },
   tools: { rooms: ["core", "store"], packages: ["node", "re2js", "fs-native-extensions", "zod"] },
-  model: { rooms: ["core"], packages: ["node", "openai", "zod"] },
+  model: { rooms: ["core"], packages: ["node", "zod"] },
   rehearsal: { rooms: ["core"], packages: ["node", "yaml", "zod"] },
   embedded: { rooms: ["core"], packages: ["node", "yauzl", "fs-native-extensions", "zod"] },
   activities: {
@@ -39,6 +39,7 @@ const COMPOSITION = [
   "rehearsals.ts",
   "export-run.ts",
   "config.ts",
+  "descriptors.ts",
   "index.ts",
   "workflow-bundle.ts",
   "replay.ts",

@@ -3,7 +3,14 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import type { JsonObject } from "../../src/core/json.js";
-import { AppendLog, type LinePosition, LineTooLong, MAX_LINE_BYTES, parseLine, toLine } from "../../src/store/append-log.js";
+import {
+  AppendLog,
+  type LinePosition,
+  LineTooLong,
+  MAX_LINE_BYTES,
+  parseLine,
+  toLine,
+} from "../../src/store/append-log.js";
 import { temporaryDirectory } from "../fakes/package-fixture.js";
 
 let path: string;

@@ -36,7 +36,11 @@ const GREEDY: readonly (readonly [string, JsonValue])[] = [
   ["names looked for again and again", { map: [ones(500), { missing: data["variables"] as JsonValue }] }],
   [
     "a text looked through for one nearly as long",
-    { or: Array.from({ length: 500 }, () => ({ in: [{ var: "variables.almost" }, { var: "variables.long" }] })) },
+    {
+      or: Array.from({ length: 500 }, () => ({
+        in: [{ var: "variables.almost" }, { var: "variables.long" }],
+      })),
+    },
   ],
   [
     "a text looked through for half of it",
@@ -58,7 +62,10 @@ const GREEDY: readonly (readonly [string, JsonValue])[] = [
       })),
     },
   ],
-  ["texts read as numbers", { or: Array.from({ length: 4_000 }, () => ({ "+": [{ var: "variables.long" }] })) }],
+  [
+    "texts read as numbers",
+    { or: Array.from({ length: 4_000 }, () => ({ "+": [{ var: "variables.long" }] })) },
+  ],
   ["whole documents written out", { map: [ones(2_000), { cat: [{ var: ["", 1] }, long] }] }],
   ["parts of texts", { map: [ones(4_000), { substr: [long, 1] }] }],
   [
@@ -82,11 +89,14 @@ describe.each(GREEDY)("a condition with %s", (_, expression) => {
 });
 
 test("whatever goes wrong in a condition, it does not hold", () => {
-  const hostile = new Proxy({}, {
-    get: () => {
-      throw new RangeError("Maximum call stack size exceeded");
+  const hostile = new Proxy(
+    {},
+    {
+      get: () => {
+        throw new RangeError("Maximum call stack size exceeded");
+      },
     },
-  });
+  );
   expect(holds({ var: "variables.x" }, { variables: hostile })).toBe(false);
 });
 
@@ -95,14 +105,19 @@ describe("what an honest condition needs is there", () => {
     ["a part of a long text", { in: ["b", { var: "variables.almost" }] }],
     ["the start of a long text", { "==": [{ substr: [{ var: "variables.long" }, 0, 3] }, "aaa"] }],
     ["a number in a long list", { in: [4_999, { var: "variables.numbers" }] }],
-    ["a sum over a long list", { ">": [{ reduce: [ones(1_500), { "+": [accumulator, { var: "current" }] }, 0] }, 1_499] }],
+    [
+      "a sum over a long list",
+      { ">": [{ reduce: [ones(1_500), { "+": [accumulator, { var: "current" }] }, 0] }, 1_499] },
+    ],
     ["a deep value", { "!!": [{ var: "variables.deep.0.0.0.0" }] }],
   ])("%s", (_, expression) => {
     expect(holds(expression, data)).toBe(true);
   });
 
   test("beside a thousand others", () => {
-    const expression = { and: [{ ">": [{ var: "variables.numbers.7" }, 5] }, { "!": [{ var: "routingFlags.x" }] }] };
+    const expression = {
+      and: [{ ">": [{ var: "variables.numbers.7" }, 5] }, { "!": [{ var: "routingFlags.x" }] }],
+    };
     expect(holds(expression, data, 1_000)).toBe(true);
   });
 });
