@@ -7,10 +7,14 @@ import { excerpt } from "../core/text.js";
 import { isStateDocument, parseAliasPath } from "../core/tools/alias-path.js";
 import { STATE_TOOL, type ToolCall, canonicalToolName, parseToolCall } from "../core/tools/tool-specs.js";
 import type { RecordedToolCall } from "../store/conversation.js";
+import { frontMatterBytes } from "../store/front-matter.js";
 import { sha256 } from "../store/sha256.js";
 import { parseStateDocument } from "../store/state-file.js";
 
 const MAX_SUMMARY_CHARS = 120;
+
+/** How much of state documents is parsed for one answer: reading them takes far longer than their updates' size says. */
+const MAX_DOCUMENT_BYTES_PER_ANSWER = 144 * 1024;
 
 /** What the faults of one answer may say in all: with the updates, the plan stays below a payload's limit. */
 const MAX_FAULT_BYTES_PER_ANSWER = 24 * 1024;
@@ -21,9 +25,11 @@ const MAX_FAULT_BYTES_PER_ANSWER = 24 * 1024;
  */
 export function planCalls(calls: readonly RecordedToolCall[]): readonly PlannedCall[] {
   let updateBytes = 0;
+  const documents = { bytesLeft: MAX_DOCUMENT_BYTES_PER_ANSWER };
   return plan(calls, canonicalToolName, parseToolCall, (call, planned) => {
     const summary = summaryOf(call.tool, subjectOf(call));
-    const change = changeOf(call);
+    const change = changeOf(call, documents);
+    if (documents.bytesLeft < 0) return { ...planned, summary, fault: TOO_LARGE_UPDATE };
     if (change === undefined) return { ...planned, summary };
     updateBytes += jsonBytes(change as unknown as JsonObject); // plain JSON
     if (updateBytes > MAX_UPDATE_BYTES_PER_ANSWER) return { ...planned, summary, fault: TOO_LARGE_UPDATE };
@@ -98,10 +104,18 @@ function subjectOf(call: ToolCall): string {
     : named.map(([gate, decision]) => `${gate}=${JSON.stringify(decision)}`).join(" ");
 }
 
+/** What of an answer's state documents may still be parsed; below zero once there was too much. */
+interface DocumentBudget {
+  bytesLeft: number;
+}
+
 /** What the workflow has to judge before the call runs. */
-function changeOf(call: ToolCall): Pick<PlannedCall, "change" | "record"> | undefined {
+function changeOf(
+  call: ToolCall,
+  documents: DocumentBudget,
+): Pick<PlannedCall, "change" | "record"> | undefined {
   if (call.tool === STATE_TOOL) return { record: call.arguments };
-  const change = stateChangeOf(call);
+  const change = stateChangeOf(call, documents);
   return change && { change };
 }
 
@@ -109,7 +123,10 @@ function changeOf(call: ToolCall): Pick<PlannedCall, "change" | "record"> | unde
  * The change a call wants to make to the state document; nothing for any other call, nor for a document that cannot be
  * read: the tool host refuses it, after the agent's limit and the version it names.
  */
-function stateChangeOf(call: Exclude<ToolCall, { tool: typeof STATE_TOOL }>): StateChange | undefined {
+function stateChangeOf(
+  call: Exclude<ToolCall, { tool: typeof STATE_TOOL }>,
+  documents: DocumentBudget,
+): StateChange | undefined {
   if (call.tool !== "fs.write" && call.tool !== "fs.apply_patch") return undefined;
   const path = parseAliasPath(call.arguments.path);
   if (!path.ok || !isStateDocument(path.value)) return undefined;
@@ -118,7 +135,10 @@ function stateChangeOf(call: Exclude<ToolCall, { tool: typeof STATE_TOOL }>): St
     return { kind: "patch", update, ...(ifMatchSha256 === undefined ? {} : { ifMatchSha256 }) };
   }
   const { content, ifMatchSha256 } = call.arguments;
-  const document = parseStateDocument(Buffer.from(content, "utf8"));
+  const bytes = Buffer.from(content, "utf8");
+  documents.bytesLeft -= frontMatterBytes(bytes);
+  if (documents.bytesLeft < 0) return undefined;
+  const document = parseStateDocument(bytes);
   if (!document.ok) return undefined;
   const { frontmatter } = document.value;
   return { kind: "document", frontmatter, ...(ifMatchSha256 === undefined ? {} : { ifMatchSha256 }) };

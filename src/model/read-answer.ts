@@ -10,13 +10,13 @@ export function toAnswer(completion: unknown): ChatAnswer {
   if (choice === undefined || message === undefined) throw badResponse("it holds no choice");
   const calls: unknown = message["tool_calls"] ?? [];
   if (!Array.isArray(calls)) throw badResponse("its calls are no list");
-  return {
+  return assertPrintable({
     content: textOf(message["content"]),
     toolCalls: calls.map(toCall),
     finishReason: textOf(choice["finish_reason"]),
     usage: toUsage(fields?.["usage"]),
     model: textOf(fields?.["model"]),
-  };
+  });
 }
 
 /** A call of any kind: each gets its reply, also those that no tool here can answer. */
@@ -79,7 +79,7 @@ export async function collectStream(
   const toolCalls = [...calls.entries()]
     .sort(([a], [b]) => a - b)
     .map(([, { id, kind, name, argumentsJson }]) => ({ id, name: nameOf(kind, name), argumentsJson }));
-  return { content, toolCalls, finishReason, usage, model };
+  return assertPrintable({ content, toolCalls, finishReason, usage, model });
 }
 
 function addPiece(calls: Map<number, BegunCall>, value: unknown): void {
@@ -107,6 +107,22 @@ function toUsage(value: unknown): ChatAnswer["usage"] {
 
 function count(value: unknown): number {
   return typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0;
+}
+
+/** Characters that have to be escaped one by one where an answer is written down; no text has many of them. */
+const MAX_UNPRINTABLE = 100_000;
+
+function assertPrintable(answer: ChatAnswer): ChatAnswer {
+  let count = 0;
+  for (const text of [answer.content, ...answer.toolCalls.map(({ argumentsJson }) => argumentsJson)]) {
+    // eslint-disable-next-line no-control-regex -- these are the ones to count
+    const unprintable = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
+    while (unprintable.exec(text) !== null) {
+      count += 1;
+      if (count > MAX_UNPRINTABLE) throw badResponse("it is full of control characters");
+    }
+  }
+  return answer;
 }
 
 function firstOf(value: unknown): unknown {

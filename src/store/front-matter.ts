@@ -21,6 +21,13 @@ const LF = 0x0a;
 const CR = 0x0d;
 const BOM = [0xef, 0xbb, 0xbf];
 
+/** How many bytes a parse of the document's front matter would look at: none where it is refused unread. */
+export function frontMatterBytes(bytes: Uint8Array): number {
+  const fence = findClosingFence(bytes, lineAt(bytes, 0).next);
+  if (fence === undefined || fence.start > MAX_FRONT_MATTER_BYTES + 2 * BOM.length) return 0;
+  return fence.start;
+}
+
 /**
  * Cuts the front matter off a document and parses it (contracts §5). A byte-order mark before the first
  * fence is tolerated; a language name after it is refused.

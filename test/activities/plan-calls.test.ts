@@ -211,3 +211,11 @@ describe("a planned record", () => {
     expect(planned.at(-1)).not.toHaveProperty("record");
   });
 });
+
+test("state documents of one answer are parsed up to a bound together, however little they say", () => {
+  const content = `---\nschemaVersion: 1.1\nworkflowType: w\n${"# nothing\n".repeat(6_000)}---\n`;
+  const write = (id: string) => recorded("fs_write", { path: "@state/workflow.md", content }, id);
+  const planned = planCalls(Array.from({ length: 8 }, (_, index) => write(`c${index}`)));
+  expect(planned.map(({ change }) => change !== undefined)).toEqual([true, true, ...Array(6).fill(false)]);
+  expect(planned.slice(2).map(({ fault }) => fault?.code)).toEqual(Array(6).fill("E_WRITE_LIMIT"));
+});

@@ -350,3 +350,48 @@ describe("renderYaml", () => {
     );
   });
 });
+
+describe("what is JSON line by line is read without the library, and as the library reads it", () => {
+  /** A comment leaves the whole text to the library. */
+  const byLibrary = (text: string) => parseYaml(`${text.replace(/\r?\n?$/u, "")}\n# comment\n`);
+
+  test("whatever is rendered", () => {
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.string({ minLength: 1 }), fc.jsonValue(), { noNullPrototype: true }),
+        (value) => {
+          const json = JSON.parse(JSON.stringify(value)) as JsonObject;
+          if (Object.hasOwn(json, "__proto__")) return;
+          const text = renderYaml(json);
+          expect(parseYaml(text)).toEqual(byLibrary(text));
+        },
+      ),
+      { numRuns: 300, seed: 3 },
+    );
+  });
+
+  test.each([
+    "a: 1\nb: 2\n",
+    'a: 1\r\nb: [1, {"c": null}]\r\n',
+    "a: 1\na: 2\n",
+    "a: -0\nb: 1e3\nc: 1E400\n",
+    "a: 12345678901234567890\n",
+    'a: "\\/ \\u0041 \\ud83d\\ude00"\n',
+    'a: {"b": 1, "b": 2}\n',
+    'a: {"__proto__": 1}\n',
+    "__proto__: 1\n",
+    "null: 1\nTrue: 2\n",
+    "a: [1,\n2]\n",
+    "a: [1]  \n\n\nb: true\n",
+    "a:  1\n",
+    'a: {"k" : 1}\n',
+    'a: "x" # not JSON\n',
+    "a: 1\tx\n",
+    "a: nul\n",
+    "a: 01\n",
+    "a: \n",
+    "---\na: 1\n",
+  ])("%j", (text) => {
+    expect(parseYaml(text)).toEqual(byLibrary(text));
+  });
+});
