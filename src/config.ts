@@ -5,6 +5,7 @@ import envPaths from "env-paths";
 import { z } from "zod";
 import { DEFAULT_TASK_QUEUE } from "./contract/names.js";
 import type { ModelSettings } from "./model/chat-model.js";
+import { dialectSettingSchema } from "./model/dialects.js";
 
 /** A setting that cannot be used: the message names the variable or the place in the file, and the remedy. */
 export class ConfigError extends Error {}
@@ -49,10 +50,14 @@ const modelOverrideSchema = z.strictObject({
   timeoutSeconds: z.int().min(1).optional(),
   temperature: z.number().min(0).max(2).optional(),
   maxTokens: z.int().min(1).optional(),
+  /** How the endpoint wants to be spoken to, where its address does not tell. */
+  dialect: dialectSettingSchema.optional(),
 });
 
 /** The settings file, `settings.json` in the store unless `INTERLOCK_SETTINGS` names another. */
 const settingsSchema = z.strictObject({
+  /** As an agent's, for every agent at the common endpoint. */
+  dialect: dialectSettingSchema.optional(),
   /** Model overrides by agent id. */
   agents: z.record(z.string(), modelOverrideSchema).optional(),
   /** What a model's tokens cost, by model name, for budgets and reports. */
@@ -183,6 +188,8 @@ function modelSettings(
   const apiKey = ownKey ?? (override.baseUrl === undefined ? env.OPENAI_API_KEY : undefined);
   const model = override.model ?? env.INTERLOCK_MODEL;
   if (model === undefined || (baseUrl === undefined && apiKey === undefined)) return undefined;
+  // Like a key, a dialect belongs to the endpoint that it was given for.
+  const dialect = override.dialect ?? (override.baseUrl === undefined ? settings.dialect : undefined);
   const prices = settings.prices ?? {};
   const price = Object.hasOwn(prices, model) ? prices[model] : undefined;
   return {
@@ -196,5 +203,6 @@ function modelSettings(
       1_000,
     ...(override.temperature === undefined ? {} : { temperature: override.temperature }),
     ...(override.maxTokens === undefined ? {} : { maxTokens: override.maxTokens }),
+    ...(dialect === undefined ? {} : { dialect }),
   };
 }

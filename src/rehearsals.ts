@@ -35,6 +35,7 @@ export function openRehearsals(store: Store): Rehearsals {
         model: "interlock-rehearsal",
         price: { inputPerMillion: 0, outputPerMillion: 0 },
         baseUrl,
+        dialect: "openai",
         stream: false,
         timeoutMs: REHEARSAL_TIMEOUT_MS,
       };

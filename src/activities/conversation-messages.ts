@@ -3,7 +3,7 @@ import { renderUserInput } from "../core/prompt/shells.js";
 import type { Fault } from "../core/errors.js";
 import type { ChatMessage } from "../model/chat-model.js";
 import type { RecordedResult } from "../store/call-journal.js";
-import type { ConversationEntry, RecordedToolCall } from "../store/conversation.js";
+import type { AssistantEntry, ConversationEntry, RecordedToolCall } from "../store/conversation.js";
 
 /**
  * The messages of a request: what was said, with each call's result right after the answer that made it, in the
@@ -34,12 +34,23 @@ export function toMessages(
         messages.push({ role: "system", content: entry.text });
         break;
       case "assistant":
-        messages.push({ role: "assistant", content: entry.content, toolCalls: entry.calls });
+        messages.push({
+          role: "assistant",
+          content: entry.content,
+          toolCalls: entry.calls,
+          ...(entry.provider === undefined ? {} : { provider: entry.provider }),
+          ...(isOwn(entry) ? { own: true } : {}),
+        });
         messages.push(...resultMessages(entry.calls, resultOf, toResult));
         break;
     }
   }
   return messages;
+}
+
+/** Before the first turn of a visit there is no model that could have said anything: the runtime has read. */
+function isOwn({ turn }: AssistantEntry): boolean {
+  return turn === 0;
 }
 
 /** One message for each call, in order; results that are too much together are held back. */

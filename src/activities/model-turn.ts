@@ -2,10 +2,13 @@ import { ApplicationFailure, type Context } from "@temporalio/activity";
 import type { ModelTurnInput, ModelTurnResult } from "../contract/activities.js";
 import type { RunRef } from "../contract/run.js";
 import { failpoint } from "../core/failpoint.js";
+import { whyNoQuestion } from "../core/engine/no-question.js";
+import { visibleText } from "../core/prompt/visible-text.js";
 import { cutText } from "../core/text.js";
 import type { ToolResult } from "../core/tools/tool-result.js";
 import type { ChatAnswer, ChatModel, ModelPrice, ModelSettings } from "../model/chat-model.js";
 import { ModelError } from "../model/model-error.js";
+import { LineTooLong } from "../store/append-log.js";
 import type {
   AssistantEntry,
   Conversation,
@@ -60,13 +63,28 @@ export async function modelTurn(
     new Date(),
   );
   const cutOff = entry.finishReason === "length";
-  const isText = !cutOff && entry.calls.length === 0;
-  const ending = isText ? await surface.ending(input, entry) : undefined;
+  const { refusal } = entry;
+  const isText = !cutOff && refusal === undefined && entry.calls.length === 0;
+  // What a model thinks aloud is in the conversation; nobody is asked it, and it ends nothing.
+  const content = visibleText(entry.content);
+  const ending = isText ? await surface.ending(input, { ...entry, content }) : undefined;
+  const tools = isText && ending === undefined ? await surface.tools(input) : [];
+  const noQuestion =
+    isText && ending === undefined
+      ? whyNoQuestion(
+          content,
+          tools.map((tool) => tool.function.name),
+        )
+      : undefined;
   return {
     calls: surface.plan(entry.calls),
-    text: printable(entry.content),
+    text: printable(content),
     cutOff,
     ...(ending === undefined ? {} : { ending }),
+    ...(noQuestion === undefined ? {} : { noQuestion }),
+    ...(refusal === undefined
+      ? {}
+      : { refusal: { code: refusal.code, words: printable(visibleText(refusal.words)) } }),
     usage: entry.usage,
     audit,
   };
@@ -118,7 +136,11 @@ async function askModel(
     });
   failpoint("model.answer-received");
   const entry = await toEntry(answer, input, [...said, ...added], files, settings.price);
-  const isFirst = await conversation.append([...added, entry]);
+  const isFirst = await conversation.append([...added, entry]).catch((error: unknown) => {
+    throw error instanceof LineTooLong
+      ? ApplicationFailure.retryable("The model's answer is too long to be written down.", "LLM_BAD_RESPONSE")
+      : error;
+  });
   failpoint("model.answer-written");
   if (isFirst) return entry;
   const written = await conversation.findAnswer(input.visit, input.turn);
@@ -200,16 +222,21 @@ async function toEntry(
       "LLM_BAD_RESPONSE",
     );
   }
+  // An answer that was cut off or refused runs no call (contracts §16).
+  const runsNone = answer.finishReason === "length" || answer.refusal !== undefined;
+  const { calls: _, ...withoutCalls } = answer.provider ?? { endpoint: "", dialect: "" };
+  const provider = runsNone ? answer.provider && withoutCalls : answer.provider;
   return {
     type: "assistant",
     visit: input.visit,
     turn: input.turn,
     content: answer.content,
-    // An answer that was cut off runs no call (contracts §16).
-    calls: answer.finishReason === "length" ? [] : await withUniqueIds(answer, input, said, files),
+    calls: runsNone ? [] : await withUniqueIds(answer, input, said, files),
     finishReason: cutText(answer.finishReason, MAX_NAME_CHARS),
     usage: { ...answer.usage, cost: costOf(answer.usage, price) },
     model: cutText(answer.model, MAX_NAME_CHARS),
+    ...(provider === undefined ? {} : { provider }),
+    ...(answer.refusal === undefined ? {} : { refusal: answer.refusal }),
   };
 }
 

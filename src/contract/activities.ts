@@ -1,4 +1,5 @@
 import type { BundleToolName } from "../core/bundle/bundle-tools.js";
+import type { NoQuestion } from "../core/engine/no-question.js";
 import type { ErrorCode, Fault } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
@@ -142,6 +143,10 @@ export interface ModelTurnResult {
   readonly usage: Pick<Usage, "promptTokens" | "completionTokens" | "cost">;
   /** What an answer without calls means for a bundle run. */
   readonly ending?: Ending;
+  /** Why an answer without calls asks nobody anything. Absent where it is a question. */
+  readonly noQuestion?: NoQuestion;
+  /** The model or its provider has refused to answer, in these words; there may be none. */
+  readonly refusal?: { readonly code: "LLM_REFUSED" | "LLM_CONTENT_FILTERED"; readonly words: string };
   readonly audit: AuditHead;
 }
 

@@ -122,7 +122,10 @@ export interface Usage {
 export interface Question {
   readonly nodeId: string;
   readonly text: string;
-  /** `ENGINE_LOOP_DETECTED` or `BUDGET_EXCEEDED` when the engine asks, not the model. */
+  /**
+   * `ENGINE_LOOP_DETECTED` or `BUDGET_EXCEEDED` when the engine asks, not the model; `LLM_REFUSED` or
+   * `LLM_CONTENT_FILTERED` when the model has refused; `LLM_BAD_RESPONSE` when its answers ask nothing.
+   */
   readonly code?: string;
 }
 
@@ -184,6 +187,8 @@ export interface Visiting {
   readonly resumes?: string;
   /** A system message for the next turn. */
   readonly correction?: string;
+  /** How often running the model was told that its answer asks nothing. */
+  readonly nudges?: number;
 }
 
 /** The graph state of a run, and what its next change depends on. */

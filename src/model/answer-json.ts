@@ -1,3 +1,5 @@
+import type { JsonValue } from "../core/json.js";
+
 /** More values, and deeper, than any answer has: what is read of them costs far more than their bytes. */
 const MAX_VALUES = 100_000;
 const MAX_DEPTH = 100;
@@ -59,4 +61,9 @@ export function fieldsOf(value: unknown): Fields | undefined {
 
 export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
+}
+
+/** Whether a value came out of a JSON text, as everything in an answer does. */
+export function isJson(value: unknown): value is JsonValue {
+  return value === null || ["string", "number", "boolean", "object"].includes(typeof value);
 }

@@ -2,6 +2,10 @@ import { redactKey } from "../core/prompt/redact-key.js";
 import { excerpt } from "../core/text.js";
 import type { FunctionTool } from "../core/tools/tool-arguments.js";
 import { parseAnswer } from "./answer-json.js";
+import { type Dialect, type DialectSetting, dialectOf } from "./dialects.js";
+import { LearnedParameters } from "./learned-parameters.js";
+import type { ProviderPart } from "./provider-part.js";
+import { toBody } from "./to-request.js";
 import { boundedChunks, readErrorText, readText } from "./bounded-body.js";
 import { eventData } from "./event-stream.js";
 import { classifyModelError, refusedByProvider, timedOut, unusableEndpoint } from "./model-error.js";
@@ -26,12 +30,22 @@ export interface ModelSettings {
   readonly timeoutMs: number;
   readonly temperature?: number;
   readonly maxTokens?: number;
+  /** How the endpoint wants to be spoken to; absent: as its address tells. */
+  readonly dialect?: DialectSetting;
 }
 
 /** A message of OpenAI's chat completions; roles system, user, assistant and tool only. */
 export type ChatMessage =
   | { readonly role: "system" | "user"; readonly content: string }
-  | { readonly role: "assistant"; readonly content: string; readonly toolCalls: readonly ChatToolCall[] }
+  | {
+      readonly role: "assistant";
+      readonly content: string;
+      readonly toolCalls: readonly ChatToolCall[];
+      /** What its provider takes back beside that. */
+      readonly provider?: ProviderPart;
+      /** No model has said it: the runtime's own reads. */
+      readonly own?: true;
+    }
   | { readonly role: "tool"; readonly toolCallId: string; readonly content: string };
 
 export interface ChatToolCall {
@@ -53,15 +67,22 @@ export interface ChatAnswer {
   readonly finishReason: string;
   readonly usage: { readonly promptTokens: number; readonly completionTokens: number };
   readonly model: string;
+  /** What goes back to the provider beside text and calls; absent where there is nothing. */
+  readonly provider?: ProviderPart;
+  /** The model or its provider has refused to answer, in these words; there may be none. */
+  readonly refusal?: { readonly code: "LLM_REFUSED" | "LLM_CONTENT_FILTERED"; readonly words: string };
 }
 
 export interface ChatModel {
-  /** One request, no retries. Rejects with a `ModelError`, or as aborted when the signal fires. */
+  /**
+   * One answer, no retries: a request that is refused for a parameter is made again without it, and never with it again.
+   * Rejects with a `ModelError`, or as aborted when the signal fires. */
   complete(request: ChatRequest): Promise<ChatAnswer>;
 }
 
 /** Any OpenAI-compatible endpoint. */
 export function createChatModel(): ChatModel {
+  const learned = new LearnedParameters();
   return {
     async complete(request) {
       const { settings, signal } = request;
@@ -70,7 +91,7 @@ export function createChatModel(): ChatModel {
       const over = new AbortController();
       try {
         signal.throwIfAborted();
-        return await ask(request, AbortSignal.any([signal, timeout, over.signal]));
+        return await ask(request, AbortSignal.any([signal, timeout, over.signal]), learned);
       } catch (error) {
         signal.throwIfAborted(); // as aborted: an aborted stream only ends early
         if (timeout.aborted) throw timedOut();
@@ -85,25 +106,47 @@ export function createChatModel(): ChatModel {
 /** What a timer can hold. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-async function ask(request: ChatRequest, signal: AbortSignal): Promise<ChatAnswer> {
+async function ask(
+  request: ChatRequest,
+  signal: AbortSignal,
+  learned: LearnedParameters,
+): Promise<ChatAnswer> {
   const { settings } = request;
-  const response = await fetch(endpointOf(settings), {
-    method: "POST",
-    headers: headersFor(settings),
-    body: JSON.stringify(toBody(request)),
-    redirect: "manual",
-    signal,
-  });
-  if (response.status >= 300 && response.status < 400) throw redirected(response);
-  if (!response.ok) {
+  const url = endpointOf(settings);
+  const dialect = dialectOf(url, settings.dialect);
+  const endpoint = `${url.origin}${url.pathname}`;
+  const whole = toBody(request, { endpoint, dialect });
+  const { apiKey } = settings;
+  const { finalErrors, streamedCalls } = dialect;
+  for (;;) {
+    const body = learned.applyTo(whole, endpoint, settings.model);
+    const response = await fetch(url, {
+      method: "POST",
+      headers: headersFor(settings, dialect),
+      body: JSON.stringify(body),
+      redirect: "manual",
+      signal,
+    });
+    if (response.status >= 300 && response.status < 400) throw redirected(response);
+    if (response.ok) {
+      const answering = { endpoint, dialect: dialect.name, streamedCalls, finalErrors, apiKey };
+      const isStream = settings.stream && !isJson(response);
+      const answer = isStream
+        ? await collectStream(eventData(boundedChunks(response)), answering)
+        : toAnswer(parseAnswer(await readText(response)), answering);
+      return withoutKey(answer, apiKey);
+    }
     const { status, headers } = response;
     const refusal = { status, headers, body: await readErrorText(response) };
-    throw refusedByProvider(refusal, new Date(), settings.apiKey);
+    if (!learned.learnFrom(refusal, body, endpoint, settings.model)) {
+      throw refusedByProvider(refusal, new Date(), { apiKey, finalErrors });
+    }
   }
-  const answer = settings.stream
-    ? await collectStream(eventData(boundedChunks(response)), settings.apiKey)
-    : toAnswer(parseAnswer(await readText(response)));
-  return withoutKey(answer, settings.apiKey);
+}
+
+/** Some servers answer whole though a stream was asked for. */
+function isJson(response: Response): boolean {
+  return /^application\/json\b/i.test(response.headers.get("content-type") ?? "");
 }
 
 /** Where completions are asked for: a query of the base URL stays one. */
@@ -132,11 +175,12 @@ function redirected(response: Response): Error {
   );
 }
 
-function headersFor({ apiKey }: ModelSettings): Record<string, string> {
+function headersFor({ apiKey }: ModelSettings, { keyHeader }: Dialect): Record<string, string> {
+  const value = keyHeader === "authorization" ? `Bearer ${apiKey}` : apiKey;
   return {
     accept: "application/json",
     "content-type": "application/json",
-    ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+    ...(value === undefined || apiKey === undefined ? {} : { [keyHeader]: value }),
   };
 }
 
@@ -162,48 +206,20 @@ function withoutKey(answer: ChatAnswer, apiKey: string | undefined): ChatAnswer 
       name: clean(call.name),
       argumentsJson: clean(call.argumentsJson),
     })),
+    ...(answer.refusal === undefined
+      ? {}
+      : { refusal: { ...answer.refusal, words: clean(answer.refusal.words) } }),
+    ...(answer.provider === undefined ? {} : { provider: providerWithoutKey(answer.provider, apiKey) }),
   };
 }
 
 /** Of names that a provider gives. */
 const MAX_NAME_CHARS = 1_000;
 
-function toBody({ settings, messages, tools }: ChatRequest): Record<string, unknown> {
-  return {
-    model: settings.model,
-    messages: messages.map(toParam),
-    ...(tools.length === 0 ? {} : { tools }),
-    ...(settings.temperature === undefined ? {} : { temperature: settings.temperature }),
-    ...(settings.maxTokens === undefined ? {} : { max_completion_tokens: settings.maxTokens }),
-    stream: settings.stream,
-    ...(settings.stream ? { stream_options: { include_usage: true } } : {}),
-  };
-}
-
-/** Halves of surrogate pairs are replaced: JSON can carry them, but providers refuse the whole request. */
-function toParam(message: ChatMessage): Record<string, unknown> {
-  switch (message.role) {
-    case "system":
-    case "user":
-      return { role: message.role, content: message.content.toWellFormed() };
-    case "tool":
-      return {
-        role: "tool",
-        tool_call_id: message.toolCallId,
-        content: message.content.toWellFormed(),
-      };
-    case "assistant":
-      if (message.toolCalls.length === 0) {
-        return { role: "assistant", content: message.content.toWellFormed() };
-      }
-      return {
-        role: "assistant",
-        content: message.content === "" ? null : message.content.toWellFormed(),
-        tool_calls: message.toolCalls.map((call) => ({
-          id: call.id,
-          type: "function",
-          function: { name: call.name, arguments: call.argumentsJson.toWellFormed() },
-        })),
-      };
-  }
+/** A provider's own fields are opaque: the key as it is and as JSON has it is all that can be taken out of them. */
+function providerWithoutKey(provider: ProviderPart, apiKey: string): ProviderPart {
+  const json = JSON.stringify(provider);
+  const escaped = JSON.stringify(apiKey).slice(1, -1);
+  if (!json.includes(escaped)) return provider;
+  return JSON.parse(json.replaceAll(escaped, "<secret>")) as ProviderPart; // the same, with other texts
 }

@@ -89,43 +89,83 @@ export interface Refusal {
   readonly body: string;
 }
 
-/**
- * Timeouts, 408, 409, 429 and 5xx are worth another try; other answers of the provider are not. `apiKey` is kept out of
- * the message.
- */
+/** Who has refused: their key is kept out of the message. */
+export interface Refusing {
+  readonly apiKey?: string | undefined;
+  /** Codes of errors that another try does not help against, whatever the status says. */
+  readonly finalErrors?: readonly string[];
+}
+
+/** Timeouts, 408, 409, 429 and 5xx are worth another try, except for what is final; other answers are not. */
 export function refusedByProvider(
   { status, headers, body }: Refusal,
   now: Date,
-  apiKey?: string,
+  { apiKey, finalErrors = [] }: Refusing = {},
 ): ModelError {
-  const retryable = status === 408 || status === 409 || status === 429 || status >= 500;
-  const words = redact(providerWords(body), apiKey);
+  const said = readProviderError(body);
+  const isFinal = said.codes.some((code) => finalErrors.includes(code));
+  const retryable = !isFinal && (status === 408 || status === 409 || status === 429 || status >= 500);
+  const words = redact(said.words, apiKey);
   return new ModelError({
-    code: codeOfStatus(status),
+    code: isFiltered(said) ? "LLM_CONTENT_FILTERED" : codeOfStatus(status),
     message: `The model endpoint answered ${status} ${words === "" ? "and said nothing" : words}`,
     retryable,
     retryAfterMs: retryable ? readRetryAfter(headers, now) : undefined,
   });
 }
 
-/** An error that came where an answer was to come. */
-export function errorInAnswer(body: string, apiKey: string | undefined): ModelError {
-  return badResponse(`it says ${redact(providerWords(body), apiKey)}`);
+/** An error that came where an answer was to come: of its own status, where it names one. */
+export function errorInAnswer(error: { readonly error: unknown }, refusing: Refusing = {}): ModelError {
+  const body = JSON.stringify(error);
+  const { codes, words } = readProviderError(body);
+  const status = codes.map(Number).find((code) => code >= 400 && code < 600);
+  if (status !== undefined)
+    return refusedByProvider({ status, headers: new Headers(), body }, new Date(), refusing);
+  const isFinal = codes.some((code) => refusing.finalErrors?.includes(code) === true);
+  return new ModelError({
+    code: isFiltered({ codes, words }) ? "LLM_CONTENT_FILTERED" : "LLM_BAD_RESPONSE",
+    message: `The model's answer is not a chat completion: it says ${redact(words, refusing.apiKey)}.`,
+    retryable: !isFinal,
+  });
 }
 
-/** What a provider says in a body: its message, wherever its kind of server puts it, else the body as it is. */
-function providerWords(body: string): string {
+/** What a provider says went wrong. */
+export interface ProviderError {
+  readonly words: string;
+  /** Its code, its type and its status, as texts. */
+  readonly codes: readonly string[];
+}
+
+/** Reads an error wherever its kind of server puts it; the body as it is where that is none of the known places. */
+export function readProviderError(body: string): ProviderError {
   let value: unknown;
   try {
     value = parseAnswer(body);
   } catch {
-    return body;
+    return { words: /<(?:!doctype|html|head|body)\b/i.test(body) ? wordsOfPage(body) : body, codes: [] };
   }
-  const first: unknown = Array.isArray(value) ? value[0] : value;
-  const fields = fieldsOf(first);
+  const fields = fieldsOf(Array.isArray(value) ? value[0] : value);
   const error = fieldsOf(fields?.["error"]) ?? fields;
   const said = [error?.["message"], fields?.["error"], fields?.["detail"], fields?.["msg"]];
-  return said.find((words): words is string => typeof words === "string" && words !== "") ?? body;
+  const inner = fieldsOf(error?.["innererror"]);
+  const codes = [error?.["code"], error?.["type"], error?.["status"], fields?.["code"], inner?.["code"]];
+  return {
+    words: said.find((words): words is string => typeof words === "string" && words !== "") ?? body,
+    codes: codes.filter((code) => typeof code === "string" || typeof code === "number").map(String),
+  };
+}
+
+/** A page's title, else its text. */
+function wordsOfPage(page: string): string {
+  const looked = page.slice(0, MAX_LOOKED_AT);
+  const title = /<title[^>]{0,200}>([^<]{1,500})/i.exec(looked)?.[1]?.trim() ?? "";
+  return title === "" ? looked.replace(/<[^<>]{0,1000}>/g, " ") : title;
+}
+
+function isFiltered({ codes }: ProviderError): boolean {
+  return codes.some((code) =>
+    /^(?:content_filter|content_policy_violation|ResponsibleAIPolicyViolation)$/i.test(code),
+  );
 }
 
 function codeOfStatus(status: number): ErrorCode {

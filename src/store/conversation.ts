@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { JsonObject } from "../core/json.js";
+import type { JsonObject, JsonValue } from "../core/json.js";
 import { AppendLog, type LinePosition, parseLine, replaceByCopy } from "./append-log.js";
 import type { HeldLock } from "./file-lock.js";
 
@@ -32,6 +32,19 @@ export interface AssistantEntry {
   readonly finishReason: string;
   readonly usage: { readonly promptTokens: number; readonly completionTokens: number; readonly cost: number };
   readonly model: string;
+  /** What the provider's message holds beside that, to go back as it came. Absent in older files, and where it held none. */
+  readonly provider?: ProviderFields;
+  /** The model or its provider has refused to answer. */
+  readonly refusal?: { readonly code: "LLM_REFUSED" | "LLM_CONTENT_FILTERED"; readonly words: string };
+}
+
+/** Which provider a message comes from, and its own fields, those of the message and those of its calls. */
+export interface ProviderFields {
+  readonly endpoint: string;
+  readonly dialect: string;
+  readonly message?: JsonObject;
+  readonly content?: JsonValue;
+  readonly calls?: readonly JsonObject[];
 }
 
 /** The conversations of a run share a lock: whoever takes it over puts copies in the place of all of them. */

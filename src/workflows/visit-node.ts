@@ -1,8 +1,9 @@
 import { ApplicationFailure } from "@temporalio/workflow";
 import type { ModelTurnResult } from "../contract/activities.js";
-import type { Visiting } from "../contract/run.js";
+import type { Question, Visiting } from "../contract/run.js";
 import type { EngineLimits } from "../core/engine/limits.js";
 import { ENDING_KEY, LOOP_CORRECTION, type LoopVerdict, observeCall } from "../core/engine/loop-detection.js";
+import { NO_QUESTION_ASKED, NUDGES, mostNudges } from "../core/engine/no-question.js";
 import { modelActivities } from "./activity-options.js";
 import { carryOn } from "./carry-on.js";
 import { runCalls } from "./run-calls.js";
@@ -33,10 +34,29 @@ export async function visitNode(record: RunRecord, kind: RunKind): Promise<void>
     await carryOn(record);
     checkLimits(record, visiting.nodeId, limits);
     const answer = await takeTurn(record, kind, visiting, limits);
-    const correction = await act(record, kind, visiting.nodeId, answer);
-    const { correction: _, ...rest } = visiting;
-    record.update({ visiting: correction === undefined ? rest : { ...rest, correction } });
+    const { correction: _, nudges, ...rest } = visiting;
+    const nudge = nextNudge(record, answer, nudges ?? 0);
+    const correction =
+      nudge === undefined ? await act(record, kind, visiting.nodeId, answer) : nudge.correction;
+    record.update({
+      visiting: {
+        ...rest,
+        ...(correction === undefined ? {} : { correction }),
+        ...(nudge === undefined ? {} : { nudges: nudge.nudges }),
+      },
+    });
   }
+}
+
+/** What the model is told of an answer that asks nothing, before a person is asked. */
+function nextNudge(
+  record: RunRecord,
+  { noQuestion }: ModelTurnResult,
+  nudges: number,
+): { readonly correction: string; readonly nudges: number } | undefined {
+  if (noQuestion === undefined || record.isComplete) return undefined;
+  if (nudges >= mostNudges(record.input.autopilot ?? false)) return undefined;
+  return { correction: NUDGES[noQuestion], nudges: nudges + 1 };
 }
 
 /** Does what an answer asks for. Returns what the model is to be told before its next turn. */
@@ -68,8 +88,15 @@ async function act(
     });
     return undefined;
   }
+  if (answer.refusal !== undefined) {
+    const { code, words } = answer.refusal;
+    const message = words === "" ? "The provider gave no reason." : words;
+    tellError(record, nodeId, { code, message }, true);
+    await askUser(record, kind, { nodeId, text: `${REFUSED[code]}\n\n${message}`, code });
+    return undefined;
+  }
   if (answer.calls.length === 0) {
-    await askUser(record, kind, { nodeId, text: answer.text });
+    await askUser(record, kind, questionOf(nodeId, answer));
     return undefined;
   }
   const verdict = await runCalls(record, kind, nodeId, answer.calls);
@@ -78,6 +105,20 @@ async function act(
     await askUser(record, kind, { nodeId, text: LOOP_QUESTION, code: "ENGINE_LOOP_DETECTED" });
   }
   return undefined;
+}
+
+const REFUSED = {
+  LLM_REFUSED: "The model refuses to answer. Tell it what to do differently. Its words:",
+  LLM_CONTENT_FILTERED:
+    "The provider's content filter has stopped the model's answer. Tell it what to do differently. The words:",
+} as const;
+
+/** The model's words; where they are no question after all, what is to be known about them. */
+function questionOf(nodeId: string, { text, noQuestion }: ModelTurnResult): Question {
+  const asked = noQuestion === undefined ? "" : NO_QUESTION_ASKED[noQuestion];
+  if (asked === "") return { nodeId, text };
+  const shown = text.trim() === "" ? asked : `${asked}\n\n${text}`;
+  return { nodeId, text: shown, code: "LLM_BAD_RESPONSE" };
 }
 
 /** Notices repetition; see `observeCall`. */

@@ -34,6 +34,8 @@ describe("names that others see", () => {
       "LLM_RATE_LIMITED",
       "LLM_HTTP_ERROR",
       "LLM_BAD_RESPONSE",
+      "LLM_REFUSED",
+      "LLM_CONTENT_FILTERED",
       "ENGINE_MAX_TURNS_EXCEEDED",
       "ENGINE_LOOP_DETECTED",
       "ENGINE_ABORTED",

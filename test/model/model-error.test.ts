@@ -16,7 +16,7 @@ function classified(error: unknown, apiKey?: string): ModelError {
 }
 
 const refused = (status: number, body: string, headers: Record<string, string> = {}, apiKey?: string) =>
-  refusedByProvider({ status, headers: new Headers(headers), body }, NOW, apiKey);
+  refusedByProvider({ status, headers: new Headers(headers), body }, NOW, { apiKey });
 const answered = (status: number, message = "why", headers: Record<string, string> = {}, apiKey?: string) =>
   refused(status, JSON.stringify({ error: { message } }), headers, apiKey);
 
@@ -106,11 +106,7 @@ describe("everything else", () => {
     ],
     ["a bug of ours", new TypeError("x is not a function"), "LLM_BAD_RESPONSE"],
     ["JSON that cannot be parsed", new SyntaxError("Unexpected token"), "LLM_BAD_RESPONSE"],
-    [
-      "an error in a stream",
-      errorInAnswer('{"error":{"message":"overloaded"}}', undefined),
-      "LLM_BAD_RESPONSE",
-    ],
+    ["an error in a stream", errorInAnswer({ error: { message: "overloaded" } }), "LLM_BAD_RESPONSE"],
     ["no error at all", "text", "LLM_BAD_RESPONSE"],
     ["nothing", undefined, "LLM_BAD_RESPONSE"],
   ])("%s is worth another try", (_, thrown, code) => {

@@ -1,0 +1,54 @@
+/** Why an answer without calls is no question: nothing in it, a call written as text, or prose that asks nothing. */
+export type NoQuestion = "empty" | "written-call" | "asks-nothing";
+
+/** How much of an answer is looked at. */
+const MAX_LOOKED_AT = 64 * 1024;
+
+/** What models write where their server does not read their calls. */
+const CALL_MARKS =
+  /<\|?(?:tool_calls?|function_calls?|invoke|toolcall|tool_call_begin|tool▁call)\b|<function[=\s]|\[TOOL_CALLS\]|<\|python_tag\|>|<｜tool/i;
+
+const CALL_OBJECT = /"(?:name|tool|function|tool_name|recipient_name)"\s{0,20}:\s{0,20}"([\w.-]{1,80})"/g;
+
+const QUESTION =
+  /[?？؟⸮՞;]|\b(?:please|tell me|let me know|confirm|choose|pick|select|provide|specify|decide|answer|reply|which|what|who|when|where|why|how|wait(?:ing)?|bitte|welche[rsn]?|wähle|por favor|dime|veuillez|quelle?s?|prego|quale)\b|请|どう|ください|пожалуйста/i;
+
+/**
+ * Whether a text that a person would be asked asks anything. `tools` are the names that the model may call. Judged by
+ * signs, since a person is bothered only after the model was told once.
+ */
+export function whyNoQuestion(text: string, tools: readonly string[]): NoQuestion | undefined {
+  const looked = text.slice(0, MAX_LOOKED_AT);
+  if (looked.trim() === "") return "empty";
+  if (isWrittenCall(looked, tools)) return "written-call";
+  return QUESTION.test(looked) ? undefined : "asks-nothing";
+}
+
+function isWrittenCall(text: string, tools: readonly string[]): boolean {
+  if (CALL_MARKS.test(text)) return true;
+  const known = new Set(tools.flatMap((tool) => [tool, tool.replace("_", ".")]));
+  for (const [, name = ""] of text.matchAll(CALL_OBJECT)) if (known.has(name)) return true;
+  return [...known].some((tool) => text.trimStart().startsWith(`${tool}(`) || text.includes(`\n${tool}(`));
+}
+
+/** How often the model is told before a person is asked. */
+export function mostNudges(autopilot: boolean): number {
+  return autopilot ? 3 : 1;
+}
+
+/** What the model is told. */
+export const NUDGES: Readonly<Record<NoQuestion, string>> = {
+  empty:
+    "Your answer was empty: it held no text and called no tool. Go on with a tool call, or ask the user a question in plain text.",
+  "written-call":
+    "Your answer held a tool call written as text, and text is never run. Make the call as a tool call, or ask the user a question in plain text.",
+  "asks-nothing":
+    "Your answer called no tool and asked nothing, so nothing has happened. Go on with a tool call, or ask the user a question in plain text.",
+};
+
+/** What a person is asked where telling the model has not helped; the model's words stand above it. */
+export const NO_QUESTION_ASKED: Readonly<Record<NoQuestion, string>> = {
+  empty: "The agent's answers are empty. Tell it what to do.",
+  "written-call": "The agent writes its tool calls as text, and text is not run. Tell it what to do.",
+  "asks-nothing": "",
+};

@@ -1,0 +1,152 @@
+import { z } from "zod";
+
+/**
+ * How one family of servers differs from the others (docs/models.md). What an entry does not name is as in the plain
+ * form, which most servers take.
+ */
+export interface Dialect {
+  /** What bounds an answer's tokens. */
+  readonly tokenLimit: "max_tokens" | "max_completion_tokens";
+  /** Whether a stream is asked for its usage. */
+  readonly streamOptions: boolean;
+  /** What tells the pieces of two calls of a stream apart. */
+  readonly streamedCalls: "index" | "id";
+  /** `plain`: schemas of tools lose the keywords that some servers refuse. */
+  readonly toolSchemas: "full" | "plain";
+  /** Under which role something is said to the model between two of its answers. */
+  readonly corrections: "system" | "user";
+  /** `assistant`: no words may follow a tool's result before the assistant has said something. */
+  readonly afterTools: "any" | "assistant";
+  /** `nine`: ids of calls are nine letters and digits. */
+  readonly callIds: "any" | "nine";
+  /** How the runtime's own first reads are shown: as calls of the assistant, or in words of the user. */
+  readonly ownReads: "calls" | "words";
+  /** Whether an assistant message may be empty. */
+  readonly emptyAnswers: "sent" | "left-out";
+  /** Fields of an answer that are not taken back. */
+  readonly notTakenBack: readonly string[];
+  /** What an assistant message gets, and each of its calls, when they are not of this server's making. */
+  readonly foreignMessage: Readonly<Record<string, string>>;
+  readonly foreignCall: Readonly<Record<string, unknown>>;
+  /** Where the key stands. */
+  readonly keyHeader: "authorization" | "api-key";
+  /** Codes of errors that stay what they are, whatever their status says. */
+  readonly finalErrors: readonly string[];
+}
+
+const FINAL_ERRORS = [
+  "insufficient_quota",
+  "billing_hard_limit_reached",
+  "billing_not_active",
+  "account_deactivated",
+  "access_terminated",
+] as const;
+
+const PLAIN: Dialect = {
+  tokenLimit: "max_completion_tokens",
+  streamOptions: true,
+  streamedCalls: "id",
+  toolSchemas: "full",
+  corrections: "system",
+  afterTools: "any",
+  callIds: "any",
+  ownReads: "words",
+  emptyAnswers: "sent",
+  notTakenBack: ["annotations", "audio", "function_call"],
+  foreignMessage: {},
+  foreignCall: {},
+  keyHeader: "authorization",
+  finalErrors: FINAL_ERRORS,
+};
+
+/** A local server puts messages into the model's own template, and many of those take one system message, the first. */
+const LOCAL: Partial<Dialect> = { tokenLimit: "max_tokens", corrections: "user", ownReads: "calls" };
+
+const DIALECTS = {
+  plain: {},
+  openai: { ownReads: "calls", streamedCalls: "index" },
+  azure: { ownReads: "calls", streamedCalls: "index", keyHeader: "api-key" },
+  deepseek: { tokenLimit: "max_tokens", foreignMessage: { reasoning_content: "" } },
+  gemini: {
+    tokenLimit: "max_tokens",
+    toolSchemas: "plain",
+    corrections: "user",
+    emptyAnswers: "left-out",
+    foreignCall: { extra_content: { google: { thought_signature: "skip_thought_signature_validator" } } },
+  },
+  mistral: {
+    tokenLimit: "max_tokens",
+    streamOptions: false,
+    corrections: "user",
+    afterTools: "assistant",
+    callIds: "nine",
+    emptyAnswers: "left-out",
+    notTakenBack: [...PLAIN.notTakenBack, "reasoning_content", "reasoning", "refusal"],
+  },
+  ollama: { ...LOCAL },
+  "llama.cpp": { ...LOCAL },
+  vllm: { ...LOCAL },
+  "lm-studio": { ...LOCAL },
+  groq: {
+    ownReads: "calls",
+    notTakenBack: [...PLAIN.notTakenBack, "reasoning", "reasoning_content", "reasoning_details"],
+  },
+  openrouter: { tokenLimit: "max_tokens", corrections: "user" },
+} as const satisfies Readonly<Record<string, Partial<Dialect>>>;
+
+export type DialectName = keyof typeof DIALECTS;
+
+// The keys of a literal.
+export const DIALECT_NAMES = Object.keys(DIALECTS) as [DialectName, ...DialectName[]];
+
+/** A dialect by name, by its fields, or both: fields win. */
+export const dialectSettingSchema = z.union([
+  z.enum(DIALECT_NAMES),
+  z.strictObject({
+    name: z.enum(DIALECT_NAMES).optional(),
+    tokenLimit: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
+    streamOptions: z.boolean().optional(),
+    streamedCalls: z.enum(["index", "id"]).optional(),
+    toolSchemas: z.enum(["full", "plain"]).optional(),
+    corrections: z.enum(["system", "user"]).optional(),
+    afterTools: z.enum(["any", "assistant"]).optional(),
+    callIds: z.enum(["any", "nine"]).optional(),
+    ownReads: z.enum(["calls", "words"]).optional(),
+    emptyAnswers: z.enum(["sent", "left-out"]).optional(),
+    notTakenBack: z.array(z.string().min(1)).optional(),
+    keyHeader: z.enum(["authorization", "api-key"]).optional(),
+    finalErrors: z.array(z.string().min(1)).optional(),
+  }),
+]);
+export type DialectSetting = z.infer<typeof dialectSettingSchema>;
+
+/** The dialect of an endpoint: the one that is set, else the one that its address tells. */
+export function dialectOf(
+  url: URL,
+  setting: DialectSetting | undefined,
+): Dialect & { readonly name: DialectName } {
+  const { name = dialectByAddress(url), ...fields } =
+    typeof setting === "string" ? { name: setting } : (setting ?? {});
+  const set = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return { ...PLAIN, ...DIALECTS[name], ...(Object.fromEntries(set) as Partial<Dialect>), name }; // as the schema says
+}
+
+const HOSTS: readonly (readonly [DialectName, RegExp])[] = [
+  ["openai", /(?:^|\.)api\.openai\.com$/],
+  ["azure", /\.(?:openai|services\.ai|cognitiveservices)\.azure\.(?:com|us|cn)$/],
+  ["deepseek", /(?:^|\.)deepseek\.com$/],
+  ["gemini", /(?:^|[.-])(?:generativelanguage|aiplatform)\.googleapis\.com$/],
+  ["mistral", /(?:^|\.)mistral\.ai$/],
+  ["groq", /(?:^|\.)groq\.com$/],
+  ["openrouter", /(?:^|\.)openrouter\.ai$/],
+  ["ollama", /(?:^|\.)ollama\.com$/],
+];
+
+/** Ports that only one kind of server listens on unless it is told otherwise. */
+const PORTS: Readonly<Record<string, DialectName>> = { "11434": "ollama", "1234": "lm-studio" };
+
+function dialectByAddress({ hostname, port }: URL): DialectName {
+  const known = HOSTS.find(([, host]) => host.test(hostname.toLowerCase()));
+  if (known !== undefined) return known[0];
+  return (Object.hasOwn(PORTS, port) ? PORTS[port] : undefined) ?? "plain";
+}

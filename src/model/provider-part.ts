@@ -1,0 +1,106 @@
+import type { JsonObject, JsonValue } from "../core/json.js";
+import { fieldsOf, isJson } from "./answer-json.js";
+
+/** What of an assistant message is its provider's own: it goes back there as it came, and nowhere else. */
+export interface ProviderPart {
+  /** Where the message comes from. */
+  readonly endpoint: string;
+  readonly dialect: string;
+  /** The fields of the message beside `role`, `content` and `tool_calls`. */
+  readonly message?: JsonObject;
+  /** The content, where it is no text. */
+  readonly content?: JsonValue;
+  /** What each call has beside its id, its name and its arguments; of a call that is no function call, all of it. */
+  readonly calls?: readonly JsonObject[];
+}
+
+/** A message's own fields and those of its calls; whatever says nothing is left out. */
+export function unknownParts(
+  message: Readonly<Record<string, unknown>>,
+  calls: readonly unknown[],
+): Pick<ProviderPart, "message" | "content" | "calls"> {
+  const own = without(message, ["role", "content", "tool_calls"]);
+  const { content } = message;
+  const ownOfCalls = calls.map(unknownOfCall);
+  return {
+    ...(Object.keys(own).length === 0 ? {} : { message: own }),
+    ...(Array.isArray(content) && isJson(content) ? { content } : {}),
+    ...(ownOfCalls.some((call) => Object.keys(call).length > 0) ? { calls: ownOfCalls } : {}),
+  };
+}
+
+function unknownOfCall(value: unknown): JsonObject {
+  const call = fieldsOf(value) ?? {};
+  const { type } = call;
+  const isFunction = type === undefined || type === null || type === "function" || type === "";
+  if (!isFunction) return without(call, ["id", "index"]);
+  const own = without(call, ["id", "index", "type", "function"]);
+  const ownOfFunction = without(fieldsOf(call["function"]) ?? {}, ["name", "arguments"]);
+  return Object.keys(ownOfFunction).length === 0 ? own : { ...own, function: ownOfFunction };
+}
+
+function without(fields: Readonly<Record<string, unknown>>, names: readonly string[]): JsonObject {
+  const rest = Object.entries(fields).filter(
+    (entry): entry is [string, JsonValue] => !names.includes(entry[0]) && saysSomething(entry[1]),
+  );
+  return Object.fromEntries(rest);
+}
+
+function saysSomething(value: unknown): boolean {
+  return (
+    value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0) && isJson(value)
+  );
+}
+
+/** Fields that are told whole each time. */
+const WHOLE: ReadonlySet<string> = new Set([
+  "id",
+  "type",
+  "format",
+  "role",
+  "name",
+  "index",
+  "model",
+  "object",
+]);
+
+/** A field of a stream after one more piece: texts grow, lists too, and items of lists that have an index are one. */
+export function withPiece(key: string, before: unknown, piece: unknown): unknown {
+  if (piece === null || piece === undefined) return before;
+  if (before === null || before === undefined) return piece;
+  if (typeof before === "string" && typeof piece === "string") return WHOLE.has(key) ? piece : before + piece;
+  if (Array.isArray(before) && Array.isArray(piece)) {
+    for (const item of piece as readonly unknown[]) addItem(before as unknown[], item); // made by the pieces before
+    return before;
+  }
+  const [known, more] = [fieldsOf(before), fieldsOf(piece)];
+  if (known === undefined || more === undefined) return piece;
+  return mergePiece(known, more, []);
+}
+
+/** Pieces of one item follow one another closely: no more than these are looked through. */
+const ITEMS_LOOKED_AT = 32;
+
+function addItem(items: unknown[], item: unknown): void {
+  const index = fieldsOf(item)?.["index"];
+  const from = Math.max(0, items.length - ITEMS_LOOKED_AT);
+  for (let at = items.length - 1; typeof index === "number" && at >= from; at -= 1) {
+    if (fieldsOf(items[at])?.["index"] !== index) continue;
+    items[at] = withPiece("", items[at], item);
+    return;
+  }
+  items.push(item);
+}
+
+/** An object of a stream after one more piece, without some of the piece's fields. */
+export function mergePiece(
+  before: Readonly<Record<string, unknown>>,
+  piece: Readonly<Record<string, unknown>>,
+  except: readonly string[],
+): Record<string, unknown> {
+  const merged = { ...before };
+  for (const [key, value] of Object.entries(piece)) {
+    if (key !== "__proto__" && !except.includes(key)) merged[key] = withPiece(key, merged[key], value);
+  }
+  return merged;
+}

@@ -1,0 +1,183 @@
+import { createHash } from "node:crypto";
+import type { JsonObject, JsonValue } from "../core/json.js";
+import type { FunctionTool } from "../core/tools/tool-arguments.js";
+import type { ChatMessage, ChatRequest, ChatToolCall } from "./chat-model.js";
+import type { Dialect } from "./dialects.js";
+
+/** Where a request goes, and how it is said there. */
+export interface Destination {
+  readonly endpoint: string;
+  readonly dialect: Dialect & { readonly name: string };
+}
+
+type Assistant = Extract<ChatMessage, { role: "assistant" }>;
+type ToolMessage = Extract<ChatMessage, { role: "tool" }>;
+
+/** The body of a request, as the destination's dialect has it. */
+export function toBody({ settings, messages, tools }: ChatRequest, to: Destination): Record<string, unknown> {
+  const { dialect } = to;
+  return {
+    model: settings.model,
+    messages: toParams(messages, to),
+    ...(tools.length === 0
+      ? {}
+      : { tools: dialect.toolSchemas === "full" ? tools : tools.map(withPlainSchema) }),
+    ...(settings.temperature === undefined ? {} : { temperature: settings.temperature }),
+    ...(settings.maxTokens === undefined ? {} : { [dialect.tokenLimit]: settings.maxTokens }),
+    stream: settings.stream,
+    ...(settings.stream && dialect.streamOptions ? { stream_options: { include_usage: true } } : {}),
+  };
+}
+
+function toParams(messages: readonly ChatMessage[], to: Destination): readonly Record<string, unknown>[] {
+  const params: Record<string, unknown>[] = [];
+  const { dialect } = to;
+  let hasAnswered = false;
+  for (let index = 0; index < messages.length; index += 1) {
+    const message = messages[index];
+    if (message === undefined) continue;
+    if (message.role === "assistant" && message.own === true && dialect.ownReads === "words") {
+      const results = resultsAfter(messages, index);
+      params.push({ role: "user", content: readsInWords(message, results).toWellFormed() });
+      index += results.length;
+      continue;
+    }
+    if (message.role === "assistant") {
+      hasAnswered = true;
+      if (dialect.emptyAnswers === "left-out" && isEmpty(message, to)) continue;
+      params.push(assistantParam(message, to));
+      continue;
+    }
+    if (message.role === "tool") {
+      const content = message.content.toWellFormed();
+      params.push({ role: "tool", tool_call_id: callId(message.toolCallId, dialect), content });
+      continue;
+    }
+    if (dialect.afterTools === "assistant" && params.at(-1)?.["role"] === "tool") {
+      params.push({ role: "assistant", content: "." });
+    }
+    const role = message.role === "system" && hasAnswered ? dialect.corrections : message.role;
+    params.push({ role, content: message.content.toWellFormed() });
+  }
+  return params;
+}
+
+/** The results that belong to the calls of a message, right after it. */
+function resultsAfter(messages: readonly ChatMessage[], index: number): readonly ToolMessage[] {
+  const results: ToolMessage[] = [];
+  for (let next = index + 1; next < messages.length; next += 1) {
+    const message = messages[next];
+    if (message?.role !== "tool") break;
+    results.push(message);
+  }
+  return results;
+}
+
+/** What the runtime has read before the first turn: no model has asked for it, so no server is told that one has. */
+function readsInWords({ toolCalls }: Assistant, results: readonly ToolMessage[]): string {
+  const shown = toolCalls.map(({ id, name, argumentsJson }) => {
+    const result = results.find(({ toolCallId }) => toolCallId === id)?.content ?? "null";
+    return `- ${name} ${argumentsJson}\n  ${result}`;
+  });
+  return `PRELOADED\nThe runtime has run these tool calls for you. Each line holds a call, the next one its result as JSON.\n${shown.join("\n")}`;
+}
+
+function isEmpty(message: Assistant, to: Destination): boolean {
+  return (
+    message.content === "" && message.toolCalls.length === 0 && ownPart(message, to)?.content === undefined
+  );
+}
+
+/** What of a message belongs to the provider that it goes to. */
+function ownPart({ provider }: Assistant, { endpoint, dialect }: Destination): Assistant["provider"] {
+  return provider?.endpoint === endpoint && provider.dialect === dialect.name ? provider : undefined;
+}
+
+/** An assistant message goes back as it came; to another provider goes what every one knows. */
+function assistantParam(message: Assistant, to: Destination): Record<string, unknown> {
+  const { dialect } = to;
+  const own = ownPart(message, to);
+  const foreign = own === undefined ? dialect.foreignMessage : {};
+  const fields = {
+    ...foreign,
+    ...Object.fromEntries(
+      Object.entries(own?.message ?? {}).filter(([key]) => !dialect.notTakenBack.includes(key)),
+    ),
+  };
+  const text = message.content.toWellFormed();
+  const content: JsonValue = own?.content ?? text;
+  if (message.toolCalls.length === 0) return { role: "assistant", content, ...fields };
+  return {
+    role: "assistant",
+    content: content === "" ? null : content,
+    ...fields,
+    tool_calls: message.toolCalls.map((call, index) =>
+      callParam(call, index, own?.calls?.[index], to, own !== undefined),
+    ),
+  };
+}
+
+function callParam(
+  call: ChatToolCall,
+  index: number,
+  own: JsonObject | undefined,
+  { dialect }: Destination,
+  isOwn: boolean,
+): Record<string, unknown> {
+  const id = callId(call.id, dialect);
+  if (own?.["type"] !== undefined) return { ...own, id };
+  // One signature for an answer's first call: that is where servers put their own.
+  const foreign = isOwn || index > 0 ? {} : dialect.foreignCall;
+  const { function: ownOfFunction, ...rest } = own ?? {};
+  return {
+    ...foreign,
+    ...rest,
+    id,
+    type: "function",
+    function: {
+      ...(typeof ownOfFunction === "object" ? ownOfFunction : {}),
+      name: call.name,
+      arguments: call.argumentsJson.toWellFormed(),
+    },
+  };
+}
+
+/** An id as the dialect takes it: the same one for a call and its result, and each time. */
+function callId(id: string, { callIds }: Dialect): string {
+  if (callIds === "any" || /^[A-Za-z0-9]{9}$/.test(id)) return id;
+  return createHash("sha256")
+    .update(id)
+    .digest("base64")
+    .replace(/[^A-Za-z0-9]/g, "")
+    .slice(0, 9);
+}
+
+/** Keywords of JSON Schema that some servers refuse; what they say stands in descriptions and is checked here anyway. */
+const STRICT_KEYWORDS: ReadonlySet<string> = new Set([
+  "$schema",
+  "additionalProperties",
+  "propertyNames",
+  "exclusiveMinimum",
+  "exclusiveMaximum",
+  "const",
+  "default",
+  "pattern",
+]);
+
+function withPlainSchema(tool: FunctionTool): unknown {
+  return {
+    ...tool,
+    function: { ...tool.function, parameters: plainSchema(tool.function.parameters, false) },
+  };
+}
+
+/** `isNames`: the keys of this object are names of properties, not keywords. */
+function plainSchema(value: unknown, isNames: boolean): unknown {
+  if (Array.isArray(value)) return value.map((item: unknown) => plainSchema(item, false));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key]) => isNames || !STRICT_KEYWORDS.has(key))
+      .map(([key, item]) => [key, plainSchema(item, !isNames && key === "properties")]),
+  );
+}
