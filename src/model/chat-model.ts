@@ -115,11 +115,11 @@ async function ask(
   const url = endpointOf(settings);
   const dialect = dialectOf(url, settings.dialect);
   const endpoint = `${url.origin}${url.pathname}`;
-  const whole = toBody(request, { endpoint, dialect });
   const { apiKey } = settings;
   const { finalErrors, streamedCalls } = dialect;
   for (;;) {
-    const body = learned.applyTo(whole, endpoint, settings.model);
+    const adapted = learned.adapt(dialect, endpoint, settings.model);
+    const body = learned.applyTo(toBody(request, { endpoint, dialect: adapted }), endpoint, settings.model);
     const response = await fetch(url, {
       method: "POST",
       headers: headersFor(settings, dialect),
@@ -138,7 +138,10 @@ async function ask(
     }
     const { status, headers } = response;
     const refusal = { status, headers, body: await readErrorText(response) };
-    if (!learned.learnFrom(refusal, body, endpoint, settings.model)) {
+    const isLearned =
+      learned.learnFrom(refusal, body, endpoint, settings.model) ||
+      learned.learnHow(refusal, adapted, endpoint, settings.model);
+    if (!isLearned) {
       throw refusedByProvider(refusal, new Date(), { apiKey, finalErrors });
     }
   }

@@ -50,7 +50,7 @@ const PLAIN: Dialect = {
   corrections: "system",
   afterTools: "any",
   callIds: "any",
-  ownReads: "words",
+  ownReads: "calls",
   emptyAnswers: "sent",
   notTakenBack: ["annotations", "audio", "function_call"],
   foreignMessage: {},
@@ -60,17 +60,18 @@ const PLAIN: Dialect = {
 };
 
 /** A local server puts messages into the model's own template, and many of those take one system message, the first. */
-const LOCAL: Partial<Dialect> = { tokenLimit: "max_tokens", corrections: "user", ownReads: "calls" };
+const LOCAL: Partial<Dialect> = { tokenLimit: "max_tokens", corrections: "user" };
 
 const DIALECTS = {
   plain: {},
-  openai: { ownReads: "calls", streamedCalls: "index" },
-  azure: { ownReads: "calls", streamedCalls: "index", keyHeader: "api-key" },
-  deepseek: { tokenLimit: "max_tokens", foreignMessage: { reasoning_content: "" } },
+  openai: { streamedCalls: "index" },
+  azure: { streamedCalls: "index", keyHeader: "api-key" },
+  deepseek: { tokenLimit: "max_tokens", ownReads: "words", foreignMessage: { reasoning_content: "" } },
   gemini: {
     tokenLimit: "max_tokens",
     toolSchemas: "plain",
     corrections: "user",
+    ownReads: "words",
     emptyAnswers: "left-out",
     foreignCall: { extra_content: { google: { thought_signature: "skip_thought_signature_validator" } } },
   },
@@ -80,6 +81,7 @@ const DIALECTS = {
     corrections: "user",
     afterTools: "assistant",
     callIds: "nine",
+    ownReads: "words",
     emptyAnswers: "left-out",
     notTakenBack: [...PLAIN.notTakenBack, "reasoning_content", "reasoning", "refusal"],
   },
@@ -88,10 +90,9 @@ const DIALECTS = {
   vllm: { ...LOCAL },
   "lm-studio": { ...LOCAL },
   groq: {
-    ownReads: "calls",
     notTakenBack: [...PLAIN.notTakenBack, "reasoning", "reasoning_content", "reasoning_details"],
   },
-  openrouter: { tokenLimit: "max_tokens", corrections: "user" },
+  openrouter: { tokenLimit: "max_tokens", corrections: "user", ownReads: "words" },
 } as const satisfies Readonly<Record<string, Partial<Dialect>>>;
 
 export type DialectName = keyof typeof DIALECTS;

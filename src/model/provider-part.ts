@@ -84,12 +84,9 @@ const ITEMS_LOOKED_AT = 32;
 function addItem(items: unknown[], item: unknown): void {
   const index = fieldsOf(item)?.["index"];
   const from = Math.max(0, items.length - ITEMS_LOOKED_AT);
-  for (let at = items.length - 1; typeof index === "number" && at >= from; at -= 1) {
-    if (fieldsOf(items[at])?.["index"] !== index) continue;
-    items[at] = withPiece("", items[at], item);
-    return;
-  }
-  items.push(item);
+  const near = items.slice(from).findIndex((known) => fieldsOf(known)?.["index"] === index);
+  if (typeof index !== "number" || near === -1) items.push(item);
+  else items[from + near] = withPiece("", items[from + near], item);
 }
 
 /** An object of a stream after one more piece, without some of the piece's fields. */

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "../core/json.js";
 import type { FunctionTool } from "../core/tools/tool-arguments.js";
+import { fieldsOf } from "./answer-json.js";
 import type { ChatMessage, ChatRequest, ChatToolCall } from "./chat-model.js";
 import type { Dialect } from "./dialects.js";
 
@@ -135,7 +136,7 @@ function callParam(
     id,
     type: "function",
     function: {
-      ...(typeof ownOfFunction === "object" ? ownOfFunction : {}),
+      ...fieldsOf(ownOfFunction),
       name: call.name,
       arguments: call.argumentsJson.toWellFormed(),
     },

@@ -216,9 +216,11 @@ const mistral: Provider = {
     });
     const wrongId = body.messages
       .flatMap(({ tool_calls: calls, tool_call_id: id }) => [...listOf(calls).map((call) => call["id"]), id])
-      .find((id) => id !== undefined && !/^[a-zA-Z0-9]{9}$/u.test(String(id)));
+      .find((id) => typeof id === "string" && !/^[a-zA-Z0-9]{9}$/u.test(id));
     if (wrongId !== undefined) {
-      return fail(`Tool call id was ${String(wrongId)} but must be a-z, A-Z, 0-9, with a length of 9.`);
+      return fail(
+        `Tool call id was ${JSON.stringify(wrongId)} but must be a-z, A-Z, 0-9, with a length of 9.`,
+      );
     }
     for (const [index, { role, content, tool_calls: calls }] of body.messages.entries()) {
       const before = body.messages[index - 1]?.["role"];
@@ -314,7 +316,8 @@ const openrouter: Provider = {
       ? { message, reason }
       : { message: { role: "assistant", content: "", refusal: said.refusal }, reason: "content_filter" };
   },
-  deltas: ({ reasoning_details: _, ...message }) => {
+  deltas: (whole) => {
+    const message = Object.fromEntries(Object.entries(whole).filter(([key]) => key !== "reasoning_details"));
     const detail = (text: string) => ({
       reasoning_details: [{ type: "reasoning.text", text, index: 0, format: "plain" }],
     });

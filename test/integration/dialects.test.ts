@@ -67,7 +67,7 @@ describe.each(NAMES)("a server of the family %s", (name) => {
       const { code, text } = refused.question;
       expect([undefined, "LLM_REFUSED", "LLM_CONTENT_FILTERED"]).toContain(code);
       // Gemini says that it has filtered, and nothing more.
-      if (name !== "gemini") expect(text).toContain(REFUSAL);
+      expect(text).toContain(name === "gemini" ? "The provider gave no reason." : REFUSAL);
       expect(text).not.toMatch(/Shall I|Hm|think/u);
       await run.answer({ nodeId: "middle", text: "Write it down." });
       expect(await run.result()).toMatchObject({
@@ -89,3 +89,32 @@ describe.each(NAMES)("a server of the family %s", (name) => {
     },
   );
 });
+
+describe.each(NAMES.filter((name) => name !== "azure"))(
+  "a server like %s at an address that tells nothing",
+  (name) => {
+    test.each([false, true])(
+      "is learned from what it refuses, once for each form, streamed: %s",
+      async (stream) => {
+        const provider = await startProvider(PROVIDERS[name], answerTo);
+        const agents = { author: { maxTokens: 500, baseUrl: provider.baseUrl } };
+        const bench = await openBench([], {
+          OPENAI_BASE_URL: provider.baseUrl,
+          INTERLOCK_MODEL_STREAM: String(stream),
+          INTERLOCK_SETTINGS: await settingsFile({ agents }),
+        });
+        const run = await bench.start(twoNodePackage());
+        await until(run, "waiting-user");
+        await run.answer({ nodeId: "ask", text: "Blue." });
+        let refused = await until(run, "waiting-user");
+        while (refused.question?.nodeId !== "middle") refused = await until(run, "waiting-user");
+        await run.answer({ nodeId: "middle", text: "Write it down." });
+        expect(await run.result()).toMatchObject({ phase: "completed", artifacts: ["artifacts/out.md"] });
+        expect(new Set(provider.refused.map((body) => JSON.stringify(body))).size).toBe(
+          provider.refused.length,
+        );
+        expect(provider.refused.length).toBeLessThanOrEqual(4);
+      },
+    );
+  },
+);

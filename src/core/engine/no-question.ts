@@ -21,7 +21,8 @@ export function whyNoQuestion(text: string, tools: readonly string[]): NoQuestio
   const looked = text.slice(0, MAX_LOOKED_AT);
   if (looked.trim() === "") return "empty";
   if (isWrittenCall(looked, tools)) return "written-call";
-  return QUESTION.test(looked) ? undefined : "asks-nothing";
+  // A single word says too little to be prose.
+  return QUESTION.test(looked) || !/\S\s+\S/.test(looked) ? undefined : "asks-nothing";
 }
 
 function isWrittenCall(text: string, tools: readonly string[]): boolean {

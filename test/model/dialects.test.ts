@@ -1,0 +1,452 @@
+import type { ServerResponse } from "node:http";
+import { describe, expect, test } from "vitest";
+import { type ChatMessage, type ModelSettings, createChatModel } from "../../src/model/chat-model.js";
+import { DIALECT_NAMES, dialectOf } from "../../src/model/dialects.js";
+import { ModelError } from "../../src/model/model-error.js";
+import { startRawServer } from "./raw-server.js";
+
+const json = (response: ServerResponse, value: unknown, status = 200) => {
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(JSON.stringify(value));
+};
+const choice = (message: unknown, finishReason: unknown = "stop") => ({
+  model: "m",
+  choices: [{ index: 0, message, finish_reason: finishReason }],
+});
+const events = (response: ServerResponse, chunks: readonly unknown[]) => {
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  for (const chunk of chunks) response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+  response.end("data: [DONE]\n\n");
+};
+const delta = (value: unknown, finishReason: unknown = null) => ({
+  choices: [{ index: 0, delta: value, finish_reason: finishReason }],
+});
+
+function ask(
+  baseUrl: string,
+  settings: Partial<ModelSettings> = {},
+  messages: readonly ChatMessage[] = [],
+  model = createChatModel(),
+) {
+  return model.complete({
+    settings: { model: "m", baseUrl, apiKey: "k", stream: false, timeoutMs: 30_000, ...settings },
+    messages,
+    tools: [],
+    signal: new AbortController().signal,
+  });
+}
+
+async function errorOf(answer: Promise<unknown>): Promise<ModelError> {
+  const error: unknown = await answer.catch((caught: unknown) => caught);
+  if (!(error instanceof ModelError)) throw new Error(`no model error: ${String(error)}`);
+  return error;
+}
+
+describe("a dialect is told by the address", () => {
+  test.each([
+    ["https://api.openai.com/v1", "openai"],
+    ["https://x.openai.azure.com/openai/v1", "azure"],
+    ["https://api.deepseek.com", "deepseek"],
+    ["https://generativelanguage.googleapis.com/v1beta/openai/", "gemini"],
+    ["https://europe-west1-aiplatform.googleapis.com/v1", "gemini"],
+    ["https://api.mistral.ai/v1", "mistral"],
+    ["https://api.groq.com/openai/v1", "groq"],
+    ["https://openrouter.ai/api/v1", "openrouter"],
+    ["http://192.168.0.7:11434/v1", "ollama"],
+    ["http://localhost:1234/v1", "lm-studio"],
+    ["http://localhost:8080/v1", "plain"],
+    ["https://api.openai.com.evil.example/v1", "plain"],
+    ["https://notdeepseek.com/v1", "plain"],
+  ])("%s is %s", (url, name) => {
+    expect(dialectOf(new URL(url), undefined).name).toBe(name);
+  });
+
+  test("what is set wins, field by field", () => {
+    const url = new URL("https://api.mistral.ai/v1");
+    expect(dialectOf(url, "vllm").name).toBe("vllm");
+    expect(dialectOf(url, { streamOptions: true })).toMatchObject({
+      name: "mistral",
+      streamOptions: true,
+      callIds: "nine",
+    });
+    expect(dialectOf(url, { name: "openai", tokenLimit: "max_tokens" })).toMatchObject({
+      name: "openai",
+      tokenLimit: "max_tokens",
+    });
+    expect(DIALECT_NAMES).toHaveLength(12);
+  });
+});
+
+const OWN = {
+  reasoning_content: "because",
+  extra: { deep: [1, { a: null }] },
+};
+const OWN_CALL = { extra_content: { google: { thought_signature: "s" } } };
+
+describe.each([false, true])("what nobody here knows is kept, streamed: %s", (stream) => {
+  test("and goes back as it came to the same endpoint, and not to another one", async () => {
+    const call = {
+      id: "c",
+      type: "function",
+      function: { name: "fs_list", arguments: "{}", strict: true },
+      ...OWN_CALL,
+    };
+    const answer = (response: ServerResponse) =>
+      stream
+        ? events(response, [
+            delta({ role: "assistant", content: "", reasoning_content: "be", extra: OWN.extra }),
+            delta({ reasoning_content: "cause" }),
+            delta({ content: "So" }),
+            delta({ tool_calls: [{ index: 0, ...call }] }),
+            delta({}, "tool_calls"),
+          ])
+        : json(
+            response,
+            choice({ role: "assistant", content: "So", ...OWN, tool_calls: [call] }, "tool_calls"),
+          );
+    const first = await startRawServer(answer);
+    const other = await startRawServer(answer);
+    const said = await ask(first.baseUrl, { stream });
+    expect(said).toMatchObject({
+      content: "So",
+      toolCalls: [{ id: "c", name: "fs_list", argumentsJson: "{}" }],
+    });
+    const { content, toolCalls, provider } = said;
+    if (provider === undefined) throw new Error("nothing was kept");
+    const messages: readonly ChatMessage[] = [
+      { role: "assistant", content, toolCalls: toolCalls.map((made) => ({ ...made, id: "ours" })), provider },
+      { role: "tool", toolCallId: "ours", content: "{}" },
+    ];
+    await ask(first.baseUrl, { stream }, messages);
+    await ask(other.baseUrl, { stream }, messages);
+    await ask(first.baseUrl, { stream, dialect: "mistral" }, messages);
+    const sent = (server: typeof first, index: number) =>
+      (server.requests[index]?.body as { messages: unknown[] }).messages[0];
+    expect(sent(first, 1)).toEqual({
+      role: "assistant",
+      content: "So",
+      ...OWN,
+      tool_calls: [{ ...call, id: "ours" }],
+    });
+    const bare = { type: "function", function: { name: "fs_list", arguments: "{}" } };
+    expect(sent(other, 0)).toEqual({
+      role: "assistant",
+      content: "So",
+      tool_calls: [{ ...bare, id: "ours" }],
+    });
+    expect(JSON.stringify(sent(first, 2))).not.toMatch(/because|signature|deep/u);
+  });
+
+  test("in parts of a content, thoughts among them", async () => {
+    const parts = [
+      { type: "thinking", thinking: [{ type: "text", text: "hm" }] },
+      { type: "text", text: "Which " },
+      { type: "text", text: "colour?" },
+    ];
+    const server = await startRawServer((response) =>
+      stream
+        ? events(response, [...parts.map((part) => delta({ content: [part] })), delta({}, "stop")])
+        : json(response, choice({ content: parts })),
+    );
+    const { content, provider } = await ask(server.baseUrl, { stream });
+    expect([content, provider?.content]).toEqual(["Which colour?", parts]);
+  });
+
+  test("but not without a bound", async () => {
+    const server = await startRawServer((response) => {
+      const message = { content: "x", reasoning_content: "y".repeat(5_000_000) };
+      if (stream) events(response, [delta(message), delta({}, "stop")]);
+      else json(response, choice(message));
+    });
+    expect(await errorOf(ask(server.baseUrl, { stream }))).toMatchObject({ code: "LLM_BAD_RESPONSE" });
+  });
+});
+
+describe("calls of a stream", () => {
+  const made = (id: string | undefined, index: number | undefined, name: string, args: string) => ({
+    ...(index === undefined ? {} : { index }),
+    ...(id === undefined ? {} : { id }),
+    type: "function",
+    function: { name, arguments: args },
+  });
+  const whole = [
+    { name: "fs_list", argumentsJson: '{"a":1}' },
+    { name: "fs_read", argumentsJson: '{"b":2}' },
+  ];
+  test.each<[string, readonly object[]]>([
+    [
+      "whole, with one index and ids of their own",
+      [made("x", 0, "fs_list", '{"a":1}'), made("y", 0, "fs_read", '{"b":2}')],
+    ],
+    [
+      "whole, with one index and no ids",
+      [made(undefined, 0, "fs_list", '{"a":1}'), made(undefined, 0, "fs_read", '{"b":2}')],
+    ],
+    [
+      "whole, without index and ids",
+      [made(undefined, undefined, "fs_list", '{"a":1}'), made(undefined, undefined, "fs_read", '{"b":2}')],
+    ],
+    [
+      "in pieces that repeat id and name",
+      [
+        made("x", 0, "fs_list", '{"a"'),
+        made("x", 0, "fs_list", ":1}"),
+        made("y", 1, "fs_read", '{"b"'),
+        made("y", 1, "fs_read", ":2}"),
+      ],
+    ],
+    [
+      "in pieces one after the other with one index",
+      [
+        made("x", 0, "fs_list", '{"a"'),
+        { index: 0, function: { arguments: ":1}" } },
+        made("y", 0, "fs_read", '{"b":2}'),
+      ],
+    ],
+  ])("%s", async (_, pieces) => {
+    const server = await startRawServer((response) =>
+      events(response, [...pieces.map((piece) => delta({ tool_calls: [piece] })), delta({}, "tool_calls")]),
+    );
+    const { toolCalls } = await ask(server.baseUrl, { stream: true });
+    expect(toolCalls.map(({ name, argumentsJson }) => ({ name, argumentsJson }))).toEqual(whole);
+  });
+});
+
+describe("a server that does not take a parameter", () => {
+  const refusing = (name: string, status: number, body: unknown) =>
+    startRawServer((response, request) => {
+      if (Object.hasOwn(request.body as object, name)) json(response, body, status);
+      else if (request.body instanceof Object && "stream" in request.body && request.body.stream === true) {
+        events(response, [delta({ content: "x" }), delta({}, "stop")]);
+      } else json(response, choice({ content: "x" }));
+    });
+
+  test.each<[string, number, unknown, Partial<ModelSettings>]>([
+    [
+      "stream_options",
+      400,
+      { error: { message: "Unrecognized request argument: stream_options" } },
+      { stream: true },
+    ],
+    [
+      "max_completion_tokens",
+      422,
+      { detail: [{ type: "extra_forbidden", loc: ["body", "max_completion_tokens"] }] },
+      { maxTokens: 5 },
+    ],
+    [
+      "temperature",
+      400,
+      { error: { message: "'temperature' does not support 0 with this model." } },
+      { temperature: 0 },
+    ],
+  ])("%s is asked once without it, and not asked for it again", async (name, status, body, settings) => {
+    const server = await refusing(name, status, body);
+    const model = createChatModel();
+    await ask(server.baseUrl, settings, [], model);
+    await ask(server.baseUrl, settings, [], model);
+    const sent = server.requests.map(({ body: asked }) => Object.hasOwn(asked as object, name));
+    expect(sent).toEqual([true, false, false]);
+  });
+
+  test("has the limit of tokens under its other name", async () => {
+    const server = await refusing("max_completion_tokens", 400, {
+      error: { message: "unknown field max_completion_tokens" },
+    });
+    await ask(server.baseUrl, { maxTokens: 7 });
+    expect(server.requests[1]?.body).toMatchObject({ max_tokens: 7 });
+  });
+
+  test("but one whose value is wrong is told so", async () => {
+    const server = await refusing("max_completion_tokens", 400, {
+      error: { message: "max_completion_tokens is too large: 9 is more than the context has left" },
+    });
+    expect(await errorOf(ask(server.baseUrl, { maxTokens: 9 }))).toMatchObject({ retryable: false });
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+describe("errors", () => {
+  test.each<[string, number, unknown, string, boolean]>([
+    [
+      "a quota that is used up",
+      429,
+      { error: { message: "m", code: "insufficient_quota" } },
+      "LLM_RATE_LIMITED",
+      false,
+    ],
+    [
+      "too many requests",
+      429,
+      { error: { message: "m", code: "rate_limit_exceeded" } },
+      "LLM_RATE_LIMITED",
+      true,
+    ],
+    [
+      "a prompt that was filtered",
+      400,
+      { error: { message: "m", code: "content_filter" } },
+      "LLM_CONTENT_FILTERED",
+      false,
+    ],
+    [
+      "an error of its own status in an answer",
+      200,
+      { error: { message: "m", code: 502 } },
+      "LLM_HTTP_ERROR",
+      true,
+    ],
+    ["a wrong key in an answer", 200, { error: { message: "m", code: 401 } }, "LLM_AUTH_FAILED", false],
+    ["a list in an answer", 200, [{ error: { message: "m", code: 503 } }], "LLM_HTTP_ERROR", true],
+    [
+      "a quota in an answer",
+      200,
+      { error: { message: "m", type: "insufficient_quota" } },
+      "LLM_BAD_RESPONSE",
+      false,
+    ],
+  ])("%s", async (_, status, body, code, retryable) => {
+    const server = await startRawServer((response) => json(response, body, status));
+    expect(await errorOf(ask(server.baseUrl))).toMatchObject({ code, retryable });
+    if (status !== 200) return;
+    const streaming = await startRawServer((response) => events(response, [delta({ content: "a" }), body]));
+    expect(await errorOf(ask(streaming.baseUrl, { stream: true }))).toMatchObject({ code, retryable });
+  });
+
+  test("a page's title is its words", async () => {
+    const server = await startRawServer((response) => {
+      response.writeHead(503, { "content-type": "text/html" });
+      response.end("<!DOCTYPE html><html><head><title>Down for repair</title></head><body>x</body></html>");
+    });
+    expect((await errorOf(ask(server.baseUrl))).message).toBe(
+      "The model endpoint answered 503 Down for repair",
+    );
+  });
+});
+
+describe("how an answer ends", () => {
+  test.each([
+    ["length", "length"],
+    ["MAX_TOKENS", "length"],
+    ["model_length", "length"],
+    ["max_output_tokens", "length"],
+    ["SAFETY", "content_filter"],
+    ["content-filter", "content_filter"],
+    ["PROHIBITED_CONTENT", "content_filter"],
+    ["tool_use", "tool_calls"],
+    ["STOP", "stop"],
+    ["end_turn", "stop"],
+  ])("%s is %s", async (told, read) => {
+    const server = await startRawServer((response) => json(response, choice({ content: "x" }, told)));
+    expect((await ask(server.baseUrl)).finishReason).toBe(read);
+  });
+
+  test.each<[string, unknown, unknown, unknown]>([
+    ["a refusal", { content: null, refusal: "No." }, "stop", { code: "LLM_REFUSED", words: "No." }],
+    [
+      "a refusal in parts",
+      { content: [{ type: "refusal", refusal: "No." }] },
+      "stop",
+      { code: "LLM_REFUSED", words: "No." },
+    ],
+    ["an end that is a refusal", { content: "No." }, "refusal", { code: "LLM_REFUSED", words: "No." }],
+    ["a filter", { content: "Half" }, "content_filter", { code: "LLM_CONTENT_FILTERED", words: "Half" }],
+    [
+      "a filter without words",
+      { content: null },
+      "content_filter",
+      { code: "LLM_CONTENT_FILTERED", words: "" },
+    ],
+    ["neither", { content: "x", refusal: null }, "stop", undefined],
+    ["an empty refusal", { content: "x", refusal: "" }, "stop", undefined],
+  ])("%s", async (_, message, reason, refusal) => {
+    const server = await startRawServer((response) => json(response, choice(message, reason)));
+    expect((await ask(server.baseUrl)).refusal).toEqual(refusal);
+  });
+});
+
+describe("the runtime's own reads", () => {
+  const messages: readonly ChatMessage[] = [
+    { role: "system", content: "rules" },
+    {
+      role: "assistant",
+      content: "",
+      own: true,
+      toolCalls: [
+        { id: "a", name: "read_file", argumentsJson: '{"file_path":"x"}' },
+        { id: "b", name: "read_file", argumentsJson: '{"file_path":"y"}' },
+      ],
+    },
+    { role: "tool", toolCallId: "a", content: '{"content":"X"}' },
+    { role: "tool", toolCallId: "b", content: '{"content":"Y"}' },
+  ];
+  const sent = async (dialect: ModelSettings["dialect"]) => {
+    const server = await startRawServer((response) => json(response, choice({ content: "x" })));
+    await ask(server.baseUrl, dialect === undefined ? {} : { dialect }, messages);
+    return (server.requests[0]?.body as { messages: { role: string; content: string }[] }).messages;
+  };
+
+  test.each(["deepseek", "gemini", "mistral", "openrouter"] as const)("are words for %s", async (dialect) => {
+    const [, words, ...rest] = await sent(dialect);
+    expect(rest).toEqual([]);
+    expect(words?.role).toBe("user");
+    expect(words?.content.split("\n").slice(2)).toEqual([
+      '- read_file {"file_path":"x"}',
+      '  {"content":"X"}',
+      '- read_file {"file_path":"y"}',
+      '  {"content":"Y"}',
+    ]);
+  });
+
+  test.each(["openai", "ollama", undefined] as const)("are calls for %s", async (dialect) => {
+    expect((await sent(dialect)).map(({ role }) => role)).toEqual(["system", "assistant", "tool", "tool"]);
+  });
+});
+
+test("a server that refuses reads which no model has made is shown them in words, from then on", async () => {
+  const server = await startRawServer((response, { body }) => {
+    const { messages } = body as { messages: Record<string, unknown>[] };
+    const isForeign = messages.some(
+      ({ tool_calls: calls, reasoning_content: own }) => calls !== undefined && !own,
+    );
+    if (!isForeign) return json(response, choice({ content: "x", reasoning_content: "y" }));
+    return json(
+      response,
+      { error: { message: "Missing `reasoning_content` field in the assistant message" } },
+      400,
+    );
+  });
+  const model = createChatModel();
+  const reads: readonly ChatMessage[] = [
+    { role: "assistant", content: "", own: true, toolCalls: [{ id: "a", name: "x", argumentsJson: "{}" }] },
+    { role: "tool", toolCallId: "a", content: "{}" },
+  ];
+  await ask(server.baseUrl, {}, reads, model);
+  await ask(server.baseUrl, {}, reads, model);
+  expect(server.requests).toHaveLength(3);
+});
+
+test("messages of another provider are dressed as this one wants them", async () => {
+  const server = await startRawServer((response) => json(response, choice({ content: "x" })));
+  const messages: readonly ChatMessage[] = [
+    { role: "assistant", content: "", toolCalls: [{ id: "call_abc", name: "x", argumentsJson: "{}" }] },
+    { role: "tool", toolCallId: "call_abc", content: "{}" },
+    { role: "system", content: "go on" },
+    { role: "assistant", content: "", toolCalls: [] },
+    { role: "user", content: "words" },
+  ];
+  for (const dialect of ["deepseek", "gemini", "mistral"] as const)
+    await ask(server.baseUrl, { dialect }, messages);
+  const [deepseek, gemini, mistral] = server.requests.map(
+    ({ body }) => (body as { messages: Record<string, unknown>[] }).messages,
+  );
+  expect(deepseek?.[0]).toMatchObject({ reasoning_content: "" });
+  expect(gemini?.[0]).toMatchObject({
+    tool_calls: [{ extra_content: { google: { thought_signature: "skip_thought_signature_validator" } } }],
+  });
+  expect(gemini?.map(({ role }) => role)).toEqual(["assistant", "tool", "user", "user"]);
+  expect(mistral?.map(({ role }) => role)).toEqual(["assistant", "tool", "assistant", "user", "user"]);
+  const [made] = mistral?.[0]?.["tool_calls"] as { id: string }[];
+  expect(made?.id).toMatch(/^[A-Za-z0-9]{9}$/u);
+  expect(mistral?.[1]?.["tool_call_id"]).toBe(made?.id);
+});
