@@ -202,6 +202,36 @@ describe("the model of an agent", () => {
   );
 });
 
+describe("the dialect of an agent's endpoint", () => {
+  const variables = {
+    INTERLOCK_MODEL: "m",
+    OPENAI_API_KEY: "k",
+    OPENAI_BASE_URL: "http://common.example/v1",
+  };
+
+  test("is the common one, unless the agent has an endpoint or a dialect of its own", async () => {
+    await settings({
+      dialect: "vllm",
+      agents: {
+        elsewhere: { baseUrl: "http://own.example/v1" },
+        other: { dialect: { name: "mistral", streamOptions: true } },
+      },
+    });
+    const { modelSettingsFor } = load(variables);
+    expect(modelSettingsFor("anybody")).toMatchObject({ dialect: "vllm" });
+    expect(modelSettingsFor("elsewhere")).not.toHaveProperty("dialect");
+    expect(modelSettingsFor("other")).toMatchObject({ dialect: { name: "mistral", streamOptions: true } });
+  });
+
+  test.each([{ dialect: "closedai" }, { dialect: { tokenLimit: "tokens" } }, { dialect: { unknown: true } }])(
+    "is refused where it is none: %j",
+    async (wrong) => {
+      await settings(wrong);
+      expect(refusal(variables)).toMatch(/is not valid at dialect/u);
+    },
+  );
+});
+
 describe("a key goes only to the endpoint it was given for", () => {
   const own = "http://own.example/v1";
 

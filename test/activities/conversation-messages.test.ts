@@ -101,3 +101,12 @@ test("results that are too much together are held back, in order, and said to be
   expect(results.map((content) => content.includes("xxx"))).toEqual([true, false, true]);
   expect(JSON.parse(results[1] ?? "")).toMatchObject({ ok: false, error: { code: "E_READ_LIMIT" } });
 });
+
+test("what belongs to a provider goes along, and the runtime's own reads are marked as such", () => {
+  const provider = { endpoint: "e", dialect: "deepseek", message: { reasoning_content: "because" } };
+  const entries = [begin(1), answer(0, "", "own"), { ...answer(1, "so"), provider }];
+  const [, own, result, said] = toMessages([begin(1, "rules"), ...entries], () => undefined);
+  expect(own).toMatchObject({ role: "assistant", own: true });
+  expect(result).toMatchObject({ role: "tool", toolCallId: "own" });
+  expect(said).toEqual({ role: "assistant", content: "so", toolCalls: [], provider });
+});

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { type ChatMessage, type ModelSettings, createChatModel } from "../../src/model/chat-model.js";
 import { DIALECT_NAMES, dialectOf } from "../../src/model/dialects.js";
 import { ModelError } from "../../src/model/model-error.js";
-import { startRawServer } from "./raw-server.js";
+import { type RawRequest, startRawServer } from "./raw-server.js";
 
 const json = (response: ServerResponse, value: unknown, status = 200) => {
   response.writeHead(status, { "content-type": "application/json" });
@@ -40,6 +40,12 @@ async function errorOf(answer: Promise<unknown>): Promise<ModelError> {
   const error: unknown = await answer.catch((caught: unknown) => caught);
   if (!(error instanceof ModelError)) throw new Error(`no model error: ${String(error)}`);
   return error;
+}
+
+/** What a request says, as it was sent. */
+function messagesOf(request: RawRequest | undefined): readonly { role: string; content: string }[] {
+  if (request === undefined) throw new Error("nothing was sent");
+  return (request.body as { messages: { role: string; content: string }[] }).messages;
 }
 
 describe("a dialect is told by the address", () => {
@@ -120,8 +126,7 @@ describe.each([false, true])("what nobody here knows is kept, streamed: %s", (st
     await ask(first.baseUrl, { stream }, messages);
     await ask(other.baseUrl, { stream }, messages);
     await ask(first.baseUrl, { stream, dialect: "mistral" }, messages);
-    const sent = (server: typeof first, index: number) =>
-      (server.requests[index]?.body as { messages: unknown[] }).messages[0];
+    const sent = (server: typeof first, index: number) => messagesOf(server.requests[index])[0];
     expect(sent(first, 1)).toEqual({
       role: "assistant",
       content: "So",
@@ -383,7 +388,7 @@ describe("the runtime's own reads", () => {
   const sent = async (dialect: ModelSettings["dialect"]) => {
     const server = await startRawServer((response) => json(response, choice({ content: "x" })));
     await ask(server.baseUrl, dialect === undefined ? {} : { dialect }, messages);
-    return (server.requests[0]?.body as { messages: { role: string; content: string }[] }).messages;
+    return messagesOf(server.requests[0]);
   };
 
   test.each(["deepseek", "gemini", "mistral", "openrouter"] as const)("are words for %s", async (dialect) => {
@@ -446,7 +451,7 @@ test("messages of another provider are dressed as this one wants them", async ()
   });
   expect(gemini?.map(({ role }) => role)).toEqual(["assistant", "tool", "user", "user"]);
   expect(mistral?.map(({ role }) => role)).toEqual(["assistant", "tool", "assistant", "user", "user"]);
-  const [made] = mistral?.[0]?.["tool_calls"] as { id: string }[];
-  expect(made?.id).toMatch(/^[A-Za-z0-9]{9}$/u);
-  expect(mistral?.[1]?.["tool_call_id"]).toBe(made?.id);
+  const id = mistral?.[1]?.["tool_call_id"];
+  expect(id).toMatch(/^[A-Za-z0-9]{9}$/u);
+  expect(mistral?.[0]).toMatchObject({ tool_calls: [{ id }] });
 });
