@@ -13,7 +13,7 @@ const OPTIONAL: readonly (readonly [name: string, instead?: string])[] = [
 
 /** What servers say of a parameter that they do not take. Of one whose value is too large they say something else. */
 const NOT_TAKEN =
-  /unsupported|not supported|does not support|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|extra|invalid|additional|forbidden/i;
+  /unsupported|not supported|does not support|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|extra|invalid (?:parameter|argument|field)|additional|forbidden/i;
 
 /** What servers say of a form that they do not take, and the form that they do. */
 const FORMS: readonly (readonly [RegExp, (words: string, dialect: Dialect) => Partial<Dialect>])[] = [
@@ -87,10 +87,10 @@ export class LearnedParameters {
   /** Whether the refusal names something that was sent and can be left out: then it is, from now on. */
   learnFrom({ status, body }: Refusal, sent: Body, endpoint: string, model: string): boolean {
     if (status !== 400 && status !== 422) return false;
-    const words = `${readProviderError(body).words} ${body}`;
-    if (!NOT_TAKEN.test(words)) return false;
+    const { words, codes } = readProviderError(body);
+    if (!NOT_TAKEN.test(`${words} ${codes.join(" ")}`)) return false;
     const refused = OPTIONAL.find(
-      ([name]) => Object.hasOwn(sent, name) && new RegExp(`(?<!\\w)${name}(?!\\w)`).test(words),
+      ([name]) => Object.hasOwn(sent, name) && new RegExp(`(?<!\\w)${name}(?!\\w)`).test(`${words} ${body}`),
     );
     if (refused === undefined) return false;
     const key = keyOf(endpoint, model);

@@ -264,7 +264,10 @@ describe("a server that does not take a parameter", () => {
 
   test("but one whose value is wrong is told so", async () => {
     const server = await refusing("max_completion_tokens", 400, {
-      error: { message: "max_completion_tokens is too large: 9 is more than the context has left" },
+      error: {
+        message: "max_completion_tokens is too large: 9 is more than the context has left",
+        type: "invalid_request_error",
+      },
     });
     expect(await errorOf(ask(server.baseUrl, { maxTokens: 9 }))).toMatchObject({ retryable: false });
     expect(server.requests).toHaveLength(1);
