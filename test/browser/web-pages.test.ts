@@ -119,27 +119,21 @@ test("the user can change something in the Web UI: what it sends for that is let
   await client.workflow.start("anything", { taskQueue: "nobody", workflowId: id });
   const page = await newPage();
   await page.goto(`${server.uiUrl}/namespaces/default/workflows`);
-  const answer = await page.evaluate(async (workflowId) => {
-    const [, token = ""] = /_csrf=([^;]+)/.exec(document.cookie) ?? [];
-    const response = await fetch(`/api/v1/namespaces/default/workflows/${workflowId}/terminate`, {
-      method: "POST",
-      headers: { "Content-Type": "application/json", "X-CSRF-TOKEN": token },
-      body: JSON.stringify({ reason: "by the user" }),
-    });
-    return `${response.status} ${await response.text()}`;
-  }, id);
-  expect(answer).toMatch(/^200 /);
+  const cookies = await page.context().cookies();
+  const token = cookies.find(({ name }) => name === "_csrf")?.value ?? "";
+  const answer = await fetchFrom(page, `/api/v1/namespaces/default/workflows/${id}/terminate`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "X-CSRF-TOKEN": token },
+    body: JSON.stringify({ reason: "by the user" }),
+  });
+  expect(answer).toMatch(/^basic 200 /);
   expect((await client.workflow.getHandle(id).describe()).status.name).toBe("TERMINATED");
 });
 
 test("the user comes by a link on another page", async () => {
   const page = await foreignPage(EVIL);
-  await page.evaluate((url) => {
-    const link = document.createElement("a");
-    link.href = url;
-    link.textContent = "runs";
-    document.body.append(link);
-  }, `${server.uiUrl}/namespaces/default/workflows`);
+  const url = JSON.stringify(`${server.uiUrl}/namespaces/default/workflows`);
+  await page.evaluate(`document.body.innerHTML = '<a href=${url}>runs</a>'`);
   await page.getByText("runs").click();
   await page.getByText(RUN).first().waitFor();
 });
@@ -164,7 +158,7 @@ test("a page whose name was rebound to this machine reads and starts nothing", a
   const response = await page.goto(`http://${EVIL}:${port}/namespaces/default/workflows`);
   expect(response?.status()).toBe(403);
   expect(await page.content()).not.toContain(RUN);
-  expect(await page.evaluate(() => document.cookie)).toBe("");
+  expect(await page.context().cookies()).toEqual([]);
   // From here, what it asks for is of its own origin: nothing but the name gives it away.
   expect(await fetchFrom(page, "/api/v1/namespaces/default/workflows")).toMatch(/^basic 403 /);
   expect(await fetchFrom(page, "/api/v1/namespaces/default/workflows/stolen", START)).toMatch(/^basic 403 /);
@@ -173,17 +167,13 @@ test("a page whose name was rebound to this machine reads and starts nothing", a
 
 /** Whether a page can show the address in a frame of its own. */
 async function framed(page: Page, url: string): Promise<boolean> {
-  await page.evaluate(
-    (address) =>
-      new Promise((resolve) => {
-        const frame = document.createElement("iframe");
-        frame.src = address;
-        frame.addEventListener("load", resolve);
-        frame.addEventListener("error", resolve);
-        document.body.append(frame);
-      }),
-    url,
-  );
+  await page.evaluate(`new Promise((resolve) => {
+    const frame = document.createElement("iframe");
+    frame.src = ${JSON.stringify(url)};
+    frame.addEventListener("load", resolve);
+    frame.addEventListener("error", resolve);
+    document.body.append(frame);
+  })`);
   const [frame] = page.frames().slice(1);
   return (await frame?.content())?.includes("svelte") ?? false;
 }
