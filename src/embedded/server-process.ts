@@ -7,10 +7,11 @@ import { setTimeout as pause } from "node:timers/promises";
 import { FileLock, isHeld } from "./file-lock.js";
 import type { TemporalCli } from "./find-cli.js";
 import { stopGate } from "./gate-process.js";
+import { temporalEnvironment } from "./helper-environment.js";
 import { HOST, type ServerPorts } from "./ports.js";
 import { answersAsTemporal } from "./probe.js";
 import { commandLine, listensOn, processIdentity } from "./process-identity.js";
-import { IGNORE_USER_CONFIG, temporalEnvironment } from "./run-command.js";
+import { IGNORE_USER_CONFIG } from "./run-command.js";
 import { registerMissing } from "./search-attributes.js";
 import {
   readServerRecord,

@@ -29,7 +29,7 @@ let compiled: Awaited<ReturnType<typeof compileEmbedded>>;
 
 beforeAll(async () => {
   const pathVariable = process.env["PATH"] ?? "";
-  cli = await findTemporalCli({ cacheDir: CACHE, pathVariable });
+  cli = await findTemporalCli({ cacheDir: CACHE, pathVariable, environment: process.env });
   compiled = await compileEmbedded();
   await writeFile(
     join(compiled.directory, "user.js"),
@@ -502,7 +502,7 @@ test("two processes that fetch at once end with the same good CLI", async () => 
   await writeFile(
     join(compiled.directory, "fetch.js"),
     `import { findTemporalCli } from "./find-cli.js";
-     console.log(JSON.stringify(await findTemporalCli({ cacheDir: process.argv[2] })));`,
+     console.log(JSON.stringify(await findTemporalCli({ cacheDir: process.argv[2], environment: process.env })));`,
   );
   const fetchOnce = async () => {
     const { stdout } = await promisify(execFile)(process.execPath, [

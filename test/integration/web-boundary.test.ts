@@ -29,6 +29,7 @@ beforeAll(async () => {
     storeDir,
     cacheDir: process.env["INTERLOCK_TEST_CACHE"] ?? join(tmpdir(), "interlock-test-cache"),
     pathVariable: process.env["PATH"] ?? "",
+    environment: process.env,
     searchAttributes: {},
   });
   connection = await Connection.connect({ address: server.address });
