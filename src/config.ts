@@ -4,6 +4,7 @@ import { type ClientConnectConfig, loadClientConnectConfig } from "@temporalio/e
 import envPaths from "env-paths";
 import { z } from "zod";
 import { DEFAULT_TASK_QUEUE } from "./contract/names.js";
+import { fetchEnvironment } from "./embedded/helper-environment.js";
 import type { ModelSettings } from "./model/chat-model.js";
 
 /** A setting that cannot be used: the message names the variable or the place in the file, and the remedy. */
@@ -81,6 +82,8 @@ export interface Config {
   readonly temporalCli: string | undefined;
   /** PATH, for finding the Temporal CLI. */
   readonly pathVariable: string;
+  /** What a fetch of the Temporal CLI gets of the environment: nothing secret. */
+  readonly fetchEnvironment: Readonly<Record<string, string>>;
   /** The configured Temporal; undefined means the embedded server. */
   readonly temporal: ClientConnectConfig | undefined;
   /** The model of an agent; undefined where none is configured. */
@@ -115,6 +118,7 @@ export function loadConfig(variables: Environment = process.env): Config {
     taskQueue: env.INTERLOCK_TASK_QUEUE ?? DEFAULT_TASK_QUEUE,
     temporalCli: env.INTERLOCK_TEMPORAL_CLI,
     pathVariable: environment["PATH"] ?? ["/usr/local/bin", "/usr/bin", "/bin"].join(delimiter),
+    fetchEnvironment: fetchEnvironment(environment),
     temporal: readTemporal(environment),
     modelSettingsFor: (agentId: string) => modelSettings(env, settings, environment, agentId),
     settings,

@@ -40,6 +40,7 @@ export async function openTemporalSession(config: Config, store: Store): Promise
           ...(config.temporalCli === undefined ? {} : { cliPath: config.temporalCli }),
           pathVariable: config.pathVariable,
           cacheDir: config.cacheDir,
+          environment: config.fetchEnvironment,
           storeDir: store.dir,
           searchAttributes: SEARCH_ATTRIBUTES,
           onProgress: printNote,

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { IGNORE_USER_CONFIG, runCommand, temporalEnvironment } from "./run-command.js";
+import { NO_DIRECTORY, temporalEnvironment } from "./helper-environment.js";
+import { IGNORE_USER_CONFIG, runCommand } from "./run-command.js";
 
 const COMMAND_TIMEOUT_MS = 15_000;
 const KEYWORD = "INDEXED_VALUE_TYPE_KEYWORD";
@@ -36,6 +37,7 @@ function searchAttributeCommand(
   const where = ["--address", address, "--namespace", namespace, ...IGNORE_USER_CONFIG];
   return runCommand(cliPath, ["operator", "search-attribute", action, ...args, ...where], {
     timeoutMs: COMMAND_TIMEOUT_MS,
+    cwd: NO_DIRECTORY,
     env: temporalEnvironment(),
   });
 }

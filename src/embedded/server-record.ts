@@ -27,12 +27,27 @@ export function serverFiles(storeDir: string): ServerFiles {
   };
 }
 
-const serverRecordSchema = z.object({
+const processSchema = z.object({
   pid: z.number().int().gt(1), // a signal to group 1 would reach everybody
   identity: z.string(),
+});
+
+/** Earlier versions read this as well: what they know keeps its meaning for them. */
+const serverRecordSchema = processSchema.extend({
   address: z.string(),
   port: z.number().int(),
+  /** Where the Web UI is announced. */
   uiPort: z.number().int(),
+  /** What stands before the Web UI; absent for one that an earlier version started. */
+  front: z
+    .object({
+      /** Where the Web UI itself listens. */
+      uiHost: z.string(),
+      uiPort: z.number().int(),
+      /** Null until one was started. */
+      gate: processSchema.nullable(),
+    })
+    .optional(),
   cliPath: z.string(),
   cliVersion: z.string(),
   /** Those known to be registered. */
