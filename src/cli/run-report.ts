@@ -8,7 +8,7 @@ import type { RunFiles } from "../store/run-files.js";
 import type { BundleSettings, RunMetadata } from "../store/run-index.js";
 import type { Store } from "../store/store.js";
 import { BUNDLE_NODE } from "../tools/bundle-sessions.js";
-import { print } from "./output.js";
+import { print, printLabelled } from "./output.js";
 
 /** What `run --json` and `status --json` print. */
 export interface RunReport {
@@ -158,7 +158,7 @@ export function printReport(report: RunReport, projectRoot: string | undefined):
   if (report.logFile !== null) print(`  audit log   ${join(dirname(report.logFile), "execution.jsonl")}`);
   if (report.webUrl !== null) print(`  web ui      ${report.webUrl}`);
   if (report.question !== undefined) {
-    print(`  question    ${report.question.text.split("\n").join("\n              ")}`);
+    printLabelled("  question    ", report.question.text);
     print(`  ${wayOn(report.runId, report.question)}`);
     if (report.sessionFolder !== null) print(`  or end it with interlock finish ${report.runId}`);
   }

@@ -5,7 +5,7 @@ import { oneLine } from "../core/text.js";
 import type { GraphStateFiles } from "../store/graph-state-files.js";
 import { printableJson } from "../store/printable-json.js";
 import { openEnvironment } from "./environment.js";
-import { EXIT, type ExitCode, UsageError, print, printJson } from "./output.js";
+import { EXIT, type ExitCode, UsageError, print, printBlock, printJson } from "./output.js";
 
 export interface StateOptions {
   readonly at?: string;
@@ -87,7 +87,7 @@ function showMoment(runId: string, moment: Moment, json: boolean): void {
   if (json) printJson({ runId, visit, nodeId, timestamp, state });
   else {
     print(`Graph state ${describe(moment)}`);
-    print(printableJson(state as unknown as JsonValue, 2)); // plain JSON
+    printBlock(printableJson(state as unknown as JsonValue, 2)); // plain JSON
   }
 }
 

@@ -11,6 +11,7 @@ import { localActivities, runActivities } from "./activity-options.js";
 import { refuse } from "./run-calls.js";
 import type { RunRecord } from "./run-record.js";
 import { heldState, replaceStory, tellStory } from "./story.js";
+import { summary } from "./summary.js";
 
 /** Runs one call of a graph run: a change of the state document only after the guard has said yes. */
 export async function runGraphCall(
@@ -21,7 +22,7 @@ export async function runGraphCall(
   if (call.change !== undefined) return changeState(record, call, call.change, input);
   if (call.record !== undefined) return recordState(record, call, call.record, input);
   if (call.tool === undefined) throw new Error(`The call ${call.id} has neither a tool nor a fault.`);
-  const outcome = await localActivities[call.tool].executeWithOptions({ summary: call.summary }, [input]);
+  const outcome = await localActivities[call.tool].executeWithOptions(summary(call.summary), [input]);
   if (outcome.state?.artifact !== undefined) {
     const next = parseFrontmatter(recordArtifact(record.frontmatter, outcome.state.artifact, input.now));
     if (next.ok) record.update({ frontmatter: next.value, stateSha256: outcome.state.sha256 });
@@ -54,7 +55,7 @@ async function recordState(
   const merged = mergeRecord(story.state, change);
   if (!merged.ok) return refuse(record, call, input, merged.error);
   const graph = heldState(record);
-  const outcome = await localActivities["state.record"].executeWithOptions({ summary: call.summary }, [
+  const outcome = await localActivities["state.record"].executeWithOptions(summary(call.summary), [
     { ...input, ...(graph === undefined ? {} : { graph }) },
   ]);
   if (outcome.ok) replaceStory(record, merged.value);
@@ -87,7 +88,7 @@ async function changeState(
     record.conditions,
   );
   if (!verdict.ok) return refuse(record, call, input, verdict.error);
-  const outcome = await runActivities["state.persist"].executeWithOptions({ summary: call.summary }, [input]);
+  const outcome = await runActivities["state.persist"].executeWithOptions(summary(call.summary), [input]);
   const parsed = parseFrontmatter(next);
   if (outcome.state !== undefined && parsed.ok) {
     record.update({ frontmatter: parsed.value, stateSha256: outcome.state.sha256 });
