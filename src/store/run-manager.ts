@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { readdirSync, rmSync } from "node:fs";
-import { mkdir, readFile, readdir, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { closeSync, readdirSync, rmSync } from "node:fs";
+import { mkdir, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { type Fault, type Result, fail, ok } from "../core/errors.js";
@@ -14,6 +14,7 @@ import { type CreateBundleRunRequest, newBundleRun } from "./bundle-run.js";
 import { type HeldLock, LockLost, withFileLock } from "./file-lock.js";
 import { parseFrontMatter, withFrontmatter } from "./front-matter.js";
 import type { LoadedPackage, LoadedWorkflow } from "./package-loader.js";
+import { isOwnFolder, openOwnFile, readOwnText } from "./own-file.js";
 import type { PackageStore } from "./package-store.js";
 import { type Project, isProjectId, resolveProject } from "./project-id.js";
 import { RunFiles } from "./run-files.js";
@@ -156,11 +157,7 @@ export class RunManager {
     if (known !== undefined) return ok(known);
     if (!uuid.safeParse(runId).success || !isProjectId(projectId)) return runNotFound(runId);
     const files = this.filesOf(projectId, runId, execution);
-    const exists = await stat(files.stateDir).then(
-      (entry) => entry.isDirectory(),
-      () => false,
-    );
-    if (!exists) return runNotFound(runId);
+    if (!isOwnFolder(files.stateDir)) return runNotFound(runId);
     this.remember(key, files);
     return ok(files);
   }
@@ -171,7 +168,7 @@ export class RunManager {
     if (known !== undefined) return ok(known);
     try {
       if (!isProjectId(projectId)) throw new Error("not an id");
-      const text = await readFile(join(this.projectsDir, projectId, "project.json"), "utf8");
+      const text = await readOwnText(join(this.projectsDir, projectId, "project.json"));
       const { root } = z.object({ root: z.string() }).parse(JSON.parse(text));
       this.roots.set(projectId, root);
       return ok(root);
@@ -230,7 +227,7 @@ export class RunManager {
       await removeAll();
       await mkdir(join(staging, "state", "logs"), { recursive: true, mode: 0o700 });
       await mkdir(join(staging, "conversation"), { mode: 0o700 });
-      await writeFile(join(staging, "state", "logs", "execution.jsonl"), "", { mode: 0o600 });
+      closeSync(openOwnFile(join(staging, "state", "logs", "execution.jsonl"), "create"));
       if (document !== undefined) await writeFileAtomic(join(staging, "state", "workflow.md"), document);
       await writeFileAtomic(
         join(projectDir, "project.json"),

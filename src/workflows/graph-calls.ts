@@ -1,11 +1,12 @@
-import { ApplicationFailure } from "@temporalio/workflow";
+import { ApplicationFailure, patched } from "@temporalio/workflow";
 import type { PlannedCall, StateChange, ToolCallInput, ToolCallOutcome } from "../contract/activities.js";
 import { type Fault, fail } from "../core/errors.js";
 import { mergeRecord } from "../core/graph-state/record.js";
 import type { JsonObject } from "../core/json.js";
 import { artifactTypeOf } from "../core/package/graph.js";
 import { parseFrontmatter } from "../core/state/frontmatter.js";
-import { validateWorkflowStateUpdate } from "../core/state/transition-guard.js";
+import { listedNamesFault } from "../core/state/listed-names.js";
+import { type GuardVerdict, validateWorkflowStateUpdate } from "../core/state/transition-guard.js";
 import { recordArtifact, updateFrontmatter } from "../core/state/update-frontmatter.js";
 import { localActivities, runActivities } from "./activity-options.js";
 import { refuse } from "./run-calls.js";
@@ -81,12 +82,7 @@ async function changeState(
     change.kind === "patch"
       ? updateFrontmatter(record.frontmatter, change.update, input.now)
       : change.frontmatter;
-  const verdict = validateWorkflowStateUpdate(
-    record.frontmatter,
-    next,
-    record.opened.graph,
-    record.conditions,
-  );
+  const verdict = judge(record, next);
   if (!verdict.ok) return refuse(record, call, input, verdict.error);
   const outcome = await runActivities["state.persist"].executeWithOptions(summary(call.summary), [input]);
   const parsed = parseFrontmatter(next);
@@ -95,6 +91,15 @@ async function changeState(
   }
   return outcome;
 }
+
+/** The guard, and what the lists may gain. A history of an earlier version may hold an update that lists anything: it is followed. */
+function judge({ frontmatter, conditions, opened }: RunRecord, next: JsonObject): GuardVerdict {
+  const verdict = validateWorkflowStateUpdate(frontmatter, next, opened.graph, conditions);
+  const error = verdict.ok ? listedNamesFault(frontmatter, next) : undefined;
+  return error === undefined || !patched(LISTED_NAMES_PATCH) ? verdict : { ok: false, error };
+}
+
+const LISTED_NAMES_PATCH = "listed-names-are-checked";
 
 const STALE_VERSION: Fault = fail(
   "E_PRECONDITION_FAILED",
