@@ -5,6 +5,7 @@ import { oneLine } from "../core/text.js";
 import type { GraphStateFiles } from "../store/graph-state-files.js";
 import { printableJson } from "../store/printable-json.js";
 import { openEnvironment } from "./environment.js";
+import { openRunFolder } from "./run-folder.js";
 import { EXIT, type ExitCode, UsageError, print, printBlock, printJson } from "./output.js";
 
 export interface StateOptions {
@@ -26,11 +27,9 @@ export async function stateCommand(runId: string, options: StateOptions): Promis
   const at = visitNumber("--at", options.at);
   const other = visitNumber("--diff", options.diff);
   const { store } = await openEnvironment();
-  const found = await store.runs.findRun(runId);
-  const files = found.ok ? await store.runs.openFiles(found.value.projectId, runId) : found;
-  if (!files.ok) throw new UsageError(`${files.error.message} See: interlock runs`);
-  const moments = await momentsOf(files.value.graphState);
-  if (moments === undefined && found.ok && found.value.bundle !== undefined) {
+  const { run, files } = await openRunFolder(store, runId);
+  const moments = await momentsOf(files.graphState);
+  if (moments === undefined && run.bundle !== undefined) {
     throw new UsageError(
       `Run ${runId} is a bundle run: only graph runs have a graph state. See: interlock status ${runId}`,
     );
