@@ -17,6 +17,7 @@ import { budgetProblem } from "./core/engine/budget.js";
 import { type EngineLimits, MAX_USER_INPUT_BYTES } from "./core/engine/limits.js";
 import { openingState } from "./core/graph-state/initial-state.js";
 import type { JsonObject } from "./core/json.js";
+import { codeSpan, markdownLine } from "./core/markdown.js";
 import { utf8Length } from "./core/text.js";
 import { InterlockError, RunHandle, type RunRequest } from "./run-handle.js";
 
@@ -176,8 +177,8 @@ export class InterlockClient {
         workflowIdReusePolicy,
         // A dead worker's workflow task is given to another after this long.
         workflowTaskTimeout: "5 seconds",
-        staticSummary: name.slice(0, 200),
-        staticDetails: `Run \`${runId}\` of \`${name}\` on \`${request.projectRoot}\`.`.slice(0, 2_000),
+        staticSummary: markdownLine(name),
+        staticDetails: `Run ${codeSpan(runId)} of ${codeSpan(name)} on ${codeSpan(request.projectRoot, 1_000)}.`,
       });
       return new RunHandle(this, runId, handle.firstExecutionRunId);
     } catch (error) {

@@ -1,6 +1,6 @@
 import { type Config, ConfigError, loadConfig } from "../config.js";
 import { type Store, openStore } from "../store/store.js";
-import { UsageError } from "./output.js";
+import { UsageError, outputClosed } from "./output.js";
 
 /** Configuration and store of a command. */
 export async function openEnvironment(): Promise<{ config: Config; store: Store }> {
@@ -13,11 +13,14 @@ export async function openEnvironment(): Promise<{ config: Config; store: Store 
   }
 }
 
-/** A signal that fires at Ctrl-C or SIGTERM; the second one ends the process the usual way. */
+/**
+ * A signal that fires at Ctrl-C or SIGTERM, and when nobody reads the output any more. A second Ctrl-C ends the process the
+ * usual way.
+ */
 export function interruption(): AbortSignal {
   const controller = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) {
     process.once(name, () => controller.abort(new Error(name)));
   }
-  return controller.signal;
+  return AbortSignal.any([controller.signal, outputClosed]);
 }

@@ -3,7 +3,8 @@ import type { History } from "@temporalio/common/lib/proto-utils.js";
 import { InterlockError } from "../client.js";
 import { exportRun } from "../export-run.js";
 import { openEnvironment } from "./environment.js";
-import { CommandError, EXIT, type ExitCode, noSuchRun, print, printJson, printNote } from "./output.js";
+import { CommandError, EXIT, type ExitCode, print, printJson, printNote } from "./output.js";
+import { openRunFolder } from "./run-folder.js";
 import { installRuntime, openTemporalSession } from "./temporal-session.js";
 
 /** `interlock export`: everything that is known of a run, in one archive. */
@@ -12,7 +13,7 @@ export async function exportCommand(
   options: { output?: string; json?: boolean },
 ): Promise<ExitCode> {
   const { config, store } = await openEnvironment();
-  if (!(await store.runs.findRun(runId)).ok) throw noSuchRun(runId);
+  await openRunFolder(store, runId);
   installRuntime("ERROR");
   const session = await openTemporalSession(config, store);
   let histories: readonly History[] = [];

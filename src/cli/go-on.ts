@@ -11,11 +11,11 @@ import {
   EXIT,
   type ExitCode,
   UsageError,
-  noSuchRun,
   noWorkerHint,
   printNote,
 } from "./output.js";
 import { wholeNumber } from "./numbers.js";
+import { openRunFolder } from "./run-folder.js";
 import { webUrlOf } from "./run-report.js";
 import { type RunSession, withRun } from "./run-session.js";
 import { type FollowedRun, followAndReport, reportDetached } from "./start-run.js";
@@ -135,13 +135,11 @@ function sayFiles(files: readonly ForkedFile[], isElsewhere: boolean): void {
 
 /** What a run was started with, as its folder says. */
 export async function requestOf(store: Store, runId: string): Promise<RunRequest> {
-  const found = await store.runs.findRun(runId);
-  const files = found.ok ? await store.runs.openFiles(found.value.projectId, runId) : found;
-  if (!files.ok) throw noSuchRun(runId);
-  const request = await files.value.request.read();
+  const { files } = await openRunFolder(store, runId);
+  const request = await files.request.read();
   if (request === undefined) {
     throw new CommandError(
-      `The folder of run ${runId} does not say what the run was started with: ${join(files.value.dir, "run.json")} is missing or damaged. Restore it from a backup.`,
+      `The folder of run ${runId} does not say what the run was started with: ${join(files.dir, "run.json")} is missing or damaged. Restore it from a backup.`,
     );
   }
   return request as unknown as RunRequest; // as `run.open` was given it

@@ -1,7 +1,15 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { readDescriptors } from "../descriptors.js";
-import { CommandError, EXIT, type ExitCode, UsageError, printNote } from "./output.js";
+import {
+  CommandError,
+  EXIT,
+  type ExitCode,
+  UsageError,
+  printBlock,
+  printError,
+  printNoteBlock,
+} from "./output.js";
 import { withBudgetOptions } from "./budget-options.js";
 import { addOperateCommands } from "./operate-commands.js";
 import type { BundleRunOptions, RunOptions } from "./run.js";
@@ -24,6 +32,10 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
     .version(packageVersion())
     .addHelpText("after", EPILOGUE)
     .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => printBlock(withoutEnd(text)),
+      writeErr: (text) => printNoteBlock(withoutEnd(text)),
+    })
     .exitOverride()
     .hook("preAction", refuseFewDescriptors);
   const json = ["--json", "print JSON for programs"] as const;
@@ -205,6 +217,11 @@ function refuseFewDescriptors(): void {
   );
 }
 
+/** The parser ends its texts itself. */
+function withoutEnd(text: string): string {
+  return text.replace(/\n$/, "");
+}
+
 function packageVersion(): string {
   const manifest: unknown = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
   return typeof manifest === "object" && manifest !== null && "version" in manifest
@@ -224,14 +241,14 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
     if (error instanceof UsageError) {
-      printNote(error.message);
+      printError(error.message);
       return EXIT.usage;
     }
     if (error instanceof CommandError) {
-      printNote(error.message);
+      printError(error.message);
       return EXIT.failed;
     }
-    printNote(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+    printError(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
     return EXIT.failed;
   }
 }

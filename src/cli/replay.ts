@@ -3,7 +3,7 @@ import type { History } from "@temporalio/common/lib/proto-utils.js";
 import { z } from "zod";
 import { excerpt } from "../core/text.js";
 import { type ReplayVerdict, readHistory, replayHistory } from "../replay.js";
-import { EXIT, type ExitCode, UsageError, print, printJson } from "./output.js";
+import { EXIT, type ExitCode, UsageError, print, printBlock, printJson } from "./output.js";
 import { withRun } from "./run-session.js";
 import { installRuntime } from "./temporal-session.js";
 
@@ -20,7 +20,10 @@ export async function replayCommand(what: string, options: { json?: boolean }): 
   else if (verdict.ok) {
     const of = histories.length === 1 ? "" : ` of ${histories.length} executions`;
     print(`The code at hand follows all ${verdict.events} events${of}.`);
-  } else print(`The code at hand departs from this history:\n${verdict.departure}`);
+  } else {
+    print("The code at hand departs from this history:");
+    printBlock(verdict.departure, "  ");
+  }
   return verdict.ok ? EXIT.done : EXIT.failed;
 }
 

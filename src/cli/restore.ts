@@ -73,7 +73,9 @@ async function unfinishedRuns(store: Store): Promise<readonly string[]> {
     return files.ok && (await files.value.request.read()) !== undefined;
   };
   const runIds: string[] = [];
-  for (const run of await store.runs.listAllRuns()) if (await isUnfinished(run)) runIds.push(run.runId);
+  const { runs, damaged } = await store.runs.surveyRuns();
+  for (const { error } of damaged) printNote(error.message);
+  for (const run of runs) if (await isUnfinished(run)) runIds.push(run.runId);
   return runIds;
 }
 

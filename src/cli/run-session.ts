@@ -4,6 +4,7 @@ import type { RunMetadata } from "../store/run-index.js";
 import type { Store } from "../store/store.js";
 import { interruption, openEnvironment } from "./environment.js";
 import { CommandError, noSuchRun, printNote } from "./output.js";
+import { notFound } from "./run-folder.js";
 import { type TemporalSession, installRuntime, openTemporalSession } from "./temporal-session.js";
 
 /** What a command about runs works with. */
@@ -44,6 +45,7 @@ export async function withRun<T>(runId: string, action: (place: RunSession) => P
   const { config, store } = await openEnvironment();
   const found = await store.runs.findRun(runId);
   const known = found.ok ? found.value : undefined;
+  if (!found.ok && found.error.code !== "E_RUN_NOT_FOUND") throw notFound(runId, found.error);
   if (known === undefined && config.temporal === undefined) throw noSuchRun(runId);
   try {
     return await withTemporal({ config, store }, (place) =>

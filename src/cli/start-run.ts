@@ -12,7 +12,16 @@ import type { Store } from "../store/store.js";
 import { NO_ANSWERS, standardInputAnswers } from "./answers.js";
 import { type BudgetChoice, budgetOf } from "./budget-options.js";
 import { type FollowEnd, followRun } from "./follow.js";
-import { CommandError, EXIT, type ExitCode, UsageError, print, printJson, printNote } from "./output.js";
+import {
+  CommandError,
+  EXIT,
+  type ExitCode,
+  UsageError,
+  notesAreRead,
+  print,
+  printJson,
+  printNote,
+} from "./output.js";
 import { filesOfRun, printReport, reportOf, webUrlOf } from "./run-report.js";
 import { liveView, plainView } from "./run-views.js";
 import type { TemporalSession } from "./temporal-session.js";
@@ -147,14 +156,15 @@ export async function followAndReport(
   if (webUrl !== null) printNote(`Watch it: ${webUrl}`);
   const answers = choice.waitForAnswers ? standardInputAnswers() : NO_ANSWERS;
   const { graph } = followed;
-  const isLive = process.stderr.isTTY && !choice.json && graph !== undefined;
+  const isLive = notesAreRead() && !choice.json && graph !== undefined;
   const view = isLive ? liveView(graph, answers) : plainView(answers);
   let end: FollowEnd;
   try {
     end = await followRun(run, view, signal, choice.since);
   } catch (error) {
     if (signal.aborted) {
-      printNote(`\nStopped watching. The run is kept and goes on when a worker is there: interlock dev`);
+      printNote("");
+      printNote(`Stopped watching. The run is kept and goes on when a worker is there: interlock dev`);
       throw new CommandError(`Run ${run.runId} is not finished.`, { cause: error });
     }
     throw unfollowed(error, run.runId, session.embedded);

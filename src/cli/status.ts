@@ -1,6 +1,7 @@
 import { isServed } from "../embedded/server.js";
 import { openEnvironment } from "./environment.js";
 import { EXIT, type ExitCode, noSuchRun, noWorkerHint, printJson, printNote } from "./output.js";
+import { notFound } from "./run-folder.js";
 import { printReport, reportFromStore } from "./run-report.js";
 
 /**
@@ -20,9 +21,9 @@ export async function statusCommand(runId: string, options: { json?: boolean }):
     if (asked.note !== undefined) printNote(asked.note);
     report = asked.report;
   }
-  if (report === undefined) throw noSuchRun(runId);
+  if (report === undefined) throw found.ok ? noSuchRun(runId) : notFound(runId, found.error);
   const root = found.ok ? await store.runs.projectRoot(found.value.projectId) : found;
   if (options.json === true) printJson(report);
   else printReport(report, root.ok ? root.value : undefined);
-  return EXIT.done;
+  return report.problem === undefined ? EXIT.done : EXIT.failed;
 }

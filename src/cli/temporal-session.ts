@@ -1,12 +1,19 @@
 import { hostname } from "node:os";
-import { DefaultLogger, type NativeConnectionOptions, Runtime } from "@temporalio/worker";
+import { inspect } from "node:util";
+import {
+  DefaultLogger,
+  type LogEntry,
+  type NativeConnectionOptions,
+  Runtime,
+  makeTelemetryFilterString,
+} from "@temporalio/worker";
 import { InterlockClient } from "../client.js";
 import type { Config } from "../config.js";
 import { SEARCH_ATTRIBUTES } from "../contract/names.js";
 import { acquireEmbeddedServer } from "../embedded/server.js";
 import type { Store } from "../store/store.js";
 import { type RunningWorker, startWorker } from "../worker.js";
-import { CommandError, printNote } from "./output.js";
+import { CommandError, printError, printNote } from "./output.js";
 
 /** Temporal as a command uses it: configured or embedded. */
 export interface TemporalSession {
@@ -25,11 +32,21 @@ export interface TemporalSession {
 export function installRuntime(level: "INFO" | "ERROR"): void {
   // The commands handle signals themselves: workers are shut down by `close`, in order.
   Runtime.install({
-    logger: new DefaultLogger(level),
-    // The SDK's core writes to standard output, and that belongs to `--json`.
-    ...(level === "ERROR" ? { telemetryOptions: { logging: { filter: "off" } } } : {}),
+    logger: new DefaultLogger(level, printLogEntry),
+    // The SDK's core would write to standard output by itself, and that belongs to `--json`.
+    telemetryOptions: {
+      logging: level === "ERROR" ? { filter: "off" } : { filter: CORE_WARNINGS, forward: {} },
+    },
     shutdownSignals: [],
   });
+}
+
+const CORE_WARNINGS = makeTelemetryFilterString({ core: "WARN", other: "ERROR" });
+
+/** What a worker logs may hold what models and projects have said. */
+function printLogEntry({ level, timestampNanos, message, meta }: LogEntry): void {
+  const at = new Date(Number(timestampNanos / 1_000_000n)).toISOString();
+  printError(`${at} [${level}] ${message}${meta === undefined ? "" : ` ${inspect(meta)}`}`);
 }
 
 /** Connects to the configured Temporal, or to the store's embedded server, which is started when none runs. */

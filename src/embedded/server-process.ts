@@ -2,8 +2,9 @@ import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, ftruncateSync } from "node:fs";
-import { chmod, readFile, rm } from "node:fs/promises";
+import { chmod, rm } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
+import { readOwnText } from "../store/own-file.js";
 import { FileLock, isHeld } from "./file-lock.js";
 import type { TemporalCli } from "./find-cli.js";
 import { stopGate } from "./gate-process.js";
@@ -249,7 +250,7 @@ export interface StartLog {
 
 /** What a server that did not come up has said. */
 export async function readStartLog(files: ServerFiles): Promise<StartLog> {
-  const text = await readFile(files.log, "utf8").catch(() => "");
+  const text = await readOwnText(files.log).catch(() => "");
   const [said = ""] = text.split(/^goroutine \d/m);
   const lines = said.split("\n").filter((line) => line.trim() !== "");
   return {

@@ -1,19 +1,10 @@
-import {
-  closeSync,
-  copyFileSync,
-  existsSync,
-  fstatSync,
-  fsyncSync,
-  openSync,
-  readSync,
-  renameSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, fstatSync, fsyncSync, readSync, renameSync, writeSync } from "node:fs";
 import { basename } from "node:path";
 import { failpoint } from "../core/failpoint.js";
 import type { JsonObject } from "../core/json.js";
 import { removeTemporaries, syncFile, temporaryPathFor } from "./atomic-file.js";
 import { type HeldLock, NO_LOCK, type TakeOver, seizeLock, withFileLock } from "./file-lock.js";
+import { openOwnFile, standsThere } from "./own-file.js";
 import { printableJson } from "./printable-json.js";
 
 const LF = 0x0a;
@@ -87,7 +78,7 @@ export class AppendLog {
    */
   async append(decide: (torn: boolean) => readonly JsonObject[], owner: HeldLock = NO_LOCK): Promise<void> {
     await this.exclusively(async (lock) => {
-      const fd = openSync(this.path, "a+", 0o600);
+      const fd = openOwnFile(this.path, "append");
       try {
         const torn = this.readNew(fd, lock);
         const records = decide(torn);
@@ -125,7 +116,7 @@ export class AppendLog {
   }
 
   private withFile<T>(action: (fd: number) => T): T {
-    const fd = openSync(this.path, "a+", 0o600);
+    const fd = openOwnFile(this.path, "append");
     try {
       return action(fd);
     } finally {
@@ -188,18 +179,30 @@ export class AppendLog {
 
 /** Whoever has the file open has lost it. `lock` is the one that was taken over. */
 export function replaceByCopy(path: string, lock: HeldLock): void {
-  if (!existsSync(path)) return;
+  if (!standsThere(path)) return;
   removeTemporaries(path);
   const copy = temporaryPathFor(path);
-  copyFileSync(path, copy);
-  const fd = openSync(copy, "r+");
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
+  copyOwnFile(path, copy);
   lock.assertHeld();
   renameSync(copy, path);
+}
+
+function copyOwnFile(path: string, copy: string): void {
+  const from = openOwnFile(path, "read");
+  try {
+    const to = openOwnFile(copy, "create");
+    try {
+      const chunk = Buffer.alloc(CHUNK_BYTES);
+      for (let read = readSync(from, chunk); read > 0; read = readSync(from, chunk)) {
+        writeAll(to, chunk.subarray(0, read));
+      }
+      fsyncSync(to);
+    } finally {
+      closeSync(to);
+    }
+  } finally {
+    closeSync(from);
+  }
 }
 
 function writeAll(fd: number, bytes: Buffer): void {

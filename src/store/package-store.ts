@@ -12,7 +12,7 @@ import { withFileLock } from "./file-lock.js";
 import { unpackArchive } from "./package-archive.js";
 import { contentDigest, digestFiles } from "./package-digest.js";
 import { PackageFileRefused, listPackage, readPackageFile, systemCode } from "./package-files.js";
-import { type LoadedPackage, loadListedPackage, loadPackage } from "./package-loader.js";
+import { type LoadedPackage, loadListedPackage, loadNewPackage, loadPackage } from "./package-loader.js";
 import { kindOfSource, sourceFinding } from "./package-source.js";
 import { copyPackage, removeTree, sealTree } from "./package-tree.js";
 
@@ -132,7 +132,7 @@ class DirectoryPackageStore implements PackageStore {
   private async adopt(staging: string): Promise<Result<Installation>> {
     failpoint("package.staged");
     const listing = await listPackage(staging);
-    const report = await loadListedPackage(listing);
+    const report = await loadNewPackage(listing);
     if (report.package === undefined) return invalid(report.findings);
     const { name, version } = report.package.manifest;
     const digest = contentDigest(await digestFiles(listing));

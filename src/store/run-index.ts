@@ -1,8 +1,8 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { removeTemporaries, writeFileAtomic } from "./atomic-file.js";
 import { type HeldLock, NO_LOCK, withFileLock } from "./file-lock.js";
+import { readOwnText } from "./own-file.js";
 
 /** Where a bundle run finds its files. Host paths: for the service alone, never for a model. */
 const bundleSettingsSchema = z.object({
@@ -53,13 +53,12 @@ export class RunIndex {
   /** All runs of the project. Throws `DamagedIndex` when the index is there but cannot be read. */
   async list(): Promise<readonly RunMetadata[]> {
     try {
-      return z.array(runMetadataSchema).parse(JSON.parse(await readFile(this.path, "utf8")));
+      return z.array(runMetadataSchema).parse(JSON.parse(await readOwnText(this.path)));
     } catch (error) {
       const code = error instanceof Error && "code" in error ? error.code : undefined;
       if (code === "ENOENT" || code === "ENOTDIR") return [];
-      throw new DamagedIndex("The index of the project's runs (runsIndex.json) cannot be read: restore it.", {
-        cause: error,
-      });
+      const sentence = `The index of a project's runs cannot be read: ${this.path}. Restore it from a backup; without one, move it away: its runs are no longer listed then, and their folders stay.`;
+      throw new DamagedIndex(sentence, { cause: error });
     }
   }
 

@@ -1,9 +1,9 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import type { JsonObject } from "../core/json.js";
 import { removeTemporaries, writeFileAtomic } from "./atomic-file.js";
 import { type HeldLock, NO_LOCK, seizeLock, withFileLock } from "./file-lock.js";
+import { readOwnText } from "./own-file.js";
 
 const requestSchema = z.object({ kind: z.enum(["graph", "bundle"]), input: z.record(z.string(), z.json()) });
 
@@ -25,7 +25,7 @@ export class RunRequestFile {
   /** Undefined where there is none, and where it cannot be understood. */
   async read(): Promise<RunRequest | undefined> {
     try {
-      return requestSchema.parse(JSON.parse(await readFile(this.path, "utf8")));
+      return requestSchema.parse(JSON.parse(await readOwnText(this.path)));
     } catch {
       return undefined;
     }

@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { chmod, mkdir, readFile, readdir } from "node:fs/promises";
+import { chmod, mkdir, readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { z } from "zod";
 import { writeFileAtomic } from "./atomic-file.js";
 import { withFileLock } from "./file-lock.js";
+import { readOwnText, rememberStore } from "./own-file.js";
 import { type PackageStore, openPackageStore } from "./package-store.js";
 import { RunManager } from "./run-manager.js";
 
@@ -29,6 +30,7 @@ export async function openStore(path: string, taskQueue = "interlock"): Promise<
   await mkdir(dir, { recursive: true, mode: 0o700 });
   // A directory that holds other things already keeps its mode: it may be anybody's. What we put there is private.
   if ((await readdir(dir)).length === 0) await chmod(dir, 0o700);
+  rememberStore(dir);
   const identity = await withFileLock(join(dir, "store.lock"), () => readOrMakeIdentity(dir, taskQueue));
   const packages = openPackageStore(dir);
   return { dir, ...identity, packages, runs: new RunManager(dir, packages), lockDir: join(dir, "locks") };
@@ -36,7 +38,7 @@ export async function openStore(path: string, taskQueue = "interlock"): Promise<
 
 async function readOrMakeIdentity(dir: string, taskQueue: string) {
   const path = join(dir, "store.json");
-  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+  const text = await readOwnText(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
     throw error;
   });

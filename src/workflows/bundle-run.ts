@@ -5,6 +5,7 @@ import { localActivities, runActivities } from "./activity-options.js";
 import { conductRun } from "./conduct-run.js";
 import type { RunKind } from "./run-kind.js";
 import { RunRecord } from "./run-record.js";
+import { summary } from "./summary.js";
 
 const GOES_ON = "The run was interrupted here and goes on now.";
 
@@ -39,7 +40,7 @@ function bundleKind(input: BundleRunInput): RunKind {
     },
     async runCall(_record, call, toolInput) {
       if (call.tool === undefined) throw new Error(`The call ${call.id} has neither a tool nor a fault.`);
-      return localActivities[call.tool].executeWithOptions({ summary: call.summary }, [toolInput]);
+      return localActivities[call.tool].executeWithOptions(summary(call.summary), [toolInput]);
     },
     afterCall(record, _nodeId, call, { ok, path }) {
       if (call.tool !== "save_output" || !ok || path === undefined) return;

@@ -3,6 +3,7 @@ import { upsertSearchAttributes } from "@temporalio/workflow";
 import type { SEARCH_ATTRIBUTES } from "../contract/names.js";
 import type { RunPhase } from "../contract/run.js";
 import type { Fault } from "../core/errors.js";
+import { printable } from "../core/printable.js";
 import { runActivities } from "./activity-options.js";
 import type { RunRecord } from "./run-record.js";
 
@@ -14,7 +15,7 @@ export function setSearchAttributes(
   if (record.input.searchAttributes === false) return;
   const pairs: SearchAttributePair[] = Object.entries(values).map(([name, value]) => ({
     key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD),
-    value,
+    value: printable(value),
   }));
   upsertSearchAttributes(pairs);
 }

@@ -6,6 +6,7 @@ import { afterGraphCall, runGraphCall } from "./graph-calls.js";
 import type { RunKind } from "./run-kind.js";
 import { RunRecord } from "./run-record.js";
 import { closeVisit, openStory, storyBrief } from "./story.js";
+import { summary } from "./summary.js";
 
 /** Runs a graph workflow of a package: opens the run, visits nodes until it is complete, closes it. */
 export async function graphRun(input: GraphRunInput): Promise<RunResult> {
@@ -16,7 +17,7 @@ function graphKind(input: GraphRunInput): RunKind {
   const { carried: _, ...request } = input;
   return {
     open: (execution) =>
-      runActivities["run.open"].executeWithOptions({ summary: input.packageId.slice(0, 200) }, [
+      runActivities["run.open"].executeWithOptions(summary(input.packageId), [
         { kind: "graph", input: request, execution },
       ]),
     async begin(record) {

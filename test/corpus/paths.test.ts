@@ -61,6 +61,9 @@ const file = (path: string, place = `project/${path.replace("@project/", "")}`):
   ARGS,
   place,
 ];
+/** A name that a list could not show as it is: nothing new gets it. */
+const unseen = (name: string): Row =>
+  missing(`@project/${name}`).with(4, SANDBOX).with(5, SANDBOX) as unknown as Row;
 /** An ordinary name that nothing has yet. */
 const missing = (path: string, ...made: readonly string[]): Row => [
   path,
@@ -348,9 +351,9 @@ describe("names that nothing has", () => {
     missing("@project/a../b", "project/a..", "project/a../b"),
     missing("@project/CON", "project/CON"),
     missing("@project/nul.txt", "project/nul.txt"),
-    missing("@project/x\u0001y", "project/x\u0001y"),
-    missing("@project/x\u2028y", "project/x\u2028y"),
-    missing("@project/x\u0085y", "project/x\u0085y"),
+    ...["x\u0001y", "x\u2028y", "x\u0085y", "x\u202ey", "\u200bx", "x\ufeff", "a\nb/c", "\u{e0041}"].map(
+      unseen,
+    ),
     missing("@project/__proto__", "project/__proto__"),
     missing("@project/constructor/prototype", "project/constructor", "project/constructor/prototype"),
     missing(`@project/${"n".repeat(255)}`, `project/${"n".repeat(255)}`),

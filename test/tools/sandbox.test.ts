@@ -277,19 +277,7 @@ describe.each(platforms)("the sandbox, $platform", ({ pins }) => {
   });
 
   test("a name is taken as it is", async () => {
-    for (const name of [
-      "%2e%2e",
-      "．．",
-      "..\\x",
-      "~",
-      "$HOME",
-      "a ",
-      " ",
-      "a\nb",
-      "e\u0301",
-      "\u00e9",
-      "*",
-    ]) {
+    for (const name of ["%2e%2e", "．．", "..\\x", "~", "$HOME", "a ", " ", "e\u0301", "\u00e9", "*"]) {
       const path = `@project/${name}`;
       const write = await writeFile(workspace, { path, content: name }, LIMITS);
       expect(write).toMatchObject({ ok: true, path });
@@ -297,7 +285,7 @@ describe.each(platforms)("the sandbox, $platform", ({ pins }) => {
     }
     const list = await listDirectory(workspace, { path: "@project" });
     expect(list).toMatchObject({ ok: true });
-    expect(Object.entries(list).find(([key]) => key === "entries")?.[1]).toHaveLength(10); // ..\\x is hidden
+    expect(Object.entries(list).find(([key]) => key === "entries")?.[1]).toHaveLength(9); // ..\\x is hidden
   });
 
   test("a hard link to a file outside is a file: a write leaves the other name alone", async () => {
