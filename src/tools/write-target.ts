@@ -2,7 +2,7 @@ import { mkdirSync, rmdirSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { type AliasPath, describeAliasPath, mountLabel } from "../core/tools/alias-path.js";
 import { Refusal, systemErrorCode, systemFault } from "./faults.js";
-import { foldName } from "./name-rules.js";
+import { foldName } from "../core/tools/name-rules.js";
 import { type PinnedEntry, isStillAt } from "./pinned-entry.js";
 import { type Trail, resolve } from "./resolve.js";
 import { type Workspace, mountOf } from "./workspace.js";
