@@ -30,14 +30,15 @@ export interface RunningWorker {
  * when the worker polls.
  */
 export async function startWorker(config: Config, options: WorkerOptions): Promise<RunningWorker> {
-  const store = options.store ?? (await openStore(config.storeDir, config.taskQueue));
   const { protectedPaths } = config.settings;
+  const opened = options.store ?? (await openStore(config.storeDir, config.taskQueue));
+  const store = { ...opened, roots: opened.roots.with(config.roots) };
   const toolHost = createToolHost({ store, ...(protectedPaths === undefined ? {} : { protectedPaths }) });
   const rehearsals = openRehearsals(store);
   const activities = createActivities({
     store,
     toolHost,
-    bundles: createBundleHost({ store }),
+    bundles: createBundleHost({ store, ...(protectedPaths === undefined ? {} : { protectedPaths }) }),
     model: createChatModel(),
     modelSettingsFor: async (agentId, run) =>
       run.rehearsal === undefined ? config.modelSettingsFor(agentId) : rehearsals.settingsFor(run),

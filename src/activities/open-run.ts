@@ -21,13 +21,14 @@ import { type ForkPoint, findForkPoint, visitsBefore } from "../store/fork-point
 import { type RunBeginning, selectWorkflow } from "../store/run-manager.js";
 import type { Store } from "../store/store.js";
 import type { BundleHost } from "../tools/bundle-host.js";
+import { permittedBundle } from "../tools/bundle-roots.js";
 import { BUNDLE_NODE } from "../tools/bundle-sessions.js";
 import { restoreFiles } from "../tools/fork-files.js";
 import { noteRecorded } from "../tools/recorded-call.js";
 import { endWritesBefore } from "../tools/temporary-file.js";
 import { platformPins } from "../tools/workspace.js";
 import { toApplicationFailure, unwrap } from "./failures.js";
-import { checkStore, executionOf, openFiles } from "./run-scope.js";
+import { checkStore, executionOf, openFiles, permittedProject } from "./run-scope.js";
 
 /** Room for what is told of an opened run beside its graph: its ids, and what a run that goes on has left. */
 const OPENED_BYTES = 8 * 1024;
@@ -82,6 +83,7 @@ async function beginExecution(
 async function openGraphRun(deps: OpenRunDeps, request: OpenGraphRun): Promise<OpenedRun> {
   const { store } = deps;
   const { input } = request;
+  const project = unwrap(store.roots.permit(input.projectRoot, "write"));
   const loaded = unwrap(await store.packages.open(input.packageId));
   const { graph } = unwrap(selectWorkflow(loaded, input.workflowRef ?? ""));
   const room = OPENED_BYTES + (input.storyId === undefined ? 0 : RESUMED_BYTES);
@@ -95,7 +97,7 @@ async function openGraphRun(deps: OpenRunDeps, request: OpenGraphRun): Promise<O
   const metadata = unwrap(
     await store.runs.createRun({
       runId: input.runId,
-      projectRoot: input.projectRoot,
+      projectRoot: project.path,
       packageId: input.packageId,
       activeAgentId,
       ...(input.workflowRef === undefined ? {} : { workflowRef: input.workflowRef }),
@@ -136,12 +138,13 @@ async function forkPointOf(store: Store, { runId, fork }: GraphRunInput): Promis
 }
 
 async function bringFiles(store: Store, run: RunRef, { files, boundary }: ForkPoint): Promise<void> {
-  const projectRoot = unwrap(await store.runs.projectRoot(run.projectId));
+  const project = await permittedProject(store, run);
   const { claim } = await openFiles(store, run);
   await restoreFiles(files, boundary.calls, {
-    projectRoot,
+    projectRoot: project.path,
+    projectIdentity: project.identity,
     lockDir: store.lockDir,
-    storeDir: store.dir,
+    keepOut: store.roots.keepOut,
     writer: { runId: run.runId, execution: executionOf(run) },
     assertOurs: () => claim.assertHeld(),
   });
@@ -155,14 +158,17 @@ function beginningOf({ run, boundary }: ForkPoint, variables: JsonObject = {}): 
 async function openBundleRun(deps: OpenRunDeps, request: OpenBundleRun): Promise<OpenedRun> {
   const { store, bundles } = deps;
   const { input } = request;
-  const { bundleRoot, coreRoot, agentFile, sessionId, outputRoot } = input;
+  const { sessionId } = input;
+  const { projectRoot, bundleRoot, coreRoot, agentFile, outputRoot } = unwrap(
+    permittedBundle(store.roots, input),
+  );
   const workflowPath = input.workflowPath.startsWith("{")
     ? input.workflowPath
     : `{bundle-root}/${input.workflowPath}`;
   const metadata = unwrap(
     await store.runs.createBundleRun({
       runId: input.runId,
-      projectRoot: input.projectRoot,
+      projectRoot,
       bundleRoot,
       workflowPath,
       workflowRef: basename(dirname(workflowPath)),

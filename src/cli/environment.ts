@@ -1,4 +1,5 @@
 import { type Config, ConfigError, loadConfig } from "../config.js";
+import { DamagedRoots } from "../store/roots.js";
 import { type Store, openStore } from "../store/store.js";
 import { UsageError, outputClosed } from "./output.js";
 
@@ -6,9 +7,10 @@ import { UsageError, outputClosed } from "./output.js";
 export async function openEnvironment(): Promise<{ config: Config; store: Store }> {
   try {
     const config = loadConfig();
-    return { config, store: await openStore(config.storeDir, config.taskQueue) };
+    return { config, store: await openStore(config.storeDir, config.taskQueue, config.roots) };
   } catch (error) {
-    if (error instanceof ConfigError) throw new UsageError(error.message, { cause: error });
+    if (error instanceof ConfigError || error instanceof DamagedRoots)
+      throw new UsageError(error.message, { cause: error });
     throw error;
   }
 }

@@ -6,16 +6,10 @@ import { findForkPoint } from "../store/fork-point.js";
 import { selectWorkflow } from "../store/run-manager.js";
 import type { Store } from "../store/store.js";
 import { type ForkedFile, compareFiles } from "../tools/fork-files.js";
-import {
-  CommandError,
-  EXIT,
-  type ExitCode,
-  UsageError,
-  noWorkerHint,
-  printNote,
-} from "./output.js";
+import { CommandError, EXIT, type ExitCode, UsageError, noWorkerHint, printNote } from "./output.js";
 import { wholeNumber } from "./numbers.js";
 import { openRunFolder } from "./run-folder.js";
+import { registerRoot } from "./project.js";
 import { webUrlOf } from "./run-report.js";
 import { type RunSession, withRun } from "./run-session.js";
 import { type FollowedRun, followAndReport, reportDetached } from "./start-run.js";
@@ -80,7 +74,8 @@ export async function forkCommand(runId: string, options: ForkOptions): Promise<
     if (!point.ok) throw new UsageError(`${point.error.code}: ${point.error.message}`);
     const project = await resolveProject(await projectOf(store, point.value.run.projectId, options.project));
     if (!project.ok) throw new UsageError(`${project.error.code}: ${project.error.message}`);
-    const place = { projectRoot: project.value.root, lockDir: store.lockDir, storeDir: store.dir };
+    if (options.project !== undefined) await registerRoot(store, project.value.root, "write");
+    const place = { projectRoot: project.value.root, lockDir: store.lockDir, keepOut: store.roots.keepOut };
     const files = await compareFiles(point.value.files, point.value.boundary.calls, place);
     const isElsewhere = project.value.projectId !== point.value.run.projectId;
     sayFiles(files, isElsewhere);

@@ -19,6 +19,7 @@ Environment:
   INTERLOCK_MODEL, OPENAI_API_KEY, OPENAI_BASE_URL   the model, at any OpenAI-compatible endpoint
   TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, …            a Temporal of your own, as for the Temporal CLI
   INTERLOCK_STORE                                    where packages, runs and logs are kept
+  INTERLOCK_PROJECT_ROOTS                            directories under which any project may be worked on
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 waiting for an answer or a larger budget.`;
 
@@ -98,9 +99,37 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
       finish(await (await import("./audit.js")).auditVerifyCommand(runId, options)),
     );
   addOperateCommands(program, finish);
+  addProjectCommands(program, finish);
   addPackageCommands(program, finish);
   addBundleCommands(program, finish);
   return program;
+}
+
+function addProjectCommands(program: Command, finish: (code: ExitCode) => void): void {
+  const json = ["--json", "print JSON for programs"] as const;
+  const projects = program.command("project").description("where runs of this store may work");
+  projects
+    .command("add <dir>")
+    .description("register a project (interlock run does it by itself)")
+    .option("--read-only", "for bundles and cores: runs may read it, and write nothing")
+    .option(...json)
+    .action(async (dir: string, options: { readOnly?: boolean; json?: boolean }) =>
+      finish(await (await import("./project.js")).projectAddCommand(dir, options)),
+    );
+  projects
+    .command("list")
+    .description("list the registered projects")
+    .option(...json)
+    .action(async (options: { json?: boolean }) =>
+      finish(await (await import("./project.js")).projectListCommand(options)),
+    );
+  projects
+    .command("remove <dir>")
+    .description("take a project off the list; its files stay")
+    .option(...json)
+    .action(async (dir: string, options: { json?: boolean }) =>
+      finish(await (await import("./project.js")).projectRemoveCommand(dir, options)),
+    );
 }
 
 function addPackageCommands(program: Command, finish: (code: ExitCode) => void): void {

@@ -22,6 +22,7 @@ import {
   printJson,
   printNote,
 } from "./output.js";
+import { registerRoot } from "./project.js";
 import { filesOfRun, printReport, reportOf, webUrlOf } from "./run-report.js";
 import { liveView, plainView } from "./run-views.js";
 import type { TemporalSession } from "./temporal-session.js";
@@ -53,7 +54,7 @@ export interface RunChoice extends BudgetChoice {
   readonly forbiddenJump?: boolean;
 }
 
-/** Installs the package if need be and checks project, workflow and agent. Throws `UsageError` with the remedy. */
+/** Installs the package if need be, checks project, workflow and agent, and registers the project. Throws `UsageError` with the remedy. */
 export async function prepareRun(config: Config, store: Store, choice: RunChoice): Promise<PreparedRun> {
   const project = usable(await resolveProject(resolve(choice.project)));
   const packageId = await installedPackage(store, choice.package);
@@ -82,6 +83,7 @@ export async function prepareRun(config: Config, store: Store, choice: RunChoice
   if (config.temporal === undefined && rehearsal === undefined) {
     requireModel(config, agentsOf(workflow.graph, agent.id));
   }
+  await registerRoot(store, project.root, "write");
   return {
     name: packageId,
     start: (client) => client.start(request),

@@ -4,7 +4,7 @@ import { isPrintable } from "../core/printable.js";
 import { excerpt } from "../core/text.js";
 import { type AliasPath, describeAliasPath, mountLabel } from "../core/tools/alias-path.js";
 import { Refusal, systemErrorCode, systemFault } from "./faults.js";
-import { foldName } from "./name-rules.js";
+import { foldName } from "../core/tools/name-rules.js";
 import { type PinnedEntry, isStillAt } from "./pinned-entry.js";
 import { type Trail, resolve } from "./resolve.js";
 import { type Workspace, mountOf } from "./workspace.js";
