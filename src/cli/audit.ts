@@ -1,6 +1,6 @@
 import type { ChainHead } from "../store/audit-log.js";
 import { verifyAuditLog } from "../store/audit-verify.js";
-import { openEnvironment } from "./environment.js";
+import { interruption, openEnvironment } from "./environment.js";
 import { EXIT, type ExitCode, UsageError, print, printJson, printNote } from "./output.js";
 import { openTemporalSession } from "./temporal-session.js";
 
@@ -11,7 +11,7 @@ export async function auditVerifyCommand(runId: string, options: { json?: boolea
   if (!found.ok) throw new UsageError(`${found.error.message} See: interlock runs`);
   const files = await store.runs.openFiles(found.value.projectId, runId);
   if (!files.ok) throw new UsageError(files.error.message);
-  const session = await openTemporalSession(config, store);
+  const session = await openTemporalSession(config, store, interruption());
   let known: ChainHead | undefined;
   try {
     known = await session.client.handle(runId).auditHead();
