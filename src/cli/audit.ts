@@ -1,6 +1,6 @@
 import type { ChainHead } from "../store/audit-log.js";
 import { verifyAuditLog } from "../store/audit-verify.js";
-import { openEnvironment } from "./environment.js";
+import { interruption, openEnvironment } from "./environment.js";
 import { CommandError, EXIT, type ExitCode, print, printJson, printNote } from "./output.js";
 import { openRunFolder } from "./run-folder.js";
 import { openTemporalSession } from "./temporal-session.js";
@@ -9,7 +9,7 @@ import { openTemporalSession } from "./temporal-session.js";
 export async function auditVerifyCommand(runId: string, options: { json?: boolean }): Promise<ExitCode> {
   const { config, store } = await openEnvironment();
   const { files } = await openRunFolder(store, runId);
-  const session = await openTemporalSession(config, store);
+  const session = await openTemporalSession(config, store, interruption());
   let known: ChainHead | undefined;
   try {
     known = await session.client.handle(runId).auditHead();

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import type { History } from "@temporalio/common/lib/proto-utils.js";
 import { InterlockError } from "../client.js";
 import { exportRun } from "../export-run.js";
-import { openEnvironment } from "./environment.js";
+import { interruption, openEnvironment } from "./environment.js";
 import { CommandError, EXIT, type ExitCode, print, printJson, printNote } from "./output.js";
 import { openRunFolder } from "./run-folder.js";
 import { installRuntime, openTemporalSession } from "./temporal-session.js";
@@ -15,7 +15,7 @@ export async function exportCommand(
   const { config, store } = await openEnvironment();
   await openRunFolder(store, runId);
   installRuntime("ERROR");
-  const session = await openTemporalSession(config, store);
+  const session = await openTemporalSession(config, store, interruption());
   let histories: readonly History[] = [];
   try {
     histories = await session.client.handle(runId).histories();

@@ -2,6 +2,7 @@ import { type InterlockClient, InterlockError, type RunHandle } from "../client.
 import type { Config } from "../config.js";
 import type { RunState } from "../contract/run.js";
 import type { Store } from "../store/store.js";
+import { interruption } from "./environment.js";
 import { CommandError, noWorkerHint } from "./output.js";
 import { type RunReport, filesOfRun, reportOf, webUrlOf } from "./run-report.js";
 import { openTemporalSession } from "./temporal-session.js";
@@ -16,7 +17,7 @@ export async function reportFromTemporal(
   runId: string,
   stored: RunReport | undefined,
 ): Promise<{ readonly report: RunReport | undefined; readonly note?: string }> {
-  const session = await openTemporalSession(config, store);
+  const session = await openTemporalSession(config, store, interruption());
   const { client } = session;
   try {
     const run = client.handle(runId);

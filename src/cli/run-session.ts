@@ -29,7 +29,7 @@ export async function withTemporal<T>(
 ): Promise<T> {
   const signal = interruption();
   installRuntime("ERROR");
-  const session = await openTemporalSession(config, store);
+  const session = await openTemporalSession(config, store, signal);
   try {
     return await action({ config, store, session, signal });
   } finally {

@@ -13,6 +13,7 @@ import { SEARCH_ATTRIBUTES } from "../contract/names.js";
 import { acquireEmbeddedServer } from "../embedded/server.js";
 import type { Store } from "../store/store.js";
 import { type RunningWorker, startWorker } from "../worker.js";
+import { unlessAborted } from "./environment.js";
 import { CommandError, printError, printNote } from "./output.js";
 
 /** Temporal as a command uses it: configured or embedded. */
@@ -49,8 +50,27 @@ function printLogEntry({ level, timestampNanos, message, meta }: LogEntry): void
   printError(`${at} [${level}] ${message}${meta === undefined ? "" : ` ${inspect(meta)}`}`);
 }
 
-/** Connects to the configured Temporal, or to the store's embedded server, which is started when none runs. */
-export async function openTemporalSession(config: Config, store: Store): Promise<TemporalSession> {
+/**
+ * Connects to the configured Temporal, or to the store's embedded server, which is started when none runs. Called off by the
+ * signal, it leaves nothing behind and says so.
+ */
+export async function openTemporalSession(
+  config: Config,
+  store: Store,
+  signal: AbortSignal,
+): Promise<TemporalSession> {
+  try {
+    return await open(config, store, signal);
+  } catch (error) {
+    throw signal.aborted ? calledOff(error) : error;
+  }
+}
+
+function calledOff(cause: unknown): CommandError {
+  return new CommandError("Stopped while Temporal was being started or connected to.", { cause });
+}
+
+async function open(config: Config, store: Store, signal: AbortSignal): Promise<TemporalSession> {
   const server =
     config.temporal === undefined
       ? await acquireEmbeddedServer({
@@ -61,6 +81,7 @@ export async function openTemporalSession(config: Config, store: Store): Promise
           storeDir: store.dir,
           searchAttributes: SEARCH_ATTRIBUTES,
           onProgress: printNote,
+          signal,
         })
       : undefined;
   const connection: NativeConnectionOptions = config.temporal?.connectionOptions ?? {
@@ -69,7 +90,9 @@ export async function openTemporalSession(config: Config, store: Store): Promise
   const namespace = config.temporal?.namespace ?? "default";
   let client: InterlockClient;
   try {
-    client = await connect(connection, namespace, store.taskQueue);
+    client = await unlessAborted(signal, connect(connection, namespace, store.taskQueue), (late) =>
+      late.close(),
+    );
   } catch (error) {
     await server?.release();
     throw error;
@@ -82,9 +105,14 @@ export async function openTemporalSession(config: Config, store: Store): Promise
     webUi: server?.uiUrl ?? config.webUi,
     hasWorker: async () => (await client.workers()).some(mayLive),
     async startWorker() {
-      const worker = await startWorker(config, { connection, namespace, store });
-      workers.push(worker);
-      return worker;
+      try {
+        const starting = startWorker(config, { connection, namespace, store });
+        const worker = await unlessAborted(signal, starting, (late) => late.shutdown());
+        workers.push(worker);
+        return worker;
+      } catch (error) {
+        throw signal.aborted ? calledOff(error) : error;
+      }
     },
     async close() {
       for (const worker of workers)

@@ -26,13 +26,19 @@ export function runCommand(file: string, args: readonly string[], options: Comma
         env,
         maxBuffer: MAX_OUTPUT_BYTES,
         ...(timeoutMs === undefined ? {} : { timeout: timeoutMs, killSignal: "SIGKILL" as const }),
-        ...(signal === undefined ? {} : { signal }),
       },
       (error, stdout, stderr) => {
+        signal?.removeEventListener("abort", kill);
         if (error === null) resolve(stdout);
         else reject(signal?.aborted === true ? signal.reason : new Error(commandFailure(error, stderr)));
       },
     );
+    // Killed and waited for: who called it off finds neither the child nor what it might still have written.
+    function kill(): void {
+      child.kill("SIGKILL");
+    }
+    if (signal?.aborted === true) kill();
+    else signal?.addEventListener("abort", kill, { once: true });
     if (onLine !== undefined) {
       child.stdout?.on("data", (chunk: string) => {
         for (const line of chunk.split(/\r?\n/)) if (line.trim() !== "") onLine(line.trim());

@@ -229,10 +229,11 @@ export async function settleServer(
   files: ServerFiles,
   record: ServerRecord,
   searchAttributes: readonly string[],
+  signal?: AbortSignal,
 ): Promise<ServerRecord> {
   const missing = searchAttributes.filter((name) => !record.searchAttributes.includes(name));
   if (record.established && missing.length === 0) return record;
-  if (missing.length > 0) await registerMissing({ ...record, namespace: NAMESPACE }, missing);
+  if (missing.length > 0) await registerMissing({ ...record, namespace: NAMESPACE }, missing, signal);
   const settled = {
     ...record,
     searchAttributes: [...record.searchAttributes, ...missing],

@@ -216,8 +216,9 @@ async function settle(
   options: EmbeddedServerOptions,
 ): Promise<ServerRecord> {
   try {
-    return await settleServer(files, record, Object.keys(options.searchAttributes));
+    return await settleServer(files, record, Object.keys(options.searchAttributes), options.signal);
   } catch (error) {
+    options.signal?.throwIfAborted();
     throw new EmbeddedServerError(
       `The search attributes could not be registered on the Temporal server at ${record.address}: ` +
         `${reasonOf(error)}. The server's log is ${files.log}.`,
@@ -237,6 +238,7 @@ async function guard(
         `pages in your browser until they have ended.`,
     );
   }
+  options.signal?.throwIfAborted();
   try {
     return await ensureGate(files, record);
   } catch (error) {

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { Client, Connection } from "@temporalio/client";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { listenersOf, processesOfServer } from "../embedded/listeners.js";
 import { acquireEmbeddedServer, type EmbeddedServer } from "../../src/embedded/server.js";
 
 /*
@@ -112,6 +113,7 @@ test("the user sees the list of workflows, and follows the link of one", async (
   await page.goto(`${server.uiUrl}/namespaces/default/workflows/${RUN}/${runId}/timeline`);
   await page.getByText(RUN).first().waitFor();
   await page.getByText("nobody").first().waitFor(); // the task queue, from the description of the run
+  expect(await page.getByText(RUN).first().isVisible()).toBe(true);
 });
 
 test("the user can change something in the Web UI: what it sends for that is let in", async () => {
@@ -137,6 +139,7 @@ test("the user comes by a link on another page", async () => {
   await page.evaluate(`document.body.innerHTML = '<a href=${url}>runs</a>'`);
   await page.getByText("runs").click();
   await page.getByText(RUN).first().waitFor();
+  expect(page.url()).toContain(server.uiUrl);
 });
 
 test.each(["127.0.0.1", EVIL])("a page of another origin (%s) reads and starts nothing", async (host) => {
@@ -149,6 +152,13 @@ test.each(["127.0.0.1", EVIL])("a page of another origin (%s) reads and starts n
   }
   const preflighted = { ...START, headers: { "Content-Type": "application/json", "X-CSRF-TOKEN": "x" } };
   expect(await fetchFrom(page, `${runs}/stolen`, preflighted)).toContain("Failed to fetch");
+  for (const { port } of await listenersOf(await processesOfServer(server.pid, storeDir))) {
+    const workflows = `http://127.0.0.1:${port}/api/v1/namespaces/default/workflows`;
+    await fetchFrom(page, `${workflows}/stolen`, { ...START, mode: "no-cors" });
+    for (const url of [workflows, `http://127.0.0.1:${port}/metrics`]) {
+      expect(await fetchFrom(page, url)).toContain("Failed to fetch");
+    }
+  }
   expect(await framed(page, `${server.uiUrl}/namespaces/default/workflows`)).toBe(false);
   await expectNothingStarted();
 });

@@ -83,7 +83,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     keep: fc.constantFrom(true, true, false),
     body: fc.string({ maxLength: 20 }),
   }),
-) as fc.Arbitrary<Step>;
+);
 
 const cases: fc.Arbitrary<StateCase> = fc.record({
   start: fc.tuple(document, graphNode).map(([start, currentNodeId]) => ({ ...start, currentNodeId })),

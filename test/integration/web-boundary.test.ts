@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, readlink, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { type IncomingHttpHeaders, request } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { text } from "node:stream/consumers";
 import { Client, Connection } from "@temporalio/client";
 import { beforeAll, afterAll, describe, expect, test, vi } from "vitest";
 import { acquireEmbeddedServer, type EmbeddedServer } from "../../src/embedded/server.js";
-import { readServerRecord, serverFiles } from "../../src/embedded/server-record.js";
+import { type Listener, listenersOf, processesOfServer } from "../embedded/listeners.js";
 
 /*
  * A web page in the user's browser reaches nothing of the embedded server: every TCP port that its processes listen on is
@@ -35,7 +35,7 @@ beforeAll(async () => {
   connection = await Connection.connect({ address: server.address });
   const client = new Client({ connection });
   await client.workflow.start("anything", { taskQueue: "nobody", workflowId: SECRET });
-  await vi.waitFor(async () => expect(await client.workflow.count()).toMatchObject({ count: 1 }), 20_000);
+  await vi.waitUntil(async () => (await client.workflow.count()).count === 1, 20_000);
 });
 
 afterAll(async () => {
@@ -44,14 +44,9 @@ afterAll(async () => {
   await rm(storeDir, { recursive: true, force: true });
 });
 
-interface Listener {
-  readonly address: string;
-  readonly port: number;
-}
-
 describe.runIf(process.platform === "linux")("every port of the server's processes", () => {
   test("is closed to what a page of another origin or with a rebound name sends", async () => {
-    const listeners = await listenersOf(await processesOfServer());
+    const listeners = await listenersOf(await processesOfServer(server.pid, storeDir));
     expect(listeners.length).toBeGreaterThanOrEqual(7);
     const attackable = [];
     for (const listener of listeners) {
@@ -203,43 +198,6 @@ function harmIn(answer: Answer | null): readonly string[] {
     ...(headers["access-control-allow-origin"] === undefined ? [] : ["other origins are let in"]),
     ...(body.includes(SECRET) ? ["the list of runs"] : []),
   ];
-}
-
-async function processesOfServer(): Promise<readonly number[]> {
-  const gate = readServerRecord(serverFiles(storeDir))?.front?.gate;
-  const roots = [server.pid, ...(gate ? [gate.pid] : [])];
-  const parents = new Map<number, number>();
-  for (const name of await readdir("/proc")) {
-    const stat = /^\d+$/.test(name) ? await readFile(`/proc/${name}/stat`, "utf8").catch(() => "") : "";
-    const [, parent] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    if (parent !== undefined) parents.set(Number(name), Number(parent));
-  }
-  const found = new Set(roots);
-  for (let before = 0; before !== found.size;) {
-    before = found.size;
-    for (const [pid, parent] of parents) if (found.has(parent)) found.add(pid);
-  }
-  return [...found];
-}
-
-async function listenersOf(pids: readonly number[]): Promise<readonly Listener[]> {
-  const found: Listener[] = [];
-  for (const pid of pids) {
-    const links = await Promise.all(
-      (await readdir(`/proc/${pid}/fd`)).map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => "")),
-    );
-    for (const table of ["tcp", "tcp6"]) {
-      const lines = (await readFile(`/proc/${pid}/net/${table}`, "utf8").catch(() => "")).split("\n");
-      for (const columns of lines.slice(1).map((line) => line.trim().split(/\s+/))) {
-        const [, local = "", , state] = columns;
-        if (state !== "0A" || !links.includes(`socket:[${columns[9]}]`)) continue;
-        const [address = "", port = ""] = local.split(":");
-        const quads = [...address.matchAll(/../g)].map(([byte]) => Number.parseInt(byte, 16)).toReversed();
-        found.push({ address: table === "tcp" ? quads.join(".") : address, port: Number.parseInt(port, 16) });
-      }
-    }
-  }
-  return found;
 }
 
 function isLoopback(address: string): boolean {
