@@ -6,14 +6,7 @@ import { findForkPoint } from "../store/fork-point.js";
 import { selectWorkflow } from "../store/run-manager.js";
 import type { Store } from "../store/store.js";
 import { type ForkedFile, compareFiles } from "../tools/fork-files.js";
-import {
-  CommandError,
-  EXIT,
-  type ExitCode,
-  UsageError,
-  noWorkerHint,
-  printNote,
-} from "./output.js";
+import { CommandError, EXIT, type ExitCode, UsageError, noWorkerHint, printNote } from "./output.js";
 import { wholeNumber } from "./numbers.js";
 import { openRunFolder } from "./run-folder.js";
 import { webUrlOf } from "./run-report.js";

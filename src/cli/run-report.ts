@@ -96,19 +96,12 @@ export async function reportFromStore(store: Store, run: RunMetadata): Promise<R
 }
 
 /** How far a run has come. */
-type Standing = Pick<
-  RunReport,
-  "currentNodeId" | "stepsCompleted" | "variables" | "artifacts" | "problem"
->;
+type Standing = Pick<RunReport, "currentNodeId" | "stepsCompleted" | "variables" | "artifacts" | "problem">;
 
 /** Of a run whose files do not say it. */
 const UNKNOWN: Standing = { currentNodeId: "", stepsCompleted: [], variables: {}, artifacts: [] };
 
-async function standingOfGraphRun(
-  store: Store,
-  run: RunMetadata,
-  files: RunFiles,
-): Promise<Standing> {
+async function standingOfGraphRun(store: Store, run: RunMetadata, files: RunFiles): Promise<Standing> {
   const document = await files.state.read().catch((error: NodeJS.ErrnoException) => {
     return fail("E_INTERNAL", error.message); // no file of ours, or one that may not be read
   });

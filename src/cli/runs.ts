@@ -17,8 +17,7 @@ export async function runsCommand(options: { project?: string; json?: boolean })
   else if (runs.length === 0 && damaged.length === 0)
     print("No runs yet. Start one with: interlock run <package> --project <dir>");
   else {
-    for (const run of runs)
-      print(`${run.runId}  ${run.phase.padEnd(12)}  ${run.createdAt}  ${nameOf(run)}`);
+    for (const run of runs) print(`${run.runId}  ${run.phase.padEnd(12)}  ${run.createdAt}  ${nameOf(run)}`);
   }
   return damaged.length === 0 ? EXIT.done : EXIT.failed;
 }
