@@ -485,6 +485,6 @@ describe("finding runs", () => {
       ok: false,
       error: { code: "E_INTERNAL", message },
     });
-    await expect(world.store.runs.listAllRuns()).rejects.toThrow(message);
+    await expect(world.store.runs.listAllRuns()).rejects.toThrow("runsIndex.json");
   });
 });
