@@ -80,9 +80,36 @@ export class RunHandle {
     this.firstExecutionRunId = firstExecutionRunId;
   }
 
-  /** Where the run stands. Needs a worker on the run's queue. Throws `E_RUN_NOT_FOUND`. */
+  /**
+   * Where the run stands. One that Temporal has closed by itself (terminated, timed out) is failed, with the reason. Needs a
+   * worker on the run's queue. Throws `E_RUN_NOT_FOUND`.
+   */
   async state(): Promise<RunState> {
-    return this.guarded(() => this.workflow().query<RunState>(RUN_STATE_QUERY));
+    const query = () => this.guarded(() => this.workflow().query<RunState>(RUN_STATE_QUERY));
+    const state = await query();
+    if (isOverPhase(state) || OPEN.includes(await this.executionStatus())) return state;
+    const last = await query(); // it may have ended by itself meanwhile
+    if (isOverPhase(last)) return last;
+    const failure = await this.closedBy();
+    if (failure === undefined) return last;
+    const { question: _, ...rest } = last;
+    return { ...rest, phase: "failed", paused: false, failure };
+  }
+
+  /** Why the run ended without being completed; undefined while it is open, and for a completed one. Needs no worker. */
+  async closedBy(): Promise<Fault | undefined> {
+    const status = await this.executionStatus();
+    if (OPEN.includes(status) || status === "COMPLETED") return undefined;
+    try {
+      await this.result();
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof InterlockError)) throw error;
+      return {
+        code: error.code,
+        message: `Temporal has closed the run (${status.toLowerCase()}): ${error.message}`,
+      };
+    }
   }
 
   /** The typed graph state of a run that carries a story; null for one that carries none. */
@@ -239,6 +266,10 @@ export class RunHandle {
 }
 
 const OPEN: readonly string[] = ["RUNNING", "PAUSED"];
+
+function isOverPhase({ phase }: RunState): boolean {
+  return phase === "completed" || phase === "failed";
+}
 
 function isOver(status: string, cause?: unknown): InterlockError {
   const message = `The run is over: it is ${status.toLowerCase()}.`;

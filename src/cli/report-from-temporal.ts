@@ -17,12 +17,24 @@ export async function reportFromTemporal(
   runId: string,
   stored: RunReport | undefined,
 ): Promise<{ readonly report: RunReport | undefined; readonly note?: string }> {
-  const session = await openTemporalSession(config, store, interruption());
+  const session = await openTemporalSession(config, store, interruption()).catch((error: unknown) => {
+    if (error instanceof CommandError && stored !== undefined) return error;
+    throw error;
+  });
+  if (session instanceof CommandError) {
+    const note = `${session.message} This is what the run's files say.`;
+    return { report: stored, note };
+  }
   const { client } = session;
   try {
     const run = client.handle(runId);
     const webUrl = webUrlOf(session.webUi, client.namespace, runId, await run.executionRunId());
     const state = (await session.hasWorker()) ? await stateInTime(client, run) : undefined;
+    const failure = state === undefined ? await run.closedBy() : undefined;
+    if (failure !== undefined && stored !== undefined) {
+      const { question: _, ...rest } = stored;
+      return { report: { ...rest, phase: "failed", paused: false, failure, webUrl } };
+    }
     if (state === undefined) {
       const note = noWorkerHint(session.embedded, client.taskQueue);
       if (stored === undefined) throw new CommandError(note);

@@ -12,6 +12,7 @@ export async function statusCommand(runId: string, options: { json?: boolean }):
   const { config, store } = await openEnvironment();
   const found = await store.runs.findRun(runId);
   let report = found.ok ? await reportFromStore(store, found.value) : undefined;
+  const problem = report?.problem;
   const isOpen = report !== undefined && report.phase !== "completed" && report.phase !== "failed";
   const isServing = config.temporal !== undefined || (isOpen && (await isServed(store.dir)));
   if (isOpen && !isServing) printNote(noWorkerHint(true, store.taskQueue));
@@ -19,7 +20,7 @@ export async function statusCommand(runId: string, options: { json?: boolean }):
     const { reportFromTemporal } = await import("./report-from-temporal.js");
     const asked = await reportFromTemporal(config, store, runId, report);
     if (asked.note !== undefined) printNote(asked.note);
-    report = asked.report;
+    report = asked.report && { ...asked.report, ...(problem === undefined ? {} : { problem }) };
   }
   if (report === undefined) throw found.ok ? noSuchRun(runId) : notFound(runId, found.error);
   const root = found.ok ? await store.runs.projectRoot(found.value.projectId) : found;

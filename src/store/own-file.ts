@@ -55,9 +55,10 @@ export function openOwnFile(path: string, access: OwnAccess): number {
   } catch (error) {
     throw asRefusal(path, error);
   }
-  if (fstatSync(fd).isFile()) return fd;
+  const entry = fstatSync(fd);
+  if (entry.isFile()) return fd;
   closeSync(fd);
-  throw new NotOurFile(path, "no regular file");
+  throw new NotOurFile(path, entry.isDirectory() ? "a folder (EISDIR)" : "no regular file");
 }
 
 /** All bytes of a file of ours. For small ones: larger ones are read by `readOwnFile`. */

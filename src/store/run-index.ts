@@ -57,7 +57,7 @@ export class RunIndex {
     } catch (error) {
       const code = error instanceof Error && "code" in error ? error.code : undefined;
       if (code === "ENOENT" || code === "ENOTDIR") return [];
-      const sentence = `The index of a project's runs cannot be read: ${this.path}. Restore it from a backup; without one, move it away: its runs are no longer listed then, and their folders stay.`;
+      const sentence = `The index of the project's runs (runsIndex.json) cannot be read: restore it. It is ${this.path}; without a backup, move it away: its runs are no longer listed then, and their folders stay.`;
       throw new DamagedIndex(sentence, { cause: error });
     }
   }
