@@ -4,20 +4,24 @@ import { InterlockError } from "../client.js";
 import { exportRun } from "../export-run.js";
 import { openEnvironment } from "./environment.js";
 import { CommandError, EXIT, type ExitCode, noSuchRun, print, printJson, printNote } from "./output.js";
+import { referenceOf } from "./run-session.js";
 import { installRuntime, openTemporalSession } from "./temporal-session.js";
 
 /** `interlock export`: everything that is known of a run, in one archive. */
 export async function exportCommand(
-  runId: string,
+  id: string,
   options: { output?: string; json?: boolean },
 ): Promise<ExitCode> {
   const { config, store } = await openEnvironment();
-  if (!(await store.runs.findRun(runId)).ok) throw noSuchRun(runId);
+  const found = await store.runs.findRun(id);
+  const known = referenceOf(found.ok ? found.value : undefined);
+  if (known === undefined) throw noSuchRun(id);
+  const { runId } = known;
   installRuntime("ERROR");
   const session = await openTemporalSession(config, store);
   let histories: readonly History[] = [];
   try {
-    histories = await session.client.handle(runId).histories();
+    histories = await session.client.handle(known).histories();
   } catch (error) {
     if (!(error instanceof InterlockError)) throw error;
     printNote(`Without Temporal's history: ${error.message}`);

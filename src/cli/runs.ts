@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { excerpt } from "../core/text.js";
 import type { RunMetadata } from "../store/run-index.js";
 import { openEnvironment } from "./environment.js";
 import { EXIT, type ExitCode, UsageError, print, printJson } from "./output.js";
@@ -16,9 +17,14 @@ export async function runsCommand(options: { project?: string; json?: boolean })
     print("No runs yet. Start one with: interlock run <package> --project <dir>");
   else {
     for (const run of listed.value)
-      print(`${run.runId}  ${run.phase.padEnd(12)}  ${run.createdAt}  ${nameOf(run)}`);
+      print(`${run.runId}  ${run.phase.padEnd(12)}  ${run.createdAt}  ${nameOf(run)}${workflowOf(run)}`);
   }
   return EXIT.done;
+}
+
+/** The workflow of a run, where it is called otherwise than the run. */
+function workflowOf({ workflowId }: RunMetadata): string {
+  return workflowId === undefined ? "" : `  ${excerpt(workflowId)}`;
 }
 
 /** A bundle holds many workflows, and its own name says little. */

@@ -27,7 +27,7 @@ export async function stateCommand(runId: string, options: StateOptions): Promis
   const other = visitNumber("--diff", options.diff);
   const { store } = await openEnvironment();
   const found = await store.runs.findRun(runId);
-  const files = found.ok ? await store.runs.openFiles(found.value.projectId, runId) : found;
+  const files = found.ok ? await store.runs.openFiles(found.value.projectId, found.value.runId) : found;
   if (!files.ok) throw new UsageError(`${files.error.message} See: interlock runs`);
   const moments = await momentsOf(files.value.graphState);
   if (moments === undefined && found.ok && found.value.bundle !== undefined) {

@@ -58,6 +58,12 @@ export class Executions {
     );
   }
 
+  /** Whether an execution is the newest one; undefined where nobody has written down which one that is. */
+  isNewest(id: string): boolean | undefined {
+    const last = this.read(this.newest());
+    return last && last.id === id;
+  }
+
   newest(): number {
     let number = 1;
     while (existsSync(this.fileOf(number + 1))) number += 1;

@@ -17,7 +17,7 @@ import type { LoadedPackage, LoadedWorkflow } from "./package-loader.js";
 import type { PackageStore } from "./package-store.js";
 import { type Project, isProjectId, resolveProject } from "./project-id.js";
 import { RunFiles } from "./run-files.js";
-import { DamagedIndex, RunIndex, type RunMetadata } from "./run-index.js";
+import { DamagedIndex, RunIndex, type RunMetadata, workflowIdOfRun } from "./run-index.js";
 import { forkedRunFrontmatter, freshRunFrontmatter } from "./state-file.js";
 
 /** What a new run is made from (contracts §4). */
@@ -28,6 +28,8 @@ export interface CreateRunRequest {
   readonly activeAgentId: string;
   /** A UUID in lower case; made when absent. The same id again is the same run. */
   readonly runId?: string;
+  /** The Temporal workflow that the run belongs to; absent means `run-<runId>`. */
+  readonly workflowId?: string;
   /** The run begins with another run's document, and with some variables set. */
   readonly begin?: RunBeginning;
 }
@@ -72,6 +74,7 @@ export class RunManager {
     if (!agent.ok) return agent;
     const run: RunMetadata = {
       runId,
+      ...(request.workflowId === undefined ? {} : { workflowId: request.workflowId }),
       projectId: project.value.projectId,
       packageId: request.packageId,
       workflowRef: workflow.value.id,
@@ -120,10 +123,33 @@ export class RunManager {
     return lists.flat().sort((a, b) => a.createdAt.localeCompare(b.createdAt));
   }
 
-  /** A run by its id, in whichever project. Fault: `E_RUN_NOT_FOUND`. */
-  async findRun(runId: string): Promise<Result<RunMetadata>> {
-    const run = (await this.listAllRuns()).find((candidate) => candidate.runId === runId);
-    return run === undefined ? runNotFound(runId) : ok(run);
+  /**
+   * A run by its id or by its workflow's, in whichever project; the newest, where a workflow id was used for several. Fault:
+   * `E_RUN_NOT_FOUND`.
+   */
+  async findRun(id: string): Promise<Result<RunMetadata>> {
+    const runs = await this.listAllRuns();
+    const run =
+      runs.find(({ runId }) => runId === id) ?? runs.findLast((known) => workflowIdOfRun(known) === id);
+    return run === undefined ? runNotFound(id) : ok(run);
+  }
+
+  /**
+   * A run by its id, wherever its folder is: of the indexes only that of its project is read. Undefined where there is none.
+   * Throws `DamagedIndex`.
+   */
+  async findPlaced(runId: string): Promise<RunMetadata | undefined> {
+    if (!uuid.safeParse(runId).success) return undefined;
+    const names = await readdir(this.projectsDir).catch(() => []);
+    for (const projectId of names.filter(isProjectId)) {
+      const exists = await stat(join(this.projectsDir, projectId, "runs", runId)).then(
+        () => true,
+        () => false,
+      );
+      const run = exists ? await this.index(projectId).find(runId) : undefined;
+      if (run !== undefined) return run;
+    }
+    return undefined;
   }
 
   /** Host path of a run's state document. Fault: `E_RUN_NOT_FOUND`. */
