@@ -111,8 +111,10 @@ async function openGraphRun(
 ): Promise<OpenedRun> {
   const { store } = deps;
   const { input } = request;
-  // Once the run is made it keeps its package, whatever is installed meanwhile.
-  const packageId = known?.packageId ?? unwrap(await store.packages.resolve(input.packageId));
+  const point = await forkPointOf(store, input);
+  // Once a run is made it keeps its package, and so do its forks, whatever is installed meanwhile.
+  const packageId =
+    known?.packageId ?? unwrap(await store.packages.resolve(input.packageId, point?.run.packageId));
   const loaded = unwrap(await store.packages.open(packageId));
   const { graph } = unwrap(selectWorkflow(loaded, input.workflowRef ?? ""));
   const room = OPENED_BYTES + (input.storyId === undefined ? 0 : RESUMED_BYTES);
@@ -122,7 +124,6 @@ async function openGraphRun(
     );
   }
   const activeAgentId = input.activeAgentId ?? loaded.agents[0]?.id ?? "";
-  const point = await forkPointOf(store, input);
   const metadata = unwrap(
     await store.runs.createRun({
       runId: input.runId,

@@ -128,8 +128,7 @@ export function validateRunInput<W extends keyof RunInputs>(
     return fail("E_PRECONDITION_FAILED", message);
   }
   const problem = budget && budgetProblem(budget);
-  if (problem !== undefined)
-    return fail("E_SCHEMA_VALIDATION", problem, { errors: [{ path: "budget", message: problem }] });
+  if (problem !== undefined) return notValid([{ path: "budget", message: problem }]);
   const story = "packageId" in parsed.data ? storyFault(parsed.data) : undefined;
   if (story !== undefined) return { ok: false, error: story };
   const { budget: _, ...counted } = parsed.data;

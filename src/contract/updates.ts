@@ -31,7 +31,7 @@ export const raiseSchema = z.strictObject({
 });
 
 /** Pause, resume and finish are told nothing. */
-export const wordlessSchema = z.strictObject({}).exactOptional();
+export const wordlessSchema = z.strictObject({}).optional();
 
 /** What is wrong with an update's arguments, with its place; undefined where nothing is. */
 export function updateProblem(schema: z.ZodType, args: readonly unknown[]): string | undefined {

@@ -41,9 +41,9 @@ export interface PackageStore {
   open(packageId: string): Promise<Result<LoadedPackage>>;
   /**
    * The id of an installed package, by that id, by its name or by `name@version`: of several the newest version (SemVer), and of
-   * that version the one that was installed last. Fault: `E_PACKAGE_NOT_FOUND`.
+   * that version the one that was installed last. `preferred` is taken where it is one of them. Fault: `E_PACKAGE_NOT_FOUND`.
    */
-  resolve(named: string): Promise<Result<string>>;
+  resolve(named: string, preferred?: string): Promise<Result<string>>;
   /** Sorted by id. */
   list(): Promise<readonly InstalledPackage[]>;
   /** Faults: `E_PACKAGE_NOT_FOUND`, `E_INTERNAL`. Whether runs still need the package is for callers to ask. */
@@ -105,11 +105,12 @@ class DirectoryPackageStore implements PackageStore {
     return packages.sort((a, b) => (a.packageId < b.packageId ? -1 : 1));
   }
 
-  async resolve(named: string): Promise<Result<string>> {
+  async resolve(named: string, preferred?: string): Promise<Result<string>> {
     if ((await this.find(named)) !== undefined) return ok(named);
     const candidates = (await this.list()).filter(
       ({ name, version }) => name === named || `${name}@${version}` === named,
     );
+    if (candidates.some(({ packageId }) => packageId === preferred)) return ok(preferred ?? named);
     const newest = candidates
       .map((item) => ({ ...item, installedAt: statSync(item.dir).mtimeMs }))
       .sort((a, b) => compareBuild(a.version, b.version) || a.installedAt - b.installedAt)
