@@ -178,15 +178,16 @@ function notValid(errors: readonly SchemaError[]): Result<never> {
   return fail("E_SCHEMA_VALIDATION", sentence, { errors });
 }
 
-/** What runs are started with as JSON Schemas, by file name. Generated into `schemas/`. */
-export function runInputJsonSchemas(): ReadonlyMap<string, object> {
-  return new Map([
-    jsonSchema("graph-run-input", "What the workflow graphRun is started with", GraphRunInputSchema),
-    jsonSchema("bundle-run-input", "What the workflow bundleRun is started with", BundleRunInputSchema),
-  ]);
+/** What runs are started with as JSON Schemas, by workflow type. */
+export function runInputJsonSchemas(): Readonly<Record<keyof RunInputs, object>> {
+  return {
+    graphRun: jsonSchema("graphRun", GraphRunInputSchema),
+    bundleRun: jsonSchema("bundleRun", BundleRunInputSchema),
+  };
 }
 
-function jsonSchema(file: string, title: string, schema: z.ZodType): [string, object] {
+function jsonSchema(workflow: keyof RunInputs, schema: z.ZodType): object {
   const { $schema, ...rest } = z.toJSONSchema(schema, { target: "draft-2020-12", io: "input" });
-  return [`${file}.schema.json`, { $schema, $id: `urn:interlock:${file}`, title, ...rest }];
+  const title = `What the workflow ${workflow} is started with`;
+  return { $schema, $id: `urn:interlock:input:${workflow}`, title, ...rest };
 }

@@ -3,9 +3,13 @@ import { randomUUID } from "node:crypto";
 import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { Client } from "@temporalio/client";
+import { msToTs } from "@temporalio/common/lib/time.js";
 import { NativeConnection, Worker } from "@temporalio/worker";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
+import type { RunState } from "../../src/contract/run.js";
 import { findTemporalCli } from "../../src/embedded/find-cli.js";
+import { startWorker } from "../../src/worker.js";
 import type { Script } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { intentOf, straightOn, wordsIn } from "../fakes/walk.js";
@@ -226,6 +230,26 @@ describe("a workflow id that is used again", () => {
     });
   });
 
+  test("a run that failed before it was made is begun anew by a retry", async () => {
+    const bench = await openBench(asksFirst);
+    const workflowId = `early-${randomUUID()}`;
+    await bench.client.temporal.workflow.start("graphRun", {
+      taskQueue: bench.store.taskQueue,
+      workflowId,
+      args: [{ projectRoot: bench.projectRoot, packageId: "create-story" }],
+    });
+    const handle = bench.client.handle(workflowId);
+    await expect(handle.result()).rejects.toMatchObject({ code: "E_PACKAGE_NOT_FOUND" });
+    expect(await bench.store.runs.listAllRuns()).toEqual([]);
+    await installStory(bench);
+    const retried = await shellOf(bench).run(["retry", workflowId, "--detach", "--json"]);
+    const { runId } = jsonOf(retried) as { runId: string };
+    expect((await until(handle, "waiting-user")).runId).toBe(runId);
+    await handle.cancel();
+    await handle.result().catch(() => undefined);
+    expect((await until(await bench.client.retry(handle), "waiting-user")).runId).toBe(runId);
+  });
+
   test("a run that Temporal has lost is restored under its own workflow id", async () => {
     const bench = await openBench(asksFirst);
     await installStory(bench);
@@ -252,6 +276,37 @@ describe("a workflow id that is used again", () => {
     expect(restored).toMatchObject({ runId, workflowId });
     expect((await until(bench.client.handle(workflowId), "waiting-user")).runId).toBe(runId);
   });
+});
+
+test("M1: a run in a namespace without search attributes does without them, whoever starts it", async () => {
+  const bench = await openBench(asksFirst);
+  await installStory(bench);
+  const namespace = `bare-${randomUUID()}`;
+  const { connection, workflowService } = bench.client.temporal;
+  const day = msToTs("1 day");
+  await workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: day });
+  const address = bench.environment["TEMPORAL_ADDRESS"] ?? "";
+  const { config, store } = bench;
+  const client = new Client({ connection, namespace });
+  const isThere = () =>
+    client.workflow.count().then(
+      () => true,
+      () => false,
+    );
+  await eventually(isThere);
+  const worker = await startWorker(config, { connection: { address }, namespace, store });
+  onTestFinished(() => worker.shutdown());
+  const handle = await client.workflow.start("graphRun", {
+    taskQueue: store.taskQueue,
+    workflowId: `story-${randomUUID()}`,
+    args: [{ projectRoot: bench.projectRoot, packageId: "create-story" }],
+    workflowExecutionTimeout: "60 seconds",
+  });
+  await eventually(async () => (await handle.query<RunState>("runState")).phase === "waiting-user");
+  await handle.executeUpdate("answer", { args: [{ nodeId: "ask", text: "The customer's." }] });
+  await expect(handle.result()).resolves.toMatchObject({ phase: "completed" });
+  const { events } = await handle.fetchHistory();
+  expect(events?.filter((event) => event.workflowTaskFailedEventAttributes)).toEqual([]);
 });
 
 test("an activity that no workflow asks for is refused", async () => {
