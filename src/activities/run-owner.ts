@@ -1,4 +1,4 @@
-import type { OpenRunInput } from "../contract/activities.js";
+import type { OpenRunInput, RunExecution } from "../contract/activities.js";
 import { type Fault, fail } from "../core/errors.js";
 import { workflowIdOf } from "../core/run-id.js";
 import { resolveProject } from "../store/project-id.js";
@@ -40,7 +40,7 @@ async function faultOfKnown(
   { kind, input, execution }: OpenRunInput,
 ): Promise<Fault | undefined> {
   const { runId, projectRoot, resume } = input;
-  const { workflowId, id } = execution ?? {};
+  const workflowId = execution?.workflowId;
   if (workflowId !== undefined && workflowId !== workflowIdOfRun(known)) {
     const sentence = `Run ${runId} does not belong to the workflow ${workflowId}, but to ${workflowIdOfRun(known)}.`;
     return fail("E_PRECONDITION_FAILED", sentence).error;
@@ -53,16 +53,21 @@ async function faultOfKnown(
   if (project.ok && project.value.projectId !== known.projectId) {
     return fail("E_PRECONDITION_FAILED", `Run ${runId} belongs to another project.`).error;
   }
-  if (id === undefined || resume === true || (await hasBegun(store, known, id))) return undefined;
+  if (execution === undefined || resume === true || (await hasBegun(store, known, execution)))
+    return undefined;
   const sentence = `Run ${runId} was begun before, by an execution that is over. Let it go on with: interlock retry ${runId}`;
   return fail("E_PRECONDITION_FAILED", sentence).error;
 }
 
-/** Whether an execution is one that the run knows: it asks again, or goes on as new. */
-async function hasBegun(store: Store, { projectId, runId }: RunMetadata, id: string): Promise<boolean> {
+/** Whether an execution is one that the run knows: it asks again, goes on as new, or is late and will be shut out. */
+async function hasBegun(
+  store: Store,
+  { projectId, runId }: RunMetadata,
+  { id, startedAt }: RunExecution,
+): Promise<boolean> {
   const { executions, request } = unwrap(await store.runs.openFiles(projectId, runId));
-  const isNewest = executions.isNewest(id);
-  if (isNewest !== undefined) return isNewest;
+  const last = executions.last();
+  if (last !== undefined) return last.id === id || last.startedAt >= startedAt;
   const kept = await request.read();
   return kept?.executionId === undefined || kept.executionId === id;
 }

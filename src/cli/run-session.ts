@@ -1,6 +1,5 @@
 import { InterlockError, type RunHandle, type RunReference } from "../client.js";
 import type { Config } from "../config.js";
-import { isServed as isServing } from "../embedded/server.js";
 import { type RunMetadata, workflowIdOfRun } from "../store/run-index.js";
 import type { Store } from "../store/store.js";
 import { interruption, openEnvironment } from "./environment.js";
@@ -45,9 +44,7 @@ export async function withRun<T>(runId: string, action: (place: RunSession) => P
   const { config, store } = await openEnvironment();
   const found = await store.runs.findRun(runId);
   const known = found.ok ? found.value : undefined;
-  // One that failed before it was made is known to a server that runs, not to the store.
-  const isServed = known !== undefined || config.temporal !== undefined || (await isServing(store.dir));
-  if (!isServed) throw noSuchRun(runId);
+  if (known === undefined && config.temporal === undefined) throw noSuchRun(runId);
   try {
     return await withTemporal({ config, store }, (place) =>
       action({ ...place, run: place.session.client.handle(referenceOf(known) ?? runId), known }),

@@ -12,8 +12,7 @@ export async function statusCommand(runId: string, options: { json?: boolean }):
   const found = await store.runs.findRun(runId);
   let report = found.ok ? await reportFromStore(store, found.value) : undefined;
   const isOpen = report !== undefined && report.phase !== "completed" && report.phase !== "failed";
-  const mayBeServed = isOpen || report === undefined;
-  const isServing = config.temporal !== undefined || (mayBeServed && (await isServed(store.dir)));
+  const isServing = config.temporal !== undefined || (isOpen && (await isServed(store.dir)));
   if (isOpen && !isServing) printNote(noWorkerHint(true, store.taskQueue));
   if (isServing) {
     const { reportFromTemporal } = await import("./report-from-temporal.js");
