@@ -1,6 +1,7 @@
 import { NativeConnection, type NativeConnectionOptions, Runtime, Worker } from "@temporalio/worker";
 import { createActivities } from "./activities/create-activities.js";
 import type { Config } from "./config.js";
+import { SEARCH_ATTRIBUTES } from "./contract/names.js";
 import { planSlots, readDescriptors } from "./descriptors.js";
 import { createChatModel } from "./model/chat-model.js";
 import { openRehearsals } from "./rehearsals.js";
@@ -35,15 +36,16 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   const store = { ...opened, roots: opened.roots.with(config.roots) };
   const toolHost = createToolHost({ store, ...(protectedPaths === undefined ? {} : { protectedPaths }) });
   const rehearsals = openRehearsals(store);
+  const connection = await NativeConnection.connect(options.connection);
   const activities = createActivities({
     store,
+    hasSearchAttributes: onceTrue(() => hasSearchAttributes(connection, options.namespace)),
     toolHost,
     bundles: createBundleHost({ store, ...(protectedPaths === undefined ? {} : { protectedPaths }) }),
     model: createChatModel(),
     modelSettingsFor: async (agentId, run) =>
       run.rehearsal === undefined ? config.modelSettingsFor(agentId) : rehearsals.settingsFor(run),
   });
-  const connection = await NativeConnection.connect(options.connection);
   const bundle = options.workflowBundle ?? (await workflowBundle());
   let worker: Worker;
   try {
@@ -78,6 +80,21 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       await done;
     },
   };
+}
+
+/** Whether runs can be searched for. False also where that cannot be known. */
+async function hasSearchAttributes(connection: NativeConnection, namespace: string): Promise<boolean> {
+  const { customAttributes } = await connection.operatorService
+    .listSearchAttributes({ namespace })
+    .catch(() => ({ customAttributes: {} }));
+  const known = Object.keys(customAttributes);
+  return Object.keys(SEARCH_ATTRIBUTES).every((name) => known.includes(name));
+}
+
+/** Asks until the answer is yes: attributes are added, not taken away. */
+function onceTrue(ask: () => Promise<boolean>): () => Promise<boolean> {
+  let known = false;
+  return async () => (known ||= await ask());
 }
 
 async function runToEnd(worker: Worker, close: () => Promise<void>): Promise<void> {

@@ -3,16 +3,17 @@ import { verifyAuditLog } from "../store/audit-verify.js";
 import { interruption, openEnvironment } from "./environment.js";
 import { CommandError, EXIT, type ExitCode, print, printJson, printNote } from "./output.js";
 import { openRunFolder } from "./run-folder.js";
+import { referenceOf } from "./run-session.js";
 import { openTemporalSession } from "./temporal-session.js";
 
 /** `interlock audit verify`: whether a run's audit log is whole, by its chain and by the head Temporal has kept. */
 export async function auditVerifyCommand(runId: string, options: { json?: boolean }): Promise<ExitCode> {
   const { config, store } = await openEnvironment();
-  const { files } = await openRunFolder(store, runId);
+  const { run, files } = await openRunFolder(store, runId);
   const session = await openTemporalSession(config, store, interruption());
   let known: ChainHead | undefined;
   try {
-    known = await session.client.handle(runId).auditHead();
+    known = await session.client.handle(referenceOf(run) ?? runId).auditHead();
   } catch (error) {
     printNote(`Temporal knows nothing of this run, so a cut tail cannot be seen (${String(error)}).`);
   } finally {

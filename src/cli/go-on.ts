@@ -1,5 +1,6 @@
 import { join, resolve } from "node:path";
 import type { RunHandle, RunRequest } from "../client.js";
+import { ok } from "../core/errors.js";
 import type { JsonObject, JsonValue } from "../core/json.js";
 import { resolveProject } from "../store/project-id.js";
 import { findForkPoint } from "../store/fork-point.js";
@@ -37,14 +38,14 @@ export async function retryCommand(runId: string, options: RetryOptions): Promis
       : { maxTurnsPerRun: wholeNumber("--max-turns-per-run", options.maxTurnsPerRun) }),
   };
   return goOn(runId, options, async ({ store, session, run, known }) => {
-    const files = known && (await store.runs.openFiles(known.projectId, runId));
+    const files = known && (await store.runs.openFiles(known.projectId, known.runId));
     const status = files?.ok === true ? await files.value.status.read() : undefined;
     const ended = await run.executionStatus();
     const failed = status?.fault && { nodeId: status.nodeId, ...status.fault };
     if (failed !== undefined) printNote(`Failed at ${failed.nodeId}: ${failed.code}: ${failed.message}`);
     else if (ended !== "RUNNING" && ended !== "COMPLETED")
       printNote(`The run is ${ended.toLowerCase()}, and left no word why.`);
-    const retried = await session.client.retry(runId, { limits });
+    const retried = await session.client.retry(run, { limits });
     return { run: retried, ...(failed === undefined ? {} : { more: { failedBefore: failed } }) };
   });
 }
@@ -80,15 +81,16 @@ export async function forkCommand(runId: string, options: ForkOptions): Promise<
     const isElsewhere = project.value.projectId !== point.value.run.projectId;
     sayFiles(files, isElsewhere);
     const { visit, next: nodeId } = point.value.boundary;
-    const request = await requestOf(store, runId);
+    const source = point.value.run.runId;
+    const request = await requestOf(store, source);
     const changes = Object.keys(set).length === 0 ? {} : { set };
     // The moment that was compared: a run that goes on may enter the node again meanwhile.
     const run = await session.client.fork(
-      runId,
+      source,
       { visit, projectRoot: project.value.root, ...changes },
       request,
     );
-    return { run, more: { forkedFrom: { runId, visit, nodeId, files } } };
+    return { run, more: { forkedFrom: { runId: source, visit, nodeId, files } } };
   });
 }
 
@@ -177,14 +179,17 @@ export async function reportStarted(
   run: RunHandle,
   choice: { readonly json: boolean; readonly more?: object },
 ): Promise<void> {
-  reportDetached(run, choice, webUrlOf(webUi, client.namespace, run.runId, await run.executionRunId()));
+  const executionRunId = await run.executionRunId();
+  reportDetached(run, choice, webUrlOf(webUi, client.namespace, run.workflowId, executionRunId));
 }
 
 /** What following a run shows of it: its graph and its project. */
 export async function followedRun(store: Store, run: RunHandle): Promise<FollowedRun> {
   const { kind, input } = await run.startedWith();
   if (kind === "bundle") return { graph: undefined, projectRoot: input.projectRoot };
-  const loaded = await store.packages.open(input.packageId);
+  const known = await store.runs.findRun(run.runId);
+  const packageId = known.ok ? ok(known.value.packageId) : await store.packages.resolve(input.packageId);
+  const loaded = packageId.ok ? await store.packages.open(packageId.value) : packageId;
   const workflow = loaded.ok ? selectWorkflow(loaded.value, input.workflowRef ?? "") : loaded;
   if (!workflow.ok) throw new CommandError(workflow.error.message);
   return { graph: workflow.value.graph, projectRoot: input.projectRoot };

@@ -5,6 +5,7 @@ import type { Store } from "../store/store.js";
 import { interruption } from "./environment.js";
 import { CommandError, noWorkerHint } from "./output.js";
 import { type RunReport, filesOfRun, reportOf, webUrlOf } from "./run-report.js";
+import { referenceOf } from "./run-session.js";
 import { openTemporalSession } from "./temporal-session.js";
 
 /** Temporal knows a worker that was killed for minutes. One that is alive answers sooner. */
@@ -27,8 +28,11 @@ export async function reportFromTemporal(
   }
   const { client } = session;
   try {
-    const run = client.handle(runId);
-    const webUrl = webUrlOf(session.webUi, client.namespace, runId, await run.executionRunId());
+    const found = await store.runs.findRun(runId);
+    const run = client.handle(referenceOf(found.ok ? found.value : undefined) ?? runId);
+    const executionRunId = await run.executionRunId();
+    const { workflowId } = run;
+    const webUrl = webUrlOf(session.webUi, client.namespace, workflowId, executionRunId);
     const state = (await session.hasWorker()) ? await stateInTime(client, run) : undefined;
     const failure = state === undefined ? await run.closedBy() : undefined;
     if (failure !== undefined && stored !== undefined) {
@@ -40,7 +44,7 @@ export async function reportFromTemporal(
       if (stored === undefined) throw new CommandError(note);
       return { report: { ...stored, webUrl }, note };
     }
-    const places = { webUrl, ...(await filesOfRun(store, runId)) };
+    const places = { workflowId, webUrl, ...(await filesOfRun(store, runId)) };
     return { report: reportOf(state, places) };
   } catch (error) {
     if (!(error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND")) throw error;

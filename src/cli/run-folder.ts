@@ -21,7 +21,7 @@ export async function openRunFolder(
 ): Promise<{ readonly run: RunMetadata; readonly files: RunFiles }> {
   const run = await store.runs.findRun(runId);
   if (!run.ok) throw notFound(runId, run.error);
-  const files = await store.runs.openFiles(run.value.projectId, runId);
+  const files = await store.runs.openFiles(run.value.projectId, run.value.runId);
   if (!files.ok) throw new CommandError(folderMissing(runId));
   return { run: run.value, files: files.value };
 }

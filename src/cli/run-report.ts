@@ -1,12 +1,11 @@
 import { dirname, join } from "node:path";
-import { workflowIdOf } from "../contract/names.js";
 import type { Budget, RunPhase, RunState, Usage } from "../contract/run.js";
 import { newestOutputs } from "../core/bundle/listed-outputs.js";
 import { fail } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
 import { readManifest, sessionDir } from "../store/bundle-session.js";
 import type { RunFiles } from "../store/run-files.js";
-import type { BundleSettings, RunMetadata } from "../store/run-index.js";
+import { type BundleSettings, type RunMetadata, workflowIdOfRun } from "../store/run-index.js";
 import type { Store } from "../store/store.js";
 import { BUNDLE_NODE } from "../tools/bundle-sessions.js";
 import { print, printLabelled } from "./output.js";
@@ -39,12 +38,13 @@ export interface RunReport {
 }
 
 /** What a report says that the run itself does not know. */
-export type RunPlaces = Pick<RunReport, "webUrl" | "stateFile" | "logFile" | "sessionFolder">;
+export type RunPlaces = Pick<RunReport, "workflowId" | "webUrl" | "stateFile" | "logFile" | "sessionFolder">;
+
+type RunFilePlaces = Omit<RunPlaces, "workflowId" | "webUrl">;
 
 export function reportOf(state: RunState, places: RunPlaces): RunReport {
   return {
     runId: state.runId,
-    workflowId: workflowIdOf(state.runId),
     phase: state.phase,
     currentNodeId: state.currentNodeId,
     stepsCompleted: state.stepsCompleted,
@@ -60,9 +60,9 @@ export function reportOf(state: RunState, places: RunPlaces): RunReport {
 }
 
 /** Where a run's files lie; null where this store does not hold it. */
-export async function filesOfRun(store: Store, runId: string): Promise<Omit<RunPlaces, "webUrl">> {
+export async function filesOfRun(store: Store, runId: string): Promise<RunFilePlaces> {
   const run = await store.runs.findRun(runId);
-  const files = run.ok ? await store.runs.openFiles(run.value.projectId, runId) : run;
+  const files = run.ok ? await store.runs.openFiles(run.value.projectId, run.value.runId) : run;
   if (!run.ok || !files.ok) return { stateFile: null, logFile: null, sessionFolder: null };
   const { logFile, stateDir } = files.value;
   const { bundle } = run.value;
@@ -82,7 +82,7 @@ export async function reportFromStore(store: Store, run: RunMetadata): Promise<R
   const status = files.ok ? await files.value.status.read() : undefined;
   return {
     runId: run.runId,
-    workflowId: workflowIdOf(run.runId),
+    workflowId: workflowIdOfRun(run),
     phase: run.phase,
     ...standing,
     ...(status?.question === undefined || run.phase !== "waiting-user" ? {} : { question: status.question }),
@@ -134,11 +134,11 @@ const SESSION = "{session-folder}";
 export function webUrlOf(
   webUi: string | undefined,
   namespace: string,
-  runId: string,
+  workflowId: string,
   executionRunId: string,
 ) {
   if (webUi === undefined) return null;
-  return `${webUi.replace(/\/$/, "")}/namespaces/${namespace}/workflows/${workflowIdOf(runId)}/${executionRunId}/timeline`;
+  return `${webUi.replace(/\/$/, "")}/namespaces/${namespace}/workflows/${encodeURIComponent(workflowId)}/${executionRunId}/timeline`;
 }
 
 /** What a waiting run needs. */

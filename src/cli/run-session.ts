@@ -1,6 +1,6 @@
-import { InterlockError, type RunHandle } from "../client.js";
+import { InterlockError, type RunHandle, type RunReference } from "../client.js";
 import type { Config } from "../config.js";
-import type { RunMetadata } from "../store/run-index.js";
+import { type RunMetadata, workflowIdOfRun } from "../store/run-index.js";
 import type { Store } from "../store/store.js";
 import { interruption, openEnvironment } from "./environment.js";
 import { CommandError, noSuchRun, printNote } from "./output.js";
@@ -49,7 +49,7 @@ export async function withRun<T>(runId: string, action: (place: RunSession) => P
   if (known === undefined && config.temporal === undefined) throw noSuchRun(runId);
   try {
     return await withTemporal({ config, store }, (place) =>
-      action({ ...place, run: place.session.client.handle(runId), known }),
+      action({ ...place, run: place.session.client.handle(referenceOf(known) ?? runId), known }),
     );
   } catch (error) {
     if (!(error instanceof InterlockError)) throw error;
@@ -60,6 +60,11 @@ export async function withRun<T>(runId: string, action: (place: RunSession) => P
     const sentence = `${error.message} Start it again from its document with: interlock restore ${runId}`;
     throw new CommandError(sentence, { cause: error });
   }
+}
+
+/** What the store knows of a run's ids. */
+export function referenceOf(known: RunMetadata | undefined): RunReference | undefined {
+  return known && { runId: known.runId, workflowId: workflowIdOfRun(known) };
 }
 
 const SILENCE_MS = 5_000;

@@ -51,7 +51,12 @@ async function runPrepared(
     const json = options.json ?? false;
     if (options.detach === true) {
       const run = await startRun(session, prepared);
-      const webUrl = webUrlOf(session.webUi, session.client.namespace, run.runId, await run.executionRunId());
+      const webUrl = webUrlOf(
+        session.webUi,
+        session.client.namespace,
+        run.workflowId,
+        await run.executionRunId(),
+      );
       if (!(await session.hasWorker())) printNote(noWorkerHint(session.embedded, session.client.taskQueue));
       reportDetached(run, { json }, webUrl);
       return EXIT.done;

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { excerpt } from "../core/text.js";
 import type { RunMetadata } from "../store/run-index.js";
 import { openEnvironment } from "./environment.js";
 import type { RunSurvey } from "../store/run-manager.js";
@@ -17,7 +18,8 @@ export async function runsCommand(options: { project?: string; json?: boolean })
   else if (runs.length === 0 && damaged.length === 0)
     print("No runs yet. Start one with: interlock run <package> --project <dir>");
   else {
-    for (const run of runs) print(`${run.runId}  ${run.phase.padEnd(12)}  ${run.createdAt}  ${nameOf(run)}`);
+    for (const run of runs)
+      print(`${run.runId}  ${run.phase.padEnd(12)}  ${run.createdAt}  ${nameOf(run)}${workflowOf(run)}`);
   }
   return damaged.length === 0 ? EXIT.done : EXIT.failed;
 }
@@ -27,6 +29,11 @@ async function runsOf(store: Store, projectRoot: string): Promise<RunSurvey> {
   if (listed.ok) return { runs: listed.value, damaged: [] };
   if (listed.error.code === "E_INTERNAL") throw new CommandError(listed.error.message);
   throw new UsageError(listed.error.message);
+}
+
+/** The workflow of a run, where it is called otherwise than the run. */
+function workflowOf({ workflowId }: RunMetadata): string {
+  return workflowId === undefined ? "" : `  ${excerpt(workflowId)}`;
 }
 
 /** A bundle holds many workflows, and its own name says little. */

@@ -100,6 +100,8 @@ async function installedPackage(store: Store, named: string): Promise<string> {
     () => true,
     () => false,
   );
+  const found = exists ? undefined : await store.packages.resolve(named);
+  if (found?.ok === true) return found.value;
   if (!exists) {
     throw new UsageError(
       `"${named}" is neither a package directory nor an installed package. See: interlock package list`,
@@ -154,7 +156,12 @@ export async function followAndReport(
   choice: FollowChoice,
   signal: AbortSignal,
 ): Promise<ExitCode> {
-  const webUrl = webUrlOf(session.webUi, session.client.namespace, run.runId, await run.executionRunId());
+  const webUrl = webUrlOf(
+    session.webUi,
+    session.client.namespace,
+    run.workflowId,
+    await run.executionRunId(),
+  );
   if (webUrl !== null) printNote(`Watch it: ${webUrl}`);
   const answers = choice.waitForAnswers ? standardInputAnswers() : NO_ANSWERS;
   const { graph } = followed;
@@ -171,7 +178,11 @@ export async function followAndReport(
     }
     throw unfollowed(error, run.runId, session.embedded);
   }
-  const places = { webUrl, ...(await filesOfRun(store, run.runId)) };
+  const places = {
+    workflowId: run.workflowId,
+    webUrl,
+    ...(await filesOfRun(store, run.runId)),
+  };
   const report = reportOf(end.state, places);
   if (choice.json) printJson({ ...report, ...choice.more });
   else printReport(report, followed.projectRoot);
@@ -204,7 +215,7 @@ export function reportDetached(
   choice: { readonly json: boolean; readonly more?: object },
   webUrl: string | null,
 ): void {
-  const told = { runId: run.runId, workflowId: `run-${run.runId}`, phase: "running", webUrl };
+  const told = { runId: run.runId, workflowId: run.workflowId, phase: "running", webUrl };
   if (choice.json) printJson({ ...told, ...choice.more });
   else print(`Run ${run.runId} is started.${webUrl === null ? "" : ` Watch it: ${webUrl}`}`);
 }

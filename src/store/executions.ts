@@ -58,6 +58,11 @@ export class Executions {
     );
   }
 
+  /** The newest execution; undefined where nobody has written down which one that is, as for the first. */
+  last(): StartedExecution | undefined {
+    return this.read(this.newest());
+  }
+
   newest(): number {
     let number = 1;
     while (standsThere(this.fileOf(number + 1))) number += 1;

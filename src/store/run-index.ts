@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { z } from "zod";
+import { workflowIdOf } from "../core/run-id.js";
 import { removeTemporaries, writeFileAtomic } from "./atomic-file.js";
 import { type HeldLock, NO_LOCK, withFileLock } from "./file-lock.js";
 import { readOwnText } from "./own-file.js";
@@ -18,6 +19,8 @@ export type BundleSettings = z.infer<typeof bundleSettingsSchema>;
 
 const runMetadataSchema = z.object({
   runId: z.string(),
+  /** The Temporal workflow that the run belongs to; absent means `run-<runId>`. */
+  workflowId: z.string().optional(),
   projectId: z.string(),
   packageId: z.string(),
   workflowRef: z.string(),
@@ -33,6 +36,11 @@ const runMetadataSchema = z.object({
 
 /** What the index says of a run (contracts §4). Times are ISO, UTC. */
 export type RunMetadata = z.infer<typeof runMetadataSchema>;
+
+/** The Temporal workflow that a run belongs to: no other one may work on it. */
+export function workflowIdOfRun({ runId, workflowId }: Pick<RunMetadata, "runId" | "workflowId">): string {
+  return workflowId ?? workflowIdOf(runId);
+}
 
 /** The index is there, but is not one: nothing may be concluded from what it does not list. */
 export class DamagedIndex extends Error {}

@@ -18,7 +18,7 @@ import { isOwnFolder, openOwnFile, readOwnText, standsThere } from "./own-file.j
 import type { PackageStore } from "./package-store.js";
 import { type Project, isProjectId, resolveProject } from "./project-id.js";
 import { RunFiles } from "./run-files.js";
-import { DamagedIndex, RunIndex, type RunMetadata } from "./run-index.js";
+import { DamagedIndex, RunIndex, type RunMetadata, workflowIdOfRun } from "./run-index.js";
 import { forkedRunFrontmatter, freshRunFrontmatter } from "./state-file.js";
 
 /** What a new run is made from (contracts §4). */
@@ -29,6 +29,8 @@ export interface CreateRunRequest {
   readonly activeAgentId: string;
   /** A UUID in lower case; made when absent. The same id again is the same run. */
   readonly runId?: string;
+  /** The Temporal workflow that the run belongs to; absent means `run-<runId>`. */
+  readonly workflowId?: string;
   /** The run begins with another run's document, and with some variables set. */
   readonly begin?: RunBeginning;
 }
@@ -79,6 +81,7 @@ export class RunManager {
     if (!agent.ok) return agent;
     const run: RunMetadata = {
       runId,
+      ...(request.workflowId === undefined ? {} : { workflowId: request.workflowId }),
       projectId: project.value.projectId,
       packageId: request.packageId,
       workflowRef: workflow.value.id,
@@ -146,16 +149,35 @@ export class RunManager {
   }
 
   /**
-   * A run by its id, in whichever project. Faults: `E_RUN_NOT_FOUND`; `E_INTERNAL` for one whose folder lies beside an index
-   * that cannot be read.
+   * A run by its id or by its workflow's, in whichever project; the newest, where a workflow id was used for several. Faults:
+   * `E_RUN_NOT_FOUND`; `E_INTERNAL` for one whose folder lies beside an index that cannot be read.
    */
-  async findRun(runId: string): Promise<Result<RunMetadata>> {
+  async findRun(id: string): Promise<Result<RunMetadata>> {
     const { runs, damaged } = await this.surveyRuns();
-    const run = runs.find((candidate) => candidate.runId === runId);
+    const run =
+      runs.find(({ runId }) => runId === id) ?? runs.findLast((known) => workflowIdOfRun(known) === id);
     if (run !== undefined) return ok(run);
-    if (!uuid.safeParse(runId).success) return runNotFound(runId);
-    const index = damaged.find(({ projectId }) => standsThere(this.filesOf(projectId, runId).dir));
-    return index === undefined ? runNotFound(runId) : fail("E_INTERNAL", index.error.message);
+    if (!uuid.safeParse(id).success) return runNotFound(id);
+    const index = damaged.find(({ projectId }) => standsThere(this.filesOf(projectId, id).dir));
+    return index === undefined ? runNotFound(id) : fail("E_INTERNAL", index.error.message);
+  }
+
+  /**
+   * A run by its id, wherever its folder is: of the indexes only that of its project is read. Undefined where there is none.
+   * Throws `DamagedIndex`.
+   */
+  async findPlaced(runId: string): Promise<RunMetadata | undefined> {
+    if (!uuid.safeParse(runId).success) return undefined;
+    const names = await readdir(this.projectsDir).catch(() => []);
+    for (const projectId of names.filter(isProjectId)) {
+      const exists = await stat(join(this.projectsDir, projectId, "runs", runId)).then(
+        () => true,
+        () => false,
+      );
+      const run = exists ? await this.index(projectId).find(runId) : undefined;
+      if (run !== undefined) return run;
+    }
+    return undefined;
   }
 
   /** Host path of a run's state document. Fault: `E_RUN_NOT_FOUND`. */

@@ -42,8 +42,8 @@ export async function conductRun(record: RunRecord, kind: RunKind): Promise<RunR
 }
 
 async function openRun(record: RunRecord, kind: RunKind): Promise<void> {
-  const { firstExecutionRunId: id, startTime } = workflowInfo();
-  record.open = await kind.open({ id, startedAt: startTime.getTime() });
+  const { firstExecutionRunId: id, startTime, workflowId } = workflowInfo();
+  record.open = await kind.open({ id, startedAt: startTime.getTime(), workflowId });
   if (record.input.carried !== undefined) return;
   const { run, resumed } = record.open;
   if (resumed !== undefined) {

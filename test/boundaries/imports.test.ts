@@ -11,7 +11,7 @@ const MATRIX: Record<string, { rooms: readonly string[]; packages: readonly stri
   contract: { rooms: ["core"], packages: ["zod"] },
   store: {
     rooms: ["core"],
-    packages: ["node", "gray-matter", "yaml", "yauzl", "yazl", "fs-native-extensions", "zod"],
+    packages: ["node", "gray-matter", "yaml", "yauzl", "yazl", "fs-native-extensions", "semver", "zod"],
   },
   tools: { rooms: ["core", "store"], packages: ["node", "re2js", "fs-native-extensions", "zod"] },
   model: { rooms: ["core"], packages: ["node", "zod"] },
