@@ -16,7 +16,10 @@ const MATRIX: Record<string, { rooms: readonly string[]; packages: readonly stri
   tools: { rooms: ["core", "store"], packages: ["node", "re2js", "fs-native-extensions", "zod"] },
   model: { rooms: ["core"], packages: ["node", "zod"] },
   rehearsal: { rooms: ["core"], packages: ["node", "yaml", "zod"] },
-  embedded: { rooms: ["core", "store"], packages: ["node", "yauzl", "fs-native-extensions", "httpxy", "zod"] },
+  embedded: {
+    rooms: ["core", "store"],
+    packages: ["node", "yauzl", "fs-native-extensions", "httpxy", "zod"],
+  },
   activities: {
     rooms: ["contract", "core", "store", "tools", "model"],
     packages: ["node", "@temporalio/activity", "@temporalio/common"],
