@@ -1,5 +1,5 @@
 import { readFileSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 
@@ -14,18 +14,24 @@ const importsOf = (text: string): string =>
 /** Sources that users name: what is installed may be reached through a link, and each file is opened by rules of its own. */
 const OF_USERS = ["package-files.ts", "package-archive.ts"];
 
+function filesOf(room: string): readonly string[] {
+  return readdirSync(join(SRC, room), { recursive: true, encoding: "utf8" }).filter((file) =>
+    file.endsWith(".ts"),
+  );
+}
+
 describe("a file of the service's own", () => {
   test("is opened in one place", () => {
     for (const room of ["store", "activities"]) {
-      const openers = readdirSync(join(SRC, room))
+      const openers = filesOf(room)
         .filter((file) => OPENS.test(importsOf(readFileSync(join(SRC, room, file), "utf8"))))
-        .filter((file) => !OF_USERS.includes(file));
-      expect(openers).toEqual(room === "store" ? ["own-file.ts"] : []);
+        .filter((file) => !OF_USERS.includes(basename(file)));
+      expect(openers).toEqual(room === "store" ? [join("disk", "own-file.ts")] : []);
     }
   });
 
   test("nobody in store takes all of node:fs", () => {
-    const whole = readdirSync(join(SRC, "store")).filter((file) =>
+    const whole = filesOf("store").filter((file) =>
       /import (?:\* as|\w+ from|\w+,).*"node:fs|require\(|import\("node:fs/.test(
         readFileSync(join(SRC, "store", file), "utf8"),
       ),
@@ -33,7 +39,7 @@ describe("a file of the service's own", () => {
     expect(whole).toEqual([]);
   });
 
-  test.each(["server-record.ts", "file-lock.ts"])("embedded/%s opens by it", (file) => {
+  test.each(["server-record.ts", "server-lock.ts"])("embedded/%s opens by it", (file) => {
     expect(importsOf(readFileSync(join(SRC, "embedded", file), "utf8"))).not.toMatch(OPENS);
   });
 

@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import type { RunHandle } from "../../src/client.js";
+import type { RunHandle } from "../../src/client/client.js";
 import { workflowIdOf } from "../../src/contract/names.js";
-import { verifyAuditLog } from "../../src/store/audit-verify.js";
+import { verifyAuditLog } from "../../src/store/runs/audit-verify.js";
 import { type ArmedBuild, type TextPatch, type Victim, buildArmed, readHits } from "../crash/armed-build.js";
 import type { Arming } from "../crash/armed-failpoint.js";
 import { openBundleStage } from "../crash/bundle-stage.js";
