@@ -17,9 +17,9 @@ export interface FrontMatterDocument {
 /** Front matter larger than this is refused, read or written (contracts §5). */
 export const MAX_FRONT_MATTER_BYTES = 128 * 1024;
 
-const LF = 0x0a;
-const CR = 0x0d;
-const BOM = [0xef, 0xbb, 0xbf];
+/** Decodes bytes to as many characters: what is found in the text is found at the same place in the bytes. */
+const BYTE_BY_BYTE = new TextDecoder("latin1");
+const BOM = BYTE_BY_BYTE.decode(Uint8Array.of(0xef, 0xbb, 0xbf));
 
 /**
  * Cuts the front matter off a document and parses it (contracts §5). A byte-order mark before the first
@@ -31,26 +31,21 @@ export function parseFrontMatter(
   bytes: Uint8Array,
   oversize: ErrorCode = "E_INVALID_FRONTMATTER",
 ): Result<FrontMatterDocument> {
-  const start = BOM.every((byte, index) => bytes[index] === byte) ? BOM.length : 0;
-  const first = lineAt(bytes, start);
-  if (!isFence(bytes, start, first.end)) {
-    return fail("E_INVALID_FRONTMATTER", "The document does not begin with a line of exactly ---.");
-  }
-  const fence = findClosingFence(bytes, first.next);
-  if (fence === undefined) {
-    return fail("E_INVALID_FRONTMATTER", "The front matter is not closed by a line of exactly ---.");
-  }
-  const block = bytes.subarray(first.next, fence.start);
-  if (block.length > MAX_FRONT_MATTER_BYTES) {
+  const text = BYTE_BY_BYTE.decode(bytes);
+  const lines = countBlockLines(text);
+  if (!lines.ok) return lines;
+  const block = lineEnd(text, 0);
+  const fence = lineEnd(text, block, lines.value);
+  if (fence - block > MAX_FRONT_MATTER_BYTES) {
     return fail(oversize, `The front matter is larger than ${MAX_FRONT_MATTER_BYTES} bytes.`);
   }
-  const parsed = parseBlock(block);
+  const parsed = parseBlock(bytes.subarray(block, fence));
   if (!parsed.ok) return parsed;
   return ok({
     frontmatter: parsed.value,
-    head: bytes.subarray(0, first.next),
-    tail: bytes.subarray(fence.start),
-    body: bytes.subarray(fence.next),
+    head: bytes.subarray(0, block),
+    tail: bytes.subarray(fence),
+    body: bytes.subarray(lineEnd(text, fence)),
   });
 }
 
@@ -60,7 +55,7 @@ export function parseFrontMatter(
  */
 export function withFrontmatter(document: FrontMatterDocument, frontmatter: JsonObject): Result<Uint8Array> {
   const text = renderYaml(frontmatter);
-  const block = Buffer.from(text, "utf8");
+  const block = new TextEncoder().encode(text);
   if (block.length > MAX_FRONT_MATTER_BYTES) {
     return fail(
       "E_WRITE_LIMIT",
@@ -71,7 +66,7 @@ export function withFrontmatter(document: FrontMatterDocument, frontmatter: Json
   if (!reread.ok) {
     return fail("E_WRITE_LIMIT", `${reread.error.message} Keep large values in files.`);
   }
-  return ok(Buffer.concat([document.head, block, document.tail]));
+  return ok(joined([document.head, block, document.tail]));
 }
 
 /** So small, shallow and short-keyed that what is rendered from it is read again without a question. */
@@ -86,6 +81,16 @@ function isWellWithinLimits(value: JsonValue): boolean {
   return isFine(value, 0);
 }
 
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
 function parseBlock(block: Uint8Array): Result<JsonObject> {
   let text: string;
   try {
@@ -93,55 +98,48 @@ function parseBlock(block: Uint8Array): Result<JsonObject> {
   } catch {
     return fail("E_INVALID_FRONTMATTER", "The front matter is not valid UTF-8.");
   }
-  let parsed: Result<JsonObject> = ok({});
-  const refuse = () => {
+  return parseYaml(text);
+}
+
+/** Nothing of a document is run, whatever language its front matter names. */
+const NEVER = {
+  parse: (): never => {
     throw new Error("Only YAML front matter is read.");
-  };
-  // gray-matter gets a stand-in for the block, which the engine puts in its place: its own look for comments takes
-  // quadratic time over blank lines, and its own cut would leave a \r and stop at "---x".
-  // Options are passed on purpose: without them it hands out one cached, shared object.
-  matter("---\nblock\n---\n", {
-    language: "yaml",
-    engines: {
-      yaml: {
-        parse: () => {
-          parsed = parseYaml(text);
-          return {};
-        },
-      },
-      json: { parse: refuse },
-      javascript: { parse: refuse },
-      js: { parse: refuse },
-      coffee: { parse: refuse },
-      toml: { parse: refuse },
-    },
-  });
-  return parsed;
-}
+  },
+};
+const OPTIONS = {
+  language: "yaml",
+  delimiters: ["---", "---\n"] satisfies [string, string],
+  engines: { yaml: () => ({}), json: NEVER, javascript: NEVER, coffee: NEVER, toml: NEVER },
+};
 
-interface Line {
-  readonly start: number;
-  /** Index after the last byte of the line, without its line end. */
-  readonly end: number;
-  /** Index of the next line. */
-  readonly next: number;
-}
-
-function lineAt(bytes: Uint8Array, start: number): Line {
-  const feed = bytes.indexOf(LF, start);
-  if (feed === -1) return { start, end: bytes.length, next: bytes.length };
-  return { start, end: feed > start && bytes[feed - 1] === CR ? feed - 1 : feed, next: feed + 1 };
-}
-
-function findClosingFence(bytes: Uint8Array, from: number): Line | undefined {
-  for (let start = from; start < bytes.length;) {
-    const line = lineAt(bytes, start);
-    if (isFence(bytes, line.start, line.end)) return line;
-    start = line.next;
+/**
+ * How many lines the front matter has: gray-matter finds it and cuts it. It is given the outline of the document, with
+ * `_` for blanks and on empty lines and `\n` for every line end. A fence stays a fence, nothing else becomes one, and its
+ * look for comments, which takes quadratic time over blank lines, meets none. What it has cut is then read from the bytes.
+ * Options are passed on purpose: without them it hands out one cached, shared object.
+ */
+function countBlockLines(text: string): Result<number> {
+  const whole = text.slice(text.startsWith(BOM) ? BOM.length : 0);
+  if (!/^---(?:\r?\n|$)/.test(whole)) {
+    return fail("E_INVALID_FRONTMATTER", "The document does not begin with a line of exactly ---.");
   }
-  return undefined;
+  const filled = whole.replaceAll("\r\n", "\n").replaceAll(/[^\S\n]/g, "_");
+  const outline = `${filled}\n`.replaceAll(/\n(?=\n)/g, "\n_");
+  const block = matter(outline, OPTIONS).matter;
+  if (!outline.startsWith("\n---\n", "---".length + block.length)) {
+    return fail("E_INVALID_FRONTMATTER", "The front matter is not closed by a line of exactly ---.");
+  }
+  return ok(block.split("\n").length - 1);
 }
 
-function isFence(bytes: Uint8Array, start: number, end: number): boolean {
-  return end - start === 3 && bytes[start] === 0x2d && bytes[start + 1] === 0x2d && bytes[start + 2] === 0x2d;
+/** The index after the end of the line that holds `from`, or of the `lines`-th from there. */
+function lineEnd(text: string, from: number, lines = 1): number {
+  let at = from;
+  for (let line = 0; line < lines; line += 1) {
+    const feed = text.indexOf("\n", at);
+    if (feed === -1) return text.length;
+    at = feed + 1;
+  }
+  return at;
 }
