@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-/** `npm run histories`: records the histories anew that the replay gate replays. Not part of the tests. */
+/** `npm run histories`: records the histories of the version at hand that the replay gate lacks. Not part of the tests. */
 export default defineConfig({
   test: {
     name: "histories",
