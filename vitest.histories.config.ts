@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     name: "histories",
     include: ["test/replay/record.run.ts"],
-    globalSetup: ["test/replay/record-setup.ts"],
+    globalSetup: ["test/setup/run-folder.ts", "test/replay/record-setup.ts"],
     pool: "forks",
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -12,7 +12,10 @@ function countsOf(name) {
     const report = JSON.parse(readFileSync(join(directory, `${name}.json`), "utf8"));
     const { numPassedTests, numFailedTests, numFailedTestSuites, success } = report;
     const isFine = success && numPassedTests > 0;
-    return { passed: numPassedTests, failed: numFailedTests || (isFine ? 0 : Math.max(1, numFailedTestSuites)) };
+    return {
+      passed: numPassedTests,
+      failed: numFailedTests || (isFine ? 0 : Math.max(1, numFailedTestSuites)),
+    };
   } catch (error) {
     console.error(`The tests left no report ${name}.json: ${error.message}`);
     return { passed: 0, failed: 1 };

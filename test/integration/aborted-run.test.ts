@@ -4,7 +4,8 @@ import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, inject, test } from "vitest";
-import { eventually, temporaryDirectory } from "./harness.js";
+import { eventually } from "../fakes/eventually.js";
+import { temporaryDirectory } from "./harness.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const VITEST = join(ROOT, "node_modules/vitest/vitest.mjs");

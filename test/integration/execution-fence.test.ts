@@ -1,3 +1,4 @@
+import { eventually } from "../fakes/eventually.js";
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
@@ -239,9 +240,7 @@ test.concurrent(
       );
       try {
         const victim = await stage.startVictim({ name: "write.before-rename", hit: 1, action: "pause" });
-        while (!readHits(stage.hitsFile).includes("write.before-rename")) {
-          await new Promise((resolve) => setTimeout(resolve, 50));
-        }
+        await eventually(() => readHits(stage.hitsFile).includes("write.before-rename"));
         await stage.client.temporal.workflow.getHandle(workflowIdOf(stage.run.runId)).terminate();
         isSecondWay = true;
         await stage.startSuccessor();

@@ -16,6 +16,7 @@ import { resolve } from "../../src/tools/resolve.js";
 import { searchFiles } from "../../src/tools/search.js";
 import { type Workspace, openWorkspaceWith } from "../../src/tools/workspace.js";
 import { writeFile } from "../../src/tools/write.js";
+import { withoutRights } from "../fakes/unprivileged.js";
 import { Scratch, codeOf } from "./scratch.js";
 
 const LIMITS = { maxReadBytes: 50_000, maxWriteBytes: 100_000 };
@@ -426,14 +427,13 @@ describe.runIf(process.platform === "linux")("the sandbox against a second threa
   });
 });
 
-test.runIf(process.getuid?.() !== 0)(
-  "a permission that the system denies is a sentence, not its error",
-  async () => {
-    const scratch = new Scratch();
-    scratch.put("project/f.txt", "text");
-    chmodSync(scratch.at("project/f.txt"), 0);
-    const result = await readFile(scratch.workspace, { path: "@project/f.txt" }, LIMITS);
-    expect(codeOf(result)).toBe("E_SANDBOX_VIOLATION");
-    scratch.finish(result);
-  },
-);
+test("a permission that the system denies is a sentence, not its error", async () => {
+  const scratch = new Scratch();
+  scratch.put("project/f.txt", "text");
+  chmodSync(scratch.at("project/f.txt"), 0);
+  const result = await withoutRights(scratch.base, () =>
+    readFile(scratch.workspace, { path: "@project/f.txt" }, LIMITS),
+  );
+  expect(codeOf(result)).toBe("E_SANDBOX_VIOLATION");
+  scratch.finish(result);
+});
