@@ -118,6 +118,7 @@ test("one that has a later build's change waits, whole, when an earlier build ta
   await bench.startAnotherWorker();
   const answered = answer(run, "middle", "2");
   await eventually(async () => (await historyOf(bench, run)).some(isDeparture));
+  expect((await bench.document(run)).frontmatter["stepsCompleted"]).toEqual(["ask"]);
   await bench.stopWorker();
   await startNext(bench, patchedBuild);
   await answered;
