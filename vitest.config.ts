@@ -42,7 +42,7 @@ export default defineConfig({
           ...UNIT,
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/integration/**", ...ALONE_TESTS],
+          exclude: ["test/integration/**", "test/browser/**", ...ALONE_TESTS],
           isolate: false, // a process for each core instead of one for each file
           maxWorkers: "100%",
           sequence: { groupOrder: 0 },

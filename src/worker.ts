@@ -1,6 +1,8 @@
-import { NativeConnection, type NativeConnectionOptions, Worker } from "@temporalio/worker";
+import { NativeConnection, type NativeConnectionOptions, Runtime, Worker } from "@temporalio/worker";
 import { createActivities } from "./activities/create-activities.js";
 import type { Config } from "./config.js";
+import { SEARCH_ATTRIBUTES } from "./contract/names.js";
+import { planSlots, readDescriptors } from "./descriptors.js";
 import { createChatModel } from "./model/chat-model.js";
 import { openRehearsals } from "./rehearsals.js";
 import { type Store, openStore } from "./store/store.js";
@@ -29,34 +31,39 @@ export interface RunningWorker {
  * when the worker polls.
  */
 export async function startWorker(config: Config, options: WorkerOptions): Promise<RunningWorker> {
-  const store = options.store ?? (await openStore(config.storeDir, config.taskQueue));
   const { protectedPaths } = config.settings;
+  const opened = options.store ?? (await openStore(config.storeDir, config.taskQueue));
+  const store = { ...opened, roots: opened.roots.with(config.roots) };
   const toolHost = createToolHost({ store, ...(protectedPaths === undefined ? {} : { protectedPaths }) });
   const rehearsals = openRehearsals(store);
+  const connection = await NativeConnection.connect(options.connection);
   const activities = createActivities({
     store,
+    hasSearchAttributes: onceTrue(() => hasSearchAttributes(connection, options.namespace)),
     toolHost,
-    bundles: createBundleHost({ store }),
+    bundles: createBundleHost({ store, ...(protectedPaths === undefined ? {} : { protectedPaths }) }),
     model: createChatModel(),
     modelSettingsFor: async (agentId, run) =>
       run.rehearsal === undefined ? config.modelSettingsFor(agentId) : rehearsals.settingsFor(run),
   });
-  const connection = await NativeConnection.connect(options.connection);
+  const bundle = options.workflowBundle ?? (await workflowBundle());
   let worker: Worker;
   try {
+    const { activities: slots, localActivities, note } = planSlots(readDescriptors());
+    if (note !== undefined) Runtime.instance().logger.warn(note);
     worker = await Worker.create({
       connection,
       namespace: options.namespace,
       taskQueue: store.taskQueue,
-      workflowBundle: options.workflowBundle ?? (await workflowBundle()),
+      workflowBundle: bundle,
       activities: { ...activities },
       // A model call that is running is let end; one that takes longer is cancelled and asked again.
       shutdownGraceTime: "10 seconds",
       shutdownForceTime: "20 seconds",
       // Workflow tasks for a worker that has died wait this long before another one gets them (10 s by default).
       stickyQueueScheduleToStartTimeout: "2 seconds",
-      maxConcurrentActivityTaskExecutions: 64,
-      maxConcurrentLocalActivityExecutions: 64,
+      maxConcurrentActivityTaskExecutions: slots,
+      maxConcurrentLocalActivityExecutions: localActivities,
     });
   } catch (error) {
     await connection.close();
@@ -73,6 +80,21 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       await done;
     },
   };
+}
+
+/** Whether runs can be searched for. False also where that cannot be known. */
+async function hasSearchAttributes(connection: NativeConnection, namespace: string): Promise<boolean> {
+  const { customAttributes } = await connection.operatorService
+    .listSearchAttributes({ namespace })
+    .catch(() => ({ customAttributes: {} }));
+  const known = Object.keys(customAttributes);
+  return Object.keys(SEARCH_ATTRIBUTES).every((name) => known.includes(name));
+}
+
+/** Asks until the answer is yes: attributes are added, not taken away. */
+function onceTrue(ask: () => Promise<boolean>): () => Promise<boolean> {
+  let known = false;
+  return async () => (known ||= await ask());
 }
 
 async function runToEnd(worker: Worker, close: () => Promise<void>): Promise<void> {

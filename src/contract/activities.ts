@@ -12,6 +12,7 @@ import type {
   Budget,
   BundleRunInput,
   GraphRunInput,
+  Identified,
   Question,
   RunPhase,
   RunRef,
@@ -49,8 +50,8 @@ export type ToolActivities = Record<ToolName, (input: ToolCallInput) => Promise<
 export type BundleToolActivities = Record<BundleToolName, (input: ToolCallInput) => Promise<ToolCallOutcome>>;
 
 export type OpenRunInput = (
-  | { readonly kind: "graph"; readonly input: GraphRunInput }
-  | { readonly kind: "bundle"; readonly input: BundleRunInput }
+  | { readonly kind: "graph"; readonly input: Identified<GraphRunInput> }
+  | { readonly kind: "bundle"; readonly input: Identified<BundleRunInput> }
 ) & {
   /** Absent where an older version of Interlock asks. */
   readonly execution?: RunExecution;
@@ -62,6 +63,8 @@ export interface RunExecution {
   readonly id: string;
   /** In milliseconds since 1970. */
   readonly startedAt: number;
+  /** Absent where an older version of Interlock asks. */
+  readonly workflowId?: string;
 }
 
 export interface OpenedRun {
@@ -74,6 +77,8 @@ export interface OpenedRun {
   readonly forkedAfter?: number;
   /** The graph state that a fork begins with. */
   readonly graphState?: StateSnapshotState;
+  /** False where the namespace lacks the search attributes of contracts §14; absent where nobody has looked. */
+  readonly searchAttributes?: boolean;
 }
 
 /** What the run folder says of a run that goes on. */

@@ -1,6 +1,6 @@
-import { readFile } from "node:fs/promises";
 import type { JsonObject } from "../core/json.js";
 import { parseLine } from "./append-log.js";
+import { readOwnText } from "./own-file.js";
 
 /** What an audit log says of a run as a whole: enough to go on from where it stopped. */
 export interface AuditTotals {
@@ -23,7 +23,7 @@ export async function auditTotals(path: string): Promise<AuditTotals> {
   let visit = 0;
   let turn = 0;
   let phaseChanges = 0;
-  for (const line of (await readFile(path, "utf8")).split("\n")) {
+  for (const line of (await readOwnText(path)).split("\n")) {
     const event = parseLine(Buffer.from(line));
     if (event === undefined) continue;
     if (event["kind"] === "tool.exec") usage.toolCalls += 1;

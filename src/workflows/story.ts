@@ -16,6 +16,7 @@ import { leavesNodeBehind } from "../core/package/graph.js";
 import { schemaErrors } from "../core/schema-errors.js";
 import { localActivities } from "./activity-options.js";
 import type { RunRecord } from "./run-record.js";
+import { summary } from "./summary.js";
 
 /**
  * The graph state of a run that carries a story (contracts §12). What is told here of a run that carries none is not
@@ -131,7 +132,7 @@ export async function closeFailedStory(record: RunRecord, fault: Fault): Promise
 async function keep(record: RunRecord, boundary?: NodeBoundary): Promise<void> {
   const graph = heldState(record);
   await localActivities["state.snapshot"].executeWithOptions(
-    { summary: boundary === undefined ? "graph state" : `boundary after ${boundary.nodeId}`.slice(0, 200) },
+    summary(boundary === undefined ? "graph state" : `boundary after ${boundary.nodeId}`),
     [
       {
         run: record.opened.run,

@@ -10,6 +10,7 @@ import type { RunKind } from "./run-kind.js";
 import { type RunRecord, effectiveAgentId } from "./run-record.js";
 import { tellError } from "./story.js";
 import { askUser, waitUntilFree } from "./waiting.js";
+import { summary } from "./summary.js";
 
 const CUT_OFF =
   "Your answer was cut off at the provider's length limit, so none of its tool calls ran. Send less at once: write large files in smaller calls.";
@@ -115,7 +116,7 @@ async function takeTurn(
   const { conditions } = record;
   const { budget } = record.carried;
   const answer = await modelActivities(limits.maxModelAttempts)["model.turn"].executeWithOptions(
-    { summary: `model turn ${turn} · ${nodeId}`.slice(0, 200) },
+    summary(`model turn ${turn} · ${nodeId}`),
     [
       {
         run: record.opened.run,

@@ -25,6 +25,7 @@ export default async function setup(project: TestProject): Promise<void> {
     storeDir: await mkdtemp(join(tmpdir(), "interlock-server-")),
     cacheDir,
     pathVariable: process.env["PATH"] ?? "",
+    environment: process.env,
     searchAttributes: SEARCH_ATTRIBUTES,
     onProgress: (line) => process.stderr.write(`${line}\n`),
   });
