@@ -11,7 +11,7 @@ const CRASH_TESTS = [
 ];
 
 /** Tests that replace a module, or install what a process has once: each in a process of its own. */
-const ALONE_TESTS = ["test/store/run-manager-faults.test.ts", "test/replay/**/*.test.ts"];
+const ALONE_TESTS = ["test/store/runs/run-manager-faults.test.ts", "test/replay/**/*.test.ts"];
 
 const RUN_FOLDER = "test/setup/run-folder.ts";
 /** Against a hang only: a busy machine does not come near it. What a test does is bounded by number and size. */

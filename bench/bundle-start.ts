@@ -5,8 +5,8 @@ import { BUNDLE_FUNCTION_TOOLS } from "../src/core/bundle/bundle-tools.js";
 import type { Result } from "../src/core/errors.js";
 import type { JsonValue } from "../src/core/json.js";
 import { type Store, openStore } from "../src/store/store.js";
-import { findBundleFiles, findRoots } from "../src/tools/bundle-discovery.js";
-import { type BundleHost, createBundleHost } from "../src/tools/bundle-host.js";
+import { findBundleFiles, findRoots } from "../src/tools/bundle/bundle-discovery.js";
+import { type BundleHost, createBundleHost } from "../src/tools/bundle/bundle-host.js";
 
 /**
  * What it takes a bundle run to get to its first step: model round trips and prompt tokens, preloaded and with the same

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { tryLock } from "fs-native-extensions";
-import { InterlockClient, type RunHandle } from "../src/client.js";
+import { InterlockClient, type RunHandle } from "../src/client/client.js";
 import { loadConfig } from "../src/config.js";
 import { SEARCH_ATTRIBUTES } from "../src/contract/names.js";
 import { acquireEmbeddedServer } from "../src/embedded/server.js";

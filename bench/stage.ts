@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { InterlockClient } from "../src/client.js";
+import { InterlockClient } from "../src/client/client.js";
 import { loadConfig } from "../src/config.js";
 import { SEARCH_ATTRIBUTES, workflowIdOf } from "../src/contract/names.js";
 import { acquireEmbeddedServer } from "../src/embedded/server.js";

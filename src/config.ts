@@ -7,7 +7,7 @@ import { DEFAULT_TASK_QUEUE } from "./contract/names.js";
 import { fetchEnvironment } from "./embedded/helper-environment.js";
 import { DEFAULT_PROTECTED_PATHS } from "./core/tools/name-rules.js";
 import type { ModelSettings } from "./model/chat-model.js";
-import type { RootPolicy } from "./store/roots.js";
+import type { RootPolicy } from "./store/roots/roots.js";
 
 /** A setting that cannot be used: the message names the variable or the place in the file, and the remedy. */
 export class ConfigError extends Error {}

@@ -9,8 +9,8 @@ export {
   type RunRequest,
   type StartBundleRun,
   type StartRun,
-} from "./client.js";
-export { type ExportRun, exportRun } from "./export-run.js";
+} from "./client/client.js";
+export { type ExportRun, exportRun } from "./client/export-run.js";
 export type {
   Answer,
   AnswerTaken,
@@ -47,8 +47,8 @@ export {
   runInputJsonSchemas,
   validateRunInput,
 } from "./contract/run-input.js";
-export type { BudgetLimits, BudgetScope } from "./core/engine/budget.js";
-export type { EngineLimits } from "./core/engine/limits.js";
+export type { BudgetLimits, BudgetScope } from "./core/run/budget.js";
+export type { EngineLimits } from "./core/run/limits.js";
 
 // core
 export { ERROR_CODES, type ErrorCode, type Fault } from "./core/errors.js";
@@ -97,12 +97,12 @@ export type { ToolResult } from "./core/tools/tool-result.js";
 
 // store and tools, for hosts without Temporal
 export { type Store, openStore } from "./store/store.js";
-export { type CreateRunRequest, RunManager } from "./store/run-manager.js";
-export type { RunMetadata } from "./store/run-index.js";
+export { type CreateRunRequest, RunManager } from "./store/runs/run-manager.js";
+export type { RunMetadata } from "./store/runs/run-index.js";
 export {
   type ToolCallContext,
   type ToolCallRequest,
   type ToolHost,
   type ToolHostOptions,
   createToolHost,
-} from "./tools/tool-host.js";
+} from "./tools/graph/tool-host.js";

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { type History, historyFromJSON } from "@temporalio/common/lib/proto-utils.js";
 import { Worker } from "@temporalio/worker";
 import { DeterminismViolationError } from "@temporalio/workflow";
-import { workflowBundle } from "./workflow-bundle.js";
+import { workflowBundle } from "./worker/workflow-bundle.js";
 
 /** Whether a history leads the code at hand to the same decisions. */
 export type ReplayVerdict =

@@ -2,13 +2,13 @@ import { NativeConnection, type NativeConnectionOptions, Runtime, Worker } from 
 import { createActivities } from "./activities/create-activities.js";
 import type { Config } from "./config.js";
 import { SEARCH_ATTRIBUTES } from "./contract/names.js";
-import { planSlots, readDescriptors } from "./descriptors.js";
+import { planSlots, readDescriptors } from "./worker/descriptors.js";
 import { createChatModel } from "./model/chat-model.js";
-import { openRehearsals } from "./rehearsals.js";
+import { openRehearsals } from "./worker/rehearsals.js";
 import { type Store, openStore } from "./store/store.js";
-import { createBundleHost } from "./tools/bundle-host.js";
-import { createToolHost } from "./tools/tool-host.js";
-import { workflowBundle } from "./workflow-bundle.js";
+import { createBundleHost } from "./tools/bundle/bundle-host.js";
+import { createToolHost } from "./tools/graph/tool-host.js";
+import { workflowBundle } from "./worker/workflow-bundle.js";
 
 export interface WorkerOptions {
   readonly connection: NativeConnectionOptions;

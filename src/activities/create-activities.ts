@@ -7,8 +7,8 @@ import { type OpenRunDeps, openRun } from "./open-run.js";
 import { recordPhase, recordSnapshot, recordUserInput } from "./run-records.js";
 import { openFiles } from "./run-scope.js";
 import { runTool } from "./run-tool.js";
-import { bundleSurface, graphSurface } from "./surface.js";
-import type { ToolHost } from "../tools/tool-host.js";
+import { bundleSurface, graphSurface } from "./agent-harness.js";
+import type { ToolHost } from "../tools/graph/tool-host.js";
 
 /** How often a model call tells Temporal that it is alive. Well below its heartbeat timeout. */
 const HEARTBEAT_MS = 1_500;

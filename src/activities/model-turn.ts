@@ -11,10 +11,10 @@ import type {
   Conversation,
   ConversationEntry,
   RecordedToolCall,
-} from "../store/conversation.js";
-import type { RunFiles } from "../store/run-files.js";
+} from "../store/runs/conversation.js";
+import type { RunFiles } from "../store/runs/run-files.js";
 import { toMessages } from "./conversation-messages.js";
-import type { Surface } from "./surface.js";
+import type { Surface } from "./agent-harness.js";
 
 /** What a model turn works with. */
 export interface ModelTurnDeps {

@@ -1,14 +1,14 @@
 import type { PlannedCall, StateChange } from "../contract/activities.js";
-import { MAX_CALLS_PER_ANSWER, MAX_UPDATE_BYTES_PER_ANSWER } from "../core/engine/limits.js";
+import { MAX_CALLS_PER_ANSWER, MAX_UPDATE_BYTES_PER_ANSWER } from "../core/run/limits.js";
 import { bundleToolName, parseBundleCall } from "../core/bundle/bundle-tools.js";
 import { type Fault, type Result, fail } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
 import { excerpt } from "../core/text.js";
 import { isStateDocument, parseAliasPath } from "../core/tools/alias-path.js";
 import { STATE_TOOL, type ToolCall, canonicalToolName, parseToolCall } from "../core/tools/tool-specs.js";
-import type { RecordedToolCall } from "../store/conversation.js";
-import { sha256 } from "../store/sha256.js";
-import { parseStateDocument } from "../store/state-file.js";
+import type { RecordedToolCall } from "../store/runs/conversation.js";
+import { sha256 } from "../store/disk/sha256.js";
+import { parseStateDocument } from "../store/runs/state-file.js";
 
 const MAX_SUMMARY_CHARS = 120;
 

@@ -1,8 +1,8 @@
 import type { OpenRunInput, RunExecution } from "../contract/activities.js";
 import { type Fault, fail } from "../core/errors.js";
-import { workflowIdOf } from "../core/run-id.js";
-import { resolveProject } from "../store/project-id.js";
-import { DamagedIndex, type RunMetadata, workflowIdOfRun } from "../store/run-index.js";
+import { workflowIdOf } from "../core/run/run-id.js";
+import { resolveProject } from "../store/runs/project-id.js";
+import { DamagedIndex, type RunMetadata, workflowIdOfRun } from "../store/runs/run-index.js";
 import type { Store } from "../store/store.js";
 import { toApplicationFailure, unwrap } from "./failures.js";
 

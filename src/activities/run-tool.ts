@@ -3,11 +3,11 @@ import { isUnmetPrecondition } from "../core/graph-state/walk.js";
 import type { JsonValue } from "../core/json.js";
 import { MAX_ARTIFACT_PATH_CHARS } from "../core/package/artifact-types.js";
 import { cutText } from "../core/text.js";
-import type { RecordedToolCall } from "../store/conversation.js";
-import type { RunFiles } from "../store/run-files.js";
+import type { RecordedToolCall } from "../store/runs/conversation.js";
+import type { RunFiles } from "../store/runs/run-files.js";
 import type { Store } from "../store/store.js";
-import type { BundleHost } from "../tools/bundle-host.js";
-import type { ExecutedCall, ToolHost } from "../tools/tool-host.js";
+import type { BundleHost } from "../tools/bundle/bundle-host.js";
+import type { ExecutedCall, ToolHost } from "../tools/graph/tool-host.js";
 import { unwrap } from "./failures.js";
 import { executionOf, openFiles, permittedProject } from "./run-scope.js";
 

@@ -1,5 +1,5 @@
 import { type Config, ConfigError, loadConfig } from "../config.js";
-import { DamagedRoots } from "../store/roots.js";
+import { DamagedRoots } from "../store/roots/roots.js";
 import { type Store, openStore } from "../store/store.js";
 import { UsageError, outputClosed } from "./output.js";
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { InterlockError, type RunHandle } from "../client.js";
+import { InterlockError, type RunHandle } from "../client/client.js";
 import type { ProgressLine, Question, RunState } from "../contract/run.js";
 
 /** What following a run shows, and how it asks. */

@@ -1,12 +1,12 @@
 import { join, resolve } from "node:path";
-import type { RunHandle, RunRequest } from "../client.js";
+import type { RunHandle, RunRequest } from "../client/client.js";
 import { ok } from "../core/errors.js";
 import type { JsonObject, JsonValue } from "../core/json.js";
-import { resolveProject } from "../store/project-id.js";
-import { findForkPoint } from "../store/fork-point.js";
-import { selectWorkflow } from "../store/run-manager.js";
+import { resolveProject } from "../store/runs/project-id.js";
+import { findForkPoint } from "../store/runs/fork-point.js";
+import { selectWorkflow } from "../store/runs/run-manager.js";
 import type { Store } from "../store/store.js";
-import { type ForkedFile, compareFiles } from "../tools/fork-files.js";
+import { type ForkedFile, compareFiles } from "../tools/files/fork-files.js";
 import { CommandError, EXIT, type ExitCode, UsageError, noWorkerHint, printNote } from "./output.js";
 import { wholeNumber } from "./numbers.js";
 import { openRunFolder } from "./run-folder.js";

@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import type { Result } from "../core/errors.js";
 import type { Access } from "../core/tools/name-rules.js";
-import { identityOf } from "../store/root-places.js";
-import type { RegisteredRoot } from "../store/roots.js";
+import { identityOf } from "../store/roots/root-places.js";
+import type { RegisteredRoot } from "../store/roots/roots.js";
 import type { Store } from "../store/store.js";
 import { openEnvironment } from "./environment.js";
 import { EXIT, type ExitCode, UsageError, print, printJson } from "./output.js";

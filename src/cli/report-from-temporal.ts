@@ -1,4 +1,4 @@
-import { type InterlockClient, InterlockError, type RunHandle } from "../client.js";
+import { type InterlockClient, InterlockError, type RunHandle } from "../client/client.js";
 import type { Config } from "../config.js";
 import type { RunState } from "../contract/run.js";
 import type { Store } from "../store/store.js";

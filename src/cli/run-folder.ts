@@ -1,6 +1,6 @@
 import type { Fault } from "../core/errors.js";
-import type { RunFiles } from "../store/run-files.js";
-import type { RunMetadata } from "../store/run-index.js";
+import type { RunFiles } from "../store/runs/run-files.js";
+import type { RunMetadata } from "../store/runs/run-index.js";
 import type { Store } from "../store/store.js";
 import { CommandError, noSuchRun } from "./output.js";
 

@@ -3,11 +3,11 @@ import type { Budget, RunPhase, RunState, Usage } from "../contract/run.js";
 import { newestOutputs } from "../core/bundle/listed-outputs.js";
 import { fail } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
-import { readManifest, sessionDir } from "../store/bundle-session.js";
-import type { RunFiles } from "../store/run-files.js";
-import { type BundleSettings, type RunMetadata, workflowIdOfRun } from "../store/run-index.js";
+import { readManifest, sessionDir } from "../store/runs/bundle-session.js";
+import type { RunFiles } from "../store/runs/run-files.js";
+import { type BundleSettings, type RunMetadata, workflowIdOfRun } from "../store/runs/run-index.js";
 import type { Store } from "../store/store.js";
-import { BUNDLE_NODE } from "../tools/bundle-sessions.js";
+import { BUNDLE_NODE } from "../tools/bundle/bundle-sessions.js";
 import { print, printLabelled } from "./output.js";
 import { folderMissing } from "./run-folder.js";
 

@@ -1,6 +1,6 @@
-import { InterlockError, type RunHandle, type RunReference } from "../client.js";
+import { InterlockError, type RunHandle, type RunReference } from "../client/client.js";
 import type { Config } from "../config.js";
-import { type RunMetadata, workflowIdOfRun } from "../store/run-index.js";
+import { type RunMetadata, workflowIdOfRun } from "../store/runs/run-index.js";
 import type { Store } from "../store/store.js";
 import { interruption, openEnvironment } from "./environment.js";
 import { CommandError, noSuchRun, printNote } from "./output.js";

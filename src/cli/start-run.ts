@@ -1,13 +1,13 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ServiceError } from "@temporalio/client";
-import { type InterlockClient, InterlockError, type RunHandle, type StartRun } from "../client.js";
+import { type InterlockClient, InterlockError, type RunHandle, type StartRun } from "../client/client.js";
 import type { Config } from "../config.js";
 import { openingState } from "../core/graph-state/initial-state.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import type { Result } from "../core/errors.js";
-import { resolveProject } from "../store/project-id.js";
-import { findAgent, selectWorkflow } from "../store/run-manager.js";
+import { resolveProject } from "../store/runs/project-id.js";
+import { findAgent, selectWorkflow } from "../store/runs/run-manager.js";
 import type { Store } from "../store/store.js";
 import { NO_ANSWERS, standardInputAnswers } from "./answers.js";
 import { type BudgetChoice, budgetOf } from "./budget-options.js";

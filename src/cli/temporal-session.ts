@@ -7,7 +7,7 @@ import {
   Runtime,
   makeTelemetryFilterString,
 } from "@temporalio/worker";
-import { InterlockClient } from "../client.js";
+import { InterlockClient } from "../client/client.js";
 import type { Config } from "../config.js";
 import { SEARCH_ATTRIBUTES } from "../contract/names.js";
 import { acquireEmbeddedServer } from "../embedded/server.js";

@@ -3,7 +3,7 @@ import type { ErrorCode, Fault } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import type { Intent } from "../core/prompt/shells.js";
-import type { Frontmatter } from "../core/state/frontmatter.js";
+import type { Frontmatter } from "../core/state/state-frontmatter.js";
 import type { GraphState, StateSnapshot, StateSnapshotState } from "../core/graph-state/schemas.js";
 import type { ConditionFacts } from "../core/state/transition-guard.js";
 import type { FrontmatterUpdate, ToolName } from "../core/tools/tool-specs.js";

@@ -26,7 +26,7 @@ export const SEARCH_ATTRIBUTES = {
   RunProject: "Keyword",
 } as const;
 
-export { workflowIdOf } from "../core/run-id.js";
+export { workflowIdOf } from "../core/run/run-id.js";
 
 /** Failure types beyond the error codes of contracts §15. */
 export const WRONG_STORE_FAILURE = "WrongStore";

@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { budgetProblem } from "../core/engine/budget.js";
-import { MAX_USER_INPUT_BYTES } from "../core/engine/limits.js";
+import { budgetProblem } from "../core/run/budget.js";
+import { MAX_USER_INPUT_BYTES } from "../core/run/limits.js";
 import { type Result, fail, ok } from "../core/errors.js";
 import { type StoryStart, openingState } from "../core/graph-state/initial-state.js";
 import { type JsonBounds, boundsProblem } from "../core/json-bounds.js";
 import { type SchemaError, schemaErrors } from "../core/schema-errors.js";
 import { utf8Length } from "../core/text.js";
-import { isRunId } from "../core/run-id.js";
+import { isRunId } from "../core/run/run-id.js";
 import { carriedSchema } from "./carried.js";
 import type { BUNDLE_RUN_WORKFLOW, GRAPH_RUN_WORKFLOW } from "./names.js";
 import type { BundleRunInput, GraphRunInput } from "./run.js";

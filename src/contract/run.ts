@@ -1,12 +1,12 @@
-import type { BudgetLimits, BudgetScope } from "../core/engine/budget.js";
-import type { EngineLimits } from "../core/engine/limits.js";
+import type { BudgetLimits, BudgetScope } from "../core/run/budget.js";
+import type { EngineLimits } from "../core/run/limits.js";
 import type { Fault } from "../core/errors.js";
-import type { LoopState } from "../core/engine/loop-detection.js";
+import type { LoopState } from "../core/run/loop-detection.js";
 import type { GraphState } from "../core/graph-state/schemas.js";
 import type { JsonObject } from "../core/json.js";
 import type { AllowedNext } from "../core/package/graph.js";
 import type { Intent } from "../core/prompt/shells.js";
-import type { Frontmatter } from "../core/state/frontmatter.js";
+import type { Frontmatter } from "../core/state/state-frontmatter.js";
 
 /** Where a run's files are and what it runs: the same for its whole life. */
 export interface RunRef {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isAmount } from "../core/engine/budget.js";
+import { isAmount } from "../core/run/budget.js";
 import { type JsonBounds, boundsProblem } from "../core/json-bounds.js";
 import { schemaErrors } from "../core/schema-errors.js";
 

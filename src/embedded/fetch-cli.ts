@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { FETCHED_CLI_VERSION, platformKey } from "./cli-release.js";
 import { type CliCheck, checkCli } from "./cli-version.js";
 import type { FetchJob, FetchWay } from "./fetch-way.js";
-import { lockExclusively } from "./file-lock.js";
+import { lockExclusively } from "./server-lock.js";
 import { type Environment, fetchEnvironment } from "./helper-environment.js";
 import { reasonOf } from "./run-command.js";
 

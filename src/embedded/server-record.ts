@@ -1,7 +1,7 @@
 import { closeSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { openOwnFile, readOwnFileSync } from "../store/own-file.js";
+import { openOwnFile, readOwnFileSync } from "../store/disk/own-file.js";
 
 /** The files of the embedded server, all in the directory of its store. */
 export interface ServerFiles {

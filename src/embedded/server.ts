@@ -1,5 +1,5 @@
 import { mkdir, realpath } from "node:fs/promises";
-import { FileLock, isHeld, lockExclusively } from "./file-lock.js";
+import { FileLock, isHeld, lockExclusively } from "./server-lock.js";
 import { type CliLookup, findTemporalCli, type TemporalCli } from "./find-cli.js";
 import { ensureGate } from "./gate-process.js";
 import { chooseServerPorts, HOST } from "./ports.js";

@@ -2,13 +2,13 @@ import { randomUUID } from "node:crypto";
 import { chmod, mkdir, readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { z } from "zod";
-import { writeFileAtomic } from "./atomic-file.js";
-import { withFileLock } from "./file-lock.js";
-import { readOwnText, rememberStore } from "./own-file.js";
-import { type PackageStore, openPackageStore } from "./package-store.js";
-import { type RootPolicy, Roots } from "./roots.js";
-import { rootsOfRuns } from "./roots-of-runs.js";
-import { RunManager } from "./run-manager.js";
+import { writeFileAtomic } from "./disk/atomic-file.js";
+import { withFileLock } from "./disk/fenced-lock.js";
+import { readOwnText, rememberStore } from "./disk/own-file.js";
+import { type PackageStore, openPackageStore } from "./packages/package-store.js";
+import { type RootPolicy, Roots } from "./roots/roots.js";
+import { rootsOfRuns } from "./roots/roots-of-runs.js";
+import { RunManager } from "./runs/run-manager.js";
 
 const identitySchema = z.object({ storeId: z.uuid(), taskQueue: z.string().min(1) });
 

@@ -1,7 +1,7 @@
 import { BUNDLE_RUN_WORKFLOW } from "../contract/names.js";
 import type { BundleRunInput, Identified, RunResult } from "../contract/run.js";
 import { listOutput } from "../core/bundle/listed-outputs.js";
-import { DEFAULT_ENGINE_LIMITS } from "../core/engine/limits.js";
+import { DEFAULT_ENGINE_LIMITS } from "../core/run/limits.js";
 import { localActivities, runActivities } from "./activity-options.js";
 import { conductRun } from "./conduct-run.js";
 import { enter, turnAway } from "./door.js";

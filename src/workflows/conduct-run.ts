@@ -13,12 +13,12 @@ import type { RunResult } from "../contract/run.js";
 import { ERROR_CODES, type ErrorCode, type Fault } from "../core/errors.js";
 import type { Intent } from "../core/prompt/shells.js";
 import { markdownLine } from "../core/markdown.js";
-import { isContinueAsNew } from "./carry-on.js";
+import { isContinueAsNew } from "./continue-run-as-new.js";
 import { changePhase, setSearchAttributes } from "./change-phase.js";
 import { handleMessages } from "./messages.js";
 import type { RunKind } from "./run-kind.js";
 import { NO_USAGE, type RunRecord, effectiveAgentId } from "./run-record.js";
-import { beginStoryVisit, closeFailedStory } from "./story.js";
+import { beginStoryVisit, closeFailedStory } from "./run-graph-state.js";
 import { visitNode } from "./visit-node.js";
 import { FIRST_WORDS_ID, writeUserInput } from "./waiting.js";
 

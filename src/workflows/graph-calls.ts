@@ -4,14 +4,14 @@ import { type Fault, fail } from "../core/errors.js";
 import { mergeRecord } from "../core/graph-state/record.js";
 import type { JsonObject } from "../core/json.js";
 import { artifactTypeOf } from "../core/package/graph.js";
-import { parseFrontmatter } from "../core/state/frontmatter.js";
+import { parseFrontmatter } from "../core/state/state-frontmatter.js";
 import { listedNamesFault } from "../core/state/listed-names.js";
 import { type GuardVerdict, validateWorkflowStateUpdate } from "../core/state/transition-guard.js";
 import { recordArtifact, updateFrontmatter } from "../core/state/update-frontmatter.js";
 import { localActivities, runActivities } from "./activity-options.js";
 import { refuse } from "./run-calls.js";
 import type { RunRecord } from "./run-record.js";
-import { heldState, replaceStory, tellStory } from "./story.js";
+import { heldState, replaceStory, tellStory } from "./run-graph-state.js";
 import { summary } from "./summary.js";
 
 /** Runs one call of a graph run: a change of the state document only after the guard has said yes. */

@@ -1,13 +1,13 @@
 import { GRAPH_RUN_WORKFLOW } from "../contract/names.js";
 import type { GraphRunInput, Identified, RunResult } from "../contract/run.js";
-import { DEFAULT_ENGINE_LIMITS } from "../core/engine/limits.js";
+import { DEFAULT_ENGINE_LIMITS } from "../core/run/limits.js";
 import { localActivities, runActivities } from "./activity-options.js";
 import { conductRun } from "./conduct-run.js";
 import { enter, turnAway } from "./door.js";
 import { afterGraphCall, runGraphCall } from "./graph-calls.js";
 import type { RunKind } from "./run-kind.js";
 import { RunRecord } from "./run-record.js";
-import { closeVisit, openStory, storyBrief } from "./story.js";
+import { closeVisit, openStory, storyBrief } from "./run-graph-state.js";
 import { summary } from "./summary.js";
 
 /** Runs a graph workflow of a package: opens the run, visits nodes until it is complete, closes it. */

@@ -18,8 +18,8 @@ import {
 } from "../contract/names.js";
 import type { Answer, AnswerTaken, Budget, BudgetRaise, RunState, TakenUpdate } from "../contract/run.js";
 import { answerSchema, raiseSchema, updateProblem, wordlessSchema } from "../contract/updates.js";
-import { raiseBudget } from "../core/engine/budget.js";
-import { MAX_USER_INPUT_BYTES } from "../core/engine/limits.js";
+import { raiseBudget } from "../core/run/budget.js";
+import { MAX_USER_INPUT_BYTES } from "../core/run/limits.js";
 import type { GraphState } from "../core/graph-state/schemas.js";
 import { cutText, utf8Length } from "../core/text.js";
 import type { RunKind } from "./run-kind.js";

@@ -12,11 +12,11 @@ import type {
   RunState,
   Usage,
 } from "../contract/run.js";
-import { NO_LOOP } from "../core/engine/loop-detection.js";
+import { NO_LOOP } from "../core/run/loop-detection.js";
 import type { Fault } from "../core/errors.js";
 import { type ConditionData, allowedNext, findNode } from "../core/package/graph.js";
 import { isComplete } from "../core/state/completion.js";
-import type { Frontmatter } from "../core/state/frontmatter.js";
+import type { Frontmatter } from "../core/state/state-frontmatter.js";
 import { type ConditionFacts, conditionFacts, effectiveNodeId } from "../core/state/transition-guard.js";
 import { renderDetails } from "./run-details.js";
 

@@ -1,14 +1,14 @@
 import { ApplicationFailure } from "@temporalio/workflow";
 import type { ModelTurnResult } from "../contract/activities.js";
 import type { Visiting } from "../contract/run.js";
-import type { EngineLimits } from "../core/engine/limits.js";
-import { ENDING_KEY, LOOP_CORRECTION, type LoopVerdict, observeCall } from "../core/engine/loop-detection.js";
+import type { EngineLimits } from "../core/run/limits.js";
+import { ENDING_KEY, LOOP_CORRECTION, type LoopVerdict, observeCall } from "../core/run/loop-detection.js";
 import { modelActivities } from "./activity-options.js";
-import { carryOn } from "./carry-on.js";
+import { carryOn } from "./continue-run-as-new.js";
 import { runCalls } from "./run-calls.js";
 import type { RunKind } from "./run-kind.js";
 import { type RunRecord, effectiveAgentId } from "./run-record.js";
-import { tellError } from "./story.js";
+import { tellError } from "./run-graph-state.js";
 import { askUser, waitUntilFree } from "./waiting.js";
 import { summary } from "./summary.js";
 

@@ -1,12 +1,12 @@
 import { condition } from "@temporalio/workflow";
 import type { Question } from "../contract/run.js";
-import { type BudgetBreach, findBreach } from "../core/engine/budget.js";
-import { NO_LOOP } from "../core/engine/loop-detection.js";
+import { type BudgetBreach, findBreach } from "../core/run/budget.js";
+import { NO_LOOP } from "../core/run/loop-detection.js";
 import { localActivities } from "./activity-options.js";
 import { changePhase, recordChanges } from "./change-phase.js";
 import type { RunKind } from "./run-kind.js";
 import type { RunRecord } from "./run-record.js";
-import { tellStory } from "./story.js";
+import { tellStory } from "./run-graph-state.js";
 import { summary } from "./summary.js";
 
 /** Under which the user's first words are written down; an answer's is that of its update. */

@@ -7,7 +7,7 @@ import { modelTurn } from "../../src/activities/model-turn.js";
 import type { ModelTurnInput } from "../../src/contract/activities.js";
 import { type ScriptedAnswer, call } from "../fakes/scripted-model.js";
 import { jsonLines } from "../fakes/run-world.js";
-import { type ActivityScene, openScene } from "./scene.js";
+import { type ActivityScene, openScene } from "./harness-world.js";
 
 const take = (scene: ActivityScene, changes: Partial<ModelTurnInput> = {}) =>
   modelTurn(scene.deps, scene.files, scene.turn(changes), scene.context);

@@ -10,11 +10,11 @@ import type { GraphRunInput, Identified } from "../../src/contract/run.js";
 import { NO_USAGE } from "../../src/workflows/run-record.js";
 import { createInitialState } from "../../src/core/graph-state/initial-state.js";
 import { withoutHistory } from "../../src/core/graph-state/walk.js";
-import { ExecutionOver } from "../../src/store/executions.js";
-import { RunFiles } from "../../src/store/run-files.js";
+import { ExecutionOver } from "../../src/store/runs/executions.js";
+import { RunFiles } from "../../src/store/runs/run-files.js";
 import { valueOf } from "../fakes/run-world.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
-import { RUN_ID, openScene } from "./scene.js";
+import { RUN_ID, openScene } from "./harness-world.js";
 
 const FORK_ID = "22222222-3333-4444-8555-666666666666";
 const FORK_OF_FORK_ID = "33333333-4444-4555-8666-777777777777";

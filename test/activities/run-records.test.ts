@@ -7,11 +7,11 @@ import { openRun } from "../../src/activities/open-run.js";
 import { recordPhase, recordUserInput } from "../../src/activities/run-records.js";
 import { runTool } from "../../src/activities/run-tool.js";
 import type { PhaseInput, ToolCallInput } from "../../src/contract/activities.js";
-import type { RecordedToolCall } from "../../src/store/conversation.js";
+import type { RecordedToolCall } from "../../src/store/runs/conversation.js";
 import { jsonLines, namesIn, openRunWorld, valueOf } from "../fakes/run-world.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
-import { createBundleHost } from "../../src/tools/bundle-host.js";
-import { type ActivityScene, RUN_ID, openScene } from "./scene.js";
+import { createBundleHost } from "../../src/tools/bundle/bundle-host.js";
+import { type ActivityScene, RUN_ID, openScene } from "./harness-world.js";
 
 let scene: ActivityScene;
 beforeEach(async () => {

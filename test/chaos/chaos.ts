@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DefaultLogger, Runtime } from "@temporalio/worker";
-import { InterlockClient } from "../../src/client.js";
+import { InterlockClient } from "../../src/client/client.js";
 import { FAILPOINTS } from "../../src/core/failpoint.js";
 import { openStore } from "../../src/store/store.js";
 import { type ArmedBuild, buildArmed } from "../crash/armed-build.js";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { SEARCH_ATTRIBUTES } from "../../src/contract/names.js";
 import { findTemporalCli } from "../../src/embedded/find-cli.js";
 import { chooseServerPorts } from "../../src/embedded/ports.js";
-import { isHeld } from "../../src/embedded/file-lock.js";
+import { isHeld } from "../../src/embedded/server-lock.js";
 import { launchServer, settleServer, waitUntilHealthy } from "../../src/embedded/server-process.js";
 import { serverFiles } from "../../src/embedded/server-record.js";
 import { writeEarlyCli } from "../fakes/early-server.js";

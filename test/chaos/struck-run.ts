@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { InterlockClient } from "../../src/client.js";
+import { InterlockClient } from "../../src/client/client.js";
 import { openStore } from "../../src/store/store.js";
 import { type ArmedBuild, type Victim, readHits } from "../crash/armed-build.js";
 import { installPackages, makeProjects } from "./chaos.js";

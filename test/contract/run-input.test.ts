@@ -6,8 +6,8 @@ import {
   validateRunInput,
 } from "../../src/contract/run-input.js";
 import { boundsProblem } from "../../src/core/json-bounds.js";
-import { isRunId, runIdIn, workflowIdOf } from "../../src/core/run-id.js";
-import { DEFAULT_ENGINE_LIMITS } from "../../src/core/engine/limits.js";
+import { isRunId, runIdIn, workflowIdOf } from "../../src/core/run/run-id.js";
+import { DEFAULT_ENGINE_LIMITS } from "../../src/core/run/limits.js";
 import { RunRecord } from "../../src/workflows/run-record.js";
 
 const RUN_ID = "11111111-2222-4333-8444-555555555555";

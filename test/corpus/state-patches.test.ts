@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createToolHost } from "../../src/tools/tool-host.js";
+import { createToolHost } from "../../src/tools/graph/tool-host.js";
 import { type Case, runCases, sharedWorld, that } from "./cases.js";
 import {
   type Fields,

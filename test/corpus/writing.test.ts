@@ -2,7 +2,7 @@ import { chmodSync, lstatSync, mkdirSync, rmSync, statSync, symlinkSync, writeFi
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openStore } from "../../src/store/store.js";
-import { createToolHost } from "../../src/tools/tool-host.js";
+import { createToolHost } from "../../src/tools/graph/tool-host.js";
 import { type Case, runCases, sharedWorld, that } from "./cases.js";
 import { KEY_SECRET, OUTSIDE_SECRET } from "./project-tree.js";
 import { ODD_TEXTS, documentOf, fields, fieldsOf, partsOf } from "./state-model.js";

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { InterlockClient, RunHandle } from "../../src/client.js";
+import type { InterlockClient, RunHandle } from "../../src/client/client.js";
 import type { RunResult } from "../../src/contract/run.js";
-import { verifyAuditLog } from "../../src/store/audit-verify.js";
+import { verifyAuditLog } from "../../src/store/runs/audit-verify.js";
 import type { Store } from "../../src/store/store.js";
 import { eventually } from "../fakes/eventually.js";
 import { readTree } from "../fakes/package-fixture.js";

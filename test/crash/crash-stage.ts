@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DefaultLogger, Runtime } from "@temporalio/worker";
-import type { RunHandle } from "../../src/client.js";
+import type { RunHandle } from "../../src/client/client.js";
 import { workflowIdOf } from "../../src/contract/names.js";
 import { type Place, openPlace } from "../fakes/place.js";
 import type { ChatRequestBody, ScriptedAnswer } from "../fakes/scripted-model.js";

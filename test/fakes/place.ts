@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { InterlockClient } from "../../src/client.js";
+import { InterlockClient } from "../../src/client/client.js";
 import { type Config, loadConfig } from "../../src/config.js";
 import { type Store, openStore } from "../../src/store/store.js";
 import { type Script, ScriptedModel } from "./scripted-model.js";

@@ -1,7 +1,7 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { InterlockError } from "../../src/client.js";
+import { InterlockError } from "../../src/client/client.js";
 import { type ScriptedAnswer, call } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { STRAIGHT } from "../fakes/walk.js";

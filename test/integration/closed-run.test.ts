@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { followRun } from "../../src/cli/follow.js";
 import { workflowIdOf } from "../../src/contract/names.js";
-import type { RunHandle } from "../../src/client.js";
+import type { RunHandle } from "../../src/client/client.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { valueOf } from "../fakes/run-world.js";
 import { type Bench, openBench, until } from "./harness.js";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, inject, onTestFinished, test } from "vitest";
-import { InterlockClient } from "../../src/client.js";
+import { InterlockClient } from "../../src/client/client.js";
 import { findTemporalCli } from "../../src/embedded/find-cli.js";
 import { temporaryDirectory } from "./harness.js";
 

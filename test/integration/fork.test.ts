@@ -1,7 +1,7 @@
 import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { sha256 } from "../../src/store/sha256.js";
+import { sha256 } from "../../src/store/disk/sha256.js";
 import { gatePackage } from "../fakes/gate-package.js";
 import { type Script, call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";

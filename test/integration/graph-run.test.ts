@@ -2,7 +2,7 @@ import { eventually } from "../fakes/eventually.js";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { InterlockError } from "../../src/client.js";
+import { InterlockError } from "../../src/client/client.js";
 import { workflowIdOf } from "../../src/contract/names.js";
 import { type ScriptedAnswer, call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";

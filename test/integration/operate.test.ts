@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { verifyAuditLog } from "../../src/store/audit-verify.js";
+import { verifyAuditLog } from "../../src/store/runs/audit-verify.js";
 import { gatePackage } from "../fakes/gate-package.js";
 import { type Script, call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";

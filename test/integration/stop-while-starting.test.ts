@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, inject, onTestFinished, test, vi } from "vitest";
 import { findTemporalCli } from "../../src/embedded/find-cli.js";
-import { isHeld } from "../../src/embedded/file-lock.js";
+import { isHeld } from "../../src/embedded/server-lock.js";
 import { serverFiles } from "../../src/embedded/server-record.js";
 import { stopServer } from "../../src/embedded/server-process.js";
 import { MAIN, newShell, type Shell } from "./shell.js";

@@ -1,7 +1,7 @@
 import { beforeAll, expect, inject, onTestFinished, test } from "vitest";
-import type { RunHandle } from "../../src/client.js";
+import type { RunHandle } from "../../src/client/client.js";
 import { workflowIdOf } from "../../src/contract/names.js";
-import { verifyAuditLog } from "../../src/store/audit-verify.js";
+import { verifyAuditLog } from "../../src/store/runs/audit-verify.js";
 import { type RunningWorker, startWorker } from "../../src/worker.js";
 import { turnOf } from "../crash/crash-script.js";
 import { call, patch, type ScriptedAnswer } from "../fakes/scripted-model.js";

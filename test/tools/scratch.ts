@@ -16,7 +16,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { ToolResult } from "../../src/core/tools/tool-result.js";
-import { type Workspace, type WorkspaceOptions, openWorkspace } from "../../src/tools/workspace.js";
+import { type Workspace, type WorkspaceOptions, openWorkspace } from "../../src/tools/sandbox/workspace.js";
 
 /** Real mounts in a directory of their own, with something outside them that must never change or be seen. */
 export class Scratch {
