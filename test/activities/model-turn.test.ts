@@ -1,3 +1,4 @@
+import { eventually } from "../fakes/eventually.js";
 import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ApplicationFailure } from "@temporalio/activity";
@@ -245,7 +246,7 @@ describe("what cannot be done fails with its code", () => {
     const turn = modelTurn(scene.deps, scene.files, scene.turn(), context);
     const reason = new Error("cancelled by somebody");
     const settled = turn.catch((error: unknown) => error);
-    while (scene.model.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await eventually(() => scene.model.requests.length > 0);
     controller.abort(reason);
     expect(await settled).toBe(reason);
     expect(await scene.files.conversation("visit-1").entries()).toEqual([]);

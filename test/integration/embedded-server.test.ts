@@ -1,3 +1,4 @@
+import { eventually } from "../fakes/eventually.js";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -224,7 +225,7 @@ describe("the first user of a store", () => {
       signal: controller.signal,
     });
     const outcome = acquiring.catch((error: unknown) => error);
-    while (!existsSync(pidFile)) await new Promise((resolve) => setTimeout(resolve, 20));
+    await eventually(() => existsSync(pidFile));
     controller.abort(reason);
     expect(await outcome).toBe(reason);
 
@@ -403,7 +404,7 @@ describe("a server that runs", () => {
     process.kill(before.pid, "SIGKILL");
 
     // A server in the midst of dying may still be found: its successor is what counts.
-    while (isAlive(before.pid)) await new Promise((resolve) => setTimeout(resolve, 20));
+    await eventually(() => !isAlive(before.pid));
     const after = await acquire(optionsFor(storeDir));
 
     expect(after.startedHere).toBe(true);

@@ -6,7 +6,8 @@ import { gatePackage } from "../fakes/gate-package.js";
 import { type Script, call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { intentOf, nodeOf, step, straightOn, wordsIn } from "../fakes/walk.js";
-import { type Bench, eventually, openBench, until } from "./harness.js";
+import { eventually } from "../fakes/eventually.js";
+import { type Bench, openBench, until } from "./harness.js";
 import { jsonOf, shellOf } from "./shell.js";
 
 const write = (path: string, content: string) => call("fs_write", { path: `@project/${path}`, content });

@@ -12,7 +12,8 @@ import { type RunningWorker, startWorker } from "../../src/worker.js";
 import { type ChatRequestBody, ScriptedModel, call } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { intentOf, nodeOf, straightOn, wordsIn } from "../fakes/walk.js";
-import { eventually, quietRuntime, temporaryDirectory, until, writeTree } from "./harness.js";
+import { eventually } from "../fakes/eventually.js";
+import { quietRuntime, temporaryDirectory, until, writeTree } from "./harness.js";
 import { type Outcome, Shell, jsonOf } from "./shell.js";
 
 /** Until the database is lost, runs go as far as their first words say. */

@@ -14,7 +14,8 @@ import type { Script } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { intentOf, straightOn, wordsIn } from "../fakes/walk.js";
 import { valueOf } from "../fakes/run-world.js";
-import { type Bench, eventually, openBench, until, writeTree } from "./harness.js";
+import { eventually } from "../fakes/eventually.js";
+import { type Bench, openBench, until, writeTree } from "./harness.js";
 import { MAIN, ROOT, jsonOf, shellOf } from "./shell.js";
 
 const run = promisify(execFile);

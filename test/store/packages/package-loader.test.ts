@@ -17,6 +17,7 @@ import {
   workflowDocument,
   writePackage,
 } from "../../fakes/package-fixture.js";
+import { withoutRights } from "../../fakes/unprivileged.js";
 
 const files = validPackage();
 const manifest = files["bmad.json"];
@@ -633,11 +634,12 @@ describe("hostile directories", () => {
     ]);
   });
 
-  test.runIf(process.getuid?.() !== 0)("a folder that cannot be listed is a finding", async () => {
+  test("a folder that cannot be listed is a finding", async () => {
     const dir = await packageDirectory();
     await mkdir(join(dir, "closed"), { mode: 0o000 });
     onTestFinished(() => chmod(join(dir, "closed"), 0o700));
-    expect((await loadPackage(dir)).findings).toMatchObject([{ file: "closed", severity: "error" }]);
+    const { findings } = await withoutRights(dir, () => loadPackage(dir));
+    expect(findings).toMatchObject([{ file: "closed", severity: "error" }]);
   });
 
   test("what version control and systems leave behind does not count", async () => {

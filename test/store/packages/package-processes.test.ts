@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chown, readdir, writeFile } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openPackageStore } from "../../../src/store/packages/package-store.js";
+import { eventually } from "../../fakes/eventually.js";
 import {
   type PackageFixture,
   temporaryDirectory,
@@ -12,12 +12,13 @@ import {
   writePackage,
   zipPackage,
 } from "../../fakes/package-fixture.js";
+import { unprivileged } from "../../fakes/unprivileged.js";
 import { compileForChildren } from "../../tools/compiled.js";
 
 /** A process that installs, or removes, a package and prints what came of it. */
 const CHILD = `
 import { readdirSync } from "node:fs";
-import { openPackageStore } from "../store/package-store.js";
+import { openPackageStore } from "../store/packages/package-store.js";
 const { storeDir, source, remove, uid } = JSON.parse(process.argv[2]);
 if (uid !== undefined) process.setuid(uid);
 const open = () => readdirSync("/proc/self/fd").length;
@@ -87,13 +88,11 @@ describe.runIf(process.platform === "linux")("installers in processes of their o
     for (const kind of ["source", "archive"] as const) {
       const { [kind]: source, storeDir, packagesDir } = await scene(manyFiles(600));
       const { child, result } = start({ storeDir, source });
-      for (;;) {
-        const staged = (await readdir(packagesDir).catch(() => [])).filter((name) =>
-          name.startsWith(".tmp-"),
-        );
-        if (staged.length > 0) break;
-        await setTimeout(2);
-      }
+      const isStaging = async () => {
+        const names = await readdir(packagesDir).catch(() => []);
+        return names.some((name) => name.startsWith(".tmp-"));
+      };
+      await eventually(isStaging, 2);
       child.kill("SIGKILL");
       expect(await result).toBeUndefined();
       expect(await readdir(packagesDir)).toEqual([expect.stringMatching(/^\.tmp-/)]);
@@ -123,8 +122,7 @@ describe.runIf(process.platform === "linux")("installers in processes of their o
 
   test("a user without special rights can remove what is read-only, and clean up after it", async () => {
     const { dir, source, storeDir, packagesDir } = await scene();
-    const uid = process.getuid?.() === 0 ? 65_534 : undefined;
-    if (uid !== undefined) await chown(dir, uid, uid);
+    const { uid } = unprivileged(dir);
     const installed = await start({ storeDir, source, uid }).result;
     expect(installed).toMatchObject({ ok: true });
     expect(await start({ storeDir, source, uid }).result).toMatchObject({ ok: true });

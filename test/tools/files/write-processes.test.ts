@@ -1,17 +1,19 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { unprivileged } from "../../fakes/unprivileged.js";
 import { compileForChildren } from "../compiled.js";
 import { Scratch, sha256, snapshot } from "../scratch.js";
 
 /** A process that makes one call, prints its result, and says how many descriptors it left open. */
 const CHILD = `
 import { readdirSync } from "node:fs";
-import { openWorkspace } from "../tools/workspace.js";
-import { writeFile } from "../tools/write.js";
-const { options, args, dieBeforeCommit, gate } = JSON.parse(process.argv[2]);
+import { openWorkspace } from "../tools/sandbox/workspace.js";
+import { writeFile } from "../tools/files/write.js";
+const { options, args, dieBeforeCommit, gate, uid } = JSON.parse(process.argv[2]);
+if (uid !== undefined) process.setuid(uid);
 const workspace = openWorkspace(options);
 const open = () => readdirSync("/proc/self/fd").length;
 if (gate) await new Promise((resolve) => process.stdin.once("data", resolve));
@@ -63,6 +65,17 @@ describe.runIf(process.platform === "linux")(
   "fs.write in processes of their own",
   { timeout: 60_000 },
   () => {
+    test("a file without write permission is not replaced, for a user without special rights", async () => {
+      scratch.put("project/f", "old");
+      chmodSync(scratch.at("project/f"), 0o444);
+      const { uid } = unprivileged(scratch.base);
+      const denied = await start({ args: { path: "@project/f", content: "new" }, uid }).result;
+      expect(denied?.code).toBe("E_SANDBOX_VIOLATION");
+      expect(scratch.text("project/f")).toBe("old");
+      const allowed = await start({ args: { path: "@project/g", content: "new" }, uid }).result;
+      expect(allowed).toMatchObject({ message: "", leaked: 0 });
+    });
+
     test("of eight processes with the same ifMatchSha256 one wins", async () => {
       scratch.put("project/f", "old");
       const writers = Array.from({ length: 8 }, (_, index) =>

@@ -25,6 +25,7 @@ import { resolve } from "../../../src/tools/sandbox/resolve.js";
 import { searchFiles } from "../../../src/tools/files/search.js";
 import { type Workspace, openWorkspaceWith } from "../../../src/tools/sandbox/workspace.js";
 import { writeFile } from "../../../src/tools/files/write.js";
+import { withoutRights } from "../../fakes/unprivileged.js";
 import { Scratch, codeOf } from "../scratch.js";
 
 const LIMITS = { maxReadBytes: 50_000, maxWriteBytes: 100_000 };
@@ -495,14 +496,13 @@ describe.runIf(process.platform === "linux")("the sandbox against a second threa
   });
 });
 
-test.runIf(process.getuid?.() !== 0)(
-  "a permission that the system denies is a sentence, not its error",
-  async () => {
-    const scratch = new Scratch();
-    scratch.put("project/f.txt", "text");
-    chmodSync(scratch.at("project/f.txt"), 0);
-    const result = await readFile(scratch.workspace, { path: "@project/f.txt" }, LIMITS);
-    expect(codeOf(result)).toBe("E_SANDBOX_VIOLATION");
-    scratch.finish(result);
-  },
-);
+test("a permission that the system denies is a sentence, not its error", async () => {
+  const scratch = new Scratch();
+  scratch.put("project/f.txt", "text");
+  chmodSync(scratch.at("project/f.txt"), 0);
+  const result = await withoutRights(scratch.base, () =>
+    readFile(scratch.workspace, { path: "@project/f.txt" }, LIMITS),
+  );
+  expect(codeOf(result)).toBe("E_SANDBOX_VIOLATION");
+  scratch.finish(result);
+});
