@@ -12,7 +12,7 @@ import { compileForChildren } from "../../tools/compiled.js";
 
 /** A process that takes a lock, says so, is stopped while it holds it, and tells what becomes of its work. */
 const HOLDER = `
-import { withFileLock } from "../store/disk/fenced-lock.js";
+import { withFileLock } from "./store/disk/fenced-lock.js";
 const outcome = await withFileLock(process.argv[2], async (lock) => {
   const woken = new Promise((resolve) => process.once("message", resolve));
   process.send("holding");

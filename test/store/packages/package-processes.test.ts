@@ -18,7 +18,7 @@ import { compileForChildren } from "../../tools/compiled.js";
 /** A process that installs, or removes, a package and prints what came of it. */
 const CHILD = `
 import { readdirSync } from "node:fs";
-import { openPackageStore } from "../store/packages/package-store.js";
+import { openPackageStore } from "./store/packages/package-store.js";
 const { storeDir, source, remove, uid } = JSON.parse(process.argv[2]);
 if (uid !== undefined) process.setuid(uid);
 const open = () => readdirSync("/proc/self/fd").length;

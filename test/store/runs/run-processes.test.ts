@@ -13,11 +13,11 @@ import { compileForChildren } from "../../tools/compiled.js";
 
 /** A process that does one task when it is told to go, and prints what came of it. */
 const CHILD = `
-import { AppendLog } from "../store/disk/append-log.js";
-import { AuditLog } from "../store/runs/audit-log.js";
-import { CallJournal } from "../store/runs/call-journal.js";
-import { openStore } from "../store/store.js";
-import { createToolHost } from "../tools/graph/tool-host.js";
+import { AppendLog } from "./store/disk/append-log.js";
+import { AuditLog } from "./store/runs/audit-log.js";
+import { CallJournal } from "./store/runs/call-journal.js";
+import { openStore } from "./store/store.js";
+import { createToolHost } from "./tools/graph/tool-host.js";
 const task = JSON.parse(process.argv[2]);
 const die = async () => { process.kill(process.pid, "SIGKILL"); await new Promise(() => {}); };
 const tasks = {

@@ -10,8 +10,8 @@ import { Scratch, sha256, snapshot } from "../scratch.js";
 /** A process that makes one call, prints its result, and says how many descriptors it left open. */
 const CHILD = `
 import { readdirSync } from "node:fs";
-import { openWorkspace } from "../tools/sandbox/workspace.js";
-import { writeFile } from "../tools/files/write.js";
+import { openWorkspace } from "./tools/sandbox/workspace.js";
+import { writeFile } from "./tools/files/write.js";
 const { options, args, dieBeforeCommit, gate, uid } = JSON.parse(process.argv[2]);
 if (uid !== undefined) process.setuid(uid);
 const workspace = openWorkspace(options);
