@@ -3,15 +3,23 @@ import { defineConfig } from "vitest/config";
 /** Where CI wants the counts as JSON. */
 const report = process.env["INTERLOCK_TEST_REPORT"];
 
+/** Slow by nature: most of their time they wait for a timeout of Temporal's. */
 const CRASH_TESTS = [
   "test/integration/crash-matrix.test.ts",
   "test/integration/bundle-crash.test.ts",
   "test/integration/execution-fence.test.ts",
 ];
 
+/** Tests that replace a module, or install what a process has once: each in a process of its own. */
+const ALONE_TESTS = ["test/store/runs/run-manager-faults.test.ts", "test/replay/**/*.test.ts"];
+
+const RUN_FOLDER = "test/setup/run-folder.ts";
+/** Against a hang only: a busy machine does not come near it. What a test does is bounded by number and size. */
+const UNIT = { globalSetup: [RUN_FOLDER], testTimeout: 300_000, hookTimeout: 300_000 };
+
 /** What every file of `test/integration/` needs: a build, and one real Temporal server for each project. */
 const ON_SERVER = {
-  globalSetup: ["test/integration/global-setup.ts"],
+  globalSetup: [RUN_FOLDER, "test/integration/global-setup.ts"],
   execArgv: ["--min-semi-space-size=64", "--max-semi-space-size=64"], // less time in the garbage collector
   testTimeout: 120_000,
   hookTimeout: 120_000,
@@ -22,14 +30,30 @@ export default defineConfig({
   test: {
     reporters: report ? ["default", ["json", { outputFile: report }]] : ["default"],
     pool: "forks",
+    coverage: {
+      include: ["src/core/**/*.ts"],
+      reportsDirectory: "coverage",
+      reporter: ["text"],
+      thresholds: { lines: 100 },
+    },
     projects: [
       {
         test: {
+          ...UNIT,
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/integration/**"],
+          exclude: ["test/integration/**", "test/browser/**", ...ALONE_TESTS],
+          isolate: false, // a process for each core instead of one for each file
           maxWorkers: "100%",
-          testTimeout: 20_000,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        test: {
+          ...UNIT,
+          name: "unit-alone",
+          include: ALONE_TESTS,
+          maxWorkers: "100%",
           sequence: { groupOrder: 0 },
         },
       },

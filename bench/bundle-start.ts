@@ -5,8 +5,8 @@ import { BUNDLE_FUNCTION_TOOLS } from "../src/core/bundle/bundle-tools.js";
 import type { Result } from "../src/core/errors.js";
 import type { JsonValue } from "../src/core/json.js";
 import { type Store, openStore } from "../src/store/store.js";
-import { findBundleFiles, findRoots } from "../src/tools/bundle-discovery.js";
-import { type BundleHost, createBundleHost } from "../src/tools/bundle-host.js";
+import { findBundleFiles, findRoots } from "../src/tools/bundle/bundle-discovery.js";
+import { type BundleHost, createBundleHost } from "../src/tools/bundle/bundle-host.js";
 
 /**
  * What it takes a bundle run to get to its first step: model round trips and prompt tokens, preloaded and with the same
@@ -51,6 +51,10 @@ async function main(directories: readonly string[]): Promise<void> {
 
 async function measure(store: Store, host: BundleHost, projectRoot: string, file: string): Promise<Pair> {
   const roots = await findRoots(file);
+  unwrap(await store.roots.add(projectRoot, "write"));
+  for (const root of [roots.bundleRoot, ...(roots.coreRoot === undefined ? [] : [roots.coreRoot])]) {
+    unwrap(await store.roots.add(root, "read"));
+  }
   const workflowPath = `{bundle-root}/${relative(roots.bundleRoot, file).split(sep).join("/")}`;
   const run = unwrap(
     await store.runs.createBundleRun({

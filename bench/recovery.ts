@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { tryLock } from "fs-native-extensions";
-import { InterlockClient, type RunHandle } from "../src/client.js";
+import { InterlockClient, type RunHandle } from "../src/client/client.js";
 import { loadConfig } from "../src/config.js";
 import { SEARCH_ATTRIBUTES } from "../src/contract/names.js";
 import { acquireEmbeddedServer } from "../src/embedded/server.js";
@@ -149,7 +149,12 @@ function holdStateLock(runDir: string): number {
 function startWorker(stage: Stage, baseUrl: string): Promise<Child> {
   return startChild("./interlock-worker.js", {
     ...stage.server,
-    variables: { INTERLOCK_STORE: stage.store.dir, INTERLOCK_MODEL: "scripted", OPENAI_BASE_URL: baseUrl },
+    variables: {
+      INTERLOCK_STORE: stage.store.dir,
+      INTERLOCK_PROJECT_ROOTS: dir,
+      INTERLOCK_MODEL: "scripted",
+      OPENAI_BASE_URL: baseUrl,
+    },
   } satisfies InterlockWorkerSettings);
 }
 

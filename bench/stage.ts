@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { InterlockClient } from "../src/client.js";
+import { InterlockClient } from "../src/client/client.js";
 import { loadConfig } from "../src/config.js";
 import { SEARCH_ATTRIBUTES, workflowIdOf } from "../src/contract/names.js";
 import { acquireEmbeddedServer } from "../src/embedded/server.js";
@@ -89,6 +89,7 @@ export async function openStage(options: StageOptions): Promise<Stage> {
           variables: {
             ...environment(),
             INTERLOCK_STORE: storeDir,
+            INTERLOCK_PROJECT_ROOTS: dir,
             INTERLOCK_MODEL: "scripted",
             OPENAI_BASE_URL: model.ready,
           },

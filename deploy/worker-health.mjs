@@ -1,7 +1,7 @@
 // The health check of the worker's container: does a worker of this host poll the store's task queue? Exit code 0
 // when one does; otherwise 1, with a sentence on standard error that `docker inspect` shows.
 import { hostname } from "node:os";
-import { InterlockClient } from "../dist/client.js";
+import { InterlockClient } from "../dist/client/client.js";
 import { loadConfig } from "../dist/config.js";
 import { openStore } from "../dist/store/store.js";
 

@@ -12,7 +12,7 @@ execFileSync(
     stdio: "inherit",
   },
 );
-const { bundleWorkflows } = await import("../dist/workflow-bundle.js");
+const { bundleWorkflows } = await import("../dist/worker/workflow-bundle.js");
 const { code } = await bundleWorkflows();
 await writeFile(`${root}/dist/workflow-bundle.cjs`, code);
 await chmod(`${root}/dist/cli/main.js`, 0o755);

@@ -5,13 +5,15 @@ export {
   RunHandle,
   type ForkRun,
   type InterlockClientOptions,
+  type RunReference,
   type RunRequest,
   type StartBundleRun,
   type StartRun,
-} from "./client.js";
-export { type ExportRun, exportRun } from "./export-run.js";
+} from "./client/client.js";
+export { type ExportRun, exportRun } from "./client/export-run.js";
 export type {
   Answer,
+  AnswerTaken,
   AuditHead,
   Budget,
   BudgetRaise,
@@ -25,8 +27,28 @@ export type {
   RunState,
   Usage,
 } from "./contract/run.js";
-export type { BudgetLimits, BudgetScope } from "./core/engine/budget.js";
-export type { EngineLimits } from "./core/engine/limits.js";
+// what Temporal's own clients need: workflow types for their type parameters, names, and what a run is started with
+export type { bundleRun, graphRun } from "./workflows/index.js";
+export {
+  ANSWER_UPDATE,
+  BUDGET_UPDATE,
+  BUNDLE_RUN_WORKFLOW,
+  FINISH_UPDATE,
+  GRAPH_RUN_WORKFLOW,
+  GRAPH_STATE_QUERY,
+  PAUSE_UPDATE,
+  RESUME_UPDATE,
+  RUN_STATE_QUERY,
+} from "./contract/names.js";
+export {
+  BundleRunInputSchema,
+  GraphRunInputSchema,
+  type RunInputs,
+  runInputJsonSchemas,
+  validateRunInput,
+} from "./contract/run-input.js";
+export type { BudgetLimits, BudgetScope } from "./core/run/budget.js";
+export type { EngineLimits } from "./core/run/limits.js";
 
 // core
 export { ERROR_CODES, type ErrorCode, type Fault } from "./core/errors.js";
@@ -75,12 +97,12 @@ export type { ToolResult } from "./core/tools/tool-result.js";
 
 // store and tools, for hosts without Temporal
 export { type Store, openStore } from "./store/store.js";
-export { type CreateRunRequest, RunManager } from "./store/run-manager.js";
-export type { RunMetadata } from "./store/run-index.js";
+export { type CreateRunRequest, RunManager } from "./store/runs/run-manager.js";
+export type { RunMetadata } from "./store/runs/run-index.js";
 export {
   type ToolCallContext,
   type ToolCallRequest,
   type ToolHost,
   type ToolHostOptions,
   createToolHost,
-} from "./tools/tool-host.js";
+} from "./tools/graph/tool-host.js";

@@ -1,13 +1,14 @@
 import { NativeConnection, type NativeConnectionOptions, Runtime, Worker } from "@temporalio/worker";
 import { createActivities } from "./activities/create-activities.js";
 import type { Config } from "./config.js";
-import { planSlots, readDescriptors } from "./descriptors.js";
+import { SEARCH_ATTRIBUTES } from "./contract/names.js";
+import { planSlots, readDescriptors } from "./worker/descriptors.js";
 import { createChatModel } from "./model/chat-model.js";
-import { openRehearsals } from "./rehearsals.js";
+import { openRehearsals } from "./worker/rehearsals.js";
 import { type Store, openStore } from "./store/store.js";
-import { createBundleHost } from "./tools/bundle-host.js";
-import { createToolHost } from "./tools/tool-host.js";
-import { workflowBundle } from "./workflow-bundle.js";
+import { createBundleHost } from "./tools/bundle/bundle-host.js";
+import { createToolHost } from "./tools/graph/tool-host.js";
+import { workflowBundle } from "./worker/workflow-bundle.js";
 
 export interface WorkerOptions {
   readonly connection: NativeConnectionOptions;
@@ -30,19 +31,21 @@ export interface RunningWorker {
  * when the worker polls.
  */
 export async function startWorker(config: Config, options: WorkerOptions): Promise<RunningWorker> {
-  const store = options.store ?? (await openStore(config.storeDir, config.taskQueue));
   const { protectedPaths } = config.settings;
+  const opened = options.store ?? (await openStore(config.storeDir, config.taskQueue));
+  const store = { ...opened, roots: opened.roots.with(config.roots) };
   const toolHost = createToolHost({ store, ...(protectedPaths === undefined ? {} : { protectedPaths }) });
   const rehearsals = openRehearsals(store);
+  const connection = await NativeConnection.connect(options.connection);
   const activities = createActivities({
     store,
+    hasSearchAttributes: onceTrue(() => hasSearchAttributes(connection, options.namespace)),
     toolHost,
-    bundles: createBundleHost({ store }),
+    bundles: createBundleHost({ store, ...(protectedPaths === undefined ? {} : { protectedPaths }) }),
     model: createChatModel(),
     modelSettingsFor: async (agentId, run) =>
       run.rehearsal === undefined ? config.modelSettingsFor(agentId) : rehearsals.settingsFor(run),
   });
-  const connection = await NativeConnection.connect(options.connection);
   const bundle = options.workflowBundle ?? (await workflowBundle());
   let worker: Worker;
   try {
@@ -77,6 +80,21 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       await done;
     },
   };
+}
+
+/** Whether runs can be searched for. False also where that cannot be known. */
+async function hasSearchAttributes(connection: NativeConnection, namespace: string): Promise<boolean> {
+  const { customAttributes } = await connection.operatorService
+    .listSearchAttributes({ namespace })
+    .catch(() => ({ customAttributes: {} }));
+  const known = Object.keys(customAttributes);
+  return Object.keys(SEARCH_ATTRIBUTES).every((name) => known.includes(name));
+}
+
+/** Asks until the answer is yes: attributes are added, not taken away. */
+function onceTrue(ask: () => Promise<boolean>): () => Promise<boolean> {
+  let known = false;
+  return async () => (known ||= await ask());
 }
 
 async function runToEnd(worker: Worker, close: () => Promise<void>): Promise<void> {

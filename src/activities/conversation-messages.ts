@@ -1,9 +1,9 @@
-import { MAX_RESULT_CHARS_PER_ANSWER } from "../core/engine/limits.js";
+import { MAX_RESULT_CHARS_PER_ANSWER } from "../core/run/limits.js";
 import { renderUserInput } from "../core/prompt/shells.js";
 import type { Fault } from "../core/errors.js";
 import type { ChatMessage } from "../model/chat-model.js";
-import type { RecordedResult } from "../store/call-journal.js";
-import type { AssistantEntry, ConversationEntry, RecordedToolCall } from "../store/conversation.js";
+import type { RecordedResult } from "../store/runs/call-journal.js";
+import type { AssistantEntry, ConversationEntry, RecordedToolCall } from "../store/runs/conversation.js";
 
 /**
  * The messages of a request: what was said, with each call's result right after the answer that made it, in the

@@ -1,5 +1,5 @@
 import { ApplicationFailure } from "@temporalio/activity";
-import { ExecutionOver } from "../store/executions.js";
+import { ExecutionOver } from "../store/runs/executions.js";
 import type { ErrorCode, Fault, Result } from "../core/errors.js";
 
 /** Faults of the machine, which may pass: the rest would only be refused again. */

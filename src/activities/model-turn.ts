@@ -2,22 +2,22 @@ import { ApplicationFailure, type Context } from "@temporalio/activity";
 import type { ModelTurnInput, ModelTurnResult } from "../contract/activities.js";
 import type { RunRef } from "../contract/run.js";
 import { failpoint } from "../core/failpoint.js";
-import { whyNoQuestion } from "../core/engine/no-question.js";
+import { whyNoQuestion } from "../core/run/no-question.js";
 import { visibleText } from "../core/prompt/visible-text.js";
 import { cutText } from "../core/text.js";
 import type { ToolResult } from "../core/tools/tool-result.js";
 import type { ChatAnswer, ChatModel, ModelPrice, ModelSettings } from "../model/chat-model.js";
 import { ModelError } from "../model/model-error.js";
-import { LineTooLong } from "../store/append-log.js";
+import { LineTooLong } from "../store/disk/append-log.js";
 import type {
   AssistantEntry,
   Conversation,
   ConversationEntry,
   RecordedToolCall,
-} from "../store/conversation.js";
-import type { RunFiles } from "../store/run-files.js";
+} from "../store/runs/conversation.js";
+import type { RunFiles } from "../store/runs/run-files.js";
 import { toMessages } from "./conversation-messages.js";
-import type { Surface } from "./surface.js";
+import type { Surface } from "./agent-harness.js";
 
 /** What a model turn works with. */
 export interface ModelTurnDeps {

@@ -9,8 +9,8 @@ import {
   renderPersona,
   renderToolPolicy,
 } from "../core/prompt/system-messages.js";
-import type { PlainMessage } from "../store/conversation.js";
-import type { LoadedWorkflow } from "../store/package-loader.js";
+import type { PlainMessage } from "../store/runs/conversation.js";
+import type { LoadedWorkflow } from "../store/packages/package-loader.js";
 
 /** A node's first messages, in the order of contracts §8. Throws when the graph has no such node. */
 export function nodeMessages(

@@ -10,24 +10,27 @@ import { MAX_HISTORY_BYTES, MAX_SNAPSHOTS, withSnapshot } from "../core/graph-st
 import type { JsonObject } from "../core/json.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import { effectiveNodeId } from "../core/state/transition-guard.js";
+import { workflowIdOf } from "../core/run/run-id.js";
 import { cutText } from "../core/text.js";
 import { canonicalToolName } from "../core/tools/tool-specs.js";
-import { auditTotals } from "../store/audit-totals.js";
-import type { Boundary } from "../store/boundaries.js";
-import type { ConversationEntry } from "../store/conversation.js";
-import type { RunFiles } from "../store/run-files.js";
-import type { RunMetadata } from "../store/run-index.js";
-import { type ForkPoint, findForkPoint, visitsBefore } from "../store/fork-point.js";
-import { type RunBeginning, selectWorkflow } from "../store/run-manager.js";
+import { auditTotals } from "../store/runs/audit-totals.js";
+import type { Boundary } from "../store/runs/boundaries.js";
+import type { ConversationEntry } from "../store/runs/conversation.js";
+import type { RunFiles } from "../store/runs/run-files.js";
+import type { RunMetadata } from "../store/runs/run-index.js";
+import { type ForkPoint, findForkPoint, visitsBefore } from "../store/runs/fork-point.js";
+import { type RunBeginning, selectWorkflow } from "../store/runs/run-manager.js";
 import type { Store } from "../store/store.js";
-import type { BundleHost } from "../tools/bundle-host.js";
-import { BUNDLE_NODE } from "../tools/bundle-sessions.js";
-import { restoreFiles } from "../tools/fork-files.js";
+import type { BundleHost } from "../tools/bundle/bundle-host.js";
+import { permittedBundle } from "../tools/bundle/bundle-roots.js";
+import { BUNDLE_NODE } from "../tools/bundle/bundle-sessions.js";
+import { restoreFiles } from "../tools/files/fork-files.js";
 import { noteRecorded } from "../tools/recorded-call.js";
-import { endWritesBefore } from "../tools/temporary-file.js";
-import { platformPins } from "../tools/workspace.js";
+import { endWritesBefore } from "../tools/sandbox/temporary-file.js";
+import { platformPins } from "../tools/sandbox/workspace.js";
 import { toApplicationFailure, unwrap } from "./failures.js";
-import { checkStore, executionOf, openFiles } from "./run-scope.js";
+import { ownRun } from "./run-owner.js";
+import { checkStore, executionOf, openFiles, permittedProject } from "./run-scope.js";
 
 /** Room for what is told of an opened run beside its graph: its ids, and what a run that goes on has left. */
 const OPENED_BYTES = 8 * 1024;
@@ -37,6 +40,8 @@ const KEPT_ANSWERS = 4;
 export interface OpenRunDeps {
   readonly store: Store;
   readonly bundles: BundleHost;
+  /** Whether the namespace has those of contracts §14; absent where that is not known. */
+  readonly hasSearchAttributes?: () => Promise<boolean>;
 }
 
 type OpenGraphRun = Extract<OpenRunInput, { readonly kind: "graph" }>;
@@ -45,10 +50,13 @@ type OpenBundleRun = Extract<OpenRunInput, { readonly kind: "bundle" }>;
 /** Makes the run, or finds it made by an earlier attempt or execution, and returns what it runs. */
 export async function openRun(deps: OpenRunDeps, request: OpenRunInput): Promise<OpenedRun> {
   checkStore(deps.store, request.input.storeId);
-  const opened =
-    request.kind === "graph" ? await openGraphRun(deps, request) : await openBundleRun(deps, request);
+  const known = await ownRun(deps.store, request);
+  const begun =
+    request.kind === "graph" ? await openGraphRun(deps, request, known) : await openBundleRun(deps, request);
+  const opened = (await lacksSearchAttributes(deps, request)) ? { ...begun, searchAttributes: false } : begun;
   const files = await openFiles(deps.store, opened.run);
-  await files.request.keep(request.kind, request.input as unknown as JsonObject); // plain data
+  const { input, origin } = requestOf(request, opened.run);
+  await files.request.keep(request.kind, input, origin);
   if (request.input.resume !== true) return opened;
   await completeAudit(files, opened);
   const resumed = await resumedRun(files, opened.graph);
@@ -56,6 +64,24 @@ export async function openRun(deps: OpenRunDeps, request: OpenRunInput): Promise
   const session = unwrap(await deps.bundles.readSession(opened.run.runId));
   const saved = newestOutputs(session.files.map(({ path }) => `{session-folder}/${path}`));
   return { ...opened, resumed: { ...resumed, saved } };
+}
+
+/** What the run is started again from, should Temporal lose it: with the package that was found by its name. */
+function requestOf({ kind, input, execution }: OpenRunInput, { packageId }: RunRef) {
+  const { workflowId, id: executionId } = execution ?? {};
+  const found = kind === "graph" ? { ...input, packageId } : input;
+  return {
+    input: found as unknown as JsonObject, // plain data
+    origin: {
+      ...(workflowId === undefined ? {} : { workflowId }),
+      ...(executionId === undefined ? {} : { executionId }),
+    },
+  };
+}
+
+async function lacksSearchAttributes(deps: OpenRunDeps, { input }: OpenRunInput): Promise<boolean> {
+  if (input.searchAttributes !== undefined || deps.hasSearchAttributes === undefined) return false;
+  return !(await deps.hasSearchAttributes());
 }
 
 /**
@@ -79,10 +105,19 @@ async function beginExecution(
   return run;
 }
 
-async function openGraphRun(deps: OpenRunDeps, request: OpenGraphRun): Promise<OpenedRun> {
+async function openGraphRun(
+  deps: OpenRunDeps,
+  request: OpenGraphRun,
+  known: RunMetadata | undefined,
+): Promise<OpenedRun> {
   const { store } = deps;
   const { input } = request;
-  const loaded = unwrap(await store.packages.open(input.packageId));
+  const project = unwrap(store.roots.permit(input.projectRoot, "write"));
+  const point = await forkPointOf(store, input);
+  // Once a run is made it keeps its package, and so do its forks, whatever is installed meanwhile.
+  const packageId =
+    known?.packageId ?? unwrap(await store.packages.resolve(input.packageId, point?.run.packageId));
+  const loaded = unwrap(await store.packages.open(packageId));
   const { graph } = unwrap(selectWorkflow(loaded, input.workflowRef ?? ""));
   const room = OPENED_BYTES + (input.storyId === undefined ? 0 : RESUMED_BYTES);
   if (Buffer.byteLength(JSON.stringify(graph)) > MAX_PAYLOAD_BYTES - room) {
@@ -91,12 +126,12 @@ async function openGraphRun(deps: OpenRunDeps, request: OpenGraphRun): Promise<O
     );
   }
   const activeAgentId = input.activeAgentId ?? loaded.agents[0]?.id ?? "";
-  const point = await forkPointOf(store, input);
   const metadata = unwrap(
     await store.runs.createRun({
       runId: input.runId,
-      projectRoot: input.projectRoot,
-      packageId: input.packageId,
+      ...workflowOf(request),
+      projectRoot: project.path,
+      packageId,
       activeAgentId,
       ...(input.workflowRef === undefined ? {} : { workflowRef: input.workflowRef }),
       ...(point === undefined ? {} : { begin: beginningOf(point, input.fork?.set) }),
@@ -124,7 +159,10 @@ async function openGraphRun(deps: OpenRunDeps, request: OpenGraphRun): Promise<O
  * Where a fork begins. It is found once: the source may go on meanwhile, and what it entered last is then another moment.
  * A fork that was made already does without its source, should that be gone.
  */
-async function forkPointOf(store: Store, { runId, fork }: GraphRunInput): Promise<ForkPoint | undefined> {
+async function forkPointOf(
+  store: Store,
+  { runId, fork }: OpenGraphRun["input"],
+): Promise<ForkPoint | undefined> {
   if (fork === undefined) return undefined;
   const known = await store.runs.findRun(runId);
   const from = (known.ok ? known.value.forkedFrom : undefined) ?? fork;
@@ -135,13 +173,20 @@ async function forkPointOf(store: Store, { runId, fork }: GraphRunInput): Promis
   return point?.ok === true ? point.value : undefined;
 }
 
+/** The workflow that a new run belongs to, where it is not the one that the run's id says. */
+function workflowOf({ input, execution }: OpenRunInput): { readonly workflowId?: string } {
+  const workflowId = execution?.workflowId;
+  return workflowId === undefined || workflowId === workflowIdOf(input.runId) ? {} : { workflowId };
+}
+
 async function bringFiles(store: Store, run: RunRef, { files, boundary }: ForkPoint): Promise<void> {
-  const projectRoot = unwrap(await store.runs.projectRoot(run.projectId));
+  const project = await permittedProject(store, run);
   const { claim } = await openFiles(store, run);
   await restoreFiles(files, boundary.calls, {
-    projectRoot,
+    projectRoot: project.path,
+    projectIdentity: project.identity,
     lockDir: store.lockDir,
-    storeDir: store.dir,
+    keepOut: store.roots.keepOut,
     writer: { runId: run.runId, execution: executionOf(run) },
     assertOurs: () => claim.assertHeld(),
   });
@@ -155,14 +200,18 @@ function beginningOf({ run, boundary }: ForkPoint, variables: JsonObject = {}): 
 async function openBundleRun(deps: OpenRunDeps, request: OpenBundleRun): Promise<OpenedRun> {
   const { store, bundles } = deps;
   const { input } = request;
-  const { bundleRoot, coreRoot, agentFile, sessionId, outputRoot } = input;
+  const { sessionId } = input;
+  const { projectRoot, bundleRoot, coreRoot, agentFile, outputRoot } = unwrap(
+    permittedBundle(store.roots, input),
+  );
   const workflowPath = input.workflowPath.startsWith("{")
     ? input.workflowPath
     : `{bundle-root}/${input.workflowPath}`;
   const metadata = unwrap(
     await store.runs.createBundleRun({
       runId: input.runId,
-      projectRoot: input.projectRoot,
+      ...workflowOf(request),
+      projectRoot,
       bundleRoot,
       workflowPath,
       workflowRef: basename(dirname(workflowPath)),

@@ -1,15 +1,15 @@
 import type { PlannedCall, StateChange } from "../contract/activities.js";
-import { MAX_CALLS_PER_ANSWER, MAX_UPDATE_BYTES_PER_ANSWER } from "../core/engine/limits.js";
+import { MAX_CALLS_PER_ANSWER, MAX_UPDATE_BYTES_PER_ANSWER } from "../core/run/limits.js";
 import { bundleToolName, parseBundleCall } from "../core/bundle/bundle-tools.js";
 import { type Fault, type Result, fail } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
 import { excerpt } from "../core/text.js";
 import { isStateDocument, parseAliasPath } from "../core/tools/alias-path.js";
 import { STATE_TOOL, type ToolCall, canonicalToolName, parseToolCall } from "../core/tools/tool-specs.js";
-import type { RecordedToolCall } from "../store/conversation.js";
-import { frontMatterBytes } from "../store/front-matter.js";
-import { sha256 } from "../store/sha256.js";
-import { parseStateDocument } from "../store/state-file.js";
+import { MAX_FRONT_MATTER_BYTES } from "../core/documents/front-matter.js";
+import type { RecordedToolCall } from "../store/runs/conversation.js";
+import { sha256 } from "../store/disk/sha256.js";
+import { parseStateDocument } from "../store/runs/state-file.js";
 
 const MAX_SUMMARY_CHARS = 120;
 
@@ -109,6 +109,12 @@ interface DocumentBudget {
   bytesLeft: number;
 }
 
+/** How much of a document is YAML: nothing where that is more than may be, and so is not parsed. */
+function frontMatterChars(content: string): number {
+  const end = content.slice(0, MAX_FRONT_MATTER_BYTES + 16).search(/\n---\r?(?:\n|$)/);
+  return Math.max(end, 0);
+}
+
 /** What the workflow has to judge before the call runs. */
 function changeOf(
   call: ToolCall,
@@ -136,7 +142,7 @@ function stateChangeOf(
   }
   const { content, ifMatchSha256 } = call.arguments;
   const bytes = Buffer.from(content, "utf8");
-  documents.bytesLeft -= frontMatterBytes(bytes);
+  documents.bytesLeft -= frontMatterChars(content);
   if (documents.bytesLeft < 0) return undefined;
   const document = parseStateDocument(bytes);
   if (!document.ok) return undefined;

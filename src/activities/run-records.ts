@@ -3,11 +3,11 @@ import type { PhaseInput, SnapshotInput, UserInput } from "../contract/activitie
 import type { AuditHead } from "../contract/run.js";
 import { failpoint } from "../core/failpoint.js";
 import type { JsonObject } from "../core/json.js";
-import { DamagedGraphState } from "../store/graph-state-files.js";
-import { summarizeForAudit } from "../store/audit-summary.js";
-import type { ConversationEntry } from "../store/conversation.js";
+import { DamagedGraphState } from "../store/runs/graph-state-files.js";
+import { summarizeForAudit } from "../store/runs/audit-summary.js";
+import type { ConversationEntry } from "../store/runs/conversation.js";
 import type { Store } from "../store/store.js";
-import type { BundleHost } from "../tools/bundle-host.js";
+import type { BundleHost } from "../tools/bundle/bundle-host.js";
 import { unwrap } from "./failures.js";
 import type { OpenRunDeps } from "./open-run.js";
 import { executionOf, openFiles } from "./run-scope.js";

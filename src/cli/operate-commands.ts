@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import type { ForkOptions, RetryOptions } from "./go-on.js";
-import type { BudgetOptions } from "./operate.js";
+import type { BudgetOptions } from "./commands/operate.js";
 import type { ExitCode } from "./output.js";
-import type { RestoreOptions } from "./restore.js";
+import type { RestoreOptions } from "./commands/restore.js";
 
 type Finish = (code: ExitCode) => void;
 const JSON_OPTION = ["--json", "print JSON for programs"] as const;
@@ -16,7 +16,7 @@ export function addOperateCommands(program: Command, finish: Finish): void {
     .description("replay a history against the code at hand, and say where it departs")
     .option(...JSON_OPTION)
     .action(async (what: string, options: { json?: boolean }) =>
-      finish(await (await import("./replay.js")).replayCommand(what, options)),
+      finish(await (await import("./commands/replay.js")).replayCommand(what, options)),
     );
   program
     .command("export <runId>")
@@ -24,7 +24,7 @@ export function addOperateCommands(program: Command, finish: Finish): void {
     .option("--output <file>", "where to (default: run-<runId>.zip)")
     .option(...JSON_OPTION)
     .action(async (runId: string, options: { output?: string; json?: boolean }) =>
-      finish(await (await import("./export.js")).exportCommand(runId, options)),
+      finish(await (await import("./commands/export.js")).exportCommand(runId, options)),
     );
 }
 
@@ -34,28 +34,28 @@ function addTellingCommands(program: Command, finish: Finish): void {
     .description("let a run stop before its next model turn")
     .option(...JSON_OPTION)
     .action(async (runId: string, options: { json?: boolean }) =>
-      finish(await (await import("./operate.js")).pauseCommand(runId, options)),
+      finish(await (await import("./commands/operate.js")).pauseCommand(runId, options)),
     );
   program
     .command("resume <runId>")
     .description("let a paused run go on")
     .option(...JSON_OPTION)
     .action(async (runId: string, options: { json?: boolean }) =>
-      finish(await (await import("./operate.js")).resumeCommand(runId, options)),
+      finish(await (await import("./commands/operate.js")).resumeCommand(runId, options)),
     );
   program
     .command("cancel <runId>")
     .description("stop a run, a running model call included")
     .option(...JSON_OPTION)
     .action(async (runId: string, options: { json?: boolean }) =>
-      finish(await (await import("./operate.js")).cancelCommand(runId, options)),
+      finish(await (await import("./commands/operate.js")).cancelCommand(runId, options)),
     );
   program
     .command("finish <runId>")
     .description("end a bundle run as completed")
     .option(...JSON_OPTION)
     .action(async (runId: string, options: { json?: boolean }) =>
-      finish(await (await import("./operate.js")).finishCommand(runId, options)),
+      finish(await (await import("./commands/operate.js")).finishCommand(runId, options)),
     );
   program
     .command("budget <runId>")
@@ -66,7 +66,7 @@ function addTellingCommands(program: Command, finish: Finish): void {
     .option("--scope <scope>", "run or node (default: the one whose limit was reached)")
     .option(...JSON_OPTION)
     .action(async (runId: string, options: BudgetOptions) =>
-      finish(await (await import("./operate.js")).budgetCommand(runId, options)),
+      finish(await (await import("./commands/operate.js")).budgetCommand(runId, options)),
     );
 }
 
@@ -86,7 +86,7 @@ function addGoOnCommands(program: Command, finish: Finish): void {
       .description("start runs again that Temporal has lost, each from its document")
       .option("--all", "all runs that are not over and that Temporal does not know"),
   ).action(async (runIds: readonly string[], options: RestoreOptions) =>
-    finish(await (await import("./restore.js")).restoreCommand(runIds, options)),
+    finish(await (await import("./commands/restore.js")).restoreCommand(runIds, options)),
   );
   withFollowOptions(
     program

@@ -1,16 +1,25 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
-import { readDescriptors } from "../descriptors.js";
-import { CommandError, EXIT, type ExitCode, UsageError, printNote } from "./output.js";
+import { readDescriptors } from "../worker/descriptors.js";
+import {
+  CommandError,
+  EXIT,
+  type ExitCode,
+  UsageError,
+  printBlock,
+  printError,
+  printNoteBlock,
+} from "./output.js";
 import { withBudgetOptions } from "./budget-options.js";
 import { addOperateCommands } from "./operate-commands.js";
-import type { BundleRunOptions, RunOptions } from "./run.js";
+import type { BundleRunOptions, RunOptions } from "./commands/run.js";
 
 const EPILOGUE = `
 Environment:
   INTERLOCK_MODEL, OPENAI_API_KEY, OPENAI_BASE_URL   the model, at any OpenAI-compatible endpoint
   TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, …            a Temporal of your own, as for the Temporal CLI
   INTERLOCK_STORE                                    where packages, runs and logs are kept
+  INTERLOCK_PROJECT_ROOTS                            directories under which any project may be worked on
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 waiting for an answer or a larger budget.`;
 
@@ -24,6 +33,10 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
     .version(packageVersion())
     .addHelpText("after", EPILOGUE)
     .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => printBlock(withoutEnd(text)),
+      writeErr: (text) => printNoteBlock(withoutEnd(text)),
+    })
     .exitOverride()
     .hook("preAction", refuseFewDescriptors);
   const json = ["--json", "print JSON for programs"] as const;
@@ -34,16 +47,16 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
     .option("--rehearse", "without a model, even where one is configured")
     .option(...json)
     .action(async (options: { json?: boolean; rehearse?: boolean }) =>
-      finish(await (await import("./demo.js")).demoCommand(options)),
+      finish(await (await import("./commands/demo.js")).demoCommand(options)),
     );
   program
     .command("dev")
     .description("embedded Temporal server, Web UI and worker, in the foreground")
-    .action(async () => finish(await (await import("./dev.js")).devCommand()));
+    .action(async () => finish(await (await import("./commands/dev.js")).devCommand()));
   program
     .command("worker")
     .description("a worker against the configured Temporal, in the foreground")
-    .action(async () => finish(await (await import("./dev.js")).workerCommand()));
+    .action(async () => finish(await (await import("./commands/dev.js")).workerCommand()));
   addRunCommand(program, finish);
   program
     .command("runs")
@@ -51,14 +64,14 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
     .option("--project <dir>", "only those of one project")
     .option(...json)
     .action(async (options: { project?: string; json?: boolean }) =>
-      finish(await (await import("./runs.js")).runsCommand(options)),
+      finish(await (await import("./commands/runs.js")).runsCommand(options)),
     );
   program
     .command("status <runId>")
     .description("where a run stands")
     .option(...json)
     .action(async (runId: string, options: { json?: boolean }) =>
-      finish(await (await import("./status.js")).statusCommand(runId, options)),
+      finish(await (await import("./commands/status.js")).statusCommand(runId, options)),
     );
   program
     .command("state <runId>")
@@ -67,14 +80,14 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
     .option("--diff <m>", "what changed between that and the mth visit")
     .option(...json)
     .action(async (runId: string, options: { at?: string; diff?: string; json?: boolean }) =>
-      finish(await (await import("./state.js")).stateCommand(runId, options)),
+      finish(await (await import("./commands/state.js")).stateCommand(runId, options)),
     );
   program
     .command("answer <runId> <text>")
     .description("answer the question a run waits with")
     .option(...json)
     .action(async (runId: string, text: string, options: { json?: boolean }) =>
-      finish(await (await import("./answer.js")).answerCommand(runId, text, options)),
+      finish(await (await import("./commands/answer.js")).answerCommand(runId, text, options)),
     );
   program
     .command("audit")
@@ -83,12 +96,40 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
     .description("check that a run's audit log is whole")
     .option(...json)
     .action(async (runId: string, options: { json?: boolean }) =>
-      finish(await (await import("./audit.js")).auditVerifyCommand(runId, options)),
+      finish(await (await import("./commands/audit.js")).auditVerifyCommand(runId, options)),
     );
   addOperateCommands(program, finish);
+  addProjectCommands(program, finish);
   addPackageCommands(program, finish);
   addBundleCommands(program, finish);
   return program;
+}
+
+function addProjectCommands(program: Command, finish: (code: ExitCode) => void): void {
+  const json = ["--json", "print JSON for programs"] as const;
+  const projects = program.command("project").description("where runs of this store may work");
+  projects
+    .command("add <dir>")
+    .description("register a project (interlock run does it by itself)")
+    .option("--read-only", "for bundles and cores: runs may read it, and write nothing")
+    .option(...json)
+    .action(async (dir: string, options: { readOnly?: boolean; json?: boolean }) =>
+      finish(await (await import("./project.js")).projectAddCommand(dir, options)),
+    );
+  projects
+    .command("list")
+    .description("list the registered projects")
+    .option(...json)
+    .action(async (options: { json?: boolean }) =>
+      finish(await (await import("./project.js")).projectListCommand(options)),
+    );
+  projects
+    .command("remove <dir>")
+    .description("take a project off the list; its files stay")
+    .option(...json)
+    .action(async (dir: string, options: { json?: boolean }) =>
+      finish(await (await import("./project.js")).projectRemoveCommand(dir, options)),
+    );
 }
 
 function addPackageCommands(program: Command, finish: (code: ExitCode) => void): void {
@@ -99,35 +140,35 @@ function addPackageCommands(program: Command, finish: (code: ExitCode) => void):
     .description("check a package and list every finding")
     .option(...json)
     .action(async (dir: string, options: { json?: boolean }) =>
-      finish(await (await import("./package.js")).packageCheckCommand(dir, options)),
+      finish(await (await import("./commands/package.js")).packageCheckCommand(dir, options)),
     );
   packages
     .command("list")
     .description("list the installed packages")
     .option(...json)
     .action(async (options: { json?: boolean }) =>
-      finish(await (await import("./package.js")).packageListCommand(options)),
+      finish(await (await import("./commands/package.js")).packageListCommand(options)),
     );
   packages
     .command("install <source>")
     .description("install a package directory or a .bmad file; prints its id")
     .option(...json)
     .action(async (source: string, options: { json?: boolean }) =>
-      finish(await (await import("./package.js")).packageInstallCommand(source, options)),
+      finish(await (await import("./commands/package.js")).packageInstallCommand(source, options)),
     );
   packages
     .command("show <packageId>")
     .description("workflows, agents and nodes of an installed package")
     .option(...json)
     .action(async (packageId: string, options: { json?: boolean }) =>
-      finish(await (await import("./package.js")).packageShowCommand(packageId, options)),
+      finish(await (await import("./commands/package.js")).packageShowCommand(packageId, options)),
     );
   packages
     .command("remove <packageId>")
     .description("remove an installed package")
     .option(...json)
     .action(async (packageId: string, options: { json?: boolean }) =>
-      finish(await (await import("./package.js")).packageRemoveCommand(packageId, options)),
+      finish(await (await import("./commands/package.js")).packageRemoveCommand(packageId, options)),
     );
 }
 
@@ -153,21 +194,21 @@ function addBundleCommands(program: Command, finish: (code: ExitCode) => void): 
     .option("--no-wait-for-answers", "end with exit code 3 when the run asks something")
     .option(...json)
     .action(async (workflow: string, options: BundleRunOptions) =>
-      finish(await (await import("./run.js")).bundleRunCommand(workflow, options)),
+      finish(await (await import("./commands/run.js")).bundleRunCommand(workflow, options)),
     );
   bundles
     .command("list <dir>")
     .description("list every workflow and agent, with what is missing")
     .option(...json)
     .action(async (dir: string, options: { json?: boolean }) =>
-      finish(await (await import("./bundle.js")).bundleListCommand(dir, options)),
+      finish(await (await import("./commands/bundle.js")).bundleListCommand(dir, options)),
     );
   bundles
     .command("check <dir>")
     .description("check that every workflow can be run")
     .option(...json)
     .action(async (dir: string, options: { json?: boolean }) =>
-      finish(await (await import("./bundle.js")).bundleCheckCommand(dir, options)),
+      finish(await (await import("./commands/bundle.js")).bundleCheckCommand(dir, options)),
     );
 }
 
@@ -190,7 +231,7 @@ function addRunCommand(program: Command, finish: (code: ExitCode) => void): void
     .option("--no-wait-for-answers", "end with exit code 3 when the run asks something")
     .option("--json", "print one JSON object at the end")
     .action(async (packageArgument: string, options: RunOptions) =>
-      finish(await (await import("./run.js")).runCommand(packageArgument, options)),
+      finish(await (await import("./commands/run.js")).runCommand(packageArgument, options)),
     );
 }
 
@@ -203,6 +244,11 @@ function refuseFewDescriptors(): void {
   throw new CommandError(
     `This process may open ${limit} files and connections, too few to start. Raise the limit: ulimit -n 1024`,
   );
+}
+
+/** The parser ends its texts itself. */
+function withoutEnd(text: string): string {
+  return text.replace(/\n$/, "");
 }
 
 function packageVersion(): string {
@@ -224,14 +270,14 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
     if (error instanceof UsageError) {
-      printNote(error.message);
+      printError(error.message);
       return EXIT.usage;
     }
     if (error instanceof CommandError) {
-      printNote(error.message);
+      printError(error.message);
       return EXIT.failed;
     }
-    printNote(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+    printError(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
     return EXIT.failed;
   }
 }

@@ -1,4 +1,4 @@
-import type { RunHandle } from "../client.js";
+import type { RunHandle } from "../client/client.js";
 import type { RunState } from "../contract/run.js";
 import { followedRun } from "./go-on.js";
 import { EXIT, type ExitCode, noWorkerHint, print, printJson, printNote } from "./output.js";

@@ -1,10 +1,10 @@
 import type { BundleToolName } from "../core/bundle/bundle-tools.js";
-import type { NoQuestion } from "../core/engine/no-question.js";
+import type { NoQuestion } from "../core/run/no-question.js";
 import type { ErrorCode, Fault } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import type { Intent } from "../core/prompt/shells.js";
-import type { Frontmatter } from "../core/state/frontmatter.js";
+import type { Frontmatter } from "../core/state/state-frontmatter.js";
 import type { GraphState, StateSnapshot, StateSnapshotState } from "../core/graph-state/schemas.js";
 import type { ConditionFacts } from "../core/state/transition-guard.js";
 import type { FrontmatterUpdate, ToolName } from "../core/tools/tool-specs.js";
@@ -13,6 +13,7 @@ import type {
   Budget,
   BundleRunInput,
   GraphRunInput,
+  Identified,
   Question,
   RunPhase,
   RunRef,
@@ -50,8 +51,8 @@ export type ToolActivities = Record<ToolName, (input: ToolCallInput) => Promise<
 export type BundleToolActivities = Record<BundleToolName, (input: ToolCallInput) => Promise<ToolCallOutcome>>;
 
 export type OpenRunInput = (
-  | { readonly kind: "graph"; readonly input: GraphRunInput }
-  | { readonly kind: "bundle"; readonly input: BundleRunInput }
+  | { readonly kind: "graph"; readonly input: Identified<GraphRunInput> }
+  | { readonly kind: "bundle"; readonly input: Identified<BundleRunInput> }
 ) & {
   /** Absent where an older version of Interlock asks. */
   readonly execution?: RunExecution;
@@ -63,6 +64,8 @@ export interface RunExecution {
   readonly id: string;
   /** In milliseconds since 1970. */
   readonly startedAt: number;
+  /** Absent where an older version of Interlock asks. */
+  readonly workflowId?: string;
 }
 
 export interface OpenedRun {
@@ -75,6 +78,8 @@ export interface OpenedRun {
   readonly forkedAfter?: number;
   /** The graph state that a fork begins with. */
   readonly graphState?: StateSnapshotState;
+  /** False where the namespace lacks the search attributes of contracts §14; absent where nobody has looked. */
+  readonly searchAttributes?: boolean;
 }
 
 /** What the run folder says of a run that goes on. */

@@ -26,10 +26,7 @@ export const SEARCH_ATTRIBUTES = {
   RunProject: "Keyword",
 } as const;
 
-/** One run, one workflow id, through retries. */
-export function workflowIdOf(runId: string): string {
-  return `run-${runId}`;
-}
+export { workflowIdOf } from "../core/run/run-id.js";
 
 /** Failure types beyond the error codes of contracts §15. */
 export const WRONG_STORE_FAILURE = "WrongStore";

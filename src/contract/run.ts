@@ -1,12 +1,12 @@
-import type { BudgetLimits, BudgetScope } from "../core/engine/budget.js";
-import type { EngineLimits } from "../core/engine/limits.js";
+import type { BudgetLimits, BudgetScope } from "../core/run/budget.js";
+import type { EngineLimits } from "../core/run/limits.js";
 import type { Fault } from "../core/errors.js";
-import type { LoopState } from "../core/engine/loop-detection.js";
+import type { LoopState } from "../core/run/loop-detection.js";
 import type { GraphState } from "../core/graph-state/schemas.js";
 import type { JsonObject } from "../core/json.js";
 import type { AllowedNext } from "../core/package/graph.js";
 import type { Intent } from "../core/prompt/shells.js";
-import type { Frontmatter } from "../core/state/frontmatter.js";
+import type { Frontmatter } from "../core/state/state-frontmatter.js";
 
 /** Where a run's files are and what it runs: the same for its whole life. */
 export interface RunRef {
@@ -35,7 +35,11 @@ export interface Rehearsal {
 
 /** What every run is started with. */
 export interface RunInput {
-  readonly runId: string;
+  /**
+   * A UUID in lower case. Absent means the one that the workflow id says, `run-<runId>`; of a workflow with another id it is
+   * the run id that Temporal gave to the workflow's first execution.
+   */
+  readonly runId?: string;
   /** Absolute path of the user's project on the worker's machine. */
   readonly projectRoot: string;
   /** The user's first words, at most 64 KiB. */
@@ -56,8 +60,12 @@ export interface RunInput {
   readonly carried?: CarriedRun;
 }
 
+/** What a run is started with, once it is clear which run it is. */
+export type Identified<I extends RunInput> = I & { readonly runId: string };
+
 /** What starts a graph run. */
 export interface GraphRunInput extends RunInput {
+  /** The id of an installed package, its name, or `name@version`: of several the newest, by SemVer. */
   readonly packageId: string;
   /** Which workflow of the package; empty or absent means its entry workflow. */
   readonly workflowRef?: string;

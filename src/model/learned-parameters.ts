@@ -33,6 +33,10 @@ const FORMS: readonly (readonly [RegExp, (words: string, dialect: Dialect) => Pa
       foreignCall: { extra_content: { google: { thought_signature: "skip_thought_signature_validator" } } },
     }),
   ],
+  [
+    /parts must not be empty|either content or tool_calls|content.{0,40}(?:must not be empty|non-empty)/i,
+    () => ({ emptyAnswers: "left-out" }),
+  ],
   [/tool call id was .{0,200}length of 9/i, () => ({ callIds: "nine" })],
   [/\b(?:additionalProperties|exclusiveMinimum|propertyNames|\$schema)\b/, () => ({ toolSchemas: "plain" })],
   [

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../core/json.js";
-import type { BundleExchange, BundleScene } from "./bundle-scene.js";
+import type { BundleExchange, BundleScene } from "./bundle-situation.js";
 import { type BundleStep, readSteps } from "./bundle-steps.js";
 import type { Memory } from "./memory.js";
 import { placeholder } from "./placeholder.js";

@@ -1,4 +1,4 @@
-import { readBundleScene } from "./bundle-scene.js";
+import { readBundleScene } from "./bundle-situation.js";
 import { decideBundle } from "./decide-bundle.js";
 import { type Graph, readGraph } from "./edges.js";
 import type { Memory } from "./memory.js";

@@ -1,4 +1,4 @@
-import { asMap, readDocument } from "./front-matter.js";
+import { asMap, readDocument } from "./document-reader.js";
 
 /** What the rehearsal needs of the state document. */
 export interface RunState {

@@ -1,4 +1,4 @@
-import { asMap, readDocument } from "./front-matter.js";
+import { asMap, readDocument } from "./document-reader.js";
 
 const MAX_ITEMS = 100;
 const MAX_TEXT = 500;

@@ -3,12 +3,12 @@ import type { JsonObject, JsonValue } from "../core/json.js";
 import { redactSecrets } from "../core/prompt/redact.js";
 import { excerpt } from "../core/text.js";
 import { nestingDepth } from "../core/tools/tool-arguments.js";
-import type { ChainHead } from "../store/audit-log.js";
-import { summarizeForAudit } from "../store/audit-summary.js";
-import type { RecordedCall, RecordedResult } from "../store/call-journal.js";
-import { type HeldLock, NO_LOCK } from "../store/file-lock.js";
-import type { RunFiles } from "../store/run-files.js";
-import { sha256 } from "../store/sha256.js";
+import type { ChainHead } from "../store/runs/audit-log.js";
+import { summarizeForAudit } from "../store/runs/audit-summary.js";
+import type { RecordedCall, RecordedResult } from "../store/runs/call-journal.js";
+import { type HeldLock, NO_LOCK } from "../store/disk/fenced-lock.js";
+import type { RunFiles } from "../store/runs/run-files.js";
+import { sha256 } from "../store/disk/sha256.js";
 
 /** One tool call of a run, and how it is written down (contracts §11). */
 export interface CallToRecord {

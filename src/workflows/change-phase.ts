@@ -3,18 +3,23 @@ import { upsertSearchAttributes } from "@temporalio/workflow";
 import type { SEARCH_ATTRIBUTES } from "../contract/names.js";
 import type { RunPhase } from "../contract/run.js";
 import type { Fault } from "../core/errors.js";
+import { printable } from "../core/printable.js";
+import { cutText } from "../core/text.js";
 import { runActivities } from "./activity-options.js";
 import type { RunRecord } from "./run-record.js";
+
+/** Temporal ends a run whose attribute is longer than 2,048 bytes. */
+const MAX_VALUE_CHARS = 500;
 
 /** Sets search attributes where the namespace has them: without them a run works, but cannot be searched for. */
 export function setSearchAttributes(
   record: RunRecord,
   values: Partial<Record<keyof typeof SEARCH_ATTRIBUTES, string>>,
 ): void {
-  if (record.input.searchAttributes === false) return;
+  if (!record.hasSearchAttributes) return;
   const pairs: SearchAttributePair[] = Object.entries(values).map(([name, value]) => ({
     key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD),
-    value,
+    value: cutText(printable(value), MAX_VALUE_CHARS),
   }));
   upsertSearchAttributes(pairs);
 }

@@ -9,14 +9,16 @@ import {
   workflowInfo,
 } from "@temporalio/workflow";
 import type { RunResult } from "../contract/run.js";
+
 import { ERROR_CODES, type ErrorCode, type Fault } from "../core/errors.js";
 import type { Intent } from "../core/prompt/shells.js";
-import { isContinueAsNew } from "./carry-on.js";
+import { markdownLine } from "../core/markdown.js";
+import { isContinueAsNew } from "./continue-run-as-new.js";
 import { changePhase, setSearchAttributes } from "./change-phase.js";
 import { handleMessages } from "./messages.js";
 import type { RunKind } from "./run-kind.js";
 import { NO_USAGE, type RunRecord, effectiveAgentId } from "./run-record.js";
-import { beginStoryVisit, closeFailedStory } from "./story.js";
+import { beginStoryVisit, closeFailedStory } from "./run-graph-state.js";
 import { visitNode } from "./visit-node.js";
 import { FIRST_WORDS_ID, writeUserInput } from "./waiting.js";
 
@@ -28,7 +30,7 @@ export async function conductRun(record: RunRecord, kind: RunKind): Promise<RunR
     while (!record.isComplete || record.carried.visiting !== undefined) {
       const nodeId = record.carried.visiting?.nodeId ?? record.nodeId;
       if (record.carried.visiting === undefined) beginVisit(record, kind);
-      const group = createEventGroup(nodeId, { id: `${nodeId}#${record.carried.visit}` });
+      const group = createEventGroup(markdownLine(nodeId), { id: `${nodeId}#${record.carried.visit}` });
       await group.withScope(() => visit(record, kind, nodeId));
     }
     await changePhase(record, "completed");
@@ -40,8 +42,8 @@ export async function conductRun(record: RunRecord, kind: RunKind): Promise<RunR
 }
 
 async function openRun(record: RunRecord, kind: RunKind): Promise<void> {
-  const { firstExecutionRunId: id, startTime } = workflowInfo();
-  record.open = await kind.open({ id, startedAt: startTime.getTime() });
+  const { firstExecutionRunId: id, startTime, workflowId } = workflowInfo();
+  record.open = await kind.open({ id, startedAt: startTime.getTime(), workflowId });
   if (record.input.carried !== undefined) return;
   const { run, resumed } = record.open;
   if (resumed !== undefined) {

@@ -6,7 +6,7 @@ import type {
   ToolCallInput,
   ToolCallOutcome,
 } from "../contract/activities.js";
-import type { EngineLimits } from "../core/engine/limits.js";
+import type { EngineLimits } from "../core/run/limits.js";
 import type { RunRecord } from "./run-record.js";
 
 /** What graph runs and bundle runs do differently. Turns, conversation, waiting, limits, audit and operation are one. */

@@ -1,16 +1,17 @@
 import { ApplicationFailure } from "@temporalio/workflow";
 import type { ModelTurnResult } from "../contract/activities.js";
 import type { Question, Visiting } from "../contract/run.js";
-import type { EngineLimits } from "../core/engine/limits.js";
-import { ENDING_KEY, LOOP_CORRECTION, type LoopVerdict, observeCall } from "../core/engine/loop-detection.js";
-import { NO_QUESTION_ASKED, NUDGES, mostNudges } from "../core/engine/no-question.js";
+import type { EngineLimits } from "../core/run/limits.js";
+import { ENDING_KEY, LOOP_CORRECTION, type LoopVerdict, observeCall } from "../core/run/loop-detection.js";
+import { NO_QUESTION_ASKED, NUDGES, mostNudges } from "../core/run/no-question.js";
 import { modelActivities } from "./activity-options.js";
-import { carryOn } from "./carry-on.js";
+import { carryOn } from "./continue-run-as-new.js";
 import { runCalls } from "./run-calls.js";
 import type { RunKind } from "./run-kind.js";
 import { type RunRecord, effectiveAgentId } from "./run-record.js";
-import { tellError } from "./story.js";
+import { tellError } from "./run-graph-state.js";
 import { askUser, waitUntilFree } from "./waiting.js";
+import { summary } from "./summary.js";
 
 const CUT_OFF =
   "Your answer was cut off at the provider's length limit, so none of its tool calls ran. Send less at once: write large files in smaller calls.";
@@ -156,7 +157,7 @@ async function takeTurn(
   const { conditions } = record;
   const { budget } = record.carried;
   const answer = await modelActivities(limits.maxModelAttempts)["model.turn"].executeWithOptions(
-    { summary: `model turn ${turn} · ${nodeId}`.slice(0, 200) },
+    summary(`model turn ${turn} · ${nodeId}`),
     [
       {
         run: record.opened.run,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { toMessages } from "../../src/activities/conversation-messages.js";
-import type { ConversationEntry } from "../../src/store/conversation.js";
+import type { ConversationEntry } from "../../src/store/runs/conversation.js";
 
 const begin = (visit: number, ...contents: readonly string[]): ConversationEntry => ({
   type: "begin",

@@ -2,8 +2,8 @@ import { ApplicationFailure } from "@temporalio/activity";
 import { describe, expect, test } from "vitest";
 import { toActivityError, toApplicationFailure, unwrap } from "../../src/activities/failures.js";
 import { ERROR_CODES } from "../../src/core/errors.js";
-import { ExecutionOver } from "../../src/store/executions.js";
-import { LockLost } from "../../src/store/file-lock.js";
+import { ExecutionOver } from "../../src/store/runs/executions.js";
+import { LockLost } from "../../src/store/disk/fenced-lock.js";
 
 describe("a fault that an operator must see", () => {
   test.each(ERROR_CODES)("%s is a failure of that type", (code) => {

@@ -1,3 +1,4 @@
+import { eventually } from "../fakes/eventually.js";
 import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ApplicationFailure } from "@temporalio/activity";
@@ -6,7 +7,7 @@ import { modelTurn } from "../../src/activities/model-turn.js";
 import type { ModelTurnInput } from "../../src/contract/activities.js";
 import { type ScriptedAnswer, call } from "../fakes/scripted-model.js";
 import { jsonLines } from "../fakes/run-world.js";
-import { type ActivityScene, openScene } from "./scene.js";
+import { type ActivityScene, openScene } from "./harness-world.js";
 
 const take = (scene: ActivityScene, changes: Partial<ModelTurnInput> = {}) =>
   modelTurn(scene.deps, scene.files, scene.turn(changes), scene.context);
@@ -245,7 +246,7 @@ describe("what cannot be done fails with its code", () => {
     const turn = modelTurn(scene.deps, scene.files, scene.turn(), context);
     const reason = new Error("cancelled by somebody");
     const settled = turn.catch((error: unknown) => error);
-    while (scene.model.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await eventually(() => scene.model.requests.length > 0);
     controller.abort(reason);
     expect(await settled).toBe(reason);
     expect(await scene.files.conversation("visit-1").entries()).toEqual([]);

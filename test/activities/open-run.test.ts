@@ -6,15 +6,15 @@ import { modelTurn } from "../../src/activities/model-turn.js";
 import { openRun } from "../../src/activities/open-run.js";
 import { recordPhase, recordUserInput } from "../../src/activities/run-records.js";
 import { MAX_PAYLOAD_BYTES } from "../../src/contract/names.js";
-import type { GraphRunInput } from "../../src/contract/run.js";
+import type { GraphRunInput, Identified } from "../../src/contract/run.js";
 import { NO_USAGE } from "../../src/workflows/run-record.js";
 import { createInitialState } from "../../src/core/graph-state/initial-state.js";
 import { withoutHistory } from "../../src/core/graph-state/walk.js";
-import { ExecutionOver } from "../../src/store/executions.js";
-import { RunFiles } from "../../src/store/run-files.js";
+import { ExecutionOver } from "../../src/store/runs/executions.js";
+import { RunFiles } from "../../src/store/runs/run-files.js";
 import { valueOf } from "../fakes/run-world.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
-import { RUN_ID, openScene } from "./scene.js";
+import { RUN_ID, openScene } from "./harness-world.js";
 
 const FORK_ID = "22222222-3333-4444-8555-666666666666";
 const FORK_OF_FORK_ID = "33333333-4444-4555-8666-777777777777";
@@ -103,7 +103,7 @@ describe("run.open", () => {
       const at = { visit: index + 1, nodeId, next: nodeId, timestamp: AT, calls: 0 };
       if (index % 4 === 0) await files.boundaries.keep(at, Buffer.from("x"));
     }
-    const input: GraphRunInput = {
+    const input: Identified<GraphRunInput> = {
       runId: RUN_ID,
       projectRoot: world.projectRoot,
       packageId: world.packageId,

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { planCalls } from "../../src/activities/plan-calls.js";
-import type { RecordedToolCall } from "../../src/store/conversation.js";
+import type { RecordedToolCall } from "../../src/store/runs/conversation.js";
 
 const patch = (update: unknown, extra: object = {}) => ({
   path: "@state/workflow.md",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { openRun } from "../../src/activities/open-run.js";
 import { jsonLines } from "../fakes/run-world.js";
-import { RUN_ID, openScene } from "./scene.js";
+import { RUN_ID, openScene } from "./harness-world.js";
 
 test("a run that goes on notes what ran before it failed, once, and nothing that did not run", async () => {
   const { world, files, deps } = await openScene([]);

@@ -7,11 +7,11 @@ import { openRun } from "../../src/activities/open-run.js";
 import { recordPhase, recordUserInput } from "../../src/activities/run-records.js";
 import { runTool } from "../../src/activities/run-tool.js";
 import type { PhaseInput, ToolCallInput } from "../../src/contract/activities.js";
-import type { RecordedToolCall } from "../../src/store/conversation.js";
+import type { RecordedToolCall } from "../../src/store/runs/conversation.js";
 import { jsonLines, namesIn, openRunWorld, valueOf } from "../fakes/run-world.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
-import { createBundleHost } from "../../src/tools/bundle-host.js";
-import { type ActivityScene, RUN_ID, openScene } from "./scene.js";
+import { createBundleHost } from "../../src/tools/bundle/bundle-host.js";
+import { type ActivityScene, RUN_ID, openScene } from "./harness-world.js";
 
 let scene: ActivityScene;
 beforeEach(async () => {
@@ -55,7 +55,7 @@ describe("opening a run", () => {
     ["packageId", "none-1.0.0-000000000000", "E_PACKAGE_NOT_FOUND"],
     ["workflowRef", "none", "E_WORKFLOW_NOT_FOUND"],
     ["activeAgentId", "none", "E_AGENT_NOT_FOUND"],
-    ["projectRoot", "/nowhere/at/all", "E_PROJECT_INVALID"],
+    ["projectRoot", "/nowhere/at/all", "E_SANDBOX_VIOLATION"],
   ])("with a wrong %s fails for good", async (key, value, type) => {
     await expect(open({ runId: "99999999-2222-4333-8444-555555555555", [key]: value })).rejects.toMatchObject(
       { type, nonRetryable: true },

@@ -2,57 +2,25 @@ import { readFileSync, readdirSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { lintRules, roomOf } from "../../scripts/lint-rooms.mjs";
 
 const SRC = fileURLToPath(new URL("../../src", import.meta.url));
+const readJson = (path: string): unknown => JSON.parse(readFileSync(new URL(path, import.meta.url), "utf8"));
 
-/** Who may import whom: rooms of src/, and packages. `node` stands for node:*. */
-const MATRIX: Record<string, { rooms: readonly string[]; packages: readonly string[] }> = {
-  core: { rooms: [], packages: ["zod"] },
-  contract: { rooms: ["core"], packages: ["zod"] },
-  store: {
-    rooms: ["core"],
-    packages: ["node", "gray-matter", "yaml", "yauzl", "yazl", "fs-native-extensions", "zod"],
-  },
-  tools: { rooms: ["core", "store"], packages: ["node", "re2js", "fs-native-extensions", "zod"] },
-  model: { rooms: ["core"], packages: ["node", "zod"] },
-  rehearsal: { rooms: ["core"], packages: ["node", "yaml", "zod"] },
-  embedded: { rooms: ["core"], packages: ["node", "yauzl", "fs-native-extensions", "zod"] },
-  activities: {
-    rooms: ["contract", "core", "store", "tools", "model"],
-    packages: ["node", "@temporalio/activity", "@temporalio/common"],
-  },
-  workflows: { rooms: ["contract", "core"], packages: ["@temporalio/workflow", "@temporalio/common"] },
-  "client.ts": {
-    rooms: ["contract", "core", "run-handle.ts"],
-    packages: ["node", "@temporalio/client", "@temporalio/common", "@temporalio/envconfig"],
-  },
-  "run-handle.ts": {
-    rooms: ["contract", "core", "audit-head.ts"],
-    packages: ["node", "@temporalio/client", "@temporalio/common"],
-  },
-  "audit-head.ts": { rooms: ["contract"], packages: ["@temporalio/common", "zod"] },
-};
-
-/** Files that compose the rooms: they may import any. */
-const COMPOSITION = [
-  "worker.ts",
-  "rehearsals.ts",
-  "export-run.ts",
-  "config.ts",
-  "descriptors.ts",
-  "index.ts",
-  "workflow-bundle.ts",
-  "replay.ts",
-  "cli",
-  "fs-native-extensions.d.ts",
-];
-
-function sourceFiles(): readonly string[] {
-  return readdirSync(SRC, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
+interface Room {
+  readonly rooms: readonly string[];
+  readonly packages: readonly string[];
 }
 
-function roomOf(file: string): string {
-  return file.split(sep)[0] ?? "";
+/** Who may import whom. `node` stands for node:*. */
+const ROOMS = readJson("../../scripts/rooms.json") as Record<string, Room>;
+
+function sourceFiles(): readonly string[] {
+  return readdirSync(SRC, { recursive: true, encoding: "utf8" }).filter((file) => /(?<!\.d)\.ts$/.test(file));
+}
+
+function roomOfFile(file: string): string {
+  return roomOf(file.split(sep).join("/")) ?? "none";
 }
 
 function importsOf(file: string): readonly string[] {
@@ -68,10 +36,13 @@ function packageOf(specifier: string): string {
   return specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
 }
 
-describe("the import matrix", () => {
-  test("every file of src belongs to a room or to the composition", () => {
-    const known = [...Object.keys(MATRIX), ...COMPOSITION];
-    expect(sourceFiles().filter((file) => !known.includes(roomOf(file)))).toEqual([]);
+describe("the rooms", () => {
+  test("every file of src belongs to one", () => {
+    expect(sourceFiles().filter((file) => roomOfFile(file) === "none")).toEqual([]);
+  });
+
+  test("the linter's rules are those of the table: node scripts/lint-rooms.mjs writes them", () => {
+    expect(readJson("../../.oxlint-rooms.json")).toEqual(lintRules());
   });
 
   test("the reader of imports sees them", () => {
@@ -79,21 +50,35 @@ describe("the import matrix", () => {
     expect(importsOf(join("workflows", "conduct-run.ts"))).toContain("@temporalio/workflow");
   });
 
-  test.each(Object.entries(MATRIX))("%s imports only what it may", (room, allowed) => {
+  test.each(Object.entries(ROOMS))("%s imports only what it may", (room, allowed) => {
     const violations: string[] = [];
-    for (const file of sourceFiles().filter((candidate) => roomOf(candidate) === room)) {
+    for (const file of sourceFiles().filter((candidate) => roomOfFile(candidate) === room)) {
       for (const specifier of importsOf(file)) {
-        if (specifier.startsWith(".")) {
-          const target = roomOf(relative(SRC, resolve(SRC, dirname(file), specifier))).replace(
-            /\.js$/,
-            ".ts",
-          );
-          if (target !== room && !allowed.rooms.includes(target)) violations.push(`${file} → ${specifier}`);
-        } else if (!allowed.packages.includes(packageOf(specifier)))
-          violations.push(`${file} → ${specifier}`);
+        const isOurs = specifier.startsWith(".");
+        const target = isOurs ? targetOf(file, specifier) : packageOf(specifier);
+        const known = isOurs ? [room, ...allowed.rooms] : allowed.packages;
+        if (!known.includes(target)) violations.push(`${file} → ${specifier}`);
       }
     }
     expect(violations).toEqual([]);
+  });
+
+  test("no room reaches itself by a way through others", () => {
+    const onCircle = Object.keys(ROOMS).filter((room) => reachable(room).has(room));
+    expect(onCircle).toEqual([]);
+  });
+
+  test("the table allows nothing that nobody needs", () => {
+    const unused = Object.entries(ROOMS).flatMap(([room, { rooms, packages }]) => {
+      const files = sourceFiles().filter((file) => roomOfFile(file) === room);
+      const used = files.flatMap((file) =>
+        importsOf(file).map((name) => (name.startsWith(".") ? targetOf(file, name) : packageOf(name))),
+      );
+      return [...rooms, ...packages]
+        .filter((name) => !used.includes(name))
+        .map((name) => `${room} → ${name}`);
+    });
+    expect(unused).toEqual([]);
   });
 
   test("only config.ts reads the environment", () => {
@@ -103,3 +88,20 @@ describe("the import matrix", () => {
     expect(readers).toEqual(["config.ts"]);
   });
 });
+
+function targetOf(file: string, specifier: string): string {
+  const path = relative(SRC, resolve(SRC, dirname(file), specifier));
+  return roomOfFile(path.replace(/\.js$/, ".ts"));
+}
+
+/** The rooms that a room may import, and what those may import. */
+function reachable(room: string): ReadonlySet<string> {
+  const found = new Set<string>();
+  const waiting = [...(ROOMS[room]?.rooms ?? [])];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (found.has(next)) continue;
+    found.add(next);
+    waiting.push(...(ROOMS[next]?.rooms ?? []));
+  }
+  return found;
+}

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { bundleWorkflows } from "../../src/workflow-bundle.js";
+import { bundleWorkflows } from "../../src/worker/workflow-bundle.js";
 
 describe("the workflow bundle", () => {
   let modules: readonly string[] = [];

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DefaultLogger, Runtime } from "@temporalio/worker";
-import { InterlockClient } from "../../src/client.js";
+import { InterlockClient } from "../../src/client/client.js";
 import { FAILPOINTS } from "../../src/core/failpoint.js";
 import { openStore } from "../../src/store/store.js";
 import { type ArmedBuild, buildArmed } from "../crash/armed-build.js";
@@ -102,6 +102,7 @@ async function perform(options: ChaosOptions, { plan, dir, disk, build, server }
   const client = await InterlockClient.connect({ connection: { address: server.address }, taskQueue });
   const environment = {
     INTERLOCK_STORE: storeDir,
+    INTERLOCK_PROJECT_ROOTS: projectsDir,
     INTERLOCK_TASK_QUEUE: taskQueue,
     INTERLOCK_MODEL: "scripted",
     INTERLOCK_MODEL_TIMEOUT_SECONDS: String(MODEL_TIMEOUT_SECONDS),

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { parseFrontMatter } from "../../src/store/front-matter.js";
+import { parseFrontMatter } from "../../src/core/documents/front-matter.js";
 import { readTree } from "../fakes/package-fixture.js";
 import { type Finding, compareLists, doubled, lost } from "./finding.js";
 import type { PlannedEnd, PlannedRun } from "./plan.js";

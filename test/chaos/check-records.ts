@@ -1,6 +1,6 @@
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { verifyAuditLog } from "../../src/store/audit-verify.js";
+import { verifyAuditLog } from "../../src/store/runs/audit-verify.js";
 import type { AuditHead } from "../../src/contract/run.js";
 import type { RunOperations } from "./evidence.js";
 import { type Finding, compareLists, doubled, lost } from "./finding.js";

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { openRun } from "../../src/activities/open-run.js";
 import { recordPhase, recordSnapshot, recordUserInput } from "../../src/activities/run-records.js";
 import type { AuditHead, Budget, RunRef } from "../../src/contract/run.js";
-import type { RunFiles } from "../../src/store/run-files.js";
+import type { RunFiles } from "../../src/store/runs/run-files.js";
 import { type Store, openStore } from "../../src/store/store.js";
-import { createBundleHost } from "../../src/tools/bundle-host.js";
-import { type ToolHost, createToolHost } from "../../src/tools/tool-host.js";
+import { createBundleHost } from "../../src/tools/bundle/bundle-host.js";
+import { type ToolHost, createToolHost } from "../../src/tools/graph/tool-host.js";
 import { writePackage } from "../fakes/package-fixture.js";
 import { valueOf } from "../fakes/run-world.js";
 import { makeProjects } from "./chaos.js";
@@ -20,7 +20,7 @@ export async function walkByHand(dir: string, plan: ChaosPlan): Promise<Evidence
   const projectsDir = join(dir, "projects");
   const historiesDir = join(dir, "histories");
   await mkdir(historiesDir, { recursive: true });
-  const store = await openStore(storeDir);
+  const store = await openStore(storeDir, undefined, { projectRoots: [projectsDir] });
   await makeProjects(plan, projectsDir);
   const packageIds = new Map<string, string>();
   for (const { workflow, files } of plan.packages) {

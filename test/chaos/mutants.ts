@@ -39,7 +39,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "audit-event-written-again",
-    patches: [{ file: "store/audit-log.ts", from: "!this.seen.has(identityOf(event))", to: ALWAYS }],
+    patches: [{ file: "store/runs/audit-log.ts", from: "!this.seen.has(identityOf(event))", to: ALWAYS }],
     strike: { at: "audit.recorded", hit: () => 5, action: "kill" },
     verdicts: ["doubled"],
   },
@@ -58,9 +58,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "compare-and-set-ignored",
     patches: [
-      { file: "store/state-file.ts", from: "sha256(readFileSync(path)) !== sha256Before", to: "false" },
+      { file: "store/runs/state-file.ts", from: "sha256(readFileSync(path)) !== sha256Before", to: "false" },
       {
-        file: "store/file-lock.ts",
+        file: "store/disk/fenced-lock.ts",
         from: "if (hasSuccessor(lockFile, generation)) throw",
         to: "if (false) throw",
       },
@@ -72,12 +72,12 @@ export const MUTANTS: readonly Mutant[] = [
     name: "journal-not-consulted",
     patches: [
       {
-        file: "store/call-journal.ts",
+        file: "store/runs/call-journal.ts",
         from: "return (await this.findAll<R>([id])).get(id);",
         to: "return undefined;",
       },
       {
-        file: "store/call-journal.ts",
+        file: "store/runs/call-journal.ts",
         from: "if (this.results.has(id)) return [];",
         to: "",
       },
@@ -87,7 +87,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "plans-forgotten",
-    patches: [{ file: "store/call-journal.ts", from: "return this.plans.get(id);", to: "return undefined;" }],
+    patches: [
+      { file: "store/runs/call-journal.ts", from: "return this.plans.get(id);", to: "return undefined;" },
+    ],
     strike: { at: "write.renamed", hit: writeOfFirstArtifact, action: "kill" },
     verdicts: ["lost"],
   },
@@ -106,21 +108,23 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "artifact-not-recorded",
-    patches: [{ file: "tools/artifact-write.ts", from: "if (artifact === undefined)", to: `if (${ALWAYS})` }],
+    patches: [
+      { file: "tools/graph/artifact-write.ts", from: "if (artifact === undefined)", to: `if (${ALWAYS})` },
+    ],
     verdicts: ["lost"],
   },
   {
     name: "words-said-twice",
     patches: [
-      { file: "store/conversation.ts", from: "this.known.has(identityOf(last))", to: "false" },
-      { file: "store/conversation.ts", from: "!this.known.has(identityOf(entry))", to: ALWAYS },
+      { file: "store/runs/conversation.ts", from: "this.known.has(identityOf(last))", to: "false" },
+      { file: "store/runs/conversation.ts", from: "!this.known.has(identityOf(entry))", to: ALWAYS },
     ],
     strike: { at: "input.written", hit: () => 1, action: "kill" },
     verdicts: ["doubled"],
   },
   {
     name: "temporary-files-left",
-    patches: [{ file: "store/atomic-file.ts", from: "removeIfThere(join(directory, name));", to: "" }],
+    patches: [{ file: "store/disk/atomic-file.ts", from: "removeIfThere(join(directory, name));", to: "" }],
     strike: { at: "file.temporary-synced", hit: () => 6, action: "kill" },
     verdicts: ["doubled"],
   },
@@ -149,7 +153,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "raise-lost-when-continued",
     patches: [
       {
-        file: "workflows/carry-on.ts",
+        file: "workflows/continue-run-as-new.ts",
         from: "carried: record.carried",
         to: "carried: { ...record.carried, budget: record.input.budget ?? {} }",
       },

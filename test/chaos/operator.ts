@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type InterlockClient, InterlockError, type RunHandle } from "../../src/client.js";
+import { type InterlockClient, InterlockError, type RunHandle } from "../../src/client/client.js";
 import { workflowIdOf } from "../../src/contract/names.js";
 import type { Budget } from "../../src/contract/run.js";
 import type { Store } from "../../src/store/store.js";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { SEARCH_ATTRIBUTES } from "../../src/contract/names.js";
 import { findTemporalCli } from "../../src/embedded/find-cli.js";
 import { chooseServerPorts } from "../../src/embedded/ports.js";
-import { isHeld } from "../../src/embedded/file-lock.js";
+import { isHeld } from "../../src/embedded/server-lock.js";
 import { launchServer, settleServer, waitUntilHealthy } from "../../src/embedded/server-process.js";
 import { serverFiles } from "../../src/embedded/server-record.js";
 import { writeEarlyCli } from "../fakes/early-server.js";
@@ -26,6 +26,7 @@ export async function startMortalServer(dir: string): Promise<MortalServer> {
   const files = serverFiles(dir);
   const found = await findTemporalCli({
     pathVariable: process.env["PATH"] ?? "",
+    environment: process.env,
     cacheDir: process.env["INTERLOCK_TEST_CACHE"] ?? join(tmpdir(), "interlock-test-cache"),
     onProgress: (line) => process.stderr.write(`${line}\n`),
   });

@@ -1,4 +1,4 @@
-import { InterlockError, type RunHandle } from "../../src/client.js";
+import { InterlockError, type RunHandle } from "../../src/client/client.js";
 import type { Pause, Raise } from "./evidence.js";
 import type { PlannedUser } from "./plan-user.js";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { InterlockClient } from "../../src/client.js";
+import { InterlockClient } from "../../src/client/client.js";
 import { openStore } from "../../src/store/store.js";
 import { type ArmedBuild, type Victim, readHits } from "../crash/armed-build.js";
 import { installPackages, makeProjects } from "./chaos.js";
@@ -49,6 +49,7 @@ export async function performStruck(stage: StruckStage, strike: Mutant["strike"]
     const events: { at: number; what: "started" | "ended" }[] = [];
     const environment = {
       INTERLOCK_STORE: storeDir,
+      INTERLOCK_PROJECT_ROOTS: projectsDir,
       INTERLOCK_TASK_QUEUE: taskQueue,
       INTERLOCK_MODEL: "scripted",
       OPENAI_API_KEY: name,

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { ToolResult } from "../../src/core/tools/tool-result.js";
 import * as published from "../../src/index.js";
 import { openStore } from "../../src/store/store.js";
-import { createToolHost } from "../../src/tools/tool-host.js";
+import { createToolHost } from "../../src/tools/graph/tool-host.js";
 import { OUTSIDE_SECRET } from "./project-tree.js";
 import { World } from "./world.js";
 

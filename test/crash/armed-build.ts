@@ -13,6 +13,7 @@ import {
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Plugin, rolldown } from "rolldown";
+import { BUILT_WORKFLOWS, withoutSourceMap } from "../setup/build.js";
 import type { Arming } from "./armed-failpoint.js";
 import type { StoreTask } from "./store-task.js";
 
@@ -23,7 +24,6 @@ const NATIVE_BRIDGE = join(root, "node_modules/@temporalio/core-bridge/releases"
 const WITHOUT_SPACE = { compress: false, mangle: false, codegen: { removeWhitespace: true } } as const;
 /** Memory enough never to collect garbage in so short a life. */
 const NO_GARBAGE_COLLECTION = ["--min-semi-space-size=128", "--max-semi-space-size=128"];
-const PREBUILT_WORKFLOWS = join(root, "dist/workflow-bundle.cjs");
 
 /** A build of `src/` whose failpoints work, in a directory of its own. */
 export interface ArmedBuild {
@@ -69,7 +69,7 @@ export async function buildArmed(patches: readonly TextPatch[] = []): Promise<Ar
   symlinkSync(NATIVE_BRIDGE, join(dir, "releases"));
   copyFileSync(WASM_OF_SOURCE_MAP, join(dir, "mappings.wasm"));
   const workflows = patches.filter(isOfWorkflows);
-  const bundle = patched(withoutSourceMap(readFileSync(PREBUILT_WORKFLOWS, "utf8")), workflows);
+  const bundle = patched(withoutSourceMap(readFileSync(BUILT_WORKFLOWS, "utf8")), workflows);
   writeFileSync(join(dir, "workflow-bundle.cjs"), bundle);
 
   function start(
@@ -185,11 +185,4 @@ function patched(text: string, patches: readonly TextPatch[]): string {
     if (!changed.includes(from)) throw new Error(`${file} does not hold the text to be changed: ${from}`);
     return changed.replaceAll(from, () => to);
   }, text);
-}
-
-/** Two thirds of it, which only stack traces need; Temporal insists on there being one. */
-function withoutSourceMap(code: string): string {
-  const empty = { version: 3, file: "workflow-bundle.js", sources: [], names: [], mappings: "" };
-  const url = `data:application/json;base64,${Buffer.from(JSON.stringify(empty)).toString("base64")}`;
-  return `${code.slice(0, code.lastIndexOf("//# sourceMappingURL="))}//# sourceMappingURL=${url}`;
 }

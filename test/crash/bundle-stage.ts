@@ -1,9 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { InterlockClient, RunHandle } from "../../src/client.js";
+import type { InterlockClient, RunHandle } from "../../src/client/client.js";
 import type { RunResult } from "../../src/contract/run.js";
-import { verifyAuditLog } from "../../src/store/audit-verify.js";
+import { verifyAuditLog } from "../../src/store/runs/audit-verify.js";
 import type { Store } from "../../src/store/store.js";
+import { eventually } from "../fakes/eventually.js";
 import { readTree } from "../fakes/package-fixture.js";
 import { jsonLines, valueOf } from "../fakes/run-world.js";
 import { openPlace } from "../fakes/place.js";
@@ -152,16 +153,15 @@ async function textsIn(dir: string): Promise<Record<string, unknown>> {
 
 /** Answers the run's question as soon as it is asked; the same answer however often it is sent. */
 async function answerQuestion(store: Store, run: RunHandle, until: AbortSignal): Promise<void> {
-  while (!until.aborted) {
+  const isAsked = async () => {
     const known = await store.runs.findRun(run.runId);
-    if (known.ok && known.value.phase === "waiting-user") {
-      await run
-        .answer({ nodeId: "workflow", text: "A quiet book.", answerId: "answer-1" })
-        .catch((error: unknown) => {
-          if (!until.aborted) throw error;
-        });
-      return;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+    return known.ok && known.value.phase === "waiting-user";
+  };
+  await eventually(async () => until.aborted || (await isAsked()), 50);
+  if (until.aborted) return;
+  await run
+    .answer({ nodeId: "workflow", text: "A quiet book.", answerId: "answer-1" })
+    .catch((error: unknown) => {
+      if (!until.aborted) throw error;
+    });
 }

@@ -1,8 +1,9 @@
+import { eventually } from "../fakes/eventually.js";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DefaultLogger, Runtime } from "@temporalio/worker";
-import type { RunHandle } from "../../src/client.js";
+import type { RunHandle } from "../../src/client/client.js";
 import { workflowIdOf } from "../../src/contract/names.js";
 import { type Place, openPlace } from "../fakes/place.js";
 import type { ChatRequestBody, ScriptedAnswer } from "../fakes/scripted-model.js";
@@ -12,6 +13,9 @@ import { writePackage } from "../fakes/package-fixture.js";
 import { type ArmedBuild, readHits } from "./armed-build.js";
 import { answerTo } from "./crash-script.js";
 import { type Crew, crewOf } from "./crew.js";
+
+/** How often a case looks whether it is asked: many of them do so at once. */
+const SELDOM_MS = 250;
 
 let runtimeInstalled = false;
 /** Successors run workflow code in this thread: the many that there are would start one each. */
@@ -59,9 +63,7 @@ export async function openCrashStage({ address, build, onRequest }: StageOptions
       return run;
     },
     async hasHit({ name, hit }) {
-      while (readHits(hitsFile).filter((item) => item === name).length < hit) {
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
+      await eventually(() => readHits(hitsFile).filter((item) => item === name).length >= hit);
     },
     async runDir(run) {
       const found = await store.runs.findRun(run.runId);
@@ -94,17 +96,12 @@ export async function openCrashStage({ address, build, onRequest }: StageOptions
 /** Answers the run's question as soon as it is asked; the same answer however often it is sent. */
 export async function answerQuestion(stage: CrashStage, run: RunHandle, until: AbortSignal): Promise<void> {
   let dir: string | undefined;
-  while (!until.aborted) {
+  const isAsked = async () => {
     dir ??= await stage.runDir(run);
     const file = join(dir ?? "", "status.json");
-    const phase =
-      dir === undefined || !existsSync(file)
-        ? undefined
-        : (JSON.parse(await readFile(file, "utf8")) as { phase: string }).phase;
-    if (phase === "waiting-user") {
-      await run.answer({ nodeId: "ask", text: "Blue, please.", answerId: "answer-1" });
-      return;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 250));
-  }
+    if (dir === undefined || !existsSync(file)) return false;
+    return (JSON.parse(await readFile(file, "utf8")) as { phase: string }).phase === "waiting-user";
+  };
+  await eventually(async () => until.aborted || (await isAsked()), SELDOM_MS);
+  if (!until.aborted) await run.answer({ nodeId: "ask", text: "Blue, please.", answerId: "answer-1" });
 }

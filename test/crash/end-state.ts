@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { RunHandle } from "../../src/client.js";
+import type { RunHandle } from "../../src/client/client.js";
 import type { RunResult } from "../../src/contract/run.js";
-import { verifyAuditLog } from "../../src/store/audit-verify.js";
-import { parseFrontMatter } from "../../src/store/front-matter.js";
+import { verifyAuditLog } from "../../src/store/runs/audit-verify.js";
+import { parseFrontMatter } from "../../src/core/documents/front-matter.js";
 import { readTree } from "../fakes/package-fixture.js";
 import { jsonLines, namesIn, valueOf } from "../fakes/run-world.js";
 import type { CrashStage } from "./crash-stage.js";

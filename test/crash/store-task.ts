@@ -1,5 +1,5 @@
 import { type Store, openStore } from "../../src/store/store.js";
-import type { CreateRunRequest } from "../../src/store/run-manager.js";
+import type { CreateRunRequest } from "../../src/store/runs/run-manager.js";
 
 /** What a process does that works on a store without a worker. */
 export type StoreTask =

@@ -4,10 +4,10 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach } from "vitest";
 import type { BundleToolResult } from "../../src/core/bundle/bundle-result.js";
-import type { RunFiles } from "../../src/store/run-files.js";
-import type { RunMetadata } from "../../src/store/run-index.js";
+import type { RunFiles } from "../../src/store/runs/run-files.js";
+import type { RunMetadata } from "../../src/store/runs/run-index.js";
 import { type Store, openStore } from "../../src/store/store.js";
-import { type BundleHost, createBundleHost } from "../../src/tools/bundle-host.js";
+import { type BundleHost, createBundleHost } from "../../src/tools/bundle/bundle-host.js";
 import { valueOf } from "./run-world.js";
 
 const EXAMPLE = fileURLToPath(new URL("../../examples/reading-room", import.meta.url));
@@ -36,7 +36,7 @@ export class BundleWorld {
     const dir = realpathSync(mkdtempSync(join(tmpdir(), "interlock-bundle-")));
     directories.push(dir);
     cpSync(EXAMPLE, join(dir, "room"), { recursive: true });
-    return new BundleWorld(dir, await openStore(join(dir, "store")));
+    return new BundleWorld(dir, await openStore(join(dir, "store"), undefined, { projectRoots: [dir] }));
   }
 
   at(path: string): string {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { InterlockClient } from "../../src/client.js";
+import { InterlockClient } from "../../src/client/client.js";
 import { type Config, loadConfig } from "../../src/config.js";
 import { type Store, openStore } from "../../src/store/store.js";
 import { type Script, ScriptedModel } from "./scripted-model.js";
@@ -37,10 +37,11 @@ export async function openPlace(
     OPENAI_BASE_URL: model.baseUrl,
     TEMPORAL_ADDRESS: address,
     TEMPORAL_CONFIG_FILE: join(dir, "none.toml"),
+    INTERLOCK_PROJECT_ROOTS: dir,
     ...variables,
   };
   const config = loadConfig(environment);
-  const store = await openStore(config.storeDir, config.taskQueue);
+  const store = await openStore(config.storeDir, config.taskQueue, config.roots);
   const client = await InterlockClient.connect({ connection: { address }, taskQueue: store.taskQueue });
   return {
     dir,

@@ -2,7 +2,7 @@ import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { openPromise } from "yauzl";
 import { describe, expect, test } from "vitest";
-import { exportRun } from "../../src/export-run.js";
+import { exportRun } from "../../src/client/export-run.js";
 import { call } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { STRAIGHT } from "../fakes/walk.js";

@@ -1,11 +1,12 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { InterlockError } from "../../src/client.js";
+import { InterlockError } from "../../src/client/client.js";
 import { type ScriptedAnswer, call } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { STRAIGHT } from "../fakes/walk.js";
-import { eventually, openBench, temporaryDirectory, until, writeTree } from "./harness.js";
+import { eventually } from "../fakes/eventually.js";
+import { openBench, temporaryDirectory, until, writeTree } from "./harness.js";
 import { jsonOf, shellOf } from "./shell.js";
 
 const LOOK: ScriptedAnswer = { calls: [call("fs_list", { path: "@pkg" })] };

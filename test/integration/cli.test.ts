@@ -1,3 +1,4 @@
+import { eventually } from "../fakes/eventually.js";
 import { spawn } from "node:child_process";
 import { access, cp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -211,7 +212,7 @@ describe("interlock run", () => {
         cwd: dir,
         stdio: "ignore",
       });
-      while (model.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+      await eventually(() => model.requests.length > 0);
       hang = false;
       child.kill("SIGKILL");
       await new Promise((resolve) => child.once("exit", resolve));

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import type { RunHandle } from "../../src/client.js";
+import type { RunHandle } from "../../src/client/client.js";
 import { FAILPOINTS, type FailpointName } from "../../src/core/failpoint.js";
 import { openStore } from "../../src/store/store.js";
 import { type ArmedBuild, type Victim, buildArmed, readHits } from "../crash/armed-build.js";

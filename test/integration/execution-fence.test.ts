@@ -1,9 +1,10 @@
+import { eventually } from "../fakes/eventually.js";
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import type { RunHandle } from "../../src/client.js";
+import type { RunHandle } from "../../src/client/client.js";
 import { workflowIdOf } from "../../src/contract/names.js";
-import { verifyAuditLog } from "../../src/store/audit-verify.js";
+import { verifyAuditLog } from "../../src/store/runs/audit-verify.js";
 import { type ArmedBuild, type TextPatch, type Victim, buildArmed, readHits } from "../crash/armed-build.js";
 import type { Arming } from "../crash/armed-failpoint.js";
 import { openBundleStage } from "../crash/bundle-stage.js";
@@ -22,18 +23,18 @@ const address = inject("temporalAddress");
 /** Stops come after the last check, where nothing but the new execution can prevent what follows. */
 const AFTER_LAST_CHECK: readonly TextPatch[] = [
   {
-    file: "tools/write.ts",
+    file: "tools/files/write.ts",
     from: 'failpoint("write.before-rename");\n      assertOurs(job);',
     to: 'assertOurs(job);\n      failpoint("write.before-rename");',
   },
   {
-    file: "store/append-log.ts",
+    file: "store/disk/append-log.ts",
     from: 'failpoint("log.before-line");\n        owner.assertHeld();\n        lock.assertHeld();',
     to: 'owner.assertHeld();\n        lock.assertHeld();\n        failpoint("log.before-line");',
   },
-  { file: "store/atomic-file.ts", from: 'failpoint("file.temporary-synced");', to: "" },
+  { file: "store/disk/atomic-file.ts", from: 'failpoint("file.temporary-synced");', to: "" },
   {
-    file: "store/atomic-file.ts",
+    file: "store/disk/atomic-file.ts",
     from: "lock.assertHeld();\n    renameSync(temporary, path);",
     to: 'lock.assertHeld();\n    failpoint("file.temporary-synced");\n    renameSync(temporary, path);',
   },
@@ -239,9 +240,7 @@ test.concurrent(
       );
       try {
         const victim = await stage.startVictim({ name: "write.before-rename", hit: 1, action: "pause" });
-        while (!readHits(stage.hitsFile).includes("write.before-rename")) {
-          await new Promise((resolve) => setTimeout(resolve, 50));
-        }
+        await eventually(() => readHits(stage.hitsFile).includes("write.before-rename"));
         await stage.client.temporal.workflow.getHandle(workflowIdOf(stage.run.runId)).terminate();
         isSecondWay = true;
         await stage.startSuccessor();

@@ -1,12 +1,13 @@
 import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { sha256 } from "../../src/store/sha256.js";
+import { sha256 } from "../../src/store/disk/sha256.js";
 import { gatePackage } from "../fakes/gate-package.js";
 import { type Script, call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { intentOf, nodeOf, step, straightOn, wordsIn } from "../fakes/walk.js";
-import { type Bench, eventually, openBench, until } from "./harness.js";
+import { eventually } from "../fakes/eventually.js";
+import { type Bench, openBench, until } from "./harness.js";
 import { jsonOf, shellOf } from "./shell.js";
 
 const write = (path: string, content: string) => call("fs_write", { path: `@project/${path}`, content });

@@ -1,40 +1,35 @@
-import { execFileSync } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
 import { SEARCH_ATTRIBUTES } from "../../src/contract/names.js";
 import { acquireEmbeddedServer } from "../../src/embedded/server.js";
+import { buildIfChanged, slimWorkflowBundle } from "../setup/build.js";
+import { testCache } from "../setup/run-folder.js";
 
 declare module "vitest" {
   interface ProvidedContext {
     temporalAddress: string;
     cacheDir: string;
+    /** Path of the build's workflow bundle, for workers of the tests' own processes. */
+    workflowBundle: string;
   }
 }
 
-/** Several projects are set up in one process, one after the other. */
-let isBuilt = false;
-
-/** Builds once, so that the command line under test is the code at hand, and starts one real Temporal server. */
-export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const root = fileURLToPath(new URL("../..", import.meta.url));
-  if (!isBuilt) execFileSync(process.execPath, [join(root, "scripts/build.mjs")], { stdio: "inherit" });
-  isBuilt = true;
-  const cacheDir = process.env["INTERLOCK_TEST_CACHE"] ?? join(tmpdir(), "interlock-test-cache");
-  const storeDir = await mkdtemp(join(tmpdir(), "interlock-server-"));
+/** Builds, so that the command line under test is the code at hand, and starts one real Temporal server. */
+export default async function setup(project: TestProject): Promise<void> {
+  buildIfChanged();
+  const cacheDir = testCache();
+  // Nobody stops it but the keeper of the run's folder, in which it lies: when the runner is gone, killed or not.
   const server = await acquireEmbeddedServer({
-    storeDir,
+    storeDir: await mkdtemp(join(tmpdir(), "interlock-server-")),
     cacheDir,
     pathVariable: process.env["PATH"] ?? "",
+    environment: process.env,
     searchAttributes: SEARCH_ATTRIBUTES,
     onProgress: (line) => process.stderr.write(`${line}\n`),
   });
   project.provide("temporalAddress", server.address);
   project.provide("cacheDir", cacheDir);
-  return async () => {
-    await server.release();
-    await rm(storeDir, { recursive: true, force: true });
-  };
+  project.provide("workflowBundle", await slimWorkflowBundle(tmpdir()));
 }

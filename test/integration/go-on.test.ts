@@ -3,7 +3,8 @@ import { type ScriptedAnswer, call } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { intentOf, straightOn, wordsIn } from "../fakes/walk.js";
 import { type EarlyServer, startEarlyServer } from "../fakes/early-server.js";
-import { eventually, openBench, until } from "./harness.js";
+import { eventually } from "../fakes/eventually.js";
+import { openBench, until } from "./harness.js";
 
 let server: EarlyServer;
 

@@ -1,7 +1,8 @@
+import { eventually } from "../fakes/eventually.js";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { InterlockError } from "../../src/client.js";
+import { InterlockError } from "../../src/client/client.js";
 import { workflowIdOf } from "../../src/contract/names.js";
 import { type ScriptedAnswer, call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
@@ -287,10 +288,10 @@ describe("a graph run on a real Temporal server", () => {
   test("cancelling reaches the running model call", async () => {
     const bench = await openBench([{ hang: true }]);
     const run = await bench.start(twoNodePackage());
-    while (bench.model.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    await eventually(() => bench.model.requests.length > 0);
     await bench.client.temporal.workflow.getHandle(workflowIdOf(run.runId)).cancel();
     await expect(run.result()).rejects.toMatchObject({ code: "ENGINE_ABORTED" });
-    while (bench.model.aborted === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    await eventually(() => bench.model.aborted > 0);
     expect(bench.model.aborted).toBe(1);
     const found = await bench.store.runs.findRun(run.runId);
     expect(found.ok && found.value.phase).toBe("failed");
@@ -310,7 +311,7 @@ describe("a graph run on a real Temporal server", () => {
     const workflow = bench.client.temporal.workflow.getHandle(workflowIdOf(run.runId));
     const lastFailure = async () =>
       (await workflow.describe()).raw.pendingActivities?.[0]?.lastFailure?.message;
-    while (!(await lastFailure())) await new Promise((resolve) => setTimeout(resolve, 50));
+    await eventually(async () => Boolean(await lastFailure()));
     expect(await lastFailure()).toContain("the run lives in store 00000000");
     await workflow.terminate();
   });

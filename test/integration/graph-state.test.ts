@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { InterlockError } from "../../src/client.js";
+import { InterlockError } from "../../src/client/client.js";
 import { diffGraphState, validateGraphState } from "../../src/core/graph-state/index.js";
 import { type ScriptedAnswer, type ScriptedCall, call, patch } from "../fakes/scripted-model.js";
 import { gatePackage } from "../fakes/gate-package.js";

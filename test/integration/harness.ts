@@ -5,20 +5,19 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DefaultLogger, Runtime } from "@temporalio/worker";
 import { inject, onTestFinished } from "vitest";
-import type { RunHandle, StartBundleRun, StartRun } from "../../src/client.js";
-import { parseFrontMatter } from "../../src/store/front-matter.js";
-import type { RunFiles } from "../../src/store/run-files.js";
+import type { RunHandle, StartBundleRun, StartRun } from "../../src/client/client.js";
+import { parseFrontMatter } from "../../src/core/documents/front-matter.js";
+import type { RunFiles } from "../../src/store/runs/run-files.js";
 import { startWorker } from "../../src/worker.js";
+import { eventually } from "../fakes/eventually.js";
 import { readTree } from "../fakes/package-fixture.js";
 import { type Place, openPlace } from "../fakes/place.js";
 import { valueOf } from "../fakes/run-world.js";
 import type { Script } from "../fakes/scripted-model.js";
 
 let runtimeInstalled = false;
-/** That of the build: bundling the source takes seconds of each test file. */
-const workflowBundle = {
-  codePath: fileURLToPath(new URL("../../dist/workflow-bundle.cjs", import.meta.url)),
-};
+/** Workers of this process run workflow code in its thread: starting one for each takes a third of a test's time. */
+process.env["TEMPORAL_DEBUG"] = "1";
 
 /** A worker of its own store on the suite's real server, with a scripted model over HTTP. */
 export interface Bench extends Omit<Place, "close"> {
@@ -54,7 +53,12 @@ export async function openBench(script: Script, environment: Record<string, stri
   const { dir, projectRoot, config, store, client } = place;
   const connection = { address };
   const connectWorker = () =>
-    startWorker(config, { connection, namespace: "default", store, workflowBundle });
+    startWorker(config, {
+      connection,
+      namespace: "default",
+      store,
+      workflowBundle: { codePath: inject("workflowBundle") },
+    });
   let worker = await connectWorker();
   onTestFinished(async () => {
     await worker.shutdown();
@@ -151,19 +155,14 @@ export async function writeTree(dir: string, files: Record<string, string>): Pro
   }
 }
 
-/** Polls until something holds. */
-export async function eventually(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
-}
-
 /** Waits until a run is in a phase: polls its state. */
 export async function until(run: RunHandle, phase: string) {
-  for (;;) {
-    const state = await run.state();
-    if (state.phase === phase) return state;
-    if (state.phase === "failed" || state.phase === "completed") {
-      throw new Error(`The run is ${state.phase}: ${JSON.stringify(state.failure)}`);
-    }
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  let state = await run.state();
+  await eventually(async () => {
+    state = await run.state();
+    if (state.phase === phase) return true;
+    if (state.phase !== "failed" && state.phase !== "completed") return false;
+    throw new Error(`The run is ${state.phase}: ${JSON.stringify(state.failure)}`);
+  });
+  return state;
 }

@@ -2,12 +2,13 @@ import { randomUUID } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { verifyAuditLog } from "../../src/store/audit-verify.js";
+import { verifyAuditLog } from "../../src/store/runs/audit-verify.js";
 import { gatePackage } from "../fakes/gate-package.js";
 import { type Script, call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { STRAIGHT, intentOf, step, straightOn, wordsIn } from "../fakes/walk.js";
-import { type Bench, eventually, openBench, until } from "./harness.js";
+import { eventually } from "../fakes/eventually.js";
+import { type Bench, openBench, until } from "./harness.js";
 import { jsonOf, newShell, shellOf } from "./shell.js";
 
 /** A script whose first answer is held back until it is let go. */

@@ -2,17 +2,18 @@ import { randomUUID } from "node:crypto";
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { InterlockClient, type RunHandle } from "../../src/client.js";
+import { InterlockClient, type RunHandle } from "../../src/client/client.js";
 import { loadConfig } from "../../src/config.js";
 import { SEARCH_ATTRIBUTES } from "../../src/contract/names.js";
 import { acquireEmbeddedServer, type EmbeddedServer } from "../../src/embedded/server.js";
-import { verifyAuditLog } from "../../src/store/audit-verify.js";
+import { verifyAuditLog } from "../../src/store/runs/audit-verify.js";
 import { type Store, openStore } from "../../src/store/store.js";
 import { type RunningWorker, startWorker } from "../../src/worker.js";
 import { type ChatRequestBody, ScriptedModel, call } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { intentOf, nodeOf, straightOn, wordsIn } from "../fakes/walk.js";
-import { eventually, quietRuntime, temporaryDirectory, until, writeTree } from "./harness.js";
+import { eventually } from "../fakes/eventually.js";
+import { quietRuntime, temporaryDirectory, until, writeTree } from "./harness.js";
 import { type Outcome, Shell, jsonOf } from "./shell.js";
 
 /** Until the database is lost, runs go as far as their first words say. */
@@ -65,7 +66,11 @@ beforeAll(async () => {
   quietRuntime();
   dir = await temporaryDirectory();
   model = await ScriptedModel.start(answerTo);
-  shell = new Shell(dir, { INTERLOCK_MODEL: "scripted", OPENAI_BASE_URL: model.baseUrl });
+  shell = new Shell(dir, {
+    INTERLOCK_MODEL: "scripted",
+    INTERLOCK_PROJECT_ROOTS: dir,
+    OPENAI_BASE_URL: model.baseUrl,
+  });
   store = await openStore(join(dir, "store"));
   await mkdir(join(dir, "project"));
   await writeTree(join(dir, "package"), twoNodePackage());

@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
-import { InterlockClient, type RunHandle } from "../../src/client.js";
-import { verifyAuditLog } from "../../src/store/audit-verify.js";
+import { InterlockClient, type RunHandle } from "../../src/client/client.js";
+import { verifyAuditLog } from "../../src/store/runs/audit-verify.js";
 import { openStore } from "../../src/store/store.js";
 import {
   type ChatRequestBody,
@@ -91,6 +91,7 @@ describe("two workers on one store", () => {
       PATH: process.env["PATH"] ?? "",
       HOME: dir,
       INTERLOCK_STORE: join(dir, "store"),
+      INTERLOCK_PROJECT_ROOTS: dir,
       INTERLOCK_MODEL: "scripted",
       OPENAI_BASE_URL: model.baseUrl,
       TEMPORAL_ADDRESS: address,

@@ -1,4 +1,5 @@
-import { connect } from "node:net";
+import { once } from "node:events";
+import { type Socket, connect } from "node:net";
 import OpenAI from "openai";
 import { afterEach, describe, expect, test } from "vitest";
 import { FILE_FUNCTION_TOOLS } from "../../src/core/tools/tool-specs.js";
@@ -224,8 +225,7 @@ describe("the server's life", () => {
   test("a client that goes away in the middle does no harm", async () => {
     const model = await start();
     const socket = connect(Number(new URL(model.baseUrl).port), "127.0.0.1");
-    socket.write("POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{");
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await beginRequest(socket);
     socket.destroy();
     expect((await post(model, REQUEST)).status).toBe(200);
     expect(model.requests).toBe(1);
@@ -236,8 +236,7 @@ describe("the server's life", () => {
     const socket = connect(Number(new URL(model.baseUrl).port), "127.0.0.1");
     const closed = new Promise((resolve) => socket.once("close", resolve));
     socket.on("error", () => undefined);
-    socket.write("POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{");
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await beginRequest(socket);
     await Promise.all([model.close(), closed]);
     await model.close();
     await expect(post(model, REQUEST)).rejects.toThrow("fetch failed");
@@ -263,6 +262,23 @@ describe("the server's life", () => {
   });
 });
 
+/** Sends the beginning of a request, and waits until the server has told that it reads it. */
+async function beginRequest(socket: Socket): Promise<void> {
+  const head =
+    "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 1000\r\n\r\n{";
+  socket.write(head);
+  expect(String(await once(socket, "data"))).toContain("100 Continue");
+}
+
+/** Whether nothing more is to come: the last chunk is there, or as much as was announced. */
+function isWhole(answer: string): boolean {
+  const bodyAt = answer.indexOf("\r\n\r\n") + 4;
+  if (bodyAt < 4) return false;
+  if (/^transfer-encoding: chunked\r$/im.test(answer)) return answer.endsWith("0\r\n\r\n");
+  const length = Number(/^content-length: (\d+)\r$/im.exec(answer)?.[1] ?? Infinity);
+  return Buffer.byteLength(answer.slice(bodyAt)) >= length;
+}
+
 /** Sends bytes as they are and gives back all that is answered. */
 function raw(model: RehearsalModel, bytes: string): Promise<string> {
   return new Promise((resolve) => {
@@ -271,7 +287,7 @@ function raw(model: RehearsalModel, bytes: string): Promise<string> {
     socket.setEncoding("utf8");
     socket.on("data", (data) => {
       answer += String(data);
-      if (answer.includes("\r\n\r\n")) setTimeout(() => socket.destroy(), 50);
+      if (isWhole(answer)) socket.destroy();
     });
     socket.on("error", () => undefined);
     socket.on("close", () => resolve(answer));

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readGraph } from "../../src/rehearsal/edges.js";
-import { readDocument } from "../../src/rehearsal/front-matter.js";
+import { readDocument } from "../../src/rehearsal/document-reader.js";
 import { planOutputs } from "../../src/rehearsal/outputs.js";
 import {
   isRehearsalText,

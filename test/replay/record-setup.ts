@@ -1,13 +1,16 @@
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { TestProject } from "vitest/node";
+import { buildIfChanged, slimWorkflowBundle } from "../setup/build.js";
+import { testCache } from "../setup/run-folder.js";
 import { startEarlyServer } from "../fakes/early-server.js";
 
 /** A real server for the runs whose histories are recorded. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const cacheDir = process.env["INTERLOCK_TEST_CACHE"] ?? join(tmpdir(), "interlock-test-cache");
+  buildIfChanged();
+  const cacheDir = testCache();
   const server = await startEarlyServer(cacheDir);
   project.provide("temporalAddress", server.address);
   project.provide("cacheDir", cacheDir);
+  project.provide("workflowBundle", await slimWorkflowBundle(tmpdir()));
   return () => server.close();
 }

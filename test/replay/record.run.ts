@@ -1,12 +1,14 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { readFileSync } from "node:fs";
 import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
-import { beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { workflowIdOf } from "../../src/contract/names.js";
+import { keepHistory } from "./histories.js";
 import { SCENARIOS } from "./scenarios.js";
 
-const HISTORIES = fileURLToPath(new URL("./histories", import.meta.url));
+/** Of the version at hand, which is to be released. */
+const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+  version: string;
+};
 
 /** What a history says of the machine it was recorded on: replay does not need it. */
 function withoutMachine(json: string): string {
@@ -16,11 +18,6 @@ function withoutMachine(json: string): string {
     .replace(/("(?:buildId|sdkName|binaryChecksum)": ?)"[^"]*"/g, '$1""')
     .replace(/"name": ?"[^"]*@[^"]*"/g, '"name":"sticky"');
 }
-
-beforeAll(async () => {
-  await rm(HISTORIES, { recursive: true, force: true });
-  await mkdir(HISTORIES);
-});
 
 test.each(SCENARIOS.map((scenario) => [scenario.name, scenario] as const))("%s", async (name, scenario) => {
   const { bench, run } = await scenario.run();
@@ -35,6 +32,7 @@ test.each(SCENARIOS.map((scenario) => [scenario.name, scenario] as const))("%s",
   for (const [index, { runId }] of executions.entries()) {
     const history = await workflow.getHandle(workflowId, runId).fetchHistory();
     const json = withoutMachine(JSON.stringify(JSON.parse(historyToJSON(history))));
-    await writeFile(join(HISTORIES, `${name}.${index + 1}.json`), `${json}\n`);
+    const file = `${version}/${name}.${index + 1}.json`;
+    process.stdout.write(`${file}: ${keepHistory(file, `${json}\n`)}\n`);
   }
 });

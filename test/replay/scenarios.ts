@@ -1,7 +1,7 @@
 import { cp } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { RunHandle } from "../../src/client.js";
+import type { RunHandle } from "../../src/client/client.js";
 import { type ScriptedAnswer, type ScriptedCall, call, patch } from "../fakes/scripted-model.js";
 import { gatePackage } from "../fakes/gate-package.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";

@@ -16,7 +16,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { ToolResult } from "../../src/core/tools/tool-result.js";
-import { type Workspace, type WorkspaceOptions, openWorkspace } from "../../src/tools/workspace.js";
+import { type Workspace, type WorkspaceOptions, openWorkspace } from "../../src/tools/sandbox/workspace.js";
 
 /** Real mounts in a directory of their own, with something outside them that must never change or be seen. */
 export class Scratch {
@@ -66,7 +66,9 @@ export class Scratch {
   finish(...results: readonly ToolResult[]): void {
     try {
       assert.equal(snapshot(this.at("outside")), this.outside, "something outside the mounts changed");
-      const left = walk(this.base).filter((path) => path.includes(".il-") || path.endsWith(".json"));
+      const left = walk(this.base).filter(
+        (path) => path.includes(".il-") || (path.endsWith(".json") && !path.startsWith(this.at("project/"))),
+      );
       assert.deepEqual(left, [], "temporary files were left");
       assert.equal(openDescriptors(), this.descriptors, "a descriptor was left open");
       for (const result of results) {

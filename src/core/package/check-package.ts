@@ -1,5 +1,5 @@
 import type { JsonObject } from "../json.js";
-import { type Frontmatter, frontmatterSchema, normalizeFrontmatter } from "../state/frontmatter.js";
+import { type Frontmatter, frontmatterSchema, normalizeFrontmatter } from "../state/state-frontmatter.js";
 import { checkArtifactTypes } from "./artifact-types.js";
 import { checkAgentId, checkGraphRules } from "./check-graph.js";
 import { checkJson, checkShape } from "./check-shape.js";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { frontmatterSchema } from "../state/frontmatter.js";
+import { frontmatterSchema } from "../state/state-frontmatter.js";
 import { agentsFileSchema, graphSchema, manifestSchema, stepFrontmatterSchema } from "./schemas.js";
 
 /** The package format as JSON Schemas for editors and other tools, by file name. Generated into `schemas/`. */

@@ -1,5 +1,5 @@
 import { type WorkflowGraph, findNode } from "../package/graph.js";
-import type { Frontmatter } from "./frontmatter.js";
+import type { Frontmatter } from "./state-frontmatter.js";
 import { effectiveNodeId } from "./transition-guard.js";
 
 /** Whether a run is complete (contracts §9): it says so, or its current node is a finished `end` node. */

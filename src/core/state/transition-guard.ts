@@ -9,7 +9,7 @@ import {
   isSatisfied,
 } from "../package/graph.js";
 import { cutText, excerpt, listSome } from "../text.js";
-import { type Frontmatter, parseFrontmatter } from "./frontmatter.js";
+import { type Frontmatter, parseFrontmatter } from "./state-frontmatter.js";
 
 /** The guard's verdict on a state update. */
 export type GuardVerdict = { readonly ok: true } | { readonly ok: false; readonly error: Fault };

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "../json.js";
 import type { FrontmatterUpdate } from "../tools/tool-specs.js";
-import type { Frontmatter } from "./frontmatter.js";
+import type { Frontmatter } from "./state-frontmatter.js";
 
 /**
  * Applies an `updateFrontmatter` patch (contracts §7) to a state. Pure: returns the next frontmatter, which

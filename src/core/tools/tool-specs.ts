@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { HOST_MAX_WRITE_BYTES } from "../engine/limits.js";
+import { HOST_MAX_WRITE_BYTES } from "../run/limits.js";
 import { type Result, fail, ok } from "../errors.js";
 import { StateRecordSchema } from "../graph-state/record.js";
 import type { JsonObject } from "../json.js";

@@ -187,3 +187,48 @@ describe("planPreload", () => {
     expect(done(world).invokedWorkflows).toHaveLength(16);
   });
 });
+
+describe("what is not there or not what it should be", () => {
+  const faultOf = (world: World) => {
+    const { result } = preload({ ...ENGINE, ...world });
+    return result.ok ? undefined : result.error.code;
+  };
+  const endless = Object.fromEntries(
+    Array.from({ length: 12 }, (_, n) => [`k${n}`, n === 0 ? "x".repeat(100) : `{k${n - 1}}`.repeat(8)]),
+  );
+
+  test("a workflow that cannot be read, is no YAML or grows without bound is a fault", () => {
+    expect(faultOf({})).toBe("ENOENT");
+    expect(faultOf({ [`${HERE}/workflow.yaml`]: "text" })).toBe("E_SCHEMA_VALIDATION");
+    expect(faultOf({ [`${HERE}/workflow.yaml`]: endless })).toBe("E_SCHEMA_VALIDATION");
+    const main = { config_source: "{bundle-root}/config.yaml", instructions: "Do it." };
+    const world = { [`${HERE}/workflow.yaml`]: main, "{bundle-root}/config.yaml": endless };
+    expect(faultOf(world)).toBe("E_SCHEMA_VALIDATION");
+  });
+
+  test("a config that is none, or lies outside, is missing", () => {
+    const main = { config_source: "{bundle-root}/config.md", instructions: "Do it." };
+    const loaded = done({ [`${HERE}/workflow.yaml`]: main, "{bundle-root}/config.md": "text" });
+    expect(loaded.missing.join()).toContain("is no YAML file");
+    const outside = done({ [`${HERE}/workflow.yaml`]: { ...main, config_source: "../../../../x.yaml" } });
+    expect(outside.missing.join()).toContain("config: ");
+  });
+
+  test("invoked documents are read as they are, and what cannot be read is missing", () => {
+    const loaded = done({
+      [`${HERE}/workflow.yaml`]: { instructions: "{bundle-root}/i.md", instructions_more: ["a", "b"] },
+      "{bundle-root}/i.md":
+        '<invoke-workflow path="{bundle-root}/one.md"/><invoke-workflow path="{bundle-root}/none.md"/>' +
+        '<invoke-workflow path="{bundle-root}/none.yaml"/>',
+      "{bundle-root}/one.md": "ONE",
+    });
+    expect(loaded.invokedWorkflows).toMatchObject([{ path: "{bundle-root}/one.md", instructions: "ONE" }]);
+    expect(loaded.missing).toHaveLength(2);
+    expect(loaded.instructions).toContain('["a","b"]');
+  });
+});
+
+test("a bundle without its core's engine says which file is missing", () => {
+  const { result } = preload({ [`${HERE}/workflow.yaml`]: { instructions: "Do it." } });
+  expect(result.ok && result.value.missing.join()).toContain("workflow engine");
+});

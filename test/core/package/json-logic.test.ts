@@ -97,3 +97,26 @@ describe("conditions that do not hold", () => {
     expect(holds({ "!!": [expression] } as never, data)).toBe(false);
   });
 });
+
+describe("operators, each once", () => {
+  test.each([
+    ["unequal", { "!=": [1, 2] }, true],
+    ["not identical", { "!==": [1, "1"] }, true],
+    ["not not", { "!!": ["x"] }, true],
+    ["not", { "!": [""] }, true],
+    ["at least", { ">=": [2, "2"] }, true],
+    ["at least, of texts", { ">=": ["b", "a"] }, true],
+    ["a list equals nothing", { "==": [[1], [1]] }, false],
+    ["if, else", { if: [false, false, true] }, true],
+    ["if without an else", { if: [false, true] }, false],
+    ["the rest of a text", { "==": [{ substr: ["abc", 1] }, "bc"] }, true],
+    ["a part of a text", { "==": [{ substr: ["abc", 0, -1] }, "ab"] }, true],
+    [
+      "a text that is too long",
+      { "!!": [{ cat: Array.from({ length: 30 }, () => "x".repeat(50_000)) }] },
+      false,
+    ],
+  ])("%s", (_name, expression, result) => {
+    expect(holds(expression as never, data)).toBe(result);
+  });
+});

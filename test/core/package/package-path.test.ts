@@ -92,3 +92,15 @@ test("litter is litter at any depth, and only under exactly its names", () => {
 test("paths that no file system confuses do not collide", () => {
   expect(checkPathCollisions(["a/b", "a/c", "b/a", "b.a"], ["a", "b", "empty"])).toEqual([]);
 });
+
+test("a path that is there twice, or as a file and a folder, or in another case, is a finding", () => {
+  const messages = checkPathCollisions(["a", "a", "b", "A"], ["b"]).map(({ message }) => message);
+  expect(messages).toHaveLength(3);
+  expect(messages).toEqual(
+    expect.arrayContaining([
+      "is there twice: remove one",
+      "is a file and a folder at once: rename one",
+      expect.stringContaining("only by case or Unicode form: rename one"),
+    ]),
+  );
+});

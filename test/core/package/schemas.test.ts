@@ -9,7 +9,7 @@ import {
   manifestSchema,
   stepFrontmatterSchema,
 } from "../../../src/core/package/schemas.js";
-import { frontmatterSchema } from "../../../src/core/state/frontmatter.js";
+import { frontmatterSchema } from "../../../src/core/state/state-frontmatter.js";
 import { agent, validPackage } from "../../fakes/package-fixture.js";
 
 const published = new URL("../../../schemas/", import.meta.url);

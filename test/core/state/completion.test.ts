@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../src/core/json.js";
 import { isComplete } from "../../../src/core/state/completion.js";
-import { parseFrontmatter } from "../../../src/core/state/frontmatter.js";
+import { parseFrontmatter } from "../../../src/core/state/state-frontmatter.js";
 import { GRAPH, graphOf, state } from "./graphs.js";
 
 function complete(changes: JsonObject, graph = GRAPH): boolean {

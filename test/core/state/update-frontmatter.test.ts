@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../src/core/json.js";
-import { type Frontmatter, parseFrontmatter } from "../../../src/core/state/frontmatter.js";
+import { type Frontmatter, parseFrontmatter } from "../../../src/core/state/state-frontmatter.js";
 import { recordArtifact, updateFrontmatter } from "../../../src/core/state/update-frontmatter.js";
 import type { FrontmatterUpdate } from "../../../src/core/tools/tool-specs.js";
 import { state } from "./graphs.js";

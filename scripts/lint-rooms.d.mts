@@ -1,0 +1,2 @@
+export function roomOf(file: string): string | undefined;
+export function lintRules(): unknown;

@@ -1,0 +1,79 @@
+/** Writes what `scripts/rooms.json` allows into `.oxlint-rooms.json`, for the linter: an override for each folder of src/. */
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { posix } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const SRC = fileURLToPath(new URL("../src", import.meta.url));
+const ROOMS = JSON.parse(readFileSync(new URL("rooms.json", import.meta.url), "utf8"));
+const MANIFEST = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+const LIBRARIES = Object.keys({ ...MANIFEST.dependencies, ...MANIFEST.devDependencies }).sort();
+
+/** The room of a file of src/: the longest name in the table that it lies under. */
+export function roomOf(file) {
+  const parts = file.split("/");
+  for (let length = parts.length; length > 0; length -= 1) {
+    const name = parts.slice(0, length).join("/");
+    if (Object.hasOwn(ROOMS, name)) return name;
+  }
+  return undefined;
+}
+
+/** The linter's rules for the files of src/ as they are now. */
+export function lintRules() {
+  const files = readdirSync(SRC, { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".ts") && !file.endsWith(".d.ts"))
+    .map((file) => file.replaceAll("\\", "/"))
+    .sort();
+  const places = new Set(files.flatMap((file) => [posix.dirname(file)]));
+  const alone = files.filter((file) => Object.hasOwn(ROOMS, file));
+  return {
+    overrides: [...places, ...alone]
+      .filter((place) => roomOf(place) !== undefined)
+      .map((place) => ruleFor(place, files, [...places], alone)),
+  };
+}
+
+function ruleFor(place, files, places, alone) {
+  const isFile = alone.includes(place);
+  const room = roomOf(place);
+  const { rooms, packages } = ROOMS[room];
+  const from = isFile ? posix.dirname(place) : place;
+  const mayUse = (other) => other === room || rooms.includes(other);
+  const folders = places
+    .filter((other) => !mayUse(roomOf(other)) && !alone.some((file) => posix.dirname(file) === other))
+    .map((other) => `${escaped(toward(from, other))}[^/]+`);
+  const singles = files
+    .filter(
+      (other) => !mayUse(roomOf(other)) && alone.some((file) => posix.dirname(file) === posix.dirname(other)),
+    )
+    .map((other) => `${escaped(toward(from, posix.dirname(other)) + posix.basename(other, ".ts"))}\\.js`);
+  const libraries = LIBRARIES.filter((name) => !packages.includes(name)).map(
+    (name) => `${escaped(name)}(?:/.+)?`,
+  );
+  const refused = [...folders, ...singles, ...libraries, ...(packages.includes("node") ? [] : ["node:.+"])];
+  const message = `${room} may import ${[...rooms, ...packages].join(", ") || "nothing"} (scripts/rooms.json).`;
+  return {
+    files: [isFile ? `src/${place}` : `src/${place === "." ? "" : `${place}/`}*.ts`],
+    rules: {
+      "no-restricted-imports": ["error", { patterns: [{ regex: `^(?:${refused.join("|")})$`, message }] }],
+    },
+  };
+}
+
+/** How a file of the folder `from` begins the name of one of the folder `to`. */
+function toward(from, to) {
+  const path = posix.relative(from, to);
+  if (path === "") return "./";
+  return path.startsWith("..") ? `${path}/` : `./${path}/`;
+}
+
+function escaped(text) {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+}
+
+if (import.meta.main ?? process.argv[1] === fileURLToPath(import.meta.url)) {
+  writeFileSync(
+    new URL("../.oxlint-rooms.json", import.meta.url),
+    `${JSON.stringify(lintRules(), null, 2)}\n`,
+  );
+}

@@ -1,0 +1,75 @@
+import type { Ending, ModelTurnInput, PlannedCall } from "../contract/activities.js";
+import type { Fault } from "../core/errors.js";
+import type { FunctionTool } from "../core/tools/tool-arguments.js";
+import type { RecordedResult } from "../store/runs/call-journal.js";
+import type { AssistantEntry, PlainMessage, RecordedToolCall } from "../store/runs/conversation.js";
+import type { RunFiles } from "../store/runs/run-files.js";
+import { selectWorkflow, findAgent } from "../store/runs/run-manager.js";
+import type { Store } from "../store/store.js";
+import type { BundleHost } from "../tools/bundle/bundle-host.js";
+import { type ToolHost, toolPolicyOf } from "../tools/graph/tool-host.js";
+import { BUNDLE_FUNCTION_TOOLS } from "../core/bundle/bundle-tools.js";
+import { listSome } from "../core/text.js";
+import { unwrap } from "./failures.js";
+import { nodeMessages } from "./node-messages.js";
+import { executionOf } from "./run-scope.js";
+import { planBundleCalls, planCalls } from "./plan-calls.js";
+
+/** What a kind of run shows its model, and how its answers are read. */
+export interface Surface {
+  tools(input: ModelTurnInput): Promise<readonly FunctionTool[]>;
+  /** The first messages of a visit, and calls that are run before the first turn. */
+  begin(input: ModelTurnInput, files: RunFiles): Promise<Beginning>;
+  plan(calls: readonly RecordedToolCall[]): readonly PlannedCall[];
+  /** How a failed call looks to the model. */
+  toResult(fault: Fault): RecordedResult;
+  /** What an answer without calls means beside a question; undefined where it is one. */
+  ending(input: ModelTurnInput, answer: AssistantEntry): Promise<Ending | undefined>;
+}
+
+export interface Beginning {
+  readonly messages: readonly PlainMessage[];
+  readonly calls: readonly RecordedToolCall[];
+}
+
+export function graphSurface(store: Store, toolHost: ToolHost): Surface {
+  return {
+    tools: ({ run, agentId, recordsState = false }) =>
+      toolHost.getVisibleTools({ packageId: run.packageId, agentId, recordsState }),
+    async begin(input, files) {
+      const loaded = unwrap(await store.packages.open(input.run.packageId));
+      const workflow = unwrap(selectWorkflow(loaded, input.run.workflowRef));
+      const agent = unwrap(findAgent(loaded, input.agentId));
+      const { variables } = unwrap(await files.state.read()).frontmatter;
+      return { messages: nodeMessages(input, workflow, agent, toolPolicyOf(agent), variables), calls: [] };
+    },
+    plan: planCalls,
+    toResult: (error) => ({ ok: false, error }),
+    ending: () => Promise.resolve(undefined),
+  };
+}
+
+export function bundleSurface(bundles: BundleHost): Surface {
+  return {
+    tools: () => Promise.resolve(BUNDLE_FUNCTION_TOOLS),
+    async begin({ run, intent, autopilot, yolo = false }, files) {
+      const words = (await files.request.read())?.input["input"];
+      const input = typeof words === "string" ? { input: words } : {};
+      const options = { intent, autopilot, yolo, now: new Date(), ...input };
+      const begun = unwrap(await bundles.begin(run.runId, options));
+      for (const call of begun.calls) {
+        const context = { runId: run.runId, agentId: run.activeAgentId, execution: executionOf(run) };
+        await bundles.executeForEngine({ toolCallId: call.id, context, ...call });
+      }
+      return begun;
+    },
+    plan: planBundleCalls,
+    toResult: ({ message }) => ({ success: false, error: message }),
+    async ending({ run }, answer) {
+      const verdict = unwrap(await bundles.judgeAnswer(run.runId, answer.content));
+      if (verdict.kind !== "incomplete") return verdict.kind === "waiting" ? undefined : verdict;
+      const { kind, correction, missing } = verdict;
+      return { kind, correction, missing: listSome(missing.map((name) => `{session-folder}/${name}`)) };
+    },
+  };
+}

@@ -1,0 +1,118 @@
+import { lstat, mkdir, realpath, stat } from "node:fs/promises";
+import { join, relative, resolve, sep } from "node:path";
+import type { StartBundleRun } from "../../client/client.js";
+import type { Config } from "../../config.js";
+import { resolveProject } from "../../store/runs/project-id.js";
+import type { Store } from "../../store/store.js";
+import { loadAgent } from "../../tools/bundle/bundle-agent-file.js";
+import { findRoots } from "../../tools/bundle/bundle-discovery.js";
+import { type BudgetChoice, budgetOf } from "../budget-options.js";
+import { UsageError } from "../output.js";
+import { registerRoot } from "../project.js";
+import type { PreparedRun } from "../start-run.js";
+import { NO_MODEL } from "../start-run.js";
+
+export interface BundleChoice extends BudgetChoice {
+  readonly bundle?: string;
+  readonly core?: string;
+  readonly project: string;
+  readonly agent?: string;
+  readonly input?: string;
+  readonly yolo?: boolean;
+  readonly output?: string;
+  readonly session?: string;
+  readonly autopilot?: boolean;
+  readonly rehearse?: boolean;
+}
+
+/** Checks everything about a bundle run that can be checked before it is started, and registers its roots. Throws `UsageError` with the remedy. */
+export async function prepareBundleRun(
+  config: Config,
+  store: Store,
+  workflow: string,
+  choice: BundleChoice,
+): Promise<PreparedRun> {
+  const workflowFile = await existing(workflow, "file");
+  const roots = await findRoots(workflowFile);
+  const bundleRoot = await existing(choice.bundle ?? roots.bundleRoot, "directory");
+  const coreRoot = choice.core ?? roots.coreRoot;
+  const inside = relative(bundleRoot, workflowFile);
+  if (inside === ".." || inside.startsWith(`..${sep}`)) {
+    throw new UsageError(
+      `The workflow does not lie inside the bundle ${bundleRoot}. Name its root with --bundle.`,
+    );
+  }
+  const project = await resolveProject(resolve(choice.project));
+  if (!project.ok) throw new UsageError(`${project.error.code}: ${project.error.message}`);
+  const agentFile = choice.agent === undefined ? undefined : resolve(choice.agent);
+  const agent = agentFile === undefined ? undefined : await loadAgent(agentFile);
+  if (agent?.ok === false) throw new UsageError(`${agent.error.code}: ${agent.error.message}`);
+  const outputRoot = choice.output === undefined ? undefined : resolve(choice.output);
+  await refuseTakenSession(outputRoot ?? join(project.value.root, "artifacts"), choice.session);
+  const budget = budgetOf(choice);
+  const request: StartBundleRun = {
+    projectRoot: project.value.root,
+    storeId: store.storeId,
+    bundleRoot,
+    workflowPath: `{bundle-root}/${inside.split(sep).join("/")}`,
+    ...(coreRoot === undefined ? {} : { coreRoot: await existing(coreRoot, "directory") }),
+    ...(agentFile === undefined ? {} : { agentFile }),
+    ...(choice.input === undefined ? {} : { input: choice.input }),
+    ...(choice.yolo === undefined ? {} : { yolo: choice.yolo }),
+    ...(outputRoot === undefined ? {} : { outputRoot }),
+    ...(choice.session === undefined ? {} : { sessionId: choice.session }),
+    ...(choice.autopilot === undefined ? {} : { autopilot: choice.autopilot }),
+    ...(choice.rehearse === true ? { rehearsal: {} } : {}),
+    ...(budget === undefined ? {} : { budget }),
+  };
+  if (
+    config.temporal === undefined &&
+    choice.rehearse !== true &&
+    config.modelSettingsFor("") === undefined
+  ) {
+    throw new UsageError(NO_MODEL);
+  }
+  await registerRoots(store, request);
+  return {
+    start: (client) => client.startBundle(request),
+    name: workflow,
+    graph: undefined,
+    projectRoot: project.value.root,
+  };
+}
+
+/** Whoever names directories here works on the store's machine. An output directory is made, so that it can be registered. */
+async function registerRoots(store: Store, request: StartBundleRun): Promise<void> {
+  const { projectRoot, bundleRoot, coreRoot, agentFile, outputRoot } = request;
+  await registerRoot(store, projectRoot, "write");
+  await registerRoot(store, bundleRoot, "read");
+  if (coreRoot !== undefined) await registerRoot(store, coreRoot, "read");
+  if (agentFile !== undefined) {
+    await registerRoot(store, agentFile.replace(/(\.json)#[^#/\\]+$/iu, "$1"), "read");
+  }
+  if (outputRoot === undefined) return;
+  await mkdir(outputRoot, { recursive: true }).catch(() => undefined); // what is no directory is refused below
+  await registerRoot(store, outputRoot, "write");
+}
+
+/** Said before anything is started; of two runs that are started at once, the engine refuses one. */
+async function refuseTakenSession(outputRoot: string, session: string | undefined): Promise<void> {
+  if (session === undefined) return;
+  const isTaken = await lstat(resolve(outputRoot, session)).then(
+    () => true,
+    () => false,
+  );
+  if (isTaken) throw new UsageError(`The session "${session}" is taken. Choose another name, or none.`);
+}
+
+/** The real path of what an argument names. */
+async function existing(path: string, kind: "file" | "directory"): Promise<string> {
+  try {
+    const real = await realpath(resolve(path));
+    const entry = await stat(real);
+    if (kind === "file" ? entry.isFile() : entry.isDirectory()) return real;
+  } catch {
+    // said below
+  }
+  throw new UsageError(`"${path}" is no ${kind}.`);
+}

@@ -1,0 +1,93 @@
+import type { BudgetRaise } from "../../contract/run.js";
+import { InterlockError, type RunHandle } from "../../client/client.js";
+import { amount, wholeNumber } from "../numbers.js";
+import { CommandError, type ExitCode, UsageError } from "../output.js";
+import { tell, tellAndFollow } from "../tell.js";
+
+interface JsonOption {
+  readonly json?: boolean;
+}
+
+/** `interlock pause`: the run stops before its next model turn. */
+export function pauseCommand(runId: string, options: JsonOption): Promise<ExitCode> {
+  return tell(runId, options, async (run) => {
+    await run.pause();
+    return { sentence: "Paused. Let it go on with: interlock resume", result: { paused: true } };
+  });
+}
+
+/** `interlock resume`: a paused run goes on. */
+export function resumeCommand(runId: string, options: JsonOption): Promise<ExitCode> {
+  return tellAndFollow(runId, options, async (run) => {
+    await run.resume();
+    return { sentence: "Resumed.", result: { paused: false }, staysPaused: false };
+  });
+}
+
+/** `interlock finish`: ends a bundle run as completed, and waits until it is; a running model call is let end. */
+export function finishCommand(runId: string, options: JsonOption): Promise<ExitCode> {
+  return tell(runId, options, async (run) => {
+    await run.finish();
+    if ((await outcomeOf(run)) !== "completed") {
+      throw new CommandError(`Run ${runId} has failed instead of ending.`);
+    }
+    return { sentence: "Ended as completed.", result: { finished: true } };
+  });
+}
+
+/** `interlock cancel`: stops the run, and waits until it has. */
+export function cancelCommand(runId: string, options: JsonOption): Promise<ExitCode> {
+  return tell(runId, options, async (run) => {
+    await run.cancel();
+    const outcome = await outcomeOf(run);
+    return { sentence: CANCELLED[outcome], result: { outcome } };
+  });
+}
+
+const CANCELLED = {
+  cancelled: "Cancelled. It can be retried with: interlock retry",
+  failed: "The run has failed by itself. It can be retried with: interlock retry",
+  completed: "The run has completed by itself.",
+} as const;
+
+/** A run may end by itself before it hears of its cancellation. */
+async function outcomeOf(run: RunHandle): Promise<"completed" | "failed" | "cancelled"> {
+  try {
+    await run.result();
+    return "completed";
+  } catch (error) {
+    if (!(error instanceof InterlockError)) throw error;
+    return error.code === "ENGINE_ABORTED" ? "cancelled" : "failed";
+  }
+}
+
+export interface BudgetOptions extends JsonOption {
+  readonly addTurns?: string;
+  readonly addTokens?: string;
+  readonly addCost?: string;
+  readonly scope?: string;
+}
+
+/** `interlock budget`: adds to a budget; a run that waits for it goes on. */
+export function budgetCommand(runId: string, options: BudgetOptions): Promise<ExitCode> {
+  const raise = raiseOf(options);
+  return tellAndFollow(runId, options, async (run, { paused }) => {
+    const budget = await run.raiseBudget(raise);
+    return { sentence: "The budget is raised.", result: { budget }, staysPaused: paused };
+  });
+}
+
+function raiseOf({ addTurns, addTokens, addCost, scope }: BudgetOptions): BudgetRaise {
+  if (scope !== undefined && scope !== "run" && scope !== "node") {
+    throw new UsageError("--scope is run or node.");
+  }
+  const add = {
+    ...(addTurns === undefined ? {} : { turns: wholeNumber("--add-turns", addTurns) }),
+    ...(addTokens === undefined ? {} : { tokens: wholeNumber("--add-tokens", addTokens) }),
+    ...(addCost === undefined ? {} : { cost: amount("--add-cost", addCost) }),
+  };
+  if (Object.keys(add).length === 0) {
+    throw new UsageError("Say what to add: --add-turns, --add-tokens or --add-cost.");
+  }
+  return scope === undefined ? { add } : { scope, add };
+}

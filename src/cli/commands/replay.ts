@@ -1,0 +1,54 @@
+import { stat } from "node:fs/promises";
+import type { History } from "@temporalio/common/lib/proto-utils.js";
+import { excerpt } from "../../core/text.js";
+import { type ReplayVerdict, readHistory, replayHistory } from "../../replay.js";
+import { EXIT, type ExitCode, UsageError, print, printBlock, printJson } from "../output.js";
+import { withRun } from "../run-session.js";
+import { installRuntime } from "../temporal-session.js";
+
+/** `interlock replay`: whether the code at hand would decide as a history says. */
+export async function replayCommand(what: string, options: { json?: boolean }): Promise<ExitCode> {
+  const isFile = await stat(what).then(
+    (entry) => entry.isFile(),
+    () => false,
+  );
+  const histories = isFile ? [await historyOfFile(what)] : await historiesOfRun(what);
+  if (isFile) installRuntime("ERROR");
+  const verdict = await replayAll(histories);
+  if (options.json === true) printJson(verdict);
+  else if (verdict.ok) {
+    const of = histories.length === 1 ? "" : ` of ${histories.length} executions`;
+    print(`The code at hand follows all ${verdict.events} events${of}.`);
+  } else {
+    print("The code at hand departs from this history:");
+    printBlock(verdict.departure, "  ");
+  }
+  return verdict.ok ? EXIT.done : EXIT.failed;
+}
+
+async function historyOfFile(path: string): Promise<History> {
+  try {
+    return await readHistory(path);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`"${path}" is no history as JSON: ${reason}`, { cause: error });
+  }
+}
+
+/** The executions one after the other: one value carries a run from one to the next. */
+async function replayAll(histories: readonly History[]): Promise<ReplayVerdict> {
+  let events = 0;
+  for (const history of histories) {
+    const verdict = await replayHistory(history);
+    if (!verdict.ok) return verdict;
+    events += verdict.events;
+  }
+  return { ok: true, events };
+}
+
+async function historiesOfRun(runId: string): Promise<readonly History[]> {
+  if (/[/\\]|\.json$/.test(runId)) {
+    throw new UsageError(`"${excerpt(runId)}" is neither a file with a history nor the id of a run.`);
+  }
+  return withRun(runId, ({ run }) => run.histories());
+}

@@ -1,0 +1,96 @@
+import { InterlockError, type RunHandle } from "../../client/client.js";
+import type { RunMetadata } from "../../store/runs/run-index.js";
+import type { Store } from "../../store/store.js";
+import { openEnvironment } from "../environment.js";
+import { type GoOnOptions, goOn, reportStarted, requestOf } from "../go-on.js";
+import {
+  CommandError,
+  EXIT,
+  type ExitCode,
+  UsageError,
+  noWorkerHint,
+  printJson,
+  printNote,
+} from "../output.js";
+import { referenceOf, withTemporal } from "../run-session.js";
+import type { TemporalSession } from "../temporal-session.js";
+
+export interface RestoreOptions extends GoOnOptions {
+  readonly all?: boolean;
+}
+
+/** `interlock restore`: starts runs again that Temporal no longer knows, each from its document. One is followed. */
+export async function restoreCommand(runIds: readonly string[], options: RestoreOptions): Promise<ExitCode> {
+  const [runId, ...others] = new Set(runIds);
+  if ((runId === undefined) !== (options.all === true)) {
+    throw new UsageError("Say which runs to restore: their ids, or --all.");
+  }
+  if (runId === undefined || others.length > 0) return restoreSeveral([...new Set(runIds)], options);
+  return goOn(runId, options, async ({ store, session }) => ({
+    run: await session.client.restore(await requestOf(store, runId)),
+  }));
+}
+
+/** Starts them and leaves them to the workers. Without ids: all that are not over and that Temporal does not know. */
+async function restoreSeveral(named: readonly string[], { json = false }: RestoreOptions): Promise<ExitCode> {
+  const environment = await openEnvironment();
+  const { store } = environment;
+  const runIds = named.length > 0 ? named : await unfinishedRuns(store);
+  if (runIds.length === 0) {
+    printNote("Nothing is to be restored: every run of this store is over.");
+    return EXIT.done;
+  }
+  return withTemporal(environment, async ({ session, signal }) => {
+    let [restored, failed] = [0, 0];
+    for (const runId of runIds) {
+      if (signal.aborted)
+        throw new CommandError(`Stopped. ${restored} of ${runIds.length} runs are restored.`);
+      try {
+        if (named.length === 0 && (await isKnown(await handleOf(store, session, runId)))) continue;
+        const run = await session.client.restore(await requestOf(store, runId));
+        await reportStarted(session, run, { json });
+        restored += 1;
+      } catch (error) {
+        const message = error instanceof Error ? error.message : String(error);
+        failed += 1;
+        if (json) printJson({ runId, error: message });
+        else printNote(`Run ${runId} is not restored: ${message}`);
+      }
+    }
+    if (restored + failed === 0)
+      printNote("Nothing is to be restored: Temporal knows every run that is not over.");
+    if (restored > 0 && !(await session.hasWorker())) {
+      printNote(noWorkerHint(session.embedded, session.client.taskQueue));
+    }
+    return failed === 0 ? EXIT.done : EXIT.failed;
+  });
+}
+
+/** The runs that are not over. One that no worker has opened yet is none: nothing says what it was started with. */
+async function unfinishedRuns(store: Store): Promise<readonly string[]> {
+  const isUnfinished = async ({ runId, projectId, phase }: RunMetadata): Promise<boolean> => {
+    if (phase !== "idle") return phase === "running" || phase === "waiting-user";
+    const files = await store.runs.openFiles(projectId, runId);
+    return files.ok && (await files.value.request.read()) !== undefined;
+  };
+  const runIds: string[] = [];
+  const { runs, damaged } = await store.runs.surveyRuns();
+  for (const { error } of damaged) printNote(error.message);
+  for (const run of runs) if (await isUnfinished(run)) runIds.push(run.runId);
+  return runIds;
+}
+
+async function handleOf(store: Store, { client }: TemporalSession, runId: string): Promise<RunHandle> {
+  const found = await store.runs.findRun(runId);
+  return client.handle(referenceOf(found.ok ? found.value : undefined) ?? runId);
+}
+
+async function isKnown(run: RunHandle): Promise<boolean> {
+  try {
+    await run.executionStatus();
+    return true;
+  } catch (error) {
+    if (error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND") return false;
+    throw error;
+  }
+}

@@ -1,0 +1,80 @@
+import type { Config } from "../../config.js";
+import type { Store } from "../../store/store.js";
+import { type BundleChoice, prepareBundleRun } from "./bundle-run.js";
+import { interruption, openEnvironment } from "../environment.js";
+import { CommandError, EXIT, type ExitCode, UsageError, noWorkerHint, printNote } from "../output.js";
+import { webUrlOf } from "../run-report.js";
+import {
+  type PreparedRun,
+  type RunChoice,
+  followAndReport,
+  prepareRun,
+  reportDetached,
+  startRun,
+} from "../start-run.js";
+import { installRuntime, openTemporalSession } from "../temporal-session.js";
+
+interface FollowOptions {
+  readonly detach?: boolean;
+  readonly json?: boolean;
+  readonly waitForAnswers: boolean;
+}
+
+export interface RunOptions extends Omit<RunChoice, "package">, FollowOptions {}
+export interface BundleRunOptions extends BundleChoice, FollowOptions {}
+
+/** `interlock run`: starts a run and follows it. */
+export function runCommand(packageArgument: string, options: RunOptions): Promise<ExitCode> {
+  if (options.branches === true && options.rehearse !== true) {
+    throw new UsageError("--branches is a way to rehearse: add --rehearse.");
+  }
+  return runPrepared(options, (config, store) =>
+    prepareRun(config, store, { ...options, package: packageArgument }),
+  );
+}
+
+/** `interlock bundle run`: starts a bundle run and follows it. */
+export function bundleRunCommand(workflow: string, options: BundleRunOptions): Promise<ExitCode> {
+  return runPrepared(options, (config, store) => prepareBundleRun(config, store, workflow, options));
+}
+
+async function runPrepared(
+  options: FollowOptions,
+  prepare: (config: Config, store: Store) => Promise<PreparedRun>,
+): Promise<ExitCode> {
+  const { config, store } = await openEnvironment();
+  const prepared = await prepare(config, store);
+  const signal = interruption();
+  installRuntime("ERROR");
+  const session = await openTemporalSession(config, store, signal);
+  try {
+    const json = options.json ?? false;
+    if (options.detach === true) {
+      const run = await startRun(session, prepared);
+      const webUrl = webUrlOf(
+        session.webUi,
+        session.client.namespace,
+        run.workflowId,
+        await run.executionRunId(),
+      );
+      if (!(await session.hasWorker())) printNote(noWorkerHint(session.embedded, session.client.taskQueue));
+      reportDetached(run, { json }, webUrl);
+      return EXIT.done;
+    }
+    if (config.temporal === undefined) {
+      printNote(
+        "No Temporal is configured: using this store's own server, with a worker for the time of this command.",
+      );
+      await session.startWorker();
+    } else if (!(await session.hasWorker())) {
+      printNote(noWorkerHint(session.embedded, session.client.taskQueue));
+    }
+    if (signal.aborted) throw new CommandError("Stopped before the run was started.");
+    const run = await startRun(session, prepared);
+    printNote(`Run ${run.runId} of ${prepared.name} is started.`);
+    const choice = { json, waitForAnswers: options.waitForAnswers };
+    return await followAndReport(session, store, run, prepared, choice, signal);
+  } finally {
+    await session.close();
+  }
+}

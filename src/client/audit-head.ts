@@ -1,0 +1,45 @@
+import { type Payload, defaultPayloadConverter } from "@temporalio/common";
+import { z } from "zod";
+import type { AuditHead } from "../contract/run.js";
+
+const headSchema = z.object({ lines: z.number(), sha256: z.string() });
+const resultSchema = z.union([headSchema, z.object({ audit: headSchema }).transform(({ audit }) => audit)]);
+
+/** The parts of a history that hold results of activities, local ones included. */
+interface History {
+  readonly events?:
+    | readonly {
+        readonly activityTaskCompletedEventAttributes?: { readonly result?: Payloads | null } | null;
+        readonly markerRecordedEventAttributes?: {
+          readonly details?: Record<string, Payloads> | null;
+        } | null;
+      }[]
+    | null;
+}
+interface Payloads {
+  readonly payloads?: readonly Payload[] | null;
+}
+
+/** The audit head with the most lines among the results of a history's activities. */
+export function newestAuditHead(history: History): AuditHead | undefined {
+  let newest: AuditHead | undefined;
+  for (const event of history.events ?? []) {
+    const results = [
+      event.activityTaskCompletedEventAttributes?.result,
+      event.markerRecordedEventAttributes?.details?.["result"],
+    ];
+    for (const payload of results.flatMap((result) => result?.payloads ?? [])) {
+      const head = resultSchema.safeParse(toValue(payload));
+      if (head.success && head.data.lines >= (newest?.lines ?? 0)) newest = head.data;
+    }
+  }
+  return newest;
+}
+
+function toValue(payload: Payload): unknown {
+  try {
+    return defaultPayloadConverter.fromPayload(payload);
+  } catch {
+    return undefined; // another encoding: not one of ours
+  }
+}

@@ -1,0 +1,266 @@
+import { randomUUID } from "node:crypto";
+import {
+  Client,
+  Connection,
+  type ConnectionOptions,
+  WorkflowExecutionAlreadyStartedError,
+} from "@temporalio/client";
+import {
+  BUNDLE_RUN_WORKFLOW,
+  DEFAULT_TASK_QUEUE,
+  GRAPH_RUN_WORKFLOW,
+  SEARCH_ATTRIBUTES,
+  workflowIdOf,
+} from "../contract/names.js";
+import type { BundleRunInput, Fork, GraphRunInput } from "../contract/run.js";
+import { type RunInputs, validateRunInput } from "../contract/run-input.js";
+import type { EngineLimits } from "../core/run/limits.js";
+import type { JsonObject } from "../core/json.js";
+import { codeSpan, markdownLine } from "../core/markdown.js";
+import { InterlockError, RunHandle, type RunReference, type RunRequest } from "./run-handle.js";
+
+export { InterlockError, RunHandle, type RunReference, type RunRequest } from "./run-handle.js";
+
+export interface InterlockClientOptions {
+  /** As for Temporal's own `Connection.connect`; absent means 127.0.0.1:7233. */
+  readonly connection?: ConnectionOptions;
+  readonly namespace?: string;
+  /** The queue of the store that is to work on the runs. */
+  readonly taskQueue?: string;
+}
+
+/** What a caller does not say when it starts a run. */
+type SetByClient = "runId" | "carried" | "resume" | "searchAttributes";
+type Startable<Input> = Omit<Input, SetByClient> & {
+  /** A UUID; made when absent. */
+  readonly runId?: string;
+};
+
+/** What starts a graph run. */
+export type StartRun = Startable<GraphRunInput>;
+/** What starts a bundle run. */
+export type StartBundleRun = Startable<BundleRunInput>;
+
+export interface ForkRun {
+  /** The new run begins at this node, as the old one entered it last. */
+  readonly fromNode?: string;
+  /** The new run begins as the old one was after this visit; 0 is the beginning. */
+  readonly visit?: number;
+  /** Variables to set. */
+  readonly set?: JsonObject;
+  /** Another project; absent means the old run's. */
+  readonly projectRoot?: string;
+  /** A UUID; made when absent. */
+  readonly runId?: string;
+}
+
+/** A typed handle on Interlock's runs. */
+export class InterlockClient {
+  readonly taskQueue: string;
+  readonly namespace: string;
+  readonly temporal: Client;
+  private registered: Promise<readonly string[]> | undefined;
+
+  private constructor(temporal: Client, taskQueue: string) {
+    this.temporal = temporal;
+    this.namespace = temporal.options.namespace;
+    this.taskQueue = taskQueue;
+  }
+
+  /** Connects to Temporal. Rejects when nothing answers there. */
+  static async connect(options: InterlockClientOptions = {}): Promise<InterlockClient> {
+    const connection = await Connection.connect(options.connection ?? {});
+    const namespace = options.namespace ?? "default";
+    return new InterlockClient(
+      new Client({ connection, namespace }),
+      options.taskQueue ?? DEFAULT_TASK_QUEUE,
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.temporal.connection.close();
+  }
+
+  /**
+   * Starts a run and returns its handle. The same run id again is the same run. Throws what `validateRunInput` says:
+   * `E_SCHEMA_VALIDATION` with the field, `E_WRITE_LIMIT` for more than a history may hold.
+   */
+  async start(request: StartRun): Promise<RunHandle> {
+    return this.launch({ kind: "graph", input: { ...request, runId: request.runId ?? randomUUID() } });
+  }
+
+  /** Starts a bundle run and returns its handle. The same run id again is the same run. */
+  async startBundle(request: StartBundleRun): Promise<RunHandle> {
+    return this.launch({ kind: "bundle", input: { ...request, runId: request.runId ?? randomUUID() } });
+  }
+
+  /**
+   * Lets a failed, cancelled or terminated run, named by its id or its workflow's, go on from its document, under the same ids.
+   * One that has failed before it was opened begins anew. Throws `E_RUN_NOT_FOUND`
+   * when Temporal does not know it, `E_PRECONDITION_FAILED` when it is open or completed.
+   */
+  async retry(
+    run: string | RunHandle,
+    changes: { readonly limits?: Partial<EngineLimits> } = {},
+  ): Promise<RunHandle> {
+    const handle = typeof run === "string" ? this.handle(run) : run;
+    const { runId } = handle;
+    const status = await handle.executionStatus();
+    if (status === "RUNNING" || status === "COMPLETED" || status === "PAUSED") {
+      const sentence = `Run ${runId} is ${status.toLowerCase()}: only a failed or cancelled run can be retried.`;
+      throw new InterlockError({ code: "E_PRECONDITION_FAILED", message: sentence });
+    }
+    const request = await handle.startedWith();
+    const limits = { ...request.input.limits, ...changes.limits };
+    // Without an id of its own a run is its first execution's: one that has not been made is begun again, with another id.
+    const isNamed = request.workflowId === undefined || request.input.resume === true;
+    const isMade = isNamed || (await handle.wasOpened());
+    const again = isMade ? resuming(request, { limits }) : begunAnew(request, limits);
+    return this.launch(again, "ALLOW_DUPLICATE_FAILED_ONLY");
+  }
+
+  /**
+   * Starts a run again that Temporal has lost, from what the store knows: its document, at its node. Throws
+   * `E_PRECONDITION_FAILED` when Temporal still knows it.
+   */
+  async restore(request: RunRequest): Promise<RunHandle> {
+    const { runId } = request.input;
+    const { workflowId = workflowIdOf(runId) } = request;
+    const status = await this.handle({ runId, workflowId })
+      .executionStatus()
+      .catch((error: unknown) => {
+        if (error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND") return undefined;
+        throw error;
+      });
+    if (status !== undefined) {
+      const sentence = `Temporal knows run ${runId}: it is ${status.toLowerCase()}. A failed run goes on with a retry.`;
+      throw new InterlockError({ code: "E_PRECONDITION_FAILED", message: sentence });
+    }
+    return this.launch(resuming(request, {}));
+  }
+
+  /**
+   * Starts a new run that begins as another one stood at a node boundary. `source` is what that run was started with, for
+   * one that Temporal no longer knows. Throws `E_RUN_NOT_FOUND`, `E_PRECONDITION_FAILED` for a bundle run.
+   */
+  async fork(runId: string, options: ForkRun, source?: RunRequest): Promise<RunHandle> {
+    const request = source ?? (await this.handle(runId).startedWith());
+    if (request.kind === "bundle") {
+      const message = "A bundle run has no node boundaries to fork from. Start it anew.";
+      throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
+    }
+    const { resume: _resume, carried: _carried, fork: _fork, ...same } = request.input;
+    const { fromNode, visit, set, projectRoot = same.projectRoot } = options;
+    const fork: Fork = {
+      runId: request.input.runId,
+      ...(fromNode === undefined ? {} : { fromNode }),
+      ...(visit === undefined ? {} : { visit }),
+      ...(set === undefined ? {} : { set }),
+    };
+    const input = { ...same, projectRoot, fork, runId: options.runId ?? randomUUID() };
+    return this.launch({ kind: "graph", input });
+  }
+
+  private async launch(
+    { kind, input: request, workflowId: known }: Launch,
+    workflowIdReusePolicy: "REJECT_DUPLICATE" | "ALLOW_DUPLICATE_FAILED_ONLY" = "REJECT_DUPLICATE",
+  ): Promise<RunHandle> {
+    const workflow = kind === "graph" ? GRAPH_RUN_WORKFLOW : BUNDLE_RUN_WORKFLOW;
+    const missing = await this.missingSearchAttributes();
+    const input = checked(workflow, { ...request, searchAttributes: missing.length === 0 });
+    const { runId = "" } = request;
+    const workflowId = known ?? workflowIdOf(runId);
+    const name = kind === "graph" ? packageName(request) : request.workflowPath;
+    try {
+      const handle = await this.temporal.workflow.start(workflow, {
+        workflowId,
+        taskQueue: this.taskQueue,
+        args: [input],
+        workflowIdConflictPolicy: "USE_EXISTING",
+        workflowIdReusePolicy,
+        // A dead worker's workflow task is given to another after this long.
+        workflowTaskTimeout: "5 seconds",
+        staticSummary: markdownLine(name),
+        staticDetails: `Run ${codeSpan(runId || workflowId)} of ${codeSpan(name)} on ${codeSpan(request.projectRoot, 1_000)}.`,
+      });
+      const { firstExecutionRunId } = handle;
+      return new RunHandle(this, { runId: runId || firstExecutionRunId, workflowId, firstExecutionRunId });
+    } catch (error) {
+      // The run is there and over: started again it is the same run, and nothing is left to retry.
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      return new RunHandle(this, { runId, workflowId });
+    }
+  }
+
+  /** A handle on a run that exists, by its id or by its workflow's; by both, where both are known. */
+  handle(id: string | RunReference): RunHandle {
+    return new RunHandle(this, id);
+  }
+
+  /** The search attributes of contracts §14 that the namespace lacks. Empty where that cannot be known. */
+  async missingSearchAttributes(): Promise<readonly string[]> {
+    this.registered ??= this.listSearchAttributes();
+    const known = await this.registered;
+    return Object.keys(SEARCH_ATTRIBUTES).filter((name) => !known.includes(name));
+  }
+
+  private async listSearchAttributes(): Promise<readonly string[]> {
+    const { namespace } = this;
+    const response = await this.temporal.connection.operatorService
+      .listSearchAttributes({ namespace })
+      .catch(() => ({ customAttributes: {} }));
+    return Object.keys(response.customAttributes);
+  }
+
+  /** Whether any worker polls the task queue for workflows, or did within the last five minutes. */
+  async hasWorker(): Promise<boolean> {
+    return (await this.workers()).length > 0;
+  }
+
+  /** The workers that poll the task queue or did within the last five minutes, each as `<process id>@<host>`. */
+  async workers(): Promise<readonly string[]> {
+    const response = await this.temporal.workflowService.describeTaskQueue({
+      namespace: this.namespace,
+      taskQueue: { name: this.taskQueue },
+    });
+    return (response.pollers ?? []).map(({ identity }) => identity ?? "");
+  }
+}
+
+/** What is to be sent, as it is sent: what JSON leaves out is not there. Throws what its workflow would refuse it for. */
+function checked(workflow: keyof RunInputs, request: object): object {
+  const input: unknown = JSON.parse(JSON.stringify(request));
+  const verdict = validateRunInput(workflow, input);
+  if (!verdict.ok) throw new InterlockError(verdict.error);
+  return verdict.value;
+}
+
+/** What is launched: a run that was never made takes its id from Temporal. */
+type Launch =
+  | RunRequest
+  | { readonly kind: "graph"; readonly input: GraphRunInput; readonly workflowId?: string }
+  | { readonly kind: "bundle"; readonly input: BundleRunInput; readonly workflowId?: string };
+
+function begunAnew(request: RunRequest, limits: Partial<EngineLimits>): Launch {
+  if (request.kind === "graph") {
+    const { runId: _, carried: _carried, resume: _resume, ...input } = request.input;
+    return { ...request, input: { ...input, limits } };
+  }
+  const { runId: _, carried: _carried, resume: _resume, ...input } = request.input;
+  return { ...request, input: { ...input, limits } };
+}
+
+/** A request that makes its run go on from the store. */
+function resuming(request: RunRequest, changes: Partial<GraphRunInput & BundleRunInput>): RunRequest {
+  const change = { ...changes, resume: true };
+  if (request.kind === "graph") {
+    const { carried: _, ...input } = request.input;
+    return { ...request, input: { ...input, ...change } };
+  }
+  const { carried: _, ...input } = request.input;
+  return { ...request, input: { ...input, ...change } };
+}
+
+function packageName({ packageId, workflowRef }: GraphRunInput): string {
+  return workflowRef === undefined || workflowRef === "" ? packageId : `${packageId} · ${workflowRef}`;
+}

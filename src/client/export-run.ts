@@ -1,0 +1,38 @@
+import { type History, historyToJSON } from "@temporalio/common/lib/proto-utils.js";
+import { InterlockError } from "./run-handle.js";
+import { writeArchive } from "../store/runs/run-archive.js";
+import type { Store } from "../store/store.js";
+
+export interface ExportRun {
+  readonly runId: string;
+  /** Path of the zip. What is there is replaced. */
+  readonly output: string;
+  /** The run's executions, oldest first, as `RunHandle.histories` gives them; empty where Temporal has none. */
+  readonly histories: readonly History[];
+}
+
+/**
+ * Writes everything that is known of a run into one zip: document, audit log, conversation and the rest of its folder,
+ * the newest execution's history as `history.json`, earlier ones as `history-1.json` (the oldest) and so on. Returns the
+ * names of the entries. Throws `E_RUN_NOT_FOUND` for a run that the store does not hold, `E_INTERNAL` for an output that
+ * cannot be written: nothing is left of it then.
+ */
+export async function exportRun(
+  store: Store,
+  { runId, output, histories }: ExportRun,
+): Promise<readonly string[]> {
+  const found = await store.runs.findRun(runId);
+  const files = found.ok ? await store.runs.openFiles(found.value.projectId, found.value.runId) : found;
+  if (!files.ok) throw new InterlockError(files.error);
+  const texts = histories.map((history, index): [string, string] => [
+    index === histories.length - 1 ? "history.json" : `history-${index + 1}.json`,
+    historyToJSON(history),
+  ]);
+  try {
+    return await writeArchive(output, files.value.dir, new Map(texts));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const message = `${output} could not be written: ${reason}`;
+    throw new InterlockError({ code: "E_INTERNAL", message }, error);
+  }
+}

@@ -1,0 +1,403 @@
+import { randomUUID } from "node:crypto";
+import {
+  type Client,
+  WorkflowFailedError,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+  isGrpcServiceError,
+} from "@temporalio/client";
+import { defaultPayloadConverter } from "@temporalio/common";
+import type { History } from "@temporalio/common/lib/proto-utils.js";
+import { newestAuditHead } from "./audit-head.js";
+import {
+  ANSWER_PREVIEW_CHARS,
+  ANSWER_UPDATE,
+  BUDGET_UPDATE,
+  BUNDLE_RUN_WORKFLOW,
+  FINISH_UPDATE,
+  GRAPH_STATE_QUERY,
+  PAUSE_UPDATE,
+  RESUME_UPDATE,
+  RUN_STATE_QUERY,
+  workflowIdOf,
+} from "../contract/names.js";
+import type {
+  AnswerTaken,
+  AuditHead,
+  Budget,
+  BudgetRaise,
+  BundleRunInput,
+  GraphRunInput,
+  Identified,
+  RunResult,
+  RunState,
+} from "../contract/run.js";
+import { isRunId, runIdIn } from "../core/run/run-id.js";
+import { ERROR_CODES, type Fault } from "../core/errors.js";
+import { cutText } from "../core/text.js";
+import type { GraphState } from "../core/graph-state/schemas.js";
+
+/** A request that was refused, or a run that failed: `code` is one of contracts §15. */
+export class InterlockError extends Error {
+  readonly code: Fault["code"];
+
+  constructor(fault: Fault, cause?: unknown) {
+    super(fault.message, { cause });
+    this.name = "InterlockError";
+    this.code = fault.code;
+  }
+}
+
+/** A connection to Temporal and the namespace on it. */
+export interface TemporalAccess {
+  readonly temporal: Client;
+  readonly namespace: string;
+}
+
+/** What a run was started with, as Temporal's history or the store knows it. */
+export type RunRequest = (
+  | { readonly kind: "graph"; readonly input: Identified<GraphRunInput> }
+  | { readonly kind: "bundle"; readonly input: Identified<BundleRunInput> }
+) & {
+  /** The Temporal workflow that the run belongs to; absent means `run-<runId>`. */
+  readonly workflowId?: string;
+};
+
+/** What a handle is made of, where more is known than one id. */
+export interface RunReference {
+  readonly runId: string;
+  readonly workflowId: string;
+  readonly firstExecutionRunId?: string;
+}
+
+/** Longer than it takes until a dead worker's task is given to another one. */
+const MAX_UPDATE_ATTEMPTS = 30;
+const UPDATE_PAUSE_MS = 1_000;
+
+/** Temporal takes no update while a workflow task is being tried again and again. */
+function isBetweenWorkers(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return isGrpcServiceError(cause) && cause.details.includes("Workflow Task in failed state");
+}
+
+/** One run. */
+export class RunHandle {
+  /** The run's id. Of a handle made with a workflow id that does not say it, that workflow id: see {@link identify}. */
+  readonly runId: string;
+  /** Temporal's id of the run's first execution, where this handle started it. */
+  readonly firstExecutionRunId: string | undefined;
+  private readonly access: TemporalAccess;
+  /** What the run's workflow may be called, the likeliest first. */
+  private workflowIds: readonly string[];
+
+  /** `id` is a run's or its workflow's. */
+  constructor(access: TemporalAccess, id: string | RunReference) {
+    this.access = access;
+    if (typeof id === "string") {
+      this.runId = runIdIn(id) ?? id;
+      this.firstExecutionRunId = undefined;
+      // A child workflow that was given no id has a UUID for one.
+      this.workflowIds = isRunId(id) ? [workflowIdOf(id), id] : [id];
+    } else {
+      this.runId = id.runId;
+      this.firstExecutionRunId = id.firstExecutionRunId;
+      this.workflowIds = [id.workflowId];
+    }
+  }
+
+  /** The workflow's id, as far as this handle knows it. */
+  get workflowId(): string {
+    return this.workflowIds[0] ?? this.runId;
+  }
+
+  /** The run's id and its workflow's, as Temporal knows them. Throws `E_RUN_NOT_FOUND`. */
+  async identify(): Promise<{ readonly runId: string; readonly workflowId: string }> {
+    const { input, workflowId = workflowIdOf(input.runId) } = await this.startedWith();
+    return { runId: input.runId, workflowId };
+  }
+
+  /**
+   * Where the run stands. One that Temporal has closed by itself (terminated, timed out) is failed, with the reason. Needs a
+   * worker on the run's queue. Throws `E_RUN_NOT_FOUND`.
+   */
+  async state(): Promise<RunState> {
+    const query = () => this.guarded(() => this.workflow().query<RunState>(RUN_STATE_QUERY));
+    const state = await query();
+    if (isOverPhase(state) || OPEN.includes(await this.executionStatus())) return state;
+    const last = await query(); // it may have ended by itself meanwhile
+    if (isOverPhase(last)) return last;
+    const failure = await this.closedBy();
+    if (failure === undefined) return last;
+    const { question: _, ...rest } = last;
+    return { ...rest, phase: "failed", paused: false, failure };
+  }
+
+  /** Why the run ended without being completed; undefined while it is open, and for a completed one. Needs no worker. */
+  async closedBy(): Promise<Fault | undefined> {
+    const status = await this.executionStatus();
+    if (OPEN.includes(status) || status === "COMPLETED") return undefined;
+    try {
+      await this.result();
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof InterlockError)) throw error;
+      return {
+        code: error.code,
+        message: `Temporal has closed the run (${status.toLowerCase()}): ${error.message}`,
+      };
+    }
+  }
+
+  /** The typed graph state of a run that carries a story; null for one that carries none. */
+  async graphState(): Promise<GraphState | null> {
+    return this.guarded(() => this.workflow().query<GraphState | null>(GRAPH_STATE_QUERY));
+  }
+
+  /**
+   * Answers the question the run waits with. `answerId` makes it idempotent: the same id again is the same answer, so each
+   * question of a run needs one of its own, such as `${state.visit}.${state.turn}`. Throws `E_PRECONDITION_FAILED` when the
+   * run does not wait at that node, and for an id that another answer has had.
+   */
+  async answer(answer: {
+    readonly nodeId: string;
+    readonly text: string;
+    readonly answerId?: string;
+  }): Promise<void> {
+    const { nodeId, text, answerId } = answer;
+    const taken = await this.update<AnswerTaken>(ANSWER_UPDATE, { nodeId, text }, answerId);
+    if (taken.begins === undefined) return; // taken by a worker of an earlier version
+    if (taken.nodeId === nodeId && taken.begins === cutText(text, ANSWER_PREVIEW_CHARS)) return;
+    const message = `The id "${answerId}" is that of an earlier answer, at ${taken.nodeId}: this one was not taken. Give it another id.`;
+    throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
+  }
+
+  /** Lets the run stop before its next model turn, until `resume`. Throws `E_PRECONDITION_FAILED` when it is over. */
+  async pause(): Promise<void> {
+    await this.update(PAUSE_UPDATE);
+  }
+
+  /** Lets a paused run go on. */
+  async resume(): Promise<void> {
+    await this.update(RESUME_UPDATE);
+  }
+
+  /**
+   * Adds to the limits of the budget: those the run waits at, unless `scope` says which. Returns the budget afterwards.
+   * `raiseId` makes it idempotent: the same id again is the same raise. Throws `E_PRECONDITION_FAILED` for a limit that the
+   * run does not have.
+   */
+  async raiseBudget(raise: BudgetRaise & { readonly raiseId?: string }): Promise<Budget> {
+    const { raiseId, ...amounts } = raise;
+    return this.update<Budget>(BUDGET_UPDATE, amounts, raiseId);
+  }
+
+  /** Ends a bundle run as completed. Throws `E_PRECONDITION_FAILED` for a graph run. */
+  async finish(): Promise<void> {
+    await this.update(FINISH_UPDATE);
+  }
+
+  /**
+   * Asks the run to stop; a running model call hears of it within its heartbeat. It fails with `ENGINE_ABORTED`. Throws
+   * `E_PRECONDITION_FAILED` when it is over.
+   */
+  async cancel(): Promise<void> {
+    await this.requireOpen(); // Temporal takes the cancellation of an execution that is closed, and does nothing
+    await this.guarded(() => this.workflow().cancel());
+  }
+
+  /** Throws `E_PRECONDITION_FAILED` when the run is over, `E_RUN_NOT_FOUND`. Needs no worker. */
+  async requireOpen(): Promise<void> {
+    const status = await this.executionStatus();
+    if (!OPEN.includes(status)) throw isOver(status);
+  }
+
+  /** Temporal's status of the newest execution, such as `RUNNING`. Throws `E_RUN_NOT_FOUND`. */
+  async executionStatus(): Promise<string> {
+    return this.guarded(async () => (await this.workflow().describe()).status.name);
+  }
+
+  /** What the run was started with. Throws `E_RUN_NOT_FOUND`. */
+  async startedWith(): Promise<RunRequest> {
+    return this.guarded(() => startedWith(this.access, this.workflowId));
+  }
+
+  /** Whether the newest execution has come past its beginning, so that the store holds the run. */
+  async wasOpened(): Promise<boolean> {
+    const { events } = await this.history();
+    const continued = events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId ?? "";
+    if (continued !== "") return true;
+    return events?.some(({ activityTaskCompletedEventAttributes: done }) => Boolean(done)) ?? false;
+  }
+
+  /** The newest execution's history, as Temporal exports it. */
+  async history(): Promise<History> {
+    return this.guarded(() => this.workflow().fetchHistory());
+  }
+
+  /**
+   * The histories of all executions that Temporal still has, oldest first: a run has a further one for each retry and each
+   * continue-as-new. Throws `E_RUN_NOT_FOUND`.
+   */
+  async histories(): Promise<readonly History[]> {
+    return this.guarded(async () => {
+      const { workflow } = this.access.temporal;
+      const { workflowId } = this;
+      const newest = (await this.workflow().describe()).runId;
+      const known: { readonly runId: string; readonly startTime: Date }[] = [];
+      for await (const execution of workflow.list({ query: `WorkflowId = ${quoted(workflowId)}` })) {
+        if (execution.runId !== newest) known.push(execution);
+      }
+      known.sort((a, b) => a.startTime.getTime() - b.startTime.getTime());
+      const ids = [...known.map(({ runId }) => runId), newest];
+      return Promise.all(ids.map((id) => workflow.getHandle(workflowId, id).fetchHistory()));
+    });
+  }
+
+  /** Waits for the run's end. Throws an `InterlockError` with the failure's code when it fails. */
+  async result(): Promise<RunResult> {
+    return this.guarded(() => this.workflow().result() as Promise<RunResult>); // what graphRun returns
+  }
+
+  /**
+   * The newest head of the audit log's chain that Temporal's history holds: what the log on disk is checked against.
+   * Needs no worker. Undefined before the first event.
+   */
+  async auditHead(): Promise<AuditHead | undefined> {
+    return newestAuditHead(await this.history());
+  }
+
+  /** Temporal's id of the current execution, for links into its Web UI. */
+  async executionRunId(): Promise<string> {
+    return this.guarded(async () => (await this.workflow().describe()).runId);
+  }
+
+  /** Where Temporal takes no update because the run's worker has just died, it is sent again for a while. */
+  private update<T>(name: string, argument?: object, updateId: string = randomUUID()): Promise<T> {
+    const send = (): Promise<T> =>
+      argument === undefined
+        ? this.workflow().executeUpdate<T, []>(name, { updateId })
+        : this.workflow().executeUpdate<T, [object]>(name, { args: [argument], updateId });
+    return this.guarded(async () => {
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await send();
+        } catch (error) {
+          if (isNotFound(error)) throw await this.overOrUnknown(error);
+          if (attempt === MAX_UPDATE_ATTEMPTS || !isBetweenWorkers(error)) throw error;
+          await new Promise((resolve) => setTimeout(resolve, UPDATE_PAUSE_MS));
+        }
+      }
+    });
+  }
+
+  /** Temporal does not find what has ended either: only a run that it cannot describe is unknown. */
+  private async overOrUnknown(error: unknown): Promise<unknown> {
+    const { status } = await this.workflow().describe();
+    return isOver(status.name, error);
+  }
+
+  private workflow() {
+    return this.access.temporal.workflow.getHandle(this.workflowId);
+  }
+
+  private async guarded<T>(action: () => Promise<T>): Promise<T> {
+    try {
+      return await action();
+    } catch (error) {
+      if (!isNotFound(error) || !(await this.lookFurther())) throw toInterlockError(error, this.runId);
+    }
+    return this.guarded(action);
+  }
+
+  /**
+   * What is not known as `run-<runId>` may have another workflow id: then the run's id is that of the workflow's first execution,
+   * which Temporal can be asked for. False where nothing is left to look for.
+   */
+  private async lookFurther(): Promise<boolean> {
+    const [, ...others] = this.workflowIds;
+    if (others.length === 0) return false;
+    const query = `RunId = ${quoted(this.runId)}`;
+    const found = await this.listed(query).catch(() => undefined);
+    this.workflowIds = found === undefined ? others : [found];
+    return true;
+  }
+
+  private async listed(query: string): Promise<string | undefined> {
+    for await (const { workflowId } of this.access.temporal.workflow.list({ query })) return workflowId;
+    return undefined;
+  }
+}
+
+/** A text in a query of Temporal's. */
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}
+
+const OPEN: readonly string[] = ["RUNNING", "PAUSED"];
+
+function isOverPhase({ phase }: RunState): boolean {
+  return phase === "completed" || phase === "failed";
+}
+
+function isOver(status: string, cause?: unknown): InterlockError {
+  const message = `The run is over: it is ${status.toLowerCase()}.`;
+  return new InterlockError({ code: "E_PRECONDITION_FAILED", message }, cause);
+}
+
+/**
+ * What a run was started with. An execution that continued as new no longer holds what is said and done once, so it is asked
+ * of the chain's first one; that of a long run may be forgotten by then, and the newest has to do.
+ */
+async function startedWith(access: TemporalAccess, workflowId: string): Promise<RunRequest> {
+  const newest = await startOf(access, workflowId);
+  const isFirst = (newest.continuedExecutionRunId ?? "") === "";
+  const first = isFirst
+    ? newest
+    : await startOf(access, workflowId, newest.firstExecutionRunId).catch((error: unknown) => {
+        if (isNotFound(error)) return newest;
+        throw error;
+      });
+  const payload = first.input?.payloads?.[0];
+  if (payload === undefined) throw new Error("The history of the run does not begin with its input.");
+  const input: unknown = defaultPayloadConverter.fromPayload(payload);
+  if (typeof input !== "object" || input === null) {
+    const message = `The workflow ${workflowId} was not started with a run's input: start it anew.`;
+    throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
+  }
+  const kind = first.workflowType?.name === BUNDLE_RUN_WORKFLOW ? "bundle" : "graph";
+  const derived = runIdIn(workflowId) ?? newest.firstExecutionRunId;
+  const named = runIdIn(workflowId) === undefined ? { workflowId } : {};
+  return { kind, ...named, input: { runId: derived, ...input } } as RunRequest; // the workflow's door has taken it
+}
+
+/** How an execution began: the newest one, unless another is named. */
+async function startOf(access: TemporalAccess, workflowId: string, executionRunId?: string | null) {
+  const response = await access.temporal.workflowService.getWorkflowExecutionHistory({
+    namespace: access.namespace,
+    execution: { workflowId, runId: executionRunId ?? "" },
+    maximumPageSize: 1,
+  });
+  return response.history?.events?.[0]?.workflowExecutionStartedEventAttributes ?? {};
+}
+
+function toInterlockError(error: unknown, runId: string): unknown {
+  if (isNotFound(error)) {
+    return new InterlockError({ code: "E_RUN_NOT_FOUND", message: `Temporal knows no run ${runId}.` }, error);
+  }
+  if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError) {
+    const cause: unknown = error.cause;
+    const type = typeof cause === "object" && cause !== null && "type" in cause ? cause.type : undefined;
+    const code = ERROR_CODES.find((known) => known === type) ?? "ENGINE_ABORTED";
+    const message = cause instanceof Error ? cause.message : error.message;
+    return new InterlockError({ code, message }, error);
+  }
+  return error;
+}
+
+function isNotFound(error: unknown): boolean {
+  if (error instanceof WorkflowNotFoundError) return true;
+  const code: number | undefined = isGrpcServiceError(error) ? error.code : undefined;
+  return code === GRPC_NOT_FOUND;
+}
+
+const GRPC_NOT_FOUND = 5;

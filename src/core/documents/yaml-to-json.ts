@@ -1,0 +1,258 @@
+import {
+  type Alias,
+  type CST,
+  type Document,
+  type Node,
+  Composer,
+  LineCounter,
+  Parser,
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  visit,
+} from "yaml";
+import { type Result, fail, ok } from "../errors.js";
+import { parseJsonText } from "../json-text.js";
+import type { JsonObject, JsonValue } from "../json.js";
+import { excerpt } from "../text.js";
+import { printableJson } from "./printable-json.js";
+
+/** Bounds on front matter (contracts §5). */
+const MAX_DEPTH = 100;
+const MAX_VALUES = 50_000;
+/** Aliases may repeat long texts as well. */
+const MAX_TEXT_CHARS = 1024 * 1024;
+
+/** The library knows more tags than YAML's core schema has; they stand for values that JSON does not have. */
+const CORE_TAGS: ReadonlySet<string> = new Set(
+  ["str", "int", "float", "bool", "null", "map", "seq"].map((name) => `tag:yaml.org,2002:${name}`),
+);
+
+/** Refusals inside the walk; turned into a fault at the door. */
+class YamlRefused extends Error {}
+
+/**
+ * Parses one YAML 1.2 core document whose root is a mapping (or nothing) into plain JSON. Dates stay text.
+ * `subject` begins sentences about the whole text. Fault `E_INVALID_FRONTMATTER`: syntax errors with line and column; duplicate or `__proto__` keys, cycles,
+ * tags, values JSON cannot carry, alias expansion beyond 50,000 values, nesting beyond 100 levels.
+ */
+export function parseYaml(text: string, subject = "The front matter"): Result<JsonObject> {
+  const rendered = parseRendered(text);
+  if (rendered !== undefined) return ok(rendered);
+  const lines = new LineCounter();
+  try {
+    return ok(toObject(composeDocument(text, lines, subject), lines, subject));
+  } catch (error) {
+    if (error instanceof YamlRefused) return fail("E_INVALID_FRONTMATTER", error.message);
+    if (error instanceof RangeError) return fail("E_INVALID_FRONTMATTER", "The YAML is too deeply nested.");
+    throw error;
+  }
+}
+
+function composeDocument(text: string, lines: LineCounter, subject: string): Document.Parsed | undefined {
+  const tokens = [...new Parser(lines.addNewLine).parse(text)];
+  for (const token of tokens) refuseDeepNesting(token);
+  const composer = new Composer({
+    version: "1.2",
+    schema: "core",
+    uniqueKeys: false, // the walk looks for them: the library compares each key with every other
+    merge: false,
+    lineCounter: lines,
+  });
+  const documents = [...composer.compose(tokens)];
+  if (documents.length > 1) throw new YamlRefused(`${subject} holds more than one YAML document.`);
+  const document = documents[0];
+  const problem = document?.errors[0] ?? document?.warnings[0];
+  if (problem !== undefined) {
+    const sentence = problem.message.split("\n")[0]?.replace(/ at line \d+, column \d+:?$/, "");
+    throw refusal(lines, problem.pos[0], excerpt(sentence ?? "", 200));
+  }
+  return document;
+}
+
+function refusal(lines: LineCounter, offset: number, sentence: string): YamlRefused {
+  const { line, col } = lines.linePos(offset);
+  return new YamlRefused(`YAML, line ${line}, column ${col}: ${sentence}`);
+}
+
+/** Walks the syntax tree with a stack of its own, before anything recursive sees it. */
+function refuseDeepNesting(root: CST.Token): void {
+  const stack: { token: CST.Token; depth: number }[] = [{ token: root, depth: 0 }];
+  for (let entry = stack.pop(); entry !== undefined; entry = stack.pop()) {
+    if (entry.depth > MAX_DEPTH) throw new YamlRefused(`The YAML is nested deeper than ${MAX_DEPTH} levels.`);
+    const { token, depth } = entry;
+    if ("items" in token) {
+      for (const item of token.items) {
+        if ("key" in item && item.key) stack.push({ token: item.key, depth: depth + 1 });
+        if ("value" in item && item.value) stack.push({ token: item.value, depth: depth + 1 });
+      }
+    } else if (token.type === "document" && token.value) stack.push({ token: token.value, depth });
+  }
+}
+
+function toObject(document: Document.Parsed | undefined, lines: LineCounter, subject: string): JsonObject {
+  const root = document?.contents ?? null;
+  if (document === undefined || root === null || (isScalar(root) && root.value === null)) return {};
+  const value = new JsonWalk(lines, resolveAliases(document)).toJson(root, 0);
+  if (value === null || typeof value !== "object" || Array.isArray(value)) {
+    throw new YamlRefused(`${subject} is not a mapping of keys to values.`);
+  }
+  return value as JsonObject; // not an array, as just checked
+}
+
+/** The node each alias stands for: the last one before it with that anchor. One pass; the library takes one for each. */
+function resolveAliases(document: Document.Parsed): ReadonlyMap<Alias, Node> {
+  const anchored = new Map<string, Node>();
+  const resolved = new Map<Alias, Node>();
+  visit(document, {
+    Node(_key, node) {
+      if (isAlias(node)) {
+        const target = anchored.get(node.source);
+        if (target !== undefined) resolved.set(node, target);
+      } else if (isNode(node) && node.anchor !== undefined) anchored.set(node.anchor, node);
+    },
+  });
+  return resolved;
+}
+
+/** Turns YAML nodes into JSON, counting everything an alias repeats. */
+class JsonWalk {
+  private values = 0;
+  private textChars = 0;
+  private readonly open = new Set<Node>();
+
+  private readonly lines: LineCounter;
+  private readonly aliases: ReadonlyMap<Alias, Node>;
+
+  constructor(lines: LineCounter, aliases: ReadonlyMap<Alias, Node>) {
+    this.lines = lines;
+    this.aliases = aliases;
+  }
+
+  toJson(node: unknown, depth: number): JsonValue {
+    if (isAlias(node)) return this.toJson(this.targetOf(node), depth);
+    this.values += 1;
+    if (this.values > MAX_VALUES)
+      throw new YamlRefused(`The YAML expands to more than ${MAX_VALUES} values.`);
+    if (depth > MAX_DEPTH) throw new YamlRefused(`The YAML is nested deeper than ${MAX_DEPTH} levels.`);
+    this.checkTag(node);
+    if (isScalar(node)) return this.scalarToJson(node.value);
+    if (!isMap(node) && !isSeq(node)) return null;
+    if (this.open.has(node)) throw new YamlRefused("The YAML contains a cycle.");
+    this.open.add(node);
+    const value = isSeq(node)
+      ? node.items.map((item) => this.toJson(item, depth + 1))
+      : this.mapToJson(node.items, depth);
+    this.open.delete(node);
+    return value;
+  }
+
+  private mapToJson(pairs: readonly { key: unknown; value: unknown }[], depth: number): JsonObject {
+    const object: Record<string, JsonValue> = {};
+    for (const { key: node, value } of pairs) {
+      const key = this.keyOf(node);
+      if (key === "__proto__") throw this.refuse(node, "a key named __proto__ is not allowed.");
+      if (Object.hasOwn(object, key)) throw this.refuse(node, `the key "${excerpt(key)}" stands here twice.`);
+      object[key] = this.toJson(value, depth + 1);
+    }
+    return object;
+  }
+
+  private keyOf(node: unknown): string {
+    const key = isAlias(node) ? this.targetOf(node) : node;
+    if (!isScalar(key)) throw this.refuse(node, "a key is not a plain value.");
+    this.checkTag(key);
+    const text = String(key.value);
+    this.countText(text);
+    return text;
+  }
+
+  private checkTag(node: unknown): void {
+    if (!isNode(node) || node.tag === undefined || CORE_TAGS.has(node.tag)) return;
+    throw this.refuse(node, `the tag ${excerpt(node.tag)} is not allowed.`);
+  }
+
+  private targetOf(alias: Alias): Node {
+    const target = this.aliases.get(alias);
+    if (target === undefined) throw this.refuse(alias, `no value has the anchor "${excerpt(alias.source)}".`);
+    return target;
+  }
+
+  private scalarToJson(value: unknown): JsonValue {
+    if (typeof value === "string") this.countText(value);
+    if (value === null || typeof value === "string" || typeof value === "boolean") return value;
+    if (typeof value === "number" && Number.isFinite(value)) return value;
+    throw new YamlRefused(`A value such as .inf, .nan or a big integer cannot be carried as JSON.`);
+  }
+
+  private countText(text: string): void {
+    this.textChars += text.length;
+    if (this.textChars > MAX_TEXT_CHARS) {
+      throw new YamlRefused(`The YAML expands to more than ${MAX_TEXT_CHARS} characters of text.`);
+    }
+  }
+
+  private refuse(node: unknown, sentence: string): YamlRefused {
+    const offset = isNode(node) ? (node.range?.[0] ?? 0) : 0;
+    return refusal(this.lines, offset, sentence);
+  }
+}
+
+/**
+ * Renders an object as YAML, one `key: <JSON>` per line (contracts §5): no folding, no type guessing, key
+ * order kept. What it gives, `parseYaml` reads back equal.
+ */
+export function renderYaml(value: JsonObject): string {
+  return Object.entries(value)
+    .map(([key, item]) => `${renderKey(key)}: ${printableJson(item)}\n`)
+    .join("");
+}
+
+/**
+ * Reads what `renderYaml` has written, and whatever else has each key and its value as JSON on a line of its own: many
+ * times faster than YAML in general. Nothing for anything that YAML might take differently.
+ */
+function parseRendered(text: string): JsonObject | undefined {
+  if (/[\t\ufeff]|\r(?!\n)/.test(text)) return undefined;
+  const object: Record<string, JsonValue> = {};
+  let values = 0;
+  const isPlain = (value: JsonValue, depth: number): boolean => {
+    values += 1;
+    if (values > MAX_VALUES || depth > MAX_PLAIN_DEPTH) return false;
+    if (typeof value === "number") return Number.isFinite(value);
+    if (value === null || typeof value !== "object") return true;
+    return Object.entries(value).every(
+      ([key, item]) => key.length < MAX_PLAIN_KEY_CHARS && isPlain(item, depth + 1),
+    );
+  };
+  for (const line of text.split("\n")) {
+    if (line === "" || line === "\r") continue;
+    const [start, key = ""] = /^([A-Za-z_][\w-]*): /.exec(line) ?? [];
+    if (start === undefined || key === "__proto__" || /^(?:true|false|null)$/i.test(key)) return undefined;
+    const value = parseJsonText(line.slice(start.length));
+    if (Object.hasOwn(object, key) || key.length >= MAX_PLAIN_KEY_CHARS) return undefined;
+    if (!value.ok || !isPlain(value.value, 1)) return undefined;
+    object[key] = value.value;
+  }
+  return values === 0 ? undefined : object;
+}
+
+/** Deeper values and longer keys are left to the library, which knows YAML's bounds. */
+const MAX_PLAIN_DEPTH = 50;
+const MAX_PLAIN_KEY_CHARS = 500;
+
+/** YAML ends a simple key after 1024 characters; a longer one takes the explicit form, on two lines. */
+const MAX_SIMPLE_KEY_CHARS = 1000;
+
+function renderKey(key: string): string {
+  if (
+    /^[A-Za-z_][\w-]*$/.test(key) &&
+    !/^(?:true|false|null)$/i.test(key) &&
+    key.length < MAX_SIMPLE_KEY_CHARS
+  )
+    return key;
+  const json = printableJson(key);
+  return json.length < MAX_SIMPLE_KEY_CHARS ? json : `? ${json}\n`;
+}

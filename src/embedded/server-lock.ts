@@ -1,0 +1,67 @@
+import { closeSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
+import { tryLock, unlock } from "fs-native-extensions";
+import { openOwnFile } from "../store/disk/own-file.js";
+
+const POLL_MS = 50;
+
+/**
+ * A kernel lock on a file, held by the open file and not by the process: it ends when the last process that
+ * has this open file ends, however it ends. A child that inherits `fd` keeps the lock by itself, so `close`
+ * gives up only our own share, whereas `unlock` takes it from the child too. (A plain descriptor, for a
+ * `FileHandle` that nobody refers to is closed by the garbage collector, and the lock with it.)
+ */
+export class FileLock {
+  readonly fd: number;
+
+  constructor(path: string) {
+    this.fd = openOwnFile(path, "append");
+  }
+
+  tryExclusive(): boolean {
+    return tryLock(this.fd);
+  }
+
+  tryShared(): boolean {
+    return tryLock(this.fd, 0, 0, { shared: true });
+  }
+
+  unlock(): void {
+    unlock(this.fd);
+  }
+
+  close(): void {
+    closeSync(this.fd);
+  }
+}
+
+/** Waits until the lock is ours alone. `onWait` is called once, when it is not so at once. */
+export async function lockExclusively(
+  path: string,
+  wait: { readonly signal?: AbortSignal | undefined; readonly onWait?: () => void },
+): Promise<FileLock> {
+  const lock = new FileLock(path);
+  try {
+    let waiting = false;
+    while (!lock.tryExclusive()) {
+      if (!waiting) wait.onWait?.();
+      waiting = true;
+      wait.signal?.throwIfAborted();
+      await pause(POLL_MS);
+    }
+    return lock;
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+}
+
+/** Whether some living process has this file open and locked. A free lock is given back at once. */
+export function isHeld(path: string): boolean {
+  const lock = new FileLock(path);
+  try {
+    return !lock.tryExclusive();
+  } finally {
+    lock.close();
+  }
+}

@@ -1,0 +1,227 @@
+import { closeSync, fstatSync, fsyncSync, readSync, renameSync, writeSync } from "node:fs";
+import { basename } from "node:path";
+import { failpoint } from "../../core/failpoint.js";
+import type { JsonObject } from "../../core/json.js";
+import { removeTemporaries, syncFile, temporaryPathFor } from "./atomic-file.js";
+import { type HeldLock, NO_LOCK, type TakeOver, seizeLock, withFileLock } from "./fenced-lock.js";
+import { openOwnFile, standsThere } from "./own-file.js";
+import { printableJson } from "../../core/documents/printable-json.js";
+
+const LF = 0x0a;
+const CHUNK_BYTES = 256 * 1024;
+
+/** The longest line that is written or read, in bytes: an answer of a model at its bound fits. */
+export const MAX_LINE_BYTES = 64 * 1024 * 1024;
+
+/** A line is longer than {@link MAX_LINE_BYTES}. */
+export class LineTooLong extends Error {}
+
+/** Where a record's line lies in the file, in bytes. */
+export interface LinePosition {
+  readonly offset: number;
+  readonly length: number;
+}
+
+export interface AppendLogOptions {
+  /** Of the log's lock. */
+  readonly owner?: HeldLock | undefined;
+  /** Where several logs share a lock: replaces all of them by copies. */
+  readonly takeOver?: TakeOver;
+}
+
+/**
+ * An append-only file of JSON lines that several processes may read and extend.
+ *
+ * A1. A line is written whole and fsynced before `append` resolves, under the log's lock.
+ * A2. What is in the file is never rewritten. A line that a crash left torn is ended and stays, unread.
+ * A3. Each process reads every line once: `onLine` sees them in file order, others' lines included.
+ * A4. A process that has lost the lock writes into a file that nobody reads any more: who takes over puts a copy in
+ *     its place.
+ */
+export class AppendLog {
+  private readonly path: string;
+  private readonly lockFile: string;
+  private readonly onLine: (line: Buffer, position: LinePosition) => void;
+  private readonly owner: HeldLock;
+  private readonly takeOver: TakeOver;
+  private readUpTo = 0;
+
+  constructor(
+    path: string,
+    lockFile: string,
+    onLine: (line: Buffer, position: LinePosition) => void,
+    { owner = NO_LOCK, takeOver = (lock) => replaceByCopy(path, lock) }: AppendLogOptions = {},
+  ) {
+    this.path = path;
+    this.lockFile = lockFile;
+    this.onLine = onLine;
+    this.owner = owner;
+    this.takeOver = takeOver;
+  }
+
+  /** Ends what another process may be about to append. */
+  seize(): Promise<void> {
+    return seizeLock(this.lockFile, this.takeOver, this.owner);
+  }
+
+  /** Reads the lines that are new since the last look. */
+  async refresh(): Promise<void> {
+    if (this.withFile((fd) => fstatSync(fd).size) === this.readUpTo) return;
+    await this.exclusively(async (lock) => {
+      this.withFile((fd) => this.readNew(fd, lock));
+    });
+  }
+
+  /**
+   * Appends what `decide` returns, having read everything before it; nothing when it returns nothing.
+   * `decide` is told whether the last line of the file was torn. `owner` is a lock that what is appended depends on.
+   */
+  async append(decide: (torn: boolean) => readonly JsonObject[], owner: HeldLock = NO_LOCK): Promise<void> {
+    await this.exclusively(async (lock) => {
+      const fd = openOwnFile(this.path, "append");
+      try {
+        const torn = this.readNew(fd, lock);
+        const records = decide(torn);
+        if (records.length === 0) return;
+        const lines = Buffer.from(records.map((record) => `${toLine(record)}\n`).join(""));
+        if (lines.length > MAX_LINE_BYTES) this.refuseLong(lines);
+        failpoint("log.before-line");
+        owner.assertHeld();
+        lock.assertHeld();
+        writeAll(fd, lines);
+        failpoint("log.line-written");
+        await syncFile(fd);
+        lock.assertHeld();
+        this.readNew(fd, lock);
+      } finally {
+        closeSync(fd);
+      }
+    });
+  }
+
+  /** The records of lines that `onLine` was told of, one after the other from one open file. */
+  readAt(positions: readonly LinePosition[]): readonly JsonObject[] {
+    if (positions.length === 0) return [];
+    return this.withFile((fd) =>
+      positions.map(({ offset, length }) => {
+        const bytes = Buffer.alloc(length);
+        readSync(fd, bytes, 0, length, offset);
+        return JSON.parse(bytes.toString("utf8")) as JsonObject; // written by `append`
+      }),
+    );
+  }
+
+  private exclusively(action: (lock: HeldLock) => Promise<void>): Promise<void> {
+    return withFileLock(this.lockFile, action, this.takeOver, { owner: this.owner });
+  }
+
+  private withFile<T>(action: (fd: number) => T): T {
+    const fd = openOwnFile(this.path, "append");
+    try {
+      return action(fd);
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  /** Reads whole new lines; ends a torn one and says that there was one. Each byte is copied twice at most. */
+  private readNew(fd: number, lock: HeldLock): boolean {
+    const { size } = fstatSync(fd);
+    let offset = this.readUpTo;
+    let begun: Buffer[] = []; // of the line at `offset`
+    let begunBytes = 0;
+    while (offset + begunBytes < size) {
+      const start = offset + begunBytes;
+      const chunk = Buffer.alloc(Math.min(CHUNK_BYTES, size - start));
+      const bytesRead = readSync(fd, chunk, 0, chunk.length, start);
+      if (bytesRead === 0) break;
+      let rest = chunk.subarray(0, bytesRead);
+      for (let feed = rest.indexOf(LF); feed !== -1; feed = rest.indexOf(LF)) {
+        const line = Buffer.concat([...begun, rest.subarray(0, feed)]);
+        [begun, begunBytes] = [[], 0];
+        this.tell(line, offset);
+        offset = this.readUpTo;
+        rest = rest.subarray(feed + 1);
+      }
+      begun.push(rest);
+      begunBytes += rest.length;
+      if (begunBytes > MAX_LINE_BYTES) throw this.tooLong(`at byte ${offset}`);
+    }
+    this.readUpTo = offset;
+    if (begunBytes === 0) return false;
+    lock.assertHeld();
+    writeAll(fd, Buffer.from("\n"));
+    this.tell(Buffer.concat(begun), offset);
+    return true;
+  }
+
+  private tell(line: Buffer, offset: number): void {
+    if (line.length > MAX_LINE_BYTES) throw this.tooLong(`at byte ${offset}`);
+    this.onLine(line, { offset, length: line.length });
+    this.readUpTo = offset + line.length + 1;
+  }
+
+  private refuseLong(lines: Buffer): void {
+    for (let start = 0; start < lines.length;) {
+      const feed = lines.indexOf(LF, start);
+      if (feed - start > MAX_LINE_BYTES) throw this.tooLong("that was to be written");
+      start = feed + 1;
+    }
+  }
+
+  private tooLong(where: string): LineTooLong {
+    return new LineTooLong(
+      `${basename(this.path)}: the line ${where} is longer than ${MAX_LINE_BYTES} bytes, the most that a line of a log may have. ` +
+        "Nothing here writes such a line: restore the file from a backup, or give the run up.",
+    );
+  }
+}
+
+/** Whoever has the file open has lost it. `lock` is the one that was taken over. */
+export function replaceByCopy(path: string, lock: HeldLock): void {
+  if (!standsThere(path)) return;
+  removeTemporaries(path);
+  const copy = temporaryPathFor(path);
+  copyOwnFile(path, copy);
+  lock.assertHeld();
+  renameSync(copy, path);
+}
+
+function copyOwnFile(path: string, copy: string): void {
+  const from = openOwnFile(path, "read");
+  try {
+    const to = openOwnFile(copy, "create");
+    try {
+      const chunk = Buffer.alloc(CHUNK_BYTES);
+      for (let read = readSync(from, chunk); read > 0; read = readSync(from, chunk)) {
+        writeAll(to, chunk.subarray(0, read));
+      }
+      fsyncSync(to);
+    } finally {
+      closeSync(to);
+    }
+  } finally {
+    closeSync(from);
+  }
+}
+
+function writeAll(fd: number, bytes: Buffer): void {
+  for (let written = 0; written < bytes.length;) written += writeSync(fd, bytes, written);
+}
+
+/** A record as its line says it, without the line's end. */
+export function toLine(record: JsonObject): string {
+  return printableJson(record);
+}
+
+/** The record in a line, or nothing where a crash tore it. */
+export function parseLine(line: Buffer): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(line.toString("utf8"));
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as JsonObject)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,82 @@
+import { randomBytes } from "node:crypto";
+import { closeSync, fsync, readdirSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { failpoint } from "../../core/failpoint.js";
+import { type HeldLock, NO_LOCK } from "./fenced-lock.js";
+import { openOwnFile, openOwnFolder } from "./own-file.js";
+
+/**
+ * Makes what was written to an open file durable. The one call worth a thread: the others take microseconds, less than
+ * the way through the thread pool.
+ */
+export const syncFile = promisify(fsync);
+
+/**
+ * Replaces a file of the store so that a reader sees the old bytes or the new ones, never half: temporary
+ * file → fsync → rename in the same directory → fsync of the directory. On failure the old file stays and
+ * the temporary one is removed. `lock` is the one that all who replace this file hold: a temporary file that a crash
+ * has left is removed, and who has lost the lock is refused. Its `takeOver` is `removeTemporaries`.
+ */
+export async function writeFileAtomic(
+  path: string,
+  bytes: Uint8Array | string,
+  lock: HeldLock = NO_LOCK,
+): Promise<void> {
+  lock.assertHeld();
+  removeTemporaries(path);
+  const temporary = temporaryPathFor(path);
+  try {
+    const fd = openOwnFile(temporary, "create");
+    try {
+      writeFileSync(fd, bytes);
+      failpoint("file.temporary-written");
+      await syncFile(fd);
+      failpoint("file.temporary-synced");
+    } finally {
+      closeSync(fd);
+    }
+    lock.assertHeld();
+    renameSync(temporary, path);
+    failpoint("file.renamed");
+  } catch (error) {
+    removeIfThere(temporary);
+    throw error;
+  }
+  await syncDirectory(dirname(path));
+  lock.assertHeld();
+}
+
+/** Removes what interrupted calls of `writeFileAtomic` have left of this file. The caller holds the file's lock. */
+export function removeTemporaries(path: string): void {
+  const directory = dirname(path);
+  const prefix = `.tmp-${basename(path)}-`;
+  for (const name of readdirSync(directory)) {
+    if (!name.startsWith(prefix) || !/^[0-9a-f]{12}$/.test(name.slice(prefix.length))) continue;
+    removeIfThere(join(directory, name));
+  }
+}
+
+/** A name in the directory of a file for what is going to take its place. */
+export function temporaryPathFor(path: string): string {
+  return join(dirname(path), `.tmp-${basename(path)}-${randomBytes(6).toString("hex")}`);
+}
+
+/** Makes the names in a directory durable. Platforms that cannot open a directory do without. */
+export async function syncDirectory(path: string): Promise<void> {
+  if (process.platform === "win32") return;
+  const fd = openOwnFolder(path);
+  try {
+    await syncFile(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function removeIfThere(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // it was never made
+  }
+}

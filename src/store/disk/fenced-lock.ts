@@ -1,0 +1,170 @@
+import { closeSync, mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { tryLock } from "fs-native-extensions";
+import { openOwnFile, standsThere } from "./own-file.js";
+
+/**
+ * Mutual exclusion by a kernel lock on a file: between processes, and between callers in one process. The kernel lets
+ * go when the holder dies, so nothing is ever stale.
+ *
+ * A holder that was only stopped keeps the kernel's lock. Where a takeover is possible, whoever has waited too long goes
+ * on with the next generation of the lock: the file `<lockFile>.1`, then `.2`. That nobody is hurt by it rests on this:
+ *
+ * K1. A generation that has a successor belongs to nobody any more; that is never undone.
+ * K2. Before each effect, the holder makes sure that its generation has no successor (`assertHeld`). What it may still
+ *     do after that, if it is stopped in between, is one step: rename a temporary file, or append to an open file.
+ * K3. The first of a process to hold a new generation makes that step impossible (`takeOver`) before it looks at
+ *     anything: it removes the temporary file, or puts a copy in the place of the open one.
+ *
+ * A lock may have an owner, which is itself something that can be lost: an execution of a run (`executions.ts`). Who has
+ * lost the owner holds none of its locks.
+ */
+
+/** A lock while it is held. */
+export interface HeldLock {
+  isHeld(): boolean;
+  /** Throws `LockLost` when somebody else has taken over. */
+  assertHeld(): void;
+}
+
+/** This process was stopped for so long that another one has taken over its work: it has lost. */
+export class LockLost extends Error {
+  constructor(message = "This process was stopped for so long that another one has taken its lock over.") {
+    super(message);
+  }
+}
+
+/** For whoever shares nothing with anybody. */
+export const NO_LOCK: HeldLock = { isHeld: () => true, assertHeld: () => undefined };
+
+/** Makes impossible what a holder before us may still do. `lock` is the one that was taken over. */
+export type TakeOver = (lock: HeldLock) => void;
+
+interface LockOptions {
+  readonly owner?: HeldLock;
+  /** How long a holder is waited for that does not let go, where the lock can be taken over. */
+  readonly patienceMs?: number;
+}
+
+/** The last holder or waiter of each lock in this process: later callers queue behind it. */
+const queues = new Map<string, Promise<void>>();
+
+/** The generation of each lock that this process knows and has taken over, where it is not the first one. */
+const generations = new Map<string, number>();
+
+const FIRST_PAUSE_MS = 1;
+const LONGEST_PAUSE_MS = 25;
+/** Longer than any critical section takes whose lock can be taken over. Pauses are added up: a sleeper has no patience lost. */
+const PATIENCE_MS = 3_000;
+
+/**
+ * Runs `action` while holding `lockFile`, which is made (0600) when missing. Not reentrant. With `takeOver`, a holder
+ * that does not let go loses the lock; without, it is waited for.
+ */
+export async function withFileLock<T>(
+  lockFile: string,
+  action: (lock: HeldLock) => Promise<T>,
+  takeOver?: TakeOver,
+  options: LockOptions = {},
+): Promise<T> {
+  const before = queues.get(lockFile) ?? Promise.resolve();
+  let leave: () => void = () => undefined;
+  const turn = new Promise<void>((resolve) => {
+    leave = resolve;
+  });
+  const queued = before.then(() => turn);
+  queues.set(lockFile, queued);
+  await before;
+  try {
+    return await withKernelLock(lockFile, action, takeOver, options);
+  } finally {
+    leave();
+    if (queues.get(lockFile) === queued) queues.delete(lockFile);
+  }
+}
+
+/** Ends what another process may be about to do under a lock: if one holds it, it loses it at once. */
+export function seizeLock(lockFile: string, takeOver: TakeOver, owner: HeldLock): Promise<void> {
+  return withFileLock(lockFile, () => Promise.resolve(), takeOver, { owner, patienceMs: 0 });
+}
+
+async function withKernelLock<T>(
+  lockFile: string,
+  action: (lock: HeldLock) => Promise<T>,
+  takeOver: TakeOver | undefined,
+  { owner = NO_LOCK, patienceMs = PATIENCE_MS }: LockOptions,
+): Promise<T> {
+  const known = generations.get(lockFile) ?? 0;
+  for (let generation = known; ; generation += 1) {
+    const lock = heldLock(lockFile, generation, owner);
+    const fd = openLockFile(fileOf(lockFile, generation));
+    try {
+      const limitMs = takeOver === undefined ? Number.POSITIVE_INFINITY : patienceMs;
+      if (!(await isLocked(fd, { lockFile, generation, owner, limitMs }))) continue;
+      if (generation > known) {
+        takeOver?.(lock);
+        generations.set(lockFile, generation);
+      }
+      return await action(lock);
+    } finally {
+      closeSync(fd); // closing lets go of the lock
+    }
+  }
+}
+
+interface Waiting {
+  readonly lockFile: string;
+  readonly generation: number;
+  readonly owner: HeldLock;
+  readonly limitMs: number;
+}
+
+/**
+ * Waits for the lock. False when this generation has a successor, which a waiter without patience gives it. Throws when
+ * the owner is lost: then nobody's lock is taken over.
+ */
+async function isLocked(fd: number, { lockFile, generation, owner, limitMs }: Waiting): Promise<boolean> {
+  let waitedMs = 0;
+  owner.assertHeld();
+  for (let pauseMs = FIRST_PAUSE_MS; !tryLock(fd); pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+    owner.assertHeld();
+    if (hasSuccessor(lockFile, generation)) return false;
+    if (waitedMs >= limitMs) {
+      closeSync(openLockFile(fileOf(lockFile, generation + 1)));
+      return false;
+    }
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    waitedMs += pauseMs;
+  }
+  owner.assertHeld();
+  return !hasSuccessor(lockFile, generation);
+}
+
+function heldLock(lockFile: string, generation: number, owner: HeldLock): HeldLock {
+  return {
+    isHeld: () => owner.isHeld() && !hasSuccessor(lockFile, generation),
+    assertHeld() {
+      owner.assertHeld();
+      if (hasSuccessor(lockFile, generation)) throw new LockLost();
+    },
+  };
+}
+
+function hasSuccessor(lockFile: string, generation: number): boolean {
+  return standsThere(fileOf(lockFile, generation + 1));
+}
+
+function fileOf(lockFile: string, generation: number): string {
+  return generation === 0 ? lockFile : `${lockFile}.${generation}`;
+}
+
+/** Synchronous: it takes microseconds, and a way through the thread pool would take longer. */
+function openLockFile(path: string): number {
+  try {
+    return openOwnFile(path, "append");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    return openOwnFile(path, "append");
+  }
+}

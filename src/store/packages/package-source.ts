@@ -1,0 +1,56 @@
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Finding, WHOLE_PACKAGE, errorFinding } from "../../core/package/findings.js";
+import { unpackArchive } from "./package-archive.js";
+import { listPackage, systemCode } from "./package-files.js";
+import { loadNewPackage } from "./package-loader.js";
+
+/** What a path given as a package turns out to be; the path itself may be a link. */
+export type SourceKind = "directory" | "file" | "nothing" | "other";
+
+export async function kindOfSource(source: string): Promise<SourceKind> {
+  const entry = await stat(source).catch(() => undefined);
+  if (entry === undefined) return "nothing";
+  if (entry.isDirectory()) return "directory";
+  return entry.isFile() ? "file" : "other";
+}
+
+/** What to say of a path that is no package; undefined when it may be one. */
+export function sourceFinding(kind: SourceKind): Finding | undefined {
+  if (kind === "directory" || kind === "file") return undefined;
+  const sentence =
+    kind === "nothing"
+      ? "there is no package directory or .bmad archive at this path"
+      : "is neither a directory nor an archive: give one of the two";
+  return errorFinding(WHOLE_PACKAGE, "$", sentence);
+}
+
+/** Checks a package directory or a `.bmad` archive without installing it; an archive is unpacked aside. */
+export async function checkPackageSource(source: string): Promise<readonly Finding[]> {
+  const kind = await kindOfSource(source);
+  const problem = sourceFinding(kind);
+  if (problem !== undefined) return [problem];
+  if (kind === "directory") return findingsOf(source);
+  try {
+    return await checkArchive(source);
+  } catch (error) {
+    const sentence = `could not be unpacked to be checked (${systemCode(error)}): see to space for temporary files`;
+    return [errorFinding(WHOLE_PACKAGE, "$", sentence)];
+  }
+}
+
+async function findingsOf(dir: string): Promise<readonly Finding[]> {
+  return (await loadNewPackage(await listPackage(dir))).findings;
+}
+
+async function checkArchive(source: string): Promise<readonly Finding[]> {
+  const scratch = await mkdtemp(join(tmpdir(), "interlock-check-"));
+  try {
+    const unpacked = join(scratch, "package");
+    const findings = await unpackArchive(source, unpacked);
+    return findings.length > 0 ? findings : await findingsOf(unpacked);
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,256 @@
+import { randomBytes } from "node:crypto";
+import { lstatSync, statSync } from "node:fs";
+import { mkdir, readdir, rename } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { compareBuild } from "semver";
+import { type Result, fail, ok } from "../../core/errors.js";
+import { failpoint } from "../../core/failpoint.js";
+import { MANIFEST_FILE, checkManifest } from "../../core/package/check-package.js";
+import { type Finding, WHOLE_PACKAGE, errorFinding, isError, quote } from "../../core/package/findings.js";
+import { isPackageId, packageIdOf } from "../../core/package/package-id.js";
+import { syncDirectory } from "../disk/atomic-file.js";
+import { withFileLock } from "../disk/fenced-lock.js";
+import { unpackArchive } from "./package-archive.js";
+import { contentDigest, digestFiles } from "./package-digest.js";
+import { PackageFileRefused, listPackage, readPackageFile, systemCode } from "./package-files.js";
+import { type LoadedPackage, loadListedPackage, loadNewPackage, loadPackage } from "./package-loader.js";
+import { kindOfSource, sourceFinding } from "./package-source.js";
+import { copyPackage, removeTree, sealTree } from "./package-tree.js";
+
+export interface InstalledPackage {
+  readonly packageId: string;
+  readonly name: string;
+  readonly version: string;
+  readonly dir: string;
+}
+
+/** The outcome of an installation: what was installed, and what is odd about it. */
+export interface Installation extends InstalledPackage {
+  readonly findings: readonly Finding[];
+}
+
+/** The packages of a store: `<storeDir>/packages/<packageId>/`, each one immutable (contracts §2, §3). */
+export interface PackageStore {
+  /**
+   * Installs a directory or a `.bmad` archive, atomically and idempotently: the same bytes give the same id.
+   * Faults: `E_PACKAGE_NOT_FOUND` when there is nothing at `source`; `E_PACKAGE_INVALID` with
+   * `details.findings[]`; `E_INTERNAL` when the store cannot be written.
+   */
+  install(source: string): Promise<Result<Installation>>;
+  /** Faults: `E_PACKAGE_NOT_FOUND`, `E_PACKAGE_INVALID` (somebody changed it on disk). */
+  open(packageId: string): Promise<Result<LoadedPackage>>;
+  /**
+   * The id of an installed package, by that id, by its name or by `name@version`: of several the newest version (SemVer), and of
+   * that version the one that was installed last. `preferred` is taken where it is one of them. Fault: `E_PACKAGE_NOT_FOUND`.
+   */
+  resolve(named: string, preferred?: string): Promise<Result<string>>;
+  /** Sorted by id. */
+  list(): Promise<readonly InstalledPackage[]>;
+  /** Faults: `E_PACKAGE_NOT_FOUND`, `E_INTERNAL`. Whether runs still need the package is for callers to ask. */
+  remove(packageId: string): Promise<Result<void>>;
+}
+
+export function openPackageStore(storeDir: string): PackageStore {
+  return new DirectoryPackageStore(storeDir);
+}
+
+const MAX_OPEN_PACKAGES = 16;
+const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
+
+/**
+ * 1. Whatever stands under a package's id is complete, validated and never written again: it was staged under
+ *    a `.tmp-` name beside it, made durable and renamed.
+ * 2. `.tmp-` names are used only while holding `packages.lock`, which the kernel takes from a process that
+ *    dies. So whoever holds the lock knows that every `.tmp-` it finds belongs to nobody, and deletes it.
+ */
+class DirectoryPackageStore implements PackageStore {
+  private readonly packagesDir: string;
+  private readonly lockFile: string;
+  private readonly opened = new Map<string, { readonly stamp: string; readonly loaded: LoadedPackage }>();
+
+  constructor(storeDir: string) {
+    this.packagesDir = join(storeDir, "packages");
+    this.lockFile = join(storeDir, "packages.lock");
+  }
+
+  async install(source: string): Promise<Result<Installation>> {
+    const kind = await kindOfSource(source);
+    if (kind === "nothing") {
+      return fail("E_PACKAGE_NOT_FOUND", "There is no package directory or .bmad archive at this path.");
+    }
+    const problem = sourceFinding(kind);
+    if (problem !== undefined) return invalid([problem]);
+    return this.exclusively((staging) =>
+      kind === "directory" ? this.installDirectory(source, staging) : this.installArchive(source, staging),
+    );
+  }
+
+  async open(packageId: string): Promise<Result<LoadedPackage>> {
+    const found = await this.find(packageId);
+    if (found === undefined) return unknown(packageId);
+    const known = this.opened.get(packageId);
+    if (known?.stamp === found.stamp) return ok(this.remember(packageId, found.stamp, known.loaded));
+    const report = await loadPackage(found.dir);
+    if (report.package === undefined) return invalid(report.findings);
+    return ok(this.remember(packageId, found.stamp, report.package));
+  }
+
+  async list(): Promise<readonly InstalledPackage[]> {
+    const names = await readdir(this.packagesDir).catch(() => []);
+    const packages: InstalledPackage[] = [];
+    for (const name of names) {
+      const item = await this.describe(name);
+      if (item !== undefined) packages.push(item);
+    }
+    return packages.sort((a, b) => (a.packageId < b.packageId ? -1 : 1));
+  }
+
+  async resolve(named: string, preferred?: string): Promise<Result<string>> {
+    if ((await this.find(named)) !== undefined) return ok(named);
+    const candidates = (await this.list()).filter(
+      ({ name, version }) => name === named || `${name}@${version}` === named,
+    );
+    if (candidates.some(({ packageId }) => packageId === preferred)) return ok(preferred ?? named);
+    const newest = candidates
+      .map((item) => ({ ...item, installedAt: statSync(item.dir).mtimeMs }))
+      .sort((a, b) => compareBuild(a.version, b.version) || a.installedAt - b.installedAt)
+      .at(-1);
+    return newest === undefined ? unknown(named) : ok(newest.packageId);
+  }
+
+  async remove(packageId: string): Promise<Result<void>> {
+    if ((await this.find(packageId)) === undefined) return unknown(packageId);
+    return this.exclusively(async (staging) => {
+      const found = await this.find(packageId);
+      if (found === undefined) return unknown(packageId);
+      this.opened.delete(packageId);
+      await rename(found.dir, staging);
+      await syncDirectory(this.packagesDir);
+      return ok(undefined); // what lies under `staging` now is deleted on the way out
+    });
+  }
+
+  private async installDirectory(source: string, staging: string): Promise<Result<Installation>> {
+    const listing = await listPackage(source);
+    if (listing.findings.some(isError)) return invalid((await loadListedPackage(listing)).findings);
+    try {
+      await copyPackage(listing, staging);
+    } catch (error) {
+      if (error instanceof PackageFileRefused) return invalid([error.finding]);
+      throw error;
+    }
+    return this.adopt(staging);
+  }
+
+  private async installArchive(source: string, staging: string): Promise<Result<Installation>> {
+    const findings = await unpackArchive(source, staging);
+    return findings.length > 0 ? invalid(findings) : this.adopt(staging);
+  }
+
+  /** Validates what is staged, which nobody else can change, and gives it its name. */
+  private async adopt(staging: string): Promise<Result<Installation>> {
+    failpoint("package.staged");
+    const listing = await listPackage(staging);
+    const report = await loadNewPackage(listing);
+    if (report.package === undefined) return invalid(report.findings);
+    const { name, version } = report.package.manifest;
+    const digest = contentDigest(await digestFiles(listing));
+    const packageId = packageIdOf(name, version, digest);
+    const dir = join(this.packagesDir, packageId);
+    const installation = { packageId, name, version, dir, findings: report.findings };
+    if ((await this.find(packageId)) !== undefined) {
+      return (await hasDigest(dir, digest)) ? ok(installation) : changedOnDisk(packageId);
+    }
+    await sealTree(listing);
+    failpoint("package.sealed");
+    await rename(staging, dir);
+    failpoint("package.placed");
+    await syncDirectory(this.packagesDir);
+    return ok(installation);
+  }
+
+  /** Runs `action` with a fresh staging path while no other process installs or removes. */
+  private async exclusively<T>(action: (staging: string) => Promise<Result<T>>): Promise<Result<T>> {
+    try {
+      const made = await mkdir(this.packagesDir, { recursive: true, mode: 0o700 });
+      if (made !== undefined) await syncDirectory(dirname(this.packagesDir));
+      return await withFileLock(this.lockFile, async () => {
+        await this.clearStaging();
+        try {
+          return await action(join(this.packagesDir, `.tmp-${randomBytes(8).toString("hex")}`));
+        } finally {
+          await this.clearStaging();
+        }
+      });
+    } catch (error) {
+      return fail("E_INTERNAL", `The packages of the store could not be written (${systemCode(error)}).`);
+    }
+  }
+
+  private async clearStaging(): Promise<void> {
+    for (const name of await readdir(this.packagesDir)) {
+      if (name.startsWith(".tmp-")) await removeTree(join(this.packagesDir, name));
+    }
+  }
+
+  /** The directory of an installed package; a link in its place is none. */
+  private async find(packageId: string): Promise<FoundPackage | undefined> {
+    if (!isPackageId(packageId)) return undefined;
+    const dir = join(this.packagesDir, packageId);
+    const entry = lstatSync(dir, { bigint: true, throwIfNoEntry: false });
+    if (entry?.isDirectory() !== true) return undefined;
+    return { dir, stamp: [entry.dev, entry.ino, entry.ctimeNs, entry.mtimeNs].join("-") };
+  }
+
+  private async describe(packageId: string): Promise<InstalledPackage | undefined> {
+    const dir = (await this.find(packageId))?.dir;
+    if (dir === undefined) return undefined;
+    const bytes = await readPackageFile(dir, MANIFEST_FILE, MAX_MANIFEST_BYTES).catch(() => undefined);
+    const manifest = bytes && checkManifest(Buffer.from(bytes).toString("utf8")).value;
+    return manifest && { packageId, name: manifest.name, version: manifest.version, dir };
+  }
+
+  /** Keeps the packages that were used last. */
+  private remember(packageId: string, stamp: string, loaded: LoadedPackage): LoadedPackage {
+    this.opened.delete(packageId);
+    this.opened.set(packageId, { stamp, loaded });
+    const oldest = this.opened.keys().next().value;
+    if (this.opened.size > MAX_OPEN_PACKAGES && oldest !== undefined) this.opened.delete(oldest);
+    return loaded;
+  }
+}
+
+interface FoundPackage {
+  readonly dir: string;
+  /** Changes when the directory is exchanged or something directly in it is: a loaded package is stale then. */
+  readonly stamp: string;
+}
+
+function unknown(packageId: string): Result<never> {
+  return fail("E_PACKAGE_NOT_FOUND", `No package ${quote(packageId)} is installed in this store.`);
+}
+
+async function hasDigest(dir: string, digest: string): Promise<boolean> {
+  try {
+    const listing = await listPackage(dir);
+    return listing.findings.length === 0 && contentDigest(await digestFiles(listing)) === digest;
+  } catch (error) {
+    if (error instanceof PackageFileRefused) return false;
+    throw error;
+  }
+}
+
+function changedOnDisk(packageId: string): Result<never> {
+  const sentence = `the installed copy ${packageId} was changed on disk: remove it, then install it again`;
+  return invalid([errorFinding(WHOLE_PACKAGE, "$", sentence)]);
+}
+
+function invalid(findings: readonly Finding[]): Result<never> {
+  const errors = findings.filter(isError);
+  const first = errors[0] ?? findings[0];
+  const where = first === undefined ? "" : ` ${first.file}, ${first.path}: ${first.message}`;
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
+  return fail("E_PACKAGE_INVALID", `The package is not valid.${where}${more}`, {
+    findings: findings.map((finding) => ({ ...finding })),
+  });
+}

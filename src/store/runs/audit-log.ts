@@ -1,0 +1,79 @@
+import { failpoint } from "../../core/failpoint.js";
+import type { JsonObject } from "../../core/json.js";
+import { AppendLog, parseLine, toLine } from "../disk/append-log.js";
+import type { HeldLock } from "../disk/fenced-lock.js";
+import { sha256 } from "../disk/sha256.js";
+
+/** What `prev` holds in a log's first line. */
+export const CHAIN_START = "0".repeat(64);
+
+/** The head of a log's chain: how many lines there are and the hash of the last one. */
+export interface ChainHead {
+  readonly lines: number;
+  readonly sha256: string;
+}
+
+/** An event before it is written. `ts` and `prev` are added by the log. */
+export interface AuditEvent extends JsonObject {
+  readonly kind: "tool.exec" | "model.turn" | "run.phase" | "user.input" | "log.repaired";
+}
+
+/**
+ * The audit log of a run, `execution.jsonl` (contracts §11).
+ *
+ * L1. One event, one physical line; lines are appended and fsynced, never rewritten.
+ * L2. Each line's `prev` is the SHA-256 of the line before it, so an edit or a removal shows.
+ * L3. An event is written once: the same `identity` again adds nothing.
+ * L4. A line that a crash tore is ended and followed by a `log.repaired` event, at the latest before the next event:
+ *     the repair may be cut short as well.
+ */
+export class AuditLog {
+  private readonly log: AppendLog;
+  private readonly seen = new Set<string>();
+  private lines = 0;
+  private last = CHAIN_START;
+  /** The last line is no event, and no repair has been noted after it. */
+  private isUnmarked = false;
+
+  constructor(path: string, lockFile: string, owner?: HeldLock) {
+    const onLine = (line: Buffer): void => {
+      this.lines += 1;
+      this.last = sha256(line);
+      const event = parseLine(line);
+      this.isUnmarked = event === undefined;
+      if (event !== undefined) this.seen.add(identityOf(event));
+    };
+    this.log = new AppendLog(path, lockFile, onLine, { owner });
+  }
+
+  seize(): Promise<void> {
+    return this.log.seize();
+  }
+
+  /** The chain's head as it is now. */
+  async head(): Promise<ChainHead> {
+    await this.log.refresh();
+    return { lines: this.lines, sha256: this.last };
+  }
+
+  /** Appends an event unless it is there; returns the chain's head afterwards. */
+  async record(event: AuditEvent, now: Date): Promise<ChainHead> {
+    await this.log.append((torn) => {
+      const isRepair = torn || this.isUnmarked;
+      const events: AuditEvent[] = isRepair ? [{ kind: "log.repaired", id: String(this.lines) }] : [];
+      if (!this.seen.has(identityOf(event))) events.push(event);
+      let prev = this.last;
+      return events.map((item) => {
+        const line = { ts: now.toISOString(), ...item, prev };
+        prev = sha256(toLine(line));
+        return line;
+      });
+    });
+    failpoint("audit.recorded");
+    return { lines: this.lines, sha256: this.last };
+  }
+}
+
+function identityOf(event: JsonObject): string {
+  return JSON.stringify([event["kind"] ?? null, event["toolCallId"] ?? event["id"] ?? null]);
+}

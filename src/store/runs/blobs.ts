@@ -1,0 +1,53 @@
+import { closeSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { removeTemporaries, temporaryPathFor } from "../disk/atomic-file.js";
+import { openOwnFile, readOwnFileSync } from "../disk/own-file.js";
+import { sha256 } from "../disk/sha256.js";
+
+/**
+ * What a run has written into its project, each content once, by its SHA-256. A fork finds files here as they were. Not
+ * fsynced: what a power failure tears is noticed by its hash and reported as missing, and so is what a full disk refused.
+ */
+export class Blobs {
+  private readonly dir: string;
+
+  constructor(dir: string) {
+    this.dir = dir;
+  }
+
+  /** Never throws: the file itself is written, and that is what counts. The caller holds the run's state lock. */
+  keep(bytes: Uint8Array): void {
+    const hash = sha256(bytes);
+    const path = join(this.dir, hash);
+    if (this.read(hash) !== undefined) return;
+    const temporary = temporaryPathFor(path);
+    try {
+      mkdirSync(this.dir, { recursive: true, mode: 0o700 });
+      removeTemporaries(path); // of an attempt that was cut short: it is made again
+      const fd = openOwnFile(temporary, "create");
+      try {
+        writeFileSync(fd, bytes);
+      } finally {
+        closeSync(fd);
+      }
+      renameSync(temporary, path);
+    } catch {
+      try {
+        rmSync(temporary, { force: true });
+      } catch {
+        // nothing was written
+      }
+    }
+  }
+
+  /** Undefined where the content is missing or damaged. */
+  read(hash: string): Buffer | undefined {
+    if (!/^[0-9a-f]{64}$/.test(hash)) return undefined;
+    try {
+      const bytes = readOwnFileSync(join(this.dir, hash));
+      return sha256(bytes) === hash ? bytes : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import { realpath, stat } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
+import { type Result, fail, ok } from "../../core/errors.js";
+import type { Project } from "./project-id.js";
+import type { BundleSettings, RunMetadata } from "./run-index.js";
+
+/** What a new bundle run is made from (contracts §13). The directories are host paths and must exist. */
+export interface CreateBundleRunRequest {
+  readonly projectRoot: string;
+  readonly bundleRoot: string;
+  readonly coreRoot?: string;
+  /** Variable form: `{bundle-root}/workflows/intake/workflow.yaml`. */
+  readonly workflowPath: string;
+  /** What the workflow calls itself. */
+  readonly workflowRef: string;
+  readonly activeAgentId: string;
+  readonly agentFile?: string;
+  /** Default: the run's id. */
+  readonly sessionId?: string;
+  /** Default: the project's `artifacts`. */
+  readonly outputRoot?: string;
+  /** A UUID in lower case; made when absent. The same id again is the same run. */
+  readonly runId?: string;
+  /** The Temporal workflow that the run belongs to; absent means `run-<runId>`. */
+  readonly workflowId?: string;
+}
+
+/** What the index will say of a new bundle run. Faults: `E_RUN_NOT_FOUND` (a session id that is none), `E_PACKAGE_NOT_FOUND`. */
+export async function newBundleRun(
+  request: CreateBundleRunRequest,
+  runId: string,
+  project: Project,
+  now: Date,
+): Promise<Result<RunMetadata>> {
+  const sessionId = request.sessionId ?? runId;
+  if (!SESSION_ID.test(sessionId)) return fail("E_RUN_NOT_FOUND", SESSION_ID_SENTENCE);
+  const roots = await resolveBundleRoots(request);
+  if (!roots.ok) return roots;
+  const { workflowPath, workflowRef, activeAgentId, agentFile } = request;
+  return ok({
+    runId,
+    ...(request.workflowId === undefined ? {} : { workflowId: request.workflowId }),
+    projectId: project.projectId,
+    packageId: `bundle:${basename(roots.value.bundleRoot)}`,
+    workflowRef,
+    activeAgentId,
+    phase: "idle",
+    createdAt: now.toISOString(),
+    lastUpdatedAt: now.toISOString(),
+    bundle: {
+      ...roots.value,
+      workflowPath,
+      sessionId,
+      outputRoot: resolve(request.outputRoot ?? join(project.root, "artifacts")),
+      ...(agentFile === undefined ? {} : { agentFile: resolve(agentFile) }),
+    },
+  });
+}
+
+/** Names a folder in the user's project, on every file system. */
+const SESSION_ID = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?$/;
+const SESSION_ID_SENTENCE =
+  "A session id names a folder: letters, digits, dots, dashes and underscores, 128 at most, beginning with a letter or a digit.";
+
+async function resolveBundleRoots(
+  request: CreateBundleRunRequest,
+): Promise<Result<Pick<BundleSettings, "bundleRoot" | "coreRoot">>> {
+  const bundleRoot = await realDirectory(request.bundleRoot);
+  if (bundleRoot === undefined) {
+    return fail("E_PACKAGE_NOT_FOUND", `The bundle root "${request.bundleRoot}" is no directory.`);
+  }
+  if (request.coreRoot === undefined) return ok({ bundleRoot });
+  const coreRoot = await realDirectory(request.coreRoot);
+  if (coreRoot !== undefined) return ok({ bundleRoot, coreRoot });
+  return fail("E_PACKAGE_NOT_FOUND", `The core root "${request.coreRoot}" is no directory.`);
+}
+
+async function realDirectory(path: string): Promise<string | undefined> {
+  try {
+    const real = await realpath(path);
+    return (await stat(real)).isDirectory() ? real : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,167 @@
+import { randomBytes } from "node:crypto";
+import { chmod, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { type Result, fail, ok } from "../../core/errors.js";
+import { removeTemporaries, syncDirectory, writeFileAtomic } from "../disk/atomic-file.js";
+import { isOwnFolder, readOwnFile } from "../disk/own-file.js";
+import { type HeldLock, NO_LOCK } from "../disk/fenced-lock.js";
+
+/** The file that says what a session is and what it holds; the runtime alone writes it. */
+export const MANIFEST_NAME = "manifest.json";
+
+const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
+/** More files than this are not saved in one session. */
+const MAX_FILES = 1000;
+
+const manifestSchema = z.object({
+  sessionId: z.string(),
+  runId: z.string(),
+  /** Variable form. */
+  workflow: z.string(),
+  agent: z.string().nullable(),
+  status: z.enum(["running", "complete", "failed"]),
+  createdAt: z.string(),
+  updatedAt: z.string(),
+  completedAt: z.string().optional(),
+  outputs: z.array(z.object({ declared: z.string(), saveAs: z.string(), isExact: z.boolean() })),
+  /** Paths are relative to the session folder, sizes in bytes. */
+  files: z.array(z.object({ path: z.string(), size: z.int(), sha256: z.string(), savedAt: z.string() })),
+});
+
+/** `manifest.json` of a session folder (contracts §13). Times are ISO, UTC. */
+export type SessionManifest = z.infer<typeof manifestSchema>;
+export type SessionStatus = SessionManifest["status"];
+export type SessionFile = SessionManifest["files"][number];
+
+/** Where a session lies: `<outputRoot>/<sessionId>`. */
+export interface SessionPlace {
+  readonly outputRoot: string;
+  readonly sessionId: string;
+}
+
+export function sessionDir({ outputRoot, sessionId }: SessionPlace): string {
+  return join(outputRoot, sessionId);
+}
+
+/**
+ * Makes a session folder with its manifest in one step. For the run that has it already, it is that session again, so that
+ * what a crash cut short can be repeated. Faults: `E_PRECONDITION_FAILED` when the id belongs to something else,
+ * `E_PROJECT_INVALID` when the folder cannot be made.
+ */
+export async function openSessionFolder(
+  place: SessionPlace,
+  manifest: SessionManifest,
+): Promise<Result<SessionManifest>> {
+  const final = sessionDir(place);
+  const prefix = `.session-${manifest.runId}-`;
+  const staging = join(place.outputRoot, `${prefix}${randomBytes(6).toString("hex")}`);
+  try {
+    await mkdir(place.outputRoot, { recursive: true });
+    if (!(await exists(final))) {
+      await mkdir(staging);
+      await writeManifest(staging, manifest);
+      // On top of a folder that holds anything this fails: of two runs at once, one gets the id.
+      await rename(staging, final).catch(async (error: unknown) => {
+        if (!(await exists(final))) throw error;
+      });
+      await syncDirectory(place.outputRoot);
+    }
+  } catch {
+    return fail(
+      "E_PROJECT_INVALID",
+      "The session folder cannot be made. Check the output directory's permissions.",
+    );
+  } finally {
+    await rm(staging, { recursive: true, force: true });
+  }
+  const known = await readManifest(place);
+  if (!known.ok || known.value.runId !== manifest.runId) {
+    return fail(
+      "E_PRECONDITION_FAILED",
+      `The session id "${place.sessionId}" is taken. Choose another, or none.`,
+    );
+  }
+  // What an attempt that was cut short has left.
+  for (const name of await readdir(place.outputRoot)) {
+    if (name.startsWith(prefix)) await rm(join(place.outputRoot, name), { recursive: true, force: true });
+  }
+  return known;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return readdir(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => error.code !== "ENOENT",
+  );
+}
+
+/** Fault: `E_INTERNAL` when the manifest is missing or damaged. */
+export async function readManifest(place: SessionPlace): Promise<Result<SessionManifest>> {
+  try {
+    const bytes = await readOwnFile(join(sessionDir(place), MANIFEST_NAME), MAX_MANIFEST_BYTES);
+    return ok(manifestSchema.parse(JSON.parse(bytes.toString("utf8"))));
+  } catch {
+    return fail("E_INTERNAL", "{session-folder}/manifest.json is missing or damaged.");
+  }
+}
+
+/** Changes the manifest; the caller holds the run's lock. Faults: `E_INTERNAL`, `E_WRITE_LIMIT`. */
+async function changeManifest(
+  place: SessionPlace,
+  lock: HeldLock,
+  change: (manifest: SessionManifest) => SessionManifest,
+): Promise<Result<SessionManifest>> {
+  const known = await readManifest(place);
+  if (!known.ok) return known;
+  const next = change(known.value);
+  if (next.files.length > MAX_FILES) {
+    return fail("E_WRITE_LIMIT", `A session holds ${MAX_FILES} files at most. Put more into one file.`);
+  }
+  if (next !== known.value) await writeManifest(sessionDir(place), next, lock);
+  return ok(next);
+}
+
+/** Adds or replaces a file's entry. The caller holds the run's lock. Faults: `E_INTERNAL`, `E_WRITE_LIMIT`. */
+export function recordSessionFile(
+  place: SessionPlace,
+  file: SessionFile,
+  lock: HeldLock,
+): Promise<Result<SessionManifest>> {
+  return changeManifest(place, lock, (manifest) => {
+    const same = manifest.files.find(({ path }) => path === file.path);
+    if (same?.sha256 === file.sha256) return manifest;
+    const files = manifest.files.map((known) => (known.path === file.path ? file : known));
+    return { ...manifest, updatedAt: file.savedAt, files: same === undefined ? [...files, file] : files };
+  });
+}
+
+/** Says how a session stands; a complete one stays so. The caller holds the run's lock. Fault: `E_INTERNAL`. */
+export function markSessionFolder(
+  place: SessionPlace,
+  status: SessionStatus,
+  now: Date,
+  lock: HeldLock,
+): Promise<Result<SessionManifest>> {
+  return changeManifest(place, lock, (manifest) => {
+    if (manifest.status === "complete" || manifest.status === status) return manifest;
+    const at = now.toISOString();
+    return { ...manifest, status, updatedAt: at, ...(status === "complete" ? { completedAt: at } : {}) };
+  });
+}
+
+/** Ends what a holder of the run's lock before us may still be about to write. The caller holds the lock. */
+export function endManifestWrites(place: SessionPlace): void {
+  const dir = sessionDir(place);
+  if (isOwnFolder(dir)) removeTemporaries(join(dir, MANIFEST_NAME));
+}
+
+async function writeManifest(
+  directory: string,
+  manifest: SessionManifest,
+  lock: HeldLock = NO_LOCK,
+): Promise<void> {
+  const path = join(directory, MANIFEST_NAME);
+  await writeFileAtomic(path, `${JSON.stringify(manifest, undefined, 2)}\n`, lock);
+  await chmod(path, 0o644); // it lies among the user's own files
+}

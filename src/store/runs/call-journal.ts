@@ -1,0 +1,119 @@
+import type { BundleToolResult } from "../../core/bundle/bundle-result.js";
+import type { ErrorCode } from "../../core/errors.js";
+import { failpoint } from "../../core/failpoint.js";
+import type { JsonObject } from "../../core/json.js";
+import type { ToolResult } from "../../core/tools/tool-result.js";
+import { AppendLog, type LinePosition, parseLine } from "../disk/append-log.js";
+import { type HeldLock, NO_LOCK } from "../disk/fenced-lock.js";
+
+/** A run's journal holds results of one kind: those of its own tools. */
+export type RecordedResult = ToolResult | BundleToolResult;
+
+/** What a finished call leaves for its repetition. */
+export interface RecordedCall<R extends RecordedResult = ToolResult> {
+  readonly result: R;
+  /** Why the call failed, where the result itself does not hold a code. */
+  readonly code?: ErrorCode;
+  /** What the call did to the state document. */
+  readonly state?: { readonly sha256: string; readonly artifact?: string };
+  /** The document on disk was not the one that the run held. */
+  readonly stateConflict?: boolean;
+}
+
+/**
+ * Which tool calls of a run have happened. A call is planned (what exactly it is about to write) before its
+ * effect and recorded after it, so that a repetition finds either its result or what it had begun.
+ */
+export class CallJournal {
+  private readonly log: AppendLog;
+  private readonly plans = new Map<string, JsonObject>();
+  private readonly results = new Map<string, LinePosition>();
+
+  constructor(path: string, lockFile: string, owner?: HeldLock) {
+    const onLine = (line: Buffer, position: LinePosition): void => {
+      const entry = parseLine(line);
+      const id = entry?.["id"];
+      if (entry === undefined || typeof id !== "string") return;
+      if (entry["result"] !== undefined) {
+        if (!this.results.has(id)) this.results.set(id, position);
+        this.plans.delete(id);
+      } else if (!this.results.has(id)) this.plans.set(id, entry["plan"] as JsonObject); // written by `plan`
+    };
+    this.log = new AppendLog(path, lockFile, onLine, { owner });
+  }
+
+  seize(): Promise<void> {
+    return this.log.seize();
+  }
+
+  /** `owner` is the lock under which the call takes effect: who has lost it plans and records nothing. */
+  async plan(id: string, plan: JsonObject, owner: HeldLock = NO_LOCK): Promise<void> {
+    await this.log.append(() => [{ id, plan }], owner);
+    failpoint("call.planned");
+  }
+
+  /** What an unfinished earlier attempt had planned. Call `find` first: it reads the file. */
+  planOf(id: string): JsonObject | undefined {
+    return this.plans.get(id);
+  }
+
+  /** False when the call is recorded already: that record stands. */
+  async record(id: string, call: RecordedCall<RecordedResult>, owner: HeldLock = NO_LOCK): Promise<boolean> {
+    let recorded = false;
+    await this.log.append(() => {
+      if (this.results.has(id)) return [];
+      recorded = true;
+      const { code, state, stateConflict } = call;
+      return [
+        {
+          id,
+          result: call.result as JsonObject, // tool results are JSON
+          ...(code === undefined ? {} : { code }),
+          ...(state === undefined ? {} : { state }),
+          ...(stateConflict === undefined ? {} : { stateConflict }),
+        },
+      ];
+    }, owner);
+    failpoint("call.recorded");
+    return recorded;
+  }
+
+  /** How many calls are recorded. */
+  async count(): Promise<number> {
+    await this.log.refresh();
+    return this.results.size;
+  }
+
+  /** What the first calls have written into the project: the hash of each file's last content, by alias path. */
+  async filesWritten(calls: number): Promise<ReadonlyMap<string, string>> {
+    await this.log.refresh();
+    const records = this.log.readAt([...this.results.values()].slice(0, calls));
+    const written = new Map<string, string>();
+    for (const { result } of records as unknown as readonly RecordedCall[]) {
+      if (!result.ok) continue; // a read has no sha256After, a patch is not in the project
+      const { path, sha256After } = result;
+      if (typeof path !== "string" || typeof sha256After !== "string") continue;
+      if (path.startsWith("@project/")) written.set(path, sha256After);
+    }
+    return written;
+  }
+
+  /** The recorded call of that id, read from the file as it is now. */
+  async find<R extends RecordedResult = ToolResult>(id: string): Promise<RecordedCall<R> | undefined> {
+    return (await this.findAll<R>([id])).get(id);
+  }
+
+  /** Those of the calls that are recorded, by id. */
+  async findAll<R extends RecordedResult = ToolResult>(
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, RecordedCall<R>>> {
+    if (!ids.every((id) => this.results.has(id))) await this.log.refresh();
+    const found = new Map<string, LinePosition>();
+    for (const id of ids) {
+      const position = this.results.get(id);
+      if (position !== undefined) found.set(id, position);
+    }
+    const records = this.log.readAt([...found.values()]);
+    return new Map([...found.keys()].map((id, index) => [id, records[index] as unknown as RecordedCall<R>])); // written by `record`
+  }
+}

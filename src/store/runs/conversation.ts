@@ -1,0 +1,134 @@
+import { readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { JsonObject, JsonValue } from "../../core/json.js";
+import { AppendLog, type LinePosition, parseLine, replaceByCopy } from "../disk/append-log.js";
+import type { HeldLock } from "../disk/fenced-lock.js";
+import { isOwnFolder } from "../disk/own-file.js";
+
+/** A tool call as the model made it, under an id that is unique in the run. */
+export interface RecordedToolCall {
+  readonly id: string;
+  readonly name: string;
+  readonly argumentsJson: string;
+}
+
+/** A message of a conversation that is not derived from anything else. Tool results are in the call journal. */
+export type ConversationEntry =
+  | { readonly type: "begin"; readonly visit: number; readonly messages: readonly PlainMessage[] }
+  | { readonly type: "user"; readonly id: string; readonly nodeId: string; readonly text: string }
+  | { readonly type: "correction"; readonly visit: number; readonly turn: number; readonly text: string }
+  | AssistantEntry;
+
+export interface PlainMessage {
+  readonly role: "system" | "user";
+  readonly content: string;
+}
+
+export interface AssistantEntry {
+  readonly type: "assistant";
+  readonly visit: number;
+  readonly turn: number;
+  readonly content: string;
+  readonly calls: readonly RecordedToolCall[];
+  readonly finishReason: string;
+  readonly usage: { readonly promptTokens: number; readonly completionTokens: number; readonly cost: number };
+  readonly model: string;
+  /** What the provider's message holds beside that, to go back as it came. Absent in older files, and where it held none. */
+  readonly provider?: ProviderFields;
+  /** The model or its provider has refused to answer. */
+  readonly refusal?: { readonly code: "LLM_REFUSED" | "LLM_CONTENT_FILTERED"; readonly words: string };
+}
+
+/** Which provider a message comes from, and its own fields, those of the message and those of its calls. */
+export interface ProviderFields {
+  readonly endpoint: string;
+  readonly dialect: string;
+  readonly message?: JsonObject;
+  readonly content?: JsonValue;
+  readonly calls?: readonly JsonObject[];
+}
+
+/** The conversations of a run share a lock: whoever takes it over puts copies in the place of all of them. */
+export function takeOverConversations(dir: string, lock: HeldLock): void {
+  if (!isOwnFolder(dir)) return;
+  for (const name of readdirSync(dir)) {
+    if (name.endsWith(".jsonl") && !name.startsWith(".")) replaceByCopy(join(dir, name), lock);
+  }
+}
+
+/** One conversation of a run on disk: what was said, in order, each thing once. */
+export class Conversation {
+  private readonly log: AppendLog;
+  private readonly positions: LinePosition[] = [];
+  private readonly known = new Map<string, LinePosition>();
+  /** Where the answer is that holds a call, by the call's id. */
+  private readonly answersOfCalls = new Map<string, LinePosition>();
+
+  constructor(path: string, lockFile: string, owner?: HeldLock) {
+    const onLine = (line: Buffer, position: LinePosition): void => {
+      const entry = parseLine(line);
+      if (entry === undefined) return;
+      this.positions.push(position);
+      this.index(entry as unknown as ConversationEntry, position); // written by `append`
+    };
+    const takeOver = (lock: HeldLock): void => takeOverConversations(dirname(path), lock);
+    this.log = new AppendLog(path, lockFile, onLine, { owner, takeOver });
+  }
+
+  /** All entries, in the order they were written. */
+  async entries(): Promise<readonly ConversationEntry[]> {
+    await this.log.refresh();
+    return this.log.readAt(this.positions) as unknown as readonly ConversationEntry[]; // written by `append`
+  }
+
+  /** The answer of one model turn, where it is written down. */
+  async findAnswer(visit: number, turn: number): Promise<AssistantEntry | undefined> {
+    await this.log.refresh();
+    return this.answerAt(this.known.get(`assistant:${visit}:${turn}`));
+  }
+
+  /** A tool call by its id. */
+  async findCall(callId: string): Promise<RecordedToolCall | undefined> {
+    if (!this.answersOfCalls.has(callId)) await this.log.refresh();
+    return this.answerAt(this.answersOfCalls.get(callId))?.calls.find(({ id }) => id === callId);
+  }
+
+  private answerAt(position: LinePosition | undefined): AssistantEntry | undefined {
+    if (position === undefined) return undefined;
+    return this.log.readAt([position])[0] as unknown as AssistantEntry; // indexed as one
+  }
+
+  private index(entry: ConversationEntry, position: LinePosition): void {
+    const identity = identityOf(entry);
+    if (!this.known.has(identity)) this.known.set(identity, position);
+    if (entry.type !== "assistant") return;
+    for (const { id } of entry.calls) this.answersOfCalls.set(id, position);
+  }
+
+  /**
+   * Appends entries, leaving out those that are there. Returns false, and appends nothing, when the last of
+   * them is there already: somebody else has said it.
+   */
+  async append(entries: readonly ConversationEntry[]): Promise<boolean> {
+    let appended = false;
+    await this.log.append(() => {
+      const last = entries.at(-1);
+      if (last === undefined || this.known.has(identityOf(last))) return [];
+      appended = true;
+      return entries.filter((entry) => !this.known.has(identityOf(entry))) as unknown as JsonObject[]; // plain JSON
+    });
+    return appended;
+  }
+}
+
+function identityOf(entry: ConversationEntry): string {
+  switch (entry.type) {
+    case "begin":
+      return `begin:${entry.visit}`;
+    case "user":
+      return `user:${entry.id}`;
+    case "correction":
+    case "assistant":
+      return `${entry.type}:${entry.visit}:${entry.turn}`;
+  }
+}

@@ -1,0 +1,96 @@
+import { join } from "node:path";
+import { z } from "zod";
+import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
+import { type HeldLock, LockLost, withFileLock } from "../disk/fenced-lock.js";
+import { readOwnFileSync, standsThere } from "../disk/own-file.js";
+
+const startedSchema = z.object({
+  /** As Temporal names the execution that began it; one that continues as new keeps it. */
+  id: z.string(),
+  /** When Temporal began it, in milliseconds since 1970. */
+  startedAt: z.number(),
+});
+
+/** An execution of a run, as Temporal knows it. */
+export type StartedExecution = z.infer<typeof startedSchema>;
+
+/** The run goes on in a newer execution: whatever an older one was about to do, it has lost. */
+export class ExecutionOver extends LockLost {
+  constructor() {
+    super("A newer execution of the run has taken over: this one changes nothing more.");
+  }
+}
+
+/**
+ * The executions of a run, counted from 1: each retry and each restore is one more. The numbers are fencing tokens.
+ *
+ * X1. `execution.<n>` says which execution has the number n. The one that a run begins with is 1 and has no file.
+ * X2. An execution is over as soon as there is a file for the next number; that is never undone. All that is done for an
+ *     execution is done under locks that it owns, so that they check this as well (`file-lock.ts`).
+ * X3. Whoever opens a new execution gives it its number first. Then it seizes the locks of the older ones, and only then
+ *     it reads. So an older one has done a thing before that, or it never will.
+ * X4. An execution that Temporal began before the newest one gets no number: whoever opens it was asleep.
+ */
+export class Executions {
+  private readonly dir: string;
+
+  constructor(dir: string) {
+    this.dir = dir;
+  }
+
+  /**
+   * The number of an execution, the same however often it is asked for. One that is not known yet gets the next number,
+   * except the one a run begins with. Throws `ExecutionOver`.
+   */
+  async begin(execution: StartedExecution, resumes: boolean): Promise<number> {
+    if (!resumes && this.newest() === 1) return 1;
+    return withFileLock(
+      join(this.dir, "execution.lock"),
+      async (lock) => {
+        const newest = this.newest();
+        const last = this.read(newest);
+        if (last?.id === execution.id) return newest;
+        if (last !== undefined && last.startedAt >= execution.startedAt) throw new ExecutionOver();
+        await writeFileAtomic(this.fileOf(newest + 1), `${JSON.stringify(execution)}\n`, lock);
+        return newest + 1;
+      },
+      () => removeTemporaries(this.fileOf(this.newest() + 1)),
+    );
+  }
+
+  /** The newest execution; undefined where nobody has written down which one that is, as for the first. */
+  last(): StartedExecution | undefined {
+    return this.read(this.newest());
+  }
+
+  newest(): number {
+    let number = 1;
+    while (standsThere(this.fileOf(number + 1))) number += 1;
+    return number;
+  }
+
+  /** What an execution may do, it may do as long as it holds this. */
+  claimOf(number: number): HeldLock {
+    const next = this.fileOf(number + 1);
+    return {
+      isHeld: () => !standsThere(next),
+      assertHeld() {
+        if (standsThere(next)) throw new ExecutionOver();
+      },
+    };
+  }
+
+  /** Undefined for the first one, and where the file cannot be understood. */
+  private read(number: number): StartedExecution | undefined {
+    if (number === 1) return undefined;
+    try {
+      return startedSchema.parse(JSON.parse(readOwnFileSync(this.fileOf(number)).toString("utf8")));
+    } catch {
+      return undefined;
+    }
+  }
+
+  private fileOf(number: number): string {
+    return join(this.dir, `execution.${number}`);
+  }
+}

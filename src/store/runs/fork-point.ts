@@ -1,0 +1,59 @@
+import { type Result, fail, ok } from "../../core/errors.js";
+import type { StateSnapshotState } from "../../core/graph-state/schemas.js";
+import { excerpt, listSome } from "../../core/text.js";
+import type { Boundary } from "./boundaries.js";
+import type { RunFiles } from "./run-files.js";
+import type { RunMetadata } from "./run-index.js";
+import type { RunManager } from "./run-manager.js";
+
+/** The moment of a run that a fork begins with. */
+export interface ForkPoint {
+  readonly run: RunMetadata;
+  readonly files: RunFiles;
+  readonly boundary: Boundary;
+  /** Of a run with a story. */
+  readonly graphState?: StateSnapshotState;
+}
+
+/**
+ * Finds where a fork begins: after a visit, or where a node was entered last. Faults: `E_RUN_NOT_FOUND` for a run that
+ * is not in the store or is no graph run, `E_PRECONDITION_FAILED` for a moment that there never was, with those there were.
+ */
+export async function findForkPoint(
+  runs: RunManager,
+  from: { readonly runId: string; readonly fromNode?: string; readonly visit?: number },
+): Promise<Result<ForkPoint>> {
+  const run = await runs.findRun(from.runId);
+  if (!run.ok) return run;
+  const files = await runs.openFiles(run.value.projectId, run.value.runId);
+  if (!files.ok) return files;
+  const boundaries = await files.value.boundaries.all();
+  if (boundaries.length === 0) {
+    return fail("E_RUN_NOT_FOUND", "The run keeps no node boundaries: only graph runs can be forked.");
+  }
+  const boundary = boundaries.findLast(
+    ({ visit, next }) =>
+      (from.visit === undefined || visit === from.visit) &&
+      (from.fromNode === undefined || next === from.fromNode),
+  );
+  if (boundary === undefined) {
+    const entered = [...new Set(boundaries.map(({ next }) => next))];
+    const wanted = from.fromNode === undefined ? `visit ${from.visit}` : `"${excerpt(from.fromNode)}"`;
+    return fail(
+      "E_PRECONDITION_FAILED",
+      `The run was never at ${wanted}. It entered: ${listSome(entered)} (visits 0 to ${boundaries.at(-1)?.visit}).`,
+    );
+  }
+  const held = await files.value.graphState.current();
+  const snapshots = held === undefined ? [] : await files.value.graphState.snapshots();
+  const graphState = snapshots.findLast(({ visit }) => visit <= boundary.visit)?.state ?? held?.initial;
+  const point = { run: run.value, files: files.value, boundary };
+  return ok(graphState === undefined ? point : { ...point, graphState });
+}
+
+/** How many visits were made before a fork began. A fork of a fork's beginning begins where that one did. */
+export async function visitsBefore(runs: RunManager, { forkedFrom }: RunMetadata): Promise<number> {
+  if (forkedFrom === undefined || forkedFrom.visit > 0) return forkedFrom?.visit ?? 0;
+  const source = await runs.findRun(forkedFrom.runId);
+  return source.ok ? visitsBefore(runs, source.value) : 0;
+}

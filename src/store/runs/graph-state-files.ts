@@ -1,0 +1,117 @@
+import { join } from "node:path";
+import { z } from "zod";
+import { type StateSnapshotState, StateSnapshotStateSchema } from "../../core/graph-state/schemas.js";
+import type { JsonObject } from "../../core/json.js";
+import { AppendLog, type LinePosition, parseLine } from "../disk/append-log.js";
+import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
+import { type HeldLock, seizeLock, withFileLock, NO_LOCK } from "../disk/fenced-lock.js";
+import { readOwnText } from "../disk/own-file.js";
+
+const heldSchema = z.object({
+  state: StateSnapshotStateSchema,
+  change: z.int().min(0),
+  initial: StateSnapshotStateSchema,
+});
+
+/** A file of the graph state that cannot be understood: trying again does not help. */
+export class DamagedGraphState extends Error {}
+
+/** A graph state as the run folder keeps it; `change` counts its changes. */
+export interface KeptGraphState {
+  readonly state: StateSnapshotState;
+  readonly change: number;
+}
+
+const snapshotLineSchema = z.object({
+  visit: z.int().min(1),
+  nodeId: z.string(),
+  timestamp: z.string(),
+  documentSha256: z.string(),
+  state: StateSnapshotStateSchema,
+});
+
+/** The state after one visit of a node, and which version of the state document belongs to it. */
+export type KeptSnapshot = z.infer<typeof snapshotLineSchema>;
+
+/**
+ * The graph state of a run that carries a story: the current one, and a snapshot for each node boundary, so that a
+ * run can be looked at, restored and forked without Temporal's history.
+ */
+export class GraphStateFiles {
+  private readonly path: string;
+  private readonly logPath: string;
+  private readonly lockFile: string;
+  private readonly owner: HeldLock;
+  private readonly log: AppendLog;
+  private readonly positions = new Map<number, LinePosition>();
+
+  constructor(dir: string, owner: HeldLock = NO_LOCK) {
+    this.owner = owner;
+    this.path = join(dir, "graph-state.json");
+    this.lockFile = join(dir, "graph-state.lock");
+    this.logPath = join(dir, "graph-state.jsonl");
+    const onLine = (line: Buffer, position: LinePosition): void => {
+      const visit = parseLine(line)?.["visit"];
+      if (typeof visit === "number" && !this.positions.has(visit)) this.positions.set(visit, position);
+    };
+    this.log = new AppendLog(this.logPath, join(dir, "graph-state-log.lock"), onLine, { owner });
+  }
+
+  async seize(): Promise<void> {
+    await this.log.seize();
+    await seizeLock(this.lockFile, () => removeTemporaries(this.path), this.owner);
+  }
+
+  /** The state as it was kept last; undefined for a run without a story. */
+  async current(): Promise<(KeptGraphState & { readonly initial: StateSnapshotState }) | undefined> {
+    try {
+      return heldSchema.parse(JSON.parse(await readOwnText(this.path)));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      if (!(error instanceof SyntaxError || error instanceof z.ZodError)) throw error;
+      throw new DamagedGraphState(
+        `${this.path} is damaged. Restore it from a backup; graph-state.jsonl beside it has the states.`,
+        {
+          cause: error,
+        },
+      );
+    }
+  }
+
+  /**
+   * Keeps a state unless a later one is known, and the snapshot of a visit's end unless there is one. The first state
+   * kept is what the run began with.
+   */
+  async keep(held: KeptGraphState, boundary?: Omit<KeptSnapshot, "state">): Promise<void> {
+    const { state, change } = held;
+    if (boundary !== undefined) {
+      const { visit, nodeId, timestamp, documentSha256 } = boundary;
+      const line = { visit, nodeId, timestamp, documentSha256, state } as unknown as JsonObject; // plain JSON
+      await this.log.append(() => (this.positions.has(visit) ? [] : [line]));
+    }
+    const keepCurrent = async (lock: HeldLock): Promise<void> => {
+      const known = await this.current();
+      if (known !== undefined && known.change >= change) return;
+      const initial = known?.initial ?? state;
+      await writeFileAtomic(this.path, `${JSON.stringify({ change, state, initial })}\n`, lock);
+    };
+    const takeOver = (): void => removeTemporaries(this.path);
+    await withFileLock(this.lockFile, keepCurrent, takeOver, { owner: this.owner });
+  }
+
+  /** The snapshots of all visits that ended, in order. */
+  async snapshots(): Promise<readonly KeptSnapshot[]> {
+    await this.log.refresh();
+    const lines = this.log.readAt([...this.positions.values()]);
+    return lines.map((line) => this.toSnapshot(line)).sort((a, b) => a.visit - b.visit);
+  }
+
+  private toSnapshot(line: JsonObject): KeptSnapshot {
+    const parsed = snapshotLineSchema.safeParse(line);
+    if (parsed.success) return parsed.data;
+    const place = `the line of visit ${JSON.stringify(line["visit"])} in ${this.logPath}`;
+    throw new DamagedGraphState(`${place} is damaged. Restore it from a backup, or remove the line.`, {
+      cause: parsed.error,
+    });
+  }
+}

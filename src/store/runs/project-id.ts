@@ -1,0 +1,43 @@
+import { realpathSync, statSync } from "node:fs";
+import { basename } from "node:path";
+import { type Result, fail, ok } from "../../core/errors.js";
+import { sha256 } from "../disk/sha256.js";
+
+/** A project directory and the id under which the store keeps its runs. */
+export interface Project {
+  readonly projectId: string;
+  /** Real path. */
+  readonly root: string;
+}
+
+/**
+ * Resolves a project root to its real path and its id (contracts §3).
+ * Fault: `E_PROJECT_INVALID` when it is not an existing directory.
+ */
+export async function resolveProject(projectRoot: string): Promise<Result<Project>> {
+  const invalid = (why: string) =>
+    fail("E_PROJECT_INVALID", `The project root ${why}. Name an existing directory.`, { projectRoot });
+  if (projectRoot === "" || projectRoot.includes("\0")) return invalid("is empty or has a NUL byte");
+  try {
+    const root = realpathSync.native(projectRoot);
+    if (!statSync(root).isDirectory()) return invalid(`"${projectRoot}" is not a directory`);
+    return ok({ projectId: projectIdOf(root), root });
+  } catch {
+    return invalid(`"${projectRoot}" does not exist or cannot be read`);
+  }
+}
+
+/** Whether a text has the form of a project's id, and so may name a folder. */
+export function isProjectId(text: string): boolean {
+  return /^[a-z0-9-]{1,80}$/.test(text);
+}
+
+function projectIdOf(root: string): string {
+  const slug = basename(root)
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "")
+    .slice(0, 40);
+  const hash = sha256(root).slice(0, 12);
+  return slug === "" ? hash : `${slug}-${hash}`;
+}

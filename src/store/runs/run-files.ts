@@ -1,0 +1,87 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { AuditLog } from "./audit-log.js";
+import { Blobs } from "./blobs.js";
+import { Boundaries } from "./boundaries.js";
+import { CallJournal } from "./call-journal.js";
+import { Conversation, takeOverConversations } from "./conversation.js";
+import { Executions } from "./executions.js";
+import { type HeldLock, NO_LOCK, seizeLock, withFileLock } from "../disk/fenced-lock.js";
+import { GraphStateFiles } from "./graph-state-files.js";
+import { RunRequestFile } from "./run-request.js";
+import { type StateFile, openStateFile } from "./state-file.js";
+import { type StatusFile, openStatusFile } from "./status-file.js";
+
+/**
+ * The files of one run (contracts §3). What lies beside `state/` has no mount. Opened for an execution of the run, they are
+ * changed only until a newer one takes over.
+ */
+export class RunFiles {
+  readonly dir: string;
+  readonly stateDir: string;
+  readonly logFile: string;
+  readonly audit: AuditLog;
+  readonly calls: CallJournal;
+  readonly state: StateFile;
+  readonly status: StatusFile;
+  readonly graphState: GraphStateFiles;
+  readonly boundaries: Boundaries;
+  readonly request: RunRequestFile;
+  readonly blobs: Blobs;
+  readonly executions: Executions;
+  /** The claim of the execution that the files are opened for. */
+  readonly claim: HeldLock;
+  private readonly conversations = new Map<string, Conversation>();
+
+  constructor(dir: string, execution?: number) {
+    this.dir = dir;
+    this.executions = new Executions(dir);
+    this.claim = execution === undefined ? NO_LOCK : this.executions.claimOf(execution);
+    this.stateDir = join(dir, "state");
+    this.logFile = join(this.stateDir, "logs", "execution.jsonl");
+    this.audit = new AuditLog(this.logFile, join(dir, "audit.lock"), this.claim);
+    this.calls = new CallJournal(join(dir, "calls.jsonl"), join(dir, "calls.lock"), this.claim);
+    this.state = openStateFile(this.stateDir);
+    this.graphState = new GraphStateFiles(dir, this.claim);
+    this.boundaries = new Boundaries(join(dir, "boundaries.jsonl"), join(dir, "boundaries.lock"), this.claim);
+    this.request = new RunRequestFile(dir, this.claim);
+    this.blobs = new Blobs(join(dir, "blobs"));
+    this.status = openStatusFile(join(dir, "status.json"), join(dir, "status.lock"), this.claim);
+  }
+
+  /** A conversation of the run, by name: `visit-1`, or `run` where one is kept for the whole run. */
+  conversation(name: string): Conversation {
+    if (!/^[a-z]+(-\d+)?$/.test(name)) throw new Error("A conversation's name is a word and a number.");
+    const known = this.conversations.get(name);
+    if (known !== undefined) return known;
+    const path = join(this.dir, "conversation", `${name}.jsonl`);
+    const conversation = new Conversation(path, join(this.dir, "conversation.lock"), this.claim);
+    this.conversations.set(name, conversation);
+    return conversation;
+  }
+
+  /** The highest number of a visit that has a conversation. */
+  async newestVisit(): Promise<number> {
+    const names = await readdir(join(this.dir, "conversation")).catch(() => []);
+    return Math.max(0, ...names.map((name) => Number(/^visit-(\d+)\.jsonl$/.exec(name)?.[1] ?? 0)));
+  }
+
+  /** Runs `action` while nobody else changes the state document of this run. */
+  whileStateIsMine<T>(action: (lock: HeldLock) => Promise<T>): Promise<T> {
+    const takeOver = (): void => this.state.takeOver();
+    return withFileLock(join(this.dir, "state.lock"), action, takeOver, { owner: this.claim });
+  }
+
+  /** Ends what older executions of the run may still be about to write. Whoever opens a new one calls it before it reads. */
+  async seize(): Promise<void> {
+    const dir = join(this.dir, "conversation");
+    const takeOver = (lock: HeldLock): void => takeOverConversations(dir, lock);
+    await Promise.all([
+      seizeLock(join(this.dir, "state.lock"), () => this.state.takeOver(), this.claim),
+      seizeLock(join(this.dir, "conversation.lock"), takeOver, this.claim),
+      ...[this.audit, this.calls, this.boundaries, this.graphState, this.status, this.request].map((file) =>
+        file.seize(),
+      ),
+    ]);
+  }
+}

@@ -1,0 +1,73 @@
+import { z } from "zod";
+import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
+import { type HeldLock, NO_LOCK, seizeLock, withFileLock } from "../disk/fenced-lock.js";
+import { readOwnText } from "../disk/own-file.js";
+
+const count = z.int().min(0);
+const limits = z.object({
+  turns: z.number().optional(),
+  tokens: z.number().optional(),
+  cost: z.number().optional(),
+});
+const statusSchema = z.object({
+  phase: z.enum(["idle", "running", "waiting-user", "completed", "failed"]),
+  nodeId: z.string(),
+  /** Which phase change this is: an older one never replaces a newer one. */
+  change: count,
+  usage: z.object({
+    modelTurns: count,
+    toolCalls: count,
+    promptTokens: count,
+    completionTokens: count,
+    cost: z.number().min(0).default(0),
+  }),
+  paused: z.boolean().optional(),
+  budget: z.object({ run: limits.optional(), node: limits.optional() }).optional(),
+  /** The ids of the newest raises that the budget holds. */
+  raises: z.array(z.string()).optional(),
+  fault: z.object({ code: z.string(), message: z.string() }).optional(),
+  question: z.object({ nodeId: z.string(), text: z.string(), code: z.string().optional() }).optional(),
+});
+
+/** Where a run stood at its last phase change, for those who ask without Temporal. */
+export type RunStatus = z.infer<typeof statusSchema>;
+
+export interface StatusFile {
+  /** Undefined before the first phase change, and where the file cannot be understood. */
+  read(): Promise<RunStatus | undefined>;
+  /**
+   * False when a newer change is known: it stays. `alongside` is what else has to be told, before a newer change
+   * can be; it must not happen when the lock is lost.
+   */
+  write(status: RunStatus, alongside?: (lock: HeldLock) => Promise<void>): Promise<boolean>;
+  seize(): Promise<void>;
+}
+
+export function openStatusFile(path: string, lockFile: string, owner: HeldLock = NO_LOCK): StatusFile {
+  const takeOver = (): void => removeTemporaries(path);
+
+  async function read(): Promise<RunStatus | undefined> {
+    try {
+      return statusSchema.parse(JSON.parse(await readOwnText(path)));
+    } catch {
+      return undefined;
+    }
+  }
+  return {
+    read,
+    write: (status, alongside) =>
+      withFileLock(
+        lockFile,
+        async (lock) => {
+          const known = await read();
+          if (known !== undefined && known.change > status.change) return false;
+          await writeFileAtomic(path, `${JSON.stringify(status)}\n`, lock);
+          await alongside?.(lock);
+          return true;
+        },
+        takeOver,
+        { owner },
+      ),
+    seize: () => seizeLock(lockFile, takeOver, owner),
+  };
+}

@@ -1,0 +1,123 @@
+import { BUNDLE_BASE, SESSION_BASE, parseBundlePath } from "../../core/bundle/bundle-path.js";
+import { type BundleToolCall, MAX_BUNDLE_FILE_BYTES } from "../../core/bundle/bundle-tools.js";
+import type { BundleToolResult } from "../../core/bundle/bundle-result.js";
+import type { ErrorCode, Fault } from "../../core/errors.js";
+import type { JsonObject } from "../../core/json.js";
+import { formatAliasPath } from "../../core/tools/alias-path.js";
+import { type SessionPlace, recordSessionFile } from "../../store/runs/bundle-session.js";
+import type { HeldLock } from "../../store/disk/fenced-lock.js";
+import type { RunFiles } from "../../store/runs/run-files.js";
+import { preloadResult, preloadWorkflow } from "./bundle-preload.js";
+import { outsideSession, readTextFile } from "./bundle-read.js";
+import type { BundlePlace } from "./bundle-workspace.js";
+import { Refusal } from "../sandbox/faults.js";
+import { runOnPath } from "../sandbox/run-on-path.js";
+import { type PlannedWrite, writeText } from "../files/write.js";
+
+/** What a call came to, before it is recorded. */
+export interface BundleOutcome {
+  readonly result: BundleToolResult;
+  /** Why it failed; the result itself has a sentence only. */
+  readonly code?: ErrorCode;
+}
+
+/** Everything one call works with. */
+export interface BundleScene {
+  readonly files: RunFiles;
+  /** Of the run, for a call that has an effect. */
+  readonly lock: HeldLock;
+  readonly place: BundlePlace;
+  readonly session: SessionPlace;
+  readonly now: Date;
+}
+
+export function refusedCall(fault: Fault, path?: string): BundleOutcome {
+  const result = { success: false, error: fault.message, ...(path === undefined ? {} : { path }) } as const;
+  return { result, code: fault.code };
+}
+
+export async function runBundleCall(
+  scene: BundleScene,
+  callId: string,
+  call: BundleToolCall,
+): Promise<BundleOutcome> {
+  switch (call.tool) {
+    case "read_file":
+      return readBundleFile(scene, call.arguments.file_path);
+    case "save_output":
+      return saveOutput(scene, callId, call.arguments);
+    case "preload_workflow":
+      return preload(scene, call.arguments.workflow_path);
+  }
+}
+
+async function readBundleFile({ place }: BundleScene, text: string): Promise<BundleOutcome> {
+  const path = parseBundlePath(text, place.layout, SESSION_BASE);
+  if (!path.ok) return refusedCall(path.error);
+  const name = formatAliasPath(path.value);
+  const read = await runOnPath(path.value, "read", () => readTextFile(place.workspace, path.value));
+  if (!read.ok) return refusedCall(read.error, name);
+  return { result: { success: true, path: name, content: read.value.text, size: read.value.bytes } };
+}
+
+async function preload({ place }: BundleScene, text: string): Promise<BundleOutcome> {
+  const path = workflowPath(place, text);
+  if (!path.ok) return refusedCall(path.error);
+  const loaded = await preloadWorkflow(place, path.value);
+  if (!loaded.ok) return refusedCall(loaded.error, formatAliasPath(path.value));
+  return { result: { success: true, ...preloadResult(loaded.value) } };
+}
+
+/** The path of a workflow's YAML; a directory stands for the `workflow.yaml` in it. */
+export function workflowPath(place: BundlePlace, text: string): ReturnType<typeof parseBundlePath> {
+  const path = parseBundlePath(text.trim(), place.layout, BUNDLE_BASE);
+  if (!path.ok || /\.ya?ml$/i.test(path.value.segments.at(-1) ?? "")) return path;
+  const { mount, segments } = path.value;
+  return { ok: true, value: { mount, segments: [...segments, "workflow.yaml"] } };
+}
+
+/**
+ * Writes a file of the session folder and its entry in the manifest; they go together: when the entry cannot be saved, a new
+ * file is removed and the call fails. The caller holds the run's lock.
+ */
+async function saveOutput(
+  scene: BundleScene,
+  callId: string,
+  args: { readonly file_path: string; readonly content: string },
+): Promise<BundleOutcome> {
+  const { place, files, lock } = scene;
+  const path = parseBundlePath(args.file_path, place.layout, SESSION_BASE);
+  if (!path.ok) return refusedCall(path.error);
+  const name = formatAliasPath(path.value);
+  const earlier = files.calls.planOf(callId);
+  const saved = await runOnPath(path.value, "write", () => {
+    if (path.value.mount !== "session-folder") throw outsideSession(path.value);
+    if (path.value.segments.length === 0)
+      throw new Refusal("TOOL_ARGS_INVALID", "Name a file in {session-folder}.");
+    return writeText(
+      place.workspace,
+      path.value,
+      args,
+      { maxWriteBytes: MAX_BUNDLE_FILE_BYTES },
+      {
+        assertOurs: () => lock.assertHeld(),
+        beforeCommit: (write) => files.calls.plan(callId, write as unknown as JsonObject, lock), // plain data
+        afterCommit: (write) => record(scene, write),
+        ...(earlier === undefined ? {} : { earlierAttempt: earlier as unknown as PlannedWrite }), // written above
+      },
+    );
+  });
+  if (!saved.ok) return refusedCall(saved.error, name);
+  return { result: { success: true, path: name, size: saved.value.bytes } };
+}
+
+async function record({ session, now, lock }: BundleScene, write: PlannedWrite): Promise<Fault | undefined> {
+  const file = {
+    path: write.path.segments.join("/"),
+    size: write.bytes,
+    sha256: write.sha256After,
+    savedAt: now.toISOString(),
+  };
+  const recorded = await recordSessionFile(session, file, lock);
+  return recorded.ok ? undefined : recorded.error;
+}

@@ -1,0 +1,213 @@
+import { type BundleAgent, pathsToLoad, pickCommand } from "../../core/bundle/bundle-agent.js";
+import { type BundleVerdict, judgeBundleAnswer } from "../../core/bundle/bundle-completion.js";
+import { renderBundleDirective, renderBundleSystem } from "../../core/bundle/bundle-prompt.js";
+import { type Result, fail, ok } from "../../core/errors.js";
+import type { Intent } from "../../core/prompt/shells.js";
+import { formatAliasPath } from "../../core/tools/alias-path.js";
+import {
+  type SessionManifest,
+  type SessionPlace,
+  type SessionStatus,
+  endManifestWrites,
+  markSessionFolder,
+  openSessionFolder,
+  readManifest,
+} from "../../store/runs/bundle-session.js";
+import type { PlainMessage, RecordedToolCall } from "../../store/runs/conversation.js";
+import type { RunFiles } from "../../store/runs/run-files.js";
+import { loadAgent } from "./bundle-agent-file.js";
+import { workflowPath } from "./bundle-calls.js";
+import { preloadWorkflow } from "./bundle-preload.js";
+import { type BundleRun, type BundleRuns, staysInProject } from "./bundle-runs.js";
+
+/** Where the model is asked and answered in a bundle run: it has no nodes. */
+export const BUNDLE_NODE = "workflow";
+
+const MAX_CRITICAL_READS = 16;
+
+/** A run's first messages, and the calls that its agent's critical actions ask for. */
+export interface BundleBeginning {
+  readonly messages: readonly PlainMessage[];
+  /** To be run before the first turn and shown to the model as an answer of its own with these calls. */
+  readonly calls: readonly RecordedToolCall[];
+}
+
+/** The session of a bundle run from its first message to its end. */
+export interface BundleSessions {
+  /**
+   * Makes the session folder and its manifest; repeated for the same run it is the same session. A first input that picks a
+   * command of the agent chooses that command's workflow. Faults: `E_RUN_NOT_FOUND`, `E_AGENT_NOT_FOUND`, `ENOENT` and
+   * `E_SCHEMA_VALIDATION` for the workflow, `E_PRECONDITION_FAILED` when the session id is taken, `E_PROJECT_INVALID`.
+   */
+  openSession(
+    runId: string,
+    options: { readonly input?: string; readonly now: Date },
+  ): Promise<Result<SessionManifest>>;
+  /** The first messages of an open session. Faults as above, and `E_INTERNAL` for a damaged manifest. */
+  begin(runId: string, options: BeginOptions): Promise<Result<BundleBeginning>>;
+  /** What a text answer without tool calls means. Faults: `E_RUN_NOT_FOUND`, `E_INTERNAL`. */
+  judgeAnswer(runId: string, text: string): Promise<Result<BundleVerdict>>;
+  readSession(runId: string): Promise<Result<SessionManifest>>;
+  /** For an execution of the run: when a newer one has taken over, it throws. */
+  markSession(
+    runId: string,
+    status: SessionStatus,
+    now: Date,
+    execution?: number,
+  ): Promise<Result<SessionManifest>>;
+  /** Whether the run's roots may still be opened. Faults, for the operator: `E_SANDBOX_VIOLATION`, `E_PROJECT_INVALID`. */
+  checkRoots(runId: string): Promise<Result<undefined>>;
+  /** Ends what older executions of the run may still be about to write into the manifest. */
+  seizeSession(runId: string, execution: number): Promise<void>;
+}
+
+export interface BeginOptions {
+  readonly intent: Intent;
+  readonly input?: string;
+  readonly autopilot: boolean;
+  readonly yolo: boolean;
+  readonly now: Date;
+}
+
+export function bundleSessions(runs: BundleRuns): BundleSessions {
+  async function onSession<T>(
+    runId: string,
+    action: (session: SessionPlace, files: RunFiles) => Promise<Result<T>>,
+    execution?: number,
+  ): Promise<Result<T>> {
+    const found = await permittedRun(runs, runId, execution);
+    return found.ok ? action(found.value.bundle, found.value.files) : found;
+  }
+
+  return {
+    openSession: (runId, options) => openSession(runs, runId, options),
+    async begin(runId, options) {
+      const found = await permittedRun(runs, runId);
+      if (!found.ok) return found;
+      const manifest = await readManifest(found.value.bundle);
+      if (!manifest.ok) return manifest;
+      const agent = await agentOf(runs, found.value);
+      return agent.ok ? ok(beginning(agent.value, manifest.value, options)) : agent;
+    },
+    async judgeAnswer(runId, text) {
+      const manifest = await onSession(runId, (session) => readManifest(session));
+      if (!manifest.ok) return manifest;
+      const { outputs, files } = manifest.value;
+      return ok(
+        judgeBundleAnswer(
+          text,
+          outputs,
+          files.map(({ path }) => path),
+        ),
+      );
+    },
+    readSession: (runId) => onSession(runId, readManifest),
+    markSession: (runId, status, now, execution) =>
+      onSession(
+        runId,
+        (session, files) => files.whileStateIsMine((lock) => markSessionFolder(session, status, now, lock)),
+        execution,
+      ),
+    async checkRoots(runId) {
+      const found = await permittedRun(runs, runId);
+      return found.ok ? ok(undefined) : found;
+    },
+    async seizeSession(runId, execution) {
+      const found = await permittedRun(runs, runId, execution);
+      if (!found.ok) return;
+      const { bundle, files } = found.value;
+      await files.whileStateIsMine(async () => endManifestWrites(bundle));
+    },
+  };
+}
+
+/** A run whose roots may be opened: its session lies in one, and its agent. */
+async function permittedRun(
+  runs: BundleRuns,
+  runId: string,
+  execution?: number,
+): ReturnType<BundleRuns["find"]> {
+  const found = await runs.find(runId, execution);
+  const permitted = found.ok ? await runs.permit(found.value) : found;
+  return permitted.ok ? found : permitted;
+}
+
+async function openSession(
+  runs: BundleRuns,
+  runId: string,
+  { input = "", now }: { readonly input?: string; readonly now: Date },
+): Promise<Result<SessionManifest>> {
+  const found = await permittedRun(runs, runId);
+  if (!found.ok) return found;
+  const { bundle } = found.value;
+  // A session that is open stays what it is, whatever has become of the agent and the workflow's files since.
+  const known = await readManifest(bundle);
+  if (known.ok && known.value.runId === runId) return openSessionFolder(bundle, known.value);
+  const agent = await agentOf(runs, found.value);
+  if (!agent.ok) return agent;
+  const place = await runs.openPlace(found.value, false);
+  if (!place.ok) return place;
+  const project = await runs.projectRoot(found.value);
+  if (!project.ok) return project;
+  if (!(await staysInProject(project.value, bundle.outputRoot))) {
+    const sentence =
+      "The output directory leads out of the project through a link. Name another with --output.";
+    return fail("E_PROJECT_INVALID", sentence);
+  }
+  const picked = agent.value === undefined ? undefined : pickCommand(agent.value, input);
+  const workflow = workflowPath(place.value, picked?.command.workflow ?? bundle.workflowPath);
+  if (!workflow.ok) return workflow;
+  const preload = await preloadWorkflow(place.value, workflow.value);
+  if (!preload.ok) return preload;
+  return openSessionFolder(bundle, {
+    sessionId: bundle.sessionId,
+    runId,
+    workflow: formatAliasPath(workflow.value),
+    agent: agent.value?.name ?? null,
+    status: "running",
+    createdAt: now.toISOString(),
+    updatedAt: now.toISOString(),
+    outputs: [...preload.value.outputs],
+    files: [],
+  });
+}
+
+async function agentOf(runs: BundleRuns, found: BundleRun): Promise<Result<BundleAgent | undefined>> {
+  const permitted = runs.permitAgent(found);
+  if (!permitted.ok || permitted.value === undefined) return permitted.ok ? ok(undefined) : permitted;
+  return loadAgent(permitted.value);
+}
+
+function beginning(
+  agent: BundleAgent | undefined,
+  manifest: SessionManifest,
+  options: BeginOptions,
+): BundleBeginning {
+  const { intent, input = "", autopilot, yolo, now } = options;
+  const picked = agent === undefined ? undefined : pickCommand(agent, input);
+  const directive = renderBundleDirective({
+    intent,
+    workflow: manifest.workflow,
+    ...(agent === undefined ? {} : { agent: agent.name }),
+    ...(picked === undefined ? {} : { command: picked.command.trigger }),
+    date: now.toISOString().slice(0, 10),
+    autopilot,
+    yolo,
+    outputs: manifest.outputs,
+  });
+  const messages: readonly PlainMessage[] = [
+    { role: "system", content: renderBundleSystem(agent, { yolo }) },
+    { role: "user", content: directive },
+  ];
+  return { messages, calls: agent === undefined ? [] : criticalCalls(agent) };
+}
+
+/** The reads that an agent's critical actions ask for, each file once. */
+function criticalCalls(agent: BundleAgent): readonly RecordedToolCall[] {
+  const paths = [...new Set(agent.criticalActions.flatMap(pathsToLoad))].slice(0, MAX_CRITICAL_READS);
+  return paths.map((path, index) => ({
+    id: `critical-${index + 1}`,
+    name: "read_file",
+    argumentsJson: JSON.stringify({ file_path: path }),
+  }));
+}

@@ -1,0 +1,78 @@
+import { readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import type { BundleLayout } from "../../core/bundle/bundle-path.js";
+import type { PathVariable } from "../../core/tools/alias-path.js";
+import { MANIFEST_NAME } from "../../store/runs/bundle-session.js";
+import type { FileIdentity } from "../../store/roots/root-places.js";
+import { DEFAULT_PROTECTED_PATHS, type ProtectedPaths } from "../../core/tools/name-rules.js";
+import { type Mount, type Workspace, type Writer, openMounts } from "../sandbox/workspace.js";
+
+/** The host directories of a bundle run. */
+export interface BundleRoots {
+  readonly bundleRoot: string;
+  readonly coreRoot?: string;
+  readonly projectRoot: string;
+  /** Absent where nothing runs, as when a bundle is checked. */
+  readonly session?: { readonly dir: string; readonly sessionId: string };
+}
+
+/** What a path means, and where it leads. */
+export interface BundlePlace {
+  readonly workspace: Workspace;
+  readonly layout: BundleLayout;
+}
+
+/** Nothing hidden: a bundle that lies in a hidden directory of the project is reached through its own root. */
+const HIDDEN_IN_PROJECT = [".*", "node_modules"];
+
+interface BundlePlaceOptions {
+  readonly lockDir: string;
+  readonly keepOut: readonly string[];
+  readonly writer?: Writer;
+  /** What the roots were when they were permitted, by their paths. */
+  readonly identities?: ReadonlyMap<string, FileIdentity | undefined>;
+  readonly protectedPaths?: ProtectedPaths | undefined;
+}
+
+/** The four roots and their rules (contracts §13): all can be read, the session folder alone written. */
+export async function openBundlePlace(roots: BundleRoots, options: BundlePlaceOptions): Promise<BundlePlace> {
+  const { bundleRoot, coreRoot, projectRoot, session } = roots;
+  const { protectedPaths = DEFAULT_PROTECTED_PATHS } = options;
+  const inProject: ProtectedPaths = {
+    notWritable: [],
+    notAccessible: [...HIDDEN_IN_PROJECT, ...protectedPaths.notAccessible],
+    allowed: [],
+  };
+  const mount = (root: string, rules: Partial<Mount> = {}): Mount => ({
+    root,
+    identity: options.identities?.get(root),
+    writable: false,
+    followsLinks: true,
+    isPrivate: false,
+    reserved: [],
+    protectedPaths,
+    keepOut: [options.lockDir, ...options.keepOut],
+    ...rules,
+  });
+  const mounts = new Map<PathVariable, Mount>([
+    ["bundle-root", mount(bundleRoot)],
+    ["project-root", mount(projectRoot, { protectedPaths: inProject })],
+  ]);
+  if (coreRoot !== undefined) mounts.set("core-root", mount(coreRoot));
+  if (session !== undefined) {
+    mounts.set("session-folder", mount(session.dir, { writable: true, reserved: [MANIFEST_NAME] }));
+  }
+  const layout: BundleLayout = {
+    bundleNames: await bundleNames(bundleRoot),
+    hasCore: coreRoot !== undefined,
+    ...(session === undefined ? {} : { sessionId: session.sessionId }),
+  };
+  return { workspace: openMounts(mounts, options.lockDir, options.writer), layout };
+}
+
+/** The directory's name, and the one that a module's source declares: an installer puts it under that. */
+async function bundleNames(bundleRoot: string): Promise<readonly string[]> {
+  const text = await readFile(join(bundleRoot, "module.yaml"), "utf8").catch(() => "");
+  const code = /^code:\s*["']?([A-Za-z0-9._-]{1,64})["']?\s*(?:#.*)?$/m.exec(text.slice(0, 64 * 1024))?.[1];
+  return code === undefined ? [basename(bundleRoot)] : [basename(bundleRoot), code];
+}

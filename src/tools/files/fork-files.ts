@@ -1,0 +1,89 @@
+import { HOST_MAX_WRITE_BYTES } from "../../core/run/limits.js";
+import type { FileIdentity } from "../../store/roots/root-places.js";
+import type { RunFiles } from "../../store/runs/run-files.js";
+import { readFile } from "./read.js";
+import { type Workspace, type Writer, openWorkspace } from "../sandbox/workspace.js";
+import { writeFile } from "./write.js";
+
+/** A file that a run had written by some moment, and how the project at hand compares. */
+export interface ForkedFile {
+  /** Project-relative. */
+  readonly path: string;
+  readonly sha256: string;
+  /** `lost`: the file is missing and its content is no longer kept. */
+  readonly status: "same" | "differs" | "missing" | "lost" | "restored";
+}
+
+const LIMITS = { maxReadBytes: 1, maxWriteBytes: HOST_MAX_WRITE_BYTES };
+
+/** Compares what a run had written by its nth call with what lies in a project. */
+export async function compareFiles(
+  source: RunFiles,
+  calls: number,
+  place: ForkPlace,
+): Promise<readonly ForkedFile[]> {
+  const workspace = openForkWorkspace(source, place);
+  const files: ForkedFile[] = [];
+  for (const [alias, sha256] of await source.calls.filesWritten(calls)) {
+    const read = await readFile(workspace, { path: alias }, LIMITS);
+    const isMissing = !read.ok && read.error.code === "ENOENT";
+    const isKept = source.blobs.read(sha256) !== undefined;
+    const status = isMissing
+      ? isKept
+        ? "missing"
+        : "lost"
+      : read.ok && read["sha256"] === sha256
+        ? "same"
+        : "differs";
+    files.push({ path: alias.slice("@project/".length), sha256, status });
+  }
+  return files;
+}
+
+/** Writes what is missing, as it was. What is there and differs stays as it is: it may be somebody's work. */
+export async function restoreFiles(
+  source: RunFiles,
+  calls: number,
+  place: ForkPlace,
+): Promise<readonly ForkedFile[]> {
+  const workspace = openForkWorkspace(source, place);
+  const hooks = place.assertOurs === undefined ? {} : { assertOurs: place.assertOurs };
+  const compared = await compareFiles(source, calls, place);
+  const files: ForkedFile[] = [];
+  for (const file of compared) {
+    const content = file.status === "missing" ? source.blobs.read(file.sha256)?.toString("utf8") : undefined;
+    if (content === undefined) {
+      files.push(file);
+      continue;
+    }
+    const written = await writeFile(workspace, { path: `@project/${file.path}`, content }, LIMITS, hooks);
+    files.push({ ...file, status: written.ok ? "restored" : "missing" });
+  }
+  return files;
+}
+
+/** The project of the fork. Host paths. */
+export interface ForkPlace {
+  readonly projectRoot: string;
+  readonly lockDir: string;
+  /** What the project's directory was when it was permitted. */
+  readonly projectIdentity?: FileIdentity | undefined;
+  /** What is never shown of it: the store. */
+  readonly keepOut: readonly string[];
+  readonly writer?: Writer;
+  /** Throws when the fork is not the caller's to make any more. */
+  readonly assertOurs?: () => void;
+}
+
+function openForkWorkspace(
+  source: RunFiles,
+  { projectRoot, projectIdentity, lockDir, keepOut, writer }: ForkPlace,
+): Workspace {
+  return openWorkspace({
+    roots: { project: projectRoot, pkg: source.stateDir, state: source.stateDir },
+    projectIdentity,
+    lockDir,
+    keepOut,
+    ...(writer === undefined ? {} : { writer }),
+  });
+}

@@ -1,0 +1,332 @@
+import { createHash } from "node:crypto";
+import { constants, accessSync, renameSync } from "node:fs";
+import { join } from "node:path";
+import type { Fault } from "../../core/errors.js";
+import { failpoint } from "../../core/failpoint.js";
+import {
+  type AliasPath,
+  describeAliasPath,
+  formatAliasPath,
+  mountLabel,
+} from "../../core/tools/alias-path.js";
+import type { ToolResult } from "../../core/tools/tool-result.js";
+import type { WriteArguments } from "../../core/tools/tool-specs.js";
+import { type HeldLock, LockLost, withFileLock } from "../../store/disk/fenced-lock.js";
+import { HookFailure, Refusal, systemErrorCode } from "../sandbox/faults.js";
+import { foldName } from "../../core/tools/name-rules.js";
+import { type PinnedEntry, isStillAt, pinIfPresent, sameIdentity } from "../sandbox/pinned-entry.js";
+import { MAX_HASHED_BYTES, hashFile } from "./read.js";
+import { runTool, succeed } from "../sandbox/run-on-path.js";
+import { makeTemporaryFile, removeAbandonedFile, removeIfPresent } from "../sandbox/temporary-file.js";
+import { type FileLimits, type Workspace, mountOf } from "../sandbox/workspace.js";
+import { type WriteTarget, openWriteTarget, syncDirectory } from "../sandbox/write-target.js";
+
+/** A write that has passed every check. */
+export interface PlannedWrite {
+  /** The path that was asked for, in its one spelling. */
+  readonly path: AliasPath;
+  /** The same place after links were resolved. */
+  readonly resolvedPath: AliasPath;
+  readonly created: boolean;
+  readonly sha256Before?: string;
+  readonly sha256After: string;
+  readonly bytes: number;
+}
+
+/** What else belongs to a write. The hooks run under the file's lock and must not write files by this tool. */
+export interface WriteHooks {
+  /** Throws when the write is not the caller's to make any more: somebody else has taken it over. Nothing is undone. */
+  readonly assertOurs?: () => void;
+  /** Called after every check, just before the bytes become visible. If it rejects, nothing is changed. */
+  readonly beforeCommit?: (write: PlannedWrite) => Promise<void>;
+  /**
+   * Called when the bytes are visible. A fault becomes the result; it, or a rejection, undoes a CREATED file
+   * and the directories this call made for it. An overwritten file stays as it is by then.
+   */
+  readonly afterCommit?: (write: PlannedWrite) => Promise<Fault | undefined>;
+  /**
+   * What an earlier, interrupted attempt of the same call had planned. If the file now holds exactly these
+   * bytes, they are taken as written by it; `afterCommit` still runs.
+   */
+  readonly earlierAttempt?: PlannedWrite;
+}
+
+const MAX_ATTEMPTS = 8;
+
+/**
+ * `fs.write`: replaces a whole text file, or makes it and its directories. Temporary file → fsync → rename →
+ * fsync of the directory, under a lock that all writers with the same `lockDir` share, so that
+ * `ifMatchSha256` is a compare-and-set. Mode and owner of a replaced file are kept, and one without write
+ * permission is not replaced. A link in `@project` is followed: the file it leads to is replaced, not the link.
+ *
+ * Faults: `E_SANDBOX_VIOLATION` (also for `@pkg`, `@state/logs` and `@state/workflow.md`, which has a writer of
+ * its own, and when the system denies permission), `E_WRITE_LIMIT` (the agent's limit, a full disk),
+ * `E_PRECONDITION_FAILED` (`ifMatchSha256` does not match, the file is missing, or somebody who does not know
+ * the lock changed it meanwhile), `TOOL_ARGS_INVALID` (a directory, content that UTF-8 cannot hold).
+ */
+export function writeFile(
+  workspace: Workspace,
+  args: WriteArguments,
+  limits: Pick<FileLimits, "maxWriteBytes">,
+  hooks: WriteHooks = {},
+): Promise<ToolResult> {
+  return runTool(args.path, "write", async (path) => {
+    const { bytes, sha256 } = await writeText(workspace, path, args, limits, hooks);
+    return succeed({ path: formatAliasPath(path), bytesWritten: bytes, sha256After: sha256 });
+  });
+}
+
+/** As `writeFile`, for a path that is taken apart. Throws `Refusal`, a system error, or what a hook threw. */
+export async function writeText(
+  workspace: Workspace,
+  path: AliasPath,
+  text: Pick<WriteArguments, "content" | "ifMatchSha256">,
+  limits: Pick<FileLimits, "maxWriteBytes">,
+  hooks: WriteHooks = {},
+): Promise<{ readonly bytes: number; readonly sha256: string }> {
+  const bytes = checkContent(text.content, limits.maxWriteBytes);
+  if (!mountOf(workspace, path).writable) throw readOnly(path);
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  const draft: Draft = { path, bytes, sha256, ifMatchSha256: text.ifMatchSha256?.toLowerCase() };
+  await writeDraft(workspace, draft, hooks);
+  return { bytes: bytes.length, sha256 };
+}
+
+function readOnly(path: AliasPath): Refusal {
+  return new Refusal("E_SANDBOX_VIOLATION", `${mountLabel(path.mount)} is read-only.`);
+}
+
+interface Draft {
+  readonly path: AliasPath;
+  readonly bytes: Buffer;
+  readonly sha256: string;
+  readonly ifMatchSha256: string | undefined;
+}
+
+function checkContent(content: string, maxBytes: number): Buffer {
+  const bytes = Buffer.from(content);
+  if (bytes.length > maxBytes) {
+    throw new Refusal(
+      "E_WRITE_LIMIT",
+      `The content has ${bytes.length} bytes, the limit is ${maxBytes}. Split it into several files.`,
+    );
+  }
+  if (/\p{Surrogate}/u.test(content)) {
+    throw new Refusal("TOOL_ARGS_INVALID", "The content holds half a surrogate pair: UTF-8 cannot hold it.");
+  }
+  return bytes;
+}
+
+/** The way to the file changed between finding it and locking it: find it again. */
+class TargetMoved extends Refusal {
+  constructor(path: AliasPath) {
+    super("E_PRECONDITION_FAILED", `${describeAliasPath(path)} kept changing. Nothing was written.`);
+  }
+}
+
+async function writeDraft(workspace: Workspace, draft: Draft, hooks: WriteHooks): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    let target: WriteTarget | undefined;
+    try {
+      target = openWriteTarget(workspace, draft.path, draft.ifMatchSha256 === undefined);
+      if (target === undefined) throw mismatch(draft, undefined);
+      await replaceUnderLock({ workspace, draft, hooks, target });
+      return;
+    } catch (error) {
+      target?.removeMade();
+      // A directory that was just found can be gone again: another call may have made and removed it.
+      const hasMoved =
+        error instanceof TargetMoved || error instanceof LockLost || systemErrorCode(error) === "ENOENT";
+      if (!hasMoved || attempt === MAX_ATTEMPTS) throw error;
+    } finally {
+      target?.close();
+    }
+  }
+}
+
+interface Job {
+  readonly workspace: Workspace;
+  readonly draft: Draft;
+  readonly hooks: WriteHooks;
+  readonly target: WriteTarget;
+}
+
+/** A job while the lock of its target is held. */
+interface LockedJob extends Job {
+  readonly lock: HeldLock;
+  /** Names the temporary file, for whoever finds it. */
+  readonly noteFile: string;
+}
+
+function assertOurs({ hooks, lock }: LockedJob): void {
+  try {
+    hooks.assertOurs?.();
+  } catch (error) {
+    throw new HookFailure(error);
+  }
+  lock.assertHeld();
+}
+
+/**
+ * The lock stands for directory and name, whatever the path to them; names that a file system might take
+ * for one share it. There are 256 of them: writers of different files seldom wait for each other.
+ */
+async function replaceUnderLock(job: Job): Promise<void> {
+  const { workspace, target } = job;
+  const { dev, ino } = target.directory.stats;
+  const key = createHash("sha256").update(`${dev}:${ino}/${foldName(target.name)}`);
+  const slot = join(workspace.lockDir, `write-${key.digest("hex").slice(0, 2)}`);
+  const noteFile = `${slot}.json`;
+  await withFileLock(
+    `${slot}.lock`,
+    async (lock) => {
+      removeAbandonedFile(workspace.pins, noteFile);
+      const old = pinIfPresent(workspace.pins, target.directory, target.name);
+      try {
+        await replace({ ...job, lock, noteFile }, old);
+      } finally {
+        old?.close();
+      }
+    },
+    () => removeAbandonedFile(workspace.pins, noteFile),
+  );
+}
+
+async function replace(job: LockedJob, old: PinnedEntry | undefined): Promise<void> {
+  const { draft, hooks, target } = job;
+  assertOurs(job);
+  const sha256Before = await checkOld(job, old);
+  const earlier = hooks.earlierAttempt;
+  if (old !== undefined && sha256Before === draft.sha256 && earlier?.sha256After === draft.sha256) {
+    await settle(job, earlier, old);
+    return;
+  }
+  if (draft.ifMatchSha256 !== undefined && draft.ifMatchSha256 !== sha256Before) {
+    throw mismatch(draft, sha256Before);
+  }
+  if (old !== undefined) accessSync(old.at, constants.W_OK);
+  const plan: PlannedWrite = {
+    path: draft.path,
+    resolvedPath: target.resolvedPath,
+    created: old === undefined,
+    ...(sha256Before === undefined ? {} : { sha256Before }),
+    sha256After: draft.sha256,
+    bytes: draft.bytes.length,
+  };
+  const written = await commit(job, plan, old);
+  try {
+    await settle(job, plan, written);
+  } finally {
+    written.close();
+  }
+}
+
+/** The hash of the file that is there, if any; refuses what is no file. */
+async function checkOld(job: Job, old: PinnedEntry | undefined): Promise<string | undefined> {
+  if (old === undefined) return undefined;
+  const { path } = job.draft;
+  switch (old.kind) {
+    case "link":
+      throw new TargetMoved(path);
+    case "directory":
+      throw new Refusal("TOOL_ARGS_INVALID", `${describeAliasPath(path)} is a directory.`);
+    case "other":
+      throw new Refusal("E_SANDBOX_VIOLATION", `${describeAliasPath(path)} is not a regular file.`);
+    case "file":
+      return old.stats.size > MAX_HASHED_BYTES ? undefined : hashFile(job.workspace.pins, old);
+  }
+}
+
+/** Makes the bytes visible; gives back the file that now has the name. */
+async function commit(
+  job: LockedJob,
+  plan: PlannedWrite,
+  old: PinnedEntry | undefined,
+): Promise<PinnedEntry> {
+  const { workspace, draft, hooks, target, lock, noteFile } = job;
+  const { pins, writer } = workspace;
+  const mode = mountOf(workspace, draft.path).isPrivate ? 0o600 : 0o666;
+  try {
+    const file = { bytes: draft.bytes, replaces: old, mode };
+    const temporary = await makeTemporaryFile(pins, target.directory, file, { path: noteFile, writer });
+    try {
+      await callHook(hooks.beforeCommit, plan);
+      const now = pinIfPresent(pins, target.directory, target.name);
+      now?.close();
+      if (!isUnchanged(old, now)) {
+        throw new Refusal(
+          "E_PRECONDITION_FAILED",
+          `${describeAliasPath(draft.path)} was changed by somebody else meanwhile. Nothing was written.`,
+        );
+      }
+      failpoint("write.before-rename");
+      assertOurs(job);
+      renameSync(temporary.path, `${target.directory.at}/${target.name}`);
+      failpoint("write.renamed");
+      return temporary.entry;
+    } catch (error) {
+      temporary.remove();
+      temporary.entry.close();
+      throw error;
+    }
+  } finally {
+    if (lock.isHeld()) removeIfPresent(noteFile);
+  }
+}
+
+function isUnchanged(old: PinnedEntry | undefined, now: PinnedEntry | undefined): boolean {
+  if (old === undefined || now === undefined) return old === now;
+  return (
+    sameIdentity(old.stats, now.stats) &&
+    old.stats.mtimeNs === now.stats.mtimeNs &&
+    old.stats.size === now.stats.size
+  );
+}
+
+function isOurs(job: LockedJob): boolean {
+  try {
+    assertOurs(job);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Makes the write durable and lets the caller add what belongs to it; undoes a created file if that fails. */
+async function settle(job: LockedJob, plan: PlannedWrite, written: PinnedEntry) {
+  const { hooks, target } = job;
+  const { directory, name } = target;
+  try {
+    await syncDirectory(directory);
+    for (const parent of target.parentsOfMade) await syncDirectory(parent);
+    failpoint("write.durable");
+    const fault = await callHook(hooks.afterCommit, plan);
+    if (fault !== undefined) throw new Refusal(fault.code, fault.message, fault.details);
+  } catch (error) {
+    if (plan.created && isOurs(job)) {
+      const at = `${directory.at}/${name}`;
+      if (isStillAt(at, written)) removeIfPresent(at);
+    }
+    throw error;
+  }
+}
+
+async function callHook<T>(
+  hook: ((write: PlannedWrite) => Promise<T>) | undefined,
+  plan: PlannedWrite,
+): Promise<T | undefined> {
+  try {
+    return await hook?.(plan);
+  } catch (error) {
+    throw new HookFailure(error);
+  }
+}
+
+function mismatch({ path, ifMatchSha256 = "" }: Draft, actual: string | undefined): Refusal {
+  const what = actual === undefined ? "does not exist or cannot be compared" : "has changed";
+  return new Refusal(
+    "E_PRECONDITION_FAILED",
+    `${describeAliasPath(path)} ${what}: its content is not the one ifMatchSha256 names. Read it again.`,
+    { expectedSha256: ifMatchSha256, actualSha256: actual ?? null },
+  );
+}

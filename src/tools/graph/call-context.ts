@@ -1,0 +1,47 @@
+import type { Fault } from "../../core/errors.js";
+import type { StateSnapshotState } from "../../core/graph-state/schemas.js";
+import type { ConditionFacts } from "../../core/state/transition-guard.js";
+import type { ToolResult } from "../../core/tools/tool-result.js";
+import type { HeldLock } from "../../store/disk/fenced-lock.js";
+import type { LoadedWorkflow } from "../../store/packages/package-loader.js";
+import type { RunFiles } from "../../store/runs/run-files.js";
+import type { FileLimits, Workspace } from "../sandbox/workspace.js";
+
+/** What the run engine knows beyond the call itself. */
+export interface EngineKnowledge {
+  readonly nodeId?: string;
+  /** The version of the state document the engine holds: another one on disk is a conflict. */
+  readonly stateSha256?: string;
+  /** ISO time for `updatedAt`. */
+  readonly now?: string;
+  /** What conditions of edges see; absent means that they are guidance only. */
+  readonly conditions?: ConditionFacts;
+  /** The graph state that `state.record` changes, where the engine holds it. */
+  readonly graph?: { readonly state: StateSnapshotState; readonly change: number };
+  /** The call is not to run: this is its result. */
+  readonly refusal?: Fault;
+}
+
+/** Everything one call works with. */
+export interface CallScene {
+  readonly files: RunFiles;
+  readonly workspace: Workspace;
+  readonly workflow: LoadedWorkflow;
+  readonly limits: FileLimits;
+  readonly knowledge: EngineKnowledge;
+  /** The run's state lock, for a call that changes files: who has lost it changes nothing more. */
+  readonly lock: HeldLock;
+}
+
+/** What a call came to, before it is recorded. */
+export interface CallOutcome {
+  readonly result: ToolResult;
+  /** The state document after the call, when the call changed it. */
+  readonly state?: { readonly sha256: string; readonly artifact?: string };
+  /** The document on disk is not the one the engine holds. */
+  readonly stateConflict?: boolean;
+}
+
+export function refused(error: Fault): CallOutcome {
+  return { result: { ok: false, error } };
+}

@@ -1,0 +1,154 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync, readdirSync, unlinkSync, writeFileSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { failpoint } from "../../core/failpoint.js";
+import { systemErrorCode } from "./faults.js";
+import { type PinnedEntry, type Pins, pinIfPresent } from "./pinned-entry.js";
+import type { Writer } from "./workspace.js";
+
+/** A finished file under a name of its own, waiting to take another's place. */
+export interface TemporaryFile {
+  readonly path: string;
+  /** The file itself: it stays the same when it is renamed. */
+  readonly entry: PinnedEntry;
+  readonly remove: () => void;
+}
+
+export interface NewFile {
+  readonly bytes: Uint8Array;
+  /** The file that is going to be replaced: its mode and owner are kept. */
+  readonly replaces?: PinnedEntry | undefined;
+  /** For a file that replaces none; the umask applies. */
+  readonly mode: number;
+}
+
+/**
+ * Writes and syncs a temporary file in the directory of its target. Its name is short, whatever the target's
+ * is. It is noted before it is made, so that the next writer can remove it should this process die; the
+ * caller removes the note when the temporary file is gone.
+ */
+export async function makeTemporaryFile(
+  pins: Pins,
+  directory: PinnedEntry,
+  file: NewFile,
+  note: { readonly path: string; readonly writer: Writer | undefined },
+): Promise<TemporaryFile> {
+  const name = `.il-${randomBytes(8).toString("hex")}`;
+  const path = `${directory.at}/${name}`;
+  writeNote(note.path, noteOf(pins, directory, name, note.writer));
+  failpoint("write.noted");
+  const handle = await open(path, "wx", file.replaces === undefined ? file.mode : 0o600);
+  try {
+    await handle.writeFile(file.bytes);
+    failpoint("write.temporary-written");
+    if (file.replaces !== undefined) await copyModeAndOwner(handle, file.replaces);
+    await handle.sync();
+    failpoint("write.temporary-synced");
+    const entry = pins.child(directory, name);
+    return { path, entry, remove: () => removeIfPresent(path) };
+  } catch (error) {
+    removeIfPresent(path);
+    throw error;
+  } finally {
+    await handle.close();
+  }
+}
+
+async function copyModeAndOwner(
+  handle: { chown(uid: number, gid: number): Promise<void>; chmod(mode: number): Promise<void> },
+  { stats }: PinnedEntry,
+): Promise<void> {
+  if (process.geteuid !== undefined && BigInt(process.geteuid()) !== stats.uid) {
+    await handle.chown(Number(stats.uid), Number(stats.gid)).catch(() => undefined); // only root can
+  }
+  await handle.chmod(Number(stats.mode) & 0o777);
+}
+
+/** Where a temporary file was being written: enough to find it again, and to know that it is the place. */
+const noteSchema = z.object({
+  directory: z.string(),
+  dev: z.string(),
+  ino: z.string(),
+  name: z.string().regex(/^\.il-[0-9a-f]{16}$/),
+  writer: z.object({ runId: z.string(), execution: z.int() }).optional(),
+});
+type Note = z.infer<typeof noteSchema>;
+
+function noteOf(pins: Pins, directory: PinnedEntry, name: string, writer: Writer | undefined): Note {
+  return {
+    directory: pins.realPath(directory),
+    dev: String(directory.stats.dev),
+    ino: String(directory.stats.ino),
+    name,
+    ...(writer === undefined ? {} : { writer }),
+  };
+}
+
+function writeNote(noteFile: string, note: Note): void {
+  writeFileSync(noteFile, JSON.stringify(note), { mode: 0o600 });
+}
+
+/** Removes what a process left that died while it wrote. The caller holds the lock that guards the note. */
+export function removeAbandonedFile(pins: Pins, noteFile: string): void {
+  const note = readNote(noteFile);
+  if (note === undefined) return;
+  // Torn where a process died: the file it would have named was not made yet.
+  if (note !== "torn") removeNoted(pins, note);
+  removeIfPresent(noteFile);
+}
+
+/**
+ * Ends the writes of a run that its older executions were stopped in: without its temporary file, a write fails. The notes
+ * stay, for they belong to whoever holds their locks; no other write is touched, for no name is given twice.
+ */
+export function endWritesBefore(pins: Pins, lockDir: string, { runId, execution }: Writer): void {
+  if (!existsSync(lockDir)) return; // nothing was ever written
+  for (const name of readdirSync(lockDir)) {
+    if (!/^write-[0-9a-f]{2}\.json$/.test(name)) continue;
+    const note = readNote(join(lockDir, name));
+    if (note === undefined || note === "torn" || note.writer?.runId !== runId) continue;
+    if (note.writer.execution < execution) removeNoted(pins, note);
+  }
+}
+
+function removeNoted(pins: Pins, note: Note): void {
+  try {
+    const directory = pins.root(note.directory);
+    try {
+      const isThePlace = String(directory.stats.dev) === note.dev && String(directory.stats.ino) === note.ino;
+      const entry = isThePlace ? pinIfPresent(pins, directory, note.name) : undefined;
+      entry?.close();
+      if (entry?.kind === "file") removeIfPresent(`${directory.at}/${note.name}`);
+    } finally {
+      directory.close();
+    }
+  } catch {
+    // the directory is gone, and the file with it
+  }
+}
+
+function readNote(noteFile: string): Note | "torn" | undefined {
+  let text: string;
+  try {
+    text = readFileSync(noteFile, "utf8");
+  } catch (error) {
+    if (systemErrorCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
+  try {
+    return noteSchema.parse(JSON.parse(text));
+  } catch {
+    return "torn";
+  }
+}
+
+/** Removes a file, as far as possible: what cannot be removed must not hide the error that led here. */
+export function removeIfPresent(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // not there any more, or not ours to remove
+  }
+}

@@ -1,0 +1,36 @@
+import { allHandlersFinished, condition, makeContinueAsNewFunc, workflowInfo } from "@temporalio/workflow";
+import { recordChanges } from "./change-phase.js";
+import type { RunRecord } from "./run-record.js";
+
+/**
+ * Continues as new where Temporal suggests it, with everything the run knows in one value, once no update is being
+ * taken. Called between two turns; does nothing at other times. The next execution finds the run made: it neither resumes
+ * nor forks it again.
+ */
+export async function carryOn(record: RunRecord): Promise<void> {
+  if (!workflowInfo().continueAsNewSuggested) return;
+  await condition(allHandlersFinished);
+  await recordChanges(record);
+  const { input: words, resume: _, ...rest } = record.input;
+  const isSaid = words === undefined || record.carried.usage.modelTurns > 0;
+  const next = makeContinueAsNewFunc({});
+  await next({
+    ...withoutFork(rest),
+    ...packageOf(record),
+    ...(isSaid ? {} : { input: words }),
+    carried: record.carried,
+  });
+}
+
+function withoutFork<I extends object>(input: I): Omit<I, "fork"> {
+  return Object.fromEntries(Object.entries(input).filter(([key]) => key !== "fork")) as Omit<I, "fork">; // all but it
+}
+
+/** The package that was found by its name stays the run's. */
+function packageOf({ input, opened }: RunRecord): { readonly packageId?: string } {
+  return "packageId" in input ? { packageId: opened.run.packageId } : {};
+}
+
+export function isContinueAsNew(error: unknown): boolean {
+  return error instanceof Error && error.name === "ContinueAsNew";
+}

@@ -1,0 +1,39 @@
+import type { Client } from "@temporalio/client";
+import { defaultPayloadConverter } from "@temporalio/common";
+import { expect, test } from "vitest";
+import { RunHandle } from "../../src/client/run-handle.js";
+
+const RUN_ID = "11111111-2222-4333-8444-555555555555";
+const NOT_FOUND = Object.assign(new Error("gone"), { code: 5, details: "gone", metadata: {} });
+
+/** Temporal with the executions of one run, by their ids; the newest has none. */
+function temporalWith(executions: Readonly<Record<string, { after?: string; input: object }>>) {
+  const getWorkflowExecutionHistory = (request: { execution: { runId: string } }) => {
+    const found = executions[request.execution.runId];
+    if (found === undefined) return Promise.reject(NOT_FOUND);
+    const workflowExecutionStartedEventAttributes = {
+      workflowType: { name: "graphRun" },
+      input: { payloads: [defaultPayloadConverter.toPayload(found.input)] },
+      firstExecutionRunId: "first",
+      continuedExecutionRunId: found.after ?? "",
+    };
+    return Promise.resolve({ history: { events: [{ workflowExecutionStartedEventAttributes }] } });
+  };
+  // all that is asked of it here
+  return {
+    temporal: { workflowService: { getWorkflowExecutionHistory } } as unknown as Client,
+    namespace: "x",
+  };
+}
+
+test("what a run was started with is asked of its first execution, while Temporal knows it", async () => {
+  const said = { runId: RUN_ID, input: "Paint it." };
+  const carried = { runId: RUN_ID, carried: {} };
+  const of = (executions: Parameters<typeof temporalWith>[0]) =>
+    new RunHandle(temporalWith(executions), RUN_ID).startedWith();
+  expect(await of({ "": { input: said } })).toEqual({ kind: "graph", input: said });
+  const newest = { after: "second", input: carried };
+  expect((await of({ first: { input: said }, "": newest })).input).toEqual(said);
+  expect((await of({ "": newest })).input).toEqual(carried);
+  await expect(of({})).rejects.toMatchObject({ code: "E_RUN_NOT_FOUND" });
+});

@@ -1,0 +1,32 @@
+import { readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { Blobs } from "../../../src/store/runs/blobs.js";
+import { sha256 } from "../../../src/store/disk/sha256.js";
+import { temporaryDirectory } from "../../fakes/package-fixture.js";
+
+const bytes = Buffer.from("content\n");
+const hash = sha256(bytes);
+
+test("keeps a content once, and gives it back by its hash", async () => {
+  const dir = join(await temporaryDirectory(), "blobs");
+  const blobs = new Blobs(dir);
+  blobs.keep(bytes);
+  blobs.keep(bytes);
+  expect(await readdir(dir)).toEqual([hash]);
+  expect(blobs.read(hash)).toEqual(bytes);
+  expect(blobs.read("../blobs")).toBeUndefined();
+});
+
+test("does not give back what was torn", async () => {
+  const dir = await temporaryDirectory();
+  await writeFile(join(dir, hash), "cont");
+  expect(new Blobs(dir).read(hash)).toBeUndefined();
+});
+
+test("removes what an attempt has left that was cut short", async () => {
+  const dir = await temporaryDirectory();
+  await writeFile(join(dir, `.tmp-${hash}-0123456789ab`), "cont");
+  new Blobs(dir).keep(bytes);
+  expect(await readdir(dir)).toEqual([hash]);
+});

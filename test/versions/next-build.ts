@@ -1,0 +1,21 @@
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { DefaultLogger, bundleWorkflowCode } from "@temporalio/worker";
+import { withoutSourceMap } from "../setup/build.js";
+
+/**
+ * A later build of the workflow code: today's, with a timer before each model turn. `patched` has the timer guarded, as a change
+ * is to be made; `unguarded` has not.
+ */
+export async function buildNext(change: "patched" | "unguarded"): Promise<{ readonly codePath: string }> {
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: fileURLToPath(new URL("../../src/workflows/index.ts", import.meta.url)),
+    workflowInterceptorModules: [fileURLToPath(new URL(`./${change}-timer.ts`, import.meta.url))],
+    logger: new DefaultLogger("ERROR"),
+  });
+  const codePath = join(await mkdtemp(join(tmpdir(), "interlock-next-")), "workflow-bundle.cjs");
+  await writeFile(codePath, withoutSourceMap(code));
+  return { codePath };
+}
