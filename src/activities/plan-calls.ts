@@ -6,7 +6,6 @@ import type { JsonObject } from "../core/json.js";
 import { excerpt } from "../core/text.js";
 import { isStateDocument, parseAliasPath } from "../core/tools/alias-path.js";
 import { STATE_TOOL, type ToolCall, canonicalToolName, parseToolCall } from "../core/tools/tool-specs.js";
-import { MAX_FRONT_MATTER_BYTES } from "../core/documents/front-matter.js";
 import type { RecordedToolCall } from "../store/runs/conversation.js";
 import { sha256 } from "../store/disk/sha256.js";
 import { parseStateDocument } from "../store/runs/state-file.js";
@@ -109,9 +108,12 @@ interface DocumentBudget {
   bytesLeft: number;
 }
 
+/** A little more than front matter may have (contracts §5). */
+const LONGEST_PARSED = 128 * 1024 + 16;
+
 /** How much of a document is YAML: nothing where that is more than may be, and so is not parsed. */
 function frontMatterChars(content: string): number {
-  const end = content.slice(0, MAX_FRONT_MATTER_BYTES + 16).search(/\n---\r?(?:\n|$)/);
+  const end = content.slice(0, LONGEST_PARSED).search(/\n---\r?(?:\n|$)/);
   return Math.max(end, 0);
 }
 
