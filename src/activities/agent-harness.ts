@@ -16,7 +16,7 @@ import { executionOf } from "./run-scope.js";
 import { planBundleCalls, planCalls } from "./plan-calls.js";
 
 /** What a kind of run shows its model, and how its answers are read. */
-export interface Surface {
+export interface AgentHarness {
   tools(input: ModelTurnInput): Promise<readonly FunctionTool[]>;
   /** The first messages of a visit, and calls that are run before the first turn. */
   begin(input: ModelTurnInput, files: RunFiles): Promise<Beginning>;
@@ -32,7 +32,7 @@ export interface Beginning {
   readonly calls: readonly RecordedToolCall[];
 }
 
-export function graphSurface(store: Store, toolHost: ToolHost): Surface {
+export function graphHarness(store: Store, toolHost: ToolHost): AgentHarness {
   return {
     tools: ({ run, agentId, recordsState = false }) =>
       toolHost.getVisibleTools({ packageId: run.packageId, agentId, recordsState }),
@@ -49,7 +49,7 @@ export function graphSurface(store: Store, toolHost: ToolHost): Surface {
   };
 }
 
-export function bundleSurface(bundles: BundleHost): Surface {
+export function bundleHarness(bundles: BundleHost): AgentHarness {
   return {
     tools: () => Promise.resolve(BUNDLE_FUNCTION_TOOLS),
     async begin({ run, intent, autopilot, yolo = false }, files) {

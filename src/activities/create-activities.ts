@@ -7,21 +7,21 @@ import { type OpenRunDeps, openRun } from "./open-run.js";
 import { recordPhase, recordSnapshot, recordUserInput } from "./run-records.js";
 import { openFiles } from "./run-scope.js";
 import { runTool } from "./run-tool.js";
-import { bundleSurface, graphSurface } from "./agent-harness.js";
+import { bundleHarness, graphHarness } from "./agent-harness.js";
 import type { ToolHost } from "../tools/graph/tool-host.js";
 
 /** How often a model call tells Temporal that it is alive. Well below its heartbeat timeout. */
 const HEARTBEAT_MS = 1_500;
 
 /** What activities work with. */
-export interface ActivityDeps extends OpenRunDeps, Omit<ModelTurnDeps, "surfaces"> {
+export interface ActivityDeps extends OpenRunDeps, Omit<ModelTurnDeps, "harnesses"> {
   readonly toolHost: ToolHost;
 }
 
 /** Temporal's skin around store, tools and model. */
 export function createActivities(deps: ActivityDeps): Activities {
   const { store, toolHost, bundles } = deps;
-  const surfaces = { graph: graphSurface(store, toolHost), bundle: bundleSurface(bundles) };
+  const harnesses = { graph: graphHarness(store, toolHost), bundle: bundleHarness(bundles) };
   const tool = (input: ToolCallInput) => runTool(deps, input);
   const activities: Activities = {
     "fs.list": tool,
@@ -45,7 +45,7 @@ export function createActivities(deps: ActivityDeps): Activities {
       const context = Context.current();
       const heartbeat = setInterval(() => context.heartbeat(), HEARTBEAT_MS);
       try {
-        return await modelTurn({ ...deps, surfaces }, files, input, context);
+        return await modelTurn({ ...deps, harnesses }, files, input, context);
       } finally {
         clearInterval(heartbeat);
       }

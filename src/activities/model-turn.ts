@@ -17,11 +17,11 @@ import type {
 } from "../store/runs/conversation.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import { toMessages } from "./conversation-messages.js";
-import type { Surface } from "./agent-harness.js";
+import type { AgentHarness } from "./agent-harness.js";
 
 /** What a model turn works with. */
 export interface ModelTurnDeps {
-  readonly surfaces: Readonly<Record<"graph" | "bundle", Surface>>;
+  readonly harnesses: Readonly<Record<"graph" | "bundle", AgentHarness>>;
   readonly model: ChatModel;
   /** The model of an agent in a run; undefined where none is configured. */
   readonly modelSettingsFor: (agentId: string, run: RunRef) => Promise<ModelSettings | undefined>;
@@ -44,7 +44,7 @@ export async function modelTurn(
   context: Context,
 ): Promise<ModelTurnResult> {
   const conversation = files.conversation(input.conversation);
-  const surface = deps.surfaces[input.run.kind ?? "graph"];
+  const harness = deps.harnesses[input.run.kind ?? "graph"];
   const startedAt = performance.now();
   let entry = await conversation.findAnswer(input.visit, input.turn);
   entry ??= await askModel(deps, files, conversation, input, context);
@@ -67,8 +67,8 @@ export async function modelTurn(
   const isText = !cutOff && refusal === undefined && entry.calls.length === 0;
   // What a model thinks aloud is in the conversation; nobody is asked it, and it ends nothing.
   const content = visibleText(entry.content);
-  const ending = isText ? await surface.ending(input, { ...entry, content }) : undefined;
-  const tools = isText && ending === undefined ? await surface.tools(input) : [];
+  const ending = isText ? await harness.ending(input, { ...entry, content }) : undefined;
+  const tools = isText && ending === undefined ? await harness.tools(input) : [];
   const noQuestion =
     isText && ending === undefined
       ? whyNoQuestion(
@@ -77,7 +77,7 @@ export async function modelTurn(
         )
       : undefined;
   return {
-    calls: surface.plan(entry.calls),
+    calls: harness.plan(entry.calls),
     text: printable(content),
     cutOff,
     ...(ending === undefined ? {} : { ending }),
@@ -115,9 +115,9 @@ async function askModel(
       "E_PRECONDITION_FAILED",
     );
   }
-  const surface = deps.surfaces[input.run.kind ?? "graph"];
+  const harness = deps.harnesses[input.run.kind ?? "graph"];
   const said = await conversation.entries();
-  const added = await newEntries(surface, files, said, input);
+  const added = await newEntries(harness, files, said, input);
   const results = await resultsOf(files, [...said, ...added]);
   failpoint("model.before-request");
   const answer = await deps.model
@@ -126,9 +126,9 @@ async function askModel(
       messages: toMessages(
         [...said, ...added],
         (callId) => results.get(callId),
-        (fault) => surface.toResult(fault),
+        (fault) => harness.toResult(fault),
       ),
-      tools: await surface.tools(input),
+      tools: await harness.tools(input),
       signal: context.cancellationSignal,
     })
     .catch((error: unknown) => {
@@ -150,7 +150,7 @@ async function askModel(
 
 /** What has to be said before this turn: the node's shells at the start of a visit, a correction. */
 async function newEntries(
-  surface: Surface,
+  harness: AgentHarness,
   files: RunFiles,
   said: readonly ConversationEntry[],
   input: ModelTurnInput,
@@ -158,7 +158,7 @@ async function newEntries(
   const entries: ConversationEntry[] = [];
   const { visit, turn, correction } = input;
   if (!said.some((entry) => entry.type === "begin" && entry.visit === visit)) {
-    const { messages, calls } = await surface.begin(input, files);
+    const { messages, calls } = await harness.begin(input, files);
     const goesOn = said.some((entry) => entry.type === "begin");
     entries.push(...(await wordsSaidBefore(files, said, input)));
     entries.push({ type: "begin", visit, messages: goesOn ? messages.slice(1) : messages });

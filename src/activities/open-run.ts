@@ -99,8 +99,8 @@ async function beginExecution(
   const run = number === 1 ? ref : { ...ref, execution: number };
   if (!resumes) return run;
   const files = await openFiles(store, run);
-  await files.seize();
-  if (kind === "bundle") await bundles.seizeSession(run.runId, number);
+  await files.fence();
+  if (kind === "bundle") await bundles.fenceSession(run.runId, number);
   endWritesBefore(platformPins(), store.lockDir, { runId: run.runId, execution: number });
   return run;
 }

@@ -17,7 +17,7 @@ import type {
   Question,
   RunPhase,
   RunRef,
-  StoryProgress,
+  GraphStateProgress,
   TakenUpdate,
   Usage,
 } from "./run.js";
@@ -97,7 +97,7 @@ export interface ResumedRun {
   readonly raises?: readonly string[];
   /** What the user said last, first words and answers. Absent where a worker of an earlier version opened the run. */
   readonly answers?: readonly TakenUpdate[];
-  readonly story?: Pick<StoryProgress, "state" | "change" | "visited">;
+  readonly story?: Pick<GraphStateProgress, "state" | "change" | "visited">;
   /** Of a bundle run: the newest files of its session. */
   readonly saved?: readonly string[];
 }
@@ -126,7 +126,7 @@ export interface ModelTurnInput {
   /** What conditions of edges see; absent while they are guidance only. */
   readonly conditions?: ConditionFacts;
   /** The story's graph state at the start of a visit, for its first turn. */
-  readonly story?: StoryBrief;
+  readonly story?: GraphStateBrief;
   /** The run carries a story: `state.record` is among its tools. */
   readonly recordsState?: boolean;
   /** The conversation of a visit that was cut short: what the user said there for this node is said again. */
@@ -189,7 +189,7 @@ export type StateChange =
   | { readonly kind: "document"; readonly frontmatter: JsonObject; readonly ifMatchSha256?: string };
 
 /** What of the graph state a node is told when it begins. */
-export type StoryBrief = Pick<GraphState, "storyId" | "gateDecisions" | "artifactPaths">;
+export type GraphStateBrief = Pick<GraphState, "storyId" | "gateDecisions" | "artifactPaths">;
 
 export interface ToolCallInput {
   readonly run: RunRef;

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { budgetProblem } from "../core/run/budget.js";
 import { MAX_USER_INPUT_BYTES } from "../core/run/limits.js";
 import { type Result, fail, ok } from "../core/errors.js";
-import { type StoryStart, openingState } from "../core/graph-state/initial-state.js";
+import { type GraphStateStart, openingState } from "../core/graph-state/initial-state.js";
 import { type JsonBounds, boundsProblem } from "../core/json-bounds.js";
 import { type SchemaError, schemaErrors } from "../core/schema-errors.js";
 import { utf8Length } from "../core/text.js";
@@ -129,7 +129,7 @@ export function validateRunInput<W extends keyof RunInputs>(
   }
   const problem = budget && budgetProblem(budget);
   if (problem !== undefined) return notValid([{ path: "budget", message: problem }]);
-  const story = "packageId" in parsed.data ? storyFault(parsed.data) : undefined;
+  const story = "packageId" in parsed.data ? graphStateFault(parsed.data) : undefined;
   if (story !== undefined) return { ok: false, error: story };
   const { budget: _, ...counted } = parsed.data;
   const bytes = utf8Length(JSON.stringify(counted));
@@ -152,7 +152,7 @@ export function validateContinuedInput<W extends keyof RunInputs>(
   return ok(input as RunInputs[W]); // the schema has said so; what an earlier version has carried beside it stays
 }
 
-function storyFault({ storyId, epicPrefix }: StoryStart) {
+function graphStateFault({ storyId, epicPrefix }: GraphStateStart) {
   const opening = openingState({
     ...(storyId === undefined ? {} : { storyId }),
     ...(epicPrefix === undefined ? {} : { epicPrefix }),

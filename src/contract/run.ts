@@ -178,7 +178,7 @@ export interface CarriedRun {
   /** The ids of the newest raises that the budget holds. */
   readonly raises?: readonly string[];
   /** Of a run that carries a story. */
-  readonly story?: StoryProgress;
+  readonly story?: GraphStateProgress;
 }
 
 /** An answer, a pause or a resumption. */
@@ -200,7 +200,7 @@ export interface Visiting {
 }
 
 /** The graph state of a run, and what its next change depends on. */
-export interface StoryProgress {
+export interface GraphStateProgress {
   readonly state: GraphState;
   /** Counts the state's changes from 1. */
   readonly change: number;

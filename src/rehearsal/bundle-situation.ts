@@ -3,7 +3,7 @@ import type { ChatMessage, ChatRequest } from "./wire.js";
 import { messageText } from "./wire.js";
 
 /** The parts of a bundle run's RUN_DIRECTIVE that the rehearsal follows. */
-export interface BundleScene {
+export interface BundleSituation {
   readonly workflow: string;
   readonly date: string;
   /** Where each declared output is to be saved; names may hold placeholders. */
@@ -28,8 +28,8 @@ export interface BundleExchange {
 
 const DONE_LINE = "WORKFLOW COMPLETE";
 
-/** The scene of a bundle run; undefined for every other conversation. Only a user message holds the directive. */
-export function readBundleScene(request: ChatRequest): BundleScene | undefined {
+/** The shells of a bundle run; undefined for every other conversation. Only a user message holds the directive. */
+export function readBundleSituation(request: ChatRequest): BundleSituation | undefined {
   const { messages } = request;
   const at = messages.findLastIndex(isBundleDirective);
   const message = messages[at];

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../core/json.js";
-import type { BundleExchange, BundleScene } from "./bundle-situation.js";
+import type { BundleExchange, BundleSituation } from "./bundle-situation.js";
 import { type BundleStep, readSteps } from "./bundle-steps.js";
 import type { Memory } from "./memory.js";
 import { placeholder } from "./placeholder.js";
@@ -16,21 +16,21 @@ const MAX_DONE = 2;
  * What the rehearsal answers in a bundle run: it preloads the workflow, walks its numbered steps, saves each declared output
  * as it grows, answers the questions of the instructions itself, and says that it is done. The rules of `decide` hold.
  */
-export function decideBundle(scene: BundleScene, memory: Memory): Decision {
-  const missing = ["preload_workflow", "save_output"].filter((tool) => !scene.offered.has(tool));
+export function decideBundle(shells: BundleSituation, memory: Memory): Decision {
+  const missing = ["preload_workflow", "save_output"].filter((tool) => !shells.offered.has(tool));
   if (missing.length > 0) return say(memory, `I am not offered ${missing.join(" and ")}: I cannot work.`);
-  const refused = scene.exchanges.slice(scene.answeredAt).findLast(({ success }) => !success);
+  const refused = shells.exchanges.slice(shells.answeredAt).findLast(({ success }) => !success);
   if (refused !== undefined && refused.tool !== "read_file") return askAbout(memory, refused);
-  const preload = scene.exchanges.findLast(({ tool, success }) => tool === "preload_workflow" && success);
+  const preload = shells.exchanges.findLast(({ tool, success }) => tool === "preload_workflow" && success);
   if (preload === undefined) {
-    const text = `I load the workflow ${scene.workflow} with all its files. No model is at work here.`;
-    return say(memory, text, [{ name: "preload_workflow", arguments: { workflow_path: scene.workflow } }]);
+    const text = `I load the workflow ${shells.workflow} with all its files. No model is at work here.`;
+    return say(memory, text, [{ name: "preload_workflow", arguments: { workflow_path: shells.workflow } }]);
   }
   const instructions = preload.value.get("instructions");
   const steps = readSteps(typeof instructions === "string" ? instructions : "");
   const name = toMap(preload.value.get("workflowYaml")).get("name");
-  const title = typeof name === "string" ? oneLine(name, 200) : scene.workflow;
-  return saveNext(scene, memory, { steps, title }) ?? finish(scene, memory, steps);
+  const title = typeof name === "string" ? oneLine(name, 200) : shells.workflow;
+  return saveNext(shells, memory, { steps, title }) ?? finish(shells, memory, steps);
 }
 
 function askAbout(memory: Memory, refused: BundleExchange): Decision {
@@ -44,11 +44,11 @@ interface Material {
 }
 
 /** The outputs with what the walk has come to; undefined when all is saved. */
-function saveNext(scene: BundleScene, memory: Memory, material: Material): Decision | undefined {
-  const { outputs } = scene;
+function saveNext(shells: BundleSituation, memory: Memory, material: Material): Decision | undefined {
+  const { outputs } = shells;
   if (outputs.length === 0) return undefined;
   const rounds = saveRounds(material.steps);
-  const saved = scene.exchanges.filter(({ tool, success }) => tool === "save_output" && success).length;
+  const saved = shells.exchanges.filter(({ tool, success }) => tool === "save_output" && success).length;
   const round = Math.floor(saved / outputs.length);
   const upTo = rounds[round];
   if (upTo === undefined) return undefined;
@@ -56,7 +56,7 @@ function saveNext(scene: BundleScene, memory: Memory, material: Material): Decis
   const last = walked.at(-1);
   const calls = outputs.slice(saved % outputs.length).map((output) => ({
     name: "save_output",
-    arguments: saveArguments(scene, output, { ...material, steps: walked }),
+    arguments: saveArguments(shells, output, { ...material, steps: walked }),
   }));
   const where =
     last === undefined ? "The workflow has no numbered steps" : `Step ${last.number}: ${last.goal}`;
@@ -71,11 +71,11 @@ function saveRounds(steps: readonly BundleStep[]): readonly number[] {
 }
 
 function saveArguments(
-  scene: BundleScene,
-  output: BundleScene["outputs"][number],
+  shells: BundleSituation,
+  output: BundleSituation["outputs"][number],
   { steps, title }: Material,
 ): JsonObject {
-  const path = fillIn(output.path, scene.date);
+  const path = fillIn(output.path, shells.date);
   const questions = steps.flatMap((step) => step.questions);
   const content = placeholder(
     { declared: output.declared, path },
@@ -92,7 +92,7 @@ function saveArguments(
         readable: true,
       },
       inputs: [],
-      said: [...scene.said, ...questions.map((text) => `${text} (a placeholder answers)`)],
+      said: [...shells.said, ...questions.map((text) => `${text} (a placeholder answers)`)],
     },
   );
   return { file_path: path, content };
@@ -110,9 +110,9 @@ function fillIn(path: string, date: string): string {
   return `${prefix}${filled}`;
 }
 
-function finish(scene: BundleScene, memory: Memory, steps: readonly BundleStep[]): Decision {
+function finish(shells: BundleSituation, memory: Memory, steps: readonly BundleStep[]): Decision {
   const walked = steps.map(({ number, goal }) => `- ${number}. ${goal}`).join("\n");
-  if (scene.doneCount >= MAX_DONE) {
+  if (shells.doneCount >= MAX_DONE) {
     return say(
       memory,
       "I have said that I am done, and it was not accepted. I know no further step. What shall I do?",

@@ -1,10 +1,10 @@
-import { readBundleScene } from "./bundle-situation.js";
+import { readBundleSituation } from "./bundle-situation.js";
 import { decideBundle } from "./decide-bundle.js";
 import { type Graph, readGraph } from "./edges.js";
 import type { Memory } from "./memory.js";
 import { planOutputs } from "./outputs.js";
 import { saveState, tryForbiddenJump } from "./save-state.js";
-import { readScene } from "./shells.js";
+import { readShells } from "./shells.js";
 import {
   type Decision,
   type Situation,
@@ -33,20 +33,20 @@ import { lookAround, outputNotes, writeOutputs } from "./write-outputs.js";
  * R6  Every text begins with [rehearsal]. A file that no rehearsal wrote is not written over.
  */
 export function decide(request: ChatRequest, memory: Memory): Decision {
-  const bundle = readBundleScene(request);
+  const bundle = readBundleSituation(request);
   if (bundle !== undefined) return decideBundle(bundle, memory);
-  const scene = readScene(request.messages);
-  if (scene === undefined) {
+  const shells = readShells(request.messages);
+  if (shells === undefined) {
     return say(
       memory,
       "There is no NODE_BRIEF in this request. I am no model: I only walk the nodes of a workflow package.",
     );
   }
-  const situation = { scene, visit: readVisit(scene), tools: offeredTools(request), memory };
+  const situation = { shells, visit: readVisit(shells), tools: offeredTools(request), memory };
   const stopped = cannotWork(situation) ?? readFirst(situation);
   if (stopped !== undefined) return stopped;
 
-  const { brief, directive } = scene;
+  const { brief, directive } = shells;
   const step = readStep(textOf(lastCall(situation.visit, "fs.read", brief.stepFile))?.text ?? "");
   const plan = planOutputs(brief.outputs, step.outputs);
   const inquiry = lookAround(situation, step, plan) ?? writeOutputs(situation, step, plan);
@@ -77,7 +77,7 @@ function cannotWork(situation: Situation): Decision | undefined {
 
 /** The first answer reads what the node needs, in one go: step, state, and what else is cheap to know now. */
 function readFirst(situation: Situation): Decision | undefined {
-  const { brief, directive } = situation.scene;
+  const { brief, directive } = situation.shells;
   const { visit } = situation;
   const needed = [brief.stepFile, directive.statePath];
   for (const path of needed) {
@@ -100,7 +100,7 @@ function readFirst(situation: Situation): Decision | undefined {
 }
 
 function graphOf(situation: Situation): Graph | undefined {
-  const { graphPath } = situation.scene.directive;
+  const { graphPath } = situation.shells.directive;
   const read = graphPath === undefined ? undefined : lastCall(situation.visit, "fs.read", graphPath);
   const text = textOf(read);
   return text?.whole === true ? readGraph(text.text) : undefined;

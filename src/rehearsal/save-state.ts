@@ -49,7 +49,7 @@ export interface Material {
  */
 export function tryForbiddenJump(situation: Situation, material: Material): Decision | undefined {
   const { graph, state } = material;
-  const { brief, directive } = situation.scene;
+  const { brief, directive } = situation.shells;
   const { jump } = situation.memory;
   const jumped = situation.visit.exchanges.findLast(isJump);
   if (jumped?.outcome.ok === true) {
@@ -78,15 +78,15 @@ export function tryForbiddenJump(situation: Situation, material: Material): Deci
 
 /** Finishes the node: one patch with the step, its variables, the decision and the next node. */
 export function saveState(situation: Situation, material: Material): Decision {
-  const { scene, visit } = situation;
+  const { shells, visit } = situation;
   const { step } = material;
   const last = lastPatch(visit);
   if (last?.outcome.ok === true) {
-    return say(situation.memory, `Node ${scene.brief.nodeId} is finished and its state is saved.`);
+    return say(situation.memory, `Node ${shells.brief.nodeId} is finished and its state is saved.`);
   }
   const hurdle = correctPatch(situation, last);
   if (hurdle !== undefined) return hurdle;
-  if (scene.brief.allowedNext === undefined) {
+  if (shells.brief.allowedNext === undefined) {
     return ask(
       situation,
       "NODE_BRIEF does not say which nodes are allowed next.",
@@ -96,13 +96,13 @@ export function saveState(situation: Situation, material: Material): Decision {
   const gates = recordGates(situation);
   if (gates !== undefined) return gates;
   const refused = refusedTargets(visit);
-  const named = namedByRefusal(last) ?? scene.brief.allowedNext;
+  const named = namedByRefusal(last) ?? shells.brief.allowedNext;
   const edges = withHints(legalEdges(named, last, situation, step), step.transitions).filter(
     (edge) => !refused.has(edge.to),
   );
-  const hadEdges = named.length > 0 || scene.brief.allowedNext.length > 0;
-  if (edges.length === 0 && hadEdges && scene.brief.nodeType !== "end") {
-    const names = scene.brief.allowedNext.map((edge) => edge.to).join(", ");
+  const hadEdges = named.length > 0 || shells.brief.allowedNext.length > 0;
+  if (edges.length === 0 && hadEdges && shells.brief.nodeType !== "end") {
+    const names = shells.brief.allowedNext.map((edge) => edge.to).join(", ");
     return ask(situation, `no edge out of it is open now (${names}).`, "I try them again");
   }
   return choose(situation, { ...material, edges });
@@ -110,13 +110,13 @@ export function saveState(situation: Situation, material: Material): Decision {
 
 /** Where an edge waits for a condition, the gates of the story may be what it waits for: all of them pass, once. */
 function recordGates(situation: Situation): Decision | undefined {
-  const { scene, visit, tools, memory } = situation;
-  const waits = scene.brief.allowedNext?.some((edge) => edge.satisfied === false) === true;
+  const { shells, visit, tools, memory } = situation;
+  const waits = shells.brief.allowedNext?.some((edge) => edge.satisfied === false) === true;
   if (!waits || !tools.has(STATE_TOOL) || hasRecorded(visit)) return undefined;
   const gateDecisions = Object.fromEntries(GateTypeSchema.options.map((gate) => [gate, "PASS"]));
   return say(
     memory,
-    `An edge out of ${scene.brief.nodeId} waits for a condition. I record every gate as PASS.`,
+    `An edge out of ${shells.brief.nodeId} waits for a condition. I record every gate as PASS.`,
     call(situation, STATE_TOOL, { gateDecisions }),
   );
 }
@@ -131,7 +131,7 @@ interface Choice extends Material {
 
 /** Chooses the ending; when the run goes round in circles, the graph is read first. */
 function choose(situation: Situation, choice: Choice): Decision {
-  const { brief, directive } = situation.scene;
+  const { brief, directive } = situation.shells;
   const { edges, graph, state } = choice;
   if (brief.nodeType === "end") return save(situation, choice, { kind: "complete", why: "This is an end." });
   const turned = turnOrder(situation, choice);
@@ -163,14 +163,14 @@ function choose(situation: Situation, choice: Choice): Decision {
 
 /** Which edge comes first among equals. Where the decision log cannot be counted, each visit turns it further. */
 function turnOrder(situation: Situation, choice: Choice): { start: number; memory: Memory } {
-  const { memory, scene } = situation;
+  const { memory, shells } = situation;
   if (choice.edges.length < 2 || (choice.state.whole && !memory.branches)) return { start: 0, memory };
-  const place = placeOf(scene.directive.workflow, scene.brief.nodeId);
+  const place = placeOf(shells.directive.workflow, shells.brief.nodeId);
   return startAt(memory, place, choice.state.whole ? choice.state.runId : undefined);
 }
 
 function save(situation: Situation, choice: Choice, ending: Ending): Decision {
-  const { brief, directive } = situation.scene;
+  const { brief, directive } = situation.shells;
   const earlier = choice.state.decisions.filter((entry) => entry.from === brief.nodeId).length;
   const declared = variableValues(choice.step.variables, brief.nodeId, earlier);
   const closes = ending.kind === "complete" && brief.nodeType !== "end";
@@ -215,13 +215,13 @@ function refusalStory(visit: Visit): string {
 
 /** A refused patch is read again, made smaller or chosen anew; what cannot be corrected goes to the user. */
 function correctPatch(situation: Situation, last: Exchange | undefined): Decision | undefined {
-  const { scene, visit } = situation;
+  const { shells, visit } = situation;
   if (!isOpenFailure(visit, last)) return undefined;
   const code = codeOf(last);
   if (correctionsUsedUp(visit) || !CORRECTABLE.has(code ?? "")) {
     return ask(situation, describeRefusal(last), "I try again");
   }
-  const { statePath } = scene.directive;
+  const { statePath } = shells.directive;
   const read = lastCall(visit, "fs.read", statePath);
   if (code !== "E_PRECONDITION_FAILED" || (read !== undefined && read.index > last.index)) return undefined;
   return say(

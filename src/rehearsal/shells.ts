@@ -34,7 +34,7 @@ interface NodeBrief {
 }
 
 /** Where the conversation stands: the last NODE_BRIEF, what frames it, and what came after. */
-export interface Scene {
+export interface Shells {
   readonly directive: RunDirective;
   readonly brief: NodeBrief;
   /** The user's words that came with the brief, if any. */
@@ -55,7 +55,7 @@ interface Shell {
  * Finds the shells of the node that is being visited (contracts §8). Only user messages hold shells, and the
  * last NODE_BRIEF counts: with the whole run's conversation kept, the earlier ones are history.
  */
-export function readScene(messages: readonly ChatMessage[]): Scene | undefined {
+export function readShells(messages: readonly ChatMessage[]): Shells | undefined {
   const at = messages.findLastIndex((message) => findShell(message, "NODE_BRIEF") !== undefined);
   const message = messages[at];
   const brief = message === undefined ? undefined : parseBrief(findShell(message, "NODE_BRIEF"));

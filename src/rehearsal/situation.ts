@@ -1,14 +1,14 @@
 import type { JsonObject } from "../core/json.js";
 import type { ToolName } from "../core/tools/tool-specs.js";
 import type { Memory } from "./memory.js";
-import type { Scene } from "./shells.js";
+import type { Shells } from "./shells.js";
 import { oneLine } from "./step-declaration.js";
 import { type Exchange, type Visit, isAct } from "./visit.js";
 import type { PlannedCall, Turn } from "./wire.js";
 
 /** Everything a decision is made from. */
 export interface Situation {
-  readonly scene: Scene;
+  readonly shells: Shells;
   readonly visit: Visit;
   readonly tools: ReadonlyMap<ToolName, string>;
   readonly memory: Memory;
@@ -37,7 +37,7 @@ export function call(situation: Situation, tool: ToolName, values: JsonObject): 
 
 /** Ends the node's turns with a question that says what went wrong and what an answer will do. */
 export function ask(situation: Situation, problem: string, then: string): Decision {
-  const { nodeId } = situation.scene.brief;
+  const { nodeId } = situation.shells.brief;
   return say(situation.memory, `I cannot go on at node ${nodeId}: ${problem} Answer me, and ${then}.`);
 }
 

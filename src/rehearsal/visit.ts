@@ -1,5 +1,5 @@
 import { type ToolName, canonicalToolName } from "../core/tools/tool-specs.js";
-import { type Scene, hasShell, userWords } from "./shells.js";
+import { type Shells, hasShell, userWords } from "./shells.js";
 import { parseJson, toMap } from "./untrusted.js";
 import type { ChatMessage } from "./wire.js";
 import { messageText } from "./wire.js";
@@ -35,18 +35,18 @@ export interface Visit {
 }
 
 /** Replays the messages after the brief: which calls were made, how each ended, what the user answered. */
-export function readVisit(scene: Scene): Visit {
-  const { nodeId } = scene.brief;
-  const results = toolResults(scene.after);
+export function readVisit(shells: Shells): Visit {
+  const { nodeId } = shells.brief;
+  const results = toolResults(shells.after);
   const exchanges: Exchange[] = [];
-  const said = scene.input === undefined ? [] : [scene.input];
-  const resumed = scene.directive.intent !== "start";
-  let answered = scene.input !== undefined && resumed;
+  const said = shells.input === undefined ? [] : [shells.input];
+  const resumed = shells.directive.intent !== "start";
+  let answered = shells.input !== undefined && resumed;
   let answeredAt = 0;
   let start = 0;
-  for (const [turn, message] of scene.after.entries()) {
+  for (const [turn, message] of shells.after.entries()) {
     const words = userWords(message, nodeId);
-    const replies = scene.after.slice(0, turn).some(isAssistant);
+    const replies = shells.after.slice(0, turn).some(isAssistant);
     // A message without a shell is the user's only as an answer to something that was said.
     if (words !== undefined && (hasShell(message) || replies)) {
       said.push(words);

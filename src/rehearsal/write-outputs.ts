@@ -40,13 +40,13 @@ export function lookAround(
 }
 
 function inputsOf(situation: Situation, step: StepDeclaration): string[] {
-  const { brief, directive } = situation.scene;
+  const { brief, directive } = situation.shells;
   return inputPaths(step.inputs, [brief.stepFile, directive.statePath]).slice(0, MAX_INPUTS);
 }
 
 /** False only when the listing of the artifacts root shows that nothing of this name is there. */
 function mayExist(situation: Situation, path: string): boolean {
-  const root = situation.scene.directive.artifactsRoot ?? "";
+  const root = situation.shells.directive.artifactsRoot ?? "";
   const listing = lastCall(situation.visit, "fs.list", root);
   const prefix = root.endsWith("/") ? root : `${root}/`;
   if (listing?.outcome.ok !== true || !path.startsWith(prefix)) return true;
@@ -128,7 +128,7 @@ function nextCall(situation: Situation, target: OutputTarget, facts: Placeholder
 }
 
 function factsOf(situation: Situation, step: StepDeclaration): PlaceholderFacts {
-  const { brief, directive } = situation.scene;
+  const { brief, directive } = situation.shells;
   return {
     nodeId: brief.nodeId,
     workflow: directive.workflow,

@@ -18,7 +18,7 @@ import { changePhase, setSearchAttributes } from "./change-phase.js";
 import { handleMessages } from "./messages.js";
 import type { RunKind } from "./run-kind.js";
 import { NO_USAGE, type RunRecord, effectiveAgentId } from "./run-record.js";
-import { beginStoryVisit, closeFailedStory } from "./run-graph-state.js";
+import { beginGraphStateVisit, closeFailedGraphState } from "./run-graph-state.js";
 import { visitNode } from "./visit-node.js";
 import { FIRST_WORDS_ID, writeUserInput } from "./waiting.js";
 
@@ -81,7 +81,7 @@ function beginVisit(record: RunRecord, kind: RunKind): void {
     visiting: { nodeId, intent, ...resumes },
   });
   setSearchAttributes(record, placeOf(record));
-  beginStoryVisit(record);
+  beginGraphStateVisit(record);
   record.note("node entered");
 }
 
@@ -114,7 +114,7 @@ async function closeFailed(record: RunRecord, problem: unknown): Promise<unknown
   record.question = undefined; // what is over waits for nothing
   if (record.open !== undefined) {
     await CancellationScope.nonCancellable(async () => {
-      await closeFailedStory(record, fault);
+      await closeFailedGraphState(record, fault);
       await changePhase(record, "failed", fault);
     });
   } else {

@@ -7,7 +7,7 @@ import type { RunRecord } from "./run-record.js";
  * taken. Called between two turns; does nothing at other times. The next execution finds the run made: it neither resumes
  * nor forks it again.
  */
-export async function carryOn(record: RunRecord): Promise<void> {
+export async function continueRunAsNew(record: RunRecord): Promise<void> {
   if (!workflowInfo().continueAsNewSuggested) return;
   await condition(allHandlersFinished);
   await recordChanges(record);

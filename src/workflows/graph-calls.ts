@@ -11,7 +11,7 @@ import { recordArtifact, updateFrontmatter } from "../core/state/update-frontmat
 import { localActivities, runActivities } from "./activity-options.js";
 import { refuse } from "./run-calls.js";
 import type { RunRecord } from "./run-record.js";
-import { heldState, replaceStory, tellStory } from "./run-graph-state.js";
+import { heldState, replaceGraphState, tellGraphState } from "./run-graph-state.js";
 import { summary } from "./summary.js";
 
 /** Runs one call of a graph run: a change of the state document only after the guard has said yes. */
@@ -41,7 +41,7 @@ export async function afterGraphCall(
   if (outcome.stateConflict === true) await adoptDocument(record);
   if (call.tool !== "fs.write" || !outcome.ok || outcome.path === undefined) return;
   const artifact = artifactTypeOf(record.opened.graph, nodeId, outcome.path);
-  if (artifact !== undefined) tellStory(record, { kind: "artifact", ...artifact });
+  if (artifact !== undefined) tellGraphState(record, { kind: "artifact", ...artifact });
 }
 
 /** Merges a record into the graph state; what does not fit changes nothing. */
@@ -59,7 +59,7 @@ async function recordState(
   const outcome = await localActivities["state.record"].executeWithOptions(summary(call.summary), [
     { ...input, ...(graph === undefined ? {} : { graph }) },
   ]);
-  if (outcome.ok) replaceStory(record, merged.value);
+  if (outcome.ok) replaceGraphState(record, merged.value);
   return outcome;
 }
 

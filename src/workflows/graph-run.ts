@@ -7,7 +7,7 @@ import { enter, turnAway } from "./door.js";
 import { afterGraphCall, runGraphCall } from "./graph-calls.js";
 import type { RunKind } from "./run-kind.js";
 import { RunRecord } from "./run-record.js";
-import { closeVisit, openStory, storyBrief } from "./run-graph-state.js";
+import { closeVisit, openGraphState, graphStateBrief } from "./run-graph-state.js";
 import { summary } from "./summary.js";
 
 /** Runs a graph workflow of a package: opens the run, visits nodes until it is complete, closes it. */
@@ -29,13 +29,13 @@ function graphKind(input: Identified<GraphRunInput>): RunKind {
       const loaded = await localActivities["state.load"]({ run: record.opened.run });
       record.update({ frontmatter: loaded.frontmatter, stateSha256: loaded.sha256 });
       const { graphState } = record.opened;
-      await openStory(record, { ...input, ...(graphState === undefined ? {} : { graphState }) });
+      await openGraphState(record, { ...input, ...(graphState === undefined ? {} : { graphState }) });
     },
     userMayFinish: false,
     limits: DEFAULT_ENGINE_LIMITS,
     conversation: (record) => (input.wholeRunConversation === true ? "run" : `visit-${record.carried.visit}`),
     turnDetails(record) {
-      const story = storyBrief(record);
+      const story = graphStateBrief(record);
       if (story === undefined) return {};
       return { recordsState: true, ...(record.carried.turn === 1 ? { story } : {}) };
     },

@@ -1,8 +1,8 @@
 import { ApplicationFailure, TemporalFailure, log } from "@temporalio/workflow";
-import type { HeldGraphState, NodeBoundary, StoryBrief } from "../contract/activities.js";
-import type { StoryProgress } from "../contract/run.js";
+import type { HeldGraphState, NodeBoundary, GraphStateBrief } from "../contract/activities.js";
+import type { GraphStateProgress } from "../contract/run.js";
 import type { Fault } from "../core/errors.js";
-import { type StoryStart, openingState } from "../core/graph-state/initial-state.js";
+import { type GraphStateStart, openingState } from "../core/graph-state/initial-state.js";
 import type { GraphState } from "../core/graph-state/schemas.js";
 import { safeValidateGraphState } from "../core/graph-state/validate.js";
 import {
@@ -26,7 +26,7 @@ import { summary } from "./summary.js";
 const FAILURES_BEFORE_BLOCKED = 2;
 
 /** Makes the state the run begins with, and keeps it. Throws `E_SCHEMA_VALIDATION`. */
-export async function openStory(record: RunRecord, start: StoryStart): Promise<void> {
+export async function openGraphState(record: RunRecord, start: GraphStateStart): Promise<void> {
   if (record.carried.story !== undefined) return; // resumed
   const opening = openingState(start);
   if (!opening.ok) throw failure(opening.error);
@@ -36,29 +36,29 @@ export async function openStory(record: RunRecord, start: StoryStart): Promise<v
 }
 
 /** Tells the graph state what happened in the visit. */
-export function tellStory(record: RunRecord, event: VisitEvent): void {
+export function tellGraphState(record: RunRecord, event: VisitEvent): void {
   const { story } = record.carried;
-  if (story !== undefined) changeStory(record, { state: reduceVisit(story.state, event) });
+  if (story !== undefined) changeGraphState(record, { state: reduceVisit(story.state, event) });
 }
 
 /** The state after `state.record`. */
-export function replaceStory(record: RunRecord, state: GraphState): void {
-  changeStory(record, { state });
+export function replaceGraphState(record: RunRecord, state: GraphState): void {
+  changeGraphState(record, { state });
 }
 
-function changeStory(record: RunRecord, change: Partial<StoryProgress>): void {
+function changeGraphState(record: RunRecord, change: Partial<GraphStateProgress>): void {
   const { story } = record.carried;
   if (story === undefined) return;
   record.update({ story: { ...story, change: story.change + 1, ...change } });
 }
 
-export function beginStoryVisit(record: RunRecord): void {
+export function beginGraphStateVisit(record: RunRecord): void {
   const { story } = record.carried;
   if (story === undefined) return;
   const place = placeOf(record, record.nodeId);
   const again = story.visited.includes(place);
-  tellStory(record, { kind: "begun", again });
-  changeStory(record, {
+  tellGraphState(record, { kind: "begun", again });
+  changeGraphState(record, {
     unmetPreconditions: 0,
     visited: again ? story.visited : [...story.visited, place],
   });
@@ -75,8 +75,8 @@ export function tellFailedCall(
   tellError(record, nodeId, { code: failed.code ?? "E_INTERNAL", message: failed.message ?? "" }, true);
   if (failed.unmet !== true) return;
   const unmetPreconditions = story.unmetPreconditions + 1;
-  if (unmetPreconditions >= FAILURES_BEFORE_BLOCKED) tellStory(record, { kind: "blocked" });
-  changeStory(record, { unmetPreconditions });
+  if (unmetPreconditions >= FAILURES_BEFORE_BLOCKED) tellGraphState(record, { kind: "blocked" });
+  changeGraphState(record, { unmetPreconditions });
 }
 
 export function tellError(
@@ -86,7 +86,7 @@ export function tellError(
   recoverable: boolean,
 ): void {
   const error = nodeError(nodeId || "run", fault, recoverable, new Date().toISOString());
-  tellStory(record, { kind: "error", error });
+  tellGraphState(record, { kind: "error", error });
 }
 
 /**
@@ -95,16 +95,16 @@ export function tellError(
  */
 export async function closeVisit(record: RunRecord, nodeId: string): Promise<void> {
   const timestamp = new Date().toISOString();
-  closeStoryVisit(record, nodeId, timestamp);
+  closeGraphStateVisit(record, nodeId, timestamp);
   const { visit, stateSha256: documentSha256 } = record.carried;
   await keep(record, { visit, nodeId, next: record.nodeId, timestamp, documentSha256 });
 }
 
-function closeStoryVisit(record: RunRecord, nodeId: string, timestamp: string): void {
+function closeGraphStateVisit(record: RunRecord, nodeId: string, timestamp: string): void {
   const before = record.carried.story;
   if (before === undefined) return;
-  if (record.isComplete) tellStory(record, { kind: "completed" });
-  else tellStory(record, { kind: "left", skipped: leavesBehind(record, nodeId, before) });
+  if (record.isComplete) tellGraphState(record, { kind: "completed" });
+  else tellGraphState(record, { kind: "left", skipped: leavesBehind(record, nodeId, before) });
   const { story } = record.carried;
   if (story === undefined) return;
   const valid = safeValidateGraphState(story.state);
@@ -118,7 +118,7 @@ function closeStoryVisit(record: RunRecord, nodeId: string, timestamp: string): 
 }
 
 /** Keeps the state a failed run ends with, if it can be kept: what made the run fail is what counts. */
-export async function closeFailedStory(record: RunRecord, fault: Fault): Promise<void> {
+export async function closeFailedGraphState(record: RunRecord, fault: Fault): Promise<void> {
   if (record.carried.story === undefined) return;
   tellError(record, record.nodeId, fault, false);
   try {
@@ -150,7 +150,7 @@ export function heldState(record: RunRecord): HeldGraphState | undefined {
 }
 
 /** What a node is told of the state when it begins. */
-export function storyBrief(record: RunRecord): StoryBrief | undefined {
+export function graphStateBrief(record: RunRecord): GraphStateBrief | undefined {
   const state = record.carried.story?.state;
   return (
     state && {
@@ -161,7 +161,7 @@ export function storyBrief(record: RunRecord): StoryBrief | undefined {
   );
 }
 
-function leavesBehind(record: RunRecord, nodeId: string, story: StoryProgress): boolean {
+function leavesBehind(record: RunRecord, nodeId: string, story: GraphStateProgress): boolean {
   const { graph } = record.opened;
   const visited = new Set(story.visited.map((place) => graph.nodes[place]?.id ?? ""));
   return leavesNodeBehind(graph, { from: nodeId, to: record.nodeId }, visited, record.conditionData);

@@ -5,7 +5,7 @@ import type { EngineLimits } from "../core/run/limits.js";
 import { ENDING_KEY, LOOP_CORRECTION, type LoopVerdict, observeCall } from "../core/run/loop-detection.js";
 import { NO_QUESTION_ASKED, NUDGES, mostNudges } from "../core/run/no-question.js";
 import { modelActivities } from "./activity-options.js";
-import { carryOn } from "./continue-run-as-new.js";
+import { continueRunAsNew } from "./continue-run-as-new.js";
 import { runCalls } from "./run-calls.js";
 import type { RunKind } from "./run-kind.js";
 import { type RunRecord, effectiveAgentId } from "./run-record.js";
@@ -32,7 +32,7 @@ export async function visitNode(record: RunRecord, kind: RunKind): Promise<void>
     if (visiting === undefined || record.isComplete || record.nodeId !== visiting.nodeId) return;
     await waitUntilFree(record);
     if (record.isComplete) return;
-    await carryOn(record);
+    await continueRunAsNew(record);
     checkLimits(record, visiting.nodeId, limits);
     const answer = await takeTurn(record, kind, visiting, limits);
     const { correction: _, nudges, ...rest } = visiting;

@@ -6,7 +6,7 @@ import { localActivities } from "./activity-options.js";
 import { changePhase, recordChanges } from "./change-phase.js";
 import type { RunKind } from "./run-kind.js";
 import type { RunRecord } from "./run-record.js";
-import { tellStory } from "./run-graph-state.js";
+import { tellGraphState } from "./run-graph-state.js";
 import { summary } from "./summary.js";
 
 /** Under which the user's first words are written down; an answer's is that of its update. */
@@ -15,7 +15,7 @@ export const FIRST_WORDS_ID = "input";
 /** Asks the user and waits, for months if need be; the answer is written down before the next turn. */
 export async function askUser(record: RunRecord, kind: RunKind, question: Question): Promise<void> {
   record.question = question;
-  tellStory(record, { kind: "asked" });
+  tellGraphState(record, { kind: "asked" });
   await changePhase(record, "waiting-user");
   await waitFor(record, () => record.answer !== undefined || record.carried.ended);
   const { answer } = record;

@@ -3,7 +3,7 @@ import { onTestFinished } from "vitest";
 import type { ModelTurnDeps } from "../../src/activities/model-turn.js";
 import type { ActivityDeps } from "../../src/activities/create-activities.js";
 import { openRun } from "../../src/activities/open-run.js";
-import { graphSurface, bundleSurface } from "../../src/activities/agent-harness.js";
+import { graphHarness, bundleHarness } from "../../src/activities/agent-harness.js";
 import type { ModelTurnInput, OpenedRun } from "../../src/contract/activities.js";
 import { type ModelSettings, createChatModel } from "../../src/model/chat-model.js";
 import type { RunFiles } from "../../src/store/runs/run-files.js";
@@ -51,7 +51,7 @@ export async function openScene(
       store,
       toolHost,
       bundles,
-      surfaces: { graph: graphSurface(store, toolHost), bundle: bundleSurface(bundles) },
+      harnesses: { graph: graphHarness(store, toolHost), bundle: bundleHarness(bundles) },
       model: createChatModel(),
       modelSettingsFor: async () => ({
         model: "scripted",

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { parseFrontMatter } from "../../src/core/documents/front-matter.js";
+import { parseMarkdown } from "../../src/core/documents/front-matter.js";
 import { readTree } from "../fakes/package-fixture.js";
 import { type Finding, compareLists, doubled, lost } from "./finding.js";
 import type { PlannedEnd, PlannedRun } from "./plan.js";
@@ -12,7 +12,7 @@ export async function checkDocument(
   run: PlannedRun,
   isUndisturbed: boolean,
 ): Promise<readonly Finding[]> {
-  const parsed = parseFrontMatter(await readFile(join(runDir, "state/workflow.md")));
+  const parsed = parseMarkdown(await readFile(join(runDir, "state/workflow.md")));
   if (!parsed.ok) return [lost(`the state document cannot be read: ${parsed.error.message}`)];
   const { end } = run;
   const { frontmatter, body } = parsed.value;

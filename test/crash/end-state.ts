@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { RunHandle } from "../../src/client/client.js";
 import type { RunResult } from "../../src/contract/run.js";
 import { verifyAuditLog } from "../../src/store/runs/audit-verify.js";
-import { parseFrontMatter } from "../../src/core/documents/front-matter.js";
+import { parseMarkdown } from "../../src/core/documents/front-matter.js";
 import { readTree } from "../fakes/package-fixture.js";
 import { jsonLines, namesIn, valueOf } from "../fakes/run-world.js";
 import type { CrashStage } from "./crash-stage.js";
@@ -16,7 +16,7 @@ type Json = Record<string, unknown>;
 export async function endStateOf(stage: CrashStage, run: RunHandle, result: RunResult) {
   const dir = await stage.runDir(run);
   if (dir === undefined) throw new Error("The run is in no index.");
-  const document = valueOf(parseFrontMatter(await readFile(join(dir, "state/workflow.md"))));
+  const document = valueOf(parseMarkdown(await readFile(join(dir, "state/workflow.md"))));
   const { updatedAt: _, ...frontmatter } = document.frontmatter;
   const events = (await jsonLines(join(dir, "state/logs/execution.jsonl"))).map(withoutTimes);
   const { findings } = await verifyAuditLog(join(dir, "state/logs/execution.jsonl"), await run.auditHead());

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { DefaultLogger, Runtime } from "@temporalio/worker";
 import { inject, onTestFinished } from "vitest";
 import type { RunHandle, StartBundleRun, StartRun } from "../../src/client/client.js";
-import { parseFrontMatter } from "../../src/core/documents/front-matter.js";
+import { parseMarkdown } from "../../src/core/documents/front-matter.js";
 import type { RunFiles } from "../../src/store/runs/run-files.js";
 import { startWorker } from "../../src/worker.js";
 import { eventually } from "../fakes/eventually.js";
@@ -106,7 +106,7 @@ export async function openBench(script: Script, environment: Record<string, stri
     },
     async document(run) {
       const bytes = await readFile(join((await filesOf(run)).stateDir, "workflow.md"));
-      const { frontmatter, body } = valueOf(parseFrontMatter(bytes));
+      const { frontmatter, body } = valueOf(parseMarkdown(bytes));
       return { frontmatter: { ...frontmatter }, body: Buffer.from(body).toString("utf8") };
     },
     async auditEvents(run) {

@@ -9,7 +9,7 @@ import {
   shortPlaceholder,
   variableValues,
 } from "../../src/rehearsal/placeholder.js";
-import { readScene } from "../../src/rehearsal/shells.js";
+import { readShells } from "../../src/rehearsal/shells.js";
 import { readState } from "../../src/rehearsal/state-document.js";
 import { readStep } from "../../src/rehearsal/step-declaration.js";
 import { renderNodeBrief, renderRunDirective, renderUserInput } from "../../src/core/prompt/shells.js";
@@ -91,7 +91,7 @@ describe("front matter of a stranger", () => {
       readGraph(given);
       planOutputs([], step.outputs);
       variableValues(step.variables, "n", 1);
-      readScene([{ role: "user", content: given }]);
+      readShells([{ role: "user", content: given }]);
     };
     fc.assert(
       fc.property(text, (given) => {
@@ -250,8 +250,8 @@ describe("the shells as core renders them", () => {
       }),
       renderUserInput("n1", "one\ntwo"),
     ];
-    const scene = readScene(messages.map((content) => ({ role: "user", content })));
-    expect(scene).toMatchObject({
+    const shells = readShells(messages.map((content) => ({ role: "user", content })));
+    expect(shells).toMatchObject({
       directive: {
         intent: "continue",
         workflow: "create-story",
@@ -269,7 +269,7 @@ describe("the shells as core renders them", () => {
         ],
       },
     });
-    expect(scene?.brief.outputs[0]).toEqual({ declared: "artifacts/x.md", path: "@project/artifacts/x.md" });
-    expect(scene?.after.length).toBe(1);
+    expect(shells?.brief.outputs[0]).toEqual({ declared: "artifacts/x.md", path: "@project/artifacts/x.md" });
+    expect(shells?.after.length).toBe(1);
   });
 });

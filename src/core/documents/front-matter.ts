@@ -27,7 +27,7 @@ const BOM = BYTE_BY_BYTE.decode(Uint8Array.of(0xef, 0xbb, 0xbf));
  * Fault: `E_INVALID_FRONTMATTER` with line and column where there is one; `oversize` when the block is larger
  * than 128 KiB, for a caller to whom that is a limit on what it is about to write.
  */
-export function parseFrontMatter(
+export function parseMarkdown(
   bytes: Uint8Array,
   oversize: ErrorCode = "E_INVALID_FRONTMATTER",
 ): Result<FrontMatterDocument> {

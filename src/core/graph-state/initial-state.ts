@@ -17,7 +17,7 @@ export function createInitialState(params: InitialStateParams): GraphState {
 }
 
 /** The story a run carries, as it is started with. */
-export interface StoryStart {
+export interface GraphStateStart {
   /** Such as `wrkf-1010`. */
   readonly storyId?: string;
   /** Absent means the prefix of `storyId`. */
@@ -30,7 +30,7 @@ export interface StoryStart {
  * The state a run begins with; undefined for one that carries no story. Faults: `E_SCHEMA_VALIDATION` with
  * `details.errors[]`; `E_WRITE_LIMIT` for a state that no history could hold a snapshot of.
  */
-export function openingState(start: StoryStart): Result<GraphState | undefined> {
+export function openingState(start: GraphStateStart): Result<GraphState | undefined> {
   const { storyId, epicPrefix, graphState } = start;
   if (storyId === undefined && epicPrefix === undefined && graphState === undefined) return ok(undefined);
   const begun = safeValidateGraphState(

@@ -66,21 +66,21 @@ const routingFlags = z
     error: "blocked cannot be set together with complete",
   });
 
-const storyFields = {
+const graphStateFields = {
   epicPrefix: nonEmpty,
   storyId: z.string().regex(STORY_ID_PATTERN, 'storyId must be letters, "-" and digits, such as wrkf-1010'),
 };
 
 /** What a state begins with; the rules between the fields are those of the state. */
 export const InitialStateParamsSchema = z.object({
-  ...storyFields,
+  ...graphStateFields,
   schemaVersion: z.string().optional(),
 });
 export type InitialStateParams = z.infer<typeof InitialStateParamsSchema>;
 
 const snapshotFields = {
   schemaVersion: z.string().default(GRAPH_STATE_SCHEMA_VERSION),
-  ...storyFields,
+  ...graphStateFields,
   artifactPaths: z.partialRecord(ArtifactTypeSchema, nonEmpty).default({}),
   routingFlags: routingFlags.default({}),
   evidenceRefs: z.array(EvidenceRefSchema).default([]),

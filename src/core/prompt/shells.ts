@@ -39,11 +39,11 @@ export function renderRunDirective(directive: RunDirective): string {
     `- effectiveAgentId: ${directive.effectiveAgentId}`,
     `- autopilot: ${directive.autopilot}`,
     `- variables: ${summarizeVariables(directive.variables)}`,
-    ...storyLines(directive.story),
+    ...graphStateLines(directive.story),
   ].join("\n");
 }
 
-function storyLines(story: RunDirective["story"]): readonly string[] {
+function graphStateLines(story: RunDirective["story"]): readonly string[] {
   if (story === undefined) return [];
   return [
     `- story: ${oneLine(story.storyId)}`,

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { failpoint } from "../../core/failpoint.js";
 import type { JsonObject } from "../../core/json.js";
 import { removeTemporaries, syncFile, temporaryPathFor } from "./atomic-file.js";
-import { type HeldLock, NO_LOCK, type TakeOver, seizeLock, withFileLock } from "./fenced-lock.js";
+import { type HeldLock, NO_LOCK, type TakeOver, fenceLock, withFileLock } from "./fenced-lock.js";
 import { openOwnFile, standsThere } from "./own-file.js";
 import { printableJson } from "../../core/documents/printable-json.js";
 
@@ -60,8 +60,8 @@ export class AppendLog {
   }
 
   /** Ends what another process may be about to append. */
-  seize(): Promise<void> {
-    return seizeLock(this.lockFile, this.takeOver, this.owner);
+  fence(): Promise<void> {
+    return fenceLock(this.lockFile, this.takeOver, this.owner);
   }
 
   /** Reads the lines that are new since the last look. */

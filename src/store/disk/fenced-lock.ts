@@ -84,7 +84,7 @@ export async function withFileLock<T>(
 }
 
 /** Ends what another process may be about to do under a lock: if one holds it, it loses it at once. */
-export function seizeLock(lockFile: string, takeOver: TakeOver, owner: HeldLock): Promise<void> {
+export function fenceLock(lockFile: string, takeOver: TakeOver, owner: HeldLock): Promise<void> {
   return withFileLock(lockFile, () => Promise.resolve(), takeOver, { owner, patienceMs: 0 });
 }
 

@@ -29,7 +29,7 @@ import {
 import { type WorkflowGraph, toWorkflowGraph } from "../../core/package/graph.js";
 import type { Agent, Manifest, StepFrontmatter } from "../../core/package/schemas.js";
 import type { Frontmatter } from "../../core/state/state-frontmatter.js";
-import { parseFrontMatter } from "../../core/documents/front-matter.js";
+import { parseMarkdown } from "../../core/documents/front-matter.js";
 import { digestFiles, integrityDigest } from "./package-digest.js";
 import { PackageFileRefused, type PackageListing, listPackage, readPackageFile } from "./package-files.js";
 
@@ -236,7 +236,7 @@ class PackageReading {
   private async readFrontMatter(file: string): Promise<FrontMatterFile | undefined> {
     const bytes = await this.readBytes(file, MAX_TEXT_BYTES);
     if (bytes === undefined) return undefined;
-    const parsed = parseFrontMatter(bytes);
+    const parsed = parseMarkdown(bytes);
     if (parsed.ok) return { bytes, frontmatter: parsed.value.frontmatter };
     this.findings.push(errorFinding(file, "$", parsed.error.message));
     return undefined;

@@ -46,8 +46,8 @@ export class AuditLog {
     this.log = new AppendLog(path, lockFile, onLine, { owner });
   }
 
-  seize(): Promise<void> {
-    return this.log.seize();
+  fence(): Promise<void> {
+    return this.log.fence();
   }
 
   /** The chain's head as it is now. */

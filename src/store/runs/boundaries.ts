@@ -35,8 +35,8 @@ export class Boundaries {
     this.log = new AppendLog(path, lockFile, onLine, { owner });
   }
 
-  seize(): Promise<void> {
-    return this.log.seize();
+  fence(): Promise<void> {
+    return this.log.fence();
   }
 
   /** Keeps a boundary, once. `document` is UTF-8. */

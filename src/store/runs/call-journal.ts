@@ -42,8 +42,8 @@ export class CallJournal {
     this.log = new AppendLog(path, lockFile, onLine, { owner });
   }
 
-  seize(): Promise<void> {
-    return this.log.seize();
+  fence(): Promise<void> {
+    return this.log.fence();
   }
 
   /** `owner` is the lock under which the call takes effect: who has lost it plans and records nothing. */

@@ -4,7 +4,7 @@ import { type StateSnapshotState, StateSnapshotStateSchema } from "../../core/gr
 import type { JsonObject } from "../../core/json.js";
 import { AppendLog, type LinePosition, parseLine } from "../disk/append-log.js";
 import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
-import { type HeldLock, seizeLock, withFileLock, NO_LOCK } from "../disk/fenced-lock.js";
+import { type HeldLock, fenceLock, withFileLock, NO_LOCK } from "../disk/fenced-lock.js";
 import { readOwnText } from "../disk/own-file.js";
 
 const heldSchema = z.object({
@@ -57,9 +57,9 @@ export class GraphStateFiles {
     this.log = new AppendLog(this.logPath, join(dir, "graph-state-log.lock"), onLine, { owner });
   }
 
-  async seize(): Promise<void> {
-    await this.log.seize();
-    await seizeLock(this.lockFile, () => removeTemporaries(this.path), this.owner);
+  async fence(): Promise<void> {
+    await this.log.fence();
+    await fenceLock(this.lockFile, () => removeTemporaries(this.path), this.owner);
   }
 
   /** The state as it was kept last; undefined for a run without a story. */

@@ -6,7 +6,7 @@ import { Boundaries } from "./boundaries.js";
 import { CallJournal } from "./call-journal.js";
 import { Conversation, takeOverConversations } from "./conversation.js";
 import { Executions } from "./executions.js";
-import { type HeldLock, NO_LOCK, seizeLock, withFileLock } from "../disk/fenced-lock.js";
+import { type HeldLock, NO_LOCK, fenceLock, withFileLock } from "../disk/fenced-lock.js";
 import { GraphStateFiles } from "./graph-state-files.js";
 import { RunRequestFile } from "./run-request.js";
 import { type StateFile, openStateFile } from "./state-file.js";
@@ -73,14 +73,14 @@ export class RunFiles {
   }
 
   /** Ends what older executions of the run may still be about to write. Whoever opens a new one calls it before it reads. */
-  async seize(): Promise<void> {
+  async fence(): Promise<void> {
     const dir = join(this.dir, "conversation");
     const takeOver = (lock: HeldLock): void => takeOverConversations(dir, lock);
     await Promise.all([
-      seizeLock(join(this.dir, "state.lock"), () => this.state.takeOver(), this.claim),
-      seizeLock(join(this.dir, "conversation.lock"), takeOver, this.claim),
+      fenceLock(join(this.dir, "state.lock"), () => this.state.takeOver(), this.claim),
+      fenceLock(join(this.dir, "conversation.lock"), takeOver, this.claim),
       ...[this.audit, this.calls, this.boundaries, this.graphState, this.status, this.request].map((file) =>
-        file.seize(),
+        file.fence(),
       ),
     ]);
   }

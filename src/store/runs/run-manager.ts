@@ -12,7 +12,7 @@ import { excerpt, listSome } from "../../core/text.js";
 import { syncDirectory, writeFileAtomic } from "../disk/atomic-file.js";
 import { type CreateBundleRunRequest, newBundleRun } from "./bundle-run.js";
 import { type HeldLock, LockLost, withFileLock } from "../disk/fenced-lock.js";
-import { parseFrontMatter, withFrontmatter } from "../../core/documents/front-matter.js";
+import { parseMarkdown, withFrontmatter } from "../../core/documents/front-matter.js";
 import type { LoadedPackage, LoadedWorkflow } from "../packages/package-loader.js";
 import { isOwnFolder, openOwnFile, readOwnText, standsThere } from "../disk/own-file.js";
 import type { PackageStore } from "../packages/package-store.js";
@@ -364,7 +364,7 @@ function firstDocument(
   run: RunMetadata,
   begin: RunBeginning | undefined,
 ): Result<Uint8Array> {
-  const template = parseFrontMatter(begin?.document ?? workflow.document);
+  const template = parseMarkdown(begin?.document ?? workflow.document);
   if (!template.ok) return template;
   const now = run.createdAt;
   const frontmatter =

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { JsonObject } from "../../core/json.js";
 import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
-import { type HeldLock, NO_LOCK, seizeLock, withFileLock } from "../disk/fenced-lock.js";
+import { type HeldLock, NO_LOCK, fenceLock, withFileLock } from "../disk/fenced-lock.js";
 import { readOwnText } from "../disk/own-file.js";
 
 const requestSchema = z.object({
@@ -62,7 +62,7 @@ export class RunRequestFile {
     });
   }
 
-  seize(): Promise<void> {
-    return seizeLock(this.lockFile, () => removeTemporaries(this.path), this.owner);
+  fence(): Promise<void> {
+    return fenceLock(this.lockFile, () => removeTemporaries(this.path), this.owner);
   }
 }

@@ -7,7 +7,7 @@ import { type HeldLock, NO_LOCK } from "../disk/fenced-lock.js";
 import {
   type FrontMatterDocument,
   MAX_FRONT_MATTER_BYTES,
-  parseFrontMatter,
+  parseMarkdown,
 } from "../../core/documents/front-matter.js";
 import { readOwnFileSync } from "../disk/own-file.js";
 import { sha256 } from "../disk/sha256.js";
@@ -29,7 +29,7 @@ export function parseStateDocument(
   bytes: Uint8Array,
   oversize: ErrorCode = "E_INVALID_FRONTMATTER",
 ): Result<StateDocument> {
-  const parts = parseFrontMatter(bytes, oversize);
+  const parts = parseMarkdown(bytes, oversize);
   if (!parts.ok) return parts;
   const { frontmatter: all } = parts.value;
   // JSON has a quote more per key than the YAML we write.

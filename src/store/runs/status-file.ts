@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
-import { type HeldLock, NO_LOCK, seizeLock, withFileLock } from "../disk/fenced-lock.js";
+import { type HeldLock, NO_LOCK, fenceLock, withFileLock } from "../disk/fenced-lock.js";
 import { readOwnText } from "../disk/own-file.js";
 
 const count = z.int().min(0);
@@ -40,7 +40,7 @@ export interface StatusFile {
    * can be; it must not happen when the lock is lost.
    */
   write(status: RunStatus, alongside?: (lock: HeldLock) => Promise<void>): Promise<boolean>;
-  seize(): Promise<void>;
+  fence(): Promise<void>;
 }
 
 export function openStatusFile(path: string, lockFile: string, owner: HeldLock = NO_LOCK): StatusFile {
@@ -68,6 +68,6 @@ export function openStatusFile(path: string, lockFile: string, owner: HeldLock =
         takeOver,
         { owner },
       ),
-    seize: () => seizeLock(lockFile, takeOver, owner),
+    fence: () => fenceLock(lockFile, takeOver, owner),
   };
 }

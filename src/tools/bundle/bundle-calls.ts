@@ -22,7 +22,7 @@ export interface BundleOutcome {
 }
 
 /** Everything one call works with. */
-export interface BundleScene {
+export interface BundleSituation {
   readonly files: RunFiles;
   /** Of the run, for a call that has an effect. */
   readonly lock: HeldLock;
@@ -37,21 +37,21 @@ export function refusedCall(fault: Fault, path?: string): BundleOutcome {
 }
 
 export async function runBundleCall(
-  scene: BundleScene,
+  environment: BundleSituation,
   callId: string,
   call: BundleToolCall,
 ): Promise<BundleOutcome> {
   switch (call.tool) {
     case "read_file":
-      return readBundleFile(scene, call.arguments.file_path);
+      return readBundleFile(environment, call.arguments.file_path);
     case "save_output":
-      return saveOutput(scene, callId, call.arguments);
+      return saveOutput(environment, callId, call.arguments);
     case "preload_workflow":
-      return preload(scene, call.arguments.workflow_path);
+      return preload(environment, call.arguments.workflow_path);
   }
 }
 
-async function readBundleFile({ place }: BundleScene, text: string): Promise<BundleOutcome> {
+async function readBundleFile({ place }: BundleSituation, text: string): Promise<BundleOutcome> {
   const path = parseBundlePath(text, place.layout, SESSION_BASE);
   if (!path.ok) return refusedCall(path.error);
   const name = formatAliasPath(path.value);
@@ -60,7 +60,7 @@ async function readBundleFile({ place }: BundleScene, text: string): Promise<Bun
   return { result: { success: true, path: name, content: read.value.text, size: read.value.bytes } };
 }
 
-async function preload({ place }: BundleScene, text: string): Promise<BundleOutcome> {
+async function preload({ place }: BundleSituation, text: string): Promise<BundleOutcome> {
   const path = workflowPath(place, text);
   if (!path.ok) return refusedCall(path.error);
   const loaded = await preloadWorkflow(place, path.value);
@@ -81,11 +81,11 @@ export function workflowPath(place: BundlePlace, text: string): ReturnType<typeo
  * file is removed and the call fails. The caller holds the run's lock.
  */
 async function saveOutput(
-  scene: BundleScene,
+  environment: BundleSituation,
   callId: string,
   args: { readonly file_path: string; readonly content: string },
 ): Promise<BundleOutcome> {
-  const { place, files, lock } = scene;
+  const { place, files, lock } = environment;
   const path = parseBundlePath(args.file_path, place.layout, SESSION_BASE);
   if (!path.ok) return refusedCall(path.error);
   const name = formatAliasPath(path.value);
@@ -102,7 +102,7 @@ async function saveOutput(
       {
         assertOurs: () => lock.assertHeld(),
         beforeCommit: (write) => files.calls.plan(callId, write as unknown as JsonObject, lock), // plain data
-        afterCommit: (write) => record(scene, write),
+        afterCommit: (write) => record(environment, write),
         ...(earlier === undefined ? {} : { earlierAttempt: earlier as unknown as PlannedWrite }), // written above
       },
     );
@@ -111,7 +111,10 @@ async function saveOutput(
   return { result: { success: true, path: name, size: saved.value.bytes } };
 }
 
-async function record({ session, now, lock }: BundleScene, write: PlannedWrite): Promise<Fault | undefined> {
+async function record(
+  { session, now, lock }: BundleSituation,
+  write: PlannedWrite,
+): Promise<Fault | undefined> {
   const file = {
     path: write.path.segments.join("/"),
     size: write.bytes,

@@ -58,7 +58,7 @@ export interface BundleSessions {
   /** Whether the run's roots may still be opened. Faults, for the operator: `E_SANDBOX_VIOLATION`, `E_PROJECT_INVALID`. */
   checkRoots(runId: string): Promise<Result<undefined>>;
   /** Ends what older executions of the run may still be about to write into the manifest. */
-  seizeSession(runId: string, execution: number): Promise<void>;
+  fenceSession(runId: string, execution: number): Promise<void>;
 }
 
 export interface BeginOptions {
@@ -112,7 +112,7 @@ export function bundleSessions(runs: BundleRuns): BundleSessions {
       const found = await permittedRun(runs, runId);
       return found.ok ? ok(undefined) : found;
     },
-    async seizeSession(runId, execution) {
+    async fenceSession(runId, execution) {
       const found = await permittedRun(runs, runId, execution);
       if (!found.ok) return;
       const { bundle, files } = found.value;

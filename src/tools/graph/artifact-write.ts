@@ -6,7 +6,7 @@ import { recordArtifact } from "../../core/state/update-frontmatter.js";
 import type { WriteArguments } from "../../core/tools/tool-specs.js";
 import { withFrontmatter } from "../../core/documents/front-matter.js";
 import { sha256 } from "../../store/disk/sha256.js";
-import type { CallOutcome, CallScene } from "./call-context.js";
+import type { CallOutcome, CallEnvironment } from "./call-context.js";
 import { saveState } from "./state-change.js";
 import { type PlannedWrite, writeFile } from "../files/write.js";
 
@@ -18,24 +18,28 @@ const ARTIFACTS_ROOT = "artifacts";
  * (contracts §10). The caller holds the run's state lock.
  */
 export async function writeArtifact(
-  scene: CallScene,
+  environment: CallEnvironment,
   callId: string,
   args: WriteArguments,
 ): Promise<CallOutcome> {
-  const earlier = scene.files.calls.planOf(callId);
+  const earlier = environment.files.calls.planOf(callId);
   let state: CallOutcome["state"];
   let stateConflict = false;
-  const result = await writeFile(scene.workspace, args, scene.limits, {
-    assertOurs: () => scene.lock.assertHeld(),
-    beforeCommit: (write) => scene.files.calls.plan(callId, asJson(write), scene.lock),
+  const result = await writeFile(environment.workspace, args, environment.limits, {
+    assertOurs: () => environment.lock.assertHeld(),
+    beforeCommit: (write) => environment.files.calls.plan(callId, asJson(write), environment.lock),
     afterCommit: async (write) => {
-      scene.lock.assertHeld();
+      environment.lock.assertHeld();
       const artifact = artifactOf(write);
       if (artifact === undefined) return undefined;
-      const recorded = await saveRecord(scene, artifact, {
+      const recorded = await saveRecord(environment, artifact, {
         isOurs: (version) => earlier?.["stateSha256After"] === version,
         plan: (version) =>
-          scene.files.calls.plan(callId, { ...asJson(write), stateSha256After: version }, scene.lock),
+          environment.files.calls.plan(
+            callId,
+            { ...asJson(write), stateSha256After: version },
+            environment.lock,
+          ),
       });
       if ("fault" in recorded) {
         stateConflict = recorded.conflict;
@@ -46,7 +50,7 @@ export async function writeArtifact(
     },
     ...(earlier === undefined ? {} : { earlierAttempt: earlier as unknown as PlannedWrite }), // written above
   });
-  if (result.ok) scene.files.blobs.keep(Buffer.from(args.content));
+  if (result.ok) environment.files.blobs.keep(Buffer.from(args.content));
   return { result, ...(state === undefined ? {} : { state }), ...(stateConflict ? { stateConflict } : {}) };
 }
 
@@ -71,11 +75,15 @@ interface RecordPlan {
   readonly plan: (version: string) => Promise<void>;
 }
 
-async function saveRecord(scene: CallScene, artifact: string, own: RecordPlan): Promise<Recorded> {
-  const read = await scene.files.state.read();
+async function saveRecord(
+  environment: CallEnvironment,
+  artifact: string,
+  own: RecordPlan,
+): Promise<Recorded> {
+  const read = await environment.files.state.read();
   if (!read.ok) return { fault: read.error, conflict: false };
   const document = read.value;
-  const expected = scene.knowledge.stateSha256;
+  const expected = environment.knowledge.stateSha256;
   const isKnown = expected === undefined || expected === document.sha256 || own.isOurs(document.sha256);
   if (isKnown && document.frontmatter.artifacts.includes(artifact)) return { sha256: document.sha256 };
   if (!isKnown) {
@@ -85,15 +93,15 @@ async function saveRecord(scene: CallScene, artifact: string, own: RecordPlan): 
     );
     return { fault: error, conflict: true };
   }
-  const now = scene.knowledge.now ?? new Date().toISOString();
+  const now = environment.knowledge.now ?? new Date().toISOString();
   const next = recordArtifact(document.frontmatter, artifact, now);
-  const verdict = validateWorkflowStateUpdate(document.frontmatter, next, scene.workflow.graph);
+  const verdict = validateWorkflowStateUpdate(document.frontmatter, next, environment.workflow.graph);
   if (!verdict.ok) return { fault: verdict.error, conflict: false };
   const rendered = withFrontmatter(document.parts, next);
   if (!rendered.ok) return { fault: rendered.error, conflict: false };
   const version = sha256(rendered.value);
   await own.plan(version);
-  const fault = await saveState(scene, document, rendered.value, next as Frontmatter);
+  const fault = await saveState(environment, document, rendered.value, next as Frontmatter);
   if (fault !== undefined) return { fault, conflict: fault.code === "E_PRECONDITION_FAILED" };
   return { sha256: version };
 }

@@ -23,7 +23,7 @@ export interface EngineKnowledge {
 }
 
 /** Everything one call works with. */
-export interface CallScene {
+export interface CallEnvironment {
   readonly files: RunFiles;
   readonly workspace: Workspace;
   readonly workflow: LoadedWorkflow;

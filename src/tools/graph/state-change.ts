@@ -9,7 +9,7 @@ import { LockLost } from "../../store/disk/fenced-lock.js";
 import { withFrontmatter } from "../../core/documents/front-matter.js";
 import { sha256 } from "../../store/disk/sha256.js";
 import { type StateDocument, parseStateDocument, withNewFrontmatter } from "../../store/runs/state-file.js";
-import { type CallOutcome, type CallScene, refused } from "./call-context.js";
+import { type CallOutcome, type CallEnvironment, refused } from "./call-context.js";
 import { systemErrorCode, systemFault } from "../sandbox/faults.js";
 
 type StateCall = Extract<FileToolCall, { tool: "fs.write" | "fs.apply_patch" }>;
@@ -20,19 +20,19 @@ type StateCall = Extract<FileToolCall, { tool: "fs.write" | "fs.apply_patch" }>;
  * to have succeeded.
  */
 export async function changeStateDocument(
-  scene: CallScene,
+  environment: CallEnvironment,
   callId: string,
   call: StateCall,
 ): Promise<CallOutcome> {
-  const read = await scene.files.state.read();
+  const read = await environment.files.state.read();
   if (!read.ok) return refused(read.error);
   const document = read.value;
-  const plan = scene.files.calls.planOf(callId);
+  const plan = environment.files.calls.planOf(callId);
   if (plan?.["sha256After"] === document.sha256) {
     const sha256Before = plan["sha256Before"] as string; // planned below
     return success(call, sha256Before, document.sha256, document.bytes.length);
   }
-  const expected = scene.knowledge.stateSha256;
+  const expected = environment.knowledge.stateSha256;
   if (expected !== undefined && expected !== document.sha256) {
     return { ...refused(CHANGED_FROM_OUTSIDE), stateConflict: true };
   }
@@ -46,11 +46,15 @@ export async function changeStateDocument(
       ).error,
     );
   }
-  const next = nextDocument(scene, document, call);
+  const next = nextDocument(environment, document, call);
   if ("refusal" in next) return refused(next.refusal);
   const sha256After = sha256(next.bytes);
-  await scene.files.calls.plan(callId, { sha256Before: document.sha256, sha256After }, scene.lock);
-  const fault = await saveState(scene, document, next.bytes, next.frontmatter);
+  await environment.files.calls.plan(
+    callId,
+    { sha256Before: document.sha256, sha256After },
+    environment.lock,
+  );
+  const fault = await saveState(environment, document, next.bytes, next.frontmatter);
   if (fault !== undefined) {
     return { ...refused(fault), ...(fault === CHANGED_FROM_OUTSIDE ? { stateConflict: true } : {}) };
   }
@@ -64,20 +68,20 @@ const CHANGED_FROM_OUTSIDE: Fault = fail(
 
 /** Saves the document in place of the version that was read. A fault means that the old bytes are still there. */
 export async function saveState(
-  scene: CallScene,
+  environment: CallEnvironment,
   document: StateDocument,
   bytes: Uint8Array,
   frontmatter?: Frontmatter,
 ): Promise<Fault | undefined> {
   try {
-    const isSaved = await scene.files.state.replace(document.sha256, bytes, scene.lock);
+    const isSaved = await environment.files.state.replace(document.sha256, bytes, environment.lock);
     if (isSaved && frontmatter !== undefined) {
-      scene.files.state.remember(withNewFrontmatter(document, bytes, frontmatter));
+      environment.files.state.remember(withNewFrontmatter(document, bytes, frontmatter));
     }
     return isSaved ? undefined : CHANGED_FROM_OUTSIDE;
   } catch (error) {
     if (error instanceof LockLost) throw error;
-    const now = await scene.files.state.read();
+    const now = await environment.files.state.read();
     if (now.ok && now.value.sha256 === sha256(bytes)) return undefined; // it is there, if not yet durable
     const code = systemErrorCode(error);
     if (code === undefined) throw error;
@@ -88,12 +92,12 @@ export async function saveState(
 type Next = { readonly bytes: Uint8Array; readonly frontmatter?: Frontmatter } | { readonly refusal: Fault };
 
 /** Parse → guard → what the lists gain → size: the order of contracts §6. */
-function nextDocument(scene: CallScene, document: StateDocument, call: StateCall): Next {
-  const { graph } = scene.workflow;
+function nextDocument(environment: CallEnvironment, document: StateDocument, call: StateCall): Next {
+  const { graph } = environment.workflow;
   if (call.tool === "fs.write") {
     const bytes = Buffer.from(call.arguments.content, "utf8");
-    if (bytes.length > scene.limits.maxWriteBytes) {
-      return { refusal: writeLimit(bytes.length, scene.limits.maxWriteBytes) };
+    if (bytes.length > environment.limits.maxWriteBytes) {
+      return { refusal: writeLimit(bytes.length, environment.limits.maxWriteBytes) };
     }
     if (!call.arguments.content.isWellFormed()) return { refusal: NOT_UNICODE };
     const parsed = parseStateDocument(bytes, "E_WRITE_LIMIT");
@@ -102,7 +106,7 @@ function nextDocument(scene: CallScene, document: StateDocument, call: StateCall
       document.frontmatter,
       parsed.value.frontmatter,
       graph,
-      scene.knowledge.conditions,
+      environment.knowledge.conditions,
     );
     if (!verdict.ok) return { refusal: verdict.error };
     const listed = listedNamesFault(document.frontmatter, parsed.value.frontmatter);
@@ -111,13 +115,13 @@ function nextDocument(scene: CallScene, document: StateDocument, call: StateCall
     const rendered = withFrontmatter(parsed.value.parts, parsed.value.frontmatter);
     return rendered.ok ? { bytes } : { refusal: rendered.error };
   }
-  const now = scene.knowledge.now ?? new Date().toISOString();
+  const now = environment.knowledge.now ?? new Date().toISOString();
   const frontmatter: JsonObject = updateFrontmatter(document.frontmatter, call.arguments.patch.update, now);
   const verdict = validateWorkflowStateUpdate(
     document.frontmatter,
     frontmatter,
     graph,
-    scene.knowledge.conditions,
+    environment.knowledge.conditions,
   );
   if (!verdict.ok) return { refusal: verdict.error };
   const listed = listedNamesFault(document.frontmatter, frontmatter);

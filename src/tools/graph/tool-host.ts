@@ -32,7 +32,7 @@ import type { RunFiles } from "../../store/runs/run-files.js";
 import { findAgent, selectWorkflow } from "../../store/runs/run-manager.js";
 import type { Store } from "../../store/store.js";
 import { writeArtifact } from "./artifact-write.js";
-import { type CallOutcome, type CallScene, type EngineKnowledge, refused } from "./call-context.js";
+import { type CallOutcome, type CallEnvironment, type EngineKnowledge, refused } from "./call-context.js";
 import { Refusal, callFault } from "../sandbox/faults.js";
 import { listDirectory } from "../files/list.js";
 import type { ProtectedPaths } from "../../core/tools/name-rules.js";
@@ -209,7 +209,7 @@ async function attempt(
       : { writer: { runId: context.runId, execution: context.execution } }),
     ...(options.protectedPaths === undefined ? {} : { protectedPaths: options.protectedPaths }),
   });
-  const scene: CallScene = {
+  const environment: CallEnvironment = {
     files: place.files,
     workspace,
     workflow: workflow.value,
@@ -217,7 +217,7 @@ async function attempt(
     knowledge: options.evaluateConditions === true ? await withFacts(knowledge, place.files) : knowledge,
     lock,
   };
-  return dispatch(scene, request, call.value);
+  return dispatch(environment, request, call.value);
 }
 
 /** Without an engine, conditions see the graph state on disk. */
@@ -237,30 +237,30 @@ async function currentNode(store: Store, files: RunFiles, context: ToolCallConte
 }
 
 function dispatch(
-  scene: CallScene,
+  environment: CallEnvironment,
   request: ToolCallRequest,
   call: Exclude<ToolCall, { tool: typeof STATE_TOOL }>,
 ): Promise<CallOutcome> | CallOutcome {
   switch (call.tool) {
     case "fs.list":
-      return plain(listDirectory(scene.workspace, call.arguments));
+      return plain(listDirectory(environment.workspace, call.arguments));
     case "fs.read":
-      return plain(readFile(scene.workspace, call.arguments, scene.limits));
+      return plain(readFile(environment.workspace, call.arguments, environment.limits));
     case "fs.search":
-      return plain(searchFiles(scene.workspace, call.arguments, scene.limits, request.signal));
+      return plain(searchFiles(environment.workspace, call.arguments, environment.limits, request.signal));
     case "fs.write":
     case "fs.apply_patch": {
       const path = parseAliasPath(call.arguments.path);
       if (!path.ok) return refused(path.error);
-      if (isStateDocument(path.value)) return changeStateDocument(scene, request.toolCallId, call);
-      if (call.tool === "fs.write") return writeArtifact(scene, request.toolCallId, call.arguments);
-      return refusePatch(scene, path.value);
+      if (isStateDocument(path.value)) return changeStateDocument(environment, request.toolCallId, call);
+      if (call.tool === "fs.write") return writeArtifact(environment, request.toolCallId, call.arguments);
+      return refusePatch(environment, path.value);
     }
   }
 }
 
 /** Only the state document takes a patch. Where nothing may be written at all, that is what the model hears. */
-async function refusePatch({ workspace }: CallScene, path: AliasPath): Promise<CallOutcome> {
+async function refusePatch({ workspace }: CallEnvironment, path: AliasPath): Promise<CallOutcome> {
   const sentence = `fs.apply_patch changes @state/workflow.md only, not ${describeAliasPath(path)}. Use fs.write.`;
   const result = await runTool(formatAliasPath(path), "write", async () => {
     if (path.mount === "pkg") throw new Refusal("E_SANDBOX_VIOLATION", "@pkg is read-only.");

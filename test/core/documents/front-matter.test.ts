@@ -3,20 +3,20 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../src/core/json.js";
 import {
   type FrontMatterDocument,
-  parseFrontMatter,
+  parseMarkdown,
   withFrontmatter,
 } from "../../../src/core/documents/front-matter.js";
 
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString("utf8");
 
 function parsed(document: string | Uint8Array): FrontMatterDocument {
-  const result = parseFrontMatter(Buffer.from(document));
+  const result = parseMarkdown(Buffer.from(document));
   if (!result.ok) throw new Error(result.error.message);
   return result.value;
 }
 
 function refusal(document: string | Uint8Array) {
-  const result = parseFrontMatter(Buffer.from(document));
+  const result = parseMarkdown(Buffer.from(document));
   return result.ok ? undefined : result.error;
 }
 
@@ -121,7 +121,7 @@ describe("cutting a document", () => {
       code: "E_INVALID_FRONTMATTER",
       message: "The front matter is larger than 131072 bytes.",
     });
-    const result = parseFrontMatter(Buffer.from(document(131_073)), "E_WRITE_LIMIT");
+    const result = parseMarkdown(Buffer.from(document(131_073)), "E_WRITE_LIMIT");
     expect(result).toMatchObject({ error: { code: "E_WRITE_LIMIT" } });
   });
 

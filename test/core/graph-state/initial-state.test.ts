@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { createInitialState } from "../../../src/core/graph-state/index.js";
-import { type StoryStart, openingState } from "../../../src/core/graph-state/initial-state.js";
+import { type GraphStateStart, openingState } from "../../../src/core/graph-state/initial-state.js";
 import { withoutHistory } from "../../../src/core/graph-state/walk.js";
 
 const START = createInitialState({ epicPrefix: "wrkf", storyId: "wrkf-1010" });
 const SNAPSHOT = { ...withoutHistory(START), gateDecisions: { qaGate: "PASS" } } as const;
-const errorsOf = (start: StoryStart) => {
+const errorsOf = (start: GraphStateStart) => {
   const opening = openingState(start);
   return opening.ok ? undefined : opening.error;
 };
@@ -31,7 +31,7 @@ describe("the state a run begins with", () => {
     );
   });
 
-  test.each<[string, StoryStart, string]>([
+  test.each<[string, GraphStateStart, string]>([
     ["a story without digits", { storyId: "wrkf" }, "storyId"],
     ["a story of another epic", { storyId: "wrkf-1", epicPrefix: "other" }, "storyId"],
     ["an epic without a story", { epicPrefix: "wrkf" }, "storyId"],

@@ -149,7 +149,7 @@ describe("whoever opens a new execution", () => {
     const wake = stoppedIn(lockName);
     const open = openSync(path, "a");
     const files = new RunFiles(dir, await new Executions(dir).begin(SECOND, true));
-    await files.seize();
+    await files.fence();
     writeSync(open, "late\n");
     closeSync(open);
     wake();
@@ -164,7 +164,7 @@ describe("whoever opens a new execution", () => {
     await writeFile(join(dir, temporary), "late");
     const wake = stoppedIn(lockName);
     const files = new RunFiles(dir, await new Executions(dir).begin(SECOND, true));
-    await files.seize();
+    await files.fence();
     wake();
     expect(Object.keys(await readTree(dir))).not.toContain(temporary);
   });
@@ -173,7 +173,7 @@ describe("whoever opens a new execution", () => {
     const files = new RunFiles(dir, await new Executions(dir).begin(SECOND, true));
     await WRITES["audit"]?.(files);
     const before = await readdir(dir);
-    await files.seize();
+    await files.fence();
     expect((await readdir(dir)).filter((name) => /\.lock\.\d+$/.test(name))).toEqual([]);
     expect(before).toContain("audit.lock");
   });

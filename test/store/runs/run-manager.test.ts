@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { chmod, mkdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import { parseFrontMatter } from "../../../src/core/documents/front-matter.js";
+import { parseMarkdown } from "../../../src/core/documents/front-matter.js";
 import type { CreateRunRequest } from "../../../src/store/runs/run-manager.js";
 import { agent, stepDocument, validPackage, workflowDocument } from "../../fakes/package-fixture.js";
 import { type RunWorld, namesIn, openRunWorld, valueOf } from "../../fakes/run-world.js";
@@ -384,7 +384,7 @@ describe("which workflow runs", () => {
     const run = valueOf(await create({ workflowRef, activeAgentId: "toString" }));
     expect(run).toMatchObject({ workflowRef, activeAgentId: "toString" });
     const path = valueOf(await world.store.runs.getRunStatePath(world.projectRoot, run.runId));
-    const document = valueOf(parseFrontMatter(await readFile(path)));
+    const document = valueOf(parseMarkdown(await readFile(path)));
     expect(document.frontmatter).toMatchObject({ workflowType, workflowRef });
   });
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AppendLog, parseLine } from "../../../src/store/disk/append-log.js";
 import { verifyAuditLog } from "../../../src/store/runs/audit-verify.js";
-import { parseFrontMatter } from "../../../src/core/documents/front-matter.js";
+import { parseMarkdown } from "../../../src/core/documents/front-matter.js";
 import { createToolHost } from "../../../src/tools/graph/tool-host.js";
 import { temporaryDirectory, validPackage } from "../../fakes/package-fixture.js";
 import { type RunWorld, jsonLines, namesIn, openRunWorld, valueOf } from "../../fakes/run-world.js";
@@ -172,7 +172,7 @@ describe("a tool call", () => {
       ...more,
     });
     const artifacts = async () => {
-      const document = valueOf(parseFrontMatter(await readFile(join(files.stateDir, "workflow.md"))));
+      const document = valueOf(parseMarkdown(await readFile(join(files.stateDir, "workflow.md"))));
       return document.frontmatter["artifacts"];
     };
     return { world, files, task, artifacts };
@@ -227,7 +227,7 @@ describe("a tool call", () => {
       const result = await createToolHost({ store: world.store }).executeToolCall(request);
       expect(result).toMatchObject({ ok: true, path: "@state/workflow.md" });
       const bytes = await readFile(join(files.stateDir, "workflow.md"));
-      const { frontmatter } = valueOf(parseFrontMatter(bytes));
+      const { frontmatter } = valueOf(parseMarkdown(bytes));
       expect(frontmatter).toMatchObject({
         currentNodeId: "done",
         decisionLog: [{ from: "draft", to: "done", label: "finished" }],

@@ -449,7 +449,7 @@ test("an execution that is over saves nothing, and neither marks nor records any
   const events = (await jsonLines(open.files.logFile)).length;
   writeFileSync(join(open.session, ".tmp-manifest.json-0123456789ab"), "late");
   await open.files.executions.begin({ id: "b", startedAt: 1 }, true);
-  await world.host.seizeSession(runId, 2);
+  await world.host.fenceSession(runId, 2);
   const request = (file_path: string, execution: number) => ({
     toolCallId: `late-${file_path}-${execution}`,
     name: "save_output",
@@ -460,7 +460,7 @@ test("an execution that is over saves nothing, and neither marks nor records any
     await expect(world.host.executeForEngine(request(file, 1))).rejects.toThrow(ExecutionOver);
   }
   await expect(world.host.markSession(runId, "failed", NOW, 1)).rejects.toThrow(ExecutionOver);
-  await expect(world.host.seizeSession(runId, 1)).rejects.toThrow(ExecutionOver);
+  await expect(world.host.fenceSession(runId, 1)).rejects.toThrow(ExecutionOver);
   expect(seen()).toEqual(before);
   expect(await jsonLines(open.files.logFile)).toHaveLength(events);
   expect((await world.host.executeForEngine(request("b.md", 2))).result.success).toBe(true);

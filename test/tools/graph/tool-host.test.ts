@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ToolResult } from "../../../src/core/tools/tool-result.js";
 import { verifyAuditLog } from "../../../src/store/runs/audit-verify.js";
-import { parseFrontMatter } from "../../../src/core/documents/front-matter.js";
+import { parseMarkdown } from "../../../src/core/documents/front-matter.js";
 import { ExecutionOver } from "../../../src/store/runs/executions.js";
 import type { RunFiles } from "../../../src/store/runs/run-files.js";
 import type { EngineKnowledge } from "../../../src/tools/graph/call-context.js";
@@ -99,7 +99,7 @@ const patch = (update: object, extra: object = {}) => ({
 const fault = (result: ToolResult) => (result.ok ? undefined : result.error);
 const statePath = () => join(files.stateDir, "workflow.md");
 const stateText = () => readFile(statePath(), "utf8");
-const frontmatter = async () => valueOf(parseFrontMatter(await readFile(statePath()))).frontmatter;
+const frontmatter = async () => valueOf(parseMarkdown(await readFile(statePath()))).frontmatter;
 const events = () => jsonLines(files.logFile);
 const projectFiles = () => namesIn(world.projectRoot);
 
