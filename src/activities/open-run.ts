@@ -12,7 +12,6 @@ import type { WorkflowGraph } from "../core/package/graph.js";
 import { effectiveNodeId } from "../core/state/transition-guard.js";
 import { cutText } from "../core/text.js";
 import { canonicalToolName } from "../core/tools/tool-specs.js";
-import { auditTotals } from "../store/audit-totals.js";
 import type { Boundary } from "../store/boundaries.js";
 import type { ConversationEntry } from "../store/conversation.js";
 import type { RunFiles } from "../store/run-files.js";
@@ -147,9 +146,8 @@ async function bringFiles(store: Store, run: RunRef, { files, boundary }: ForkPo
   });
 }
 
-function beginningOf({ run, boundary }: ForkPoint, variables: JsonObject = {}): RunBeginning {
-  const from = { runId: run.runId, visit: boundary.visit };
-  return { from, document: Buffer.from(boundary.document), variables };
+function beginningOf({ run, boundary, document }: ForkPoint, variables: JsonObject = {}): RunBeginning {
+  return { from: { runId: run.runId, visit: boundary.visit }, document, variables };
 }
 
 async function openBundleRun(deps: OpenRunDeps, request: OpenBundleRun): Promise<OpenedRun> {
@@ -239,7 +237,7 @@ async function completeAudit(files: RunFiles, { run, graph }: OpenedRun): Promis
 
 /** What the run folder says of the run so far: with it, a new execution goes on where the last one stopped. */
 async function resumedRun(files: RunFiles, graph: WorkflowGraph): Promise<ResumedRun> {
-  const totals = await auditTotals(files.logFile);
+  const totals = await files.audit.totals();
   const status = await files.status.read();
   const kept = await files.boundaries.all();
   // A visit that was begun and has no turn yet counts as well: its conversation may hold the user's words.
@@ -258,11 +256,11 @@ async function resumedRun(files: RunFiles, graph: WorkflowGraph): Promise<Resume
     answers: await newestAnswers(files),
   };
   if (held === undefined) return resumed;
-  const snapshots = (await files.graphState.snapshots()).slice(-MAX_SNAPSHOTS);
+  const snapshots = await files.graphState.snapshots({ last: MAX_SNAPSHOTS });
   let state: GraphState = { ...held.state, stateHistory: [] };
   for (const { timestamp, state: then } of snapshots) state = withSnapshot(state, { timestamp, state: then });
-  const places = boundaries.map(({ next }) => graph.nodes.findIndex(({ id }) => id === next));
-  const visited = [...new Set(places)].filter((place) => place >= 0);
+  const entered = new Set(boundaries.map(({ next }) => next));
+  const visited = graph.nodes.flatMap(({ id }, place) => (entered.has(id) ? [place] : []));
   return { ...resumed, story: { state, change: held.change, visited } };
 }
 

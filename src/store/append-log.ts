@@ -1,18 +1,10 @@
-import {
-  closeSync,
-  copyFileSync,
-  existsSync,
-  fstatSync,
-  fsyncSync,
-  openSync,
-  readSync,
-  renameSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, existsSync, fstatSync, openSync, readSync, renameSync, writeSync } from "node:fs";
+import { copyFile } from "node:fs/promises";
 import { failpoint } from "../core/failpoint.js";
 import type { JsonObject } from "../core/json.js";
 import { removeTemporaries, syncFile, temporaryPathFor } from "./atomic-file.js";
 import { type HeldLock, NO_LOCK, type TakeOver, seizeLock, withFileLock } from "./file-lock.js";
+import { type LineDigest, LineIndex } from "./line-index.js";
 import { printableJson } from "./printable-json.js";
 
 const LF = 0x0a;
@@ -31,12 +23,16 @@ export interface AppendLogOptions {
   readonly takeOver?: TakeOver;
 }
 
+/** What is told of lines: of each line as it is read, or what an index keeps of it. */
+export type LineReader = ((line: Buffer, position: LinePosition) => void) | LineDigest;
+
 /**
  * An append-only file of JSON lines that several processes may read and extend.
  *
  * A1. A line is written whole and fsynced before `append` resolves, under the log's lock.
  * A2. What is in the file is never rewritten. A line that a crash left torn is ended and stays, unread.
- * A3. Each process reads every line once: `onLine` sees them in file order, others' lines included.
+ * A3. Each process reads every line once: `onLine` sees them in file order, others' lines included. With an index
+ *     (`line-index.ts`), only the lines that are not in it are read.
  * A4. A process that has lost the lock writes into a file that nobody reads any more: who takes over puts a copy in
  *     its place.
  */
@@ -46,19 +42,28 @@ export class AppendLog {
   private readonly onLine: (line: Buffer, position: LinePosition) => void;
   private readonly owner: HeldLock;
   private readonly takeOver: TakeOver;
-  private readUpTo = 0;
+  private readonly index: LineIndex | undefined;
+  /** Undefined until the index, if there is one, is loaded. */
+  private readUpTo: number | undefined;
 
   constructor(
     path: string,
     lockFile: string,
-    onLine: (line: Buffer, position: LinePosition) => void,
-    { owner = NO_LOCK, takeOver = (lock) => replaceByCopy(path, lock) }: AppendLogOptions = {},
+    reader: LineReader,
+    { owner = NO_LOCK, takeOver }: AppendLogOptions = {},
   ) {
+    const index = typeof reader === "function" ? undefined : new LineIndex(path, lockFile, reader);
     this.path = path;
     this.lockFile = lockFile;
-    this.onLine = onLine;
+    this.index = index;
+    this.onLine = typeof reader === "function" ? reader : (line, position) => index?.add(line, position);
     this.owner = owner;
-    this.takeOver = takeOver;
+    this.takeOver =
+      takeOver ??
+      (async (lock) => {
+        await replaceByCopy(path, lock);
+        if (index !== undefined) await replaceByCopy(index.path, lock);
+      });
   }
 
   /** Ends what another process may be about to append. */
@@ -68,7 +73,7 @@ export class AppendLog {
 
   /** Reads the lines that are new since the last look. */
   async refresh(): Promise<void> {
-    if (this.withFile((fd) => fstatSync(fd).size) === this.readUpTo) return;
+    if (this.withFile((fd) => fstatSync(fd).size) === (this.readUpTo ?? 0)) return;
     await this.exclusively(async (lock) => {
       this.withFile((fd) => this.readNew(fd, lock));
     });
@@ -127,8 +132,15 @@ export class AppendLog {
   /** Reads whole new lines; ends a torn one and says that there was one. */
   private readNew(fd: number, lock: HeldLock): boolean {
     const { size } = fstatSync(fd);
+    this.readUpTo ??= this.index?.load(size, lock) ?? 0;
+    const torn = this.readLines(fd, size, this.readUpTo, lock);
+    this.index?.save(lock);
+    return torn;
+  }
+
+  private readLines(fd: number, size: number, from: number, lock: HeldLock): boolean {
     let pending = Buffer.alloc(0);
-    let offset = this.readUpTo;
+    let offset = from;
     while (offset + pending.length < size) {
       const start = offset + pending.length;
       const chunk = Buffer.alloc(Math.min(CHUNK_BYTES, size - start));
@@ -151,15 +163,15 @@ export class AppendLog {
   }
 }
 
-/** Whoever has the file open has lost it. `lock` is the one that was taken over. */
-export function replaceByCopy(path: string, lock: HeldLock): void {
+/** Whoever has the file open has lost it. `lock` is the one that was taken over. A log may be long: it is not copied at once. */
+export async function replaceByCopy(path: string, lock: HeldLock): Promise<void> {
   if (!existsSync(path)) return;
   removeTemporaries(path);
   const copy = temporaryPathFor(path);
-  copyFileSync(path, copy);
+  await copyFile(path, copy);
   const fd = openSync(copy, "r+");
   try {
-    fsyncSync(fd);
+    await syncFile(fd);
   } finally {
     closeSync(fd);
   }
