@@ -9,6 +9,7 @@ import {
   BUNDLE_RUN_WORKFLOW,
   DEFAULT_TASK_QUEUE,
   GRAPH_RUN_WORKFLOW,
+  MAX_SUMMARY_BYTES,
   SEARCH_ATTRIBUTES,
   workflowIdOf,
 } from "./contract/names.js";
@@ -17,7 +18,7 @@ import { budgetProblem } from "./core/engine/budget.js";
 import { type EngineLimits, MAX_USER_INPUT_BYTES } from "./core/engine/limits.js";
 import { openingState } from "./core/graph-state/initial-state.js";
 import type { JsonObject } from "./core/json.js";
-import { utf8Length } from "./core/text.js";
+import { cutBytes, utf8Length } from "./core/text.js";
 import { InterlockError, RunHandle, type RunRequest } from "./run-handle.js";
 
 export { InterlockError, RunHandle, type RunRequest } from "./run-handle.js";
@@ -31,7 +32,7 @@ export interface InterlockClientOptions {
 }
 
 /** What a caller does not say when it starts a run. */
-type SetByClient = "runId" | "carried" | "resume" | "searchAttributes";
+type SetByClient = "runId" | "carried" | "resume" | "searchAttributes" | "registeredAttributes";
 type Startable<Input> = Omit<Input, SetByClient> & {
   /** A UUID; made when absent. */
   readonly runId?: string;
@@ -49,6 +50,8 @@ export interface ForkRun {
   readonly visit?: number;
   /** Variables to set. */
   readonly set?: JsonObject;
+  /** Begin also where files of that moment cannot be restored in the other project. */
+  readonly allowMissing?: boolean;
   /** Another project; absent means the old run's. */
   readonly projectRoot?: string;
   /** A UUID; made when absent. */
@@ -57,13 +60,19 @@ export interface ForkRun {
 
 /** What a run is started with stands in its history (contracts §14): room for the user's words and for little else. */
 const MAX_REQUEST_BYTES = 160 * 1024;
+const MAX_DETAILS_BYTES = 6_000;
+
+const ATTRIBUTES: readonly string[] = Object.keys(SEARCH_ATTRIBUTES);
+/** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API. */
+const KEYWORD_TYPE = 2;
 
 /** A typed handle on Interlock's runs. */
 export class InterlockClient {
   readonly taskQueue: string;
   readonly namespace: string;
   readonly temporal: Client;
-  private registered: Promise<readonly string[]> | undefined;
+  /** Once all search attributes are there, they are not asked for again. */
+  private hasAllAttributes = false;
 
   private constructor(temporal: Client, taskQueue: string) {
     this.temporal = temporal;
@@ -146,12 +155,13 @@ export class InterlockClient {
       throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
     }
     const { resume: _resume, carried: _carried, fork: _fork, ...same } = request.input;
-    const { fromNode, visit, set, projectRoot = same.projectRoot } = options;
+    const { fromNode, visit, set, allowMissing, projectRoot = same.projectRoot } = options;
     const fork: Fork = {
       runId,
       ...(fromNode === undefined ? {} : { fromNode }),
       ...(visit === undefined ? {} : { visit }),
       ...(set === undefined ? {} : { set }),
+      ...(allowMissing === true ? { allowMissing } : {}),
     };
     const input = { ...same, projectRoot, fork, runId: options.runId ?? randomUUID() };
     return this.launch({ kind: "graph", input });
@@ -162,8 +172,7 @@ export class InterlockClient {
     workflowIdReusePolicy: "REJECT_DUPLICATE" | "ALLOW_DUPLICATE_FAILED_ONLY" = "REJECT_DUPLICATE",
   ): Promise<RunHandle> {
     checkRequest(request);
-    const missing = await this.missingSearchAttributes();
-    const input = { ...request, searchAttributes: missing.length === 0 };
+    const input = { ...request, ...(await this.attributesOfRun()) };
     const { runId } = input;
     const name = kind === "graph" ? packageName(request) : request.workflowPath;
     const workflow = kind === "graph" ? GRAPH_RUN_WORKFLOW : BUNDLE_RUN_WORKFLOW;
@@ -176,8 +185,11 @@ export class InterlockClient {
         workflowIdReusePolicy,
         // A dead worker's workflow task is given to another after this long.
         workflowTaskTimeout: "5 seconds",
-        staticSummary: name.slice(0, 200),
-        staticDetails: `Run \`${runId}\` of \`${name}\` on \`${request.projectRoot}\`.`.slice(0, 2_000),
+        staticSummary: cutBytes(name, MAX_SUMMARY_BYTES),
+        staticDetails: cutBytes(
+          `Run \`${runId}\` of \`${name}\` on \`${request.projectRoot}\`.`,
+          MAX_DETAILS_BYTES,
+        ),
       });
       return new RunHandle(this, runId, handle.firstExecutionRunId);
     } catch (error) {
@@ -194,17 +206,28 @@ export class InterlockClient {
 
   /** The search attributes of contracts §14 that the namespace lacks. Empty where that cannot be known. */
   async missingSearchAttributes(): Promise<readonly string[]> {
-    this.registered ??= this.listSearchAttributes();
-    const known = await this.registered;
-    return Object.keys(SEARCH_ATTRIBUTES).filter((name) => !known.includes(name));
+    const registered = await this.registeredAttributes();
+    return registered === undefined ? [] : ATTRIBUTES.filter((name) => !registered.includes(name));
   }
 
-  private async listSearchAttributes(): Promise<readonly string[]> {
+  /** Which search attributes a run may set: one that the namespace lacks would end it. None where that cannot be known. */
+  private async attributesOfRun(): Promise<Pick<GraphRunInput, "searchAttributes" | "registeredAttributes">> {
+    const registered = (await this.registeredAttributes()) ?? [];
+    if (registered.length === ATTRIBUTES.length) return { searchAttributes: true };
+    return { searchAttributes: false, registeredAttributes: registered };
+  }
+
+  /** Those of contracts §14 that the namespace has as keywords; undefined where that cannot be known now. */
+  private async registeredAttributes(): Promise<readonly string[] | undefined> {
+    if (this.hasAllAttributes) return ATTRIBUTES;
     const { namespace } = this;
     const response = await this.temporal.connection.operatorService
       .listSearchAttributes({ namespace })
-      .catch(() => ({ customAttributes: {} }));
-    return Object.keys(response.customAttributes);
+      .catch(() => undefined);
+    if (response === undefined) return undefined;
+    const registered = ATTRIBUTES.filter((name) => response.customAttributes[name] === KEYWORD_TYPE);
+    this.hasAllAttributes = registered.length === ATTRIBUTES.length;
+    return registered;
   }
 
   /** Whether any worker polls the task queue for workflows, or did within the last five minutes. */

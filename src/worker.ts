@@ -1,5 +1,5 @@
 import { NativeConnection, type NativeConnectionOptions, Worker } from "@temporalio/worker";
-import { createActivities } from "./activities/create-activities.js";
+import { HEARTBEAT_MS, createActivities } from "./activities/create-activities.js";
 import type { Config } from "./config.js";
 import { createChatModel } from "./model/chat-model.js";
 import { openRehearsals } from "./rehearsals.js";
@@ -37,6 +37,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     store,
     toolHost,
     bundles: createBundleHost({ store }),
+    longestModelTimeoutMs: config.longestModelTimeoutMs,
     model: createChatModel(),
     modelSettingsFor: async (agentId, run) =>
       run.rehearsal === undefined ? config.modelSettingsFor(agentId) : rehearsals.settingsFor(run),
@@ -55,6 +56,9 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       shutdownForceTime: "20 seconds",
       // Workflow tasks for a worker that has died wait this long before another one gets them (10 s by default).
       stickyQueueScheduleToStartTimeout: "2 seconds",
+      // Temporal answers a heartbeat with what it wants cancelled. Without these, the SDK sends four fifths of none.
+      maxHeartbeatThrottleInterval: HEARTBEAT_MS,
+      defaultHeartbeatThrottleInterval: HEARTBEAT_MS,
       maxConcurrentActivityTaskExecutions: 64,
       maxConcurrentLocalActivityExecutions: 64,
     });

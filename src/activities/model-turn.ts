@@ -1,5 +1,6 @@
 import { ApplicationFailure, type Context } from "@temporalio/activity";
 import type { ModelTurnInput, ModelTurnResult } from "../contract/activities.js";
+import { MODEL_TURN_MARGIN_MS } from "../contract/names.js";
 import type { RunRef } from "../contract/run.js";
 import { failpoint } from "../core/failpoint.js";
 import { cutText } from "../core/text.js";
@@ -104,7 +105,7 @@ async function askModel(
   failpoint("model.before-request");
   const answer = await deps.model
     .complete({
-      settings,
+      settings: { ...settings, timeoutMs: Math.min(settings.timeoutMs, longestWaitMs(context)) },
       messages: toMessages(
         [...said, ...added],
         (callId) => results.get(callId),
@@ -124,6 +125,11 @@ async function askModel(
   const written = await conversation.findAnswer(input.visit, input.turn);
   if (written === undefined) throw new Error("An answer is written down and cannot be read.");
   return written;
+}
+
+/** The worker may be set to wait longer than it was when the run was opened: Temporal would not wait for the answer. */
+function longestWaitMs({ info }: Context): number {
+  return info.startToCloseTimeoutMs - MODEL_TURN_MARGIN_MS;
 }
 
 /** What has to be said before this turn: the node's shells at the start of a visit, a correction. */
@@ -249,6 +255,8 @@ function toFailure(error: unknown): unknown {
     type: error.code,
     message: error.message,
     nonRetryable: !error.retryable,
+    // Many calls at once are no fault of anything: not an error in logs and metrics.
+    ...(error.code === "LLM_RATE_LIMITED" ? { category: "BENIGN" } : {}),
     ...(error.retryAfterMs === undefined ? {} : { nextRetryDelay: error.retryAfterMs }),
   });
 }

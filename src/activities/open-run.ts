@@ -4,7 +4,7 @@ import { ANSWER_PREVIEW_CHARS, MAX_PAYLOAD_BYTES } from "../contract/names.js";
 import type { Budget, GraphRunInput, RunRef, TakenUpdate, Usage } from "../contract/run.js";
 import { bundleToolName } from "../core/bundle/bundle-tools.js";
 import { newestOutputs } from "../core/bundle/listed-outputs.js";
-import { type Fault, fail } from "../core/errors.js";
+import { type Fault, type Result, fail } from "../core/errors.js";
 import type { GraphState } from "../core/graph-state/schemas.js";
 import { MAX_HISTORY_BYTES, MAX_SNAPSHOTS, withSnapshot } from "../core/graph-state/walk.js";
 import type { JsonObject } from "../core/json.js";
@@ -14,6 +14,7 @@ import { cutText } from "../core/text.js";
 import { canonicalToolName } from "../core/tools/tool-specs.js";
 import type { Boundary } from "../store/boundaries.js";
 import type { ConversationEntry } from "../store/conversation.js";
+import { resolveProject } from "../store/project-id.js";
 import type { RunFiles } from "../store/run-files.js";
 import type { RunMetadata } from "../store/run-index.js";
 import { type ForkPoint, findForkPoint, visitsBefore } from "../store/fork-point.js";
@@ -21,7 +22,7 @@ import { type RunBeginning, selectWorkflow } from "../store/run-manager.js";
 import type { Store } from "../store/store.js";
 import type { BundleHost } from "../tools/bundle-host.js";
 import { BUNDLE_NODE } from "../tools/bundle-sessions.js";
-import { restoreFiles } from "../tools/fork-files.js";
+import { compareFiles, refuseMissing, restoreFiles } from "../tools/fork-files.js";
 import { noteRecorded } from "../tools/recorded-call.js";
 import { endWritesBefore } from "../tools/temporary-file.js";
 import { platformPins } from "../tools/workspace.js";
@@ -36,6 +37,8 @@ const KEPT_ANSWERS = 4;
 export interface OpenRunDeps {
   readonly store: Store;
   readonly bundles: BundleHost;
+  /** The longest wait for one answer of a model, in milliseconds; absent means no longer than usual. */
+  readonly longestModelTimeoutMs?: number;
 }
 
 type OpenGraphRun = Extract<OpenRunInput, { readonly kind: "graph" }>;
@@ -44,17 +47,28 @@ type OpenBundleRun = Extract<OpenRunInput, { readonly kind: "bundle" }>;
 /** Makes the run, or finds it made by an earlier attempt or execution, and returns what it runs. */
 export async function openRun(deps: OpenRunDeps, request: OpenRunInput): Promise<OpenedRun> {
   checkStore(deps.store, request.input.storeId);
-  const opened =
+  const found =
     request.kind === "graph" ? await openGraphRun(deps, request) : await openBundleRun(deps, request);
+  const { longestModelTimeoutMs: modelTimeoutMs } = deps;
+  const opened = {
+    ...found,
+    ...(modelTimeoutMs === undefined ? {} : { modelTimeoutMs }),
+    ...(request.execution?.isReset === true ? { openedFor: request.execution.id } : {}),
+  };
   const files = await openFiles(deps.store, opened.run);
   await files.request.keep(request.kind, request.input as unknown as JsonObject); // plain data
-  if (request.input.resume !== true) return opened;
+  if (!resumes(request)) return opened;
   await completeAudit(files, opened);
   const resumed = await resumedRun(files, opened.graph);
   if (request.kind === "graph") return { ...opened, resumed };
   const session = unwrap(await deps.bundles.readSession(opened.run.runId));
   const saved = newestOutputs(session.files.map(({ path }) => `{session-folder}/${path}`));
   return { ...opened, resumed: { ...resumed, saved } };
+}
+
+/** The run goes on from what is on disk: so it was started, or it was reset to a moment before it was opened. */
+function resumes({ input, execution }: OpenRunInput): boolean {
+  return input.resume === true || execution?.isReset === true;
 }
 
 /**
@@ -64,13 +78,17 @@ export async function openRun(deps: OpenRunDeps, request: OpenRunInput): Promise
 async function beginExecution(
   { store, bundles }: OpenRunDeps,
   ref: RunRef,
-  { input, execution, kind }: OpenRunInput,
+  request: OpenRunInput,
 ): Promise<RunRef> {
+  const { execution, kind } = request;
   const { executions } = unwrap(await store.runs.openFiles(ref.projectId, ref.runId));
-  const resumes = input.resume === true;
-  const number = execution === undefined ? executions.newest() : await executions.begin(execution, resumes);
+  const goesOn = resumes(request);
+  const number =
+    execution === undefined
+      ? executions.newest()
+      : await executions.begin({ id: execution.id, startedAt: execution.startedAt }, goesOn);
   const run = number === 1 ? ref : { ...ref, execution: number };
-  if (!resumes) return run;
+  if (!goesOn) return run;
   const files = await openFiles(store, run);
   await files.seize();
   if (kind === "bundle") await bundles.seizeSession(run.runId, number);
@@ -102,14 +120,20 @@ async function openGraphRun(deps: OpenRunDeps, request: OpenGraphRun): Promise<O
     }),
   );
   const run = await beginExecution(deps, runRef(store, metadata, input), request);
-  await store.runs.setBegun(metadata, new Date());
   const files = await openFiles(store, run);
   if ((await files.boundaries.all()).length === 0) {
-    if (point !== undefined && run.projectId !== point.run.projectId) await bringFiles(store, run, point);
+    if (point !== undefined && run.projectId !== point.run.projectId) {
+      const brought = await bringFiles(store, run, point);
+      if (!brought.ok && input.fork?.allowMissing !== true) {
+        await noteUnopened(store, run, brought.error, new Date());
+        throw toApplicationFailure(brought.error);
+      }
+    }
     const document = unwrap(await files.state.read());
     const next = effectiveNodeId(document.frontmatter.currentNodeId, graph);
     await files.boundaries.keepBeginning({ next, timestamp: metadata.createdAt }, document.bytes);
   }
+  await store.runs.setBegun(metadata, new Date());
   const { forkedFrom } = metadata;
   return {
     run,
@@ -123,27 +147,47 @@ async function openGraphRun(deps: OpenRunDeps, request: OpenGraphRun): Promise<O
  * Where a fork begins. It is found once: the source may go on meanwhile, and what it entered last is then another moment.
  * A fork that was made already does without its source, should that be gone.
  */
-async function forkPointOf(store: Store, { runId, fork }: GraphRunInput): Promise<ForkPoint | undefined> {
+async function forkPointOf(store: Store, input: GraphRunInput): Promise<ForkPoint | undefined> {
+  const { runId, fork } = input;
   if (fork === undefined) return undefined;
   const known = await store.runs.findRun(runId);
   const from = (known.ok ? known.value.forkedFrom : undefined) ?? fork;
   const files = known.ok ? await store.runs.openFiles(known.value.projectId, runId) : known;
   const isMade = files.ok && (await files.value.boundaries.all()).length > 0;
-  if (!isMade) return unwrap(await findForkPoint(store.runs, from));
+  if (!isMade) {
+    const point = unwrap(await findForkPoint(store.runs, from));
+    await checkFiles(store, input, point);
+    return point;
+  }
   const point = await findForkPoint(store.runs, from).catch(() => undefined);
   return point?.ok === true ? point.value : undefined;
 }
 
-async function bringFiles(store: Store, run: RunRef, { files, boundary }: ForkPoint): Promise<void> {
+/** Before anything is made: a fork of another project is refused when a file of it is kept nowhere any more. */
+async function checkFiles(
+  store: Store,
+  { projectRoot, fork }: GraphRunInput,
+  { run, files, boundary }: ForkPoint,
+): Promise<void> {
+  const project = unwrap(await resolveProject(projectRoot));
+  if (project.projectId === run.projectId || fork?.allowMissing === true) return;
+  const place = { projectRoot: project.root, lockDir: store.lockDir, storeDir: store.dir };
+  const compared = await compareFiles(files, boundary.calls, place);
+  unwrap(refuseMissing(compared.filter(({ status }) => status === "lost")));
+}
+
+/** Fault: `E_PRECONDITION_FAILED` for a file that could not be written. */
+async function bringFiles(store: Store, run: RunRef, { files, boundary }: ForkPoint): Promise<Result<void>> {
   const projectRoot = unwrap(await store.runs.projectRoot(run.projectId));
   const { claim } = await openFiles(store, run);
-  await restoreFiles(files, boundary.calls, {
+  const restored = await restoreFiles(files, boundary.calls, {
     projectRoot,
     lockDir: store.lockDir,
     storeDir: store.dir,
     writer: { runId: run.runId, execution: executionOf(run) },
     assertOurs: () => claim.assertHeld(),
   });
+  return refuseMissing(restored);
 }
 
 function beginningOf({ run, boundary, document }: ForkPoint, variables: JsonObject = {}): RunBeginning {
@@ -194,7 +238,8 @@ async function noteUnopened(store: Store, run: RunRef, fault: Fault, now: Date):
   if (known.phase !== "idle") return; // another attempt has opened it
   const files = await openFiles(store, run);
   const { code, message } = fault;
-  const status = { phase: "failed", nodeId: BUNDLE_NODE, change: 0, usage: NO_USAGE } as const;
+  const nodeId = run.kind === "bundle" ? BUNDLE_NODE : "";
+  const status = { phase: "failed", nodeId, change: 0, usage: NO_USAGE } as const;
   await files.status.write({ ...status, fault: { code, message } }, (lock) =>
     store.runs.setPhase(run, "failed", now, lock),
   );
@@ -254,6 +299,7 @@ async function resumedRun(files: RunFiles, graph: WorkflowGraph): Promise<Resume
     ...(status?.budget === undefined ? {} : { budget: status.budget as Budget }), // written from one
     ...(status?.raises === undefined ? {} : { raises: status.raises }),
     answers: await newestAnswers(files),
+    ...(status?.phase === "completed" ? { isCompleted: true } : {}),
   };
   if (held === undefined) return resumed;
   const snapshots = await files.graphState.snapshots({ last: MAX_SNAPSHOTS });

@@ -62,6 +62,8 @@ export interface RunExecution {
   readonly id: string;
   /** In milliseconds since 1970. */
   readonly startedAt: number;
+  /** Somebody has reset the run to a moment before it was opened: it goes on from what is on disk. */
+  readonly isReset?: boolean;
 }
 
 export interface OpenedRun {
@@ -74,6 +76,10 @@ export interface OpenedRun {
   readonly forkedAfter?: number;
   /** The graph state that a fork begins with. */
   readonly graphState?: StateSnapshotState;
+  /** The execution that it was opened for, where that was reset. */
+  readonly openedFor?: string;
+  /** The longest wait for one answer of a model, as the worker is set. Absent means 540 s. */
+  readonly modelTimeoutMs?: number;
 }
 
 /** What the run folder says of a run that goes on. */
@@ -92,6 +98,8 @@ export interface ResumedRun {
   /** What the user said last, first words and answers. Absent where a worker of an earlier version opened the run. */
   readonly answers?: readonly TakenUpdate[];
   readonly story?: Pick<StoryProgress, "state" | "change" | "visited">;
+  /** It had been completed. */
+  readonly isCompleted?: boolean;
   /** Of a bundle run: the newest files of its session. */
   readonly saved?: readonly string[];
 }

@@ -26,6 +26,15 @@ export const SEARCH_ATTRIBUTES = {
   RunProject: "Keyword",
 } as const;
 
+/** What a keyword may have, in bytes: Temporal on PostgreSQL or MySQL takes no more, and ends a run that sets more. */
+export const MAX_KEYWORD_BYTES = 255;
+
+/** What Temporal takes for the summary of a workflow or an activity is twice that, in bytes. */
+export const MAX_SUMMARY_BYTES = 200;
+
+/** What a model turn may take beside the model's answer. */
+export const MODEL_TURN_MARGIN_MS = 60_000;
+
 /** One run, one workflow id, through retries. */
 export function workflowIdOf(runId: string): string {
   return `run-${runId}`;

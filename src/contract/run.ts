@@ -48,8 +48,10 @@ export interface RunInput {
   /** Beyond it the run waits for a decision; absent means none. */
   readonly budget?: Budget;
   readonly rehearsal?: Rehearsal;
-  /** False where the Temporal namespace lacks the search attributes of contracts §14. */
+  /** False where the Temporal namespace lacks search attributes of contracts §14: none are set, or those it has. */
   readonly searchAttributes?: boolean;
+  /** Those that it has, where it lacks some. */
+  readonly registeredAttributes?: readonly string[];
   /** The run exists in the store and goes on from there: after a failure, or because Temporal has lost it. */
   readonly resume?: boolean;
   /** Set by the run itself when it continues as new: everything it knows, in one value. */
@@ -84,6 +86,8 @@ export interface Fork {
   readonly visit?: number;
   /** Variables to set. */
   readonly set?: JsonObject;
+  /** Begin also where files of that moment cannot be restored. */
+  readonly allowMissing?: boolean;
 }
 
 /** What starts a bundle run (contracts §13). Paths are absolute, on the worker's machine. */
@@ -162,6 +166,8 @@ export interface CarriedRun {
   readonly progress: readonly ProgressLine[];
   readonly audit: AuditHead;
   readonly phaseChanges: number;
+  /** The execution that the run belongs to, where it is not the first of its chain: it was reset. */
+  readonly executionId?: string;
   /** The newest updates that were taken, raises apart: Temporal knows those of one execution only. */
   readonly taken?: readonly TakenUpdate[];
   /** The ids of the newest raises that the budget holds. */

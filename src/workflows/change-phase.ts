@@ -1,8 +1,9 @@
 import { type SearchAttributePair, SearchAttributeType, defineSearchAttributeKey } from "@temporalio/common";
 import { upsertSearchAttributes } from "@temporalio/workflow";
-import type { SEARCH_ATTRIBUTES } from "../contract/names.js";
+import { MAX_KEYWORD_BYTES, type SEARCH_ATTRIBUTES } from "../contract/names.js";
 import type { RunPhase } from "../contract/run.js";
 import type { Fault } from "../core/errors.js";
+import { cutBytes } from "../core/text.js";
 import { runActivities } from "./activity-options.js";
 import type { RunRecord } from "./run-record.js";
 
@@ -11,12 +12,15 @@ export function setSearchAttributes(
   record: RunRecord,
   values: Partial<Record<keyof typeof SEARCH_ATTRIBUTES, string>>,
 ): void {
-  if (record.input.searchAttributes === false) return;
-  const pairs: SearchAttributePair[] = Object.entries(values).map(([name, value]) => ({
+  const { searchAttributes, registeredAttributes = [] } = record.input;
+  const settable = Object.entries(values).filter(
+    ([name]) => searchAttributes !== false || registeredAttributes.includes(name),
+  );
+  const pairs: SearchAttributePair[] = settable.map(([name, value]) => ({
     key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD),
-    value,
+    value: cutBytes(value, MAX_KEYWORD_BYTES),
   }));
-  upsertSearchAttributes(pairs);
+  if (pairs.length > 0) upsertSearchAttributes(pairs);
 }
 
 /** Moves the run to a phase: in the workflow, in the index, in the audit log and in what can be searched. */

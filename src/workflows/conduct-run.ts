@@ -8,10 +8,13 @@ import {
   isCancellation,
   workflowInfo,
 } from "@temporalio/workflow";
+import { MAX_SUMMARY_BYTES } from "../contract/names.js";
+import type { RunExecution } from "../contract/activities.js";
 import type { RunResult } from "../contract/run.js";
 import { ERROR_CODES, type ErrorCode, type Fault } from "../core/errors.js";
 import type { Intent } from "../core/prompt/shells.js";
-import { isContinueAsNew } from "./carry-on.js";
+import { cutBytes } from "../core/text.js";
+import { isContinueAsNew, isReset } from "./carry-on.js";
 import { changePhase, setSearchAttributes } from "./change-phase.js";
 import { handleMessages } from "./messages.js";
 import type { RunKind } from "./run-kind.js";
@@ -28,7 +31,9 @@ export async function conductRun(record: RunRecord, kind: RunKind): Promise<RunR
     while (!record.isComplete || record.carried.visiting !== undefined) {
       const nodeId = record.carried.visiting?.nodeId ?? record.nodeId;
       if (record.carried.visiting === undefined) beginVisit(record, kind);
-      const group = createEventGroup(nodeId, { id: `${nodeId}#${record.carried.visit}` });
+      const group = createEventGroup(cutBytes(nodeId, MAX_SUMMARY_BYTES), {
+        id: `${cutBytes(nodeId, MAX_SUMMARY_BYTES)}#${record.carried.visit}`,
+      });
       await group.withScope(() => visit(record, kind, nodeId));
     }
     await changePhase(record, "completed");
@@ -40,11 +45,13 @@ export async function conductRun(record: RunRecord, kind: RunKind): Promise<RunR
 }
 
 async function openRun(record: RunRecord, kind: RunKind): Promise<void> {
-  const { firstExecutionRunId: id, startTime } = workflowInfo();
-  record.open = await kind.open({ id, startedAt: startTime.getTime() });
-  if (record.input.carried !== undefined) return;
+  record.open = await kind.open(executionOf(record));
+  const { openedFor } = record.open;
+  if (openedFor !== undefined) record.update({ executionId: openedFor });
   const { run, resumed } = record.open;
+  if (record.input.carried !== undefined && resumed === undefined) return;
   if (resumed !== undefined) {
+    if (record.input.carried !== undefined) record.forget();
     const { visit, turn, usage, phaseChanges, audit, story } = resumed;
     const { budget = record.carried.budget, raises, answers = [] } = resumed;
     const taken = [...answers, ...(record.carried.taken ?? [])];
@@ -62,6 +69,17 @@ async function openRun(record: RunRecord, kind: RunKind): Promise<void> {
   });
   if (resumed === undefined) record.update({ phase: "running" });
   else await changePhase(record, "running");
+}
+
+/**
+ * The execution that opens the run. One that was reset has another id than its history says, and what the run has done
+ * since that history is on disk: it is a newer execution, like that of a retry.
+ */
+function executionOf({ input }: RunRecord): RunExecution {
+  const { runId, firstExecutionRunId, continuedFromExecutionRunId, startTime } = workflowInfo();
+  const wasReset = input.resume === true && continuedFromExecutionRunId !== undefined;
+  if (isReset() || wasReset) return { id: runId, startedAt: Date.now(), isReset: true };
+  return { id: input.carried?.executionId ?? firstExecutionRunId, startedAt: startTime.getTime() };
 }
 
 /** Begins a visit: anew, or once more where an earlier execution of the run was cut short in it. */
@@ -113,7 +131,7 @@ async function closeFailed(record: RunRecord, problem: unknown): Promise<unknown
   if (record.open !== undefined) {
     await CancellationScope.nonCancellable(async () => {
       await closeFailedStory(record, fault);
-      await changePhase(record, "failed", fault);
+      await recordFailure(record, fault);
     });
   } else {
     record.setPhase("failed");
@@ -124,8 +142,22 @@ async function closeFailed(record: RunRecord, problem: unknown): Promise<unknown
     type: fault.code,
     message: fault.message,
     nonRetryable: true,
+    ...(record.failure.details === undefined ? {} : { details: [record.failure.details] }),
     ...(error instanceof Error ? { cause: error } : {}),
   });
+}
+
+/** A failure that cannot be recorded stays the failure: what hindered that is added to it. */
+async function recordFailure(record: RunRecord, fault: Fault): Promise<void> {
+  try {
+    await changePhase(record, "failed", fault);
+  } catch (error) {
+    const second = toFault(error);
+    if (second === undefined) throw error; // a bug
+    const unrecorded = { code: second.code, message: second.message };
+    record.failure = { ...fault, details: { ...fault.details, unrecorded } };
+    record.note(`not recorded: ${second.code}`);
+  }
 }
 
 /** A cancelled run gives no activity another attempt: that the worker of the last one died is not why it ends. */

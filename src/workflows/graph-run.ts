@@ -1,5 +1,7 @@
+import { MAX_SUMMARY_BYTES } from "../contract/names.js";
 import type { GraphRunInput, RunResult } from "../contract/run.js";
 import { DEFAULT_ENGINE_LIMITS } from "../core/engine/limits.js";
+import { cutBytes } from "../core/text.js";
 import { localActivities, runActivities } from "./activity-options.js";
 import { conductRun } from "./conduct-run.js";
 import { afterGraphCall, runGraphCall } from "./graph-calls.js";
@@ -16,7 +18,7 @@ function graphKind(input: GraphRunInput): RunKind {
   const { carried: _, ...request } = input;
   return {
     open: (execution) =>
-      runActivities["run.open"].executeWithOptions({ summary: input.packageId.slice(0, 200) }, [
+      runActivities["run.open"].executeWithOptions({ summary: cutBytes(input.packageId, MAX_SUMMARY_BYTES) }, [
         { kind: "graph", input: request, execution },
       ]),
     async begin(record) {

@@ -80,6 +80,13 @@ export class RunRecord {
     return conditions && { variables: this.frontmatter.variables, ...conditions };
   }
 
+  /** What an execution knew that was reset: the run goes on from what is on disk. */
+  forget(): void {
+    const { visiting: _, story: _story, ...kept } = this.carried;
+    const { frontmatter, visit, turn, usage, visitUsage, ended, loop, audit } = FRESH;
+    this.carried = { ...kept, frontmatter, visit, turn, usage, visitUsage, ended, loop, audit };
+  }
+
   update(change: Partial<CarriedRun>): void {
     this.carried = { ...this.carried, ...change };
   }

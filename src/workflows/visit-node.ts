@@ -1,8 +1,10 @@
 import { ApplicationFailure } from "@temporalio/workflow";
 import type { ModelTurnResult } from "../contract/activities.js";
+import { MAX_SUMMARY_BYTES } from "../contract/names.js";
 import type { Visiting } from "../contract/run.js";
 import type { EngineLimits } from "../core/engine/limits.js";
 import { ENDING_KEY, LOOP_CORRECTION, type LoopVerdict, observeCall } from "../core/engine/loop-detection.js";
+import { cutBytes } from "../core/text.js";
 import { modelActivities } from "./activity-options.js";
 import { carryOn } from "./carry-on.js";
 import { runCalls } from "./run-calls.js";
@@ -114,8 +116,9 @@ async function takeTurn(
   record.update({ turn });
   const { conditions } = record;
   const { budget } = record.carried;
-  const answer = await modelActivities(limits.maxModelAttempts)["model.turn"].executeWithOptions(
-    { summary: `model turn ${turn} · ${nodeId}`.slice(0, 200) },
+  const { modelTimeoutMs } = record.opened;
+  const answer = await modelActivities(limits.maxModelAttempts, modelTimeoutMs)["model.turn"].executeWithOptions(
+    { summary: cutBytes(`model turn ${turn} · ${nodeId}`, MAX_SUMMARY_BYTES) },
     [
       {
         run: record.opened.run,

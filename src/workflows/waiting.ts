@@ -1,7 +1,9 @@
 import { condition } from "@temporalio/workflow";
+import { MAX_SUMMARY_BYTES } from "../contract/names.js";
 import type { Question } from "../contract/run.js";
 import { type BudgetBreach, findBreach } from "../core/engine/budget.js";
 import { NO_LOOP } from "../core/engine/loop-detection.js";
+import { cutBytes } from "../core/text.js";
 import { localActivities } from "./activity-options.js";
 import { changePhase, recordChanges } from "./change-phase.js";
 import type { RunKind } from "./run-kind.js";
@@ -33,7 +35,7 @@ export async function writeUserInput(
   text: string,
 ): Promise<void> {
   const audit = await localActivities["user.input"].executeWithOptions(
-    { summary: `input for ${record.nodeId}`.slice(0, 200) },
+    { summary: cutBytes(`input for ${record.nodeId}`, MAX_SUMMARY_BYTES) },
     [
       {
         run: record.opened.run,
