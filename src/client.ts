@@ -225,7 +225,7 @@ export class InterlockClient {
       .listSearchAttributes({ namespace })
       .catch(() => undefined);
     if (response === undefined) return undefined;
-    const registered = ATTRIBUTES.filter((name) => response.customAttributes[name] === KEYWORD_TYPE);
+    const registered = ATTRIBUTES.filter((name) => Number(response.customAttributes[name]) === KEYWORD_TYPE);
     this.hasAllAttributes = registered.length === ATTRIBUTES.length;
     return registered;
   }

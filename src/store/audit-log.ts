@@ -43,13 +43,13 @@ export class AuditLog {
       return { sha256: sha256(line), ...(event === undefined ? {} : { event: summedFields(event) }) };
     };
     const onEntry = (entry: JsonObject | undefined): void => {
-      const { sha256: hash, event } = (entry ?? {}) as Partial<ReturnType<typeof toEntry>>;
+      const { sha256: hash, event } = entry as { sha256: string; event?: JsonObject }; // made by `toEntry`
       this.lines += 1;
-      this.last = String(hash);
+      this.last = hash;
       this.isUnmarked = event === undefined;
       if (event === undefined) return;
-      this.seen.add(identityOf(event as JsonObject)); // made by `toEntry`
-      this.sum.add(event as JsonObject);
+      this.seen.add(identityOf(event));
+      this.sum.add(event);
     };
     this.log = new AppendLog(path, lockFile, { toEntry, onEntry }, { owner });
   }
@@ -89,5 +89,7 @@ export class AuditLog {
 }
 
 function identityOf(event: JsonObject): string {
-  return JSON.stringify([event["kind"] ?? null, event["toolCallId"] ?? event["id"] ?? null]);
+  const id = event["toolCallId"] ?? event["id"];
+  const { kind } = event;
+  return `${typeof kind === "string" ? kind : JSON.stringify(kind)} ${typeof id === "string" ? id : JSON.stringify(id)}`;
 }

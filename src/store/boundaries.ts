@@ -30,7 +30,10 @@ export class DamagedBoundary extends Error {}
 export class Boundaries {
   private readonly path: string;
   private readonly log: AppendLog;
-  private readonly known = new Map<number, { readonly boundary: Boundary; readonly position: LinePosition }>();
+  private readonly known = new Map<
+    number,
+    { readonly boundary: Boundary; readonly position: LinePosition }
+  >();
 
   constructor(path: string, lockFile: string, owner?: HeldLock) {
     this.path = path;

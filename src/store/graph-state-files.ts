@@ -58,7 +58,12 @@ export class GraphStateFiles {
       const visit = entry?.["visit"];
       if (typeof visit === "number" && !this.positions.has(visit)) this.positions.set(visit, position);
     };
-    this.log = new AppendLog(this.logPath, join(dir, "graph-state-log.lock"), { toEntry, onEntry }, { owner });
+    this.log = new AppendLog(
+      this.logPath,
+      join(dir, "graph-state-log.lock"),
+      { toEntry, onEntry },
+      { owner },
+    );
   }
 
   async seize(): Promise<void> {
@@ -104,10 +109,9 @@ export class GraphStateFiles {
   }
 
   /** The snapshots of all visits that ended, in order: of those up to a visit, or the last ones, where it is asked for. */
-  async snapshots({
-    upTo = Number.POSITIVE_INFINITY,
-    last = Number.POSITIVE_INFINITY,
-  } = {}): Promise<readonly KeptSnapshot[]> {
+  async snapshots({ upTo = Number.POSITIVE_INFINITY, last = Number.POSITIVE_INFINITY } = {}): Promise<
+    readonly KeptSnapshot[]
+  > {
     await this.log.refresh();
     const kept = [...this.positions].filter(([visit]) => visit <= upTo).sort(([a], [b]) => a - b);
     const wanted = kept.slice(Math.max(0, kept.length - last)).map(([, position]) => position);

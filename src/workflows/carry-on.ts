@@ -1,4 +1,10 @@
-import { allHandlersFinished, condition, makeContinueAsNewFunc, patched, workflowInfo } from "@temporalio/workflow";
+import {
+  allHandlersFinished,
+  condition,
+  makeContinueAsNewFunc,
+  patched,
+  workflowInfo,
+} from "@temporalio/workflow";
 import { recordChanges } from "./change-phase.js";
 import type { RunRecord } from "./run-record.js";
 

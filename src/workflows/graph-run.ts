@@ -18,9 +18,10 @@ function graphKind(input: GraphRunInput): RunKind {
   const { carried: _, ...request } = input;
   return {
     open: (execution) =>
-      runActivities["run.open"].executeWithOptions({ summary: cutBytes(input.packageId, MAX_SUMMARY_BYTES) }, [
-        { kind: "graph", input: request, execution },
-      ]),
+      runActivities["run.open"].executeWithOptions(
+        { summary: cutBytes(input.packageId, MAX_SUMMARY_BYTES) },
+        [{ kind: "graph", input: request, execution }],
+      ),
     async begin(record) {
       const loaded = await localActivities["state.load"]({ run: record.opened.run });
       record.update({ frontmatter: loaded.frontmatter, stateSha256: loaded.sha256 });

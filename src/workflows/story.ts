@@ -133,7 +133,12 @@ export async function closeFailedStory(record: RunRecord, fault: Fault): Promise
 async function keep(record: RunRecord, boundary?: NodeBoundary): Promise<void> {
   const graph = heldState(record);
   await localActivities["state.snapshot"].executeWithOptions(
-    { summary: boundary === undefined ? "graph state" : cutBytes(`boundary after ${boundary.nodeId}`, MAX_SUMMARY_BYTES) },
+    {
+      summary:
+        boundary === undefined
+          ? "graph state"
+          : cutBytes(`boundary after ${boundary.nodeId}`, MAX_SUMMARY_BYTES),
+    },
     [
       {
         run: record.opened.run,

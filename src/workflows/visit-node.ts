@@ -117,26 +117,25 @@ async function takeTurn(
   const { conditions } = record;
   const { budget } = record.carried;
   const { modelTimeoutMs } = record.opened;
-  const answer = await modelActivities(limits.maxModelAttempts, modelTimeoutMs)["model.turn"].executeWithOptions(
-    { summary: cutBytes(`model turn ${turn} · ${nodeId}`, MAX_SUMMARY_BYTES) },
-    [
-      {
-        run: record.opened.run,
-        visit: record.carried.visit,
-        turn,
-        nodeId,
-        agentId: effectiveAgentId(record.opened, nodeId),
-        intent,
-        autopilot: record.input.autopilot ?? false,
-        conversation: kind.conversation(record),
-        ...(conditions === undefined ? {} : { conditions }),
-        ...kind.turnDetails(record),
-        ...(resumes === undefined || turn > 1 ? {} : { resumes }),
-        ...(budget.run?.cost === undefined && budget.node?.cost === undefined ? {} : { needsPrice: true }),
-        ...(correction === undefined ? {} : { correction }),
-      },
-    ],
-  );
+  const answer = await modelActivities(limits.maxModelAttempts, modelTimeoutMs)[
+    "model.turn"
+  ].executeWithOptions({ summary: cutBytes(`model turn ${turn} · ${nodeId}`, MAX_SUMMARY_BYTES) }, [
+    {
+      run: record.opened.run,
+      visit: record.carried.visit,
+      turn,
+      nodeId,
+      agentId: effectiveAgentId(record.opened, nodeId),
+      intent,
+      autopilot: record.input.autopilot ?? false,
+      conversation: kind.conversation(record),
+      ...(conditions === undefined ? {} : { conditions }),
+      ...kind.turnDetails(record),
+      ...(resumes === undefined || turn > 1 ? {} : { resumes }),
+      ...(budget.run?.cost === undefined && budget.node?.cost === undefined ? {} : { needsPrice: true }),
+      ...(correction === undefined ? {} : { correction }),
+    },
+  ]);
   record.use({ modelTurns: 1, ...answer.usage });
   record.noteAudit(answer.audit);
   record.note(`model turn ${turn}`);

@@ -241,7 +241,8 @@ describe("what cannot be done fails with its code", () => {
   test("a cancelled turn ends as cancelled, not as a failure of the model", async () => {
     const scene = await openScene([{ hang: true }]);
     const controller = new AbortController();
-    const context = { cancellationSignal: controller.signal } as typeof scene.context;
+    const { info } = scene.context;
+    const context = { info, cancellationSignal: controller.signal } as typeof scene.context;
     const turn = modelTurn(scene.deps, scene.files, scene.turn(), context);
     const reason = new Error("cancelled by somebody");
     const settled = turn.catch((error: unknown) => error);

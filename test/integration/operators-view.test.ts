@@ -50,7 +50,7 @@ describe("a model call that takes long", () => {
     const gaps = others.map((beat, index) => beat - ([first, ...others][index] ?? 0));
     expect(Math.min(...gaps)).toBeLessThan(3_000); // at four fifths of the heartbeat timeout it is 4,800
     await run.cancel();
-    await expect(run.result()).rejects.toThrow();
+    await expect(run.result()).rejects.toMatchObject({ code: "ENGINE_ABORTED" });
     await eventually(() => bench.model.aborted === 1);
   });
 
@@ -91,7 +91,11 @@ test("a run sets the search attributes that its namespace has, and later ones th
   await temporal(["operator", "namespace", "create", "--namespace", namespace, "--retention", "24h"]);
   const create = (names: readonly string[], type = "Keyword") =>
     temporal([
-      ...["operator", "search-attribute", "create", "--namespace", namespace],
+      "operator",
+      "search-attribute",
+      "create",
+      "--namespace",
+      namespace,
       ...names.flatMap((name) => ["--name", name, "--type", type]),
     ]);
   await create(["RunPhase", "RunNode"]);
@@ -114,7 +118,10 @@ test("a run sets the search attributes that its namespace has, and later ones th
       const fields = raw.workflowExecutionInfo?.searchAttributes?.indexedFields ?? {};
       return Object.keys(SEARCH_ATTRIBUTES).filter((name) => name in fields);
     };
-    expect(await attributesOf(await client.start({ projectRoot, packageId }))).toEqual(["RunPhase", "RunNode"]);
+    expect(await attributesOf(await client.start({ projectRoot, packageId }))).toEqual([
+      "RunPhase",
+      "RunNode",
+    ]);
     await create(["RunWorkflow"]);
     await eventually(async () => (await client.missingSearchAttributes()).length === 3);
     expect(await attributesOf(await client.start({ projectRoot, packageId }))).toEqual([

@@ -104,7 +104,11 @@ describe("audit totals", () => {
   test("an empty log has none", async () => {
     const path = join(await temporaryDirectory(), "execution.jsonl");
     await writeFile(path, "");
-    expect(await new AuditLog(path, `${path}.lock`).totals()).toMatchObject({ visit: 0, turn: 0, phaseChanges: 0 });
+    expect(await new AuditLog(path, `${path}.lock`).totals()).toMatchObject({
+      visit: 0,
+      turn: 0,
+      phaseChanges: 0,
+    });
   });
 });
 

@@ -212,7 +212,11 @@ describe("an id", () => {
     ["at an edge's end", graphSchema, (id) => withEdge({ to: id })],
     ["of the entry node", graphSchema, (entryNodeId) => ({ ...graph, entryNodeId })],
     ["of an agent", agentsFileSchema, (id) => withAgent({ id })],
-    ["of a workflow", manifestSchema, (id) => ({ ...manifest, workflows: [{ id, workflow: "w", graph: "g" }] })],
+    [
+      "of a workflow",
+      manifestSchema,
+      (id) => ({ ...manifest, workflows: [{ id, workflow: "w", graph: "g" }] }),
+    ],
     ["of a step's node", stepFrontmatterSchema, (nodeId) => ({ ...step, nodeId })],
   ])("%s has at most 200 characters: longer ones make the server end the run", (_name, schema, value) => {
     expect(accepts(schema, value(ofLength(200)))).toBe(true);
