@@ -1,6 +1,6 @@
 # The worker (`interlock worker`), and the `interlock` command for `docker compose exec worker interlock …`.
 # Debian, not Alpine: the native part of the Temporal SDK needs glibc.
-FROM node:24.21.0-bookworm-slim AS build
+FROM node:24.21.0-bookworm-slim@sha256:d6aa754f16b3197301076f047b5def2f02ea1dbbc2ca920407d46d7ec7f87b20 AS build
 WORKDIR /app
 
 # Dependencies by themselves, so that a change of the source does not fetch them again. No scripts: `prepare` would
@@ -16,7 +16,7 @@ RUN npm run build \
   && npm prune --omit=dev --ignore-scripts \
   && find node_modules/@temporalio/core-bridge/releases -mindepth 1 -maxdepth 1 ! -name "$(uname -m)-unknown-linux-gnu" -exec rm -r {} +
 
-FROM node:24.21.0-bookworm-slim
+FROM node:24.21.0-bookworm-slim@sha256:d6aa754f16b3197301076f047b5def2f02ea1dbbc2ca920407d46d7ec7f87b20
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=build /app/package.json ./

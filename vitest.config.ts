@@ -27,7 +27,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/integration/**"],
+          exclude: ["test/integration/**", "test/browser/**"],
           maxWorkers: "100%",
           testTimeout: 20_000,
           sequence: { groupOrder: 0 },

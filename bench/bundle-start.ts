@@ -51,6 +51,10 @@ async function main(directories: readonly string[]): Promise<void> {
 
 async function measure(store: Store, host: BundleHost, projectRoot: string, file: string): Promise<Pair> {
   const roots = await findRoots(file);
+  unwrap(await store.roots.add(projectRoot, "write"));
+  for (const root of [roots.bundleRoot, ...(roots.coreRoot === undefined ? [] : [roots.coreRoot])]) {
+    unwrap(await store.roots.add(root, "read"));
+  }
   const workflowPath = `{bundle-root}/${relative(roots.bundleRoot, file).split(sep).join("/")}`;
   const run = unwrap(
     await store.runs.createBundleRun({

@@ -149,7 +149,12 @@ function holdStateLock(runDir: string): number {
 function startWorker(stage: Stage, baseUrl: string): Promise<Child> {
   return startChild("./interlock-worker.js", {
     ...stage.server,
-    variables: { INTERLOCK_STORE: stage.store.dir, INTERLOCK_MODEL: "scripted", OPENAI_BASE_URL: baseUrl },
+    variables: {
+      INTERLOCK_STORE: stage.store.dir,
+      INTERLOCK_PROJECT_ROOTS: dir,
+      INTERLOCK_MODEL: "scripted",
+      OPENAI_BASE_URL: baseUrl,
+    },
   } satisfies InterlockWorkerSettings);
 }
 

@@ -89,6 +89,7 @@ export async function openStage(options: StageOptions): Promise<Stage> {
           variables: {
             ...environment(),
             INTERLOCK_STORE: storeDir,
+            INTERLOCK_PROJECT_ROOTS: dir,
             INTERLOCK_MODEL: "scripted",
             OPENAI_BASE_URL: model.ready,
           },

@@ -1,6 +1,9 @@
 // Completes package-lock.json for platforms other than the one it was written on. npm leaves out optional packages that
-// the registry at hand does not serve, and `npm ci` then refuses the lock file everywhere. Also drops download addresses.
+// the registry at hand does not serve, and `npm ci` then refuses the lock file everywhere. Asks the registry for hashes
+// that are missing, and fails where it has none: then a version is to be chosen of which every platform's package can be
+// had (a dependency of a dependency: with "overrides"). Also drops download addresses.
 // Run after adding or updating a dependency; test/boundaries/pins.test.ts fails when it is due.
+import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 
 const PATH = new URL("../package-lock.json", import.meta.url);
@@ -29,5 +32,22 @@ for (const [path, entry] of packages) {
     });
   }
 }
+const unknown = [];
+for (const [path, entry] of packages) {
+  if (path === "" || entry.link === true || entry.integrity !== undefined) continue;
+  const name = `${path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length)}@${entry.version}`;
+  const integrity = integrityOf(name);
+  if (integrity === "") unknown.push(name);
+  else entry.integrity = integrity;
+}
+if (unknown.length > 0) throw new Error(`The registry has no hash for:\n  ${unknown.join("\n  ")}`);
 lock.packages = Object.fromEntries([...packages].sort(([a], [b]) => (a < b ? -1 : 1)));
 writeFileSync(PATH, `${JSON.stringify(lock, undefined, 2)}\n`);
+
+function integrityOf(name) {
+  try {
+    return execFileSync("npm", ["view", name, "dist.integrity"], { encoding: "utf8", stdio: "pipe" }).trim();
+  } catch {
+    return ""; // no such version there
+  }
+}

@@ -9,19 +9,18 @@ import {
   BUNDLE_RUN_WORKFLOW,
   DEFAULT_TASK_QUEUE,
   GRAPH_RUN_WORKFLOW,
-  MAX_SUMMARY_BYTES,
   SEARCH_ATTRIBUTES,
+  registeredAttributes,
   workflowIdOf,
 } from "./contract/names.js";
 import type { BundleRunInput, Fork, GraphRunInput } from "./contract/run.js";
-import { budgetProblem } from "./core/engine/budget.js";
-import { type EngineLimits, MAX_USER_INPUT_BYTES } from "./core/engine/limits.js";
-import { openingState } from "./core/graph-state/initial-state.js";
+import { type RunInputs, validateRunInput } from "./contract/run-input.js";
+import type { EngineLimits } from "./core/engine/limits.js";
 import type { JsonObject } from "./core/json.js";
-import { cutBytes, utf8Length } from "./core/text.js";
-import { InterlockError, RunHandle, type RunRequest } from "./run-handle.js";
+import { codeSpan, summaryLine } from "./core/markdown.js";
+import { InterlockError, RunHandle, type RunReference, type RunRequest } from "./run-handle.js";
 
-export { InterlockError, RunHandle, type RunRequest } from "./run-handle.js";
+export { InterlockError, RunHandle, type RunReference, type RunRequest } from "./run-handle.js";
 
 export interface InterlockClientOptions {
   /** As for Temporal's own `Connection.connect`; absent means 127.0.0.1:7233. */
@@ -32,7 +31,7 @@ export interface InterlockClientOptions {
 }
 
 /** What a caller does not say when it starts a run. */
-type SetByClient = "runId" | "carried" | "resume" | "searchAttributes" | "registeredAttributes";
+type SetByClient = "runId" | "carried" | "resume" | "searchAttributes";
 type Startable<Input> = Omit<Input, SetByClient> & {
   /** A UUID; made when absent. */
   readonly runId?: string;
@@ -58,13 +57,7 @@ export interface ForkRun {
   readonly runId?: string;
 }
 
-/** What a run is started with stands in its history (contracts §14): room for the user's words and for little else. */
-const MAX_REQUEST_BYTES = 160 * 1024;
-const MAX_DETAILS_BYTES = 6_000;
-
 const ATTRIBUTES: readonly string[] = Object.keys(SEARCH_ATTRIBUTES);
-/** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API. */
-const KEYWORD_TYPE = 2;
 
 /** A typed handle on Interlock's runs. */
 export class InterlockClient {
@@ -95,12 +88,10 @@ export class InterlockClient {
   }
 
   /**
-   * Starts a run and returns its handle. The same run id again is the same run. Throws `E_SCHEMA_VALIDATION` for a story
-   * that no graph state could carry and for a budget that is none, `E_WRITE_LIMIT` for more than a history may hold.
+   * Starts a run and returns its handle. The same run id again is the same run. Throws what `validateRunInput` says:
+   * `E_SCHEMA_VALIDATION` with the field, `E_WRITE_LIMIT` for more than a history may hold.
    */
   async start(request: StartRun): Promise<RunHandle> {
-    const story = openingState(request);
-    if (!story.ok) throw new InterlockError(story.error);
     return this.launch({ kind: "graph", input: { ...request, runId: request.runId ?? randomUUID() } });
   }
 
@@ -110,11 +101,16 @@ export class InterlockClient {
   }
 
   /**
-   * Lets a failed, cancelled or terminated run go on from its document, under the same run id. Throws `E_RUN_NOT_FOUND`
+   * Lets a failed, cancelled or terminated run, named by its id or its workflow's, go on from its document, under the same ids.
+   * One that has failed before it was opened begins anew. Throws `E_RUN_NOT_FOUND`
    * when Temporal does not know it, `E_PRECONDITION_FAILED` when it is open or completed.
    */
-  async retry(runId: string, changes: { readonly limits?: Partial<EngineLimits> } = {}): Promise<RunHandle> {
-    const handle = this.handle(runId);
+  async retry(
+    run: string | RunHandle,
+    changes: { readonly limits?: Partial<EngineLimits> } = {},
+  ): Promise<RunHandle> {
+    const handle = typeof run === "string" ? this.handle(run) : run;
+    const { runId } = handle;
     const status = await handle.executionStatus();
     if (status === "RUNNING" || status === "COMPLETED" || status === "PAUSED") {
       const sentence = `Run ${runId} is ${status.toLowerCase()}: only a failed or cancelled run can be retried.`;
@@ -122,7 +118,11 @@ export class InterlockClient {
     }
     const request = await handle.startedWith();
     const limits = { ...request.input.limits, ...changes.limits };
-    return this.launch(resuming(request, { limits }), "ALLOW_DUPLICATE_FAILED_ONLY");
+    // Without an id of its own a run is its first execution's: one that has not been made is begun again, with another id.
+    const isNamed = request.workflowId === undefined || request.input.resume === true;
+    const isMade = isNamed || (await handle.wasOpened());
+    const again = isMade ? resuming(request, { limits }) : begunAnew(request, limits);
+    return this.launch(again, "ALLOW_DUPLICATE_FAILED_ONLY");
   }
 
   /**
@@ -131,7 +131,8 @@ export class InterlockClient {
    */
   async restore(request: RunRequest): Promise<RunHandle> {
     const { runId } = request.input;
-    const status = await this.handle(runId)
+    const { workflowId = workflowIdOf(runId) } = request;
+    const status = await this.handle({ runId, workflowId })
       .executionStatus()
       .catch((error: unknown) => {
         if (error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND") return undefined;
@@ -157,7 +158,7 @@ export class InterlockClient {
     const { resume: _resume, carried: _carried, fork: _fork, ...same } = request.input;
     const { fromNode, visit, set, allowMissing, projectRoot = same.projectRoot } = options;
     const fork: Fork = {
-      runId,
+      runId: request.input.runId,
       ...(fromNode === undefined ? {} : { fromNode }),
       ...(visit === undefined ? {} : { visit }),
       ...(set === undefined ? {} : { set }),
@@ -168,53 +169,46 @@ export class InterlockClient {
   }
 
   private async launch(
-    { kind, input: request }: RunRequest,
+    { kind, input: request, workflowId: known }: Launch,
     workflowIdReusePolicy: "REJECT_DUPLICATE" | "ALLOW_DUPLICATE_FAILED_ONLY" = "REJECT_DUPLICATE",
   ): Promise<RunHandle> {
-    checkRequest(request);
-    const input = { ...request, ...(await this.attributesOfRun()) };
-    const { runId } = input;
-    const name = kind === "graph" ? packageName(request) : request.workflowPath;
     const workflow = kind === "graph" ? GRAPH_RUN_WORKFLOW : BUNDLE_RUN_WORKFLOW;
+    // Where the namespace lacks some, the worker looks which it has.
+    const hasAll = (await this.registeredAttributes())?.length === ATTRIBUTES.length;
+    const input = checked(workflow, { ...request, searchAttributes: hasAll || undefined });
+    const { runId = "" } = request;
+    const workflowId = known ?? workflowIdOf(runId);
+    const name = kind === "graph" ? packageName(request) : request.workflowPath;
     try {
       const handle = await this.temporal.workflow.start(workflow, {
-        workflowId: workflowIdOf(runId),
+        workflowId,
         taskQueue: this.taskQueue,
         args: [input],
         workflowIdConflictPolicy: "USE_EXISTING",
         workflowIdReusePolicy,
         // A dead worker's workflow task is given to another after this long.
         workflowTaskTimeout: "5 seconds",
-        staticSummary: cutBytes(name, MAX_SUMMARY_BYTES),
-        staticDetails: cutBytes(
-          `Run \`${runId}\` of \`${name}\` on \`${request.projectRoot}\`.`,
-          MAX_DETAILS_BYTES,
-        ),
+        staticSummary: summaryLine(name),
+        staticDetails: `Run ${codeSpan(runId || workflowId)} of ${codeSpan(name)} on ${codeSpan(request.projectRoot, 1_000)}.`,
       });
-      return new RunHandle(this, runId, handle.firstExecutionRunId);
+      const { firstExecutionRunId } = handle;
+      return new RunHandle(this, { runId: runId || firstExecutionRunId, workflowId, firstExecutionRunId });
     } catch (error) {
       // The run is there and over: started again it is the same run, and nothing is left to retry.
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-      return new RunHandle(this, runId);
+      return new RunHandle(this, { runId, workflowId });
     }
   }
 
-  /** A handle on a run that exists. */
-  handle(runId: string): RunHandle {
-    return new RunHandle(this, runId);
+  /** A handle on a run that exists, by its id or by its workflow's; by both, where both are known. */
+  handle(id: string | RunReference): RunHandle {
+    return new RunHandle(this, id);
   }
 
   /** The search attributes of contracts §14 that the namespace lacks. Empty where that cannot be known. */
   async missingSearchAttributes(): Promise<readonly string[]> {
     const registered = await this.registeredAttributes();
     return registered === undefined ? [] : ATTRIBUTES.filter((name) => !registered.includes(name));
-  }
-
-  /** Which search attributes a run may set: one that the namespace lacks would end it. None where that cannot be known. */
-  private async attributesOfRun(): Promise<Pick<GraphRunInput, "searchAttributes" | "registeredAttributes">> {
-    const registered = (await this.registeredAttributes()) ?? [];
-    if (registered.length === ATTRIBUTES.length) return { searchAttributes: true };
-    return { searchAttributes: false, registeredAttributes: registered };
   }
 
   /** Those of contracts §14 that the namespace has as keywords; undefined where that cannot be known now. */
@@ -225,7 +219,7 @@ export class InterlockClient {
       .listSearchAttributes({ namespace })
       .catch(() => undefined);
     if (response === undefined) return undefined;
-    const registered = ATTRIBUTES.filter((name) => Number(response.customAttributes[name]) === KEYWORD_TYPE);
+    const registered = registeredAttributes(response.customAttributes);
     this.hasAllAttributes = registered.length === ATTRIBUTES.length;
     return registered;
   }
@@ -245,22 +239,27 @@ export class InterlockClient {
   }
 }
 
-function checkRequest({ input: words, budget, ...rest }: RunRequest["input"]): void {
-  checkWords(words);
-  const problem = budget && budgetProblem(budget);
-  if (problem !== undefined) throw new InterlockError({ code: "E_SCHEMA_VALIDATION", message: problem });
-  const bytes = utf8Length(JSON.stringify({ ...rest, input: words }));
-  if (bytes > MAX_REQUEST_BYTES) {
-    const message = `What a run is started with has at most ${MAX_REQUEST_BYTES} bytes, not ${bytes}. Put long values into a project file.`;
-    throw new InterlockError({ code: "E_WRITE_LIMIT", message });
-  }
+/** What is to be sent, as it is sent: what JSON leaves out is not there. Throws what its workflow would refuse it for. */
+function checked(workflow: keyof RunInputs, request: object): object {
+  const input: unknown = JSON.parse(JSON.stringify(request));
+  const verdict = validateRunInput(workflow, input);
+  if (!verdict.ok) throw new InterlockError(verdict.error);
+  return verdict.value;
 }
 
-/** No history takes more than that at once (contracts §14). */
-function checkWords(words: string | undefined): void {
-  if (words === undefined || utf8Length(words) <= MAX_USER_INPUT_BYTES) return;
-  const message = `The first input has at most ${MAX_USER_INPUT_BYTES} bytes. Put longer texts into a project file.`;
-  throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
+/** What is launched: a run that was never made takes its id from Temporal. */
+type Launch =
+  | RunRequest
+  | { readonly kind: "graph"; readonly input: GraphRunInput; readonly workflowId?: string }
+  | { readonly kind: "bundle"; readonly input: BundleRunInput; readonly workflowId?: string };
+
+function begunAnew(request: RunRequest, limits: Partial<EngineLimits>): Launch {
+  if (request.kind === "graph") {
+    const { runId: _, carried: _carried, resume: _resume, ...input } = request.input;
+    return { ...request, input: { ...input, limits } };
+  }
+  const { runId: _, carried: _carried, resume: _resume, ...input } = request.input;
+  return { ...request, input: { ...input, limits } };
 }
 
 /** A request that makes its run go on from the store. */
@@ -268,10 +267,10 @@ function resuming(request: RunRequest, changes: Partial<GraphRunInput & BundleRu
   const change = { ...changes, resume: true };
   if (request.kind === "graph") {
     const { carried: _, ...input } = request.input;
-    return { kind: "graph", input: { ...input, ...change } };
+    return { ...request, input: { ...input, ...change } };
   }
   const { carried: _, ...input } = request.input;
-  return { kind: "bundle", input: { ...input, ...change } };
+  return { ...request, input: { ...input, ...change } };
 }
 
 function packageName({ packageId, workflowRef }: GraphRunInput): string {

@@ -1,10 +1,13 @@
 import { readFileSync } from "node:fs";
-import { delimiter, join, resolve } from "node:path";
+import { delimiter, isAbsolute, join, parse, resolve } from "node:path";
 import { type ClientConnectConfig, loadClientConnectConfig } from "@temporalio/envconfig";
 import envPaths from "env-paths";
 import { z } from "zod";
 import { DEFAULT_TASK_QUEUE } from "./contract/names.js";
+import { fetchEnvironment } from "./embedded/helper-environment.js";
+import { DEFAULT_PROTECTED_PATHS } from "./core/tools/name-rules.js";
 import type { ModelSettings } from "./model/chat-model.js";
+import type { RootPolicy } from "./store/roots.js";
 
 /** A setting that cannot be used: the message names the variable or the place in the file, and the remedy. */
 export class ConfigError extends Error {}
@@ -19,6 +22,13 @@ const positiveInteger = z
 const MAX_MODEL_TIMEOUT_SECONDS = 86_400;
 const TIMEOUT_SENTENCE = `must be at most ${MAX_MODEL_TIMEOUT_SECONDS}, a day`;
 
+/** Where a model answers. What stands before an `@` would be sent nowhere, and fetch refuses it on each try. */
+const modelUrl = z
+  .url({ protocol: /^https?$/ })
+  .refine((url) => !URL.canParse(url) || (new URL(url).username === "" && new URL(url).password === ""), {
+    error: "must hold no user name and no password: give the key in its own variable",
+  });
+
 /** The environment variables of Interlock itself. Temporal's own are read by its envconfig library. */
 const environmentSchema = z.object({
   INTERLOCK_STORE: z.string().optional(),
@@ -26,6 +36,7 @@ const environmentSchema = z.object({
   INTERLOCK_TASK_QUEUE: z.string().optional(),
   INTERLOCK_TEMPORAL_CLI: z.string().optional(),
   INTERLOCK_SETTINGS: z.string().optional(),
+  INTERLOCK_PROJECT_ROOTS: z.string().optional(),
   INTERLOCK_MODEL: z.string().optional(),
   INTERLOCK_MODEL_STREAM: flag.optional(),
   INTERLOCK_MODEL_TIMEOUT_SECONDS: positiveInteger
@@ -33,7 +44,7 @@ const environmentSchema = z.object({
     .optional(),
   INTERLOCK_WEB_UI: z.url({ protocol: /^https?$/ }).optional(),
   OPENAI_API_KEY: z.string().optional(),
-  OPENAI_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
+  OPENAI_BASE_URL: modelUrl.optional(),
 });
 
 /** Every variable that Interlock reads, Temporal's aside. */
@@ -41,7 +52,7 @@ export const INTERLOCK_VARIABLES: readonly string[] = Object.keys(environmentSch
 
 const modelOverrideSchema = z.strictObject({
   model: z.string().min(1).optional(),
-  baseUrl: z.url({ protocol: /^https?$/ }).optional(),
+  baseUrl: modelUrl.optional(),
   /** The name of the environment variable that holds the key: keys themselves do not belong in a file. */
   apiKeyVariable: z.string().min(1).optional(),
   stream: z.boolean().optional(),
@@ -49,6 +60,11 @@ const modelOverrideSchema = z.strictObject({
   temperature: z.number().min(0).max(2).optional(),
   maxTokens: z.int().min(1).optional(),
 });
+
+/** Empty names would be those of no file, and of every rule's end. */
+const protectedNames = z.array(
+  z.string().regex(/^(?![\s\S]*\0)[^/]+(?:\/[^/]+)*$/, "must be names, as in .vscode/tasks.json"),
+);
 
 /** The settings file, `settings.json` in the store unless `INTERLOCK_SETTINGS` names another. */
 const settingsSchema = z.strictObject({
@@ -61,14 +77,27 @@ const settingsSchema = z.strictObject({
       z.strictObject({ inputPerMillion: z.number().min(0), outputPerMillion: z.number().min(0) }),
     )
     .optional(),
-  /** Names in @project that the file tools keep away from; `*` stands for any text. */
+  /**
+   * Names in @project that the file tools keep away from; `*` stands for any text within a name. `notWritable`,
+   * `notAccessible` and `allowed` take the place of a list, the `also…` add to it.
+   */
   protectedPaths: z
     .strictObject({
-      notWritable: z.array(z.string()).default([".git"]),
-      notAccessible: z.array(z.string()).default([".env", ".env.*"]),
-      allowed: z.array(z.string()).default([".env.example"]),
+      notWritable: protectedNames.default([...DEFAULT_PROTECTED_PATHS.notWritable]),
+      notAccessible: protectedNames.default([...DEFAULT_PROTECTED_PATHS.notAccessible]),
+      allowed: protectedNames.default([...DEFAULT_PROTECTED_PATHS.allowed]),
+      alsoNotWritable: protectedNames.default([]),
+      alsoNotAccessible: protectedNames.default([]),
+      alsoAllowed: protectedNames.default([]),
     })
+    .transform((lists) => ({
+      notWritable: [...lists.notWritable, ...lists.alsoNotWritable],
+      notAccessible: [...lists.notAccessible, ...lists.alsoNotAccessible],
+      allowed: [...lists.allowed, ...lists.alsoAllowed],
+    }))
     .optional(),
+  /** Absolute paths: runs may work in these directories and below without their being registered. */
+  projectRoots: z.array(z.string()).optional(),
 });
 type Settings = z.infer<typeof settingsSchema>;
 
@@ -80,6 +109,8 @@ export interface Config {
   readonly temporalCli: string | undefined;
   /** PATH, for finding the Temporal CLI. */
   readonly pathVariable: string;
+  /** What a fetch of the Temporal CLI gets of the environment: nothing secret. */
+  readonly fetchEnvironment: Readonly<Record<string, string>>;
   /** The configured Temporal; undefined means the embedded server. */
   readonly temporal: ClientConnectConfig | undefined;
   /** The longest wait for one answer that any agent's settings allow, in milliseconds. */
@@ -87,6 +118,8 @@ export interface Config {
   /** The model of an agent; undefined where none is configured. */
   readonly modelSettingsFor: (agentId: string) => ModelSettings | undefined;
   readonly settings: Settings;
+  /** What is said of the directories that runs may open. */
+  readonly roots: RootPolicy;
   /** Base URL of the Web UI of a configured Temporal, for links. */
   readonly webUi: string | undefined;
 }
@@ -116,10 +149,18 @@ export function loadConfig(variables: Environment = process.env): Config {
     taskQueue: env.INTERLOCK_TASK_QUEUE ?? DEFAULT_TASK_QUEUE,
     temporalCli: env.INTERLOCK_TEMPORAL_CLI,
     pathVariable: environment["PATH"] ?? ["/usr/local/bin", "/usr/bin", "/bin"].join(delimiter),
+    fetchEnvironment: fetchEnvironment(environment),
     temporal: readTemporal(environment),
     longestModelTimeoutMs: longestTimeoutMs(env, settings),
     modelSettingsFor: (agentId: string) => modelSettings(env, settings, environment, agentId),
     settings,
+    roots: {
+      projectRoots: projectRoots(env.INTERLOCK_PROJECT_ROOTS, settings),
+      privatePaths: [env.INTERLOCK_CACHE ?? paths.cache, paths.data, env.INTERLOCK_SETTINGS ?? storeDir].map(
+        (path) => resolve(path),
+      ),
+      protectedPaths: settings.protectedPaths,
+    },
     webUi: env.INTERLOCK_WEB_UI,
   });
 }
@@ -127,6 +168,21 @@ export function loadConfig(variables: Environment = process.env): Config {
 function withoutEmpty(variables: Environment): Record<string, string> {
   const entries = Object.entries(variables).filter((entry): entry is [string, string] => Boolean(entry[1]));
   return Object.fromEntries(entries);
+}
+
+/** Those of the variable and of the settings file. */
+function projectRoots(variable: string | undefined, settings: Settings): readonly string[] {
+  const check = (path: string, place: string) => {
+    if (isAbsolute(path) && resolve(path) !== parse(path).root) return resolve(path);
+    throw new ConfigError(
+      `${place}: "${path}" must be the absolute path of a directory other than the root of the file system. Correct it.`,
+    );
+  };
+  const named = (variable ?? "").split(delimiter).filter((path) => path !== "");
+  return [
+    ...named.map((path) => check(path, "INTERLOCK_PROJECT_ROOTS")),
+    ...(settings.projectRoots ?? []).map((path) => check(path, "The settings file's projectRoots")),
+  ];
 }
 
 /** The same files and variables as the Temporal CLI; nothing configured there means the embedded server. */

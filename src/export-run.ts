@@ -22,7 +22,7 @@ export async function exportRun(
   { runId, output, histories }: ExportRun,
 ): Promise<readonly string[]> {
   const found = await store.runs.findRun(runId);
-  const files = found.ok ? await store.runs.openFiles(found.value.projectId, runId) : found;
+  const files = found.ok ? await store.runs.openFiles(found.value.projectId, found.value.runId) : found;
   if (!files.ok) throw new InterlockError(files.error);
   const texts = histories.map((history, index): [string, string] => [
     index === histories.length - 1 ? "history.json" : `history-${index + 1}.json`,

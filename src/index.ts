@@ -5,6 +5,7 @@ export {
   RunHandle,
   type ForkRun,
   type InterlockClientOptions,
+  type RunReference,
   type RunRequest,
   type StartBundleRun,
   type StartRun,
@@ -12,6 +13,7 @@ export {
 export { type ExportRun, exportRun } from "./export-run.js";
 export type {
   Answer,
+  AnswerTaken,
   AuditHead,
   Budget,
   BudgetRaise,
@@ -25,6 +27,26 @@ export type {
   RunState,
   Usage,
 } from "./contract/run.js";
+// what Temporal's own clients need: workflow types for their type parameters, names, and what a run is started with
+export type { bundleRun, graphRun } from "./workflows/index.js";
+export {
+  ANSWER_UPDATE,
+  BUDGET_UPDATE,
+  BUNDLE_RUN_WORKFLOW,
+  FINISH_UPDATE,
+  GRAPH_RUN_WORKFLOW,
+  GRAPH_STATE_QUERY,
+  PAUSE_UPDATE,
+  RESUME_UPDATE,
+  RUN_STATE_QUERY,
+} from "./contract/names.js";
+export {
+  BundleRunInputSchema,
+  GraphRunInputSchema,
+  type RunInputs,
+  runInputJsonSchemas,
+  validateRunInput,
+} from "./contract/run-input.js";
 export type { BudgetLimits, BudgetScope } from "./core/engine/budget.js";
 export type { EngineLimits } from "./core/engine/limits.js";
 

@@ -3,7 +3,7 @@ import type { ModelSettings } from "./model/chat-model.js";
 import { type RehearsalModel, startRehearsalModel } from "./rehearsal/server.js";
 import type { Store } from "./store/store.js";
 
-/** The scripted models of a worker: one for all plain rehearsals, one of its own for each run that asks for more. */
+/** The scripted models of a worker, behind one port: one for all plain rehearsals, one for each run that asks for more. */
 export interface Rehearsals {
   settingsFor(run: RunRef): Promise<ModelSettings>;
   close(): Promise<void>;
@@ -11,26 +11,56 @@ export interface Rehearsals {
 
 const REHEARSAL_TIMEOUT_MS = 60_000;
 
-/** Starts each scripted model when the first run asks for it. */
-export function openRehearsals(store: Store): Rehearsals {
-  const models = new Map<string, Promise<RehearsalModel>>();
+/** Rehearsals that remember something of their run; one that is forgotten starts again from what the store says. */
+const REMEMBERED_RUNS = 256;
 
-  async function start(run: RunRef): Promise<RehearsalModel> {
+/** Listens, at one port, once the first run asks for it. */
+export function openRehearsals(store: Store): Rehearsals {
+  let listening: Promise<RehearsalModel> | undefined;
+  const runs = new Map<string, Promise<{ readonly baseUrl: string; forget(): void }>>();
+
+  /** A start that failed is tried again by the next who asks. */
+  async function listen(): Promise<RehearsalModel> {
+    listening ??= startRehearsalModel();
+    try {
+      return await listening;
+    } catch (error) {
+      listening = undefined;
+      throw error;
+    }
+  }
+
+  async function rehearse(run: RunRef) {
     const { branches = false, forbiddenJump = false } = run.rehearsal ?? {};
-    return startRehearsalModel({
-      branches,
-      forbiddenJump,
-      ...(branches ? { earlierRuns: await decisionsOfEarlierRuns(store, run) } : {}),
-    });
+    const earlierRuns = branches ? { earlierRuns: await decisionsOfEarlierRuns(store, run) } : {};
+    return (await listen()).rehearse({ branches, forbiddenJump, ...earlierRuns });
+  }
+
+  async function ofRun(run: RunRef): Promise<{ readonly baseUrl: string }> {
+    if (run.rehearsal?.branches !== true && run.rehearsal?.forbiddenJump !== true) return listen();
+    const known = runs.get(run.runId) ?? rehearse(run);
+    runs.delete(run.runId);
+    runs.set(run.runId, known); // the last one asked for is the last one forgotten
+    try {
+      const rehearsal = await known;
+      await forgetOldest();
+      return rehearsal;
+    } catch (error) {
+      if (runs.get(run.runId) === known) runs.delete(run.runId);
+      throw error;
+    }
+  }
+
+  async function forgetOldest(): Promise<void> {
+    const [oldest] = runs;
+    if (oldest === undefined || runs.size <= REMEMBERED_RUNS) return;
+    runs.delete(oldest[0]);
+    (await oldest[1]).forget();
   }
 
   return {
     async settingsFor(run) {
-      const isPlain = run.rehearsal?.branches !== true && run.rehearsal?.forbiddenJump !== true;
-      const key = isPlain ? "" : run.runId;
-      const model = models.get(key) ?? start(run);
-      models.set(key, model);
-      const { baseUrl } = await model;
+      const { baseUrl } = await ofRun(run);
       return {
         model: "interlock-rehearsal",
         price: { inputPerMillion: 0, outputPerMillion: 0 },
@@ -40,7 +70,7 @@ export function openRehearsals(store: Store): Rehearsals {
       };
     },
     async close() {
-      await Promise.all([...models.values()].map(async (model) => (await model).close()));
+      await (await listening?.catch(() => undefined))?.close();
     },
   };
 }

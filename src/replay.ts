@@ -10,7 +10,10 @@ export type ReplayVerdict =
   | { readonly ok: false; readonly events: number; readonly departure: string };
 
 /** Replays a history against the workflow code at hand: nothing is run, nothing is asked of a server. */
-export async function replayHistory(history: History, workflowId = "replayed"): Promise<ReplayVerdict> {
+export async function replayHistory(
+  history: History,
+  workflowId = idIn(history) ?? "replayed",
+): Promise<ReplayVerdict> {
   const events = history.events?.length ?? 0;
   try {
     await Worker.runReplayHistory({ workflowBundle: await workflowBundle() }, history, workflowId);
@@ -19,6 +22,11 @@ export async function replayHistory(history: History, workflowId = "replayed"): 
     if (!(error instanceof DeterminismViolationError)) throw error;
     return { ok: false, events, departure: departureOf(error.message) };
   }
+}
+
+/** The workflow's id, as newer servers write it into the first event. */
+function idIn({ events }: History): string | undefined {
+  return events?.[0]?.workflowExecutionStartedEventAttributes?.workflowId || undefined;
 }
 
 /** What the SDK's core says of it, without what is said around it. */

@@ -28,9 +28,11 @@ import type {
   BudgetRaise,
   BundleRunInput,
   GraphRunInput,
+  Identified,
   RunResult,
   RunState,
 } from "./contract/run.js";
+import { isRunId, runIdIn } from "./core/run-id.js";
 import { ERROR_CODES, type Fault } from "./core/errors.js";
 import { cutText } from "./core/text.js";
 import type { GraphState } from "./core/graph-state/schemas.js";
@@ -53,9 +55,20 @@ export interface TemporalAccess {
 }
 
 /** What a run was started with, as Temporal's history or the store knows it. */
-export type RunRequest =
-  | { readonly kind: "graph"; readonly input: GraphRunInput }
-  | { readonly kind: "bundle"; readonly input: BundleRunInput };
+export type RunRequest = (
+  | { readonly kind: "graph"; readonly input: Identified<GraphRunInput> }
+  | { readonly kind: "bundle"; readonly input: Identified<BundleRunInput> }
+) & {
+  /** The Temporal workflow that the run belongs to; absent means `run-<runId>`. */
+  readonly workflowId?: string;
+};
+
+/** What a handle is made of, where more is known than one id. */
+export interface RunReference {
+  readonly runId: string;
+  readonly workflowId: string;
+  readonly firstExecutionRunId?: string;
+}
 
 /** Longer than it takes until a dead worker's task is given to another one. */
 const MAX_UPDATE_ATTEMPTS = 30;
@@ -69,20 +82,70 @@ function isBetweenWorkers(error: unknown): boolean {
 
 /** One run. */
 export class RunHandle {
+  /** The run's id. Of a handle made with a workflow id that does not say it, that workflow id: see {@link identify}. */
   readonly runId: string;
   /** Temporal's id of the run's first execution, where this handle started it. */
   readonly firstExecutionRunId: string | undefined;
   private readonly access: TemporalAccess;
+  /** What the run's workflow may be called, the likeliest first. */
+  private workflowIds: readonly string[];
 
-  constructor(access: TemporalAccess, runId: string, firstExecutionRunId?: string) {
+  /** `id` is a run's or its workflow's. */
+  constructor(access: TemporalAccess, id: string | RunReference) {
     this.access = access;
-    this.runId = runId;
-    this.firstExecutionRunId = firstExecutionRunId;
+    if (typeof id === "string") {
+      this.runId = runIdIn(id) ?? id;
+      this.firstExecutionRunId = undefined;
+      // A child workflow that was given no id has a UUID for one.
+      this.workflowIds = isRunId(id) ? [workflowIdOf(id), id] : [id];
+    } else {
+      this.runId = id.runId;
+      this.firstExecutionRunId = id.firstExecutionRunId;
+      this.workflowIds = [id.workflowId];
+    }
   }
 
-  /** Where the run stands. Needs a worker on the run's queue. Throws `E_RUN_NOT_FOUND`. */
+  /** The workflow's id, as far as this handle knows it. */
+  get workflowId(): string {
+    return this.workflowIds[0] ?? this.runId;
+  }
+
+  /** The run's id and its workflow's, as Temporal knows them. Throws `E_RUN_NOT_FOUND`. */
+  async identify(): Promise<{ readonly runId: string; readonly workflowId: string }> {
+    const { input, workflowId = workflowIdOf(input.runId) } = await this.startedWith();
+    return { runId: input.runId, workflowId };
+  }
+
+  /**
+   * Where the run stands. One that Temporal has closed by itself (terminated, timed out) is failed, with the reason. Needs a
+   * worker on the run's queue. Throws `E_RUN_NOT_FOUND`.
+   */
   async state(): Promise<RunState> {
-    return this.guarded(() => this.workflow().query<RunState>(RUN_STATE_QUERY));
+    const query = () => this.guarded(() => this.workflow().query<RunState>(RUN_STATE_QUERY));
+    const state = await query();
+    if (isOverPhase(state) || OPEN.includes(await this.executionStatus())) return state;
+    const last = await query(); // it may have ended by itself meanwhile
+    if (isOverPhase(last)) return last;
+    const failure = await this.closedBy();
+    if (failure === undefined) return last;
+    const { question: _, ...rest } = last;
+    return { ...rest, phase: "failed", paused: false, failure };
+  }
+
+  /** Why the run ended without being completed; undefined while it is open, and for a completed one. Needs no worker. */
+  async closedBy(): Promise<Fault | undefined> {
+    const status = await this.executionStatus();
+    if (OPEN.includes(status) || status === "COMPLETED") return undefined;
+    try {
+      await this.result();
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof InterlockError)) throw error;
+      return {
+        code: error.code,
+        message: `Temporal has closed the run (${status.toLowerCase()}): ${error.message}`,
+      };
+    }
   }
 
   /** The typed graph state of a run that carries a story; null for one that carries none. */
@@ -155,7 +218,15 @@ export class RunHandle {
 
   /** What the run was started with. Throws `E_RUN_NOT_FOUND`. */
   async startedWith(): Promise<RunRequest> {
-    return this.guarded(() => startedWith(this.access, this.runId));
+    return this.guarded(() => startedWith(this.access, this.workflowId));
+  }
+
+  /** Whether the newest execution has come past its beginning, so that the store holds the run. */
+  async wasOpened(): Promise<boolean> {
+    const { events } = await this.history();
+    const continued = events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId ?? "";
+    if (continued !== "") return true;
+    return events?.some(({ activityTaskCompletedEventAttributes: done }) => Boolean(done)) ?? false;
   }
 
   /** The newest execution's history, as Temporal exports it. */
@@ -170,10 +241,10 @@ export class RunHandle {
   async histories(): Promise<readonly History[]> {
     return this.guarded(async () => {
       const { workflow } = this.access.temporal;
-      const workflowId = workflowIdOf(this.runId);
+      const { workflowId } = this;
       const newest = (await this.workflow().describe()).runId;
       const known: { readonly runId: string; readonly startTime: Date }[] = [];
-      for await (const execution of workflow.list({ query: `WorkflowId = "${workflowId}"` })) {
+      for await (const execution of workflow.list({ query: `WorkflowId = ${quoted(workflowId)}` })) {
         if (execution.runId !== newest) known.push(execution);
       }
       known.sort((a, b) => a.startTime.getTime() - b.startTime.getTime());
@@ -226,19 +297,47 @@ export class RunHandle {
   }
 
   private workflow() {
-    return this.access.temporal.workflow.getHandle(workflowIdOf(this.runId));
+    return this.access.temporal.workflow.getHandle(this.workflowId);
   }
 
   private async guarded<T>(action: () => Promise<T>): Promise<T> {
     try {
       return await action();
     } catch (error) {
-      throw toInterlockError(error, this.runId);
+      if (!isNotFound(error) || !(await this.lookFurther())) throw toInterlockError(error, this.runId);
     }
+    return this.guarded(action);
+  }
+
+  /**
+   * What is not known as `run-<runId>` may have another workflow id: then the run's id is that of the workflow's first execution,
+   * which Temporal can be asked for. False where nothing is left to look for.
+   */
+  private async lookFurther(): Promise<boolean> {
+    const [, ...others] = this.workflowIds;
+    if (others.length === 0) return false;
+    const query = `RunId = ${quoted(this.runId)}`;
+    const found = await this.listed(query).catch(() => undefined);
+    this.workflowIds = found === undefined ? others : [found];
+    return true;
+  }
+
+  private async listed(query: string): Promise<string | undefined> {
+    for await (const { workflowId } of this.access.temporal.workflow.list({ query })) return workflowId;
+    return undefined;
   }
 }
 
+/** A text in a query of Temporal's. */
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}
+
 const OPEN: readonly string[] = ["RUNNING", "PAUSED"];
+
+function isOverPhase({ phase }: RunState): boolean {
+  return phase === "completed" || phase === "failed";
+}
 
 function isOver(status: string, cause?: unknown): InterlockError {
   const message = `The run is over: it is ${status.toLowerCase()}.`;
@@ -249,27 +348,33 @@ function isOver(status: string, cause?: unknown): InterlockError {
  * What a run was started with. An execution that continued as new no longer holds what is said and done once, so it is asked
  * of the chain's first one; that of a long run may be forgotten by then, and the newest has to do.
  */
-async function startedWith(access: TemporalAccess, runId: string): Promise<RunRequest> {
-  const newest = await startOf(access, runId);
+async function startedWith(access: TemporalAccess, workflowId: string): Promise<RunRequest> {
+  const newest = await startOf(access, workflowId);
   const isFirst = (newest.continuedExecutionRunId ?? "") === "";
   const first = isFirst
     ? newest
-    : await startOf(access, runId, newest.firstExecutionRunId).catch((error: unknown) => {
+    : await startOf(access, workflowId, newest.firstExecutionRunId).catch((error: unknown) => {
         if (isNotFound(error)) return newest;
         throw error;
       });
   const payload = first.input?.payloads?.[0];
   if (payload === undefined) throw new Error("The history of the run does not begin with its input.");
   const input: unknown = defaultPayloadConverter.fromPayload(payload);
+  if (typeof input !== "object" || input === null) {
+    const message = `The workflow ${workflowId} was not started with a run's input: start it anew.`;
+    throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
+  }
   const kind = first.workflowType?.name === BUNDLE_RUN_WORKFLOW ? "bundle" : "graph";
-  return { kind, input } as RunRequest; // `launch` has put it there
+  const derived = runIdIn(workflowId) ?? newest.firstExecutionRunId;
+  const named = runIdIn(workflowId) === undefined ? { workflowId } : {};
+  return { kind, ...named, input: { runId: derived, ...input } } as RunRequest; // the workflow's door has taken it
 }
 
 /** How an execution began: the newest one, unless another is named. */
-async function startOf(access: TemporalAccess, runId: string, executionRunId?: string | null) {
+async function startOf(access: TemporalAccess, workflowId: string, executionRunId?: string | null) {
   const response = await access.temporal.workflowService.getWorkflowExecutionHistory({
     namespace: access.namespace,
-    execution: { workflowId: workflowIdOf(runId), runId: executionRunId ?? "" },
+    execution: { workflowId, runId: executionRunId ?? "" },
     maximumPageSize: 1,
   });
   return response.history?.events?.[0]?.workflowExecutionStartedEventAttributes ?? {};

@@ -1,6 +1,8 @@
-import { NativeConnection, type NativeConnectionOptions, Worker } from "@temporalio/worker";
+import { NativeConnection, type NativeConnectionOptions, Runtime, Worker } from "@temporalio/worker";
 import { HEARTBEAT_MS, createActivities } from "./activities/create-activities.js";
 import type { Config } from "./config.js";
+import { SEARCH_ATTRIBUTES, registeredAttributes } from "./contract/names.js";
+import { planSlots, readDescriptors } from "./descriptors.js";
 import { createChatModel } from "./model/chat-model.js";
 import { openRehearsals } from "./rehearsals.js";
 import { type Store, openStore } from "./store/store.js";
@@ -29,27 +31,32 @@ export interface RunningWorker {
  * when the worker polls.
  */
 export async function startWorker(config: Config, options: WorkerOptions): Promise<RunningWorker> {
-  const store = options.store ?? (await openStore(config.storeDir, config.taskQueue));
   const { protectedPaths } = config.settings;
+  const opened = options.store ?? (await openStore(config.storeDir, config.taskQueue));
+  const store = { ...opened, roots: opened.roots.with(config.roots) };
   const toolHost = createToolHost({ store, ...(protectedPaths === undefined ? {} : { protectedPaths }) });
   const rehearsals = openRehearsals(store);
+  const connection = await NativeConnection.connect(options.connection);
   const activities = createActivities({
     store,
+    searchAttributes: untilAll(() => searchAttributesOf(connection, options.namespace)),
     toolHost,
-    bundles: createBundleHost({ store }),
+    bundles: createBundleHost({ store, ...(protectedPaths === undefined ? {} : { protectedPaths }) }),
     longestModelTimeoutMs: config.longestModelTimeoutMs,
     model: createChatModel(),
     modelSettingsFor: async (agentId, run) =>
       run.rehearsal === undefined ? config.modelSettingsFor(agentId) : rehearsals.settingsFor(run),
   });
-  const connection = await NativeConnection.connect(options.connection);
+  const bundle = options.workflowBundle ?? (await workflowBundle());
   let worker: Worker;
   try {
+    const { activities: slots, localActivities, note } = planSlots(readDescriptors());
+    if (note !== undefined) Runtime.instance().logger.warn(note);
     worker = await Worker.create({
       connection,
       namespace: options.namespace,
       taskQueue: store.taskQueue,
-      workflowBundle: options.workflowBundle ?? (await workflowBundle()),
+      workflowBundle: bundle,
       activities: { ...activities },
       // A model call that is running is let end; one that takes longer is cancelled and asked again.
       shutdownGraceTime: "10 seconds",
@@ -59,8 +66,8 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       // Temporal answers a heartbeat with what it wants cancelled. Without these, the SDK sends four fifths of none.
       maxHeartbeatThrottleInterval: HEARTBEAT_MS,
       defaultHeartbeatThrottleInterval: HEARTBEAT_MS,
-      maxConcurrentActivityTaskExecutions: 64,
-      maxConcurrentLocalActivityExecutions: 64,
+      maxConcurrentActivityTaskExecutions: slots,
+      maxConcurrentLocalActivityExecutions: localActivities,
     });
   } catch (error) {
     await connection.close();
@@ -76,6 +83,26 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       if (worker.getState() === "RUNNING") worker.shutdown();
       await done;
     },
+  };
+}
+
+/** The search attributes that runs may set: one that the namespace lacks would end them. None where that cannot be known. */
+async function searchAttributesOf(
+  connection: NativeConnection,
+  namespace: string,
+): Promise<readonly string[]> {
+  const { customAttributes } = await connection.operatorService
+    .listSearchAttributes({ namespace })
+    .catch(() => ({ customAttributes: {} }));
+  return registeredAttributes(customAttributes);
+}
+
+/** Asks until all are there: attributes are added, not taken away. */
+function untilAll(ask: () => Promise<readonly string[]>): () => Promise<readonly string[]> {
+  let known: readonly string[] = [];
+  return async () => {
+    if (known.length < Object.keys(SEARCH_ATTRIBUTES).length) known = await ask();
+    return known;
   };
 }
 

@@ -7,9 +7,18 @@ const PREBUILT = fileURLToPath(new URL("./workflow-bundle.cjs", import.meta.url)
 
 /** Bundles the workflow code beside this file: compiled code in a build, source in a test. */
 export function bundleWorkflows(): Promise<WorkflowBundleWithSourceMap> {
-  const js = fileURLToPath(new URL("./workflows/index.js", import.meta.url));
-  const ts = fileURLToPath(new URL("./workflows/index.ts", import.meta.url));
-  return bundleWorkflowCode({ workflowsPath: existsSync(js) ? js : ts, logger: new DefaultLogger("ERROR") });
+  return bundleWorkflowCode({
+    workflowsPath: codeOf("index"),
+    payloadConverterPath: codeOf("payload-converter"),
+    logger: new DefaultLogger("ERROR"),
+  });
+}
+
+function codeOf(name: string): string {
+  const [js, ts] = ["js", "ts"].map((end) =>
+    fileURLToPath(new URL(`./workflows/${name}.${end}`, import.meta.url)),
+  );
+  return js !== undefined && existsSync(js) ? js : (ts ?? "");
 }
 
 let bundledNow: Promise<WorkflowBundleWithSourceMap> | undefined;

@@ -1,7 +1,8 @@
 import { chmod, mkdir, writeFile } from "node:fs/promises";
-import { isAbsolute, join } from "node:path";
+import { delimiter, isAbsolute, join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ConfigError, INTERLOCK_VARIABLES, loadConfig } from "../src/config.js";
+import { DEFAULT_PROTECTED_PATHS } from "../src/core/tools/name-rules.js";
 import { temporaryDirectory } from "./fakes/package-fixture.js";
 
 let dir: string;
@@ -100,6 +101,24 @@ describe("the variables", () => {
     expect(
       refusal({ INTERLOCK_MODEL_STREAM: "sk-abcdefghijklmnop", OPENAI_API_KEY: "sk-secret" }),
     ).not.toContain("sk-");
+  });
+
+  test.each([
+    [
+      { OPENAI_BASE_URL: "https://me:hunter2@host/v1" },
+      /^OPENAI_BASE_URL: must hold no user name and no password/u,
+    ],
+    [
+      { OPENAI_BASE_URL: "https://hunter2@host/v1" },
+      /^OPENAI_BASE_URL: must hold no user name and no password/u,
+    ],
+    [
+      { OPENAI_BASE_URL: "https://:hunter2@host/v1" },
+      /^OPENAI_BASE_URL: must hold no user name and no password/u,
+    ],
+  ])("a name or a password in the address of a model is refused: %j", (variables, sentence) => {
+    expect(refusal(variables)).toMatch(sentence);
+    expect(refusal(variables)).not.toContain("hunter2");
   });
 
   test("of Temporal are read as its own tools read them", () => {
@@ -236,10 +255,36 @@ describe("the settings file", () => {
   test("has defaults for what it does not say of protected paths", async () => {
     await settings({ protectedPaths: { notWritable: ["dist"] } });
     expect(load().settings.protectedPaths).toEqual({
+      ...DEFAULT_PROTECTED_PATHS,
       notWritable: ["dist"],
-      notAccessible: [".env", ".env.*"],
-      allowed: [".env.example"],
     });
+  });
+
+  test("adds to the protected paths and relaxes them", async () => {
+    const also = { alsoNotWritable: ["dist"], alsoNotAccessible: ["keys/live"], alsoAllowed: [".git"] };
+    await settings({ protectedPaths: also });
+    const { notWritable, notAccessible, allowed } = DEFAULT_PROTECTED_PATHS;
+    expect(load().settings.protectedPaths).toEqual({
+      notWritable: [...notWritable, "dist"],
+      notAccessible: [...notAccessible, "keys/live"],
+      allowed: [...allowed, ".git"],
+    });
+    expect(load().roots.protectedPaths).toEqual(load().settings.protectedPaths);
+  });
+
+  test("may name project roots, beside those of INTERLOCK_PROJECT_ROOTS", async () => {
+    await settings({ projectRoots: ["/srv/projects"] });
+    expect(load({ INTERLOCK_PROJECT_ROOTS: `/one${delimiter}/two/` }).roots.projectRoots).toEqual([
+      "/one",
+      "/two",
+      "/srv/projects",
+    ]);
+  });
+
+  test.each(["projects", "/", "./x"])("project roots that are %j are refused", async (root) => {
+    expect(refusal({ INTERLOCK_PROJECT_ROOTS: root })).toContain("must be the absolute path");
+    await settings({ projectRoots: [root] });
+    expect(refusal()).toContain("must be the absolute path");
   });
 
   test("may be elsewhere, and then has to be there", async () => {
@@ -286,6 +331,11 @@ describe("the settings file", () => {
       "a wrong list",
       { protectedPaths: { notWritable: ".git" } },
       "is not valid at protectedPaths.notWritable: Invalid input: expected array, received string. Correct it.",
+    ],
+    [
+      "a protected path that is none",
+      { protectedPaths: { alsoAllowed: ["/etc/"] } },
+      "is not valid at protectedPaths.alsoAllowed.0: must be names, as in .vscode/tasks.json. Correct it.",
     ],
   ])("with %s is refused by its place, with a remedy", async (_, content, sentence) => {
     await settings(content);

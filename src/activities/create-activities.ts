@@ -1,7 +1,7 @@
 import { Context } from "@temporalio/activity";
 import type { Activities, ToolCallInput } from "../contract/activities.js";
 import { failpoint } from "../core/failpoint.js";
-import { toActivityError, unwrap } from "./failures.js";
+import { toActivityError, toApplicationFailure, unwrap } from "./failures.js";
 import { type ModelTurnDeps, modelTurn } from "./model-turn.js";
 import { type OpenRunDeps, openRun } from "./open-run.js";
 import { recordPhase, recordSnapshot, recordUserInput } from "./run-records.js";
@@ -59,8 +59,26 @@ export function createActivities(deps: ActivityDeps): Activities {
   ) as unknown as Activities; // the same names and types
 }
 
+/** Whoever reaches the server can ask for a single activity as well, past the door of every workflow. */
+function checkCaller(): void {
+  if (isInActivity() && !Context.current().info.inWorkflow) {
+    const message =
+      "Interlock's activities are run for its workflows only. Start a workflow: graphRun or bundleRun.";
+    throw toApplicationFailure({ code: "E_PRECONDITION_FAILED", message });
+  }
+}
+
+function isInActivity(): boolean {
+  try {
+    return Context.current() !== undefined;
+  } catch {
+    return false; // called directly
+  }
+}
+
 function withFailpoints(activity: (input: never) => Promise<unknown>): (input: never) => Promise<unknown> {
   return async (input) => {
+    checkCaller();
     failpoint("activity.begun");
     const result = await activity(input).catch((error: unknown) => {
       throw toActivityError(error);

@@ -10,6 +10,7 @@ import { MAX_HISTORY_BYTES, MAX_SNAPSHOTS, withSnapshot } from "../core/graph-st
 import type { JsonObject } from "../core/json.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import { effectiveNodeId } from "../core/state/transition-guard.js";
+import { workflowIdOf } from "../core/run-id.js";
 import { cutText } from "../core/text.js";
 import { canonicalToolName } from "../core/tools/tool-specs.js";
 import type { Boundary } from "../store/boundaries.js";
@@ -18,16 +19,19 @@ import { resolveProject } from "../store/project-id.js";
 import type { RunFiles } from "../store/run-files.js";
 import type { RunMetadata } from "../store/run-index.js";
 import { type ForkPoint, findForkPoint, visitsBefore } from "../store/fork-point.js";
+import type { PermittedRoot } from "../store/roots.js";
 import { type RunBeginning, selectWorkflow } from "../store/run-manager.js";
 import type { Store } from "../store/store.js";
 import type { BundleHost } from "../tools/bundle-host.js";
+import { permittedBundle } from "../tools/bundle-roots.js";
 import { BUNDLE_NODE } from "../tools/bundle-sessions.js";
-import { compareFiles, refuseMissing, restoreFiles } from "../tools/fork-files.js";
+import { type ForkPlace, compareFiles, refuseMissing, restoreFiles } from "../tools/fork-files.js";
 import { noteRecorded } from "../tools/recorded-call.js";
 import { endWritesBefore } from "../tools/temporary-file.js";
 import { platformPins } from "../tools/workspace.js";
 import { toApplicationFailure, unwrap } from "./failures.js";
-import { checkStore, executionOf, openFiles } from "./run-scope.js";
+import { ownRun } from "./run-owner.js";
+import { checkStore, executionOf, openFiles, permittedProject } from "./run-scope.js";
 
 /** Room for what is told of an opened run beside its graph: its ids, and what a run that goes on has left. */
 const OPENED_BYTES = 8 * 1024;
@@ -39,6 +43,8 @@ export interface OpenRunDeps {
   readonly bundles: BundleHost;
   /** The longest wait for one answer of a model, in milliseconds; absent means no longer than usual. */
   readonly longestModelTimeoutMs?: number;
+  /** Those search attributes of contracts §14 that the namespace has; absent where that is not looked for. */
+  readonly searchAttributes?: () => Promise<readonly string[]>;
 }
 
 type OpenGraphRun = Extract<OpenRunInput, { readonly kind: "graph" }>;
@@ -47,16 +53,13 @@ type OpenBundleRun = Extract<OpenRunInput, { readonly kind: "bundle" }>;
 /** Makes the run, or finds it made by an earlier attempt or execution, and returns what it runs. */
 export async function openRun(deps: OpenRunDeps, request: OpenRunInput): Promise<OpenedRun> {
   checkStore(deps.store, request.input.storeId);
-  const found =
-    request.kind === "graph" ? await openGraphRun(deps, request) : await openBundleRun(deps, request);
-  const { longestModelTimeoutMs: modelTimeoutMs } = deps;
-  const opened = {
-    ...found,
-    ...(modelTimeoutMs === undefined ? {} : { modelTimeoutMs }),
-    ...(request.execution?.isReset === true ? { openedFor: request.execution.id } : {}),
-  };
+  const known = await ownRun(deps.store, request);
+  const begun =
+    request.kind === "graph" ? await openGraphRun(deps, request, known) : await openBundleRun(deps, request);
+  const opened = { ...begun, ...(await conditionsOf(deps, request)) };
   const files = await openFiles(deps.store, opened.run);
-  await files.request.keep(request.kind, request.input as unknown as JsonObject); // plain data
+  const { input, origin } = requestOf(request, opened.run);
+  await files.request.keep(request.kind, input, origin);
   if (!resumes(request)) return opened;
   await completeAudit(files, opened);
   const resumed = await resumedRun(files, opened.graph);
@@ -68,7 +71,31 @@ export async function openRun(deps: OpenRunDeps, request: OpenRunInput): Promise
 
 /** The run goes on from what is on disk: so it was started, or it was reset to a moment before it was opened. */
 function resumes({ input, execution }: OpenRunInput): boolean {
-  return input.resume === true || execution?.isReset === true;
+  return input.resume === true || execution?.resetOf !== undefined;
+}
+
+/** What the run is started again from, should Temporal lose it: with the package that was found by its name. */
+function requestOf({ kind, input, execution }: OpenRunInput, { packageId }: RunRef) {
+  const { workflowId, id, resetOf: executionId = id } = execution ?? {};
+  const found = kind === "graph" ? { ...input, packageId } : input;
+  return {
+    input: found as unknown as JsonObject, // plain data
+    origin: {
+      ...(workflowId === undefined ? {} : { workflowId }),
+      ...(executionId === undefined ? {} : { executionId }),
+    },
+  };
+}
+
+/** Under which conditions the workflow goes on: what worker and namespace are like now. */
+async function conditionsOf(deps: OpenRunDeps, { input, execution }: OpenRunInput) {
+  const { longestModelTimeoutMs: modelTimeoutMs } = deps;
+  const looks = input.searchAttributes === undefined && deps.searchAttributes !== undefined;
+  return {
+    ...(modelTimeoutMs === undefined ? {} : { modelTimeoutMs }),
+    ...(execution?.resetOf === undefined ? {} : { openedFor: execution.id }),
+    ...(looks ? { searchAttributes: await deps.searchAttributes() } : {}),
+  };
 }
 
 /**
@@ -96,10 +123,19 @@ async function beginExecution(
   return run;
 }
 
-async function openGraphRun(deps: OpenRunDeps, request: OpenGraphRun): Promise<OpenedRun> {
+async function openGraphRun(
+  deps: OpenRunDeps,
+  request: OpenGraphRun,
+  known: RunMetadata | undefined,
+): Promise<OpenedRun> {
   const { store } = deps;
   const { input } = request;
-  const loaded = unwrap(await store.packages.open(input.packageId));
+  const project = unwrap(store.roots.permit(input.projectRoot, "write"));
+  const point = await forkPointOf(store, input, project);
+  // Once a run is made it keeps its package, and so do its forks, whatever is installed meanwhile.
+  const packageId =
+    known?.packageId ?? unwrap(await store.packages.resolve(input.packageId, point?.run.packageId));
+  const loaded = unwrap(await store.packages.open(packageId));
   const { graph } = unwrap(selectWorkflow(loaded, input.workflowRef ?? ""));
   const room = OPENED_BYTES + (input.storyId === undefined ? 0 : RESUMED_BYTES);
   if (Buffer.byteLength(JSON.stringify(graph)) > MAX_PAYLOAD_BYTES - room) {
@@ -108,12 +144,12 @@ async function openGraphRun(deps: OpenRunDeps, request: OpenGraphRun): Promise<O
     );
   }
   const activeAgentId = input.activeAgentId ?? loaded.agents[0]?.id ?? "";
-  const point = await forkPointOf(store, input);
   const metadata = unwrap(
     await store.runs.createRun({
       runId: input.runId,
-      projectRoot: input.projectRoot,
-      packageId: input.packageId,
+      ...workflowOf(request),
+      projectRoot: project.path,
+      packageId,
       activeAgentId,
       ...(input.workflowRef === undefined ? {} : { workflowRef: input.workflowRef }),
       ...(point === undefined ? {} : { begin: beginningOf(point, input.fork?.set) }),
@@ -147,7 +183,11 @@ async function openGraphRun(deps: OpenRunDeps, request: OpenGraphRun): Promise<O
  * Where a fork begins. It is found once: the source may go on meanwhile, and what it entered last is then another moment.
  * A fork that was made already does without its source, should that be gone.
  */
-async function forkPointOf(store: Store, input: GraphRunInput): Promise<ForkPoint | undefined> {
+async function forkPointOf(
+  store: Store,
+  input: OpenGraphRun["input"],
+  project: PermittedRoot,
+): Promise<ForkPoint | undefined> {
   const { runId, fork } = input;
   if (fork === undefined) return undefined;
   const known = await store.runs.findRun(runId);
@@ -156,7 +196,7 @@ async function forkPointOf(store: Store, input: GraphRunInput): Promise<ForkPoin
   const isMade = files.ok && (await files.value.boundaries.all()).length > 0;
   if (!isMade) {
     const point = unwrap(await findForkPoint(store.runs, from));
-    await checkFiles(store, input, point);
+    await checkFiles(store, input, project, point);
     return point;
   }
   const point = await findForkPoint(store.runs, from).catch(() => undefined);
@@ -166,24 +206,37 @@ async function forkPointOf(store: Store, input: GraphRunInput): Promise<ForkPoin
 /** Before anything is made: a fork of another project is refused when a file of it is kept nowhere any more. */
 async function checkFiles(
   store: Store,
-  { projectRoot, fork }: GraphRunInput,
+  { fork }: OpenGraphRun["input"],
+  project: PermittedRoot,
   { run, files, boundary }: ForkPoint,
 ): Promise<void> {
-  const project = unwrap(await resolveProject(projectRoot));
-  if (project.projectId === run.projectId || fork?.allowMissing === true) return;
-  const place = { projectRoot: project.root, lockDir: store.lockDir, storeDir: store.dir };
-  const compared = await compareFiles(files, boundary.calls, place);
+  const { projectId } = unwrap(await resolveProject(project.path));
+  if (projectId === run.projectId || fork?.allowMissing === true) return;
+  const compared = await compareFiles(files, boundary.calls, placeOf(store, project));
   unwrap(refuseMissing(compared.filter(({ status }) => status === "lost")));
+}
+
+/** The workflow that a new run belongs to, where it is not the one that the run's id says. */
+function workflowOf({ input, execution }: OpenRunInput): { readonly workflowId?: string } {
+  const workflowId = execution?.workflowId;
+  return workflowId === undefined || workflowId === workflowIdOf(input.runId) ? {} : { workflowId };
+}
+
+function placeOf(store: Store, { path, identity }: PermittedRoot): ForkPlace {
+  return {
+    projectRoot: path,
+    projectIdentity: identity,
+    lockDir: store.lockDir,
+    keepOut: store.roots.keepOut,
+  };
 }
 
 /** Fault: `E_PRECONDITION_FAILED` for a file that could not be written. */
 async function bringFiles(store: Store, run: RunRef, { files, boundary }: ForkPoint): Promise<Result<void>> {
-  const projectRoot = unwrap(await store.runs.projectRoot(run.projectId));
+  const project = await permittedProject(store, run);
   const { claim } = await openFiles(store, run);
   const restored = await restoreFiles(files, boundary.calls, {
-    projectRoot,
-    lockDir: store.lockDir,
-    storeDir: store.dir,
+    ...placeOf(store, project),
     writer: { runId: run.runId, execution: executionOf(run) },
     assertOurs: () => claim.assertHeld(),
   });
@@ -197,14 +250,18 @@ function beginningOf({ run, boundary, document }: ForkPoint, variables: JsonObje
 async function openBundleRun(deps: OpenRunDeps, request: OpenBundleRun): Promise<OpenedRun> {
   const { store, bundles } = deps;
   const { input } = request;
-  const { bundleRoot, coreRoot, agentFile, sessionId, outputRoot } = input;
+  const { sessionId } = input;
+  const { projectRoot, bundleRoot, coreRoot, agentFile, outputRoot } = unwrap(
+    permittedBundle(store.roots, input),
+  );
   const workflowPath = input.workflowPath.startsWith("{")
     ? input.workflowPath
     : `{bundle-root}/${input.workflowPath}`;
   const metadata = unwrap(
     await store.runs.createBundleRun({
       runId: input.runId,
-      projectRoot: input.projectRoot,
+      ...workflowOf(request),
+      projectRoot,
       bundleRoot,
       workflowPath,
       workflowRef: basename(dirname(workflowPath)),

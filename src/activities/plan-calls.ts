@@ -3,8 +3,7 @@ import { MAX_CALLS_PER_ANSWER, MAX_UPDATE_BYTES_PER_ANSWER } from "../core/engin
 import { bundleToolName, parseBundleCall } from "../core/bundle/bundle-tools.js";
 import { type Fault, type Result, fail } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
-import { MAX_SUMMARY_BYTES } from "../contract/names.js";
-import { cutBytes, excerpt } from "../core/text.js";
+import { excerpt } from "../core/text.js";
 import { isStateDocument, parseAliasPath } from "../core/tools/alias-path.js";
 import { STATE_TOOL, type ToolCall, canonicalToolName, parseToolCall } from "../core/tools/tool-specs.js";
 import type { RecordedToolCall } from "../store/conversation.js";
@@ -70,7 +69,7 @@ function plan<Call>(
 }
 
 function summaryOf(tool: string, subject: string): string {
-  return cutBytes(excerpt(`${tool} ${subject}`, MAX_SUMMARY_CHARS - 1), MAX_SUMMARY_BYTES);
+  return excerpt(`${tool} ${subject}`, MAX_SUMMARY_CHARS - 1);
 }
 
 const SHORT_FAULT = "The call was not run. Too many calls of this answer were wrong to say more.";

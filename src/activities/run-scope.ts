@@ -1,6 +1,7 @@
 import { ApplicationFailure } from "@temporalio/activity";
 import { WRONG_STORE_FAILURE } from "../contract/names.js";
 import type { RunRef } from "../contract/run.js";
+import type { PermittedRoot } from "../store/roots.js";
 import type { RunFiles } from "../store/run-files.js";
 import type { Store } from "../store/store.js";
 import { unwrap } from "./failures.js";
@@ -20,6 +21,15 @@ export async function openFiles(store: Store, run: RunRef): Promise<RunFiles> {
   const files = unwrap(await store.runs.openFiles(run.projectId, run.runId, executionOf(run)));
   files.claim.assertHeld();
   return files;
+}
+
+/**
+ * The root of a graph run's project, as it is now. Throws for the operator to see where it is registered no longer, or is not
+ * what it was when the run was made.
+ */
+export async function permittedProject(store: Store, run: RunRef): Promise<PermittedRoot> {
+  const root = unwrap(await store.runs.projectRoot(run.projectId));
+  return unwrap(store.roots.permit(root, "write", { isReal: true }));
 }
 
 /** The number of a run's execution, for those who write for it. */

@@ -9,7 +9,7 @@ import type { Store } from "../store/store.js";
 import type { BundleHost } from "../tools/bundle-host.js";
 import type { ExecutedCall, ToolHost } from "../tools/tool-host.js";
 import { unwrap } from "./failures.js";
-import { executionOf, openFiles } from "./run-scope.js";
+import { executionOf, openFiles, permittedProject } from "./run-scope.js";
 
 /** Runs one recorded tool call, or records why it does not run. Its contents stay on disk. */
 export async function runTool(
@@ -26,7 +26,7 @@ export async function runTool(
       name: call.name,
       argumentsJson: call.argumentsJson,
       context: {
-        projectRoot: unwrap(await deps.store.runs.projectRoot(run.projectId)),
+        projectRoot: (await permittedProject(deps.store, run)).path,
         packageId: run.packageId,
         workflowId: run.workflowRef,
         runId: run.runId,
@@ -52,6 +52,7 @@ async function runBundleTool(
   call: RecordedToolCall,
   { run, agentId, nodeId, now, refusal }: ToolCallInput,
 ): Promise<ToolCallOutcome> {
+  unwrap(await bundles.checkRoots(run.runId));
   const { result, code, audit } = await bundles.executeForEngine(
     { toolCallId: call.id, context: { runId: run.runId, agentId, execution: executionOf(run) }, ...call },
     { nodeId, now, ...(refusal === undefined ? {} : { refusal }) },

@@ -1,3 +1,4 @@
+import { printPrompt } from "./output.js";
 import { type Interface, createInterface } from "node:readline";
 
 /** Where answers come from: lines of standard input, prompted for at a terminal. */
@@ -18,7 +19,7 @@ export function standardInputAnswers(): AnswerSource {
     async next() {
       reader ??= createInterface({ input: process.stdin, terminal: false });
       lines ??= reader[Symbol.asyncIterator]();
-      if (process.stdin.isTTY) process.stderr.write("> ");
+      printPrompt();
       for (;;) {
         const line = await lines.next();
         if (line.done === true) return undefined;

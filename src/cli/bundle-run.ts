@@ -1,4 +1,4 @@
-import { lstat, realpath, stat } from "node:fs/promises";
+import { lstat, mkdir, realpath, stat } from "node:fs/promises";
 import { join, relative, resolve, sep } from "node:path";
 import type { StartBundleRun } from "../client.js";
 import type { Config } from "../config.js";
@@ -8,6 +8,7 @@ import { loadAgent } from "../tools/bundle-agent-file.js";
 import { findRoots } from "../tools/bundle-discovery.js";
 import { type BudgetChoice, budgetOf } from "./budget-options.js";
 import { UsageError } from "./output.js";
+import { registerRoot } from "./project.js";
 import type { PreparedRun } from "./start-run.js";
 import { NO_MODEL } from "./start-run.js";
 
@@ -24,7 +25,7 @@ export interface BundleChoice extends BudgetChoice {
   readonly rehearse?: boolean;
 }
 
-/** Checks everything about a bundle run that can be checked before it is started. Throws `UsageError` with the remedy. */
+/** Checks everything about a bundle run that can be checked before it is started, and registers its roots. Throws `UsageError` with the remedy. */
 export async function prepareBundleRun(
   config: Config,
   store: Store,
@@ -71,12 +72,27 @@ export async function prepareBundleRun(
   ) {
     throw new UsageError(NO_MODEL);
   }
+  await registerRoots(store, request);
   return {
     start: (client) => client.startBundle(request),
     name: workflow,
     graph: undefined,
     projectRoot: project.value.root,
   };
+}
+
+/** Whoever names directories here works on the store's machine. An output directory is made, so that it can be registered. */
+async function registerRoots(store: Store, request: StartBundleRun): Promise<void> {
+  const { projectRoot, bundleRoot, coreRoot, agentFile, outputRoot } = request;
+  await registerRoot(store, projectRoot, "write");
+  await registerRoot(store, bundleRoot, "read");
+  if (coreRoot !== undefined) await registerRoot(store, coreRoot, "read");
+  if (agentFile !== undefined) {
+    await registerRoot(store, agentFile.replace(/(\.json)#[^#/\\]+$/iu, "$1"), "read");
+  }
+  if (outputRoot === undefined) return;
+  await mkdir(outputRoot, { recursive: true }).catch(() => undefined); // what is no directory is refused below
+  await registerRoot(store, outputRoot, "write");
 }
 
 /** Said before anything is started; of two runs that are started at once, the engine refuses one. */

@@ -1,5 +1,7 @@
+import type { Config } from "../config.js";
+import type { Store } from "../store/store.js";
 import { interruption, openEnvironment } from "./environment.js";
-import { EXIT, type ExitCode, UsageError, print } from "./output.js";
+import { EXIT, type ExitCode, UsageError, print, printNote } from "./output.js";
 import { installRuntime, openTemporalSession } from "./temporal-session.js";
 
 /** `interlock dev`: the embedded server, its Web UI and a worker, until Ctrl-C. */
@@ -22,17 +24,28 @@ export async function workerCommand(): Promise<ExitCode> {
   return serve(config, store);
 }
 
-async function serve(...[config, store]: Parameters<typeof openTemporalSession>): Promise<ExitCode> {
+async function serve(config: Config, store: Store): Promise<ExitCode> {
   const signal = interruption();
   installRuntime("INFO");
-  const session = await openTemporalSession(config, store);
+  try {
+    return await serveUntil(signal, config, store);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    printNote("Stopped before the worker was up.");
+    return EXIT.done;
+  }
+}
+
+async function serveUntil(signal: AbortSignal, config: Config, store: Store): Promise<ExitCode> {
+  const session = await openTemporalSession(config, store, signal);
   try {
     const worker = await session.startWorker();
     print(`Worker polls "${store.taskQueue}" with the store ${store.dir}`);
     if (session.webUi !== undefined) print(`Web UI: ${session.webUi}`);
     print("Stop with Ctrl-C.");
     const interrupted = new Promise<void>((resolve) => {
-      signal.addEventListener("abort", () => resolve(), { once: true });
+      if (signal.aborted) resolve();
+      else signal.addEventListener("abort", () => resolve(), { once: true });
     });
     await Promise.race([worker.done, interrupted]);
     return EXIT.done;

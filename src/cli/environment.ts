@@ -1,23 +1,53 @@
 import { type Config, ConfigError, loadConfig } from "../config.js";
+import { DamagedRoots } from "../store/roots.js";
 import { type Store, openStore } from "../store/store.js";
-import { UsageError } from "./output.js";
+import { UsageError, outputClosed } from "./output.js";
 
 /** Configuration and store of a command. */
 export async function openEnvironment(): Promise<{ config: Config; store: Store }> {
   try {
     const config = loadConfig();
-    return { config, store: await openStore(config.storeDir, config.taskQueue) };
+    return { config, store: await openStore(config.storeDir, config.taskQueue, config.roots) };
   } catch (error) {
-    if (error instanceof ConfigError) throw new UsageError(error.message, { cause: error });
+    if (error instanceof ConfigError || error instanceof DamagedRoots)
+      throw new UsageError(error.message, { cause: error });
     throw error;
   }
 }
 
-/** A signal that fires at Ctrl-C or SIGTERM; the second one ends the process the usual way. */
+/**
+ * What a promise gives, unless the signal comes first: then it rejects with the reason at once, and what the promise still
+ * gives is handed to `drop`.
+ */
+export async function unlessAborted<T>(
+  signal: AbortSignal,
+  promise: Promise<T>,
+  drop: (late: T) => Promise<unknown>,
+): Promise<T> {
+  let stop = (): void => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason instanceof Error ? signal.reason : new Error("stopped"));
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } catch (error) {
+    if (signal.aborted) promise.then(drop).catch(() => undefined);
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+/**
+ * A signal that fires at Ctrl-C or SIGTERM, and when nobody reads the output any more. A second Ctrl-C ends the process the
+ * usual way.
+ */
 export function interruption(): AbortSignal {
   const controller = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) {
     process.once(name, () => controller.abort(new Error(name)));
   }
-  return controller.signal;
+  return AbortSignal.any([controller.signal, outputClosed]);
 }

@@ -13,7 +13,8 @@ export interface RunView {
 /** How following ended: the run did, or it waits for somebody else. */
 export type FollowEnd = { readonly state: RunState; readonly waiting: boolean };
 
-const POLL_MS = 200;
+const FIRST_PAUSE_MS = 200;
+const LONGEST_PAUSE_MS = 2_000;
 
 /** Follows a run to its end, or to a question that stays unanswered. Shows every step after `since` on the way. */
 export async function followRun(
@@ -23,23 +24,33 @@ export async function followRun(
   since = 0,
 ): Promise<FollowEnd> {
   let seen = since;
+  let pauseMs = FIRST_PAUSE_MS;
+  // However the run ends: by itself, or because Temporal closes it while somebody is asked.
+  const ended = run.result().then(
+    () => undefined,
+    () => undefined,
+  );
   try {
     for (;;) {
       signal.throwIfAborted();
       const state = await run.state();
+      const last = state.progress.at(-1)?.seq ?? seen;
+      pauseMs = last > seen ? FIRST_PAUSE_MS : Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS);
       view.show(
         state,
         state.progress.filter((line) => line.seq > seen),
       );
-      seen = state.progress.at(-1)?.seq ?? seen;
+      seen = last;
       if (state.phase === "completed" || state.phase === "failed") {
         await settled(run);
         return { state: await run.state(), waiting: false };
       }
       if (state.phase === "waiting-user" && state.question !== undefined) {
-        if (!(await answer(run, view, state.question))) return { state, waiting: true };
+        const isAnswered = await Promise.race([answer(run, view, state.question), ended]);
+        if (isAnswered === false) return { state, waiting: true };
+        pauseMs = FIRST_PAUSE_MS;
       }
-      await sleep(POLL_MS, undefined, { signal });
+      await Promise.race([sleep(pauseMs, undefined, { signal }), ended]);
     }
   } finally {
     view.close();

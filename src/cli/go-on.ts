@@ -1,21 +1,16 @@
 import { join, resolve } from "node:path";
 import type { RunHandle, RunRequest } from "../client.js";
+import { ok } from "../core/errors.js";
 import type { JsonObject, JsonValue } from "../core/json.js";
 import { resolveProject } from "../store/project-id.js";
 import { findForkPoint } from "../store/fork-point.js";
 import { selectWorkflow } from "../store/run-manager.js";
 import type { Store } from "../store/store.js";
 import { type ForkedFile, compareFiles, refuseMissing } from "../tools/fork-files.js";
-import {
-  CommandError,
-  EXIT,
-  type ExitCode,
-  UsageError,
-  noSuchRun,
-  noWorkerHint,
-  printNote,
-} from "./output.js";
+import { CommandError, EXIT, type ExitCode, UsageError, noWorkerHint, printNote } from "./output.js";
 import { wholeNumber } from "./numbers.js";
+import { openRunFolder } from "./run-folder.js";
+import { registerRoot } from "./project.js";
 import { webUrlOf } from "./run-report.js";
 import { type RunSession, withRun } from "./run-session.js";
 import { type FollowedRun, followAndReport, reportDetached } from "./start-run.js";
@@ -43,14 +38,14 @@ export async function retryCommand(runId: string, options: RetryOptions): Promis
       : { maxTurnsPerRun: wholeNumber("--max-turns-per-run", options.maxTurnsPerRun) }),
   };
   return goOn(runId, options, async ({ store, session, run, known }) => {
-    const files = known && (await store.runs.openFiles(known.projectId, runId));
+    const files = known && (await store.runs.openFiles(known.projectId, known.runId));
     const status = files?.ok === true ? await files.value.status.read() : undefined;
     const ended = await run.executionStatus();
     const failed = status?.fault && { nodeId: status.nodeId, ...status.fault };
     if (failed !== undefined) printNote(`Failed at ${failed.nodeId}: ${failed.code}: ${failed.message}`);
     else if (ended !== "RUNNING" && ended !== "COMPLETED")
       printNote(`The run is ${ended.toLowerCase()}, and left no word why.`);
-    const retried = await session.client.retry(runId, { limits });
+    const retried = await session.client.retry(run, { limits });
     return { run: retried, ...(failed === undefined ? {} : { more: { failedBefore: failed } }) };
   });
 }
@@ -81,7 +76,8 @@ export async function forkCommand(runId: string, options: ForkOptions): Promise<
     if (!point.ok) throw new UsageError(`${point.error.code}: ${point.error.message}`);
     const project = await resolveProject(await projectOf(store, point.value.run.projectId, options.project));
     if (!project.ok) throw new UsageError(`${project.error.code}: ${project.error.message}`);
-    const place = { projectRoot: project.value.root, lockDir: store.lockDir, storeDir: store.dir };
+    if (options.project !== undefined) await registerRoot(store, project.value.root, "write");
+    const place = { projectRoot: project.value.root, lockDir: store.lockDir, keepOut: store.roots.keepOut };
     const files = await compareFiles(point.value.files, point.value.boundary.calls, place);
     const isElsewhere = project.value.projectId !== point.value.run.projectId;
     sayFiles(files, isElsewhere);
@@ -89,15 +85,16 @@ export async function forkCommand(runId: string, options: ForkOptions): Promise<
     const whole = isElsewhere && !allowMissing ? refuseMissing(lostOf(files)) : undefined;
     if (whole?.ok === false) throw new UsageError(`${whole.error.code}: ${whole.error.message}`);
     const { visit, next: nodeId } = point.value.boundary;
-    const request = await requestOf(store, runId);
+    const source = point.value.run.runId;
+    const request = await requestOf(store, source);
     const changes = { ...(Object.keys(set).length === 0 ? {} : { set }), allowMissing };
     // The moment that was compared: a run that goes on may enter the node again meanwhile.
     const run = await session.client.fork(
-      runId,
+      source,
       { visit, projectRoot: project.value.root, ...changes },
       request,
     );
-    return { run, more: { forkedFrom: { runId, visit, nodeId, files } } };
+    return { run, more: { forkedFrom: { runId: source, visit, nodeId, files } } };
   });
 }
 
@@ -143,13 +140,11 @@ function lostOf(files: readonly ForkedFile[]): readonly ForkedFile[] {
 
 /** What a run was started with, as its folder says. */
 export async function requestOf(store: Store, runId: string): Promise<RunRequest> {
-  const found = await store.runs.findRun(runId);
-  const files = found.ok ? await store.runs.openFiles(found.value.projectId, runId) : found;
-  if (!files.ok) throw noSuchRun(runId);
-  const request = await files.value.request.read();
+  const { files } = await openRunFolder(store, runId);
+  const request = await files.request.read();
   if (request === undefined) {
     throw new CommandError(
-      `The folder of run ${runId} does not say what the run was started with: ${join(files.value.dir, "run.json")} is missing or damaged. Restore it from a backup.`,
+      `The folder of run ${runId} does not say what the run was started with: ${join(files.dir, "run.json")} is missing or damaged. Restore it from a backup.`,
     );
   }
   return request as unknown as RunRequest; // as `run.open` was given it
@@ -192,14 +187,17 @@ export async function reportStarted(
   run: RunHandle,
   choice: { readonly json: boolean; readonly more?: object },
 ): Promise<void> {
-  reportDetached(run, choice, webUrlOf(webUi, client.namespace, run.runId, await run.executionRunId()));
+  const executionRunId = await run.executionRunId();
+  reportDetached(run, choice, webUrlOf(webUi, client.namespace, run.workflowId, executionRunId));
 }
 
 /** What following a run shows of it: its graph and its project. */
 export async function followedRun(store: Store, run: RunHandle): Promise<FollowedRun> {
   const { kind, input } = await run.startedWith();
   if (kind === "bundle") return { graph: undefined, projectRoot: input.projectRoot };
-  const loaded = await store.packages.open(input.packageId);
+  const known = await store.runs.findRun(run.runId);
+  const packageId = known.ok ? ok(known.value.packageId) : await store.packages.resolve(input.packageId);
+  const loaded = packageId.ok ? await store.packages.open(packageId.value) : packageId;
   const workflow = loaded.ok ? selectWorkflow(loaded.value, input.workflowRef ?? "") : loaded;
   if (!workflow.ok) throw new CommandError(workflow.error.message);
   return { graph: workflow.value.graph, projectRoot: input.projectRoot };

@@ -1,4 +1,10 @@
 import { excerpt } from "../core/text.js";
+import { printable, printableJsonText, printableLines } from "../core/printable.js";
+
+/**
+ * All that a command says goes through here (`test/boundaries/output.test.ts`). What is said may hold names and texts of
+ * packages, models and projects: none of them reaches a terminal as it is, and none can forge a line.
+ */
 
 /** How a command ended, as the shell sees it. */
 export const EXIT = { done: 0, failed: 1, usage: 2, waiting: 3 } as const;
@@ -10,18 +16,107 @@ export class UsageError extends Error {}
 /** A command that cannot go on for a reason the user can mend. */
 export class CommandError extends Error {}
 
+/** As a shell sees a program that wrote into a pipe whose reader was gone: 128 and SIGPIPE. */
+const EXIT_PIPE_CLOSED = 141;
+
+type Stream = "stdout" | "stderr";
+
+const closed = new AbortController();
+let broken: number | undefined;
+
+/** Aborted when whoever read the output is gone: there is nobody left to go on for. */
+export const outputClosed: AbortSignal = closed.signal;
+
+/** The exit code of a command whose output could not be written; undefined while it could. */
+export function brokenOutput(): number | undefined {
+  return broken;
+}
+
+/** A reader that has gone ends the command without a word; any other trouble with the output is one sentence. */
+export function watchOutput(): void {
+  for (const stream of ["stdout", "stderr"] as const) {
+    process[stream].on("error", (error: NodeJS.ErrnoException) => noteBroken(stream, error));
+  }
+}
+
+function noteBroken(stream: Stream, error: NodeJS.ErrnoException): void {
+  if (broken !== undefined) return;
+  broken = error.code === "EPIPE" ? EXIT_PIPE_CLOSED : EXIT.failed;
+  process.exitCode = broken;
+  if (error.code === "EPIPE") closed.abort(new Error("The output was closed."));
+  else if (stream === "stdout") {
+    const reason = error.code === "ENOSPC" ? "the device is full" : (error.code ?? error.message);
+    process.stderr.write(`The output could not be written: ${printable(reason)}.\n`);
+  }
+}
+
+/** The only place that writes. `text` is printable, line breaks apart. */
+function write(stream: Stream, text: string): void {
+  if (broken !== undefined) return;
+  try {
+    process[stream].write(text);
+  } catch (error) {
+    noteBroken(stream, error as NodeJS.ErrnoException); // thrown by the system
+  }
+}
+
 /** One JSON value on standard output, for programs. */
 export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value)}\n`);
+  write("stdout", `${printableJsonText(JSON.stringify(value))}\n`);
 }
 
+/** One line. What is not printable in it is shown as an escape, line breaks included. */
 export function print(line: string): void {
-  process.stdout.write(`${line}\n`);
+  write("stdout", `${printable(line)}\n`);
 }
 
-/** For people, where standard output may belong to a program. */
+/** Lines of one text, each behind a prefix that says whose they are. */
+export function printBlock(text: string, prefix = ""): void {
+  for (const line of printableLines(text)) write("stdout", `${printable(prefix)}${line}\n`);
+}
+
+/** A text behind its label; what follows its first line cannot be taken for a label of its own. */
+export function printLabelled(label: string, text: string): void {
+  const [first = "", ...more] = printableLines(text);
+  const indent = `${" ".repeat(label.length)}│ `;
+  write("stdout", [label + first, ...more.map((line) => indent + line)].map((line) => `${line}\n`).join(""));
+}
+
+/** One line for people, where standard output may belong to a program. */
 export function printNote(line: string): void {
-  process.stderr.write(`${line}\n`);
+  write("stderr", `${printable(line)}\n`);
+}
+
+/** As `printBlock`, for people. */
+export function printNoteBlock(text: string, prefix = ""): void {
+  for (const line of printableLines(text)) write("stderr", `${printable(prefix)}${line}\n`);
+}
+
+/** A sentence and what belongs to it, indented, so that none of it can be taken for something else. */
+export function printError(message: string): void {
+  const [sentence = "", ...more] = printableLines(message);
+  write("stderr", [sentence, ...more.map((line) => `  ${line}`)].map((line) => `${line}\n`).join(""));
+}
+
+/** One step of a run, as people follow it. `dimmed` on a terminal only. */
+export function printStep(nodeId: string, text: string, dimmed: boolean): void {
+  const node = printable(nodeId).padEnd(28);
+  write("stderr", `${dimmed ? `  \u001B[2m${node}\u001B[22m` : node} ${printable(text)}\n`);
+}
+
+/** Takes the last lines on standard error back. For a terminal. */
+export function eraseNotes(lines: number): void {
+  if (lines > 0) write("stderr", `\u001B[${lines}A\u001B[0J`);
+}
+
+/** Asks for a line, at a terminal. */
+export function printPrompt(): void {
+  if (process.stdin.isTTY) write("stderr", "> ");
+}
+
+/** Whether people read what is noted, at a terminal. */
+export function notesAreRead(): boolean {
+  return process.stderr.isTTY;
 }
 
 /** A run id that names nothing. */

@@ -1,9 +1,12 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Finding } from "../core/package/findings.js";
+import type { Config } from "../config.js";
 import { checkPackageSource } from "../store/package-source.js";
+import type { RunMetadata } from "../store/run-index.js";
+import type { Store } from "../store/store.js";
 import { openEnvironment } from "./environment.js";
-import { EXIT, type ExitCode, UsageError, print, printJson } from "./output.js";
+import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "./output.js";
 
 /** `interlock package check`: every finding with file, JSON path and sentence. */
 export async function packageCheckCommand(dir: string, options: { json?: boolean }): Promise<ExitCode> {
@@ -90,10 +93,11 @@ export async function packageRemoveCommand(
   packageId: string,
   options: { json?: boolean },
 ): Promise<ExitCode> {
-  const { store } = await openEnvironment();
+  const { config, store } = await openEnvironment();
   const runs = await store.runs.listAllRuns();
-  const open = runs.filter(
-    (run) => run.packageId === packageId && !["completed", "failed"].includes(run.phase),
+  const open = await stillOpen(
+    { config, store },
+    runs.filter((run) => run.packageId === packageId && !["completed", "failed"].includes(run.phase)),
   );
   if (open.length > 0) {
     throw new UsageError(
@@ -105,4 +109,33 @@ export async function packageRemoveCommand(
   if (options.json === true) printJson({ ok: true, packageId });
   else print(`Removed ${packageId}.`);
   return EXIT.done;
+}
+
+/** The runs that the index takes for open, without those that Temporal has closed: they are failed, whatever their files say. */
+async function stillOpen(
+  environment: { readonly config: Config; readonly store: Store },
+  runs: readonly RunMetadata[],
+): Promise<readonly RunMetadata[]> {
+  if (runs.length === 0) return runs;
+  const [{ withTemporal }, { InterlockError }] = await Promise.all([
+    import("./run-session.js"),
+    import("../client.js"),
+  ]);
+  return withTemporal(environment, async ({ session }) => {
+    const open: RunMetadata[] = [];
+    for (const run of runs) {
+      const closed = await session.client
+        .handle(run.runId)
+        .closedBy()
+        .catch((error: unknown) => {
+          if (error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND") return undefined; // it can be restored
+          throw error;
+        });
+      if (closed === undefined) open.push(run);
+    }
+    return open;
+  }).catch((error: unknown) => {
+    if (error instanceof CommandError) return runs; // nobody can say that they are closed
+    throw error;
+  });
 }

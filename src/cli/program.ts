@@ -1,6 +1,15 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
-import { CommandError, EXIT, type ExitCode, UsageError, printNote } from "./output.js";
+import { readDescriptors } from "../descriptors.js";
+import {
+  CommandError,
+  EXIT,
+  type ExitCode,
+  UsageError,
+  printBlock,
+  printError,
+  printNoteBlock,
+} from "./output.js";
 import { withBudgetOptions } from "./budget-options.js";
 import { addOperateCommands } from "./operate-commands.js";
 import type { BundleRunOptions, RunOptions } from "./run.js";
@@ -10,6 +19,7 @@ Environment:
   INTERLOCK_MODEL, OPENAI_API_KEY, OPENAI_BASE_URL   the model, at any OpenAI-compatible endpoint
   TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, …            a Temporal of your own, as for the Temporal CLI
   INTERLOCK_STORE                                    where packages, runs and logs are kept
+  INTERLOCK_PROJECT_ROOTS                            directories under which any project may be worked on
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 waiting for an answer or a larger budget.`;
 
@@ -23,7 +33,12 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
     .version(packageVersion())
     .addHelpText("after", EPILOGUE)
     .configureHelp({ showGlobalOptions: true })
-    .exitOverride();
+    .configureOutput({
+      writeOut: (text) => printBlock(withoutEnd(text)),
+      writeErr: (text) => printNoteBlock(withoutEnd(text)),
+    })
+    .exitOverride()
+    .hook("preAction", refuseFewDescriptors);
   const json = ["--json", "print JSON for programs"] as const;
 
   program
@@ -84,9 +99,37 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
       finish(await (await import("./audit.js")).auditVerifyCommand(runId, options)),
     );
   addOperateCommands(program, finish);
+  addProjectCommands(program, finish);
   addPackageCommands(program, finish);
   addBundleCommands(program, finish);
   return program;
+}
+
+function addProjectCommands(program: Command, finish: (code: ExitCode) => void): void {
+  const json = ["--json", "print JSON for programs"] as const;
+  const projects = program.command("project").description("where runs of this store may work");
+  projects
+    .command("add <dir>")
+    .description("register a project (interlock run does it by itself)")
+    .option("--read-only", "for bundles and cores: runs may read it, and write nothing")
+    .option(...json)
+    .action(async (dir: string, options: { readOnly?: boolean; json?: boolean }) =>
+      finish(await (await import("./project.js")).projectAddCommand(dir, options)),
+    );
+  projects
+    .command("list")
+    .description("list the registered projects")
+    .option(...json)
+    .action(async (options: { json?: boolean }) =>
+      finish(await (await import("./project.js")).projectListCommand(options)),
+    );
+  projects
+    .command("remove <dir>")
+    .description("take a project off the list; its files stay")
+    .option(...json)
+    .action(async (dir: string, options: { json?: boolean }) =>
+      finish(await (await import("./project.js")).projectRemoveCommand(dir, options)),
+    );
 }
 
 function addPackageCommands(program: Command, finish: (code: ExitCode) => void): void {
@@ -192,6 +235,22 @@ function addRunCommand(program: Command, finish: (code: ExitCode) => void): void
     );
 }
 
+/** Loading a command's modules takes that many, all at once; what cannot be loaded says nothing that helps. */
+const DESCRIPTORS_TO_LOAD = 128;
+
+function refuseFewDescriptors(): void {
+  const { limit } = readDescriptors();
+  if (limit === undefined || limit >= DESCRIPTORS_TO_LOAD) return;
+  throw new CommandError(
+    `This process may open ${limit} files and connections, too few to start. Raise the limit: ulimit -n 1024`,
+  );
+}
+
+/** The parser ends its texts itself. */
+function withoutEnd(text: string): string {
+  return text.replace(/\n$/, "");
+}
+
 function packageVersion(): string {
   const manifest: unknown = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
   return typeof manifest === "object" && manifest !== null && "version" in manifest
@@ -211,14 +270,14 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
     if (error instanceof UsageError) {
-      printNote(error.message);
+      printError(error.message);
       return EXIT.usage;
     }
     if (error instanceof CommandError) {
-      printNote(error.message);
+      printError(error.message);
       return EXIT.failed;
     }
-    printNote(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+    printError(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
     return EXIT.failed;
   }
 }

@@ -1,9 +1,8 @@
 import { stat } from "node:fs/promises";
 import type { History } from "@temporalio/common/lib/proto-utils.js";
-import { z } from "zod";
 import { excerpt } from "../core/text.js";
 import { type ReplayVerdict, readHistory, replayHistory } from "../replay.js";
-import { EXIT, type ExitCode, UsageError, print, printJson } from "./output.js";
+import { EXIT, type ExitCode, UsageError, print, printBlock, printJson } from "./output.js";
 import { withRun } from "./run-session.js";
 import { installRuntime } from "./temporal-session.js";
 
@@ -20,7 +19,10 @@ export async function replayCommand(what: string, options: { json?: boolean }): 
   else if (verdict.ok) {
     const of = histories.length === 1 ? "" : ` of ${histories.length} executions`;
     print(`The code at hand follows all ${verdict.events} events${of}.`);
-  } else print(`The code at hand departs from this history:\n${verdict.departure}`);
+  } else {
+    print("The code at hand departs from this history:");
+    printBlock(verdict.departure, "  ");
+  }
   return verdict.ok ? EXIT.done : EXIT.failed;
 }
 
@@ -45,7 +47,7 @@ async function replayAll(histories: readonly History[]): Promise<ReplayVerdict> 
 }
 
 async function historiesOfRun(runId: string): Promise<readonly History[]> {
-  if (!z.uuid().safeParse(runId).success) {
+  if (/[/\\]|\.json$/.test(runId)) {
     throw new UsageError(`"${excerpt(runId)}" is neither a file with a history nor the id of a run.`);
   }
   return withRun(runId, ({ run }) => run.histories());

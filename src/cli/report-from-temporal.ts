@@ -2,8 +2,10 @@ import { type InterlockClient, InterlockError, type RunHandle } from "../client.
 import type { Config } from "../config.js";
 import type { RunState } from "../contract/run.js";
 import type { Store } from "../store/store.js";
+import { interruption } from "./environment.js";
 import { CommandError, noWorkerHint } from "./output.js";
 import { type RunReport, filesOfRun, reportOf, webUrlOf } from "./run-report.js";
+import { referenceOf } from "./run-session.js";
 import { openTemporalSession } from "./temporal-session.js";
 
 /** Temporal knows a worker that was killed for minutes. One that is alive answers sooner. */
@@ -16,18 +18,33 @@ export async function reportFromTemporal(
   runId: string,
   stored: RunReport | undefined,
 ): Promise<{ readonly report: RunReport | undefined; readonly note?: string }> {
-  const session = await openTemporalSession(config, store);
+  const session = await openTemporalSession(config, store, interruption()).catch((error: unknown) => {
+    if (error instanceof CommandError && stored !== undefined) return error;
+    throw error;
+  });
+  if (session instanceof CommandError) {
+    const note = `${session.message} This is what the run's files say.`;
+    return { report: stored, note };
+  }
   const { client } = session;
   try {
-    const run = client.handle(runId);
-    const webUrl = webUrlOf(session.webUi, client.namespace, runId, await run.executionRunId());
+    const found = await store.runs.findRun(runId);
+    const run = client.handle(referenceOf(found.ok ? found.value : undefined) ?? runId);
+    const executionRunId = await run.executionRunId();
+    const { workflowId } = run;
+    const webUrl = webUrlOf(session.webUi, client.namespace, workflowId, executionRunId);
     const state = (await session.hasWorker()) ? await stateInTime(client, run) : undefined;
+    const failure = state === undefined ? await run.closedBy() : undefined;
+    if (failure !== undefined && stored !== undefined) {
+      const { question: _, ...rest } = stored;
+      return { report: { ...rest, phase: "failed", paused: false, failure, webUrl } };
+    }
     if (state === undefined) {
       const note = noWorkerHint(session.embedded, client.taskQueue);
       if (stored === undefined) throw new CommandError(note);
       return { report: { ...stored, webUrl }, note };
     }
-    const places = { webUrl, ...(await filesOfRun(store, runId)) };
+    const places = { workflowId, webUrl, ...(await filesOfRun(store, runId)) };
     return { report: reportOf(state, places) };
   } catch (error) {
     if (!(error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND")) throw error;

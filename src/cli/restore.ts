@@ -12,7 +12,8 @@ import {
   printJson,
   printNote,
 } from "./output.js";
-import { withTemporal } from "./run-session.js";
+import { referenceOf, withTemporal } from "./run-session.js";
+import type { TemporalSession } from "./temporal-session.js";
 
 export interface RestoreOptions extends GoOnOptions {
   readonly all?: boolean;
@@ -45,7 +46,7 @@ async function restoreSeveral(named: readonly string[], { json = false }: Restor
       if (signal.aborted)
         throw new CommandError(`Stopped. ${restored} of ${runIds.length} runs are restored.`);
       try {
-        if (named.length === 0 && (await isKnown(session.client.handle(runId)))) continue;
+        if (named.length === 0 && (await isKnown(await handleOf(store, session, runId)))) continue;
         const run = await session.client.restore(await requestOf(store, runId));
         await reportStarted(session, run, { json });
         restored += 1;
@@ -73,8 +74,15 @@ async function unfinishedRuns(store: Store): Promise<readonly string[]> {
     return files.ok && (await files.value.request.read()) !== undefined;
   };
   const runIds: string[] = [];
-  for (const run of await store.runs.listAllRuns()) if (await isUnfinished(run)) runIds.push(run.runId);
+  const { runs, damaged } = await store.runs.surveyRuns();
+  for (const { error } of damaged) printNote(error.message);
+  for (const run of runs) if (await isUnfinished(run)) runIds.push(run.runId);
   return runIds;
+}
+
+async function handleOf(store: Store, { client }: TemporalSession, runId: string): Promise<RunHandle> {
+  const found = await store.runs.findRun(runId);
+  return client.handle(referenceOf(found.ok ? found.value : undefined) ?? runId);
 }
 
 async function isKnown(run: RunHandle): Promise<boolean> {

@@ -1,14 +1,15 @@
 import { dirname, join } from "node:path";
-import { workflowIdOf } from "../contract/names.js";
 import type { Budget, RunPhase, RunState, Usage } from "../contract/run.js";
 import { newestOutputs } from "../core/bundle/listed-outputs.js";
+import { fail } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
 import { readManifest, sessionDir } from "../store/bundle-session.js";
 import type { RunFiles } from "../store/run-files.js";
-import type { BundleSettings, RunMetadata } from "../store/run-index.js";
+import { type BundleSettings, type RunMetadata, workflowIdOfRun } from "../store/run-index.js";
 import type { Store } from "../store/store.js";
 import { BUNDLE_NODE } from "../tools/bundle-sessions.js";
-import { print } from "./output.js";
+import { print, printLabelled } from "./output.js";
+import { folderMissing } from "./run-folder.js";
 
 /** What `run --json` and `status --json` print. */
 export interface RunReport {
@@ -21,6 +22,8 @@ export interface RunReport {
   readonly artifacts: readonly string[];
   readonly question?: { readonly nodeId: string; readonly text: string; readonly code?: string | undefined };
   readonly failure?: { readonly code: string; readonly message: string };
+  /** What of the run's files is missing or broken, so that the report lacks what they say. */
+  readonly problem?: string;
   /** Somebody has paused the run: it goes on after `interlock resume`. */
   readonly paused: boolean;
   /** Of a run that has one. */
@@ -35,12 +38,13 @@ export interface RunReport {
 }
 
 /** What a report says that the run itself does not know. */
-export type RunPlaces = Pick<RunReport, "webUrl" | "stateFile" | "logFile" | "sessionFolder">;
+export type RunPlaces = Pick<RunReport, "workflowId" | "webUrl" | "stateFile" | "logFile" | "sessionFolder">;
+
+type RunFilePlaces = Omit<RunPlaces, "workflowId" | "webUrl">;
 
 export function reportOf(state: RunState, places: RunPlaces): RunReport {
   return {
     runId: state.runId,
-    workflowId: workflowIdOf(state.runId),
     phase: state.phase,
     currentNodeId: state.currentNodeId,
     stepsCompleted: state.stepsCompleted,
@@ -56,9 +60,9 @@ export function reportOf(state: RunState, places: RunPlaces): RunReport {
 }
 
 /** Where a run's files lie; null where this store does not hold it. */
-export async function filesOfRun(store: Store, runId: string): Promise<Omit<RunPlaces, "webUrl">> {
+export async function filesOfRun(store: Store, runId: string): Promise<RunFilePlaces> {
   const run = await store.runs.findRun(runId);
-  const files = run.ok ? await store.runs.openFiles(run.value.projectId, runId) : run;
+  const files = run.ok ? await store.runs.openFiles(run.value.projectId, run.value.runId) : run;
   if (!run.ok || !files.ok) return { stateFile: null, logFile: null, sessionFolder: null };
   const { logFile, stateDir } = files.value;
   const { bundle } = run.value;
@@ -68,18 +72,17 @@ export async function filesOfRun(store: Store, runId: string): Promise<Omit<RunP
 }
 
 /** A run as its files tell it, without Temporal. */
-export async function reportFromStore(store: Store, run: RunMetadata): Promise<RunReport | undefined> {
+export async function reportFromStore(store: Store, run: RunMetadata): Promise<RunReport> {
   const files = await store.runs.openFiles(run.projectId, run.runId);
-  if (!files.ok) return undefined;
-  const standing =
-    run.bundle === undefined
+  const standing = !files.ok
+    ? { ...UNKNOWN, problem: folderMissing(run.runId) }
+    : run.bundle === undefined
       ? await standingOfGraphRun(store, run, files.value)
       : await standingOfBundleRun(run, run.bundle);
-  if (standing === undefined) return undefined;
-  const status = await files.value.status.read();
+  const status = files.ok ? await files.value.status.read() : undefined;
   return {
     runId: run.runId,
-    workflowId: workflowIdOf(run.runId),
+    workflowId: workflowIdOfRun(run),
     phase: run.phase,
     ...standing,
     ...(status?.question === undefined || run.phase !== "waiting-user" ? {} : { question: status.question }),
@@ -93,15 +96,19 @@ export async function reportFromStore(store: Store, run: RunMetadata): Promise<R
 }
 
 /** How far a run has come. */
-type Standing = Pick<RunReport, "currentNodeId" | "stepsCompleted" | "variables" | "artifacts">;
+type Standing = Pick<RunReport, "currentNodeId" | "stepsCompleted" | "variables" | "artifacts" | "problem">;
 
-async function standingOfGraphRun(
-  store: Store,
-  run: RunMetadata,
-  files: RunFiles,
-): Promise<Standing | undefined> {
-  const document = await files.state.read();
-  if (!document.ok) return undefined;
+/** Of a run whose files do not say it. */
+const UNKNOWN: Standing = { currentNodeId: "", stepsCompleted: [], variables: {}, artifacts: [] };
+
+async function standingOfGraphRun(store: Store, run: RunMetadata, files: RunFiles): Promise<Standing> {
+  const document = await files.state.read().catch((error: NodeJS.ErrnoException) => {
+    return fail("E_INTERNAL", error.message); // no file of ours, or one that may not be read
+  });
+  if (!document.ok) {
+    const problem = `The state document ${join(files.stateDir, "workflow.md")} cannot be used: ${document.error.message} Restore it from a backup.`;
+    return { ...UNKNOWN, problem };
+  }
   const { currentNodeId, stepsCompleted, variables, artifacts } = document.value.frontmatter;
   const loaded = await store.packages.open(run.packageId);
   const workflow = loaded.ok ? loaded.value.workflows.find(({ id }) => id === run.workflowRef) : undefined;
@@ -127,11 +134,11 @@ const SESSION = "{session-folder}";
 export function webUrlOf(
   webUi: string | undefined,
   namespace: string,
-  runId: string,
+  workflowId: string,
   executionRunId: string,
 ) {
   if (webUi === undefined) return null;
-  return `${webUi.replace(/\/$/, "")}/namespaces/${namespace}/workflows/${workflowIdOf(runId)}/${executionRunId}/timeline`;
+  return `${webUi.replace(/\/$/, "")}/namespaces/${namespace}/workflows/${encodeURIComponent(workflowId)}/${executionRunId}/timeline`;
 }
 
 /** What a waiting run needs. */
@@ -143,8 +150,9 @@ export function wayOn(runId: string, question: { readonly code?: string | undefi
 /** The report for people. */
 export function printReport(report: RunReport, projectRoot: string | undefined): void {
   print(`Run ${report.runId}: ${report.phase}${report.paused ? ", paused" : ""}`);
-  print(`  node        ${report.currentNodeId}`);
+  if (report.currentNodeId !== "") print(`  node        ${report.currentNodeId}`);
   print(`  completed   ${report.stepsCompleted.join(", ") || "none yet"}`);
+  if (report.problem !== undefined) print(`  problem     ${report.problem}`);
   if (report.failure !== undefined) print(`  failure     ${report.failure.code}: ${report.failure.message}`);
   for (const artifact of report.artifacts)
     print(`  artifact    ${hostPathOf(artifact, report, projectRoot)}`);
@@ -158,7 +166,7 @@ export function printReport(report: RunReport, projectRoot: string | undefined):
   if (report.logFile !== null) print(`  audit log   ${join(dirname(report.logFile), "execution.jsonl")}`);
   if (report.webUrl !== null) print(`  web ui      ${report.webUrl}`);
   if (report.question !== undefined) {
-    print(`  question    ${report.question.text.split("\n").join("\n              ")}`);
+    printLabelled("  question    ", report.question.text);
     print(`  ${wayOn(report.runId, report.question)}`);
     if (report.sessionFolder !== null) print(`  or end it with interlock finish ${report.runId}`);
   }

@@ -1,9 +1,10 @@
-import { InterlockError, type RunHandle } from "../client.js";
+import { InterlockError, type RunHandle, type RunReference } from "../client.js";
 import type { Config } from "../config.js";
-import type { RunMetadata } from "../store/run-index.js";
+import { type RunMetadata, workflowIdOfRun } from "../store/run-index.js";
 import type { Store } from "../store/store.js";
 import { interruption, openEnvironment } from "./environment.js";
 import { CommandError, noSuchRun, printNote } from "./output.js";
+import { notFound } from "./run-folder.js";
 import { type TemporalSession, installRuntime, openTemporalSession } from "./temporal-session.js";
 
 /** What a command about runs works with. */
@@ -28,7 +29,7 @@ export async function withTemporal<T>(
 ): Promise<T> {
   const signal = interruption();
   installRuntime("ERROR");
-  const session = await openTemporalSession(config, store);
+  const session = await openTemporalSession(config, store, signal);
   try {
     return await action({ config, store, session, signal });
   } finally {
@@ -44,10 +45,11 @@ export async function withRun<T>(runId: string, action: (place: RunSession) => P
   const { config, store } = await openEnvironment();
   const found = await store.runs.findRun(runId);
   const known = found.ok ? found.value : undefined;
+  if (!found.ok && found.error.code !== "E_RUN_NOT_FOUND") throw notFound(runId, found.error);
   if (known === undefined && config.temporal === undefined) throw noSuchRun(runId);
   try {
     return await withTemporal({ config, store }, (place) =>
-      action({ ...place, run: place.session.client.handle(runId), known }),
+      action({ ...place, run: place.session.client.handle(referenceOf(known) ?? runId), known }),
     );
   } catch (error) {
     if (!(error instanceof InterlockError)) throw error;
@@ -58,6 +60,11 @@ export async function withRun<T>(runId: string, action: (place: RunSession) => P
     const sentence = `${error.message} Start it again from its document with: interlock restore ${runId}`;
     throw new CommandError(sentence, { cause: error });
   }
+}
+
+/** What the store knows of a run's ids. */
+export function referenceOf(known: RunMetadata | undefined): RunReference | undefined {
+  return known && { runId: known.runId, workflowId: workflowIdOfRun(known) };
 }
 
 const SILENCE_MS = 5_000;

@@ -2,13 +2,13 @@ import type { Question, RunState } from "../contract/run.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import type { AnswerSource } from "./answers.js";
 import type { RunView } from "./follow.js";
-import { printNote } from "./output.js";
+import { eraseNotes, printNote, printNoteBlock, printStep } from "./output.js";
 
 /** Plain lines, one for each step: for pipes, logs and CI. */
 export function plainView(answers: AnswerSource): RunView {
   return {
     show(_state, news) {
-      for (const line of news) printNote(`${line.nodeId.padEnd(28)} ${line.text}`);
+      for (const line of news) printStep(line.nodeId, line.text, false);
     },
     ask(question) {
       printQuestion(question);
@@ -22,14 +22,14 @@ export function plainView(answers: AnswerSource): RunView {
 export function liveView(graph: WorkflowGraph, answers: AnswerSource): RunView {
   let drawn = 0;
   function erase(): void {
-    if (drawn > 0) process.stderr.write(`\u001B[${drawn}A\u001B[0J`);
+    eraseNotes(drawn);
     drawn = 0;
   }
   return {
     show(state, news) {
       if (news.length === 0 && drawn > 0) return;
       erase();
-      for (const line of news) printNote(`  ${dim(line.nodeId.padEnd(28))} ${line.text}`);
+      for (const line of news) printStep(line.nodeId, line.text, true);
       const block = renderGraph(graph, state);
       for (const line of block) printNote(line);
       drawn = block.length;
@@ -46,7 +46,7 @@ export function liveView(graph: WorkflowGraph, answers: AnswerSource): RunView {
 function printQuestion(question: Question): void {
   printNote("");
   printNote(`The run asks, at ${question.nodeId}:`);
-  for (const line of question.text.split("\n")) printNote(`  ${line}`);
+  printNoteBlock(question.text, "  │ ");
 }
 
 /** One line for each node, then the totals. Pure: returns the lines. */
@@ -60,8 +60,4 @@ export function renderGraph(graph: WorkflowGraph, state: RunState): readonly str
   const { usage } = state;
   const totals = `${usage.modelTurns} model turns, ${usage.toolCalls} tool calls, ${usage.promptTokens}+${usage.completionTokens} tokens`;
   return ["", ...nodes, `  ${state.phase}${state.paused ? ", paused" : ""}: ${totals}`];
-}
-
-function dim(text: string): string {
-  return `\u001B[2m${text}\u001B[22m`;
 }

@@ -2,7 +2,7 @@ import type { Config } from "../config.js";
 import type { Store } from "../store/store.js";
 import { type BundleChoice, prepareBundleRun } from "./bundle-run.js";
 import { interruption, openEnvironment } from "./environment.js";
-import { EXIT, type ExitCode, UsageError, noWorkerHint, printNote } from "./output.js";
+import { CommandError, EXIT, type ExitCode, UsageError, noWorkerHint, printNote } from "./output.js";
 import { webUrlOf } from "./run-report.js";
 import {
   type PreparedRun,
@@ -46,12 +46,17 @@ async function runPrepared(
   const prepared = await prepare(config, store);
   const signal = interruption();
   installRuntime("ERROR");
-  const session = await openTemporalSession(config, store);
+  const session = await openTemporalSession(config, store, signal);
   try {
     const json = options.json ?? false;
     if (options.detach === true) {
       const run = await startRun(session, prepared);
-      const webUrl = webUrlOf(session.webUi, session.client.namespace, run.runId, await run.executionRunId());
+      const webUrl = webUrlOf(
+        session.webUi,
+        session.client.namespace,
+        run.workflowId,
+        await run.executionRunId(),
+      );
       if (!(await session.hasWorker())) printNote(noWorkerHint(session.embedded, session.client.taskQueue));
       reportDetached(run, { json }, webUrl);
       return EXIT.done;
@@ -64,6 +69,7 @@ async function runPrepared(
     } else if (!(await session.hasWorker())) {
       printNote(noWorkerHint(session.embedded, session.client.taskQueue));
     }
+    if (signal.aborted) throw new CommandError("Stopped before the run was started.");
     const run = await startRun(session, prepared);
     printNote(`Run ${run.runId} of ${prepared.name} is started.`);
     const choice = { json, waitForAnswers: options.waitForAnswers };

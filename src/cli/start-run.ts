@@ -12,7 +12,17 @@ import type { Store } from "../store/store.js";
 import { NO_ANSWERS, standardInputAnswers } from "./answers.js";
 import { type BudgetChoice, budgetOf } from "./budget-options.js";
 import { type FollowEnd, followRun } from "./follow.js";
-import { CommandError, EXIT, type ExitCode, UsageError, print, printJson, printNote } from "./output.js";
+import {
+  CommandError,
+  EXIT,
+  type ExitCode,
+  UsageError,
+  notesAreRead,
+  print,
+  printJson,
+  printNote,
+} from "./output.js";
+import { registerRoot } from "./project.js";
 import { filesOfRun, printReport, reportOf, webUrlOf } from "./run-report.js";
 import { liveView, plainView } from "./run-views.js";
 import type { TemporalSession } from "./temporal-session.js";
@@ -44,7 +54,7 @@ export interface RunChoice extends BudgetChoice {
   readonly forbiddenJump?: boolean;
 }
 
-/** Installs the package if need be and checks project, workflow and agent. Throws `UsageError` with the remedy. */
+/** Installs the package if need be, checks project, workflow and agent, and registers the project. Throws `UsageError` with the remedy. */
 export async function prepareRun(config: Config, store: Store, choice: RunChoice): Promise<PreparedRun> {
   const project = usable(await resolveProject(resolve(choice.project)));
   const packageId = await installedPackage(store, choice.package);
@@ -73,6 +83,7 @@ export async function prepareRun(config: Config, store: Store, choice: RunChoice
   if (config.temporal === undefined && rehearsal === undefined) {
     requireModel(config, agentsOf(workflow.graph, agent.id));
   }
+  await registerRoot(store, project.root, "write");
   return {
     name: packageId,
     start: (client) => client.start(request),
@@ -89,6 +100,8 @@ async function installedPackage(store: Store, named: string): Promise<string> {
     () => true,
     () => false,
   );
+  const found = exists ? undefined : await store.packages.resolve(named);
+  if (found?.ok === true) return found.value;
   if (!exists) {
     throw new UsageError(
       `"${named}" is neither a package directory nor an installed package. See: interlock package list`,
@@ -143,23 +156,33 @@ export async function followAndReport(
   choice: FollowChoice,
   signal: AbortSignal,
 ): Promise<ExitCode> {
-  const webUrl = webUrlOf(session.webUi, session.client.namespace, run.runId, await run.executionRunId());
+  const webUrl = webUrlOf(
+    session.webUi,
+    session.client.namespace,
+    run.workflowId,
+    await run.executionRunId(),
+  );
   if (webUrl !== null) printNote(`Watch it: ${webUrl}`);
   const answers = choice.waitForAnswers ? standardInputAnswers() : NO_ANSWERS;
   const { graph } = followed;
-  const isLive = process.stderr.isTTY && !choice.json && graph !== undefined;
+  const isLive = notesAreRead() && !choice.json && graph !== undefined;
   const view = isLive ? liveView(graph, answers) : plainView(answers);
   let end: FollowEnd;
   try {
     end = await followRun(run, view, signal, choice.since);
   } catch (error) {
     if (signal.aborted) {
-      printNote(`\nStopped watching. The run is kept and goes on when a worker is there: interlock dev`);
+      printNote("");
+      printNote(`Stopped watching. The run is kept and goes on when a worker is there: interlock dev`);
       throw new CommandError(`Run ${run.runId} is not finished.`, { cause: error });
     }
     throw unfollowed(error, run.runId, session.embedded);
   }
-  const places = { webUrl, ...(await filesOfRun(store, run.runId)) };
+  const places = {
+    workflowId: run.workflowId,
+    webUrl,
+    ...(await filesOfRun(store, run.runId)),
+  };
   const report = reportOf(end.state, places);
   if (choice.json) printJson({ ...report, ...choice.more });
   else printReport(report, followed.projectRoot);
@@ -192,7 +215,7 @@ export function reportDetached(
   choice: { readonly json: boolean; readonly more?: object },
   webUrl: string | null,
 ): void {
-  const told = { runId: run.runId, workflowId: `run-${run.runId}`, phase: "running", webUrl };
+  const told = { runId: run.runId, workflowId: run.workflowId, phase: "running", webUrl };
   if (choice.json) printJson({ ...told, ...choice.more });
   else print(`Run ${run.runId} is started.${webUrl === null ? "" : ` Watch it: ${webUrl}`}`);
 }

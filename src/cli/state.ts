@@ -5,7 +5,8 @@ import { oneLine } from "../core/text.js";
 import type { GraphStateFiles } from "../store/graph-state-files.js";
 import { printableJson } from "../store/printable-json.js";
 import { openEnvironment } from "./environment.js";
-import { EXIT, type ExitCode, UsageError, print, printJson } from "./output.js";
+import { openRunFolder } from "./run-folder.js";
+import { EXIT, type ExitCode, UsageError, print, printBlock, printJson } from "./output.js";
 
 export interface StateOptions {
   readonly at?: string;
@@ -26,11 +27,9 @@ export async function stateCommand(runId: string, options: StateOptions): Promis
   const at = visitNumber("--at", options.at);
   const other = visitNumber("--diff", options.diff);
   const { store } = await openEnvironment();
-  const found = await store.runs.findRun(runId);
-  const files = found.ok ? await store.runs.openFiles(found.value.projectId, runId) : found;
-  if (!files.ok) throw new UsageError(`${files.error.message} See: interlock runs`);
-  const moments = await momentsOf(files.value.graphState);
-  if (moments === undefined && found.ok && found.value.bundle !== undefined) {
+  const { run, files } = await openRunFolder(store, runId);
+  const moments = await momentsOf(files.graphState);
+  if (moments === undefined && run.bundle !== undefined) {
     throw new UsageError(
       `Run ${runId} is a bundle run: only graph runs have a graph state. See: interlock status ${runId}`,
     );
@@ -87,7 +86,7 @@ function showMoment(runId: string, moment: Moment, json: boolean): void {
   if (json) printJson({ runId, visit, nodeId, timestamp, state });
   else {
     print(`Graph state ${describe(moment)}`);
-    print(printableJson(state as unknown as JsonValue, 2)); // plain JSON
+    printBlock(printableJson(state as unknown as JsonValue, 2)); // plain JSON
   }
 }
 

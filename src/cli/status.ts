@@ -1,6 +1,7 @@
 import { isServed } from "../embedded/server.js";
 import { openEnvironment } from "./environment.js";
 import { EXIT, type ExitCode, noSuchRun, noWorkerHint, printJson, printNote } from "./output.js";
+import { notFound } from "./run-folder.js";
 import { printReport, reportFromStore } from "./run-report.js";
 
 /**
@@ -11,6 +12,7 @@ export async function statusCommand(runId: string, options: { json?: boolean }):
   const { config, store } = await openEnvironment();
   const found = await store.runs.findRun(runId);
   let report = found.ok ? await reportFromStore(store, found.value) : undefined;
+  const problem = report?.problem;
   const isOpen = report !== undefined && report.phase !== "completed" && report.phase !== "failed";
   const isServing = config.temporal !== undefined || (isOpen && (await isServed(store.dir)));
   if (isOpen && !isServing) printNote(noWorkerHint(true, store.taskQueue));
@@ -18,11 +20,11 @@ export async function statusCommand(runId: string, options: { json?: boolean }):
     const { reportFromTemporal } = await import("./report-from-temporal.js");
     const asked = await reportFromTemporal(config, store, runId, report);
     if (asked.note !== undefined) printNote(asked.note);
-    report = asked.report;
+    report = asked.report && { ...asked.report, ...(problem === undefined ? {} : { problem }) };
   }
-  if (report === undefined) throw noSuchRun(runId);
+  if (report === undefined) throw found.ok ? noSuchRun(runId) : notFound(runId, found.error);
   const root = found.ok ? await store.runs.projectRoot(found.value.projectId) : found;
   if (options.json === true) printJson(report);
   else printReport(report, root.ok ? root.value : undefined);
-  return EXIT.done;
+  return report.problem === undefined ? EXIT.done : EXIT.failed;
 }

@@ -1,12 +1,20 @@
 import { hostname } from "node:os";
-import { DefaultLogger, type NativeConnectionOptions, Runtime } from "@temporalio/worker";
+import { inspect } from "node:util";
+import {
+  DefaultLogger,
+  type LogEntry,
+  type NativeConnectionOptions,
+  Runtime,
+  makeTelemetryFilterString,
+} from "@temporalio/worker";
 import { InterlockClient } from "../client.js";
 import type { Config } from "../config.js";
 import { SEARCH_ATTRIBUTES } from "../contract/names.js";
 import { acquireEmbeddedServer } from "../embedded/server.js";
 import type { Store } from "../store/store.js";
 import { type RunningWorker, startWorker } from "../worker.js";
-import { CommandError, printNote } from "./output.js";
+import { unlessAborted } from "./environment.js";
+import { CommandError, printError, printNote } from "./output.js";
 
 /** Temporal as a command uses it: configured or embedded. */
 export interface TemporalSession {
@@ -25,24 +33,55 @@ export interface TemporalSession {
 export function installRuntime(level: "INFO" | "ERROR"): void {
   // The commands handle signals themselves: workers are shut down by `close`, in order.
   Runtime.install({
-    logger: new DefaultLogger(level),
-    // The SDK's core writes to standard output, and that belongs to `--json`.
-    ...(level === "ERROR" ? { telemetryOptions: { logging: { filter: "off" } } } : {}),
+    logger: new DefaultLogger(level, printLogEntry),
+    // The SDK's core would write to standard output by itself, and that belongs to `--json`.
+    telemetryOptions: {
+      logging: level === "ERROR" ? { filter: "off" } : { filter: CORE_WARNINGS, forward: {} },
+    },
     shutdownSignals: [],
   });
 }
 
-/** Connects to the configured Temporal, or to the store's embedded server, which is started when none runs. */
-export async function openTemporalSession(config: Config, store: Store): Promise<TemporalSession> {
+const CORE_WARNINGS = makeTelemetryFilterString({ core: "WARN", other: "ERROR" });
+
+/** What a worker logs may hold what models and projects have said. */
+function printLogEntry({ level, timestampNanos, message, meta }: LogEntry): void {
+  const at = new Date(Number(timestampNanos / 1_000_000n)).toISOString();
+  printError(`${at} [${level}] ${message}${meta === undefined ? "" : ` ${inspect(meta)}`}`);
+}
+
+/**
+ * Connects to the configured Temporal, or to the store's embedded server, which is started when none runs. Called off by the
+ * signal, it leaves nothing behind and says so.
+ */
+export async function openTemporalSession(
+  config: Config,
+  store: Store,
+  signal: AbortSignal,
+): Promise<TemporalSession> {
+  try {
+    return await open(config, store, signal);
+  } catch (error) {
+    throw signal.aborted ? calledOff(error) : error;
+  }
+}
+
+function calledOff(cause: unknown): CommandError {
+  return new CommandError("Stopped while Temporal was being started or connected to.", { cause });
+}
+
+async function open(config: Config, store: Store, signal: AbortSignal): Promise<TemporalSession> {
   const server =
     config.temporal === undefined
       ? await acquireEmbeddedServer({
           ...(config.temporalCli === undefined ? {} : { cliPath: config.temporalCli }),
           pathVariable: config.pathVariable,
           cacheDir: config.cacheDir,
+          environment: config.fetchEnvironment,
           storeDir: store.dir,
           searchAttributes: SEARCH_ATTRIBUTES,
           onProgress: printNote,
+          signal,
         })
       : undefined;
   const connection: NativeConnectionOptions = config.temporal?.connectionOptions ?? {
@@ -51,7 +90,9 @@ export async function openTemporalSession(config: Config, store: Store): Promise
   const namespace = config.temporal?.namespace ?? "default";
   let client: InterlockClient;
   try {
-    client = await connect(connection, namespace, store.taskQueue);
+    client = await unlessAborted(signal, connect(connection, namespace, store.taskQueue), (late) =>
+      late.close(),
+    );
   } catch (error) {
     await server?.release();
     throw error;
@@ -64,9 +105,14 @@ export async function openTemporalSession(config: Config, store: Store): Promise
     webUi: server?.uiUrl ?? config.webUi,
     hasWorker: async () => (await client.workers()).some(mayLive),
     async startWorker() {
-      const worker = await startWorker(config, { connection, namespace, store });
-      workers.push(worker);
-      return worker;
+      try {
+        const starting = startWorker(config, { connection, namespace, store });
+        const worker = await unlessAborted(signal, starting, (late) => late.shutdown());
+        workers.push(worker);
+        return worker;
+      } catch (error) {
+        throw signal.aborted ? calledOff(error) : error;
+      }
     },
     async close() {
       for (const worker of workers)

@@ -12,6 +12,7 @@ import type {
   Budget,
   BundleRunInput,
   GraphRunInput,
+  Identified,
   Question,
   RunPhase,
   RunRef,
@@ -49,8 +50,8 @@ export type ToolActivities = Record<ToolName, (input: ToolCallInput) => Promise<
 export type BundleToolActivities = Record<BundleToolName, (input: ToolCallInput) => Promise<ToolCallOutcome>>;
 
 export type OpenRunInput = (
-  | { readonly kind: "graph"; readonly input: GraphRunInput }
-  | { readonly kind: "bundle"; readonly input: BundleRunInput }
+  | { readonly kind: "graph"; readonly input: Identified<GraphRunInput> }
+  | { readonly kind: "bundle"; readonly input: Identified<BundleRunInput> }
 ) & {
   /** Absent where an older version of Interlock asks. */
   readonly execution?: RunExecution;
@@ -62,8 +63,13 @@ export interface RunExecution {
   readonly id: string;
   /** In milliseconds since 1970. */
   readonly startedAt: number;
-  /** Somebody has reset the run to a moment before it was opened: it goes on from what is on disk. */
-  readonly isReset?: boolean;
+  /**
+   * The first execution of its workflow, where this one was reset by somebody, to a moment before the run was opened or on its
+   * way there: the run goes on from what is on disk.
+   */
+  readonly resetOf?: string;
+  /** Absent where an older version of Interlock asks. */
+  readonly workflowId?: string;
 }
 
 export interface OpenedRun {
@@ -80,6 +86,8 @@ export interface OpenedRun {
   readonly openedFor?: string;
   /** The longest wait for one answer of a model, as the worker is set. Absent means 540 s. */
   readonly modelTimeoutMs?: number;
+  /** Those search attributes of contracts §14 that the namespace has; absent where nobody has looked. */
+  readonly searchAttributes?: readonly string[];
 }
 
 /** What the run folder says of a run that goes on. */

@@ -29,16 +29,18 @@ export const SEARCH_ATTRIBUTES = {
 /** What a keyword may have, in bytes: Temporal on PostgreSQL or MySQL takes no more, and ends a run that sets more. */
 export const MAX_KEYWORD_BYTES = 255;
 
-/** What Temporal takes for the summary of a workflow or an activity is twice that, in bytes. */
-export const MAX_SUMMARY_BYTES = 200;
+/** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API. */
+const KEYWORD_TYPE = 2;
+
+/** Those of {@link SEARCH_ATTRIBUTES} that a namespace has as keywords. `custom` is what Temporal lists: a type for each name. */
+export function registeredAttributes(custom: Readonly<Record<string, unknown>>): readonly string[] {
+  return Object.keys(SEARCH_ATTRIBUTES).filter((name) => Number(custom[name]) === KEYWORD_TYPE);
+}
 
 /** What a model turn may take beside the model's answer. */
 export const MODEL_TURN_MARGIN_MS = 60_000;
 
-/** One run, one workflow id, through retries. */
-export function workflowIdOf(runId: string): string {
-  return `run-${runId}`;
-}
+export { workflowIdOf } from "../core/run-id.js";
 
 /** Failure types beyond the error codes of contracts §15. */
 export const WRONG_STORE_FAILURE = "WrongStore";

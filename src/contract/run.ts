@@ -35,7 +35,11 @@ export interface Rehearsal {
 
 /** What every run is started with. */
 export interface RunInput {
-  readonly runId: string;
+  /**
+   * A UUID in lower case. Absent means the one that the workflow id says, `run-<runId>`; of a workflow with another id it is
+   * the run id that Temporal gave to the workflow's first execution.
+   */
+  readonly runId?: string;
   /** Absolute path of the user's project on the worker's machine. */
   readonly projectRoot: string;
   /** The user's first words, at most 64 KiB. */
@@ -48,18 +52,23 @@ export interface RunInput {
   /** Beyond it the run waits for a decision; absent means none. */
   readonly budget?: Budget;
   readonly rehearsal?: Rehearsal;
-  /** False where the Temporal namespace lacks search attributes of contracts §14: none are set, or those it has. */
+  /**
+   * True where the Temporal namespace has all search attributes of contracts §14, false where none are to be set. Absent means
+   * that the worker looks, and that those are set which the namespace has.
+   */
   readonly searchAttributes?: boolean;
-  /** Those that it has, where it lacks some. */
-  readonly registeredAttributes?: readonly string[];
   /** The run exists in the store and goes on from there: after a failure, or because Temporal has lost it. */
   readonly resume?: boolean;
   /** Set by the run itself when it continues as new: everything it knows, in one value. */
   readonly carried?: CarriedRun;
 }
 
+/** What a run is started with, once it is clear which run it is. */
+export type Identified<I extends RunInput> = I & { readonly runId: string };
+
 /** What starts a graph run. */
 export interface GraphRunInput extends RunInput {
+  /** The id of an installed package, its name, or `name@version`: of several the newest, by SemVer. */
   readonly packageId: string;
   /** Which workflow of the package; empty or absent means its entry workflow. */
   readonly workflowRef?: string;

@@ -1,3 +1,5 @@
+import { printable } from "./printable.js";
+
 /** Control characters and whatever some reader takes for the end of a line. */
 const LINE_BREAKERS = /[\p{Cc}\p{Zl}\p{Zp}]+/gu;
 
@@ -11,9 +13,9 @@ export function cutText(text: string, maxChars: number): string {
   return text.length <= maxChars ? text.toWellFormed() : `${text.slice(0, maxChars).toWellFormed()}…`;
 }
 
-/** A text from outside as a message shows it: on one line and of bounded length. */
+/** A text from outside as a message shows it: on one line, printable and of bounded length. */
 export function excerpt(text: string, maxChars = 120): string {
-  return cutText(oneLine(text.slice(0, 2 * maxChars)), maxChars);
+  return cutText(printable(oneLine(text.slice(0, 2 * maxChars).toWellFormed())), maxChars);
 }
 
 /** The first few of a list of names, and how many more there are. */

@@ -1,3 +1,4 @@
+import { NO_DIRECTORY, temporalEnvironment } from "./helper-environment.js";
 import { reasonOf, runCommand } from "./run-command.js";
 
 /** The oldest Temporal CLI whose server has what Interlock uses. */
@@ -13,7 +14,12 @@ export type CliCheck =
 export async function checkCli(path: string, signal?: AbortSignal): Promise<CliCheck> {
   let output: string;
   try {
-    output = await runCommand(path, ["--version"], { timeoutMs: VERSION_TIMEOUT_MS, signal });
+    output = await runCommand(path, ["--version"], {
+      timeoutMs: VERSION_TIMEOUT_MS,
+      signal,
+      cwd: NO_DIRECTORY,
+      env: temporalEnvironment(),
+    });
   } catch (error) {
     signal?.throwIfAborted();
     return { usable: false, reason: `\`${path} --version\` failed: ${reasonOf(error)}` };

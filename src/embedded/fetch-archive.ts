@@ -28,7 +28,11 @@ export function archiveWay(source: ArchiveSource): FetchWay {
       const archive = join(job.directory, "temporal.tar.gz");
       await download(archiveUrl(release, baseUrl), archive, job);
       await verifySha256(archive, release.archiveSha256);
-      await runCommand("tar", ["-xzf", archive, "-C", job.directory, "temporal"], { signal: job.signal });
+      await runCommand("tar", ["-xzf", archive, "-C", job.directory, "temporal"], {
+        cwd: job.directory,
+        env: job.environment,
+        signal: job.signal,
+      });
       return join(job.directory, "temporal");
     },
   };

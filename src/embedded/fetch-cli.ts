@@ -4,6 +4,7 @@ import { FETCHED_CLI_VERSION, platformKey } from "./cli-release.js";
 import { type CliCheck, checkCli } from "./cli-version.js";
 import type { FetchJob, FetchWay } from "./fetch-way.js";
 import { lockExclusively } from "./file-lock.js";
+import { type Environment, fetchEnvironment } from "./helper-environment.js";
 import { reasonOf } from "./run-command.js";
 
 const ATTEMPT_PREFIX = "fetch-";
@@ -12,6 +13,8 @@ const STILL_WORKING_MS = 10_000;
 export interface FetchRequest {
   readonly cacheDir: string;
   readonly ways: readonly FetchWay[];
+  /** The user's; what the fetch needs is taken from it. */
+  readonly environment?: Environment | undefined;
   readonly onProgress?: ((line: string) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -73,12 +76,13 @@ export async function fetchTemporalCli(request: FetchRequest): Promise<FetchOutc
 
 async function tryWays(directory: string, request: FetchRequest): Promise<FetchOutcome> {
   const { cacheDir, ways, onProgress, signal } = request;
+  const environment = fetchEnvironment(request.environment ?? {});
   const failed: FailedWay[] = [];
   for (const way of ways) {
     const attempt = await mkdtemp(join(directory, ATTEMPT_PREFIX));
     try {
       onProgress?.(`Fetching the Temporal CLI ${FETCHED_CLI_VERSION} with ${way.name} (45 MB, once).`);
-      const path = await bringPatiently(way, { directory: attempt, onProgress, signal });
+      const path = await bringPatiently(way, { directory: attempt, environment, onProgress, signal });
       const version = await install(path, cachedCliPath(cacheDir), signal);
       await syncDirectory(directory);
       onProgress?.(`The Temporal CLI ${version} is ready.`);

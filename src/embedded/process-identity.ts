@@ -34,6 +34,7 @@ function linuxIdentity(pid: number): string | null {
 function psIdentity(pid: number): string | null {
   const started = execFileSync(PS, ["-o", "lstart=", "-p", String(pid)], {
     encoding: "utf8",
+    cwd: "/",
     env: { LC_ALL: "C" },
   }).trim();
   return started === "" ? null : started;

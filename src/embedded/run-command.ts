@@ -1,5 +1,4 @@
 import { execFile, type ExecFileException } from "node:child_process";
-import { homedir } from "node:os";
 
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 const MAX_REASON_CHARS = 300;
@@ -7,34 +6,39 @@ const MAX_REASON_CHARS = 300;
 export interface CommandOptions {
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal | undefined;
-  /** Without it, the child inherits our environment. */
-  readonly env?: Readonly<Record<string, string>>;
+  /** Never the directory that the user happens to be in: what lies there may be somebody else's. */
+  readonly cwd: string;
+  /** All that the child gets. */
+  readonly env: Readonly<Record<string, string>>;
   readonly onLine?: (line: string) => void;
 }
 
 /** Runs a program to its end and returns its standard output; anything but exit code 0 throws the reason. */
-export function runCommand(
-  file: string,
-  args: readonly string[],
-  options: CommandOptions = {},
-): Promise<string> {
-  const { timeoutMs, signal, env, onLine } = options;
+export function runCommand(file: string, args: readonly string[], options: CommandOptions): Promise<string> {
+  const { timeoutMs, signal, cwd, env, onLine } = options;
   return new Promise((resolve, reject) => {
     const child = execFile(
       file,
       args,
       {
         encoding: "utf8",
+        cwd,
+        env,
         maxBuffer: MAX_OUTPUT_BYTES,
         ...(timeoutMs === undefined ? {} : { timeout: timeoutMs, killSignal: "SIGKILL" as const }),
-        ...(signal === undefined ? {} : { signal }),
-        ...(env === undefined ? {} : { env }),
       },
       (error, stdout, stderr) => {
+        signal?.removeEventListener("abort", kill);
         if (error === null) resolve(stdout);
         else reject(signal?.aborted === true ? signal.reason : new Error(commandFailure(error, stderr)));
       },
     );
+    // Killed and waited for: who called it off finds neither the child nor what it might still have written.
+    function kill(): void {
+      child.kill("SIGKILL");
+    }
+    if (signal?.aborted === true) kill();
+    else signal?.addEventListener("abort", kill, { once: true });
     if (onLine !== undefined) {
       child.stdout?.on("data", (chunk: string) => {
         for (const line of chunk.split(/\r?\n/)) if (line.trim() !== "") onLine(line.trim());
@@ -43,15 +47,7 @@ export function runCommand(
   });
 }
 
-/**
- * The environment of a Temporal process: nothing of ours. The server outlives us and has no business with our
- * secrets, and a `TEMPORAL_*` variable meant for another server must not reach a command meant for this one.
- */
-export function temporalEnvironment(): Readonly<Record<string, string>> {
-  return { HOME: homedir() };
-}
-
-/** For the same reason, the user's Temporal configuration file is left unread. */
+/** A command meant for this server must not reach another one: the user's Temporal configuration file is left unread. */
 export const IGNORE_USER_CONFIG = ["--disable-config-file", "--disable-config-env"] as const;
 
 function commandFailure(error: ExecFileException, stderr: string): string {

@@ -1,14 +1,18 @@
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, ftruncateSync } from "node:fs";
-import { chmod, readFile, rm } from "node:fs/promises";
+import { chmod, rm } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
+import { readOwnText } from "../store/own-file.js";
 import { FileLock, isHeld } from "./file-lock.js";
 import type { TemporalCli } from "./find-cli.js";
+import { stopGate } from "./gate-process.js";
+import { temporalEnvironment } from "./helper-environment.js";
 import { HOST, type ServerPorts } from "./ports.js";
 import { answersAsTemporal } from "./probe.js";
 import { commandLine, listensOn, processIdentity } from "./process-identity.js";
-import { IGNORE_USER_CONFIG, temporalEnvironment } from "./run-command.js";
+import { IGNORE_USER_CONFIG } from "./run-command.js";
 import { registerMissing } from "./search-attributes.js";
 import {
   readServerRecord,
@@ -19,6 +23,11 @@ import {
 } from "./server-record.js";
 
 export const NAMESPACE = "default";
+/**
+ * No file that the server makes is open to others, not even for a moment. The process stays the same one, and what a
+ * shell adds to an environment does not reach it.
+ */
+const PRIVATELY = 'umask 077 && exec /usr/bin/env -i HOME="$HOME" "$0" "$@"';
 const POLL_MS = 50;
 /**
  * A server that cannot have its port has ended by then, on a busy machine as well. One whose wrapper script put it into
@@ -43,13 +52,16 @@ export async function launchServer(
   ports: ServerPorts,
   searchAttributes: readonly string[],
 ): Promise<ServerRecord> {
+  await stopGate(readServerRecord(files)); // of a server that has died: it may still have the usual ports
   await discardHalfMadeDatabase(files);
   const established = existsSync(files.database);
   const log = new FileLock(files.log);
   try {
+    await makePrivate(files);
     if (!log.tryExclusive()) throw new Error(`${files.log} is in use by a server that was not there before`);
     ftruncateSync(log.fd);
-    const child = spawn(cli.path, serverArguments(files, ports, searchAttributes), {
+    const args = serverArguments(files, ports, searchAttributes);
+    const child = spawn("/bin/sh", ["-c", PRIVATELY, cli.path, ...args], {
       cwd: files.storeDir,
       detached: true,
       env: temporalEnvironment(),
@@ -60,7 +72,9 @@ export async function launchServer(
       pid: child.pid ?? 0,
       identity: child.pid === undefined ? "" : (processIdentity(child.pid) ?? ""),
       address: `${HOST}:${ports.port}`,
-      ...ports,
+      port: ports.port,
+      uiPort: ports.uiPort,
+      front: { uiHost: ports.hidden.uiHost, uiPort: ports.hidden.uiPort, gate: null },
       cliPath: cli.path,
       cliVersion: cli.version,
       // An existing database keeps the search attributes it has: the server ignores new ones.
@@ -78,15 +92,18 @@ export async function launchServer(
 
 function serverArguments(
   files: ServerFiles,
-  ports: ServerPorts,
+  { port, hidden }: ServerPorts,
   searchAttributes: readonly string[],
 ): readonly string[] {
   const flags: readonly (readonly [string, string])[] = [
     ["--db-filename", files.database],
     ["--ip", HOST],
-    ["--port", String(ports.port)],
-    ["--ui-ip", HOST],
-    ["--ui-port", String(ports.uiPort)],
+    ["--port", String(port)],
+    ["--ui-ip", hidden.uiHost],
+    ["--ui-port", String(hidden.uiPort)],
+    ["--metrics-port", String(hidden.metricsPort)],
+    // The HTTP API, which cannot be turned off, takes a start from any web page: it answers to a name that nobody has.
+    ["--dynamic-config-value", `frontend.httpAllowedHosts=["${randomUUID()}.invalid"]`],
     // Faster than the rollback journal, and no committed work is lost on power loss.
     ["--sqlite-pragma", "journal_mode=wal"],
     ["--sqlite-pragma", "synchronous=2"],
@@ -113,6 +130,14 @@ async function discardHalfMadeDatabase(files: ServerFiles): Promise<void> {
   removeServerRecord(files);
 }
 
+async function makePrivate(files: ServerFiles): Promise<void> {
+  for (const file of [...databaseFiles(files), files.log]) {
+    await chmod(file, 0o600).catch((error: unknown) => {
+      if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+    });
+  }
+}
+
 function databaseFiles(files: ServerFiles): readonly string[] {
   return [files.database, `${files.database}-wal`, `${files.database}-shm`];
 }
@@ -137,7 +162,9 @@ export async function waitUntilHealthy(
 
 /** Whoever answers may be a stranger who took one of the ports first: then ours is about to end. */
 async function listensOnBoth(record: ServerRecord): Promise<boolean> {
-  return (await listensOn(record.pid, record.port)) && listensOn(record.pid, record.uiPort);
+  return (
+    (await listensOn(record.pid, record.port)) && listensOn(record.pid, record.front?.uiPort ?? record.uiPort)
+  );
 }
 
 export type LivingServer =
@@ -182,6 +209,7 @@ export async function stopServer(files: ServerFiles): Promise<boolean> {
     while (isHeld(files.log) && Date.now() < deadline) await pause(POLL_MS);
   }
   if (isHeld(files.log)) return false;
+  await stopGate(readServerRecord(files));
   await discardHalfMadeDatabase(files);
   removeServerRecord(files);
   return true;
@@ -196,16 +224,16 @@ function signalGroup(pid: number, signal: "SIGTERM" | "SIGKILL"): void {
   }
 }
 
-/** Registers what is missing and makes the database private; what was recorded is brought up to date. */
+/** Registers what is missing; what was recorded is brought up to date. */
 export async function settleServer(
   files: ServerFiles,
   record: ServerRecord,
   searchAttributes: readonly string[],
+  signal?: AbortSignal,
 ): Promise<ServerRecord> {
   const missing = searchAttributes.filter((name) => !record.searchAttributes.includes(name));
   if (record.established && missing.length === 0) return record;
-  if (missing.length > 0) await registerMissing({ ...record, namespace: NAMESPACE }, missing);
-  for (const file of databaseFiles(files)) await chmod(file, 0o600).catch(() => undefined);
+  if (missing.length > 0) await registerMissing({ ...record, namespace: NAMESPACE }, missing, signal);
   const settled = {
     ...record,
     searchAttributes: [...record.searchAttributes, ...missing],
@@ -223,7 +251,7 @@ export interface StartLog {
 
 /** What a server that did not come up has said. */
 export async function readStartLog(files: ServerFiles): Promise<StartLog> {
-  const text = await readFile(files.log, "utf8").catch(() => "");
+  const text = await readOwnText(files.log).catch(() => "");
   const [said = ""] = text.split(/^goroutine \d/m);
   const lines = said.split("\n").filter((line) => line.trim() !== "");
   return {

@@ -1,6 +1,7 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import { openOwnFile, readOwnFileSync } from "../store/own-file.js";
 
 /** The files of the embedded server, all in the directory of its store. */
 export interface ServerFiles {
@@ -27,12 +28,27 @@ export function serverFiles(storeDir: string): ServerFiles {
   };
 }
 
-const serverRecordSchema = z.object({
+const processSchema = z.object({
   pid: z.number().int().gt(1), // a signal to group 1 would reach everybody
   identity: z.string(),
+});
+
+/** Earlier versions read this as well: what they know keeps its meaning for them. */
+const serverRecordSchema = processSchema.extend({
   address: z.string(),
   port: z.number().int(),
+  /** Where the Web UI is announced. */
   uiPort: z.number().int(),
+  /** What stands before the Web UI; absent for one that an earlier version started. */
+  front: z
+    .object({
+      /** Where the Web UI itself listens. */
+      uiHost: z.string(),
+      uiPort: z.number().int(),
+      /** Null until one was started. */
+      gate: processSchema.nullable(),
+    })
+    .optional(),
   cliPath: z.string(),
   cliVersion: z.string(),
   /** Those known to be registered. */
@@ -46,7 +62,7 @@ export type ServerRecord = Readonly<z.infer<typeof serverRecordSchema>>;
 /** Null when there is none, or none that can be read. */
 export function readServerRecord(files: ServerFiles): ServerRecord | null {
   try {
-    const parsed = serverRecordSchema.safeParse(JSON.parse(readFileSync(files.record, "utf8")));
+    const parsed = serverRecordSchema.safeParse(JSON.parse(readOwnFileSync(files.record).toString("utf8")));
     return parsed.success ? parsed.data : null;
   } catch {
     return null;
@@ -56,7 +72,13 @@ export function readServerRecord(files: ServerFiles): ServerRecord | null {
 /** Synchronous, so that hardly anything fits between a start and its record. */
 export function writeServerRecord(files: ServerFiles, record: ServerRecord): void {
   const temporary = `${files.record}.tmp`; // one writer at a time: whoever has the turn
-  writeFileSync(temporary, `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600 });
+  rmSync(temporary, { force: true });
+  const fd = openOwnFile(temporary, "create");
+  try {
+    writeFileSync(fd, `${JSON.stringify(record, null, 2)}\n`);
+  } finally {
+    closeSync(fd);
+  }
   renameSync(temporary, files.record);
 }
 

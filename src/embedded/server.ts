@@ -1,6 +1,7 @@
 import { mkdir, realpath } from "node:fs/promises";
 import { FileLock, isHeld, lockExclusively } from "./file-lock.js";
 import { type CliLookup, findTemporalCli, type TemporalCli } from "./find-cli.js";
+import { ensureGate } from "./gate-process.js";
 import { chooseServerPorts, HOST } from "./ports.js";
 import { reasonOf } from "./run-command.js";
 import {
@@ -111,7 +112,7 @@ async function enter(
 
   const running = await findRunning(files, alone, options);
   const serving = running ?? (await start(files, options));
-  const record = await settle(files, serving, options);
+  const record = await guard(files, await settle(files, serving, options), options);
   let released: Promise<void> | undefined;
   return {
     address: record.address,
@@ -163,6 +164,7 @@ async function findRunning(
     timeoutMs: START_TIMEOUT_MS,
     signal: options.signal,
   });
+  if (health === "healthy" && record.front === undefined && alone && (await stopServer(files))) return null;
   if (health === "healthy") return record;
   if (health === "ended") return null;
   if (alone && (await stopServer(files))) {
@@ -204,7 +206,7 @@ async function startOnFreePorts(
     if (health === "silent" || !portTaken || attempt === START_ATTEMPTS) {
       throw new EmbeddedServerError(startFailure(files, cli.path, health, lastLines));
     }
-    tried.add(ports.port).add(ports.uiPort); // somebody was faster: other ports
+    tried.add(ports.port).add(ports.hidden.uiPort).add(ports.hidden.metricsPort); // somebody was faster: other ports
   }
 }
 
@@ -214,11 +216,34 @@ async function settle(
   options: EmbeddedServerOptions,
 ): Promise<ServerRecord> {
   try {
-    return await settleServer(files, record, Object.keys(options.searchAttributes));
+    return await settleServer(files, record, Object.keys(options.searchAttributes), options.signal);
   } catch (error) {
+    options.signal?.throwIfAborted();
     throw new EmbeddedServerError(
       `The search attributes could not be registered on the Temporal server at ${record.address}: ` +
         `${reasonOf(error)}. The server's log is ${files.log}.`,
+    );
+  }
+}
+
+/** The announced address of the Web UI serves again, whoever died, before we tell it. */
+async function guard(
+  files: ServerFiles,
+  record: ServerRecord,
+  options: EmbeddedServerOptions,
+): Promise<ServerRecord> {
+  if (record.front === undefined) {
+    options.onProgress?.(
+      `The Temporal server was started by an earlier version of Interlock, and others use it: its Web UI is open to web ` +
+        `pages in your browser until they have ended.`,
+    );
+  }
+  options.signal?.throwIfAborted();
+  try {
+    return await ensureGate(files, record);
+  } catch (error) {
+    throw new EmbeddedServerError(
+      `The Temporal server of ${files.storeDir} runs, but ${reasonOf(error)}. Try again.`,
     );
   }
 }

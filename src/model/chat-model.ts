@@ -1,12 +1,11 @@
-import OpenAI from "openai";
-import type {
-  ChatCompletion,
-  ChatCompletionChunk,
-  ChatCompletionCreateParamsBase,
-  ChatCompletionMessageParam,
-} from "openai/resources/chat/completions";
+import { redactKey } from "../core/prompt/redact-key.js";
+import { excerpt } from "../core/text.js";
 import type { FunctionTool } from "../core/tools/tool-arguments.js";
-import { ModelError, classifyModelError, timedOut } from "./model-error.js";
+import { parseAnswer } from "./answer-json.js";
+import { boundedChunks, readErrorText, readText } from "./bounded-body.js";
+import { eventData } from "./event-stream.js";
+import { classifyModelError, refusedByProvider, timedOut, unusableEndpoint } from "./model-error.js";
+import { collectStream, toAnswer } from "./read-answer.js";
 
 /** Which model answers, and how it is reached. */
 /** What a million tokens cost, in a currency of the user's choice. */
@@ -61,49 +60,23 @@ export interface ChatModel {
   complete(request: ChatRequest): Promise<ChatAnswer>;
 }
 
-/** Any OpenAI-compatible endpoint. Clients are kept by endpoint and key, so that connections are reused. */
+/** Any OpenAI-compatible endpoint. */
 export function createChatModel(): ChatModel {
-  const clients = new Map<string, OpenAI>();
-
-  function clientFor(settings: ModelSettings): OpenAI {
-    const key = JSON.stringify([settings.baseUrl, settings.apiKey]);
-    const known = clients.get(key);
-    if (known !== undefined) return known;
-    const client = new OpenAI({
-      // Servers on the user's own machine often want no key; the client insists on one.
-      apiKey: settings.apiKey ?? "none",
-      baseURL: settings.baseUrl ?? "https://api.openai.com/v1",
-      organization: null,
-      project: null,
-      maxRetries: 0, // Temporal owns retries
-      logLevel: "off", // it would print answers that it cannot read
-      // The client adds headers of its own and those of OPENAI_CUSTOM_HEADERS, whatever the endpoint.
-      fetch: (url, init) => fetch(url, { ...init, headers: headersFor(settings) }),
-    });
-    clients.set(key, client);
-    return client;
-  }
-
   return {
     async complete(request) {
       const { settings, signal } = request;
-      // The client's own timeout ends with the headers: this one holds until the last byte.
       const timeout = AbortSignal.timeout(Math.min(settings.timeoutMs, LONGEST_TIMER_MS));
-      const options = {
-        signal: AbortSignal.any([signal, timeout]),
-        timeout: LONGEST_TIMER_MS,
-        maxRetries: 0,
-      };
-      const body = toBody(request);
+      // Whatever is not read to its end is not left open.
+      const over = new AbortController();
       try {
-        const { completions } = clientFor(settings).chat;
-        if (!settings.stream) return toAnswer(await completions.create({ ...body, stream: false }, options));
-        const streamed = { ...body, stream: true as const, stream_options: { include_usage: true } };
-        return await collectStream(await completions.create(streamed, options));
+        signal.throwIfAborted();
+        return await ask(request, AbortSignal.any([signal, timeout, over.signal]));
       } catch (error) {
         signal.throwIfAborted(); // as aborted: an aborted stream only ends early
         if (timeout.aborted) throw timedOut();
-        throw classifyModelError(error, new Date(), settings.apiKey);
+        throw classifyModelError(error, settings.apiKey);
+      } finally {
+        over.abort();
       }
     },
   };
@@ -111,6 +84,53 @@ export function createChatModel(): ChatModel {
 
 /** What a timer can hold. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+async function ask(request: ChatRequest, signal: AbortSignal): Promise<ChatAnswer> {
+  const { settings } = request;
+  const response = await fetch(endpointOf(settings), {
+    method: "POST",
+    headers: headersFor(settings),
+    body: JSON.stringify(toBody(request)),
+    redirect: "manual",
+    signal,
+  });
+  if (response.status >= 300 && response.status < 400) throw redirected(response);
+  if (!response.ok) {
+    const { status, headers } = response;
+    const refusal = { status, headers, body: await readErrorText(response) };
+    throw refusedByProvider(refusal, new Date(), settings.apiKey);
+  }
+  const answer = settings.stream
+    ? await collectStream(eventData(boundedChunks(response)), settings.apiKey)
+    : toAnswer(parseAnswer(await readText(response)));
+  return withoutKey(answer, settings.apiKey);
+}
+
+/** Where completions are asked for: a query of the base URL stays one. */
+function endpointOf({ baseUrl }: ModelSettings): URL {
+  const url = parseUrl(baseUrl ?? "https://api.openai.com/v1");
+  if (url === undefined) throw unusableEndpoint("The model's base URL is not a URL. Correct it.");
+  if (url.username !== "" || url.password !== "") {
+    throw unusableEndpoint(
+      "The model's base URL holds a user name or a password. Take them out of it, and give the key on its own.",
+    );
+  }
+  url.pathname = `${url.pathname.replace(/\/+$/, "")}/chat/completions`;
+  return url;
+}
+
+function parseUrl(text: string, base?: string): URL | undefined {
+  return URL.canParse(text, base) ? new URL(text, base) : undefined;
+}
+
+/** Following one would hand the prompt to whoever it names. */
+function redirected(response: Response): Error {
+  const location = response.headers.get("location") ?? "";
+  const host = parseUrl(location, response.url)?.host ?? "";
+  return unusableEndpoint(
+    `The model endpoint answered ${response.status}, a redirect to ${host === "" ? "nowhere" : excerpt(host)}. Redirects are not followed: set the base URL to where the model really answers.`,
+  );
+}
 
 function headersFor({ apiKey }: ModelSettings): Record<string, string> {
   return {
@@ -120,18 +140,48 @@ function headersFor({ apiKey }: ModelSettings): Record<string, string> {
   };
 }
 
-function toBody({ settings, messages, tools }: ChatRequest): Omit<ChatCompletionCreateParamsBase, "stream"> {
+/** Keys shorter than this may be words, such as `ollama`. */
+const SHORTEST_KEY = 16;
+/** An answer longer than this in all is looked through for the key as it is, and not for its encodings. */
+const LONGEST_LOOKED_THROUGH = 16 * 1024;
+
+/** What a model says is written down: the key with which it was asked is not. */
+function withoutKey(answer: ChatAnswer, apiKey: string | undefined): ChatAnswer {
+  if (apiKey === undefined || apiKey.length < SHORTEST_KEY) return answer;
+  const texts = answer.toolCalls.flatMap(({ id, name, argumentsJson }) => [id, name, argumentsJson]);
+  const length = [answer.content, ...texts].reduce((sum, text) => sum + text.length, 0);
+  const clean = (text: string): string =>
+    length > LONGEST_LOOKED_THROUGH ? text.replaceAll(apiKey, "<secret>") : redactKey(text, apiKey);
+  return {
+    ...answer,
+    content: clean(answer.content),
+    model: clean(answer.model.slice(0, MAX_NAME_CHARS)),
+    finishReason: clean(answer.finishReason.slice(0, MAX_NAME_CHARS)),
+    toolCalls: answer.toolCalls.map((call) => ({
+      id: clean(call.id),
+      name: clean(call.name),
+      argumentsJson: clean(call.argumentsJson),
+    })),
+  };
+}
+
+/** Of names that a provider gives. */
+const MAX_NAME_CHARS = 1_000;
+
+function toBody({ settings, messages, tools }: ChatRequest): Record<string, unknown> {
   return {
     model: settings.model,
     messages: messages.map(toParam),
-    ...(tools.length === 0 ? {} : { tools: [...tools] }),
+    ...(tools.length === 0 ? {} : { tools }),
     ...(settings.temperature === undefined ? {} : { temperature: settings.temperature }),
     ...(settings.maxTokens === undefined ? {} : { max_completion_tokens: settings.maxTokens }),
+    stream: settings.stream,
+    ...(settings.stream ? { stream_options: { include_usage: true } } : {}),
   };
 }
 
 /** Halves of surrogate pairs are replaced: JSON can carry them, but providers refuse the whole request. */
-function toParam(message: ChatMessage): ChatCompletionMessageParam {
+function toParam(message: ChatMessage): Record<string, unknown> {
   switch (message.role) {
     case "system":
     case "user":
@@ -156,87 +206,4 @@ function toParam(message: ChatMessage): ChatCompletionMessageParam {
         })),
       };
   }
-}
-
-function toAnswer(answer: ChatCompletion): ChatAnswer {
-  // A provider's answer is outside input: its type is a promise nobody has checked.
-  const completion = answer as Partial<ChatCompletion> | null | undefined;
-  const choice = completion?.choices?.[0];
-  const message = choice?.message as ChatCompletion.Choice["message"] | null | undefined;
-  if (choice === undefined || !message) throw badResponse("it holds no choice");
-  const toolCalls = (message.tool_calls ?? []).flatMap((call) =>
-    call.type === "custom"
-      ? []
-      : [
-          {
-            id: text(call.id),
-            name: text((call.function as Partial<typeof call.function> | undefined)?.name),
-            argumentsJson: argumentsText(
-              (call.function as Partial<typeof call.function> | undefined)?.arguments,
-            ),
-          },
-        ],
-  );
-  return {
-    content: text(message.content),
-    toolCalls,
-    finishReason: text(choice.finish_reason),
-    usage: toUsage(completion?.usage),
-    model: text(completion?.model),
-  };
-}
-
-async function collectStream(stream: AsyncIterable<ChatCompletionChunk>): Promise<ChatAnswer> {
-  let content = "";
-  let finishReason = "";
-  let model = "";
-  let usage: ChatAnswer["usage"] = { promptTokens: 0, completionTokens: 0 };
-  const calls = new Map<number, { id: string; name: string; argumentsJson: string }>();
-  for await (const chunk of stream) {
-    model ||= text(chunk.model);
-    if (chunk.usage) usage = toUsage(chunk.usage);
-    const choice = (chunk.choices as ChatCompletionChunk["choices"] | undefined)?.[0];
-    if (choice === undefined) continue;
-    finishReason ||= text(choice.finish_reason);
-    const { content: piece, tool_calls: pieces } = (choice.delta as typeof choice.delta | undefined) ?? {};
-    content += text(piece);
-    for (const delta of pieces ?? []) {
-      // Some servers leave the index out: a piece with an id begins a call, one without goes on with the last.
-      const last = delta.id === undefined ? Math.max(calls.size - 1, 0) : calls.size;
-      const index = (delta.index as number | undefined) ?? last;
-      const call = calls.get(index) ?? { id: "", name: "", argumentsJson: "" };
-      calls.set(index, call);
-      call.id ||= text(delta.id);
-      call.name ||= text(delta.function?.name);
-      call.argumentsJson += text(delta.function?.arguments);
-    }
-  }
-  if (finishReason === "") throw badResponse("the stream ended early");
-  const toolCalls = [...calls.entries()].sort(([a], [b]) => a - b).map(([, call]) => call);
-  return { content, toolCalls, finishReason, usage, model };
-}
-
-function toUsage(usage: ChatCompletion["usage"] | null): ChatAnswer["usage"] {
-  return { promptTokens: count(usage?.prompt_tokens), completionTokens: count(usage?.completion_tokens) };
-}
-
-function count(value: unknown): number {
-  return typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0;
-}
-
-function text(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
-
-/** Some servers send arguments as an object where the protocol says text. */
-function argumentsText(value: unknown): string {
-  return typeof value === "string" ? value : JSON.stringify(value ?? {});
-}
-
-function badResponse(why: string): ModelError {
-  return new ModelError({
-    code: "LLM_BAD_RESPONSE",
-    message: `The model's answer is not a chat completion: ${why}.`,
-    retryable: true,
-  });
 }

@@ -1,7 +1,8 @@
-import { APIConnectionError, APIConnectionTimeoutError, APIError, APIUserAbortError } from "openai";
 import type { ErrorCode } from "../core/errors.js";
+import { redactKey } from "../core/prompt/redact-key.js";
 import { redactAbsolutePaths, redactSecrets } from "../core/prompt/redact.js";
 import { excerpt } from "../core/text.js";
+import { fieldsOf, parseAnswer } from "./answer-json.js";
 
 /** Why a model call failed, and whether trying again can help (contracts §9). */
 export class ModelError extends Error {
@@ -33,45 +34,101 @@ export function timedOut(): ModelError {
   });
 }
 
+/** What came is no answer; another try may bring one. */
+export function badResponse(why: string): ModelError {
+  return new ModelError({
+    code: "LLM_BAD_RESPONSE",
+    message: `The model's answer is not a chat completion: ${why}.`,
+    retryable: true,
+  });
+}
+
+/** The endpoint cannot be used as it is configured: asking again does not help. */
+export function unusableEndpoint(message: string): ModelError {
+  return new ModelError({ code: "LLM_HTTP_ERROR", message, retryable: false });
+}
+
 /**
- * Classifies what the OpenAI client threw. Timeouts, connection faults, 408, 409, 429 and 5xx are worth another
- * try; other answers of the provider are not. Aborts are returned as they are. `apiKey` is kept out of messages:
- * a provider may repeat it, and messages enter histories.
+ * Classifies what was thrown while a model was asked. Broken connections and answers that cannot be read are worth
+ * another try. What is classified already, and aborts, are returned as they are. `apiKey` is kept out of messages: a
+ * provider may repeat it, and messages enter histories.
  */
-export function classifyModelError(error: unknown, now: Date, apiKey?: string): unknown {
-  if (error instanceof ModelError || error instanceof APIUserAbortError) return error;
-  if (error instanceof APIConnectionTimeoutError) return timedOut();
-  if (error instanceof APIConnectionError || isBrokenConnection(error)) {
+export function classifyModelError(error: unknown, apiKey?: string): unknown {
+  if (error instanceof ModelError) return error;
+  if (codeOfCause(error) === "UND_ERR_HEADERS_OVERFLOW") return badResponse("its headers are too long");
+  if (isBrokenConnection(error)) {
     const message = "The model endpoint cannot be reached or broke the connection.";
     return new ModelError({ code: "LLM_HTTP_ERROR", message, retryable: true }, error);
-  }
-  if (error instanceof APIError && typeof error.status === "number") {
-    const headers: unknown = error.headers;
-    const retryAfterMs = headers instanceof Headers ? readRetryAfter(headers, now) : undefined;
-    return fromStatus(error.status, redact(error.message, apiKey), retryAfterMs);
   }
   if (error instanceof Error && error.name === "AbortError") return error;
   const message = `The model's answer could not be read: ${redact(error instanceof Error ? error.message : "unknown", apiKey)}`;
   return new ModelError({ code: "LLM_BAD_RESPONSE", message, retryable: true }, error);
 }
 
-/** What fetch throws when the connection breaks while the answer is read: "terminated", caused by a socket error. */
+/** What fetch throws for a connection that cannot be made, or breaks while the answer is read, has the system's cause. */
 function isBrokenConnection(error: unknown): boolean {
-  if (!(error instanceof TypeError) || !(error.cause instanceof Error)) return false;
-  return "code" in error.cause && /^(?:UND_ERR_|E[A-Z]+$)/.test(String(error.cause.code));
+  return /^(?:UND_ERR_|E[A-Z]+$|E[A-Z]+_|HPE_|CERT_|ERR_|DEPTH_|SELF_|UNABLE_)/.test(codeOfCause(error));
 }
 
-function fromStatus(status: number, providerText: string, retryAfterMs: number | undefined): ModelError {
+function codeOfCause(error: unknown): string {
+  if (!(error instanceof TypeError)) return "";
+  const { cause } = error;
+  if (cause instanceof AggregateError) return codeOf(cause.errors[0]);
+  return codeOf(cause) || (error.message === "fetch failed" ? "EUNKNOWN" : "");
+}
+
+function codeOf(cause: unknown): string {
+  return cause instanceof Error && "code" in cause ? String(cause.code) : "";
+}
+
+/** What an endpoint's answer was when it was none. */
+export interface Refusal {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The beginning of its body. */
+  readonly body: string;
+}
+
+/**
+ * Timeouts, 408, 409, 429 and 5xx are worth another try; other answers of the provider are not. `apiKey` is kept out of
+ * the message.
+ */
+export function refusedByProvider(
+  { status, headers, body }: Refusal,
+  now: Date,
+  apiKey?: string,
+): ModelError {
   const retryable = status === 408 || status === 409 || status === 429 || status >= 500;
+  const words = redact(providerWords(body), apiKey);
   return new ModelError({
-    code: codeOf(status),
-    message: `The model endpoint answered ${providerText.startsWith(String(status)) ? providerText : `${status} ${providerText}`}`,
+    code: codeOfStatus(status),
+    message: `The model endpoint answered ${status} ${words === "" ? "and said nothing" : words}`,
     retryable,
-    retryAfterMs: retryable ? retryAfterMs : undefined,
+    retryAfterMs: retryable ? readRetryAfter(headers, now) : undefined,
   });
 }
 
-function codeOf(status: number): ErrorCode {
+/** An error that came where an answer was to come. */
+export function errorInAnswer(body: string, apiKey: string | undefined): ModelError {
+  return badResponse(`it says ${redact(providerWords(body), apiKey)}`);
+}
+
+/** What a provider says in a body: its message, wherever its kind of server puts it, else the body as it is. */
+function providerWords(body: string): string {
+  let value: unknown;
+  try {
+    value = parseAnswer(body);
+  } catch {
+    return body;
+  }
+  const first: unknown = Array.isArray(value) ? value[0] : value;
+  const fields = fieldsOf(first);
+  const error = fieldsOf(fields?.["error"]) ?? fields;
+  const said = [error?.["message"], fields?.["error"], fields?.["detail"], fields?.["msg"]];
+  return said.find((words): words is string => typeof words === "string" && words !== "") ?? body;
+}
+
+function codeOfStatus(status: number): ErrorCode {
   if (status === 401 || status === 403) return "LLM_AUTH_FAILED";
   if (status === 408) return "LLM_TIMEOUT";
   if (status === 429) return "LLM_RATE_LIMITED";
@@ -94,8 +151,11 @@ function toWait(value: string | null, unitMs: number): number | undefined {
   return Math.min(Number(value) * unitMs, LONGEST_WAIT_MS);
 }
 
+/** How much of a provider's text is looked at. */
+const MAX_LOOKED_AT = 4_000;
+
 /** A provider's text may repeat keys and paths; histories and logs must not. */
 function redact(text: string, apiKey: string | undefined): string {
-  const known = apiKey === undefined || apiKey === "" ? text : text.replaceAll(apiKey, "<secret>");
-  return excerpt(redactAbsolutePaths(redactSecrets(known.slice(0, 4_000))).replace(/\s+/g, " "), 300);
+  const known = redactKey(text.slice(0, MAX_LOOKED_AT), apiKey ?? "");
+  return excerpt(redactAbsolutePaths(redactSecrets(known)).replace(/\s+/g, " "), 300);
 }

@@ -30,12 +30,20 @@ interface RehearsalRequest {
   readonly answer: Turn;
 }
 
+/** What one rehearsal of several at a port may differ in. */
+type RehearsalOfRun = Omit<RehearsalOptions, "port">;
+
 /** A running rehearsal: a stand-in for a model behind an OpenAI-compatible interface. */
 export interface RehearsalModel {
   /** `http://127.0.0.1:PORT/v1` */
   readonly baseUrl: string;
   /** How many chat requests have been answered. */
   readonly requests: number;
+  /**
+   * Another rehearsal with a memory of its own, at the same port: `http://127.0.0.1:PORT/KEY/v1`. It ends with the others,
+   * or with `forget`.
+   */
+  rehearse(options: RehearsalOfRun): { readonly baseUrl: string; forget(): void };
   /** Stops listening and ends open connections at once. May be called more than once. */
   close(): Promise<void>;
 }
@@ -43,8 +51,10 @@ export interface RehearsalModel {
 /** Starts the rehearsal on the loopback interface only. */
 export async function startRehearsalModel(options: RehearsalOptions = {}): Promise<RehearsalModel> {
   const rehearsal = new Rehearsal(options);
+  const others = new Map<string, Rehearsal>();
   const server = createServer((request, response) => {
-    void serve(rehearsal, request, response);
+    const [, key, path = request.url ?? ""] = /^\/([0-9a-f]{32})(\/.*)$/.exec(request.url ?? "") ?? [];
+    void serve(key === undefined ? rehearsal : others.get(key), path, request, response);
   });
   server.on("clientError", (_error, socket) => {
     if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
@@ -55,6 +65,11 @@ export async function startRehearsalModel(options: RehearsalOptions = {}): Promi
     baseUrl: `http://${HOST}:${port}/v1`,
     get requests() {
       return rehearsal.requests;
+    },
+    rehearse(run) {
+      const key = randomBytes(16).toString("hex");
+      others.set(key, new Rehearsal(run));
+      return { baseUrl: `http://${HOST}:${port}/${key}/v1`, forget: () => void others.delete(key) };
     },
     close: () => closeServer(server),
   };
@@ -88,12 +103,13 @@ class Rehearsal {
 }
 
 async function serve(
-  rehearsal: Rehearsal,
+  rehearsal: Rehearsal | undefined,
+  url: string,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   try {
-    await route(rehearsal, request, response);
+    await route(rehearsal, url, request, response);
   } catch (error) {
     // A client that went away is nobody to answer.
     if (response.destroyed || response.headersSent) return void response.destroy();
@@ -108,11 +124,13 @@ async function serve(
 }
 
 async function route(
-  rehearsal: Rehearsal,
+  rehearsal: Rehearsal | undefined,
+  url: string,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const [path] = (request.url ?? "").split("?");
+  if (rehearsal === undefined) throw new HttpError(404, "unknown_url", "No such rehearsal is under way.");
+  const [path] = url.split("?");
   if (path === "/v1/chat/completions") {
     requireMethod(request, response, "POST");
     return complete(rehearsal, await readBody(request), response);

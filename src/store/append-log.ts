@@ -1,14 +1,22 @@
-import { closeSync, existsSync, fstatSync, openSync, readSync, renameSync, writeSync } from "node:fs";
-import { copyFile } from "node:fs/promises";
+import { closeSync, fstatSync, read, readSync, renameSync, writeSync } from "node:fs";
+import { basename } from "node:path";
+import { promisify } from "node:util";
 import { failpoint } from "../core/failpoint.js";
 import type { JsonObject } from "../core/json.js";
 import { removeTemporaries, syncFile, temporaryPathFor } from "./atomic-file.js";
 import { type HeldLock, NO_LOCK, type TakeOver, seizeLock, withFileLock } from "./file-lock.js";
 import { type LineDigest, LineIndex } from "./line-index.js";
+import { openOwnFile, standsThere } from "./own-file.js";
 import { printableJson } from "./printable-json.js";
 
 const LF = 0x0a;
 const CHUNK_BYTES = 256 * 1024;
+
+/** The longest line that is written or read, in bytes: an answer of a model at its bound fits. */
+export const MAX_LINE_BYTES = 64 * 1024 * 1024;
+
+/** A line is longer than {@link MAX_LINE_BYTES}. */
+export class LineTooLong extends Error {}
 
 /** Where a record's line lies in the file, in bytes. */
 export interface LinePosition {
@@ -52,7 +60,8 @@ export class AppendLog {
     reader: LineReader,
     { owner = NO_LOCK, takeOver }: AppendLogOptions = {},
   ) {
-    const index = typeof reader === "function" ? undefined : new LineIndex(path, lockFile, reader);
+    const index =
+      typeof reader === "function" ? undefined : new LineIndex(path, lockFile, reader, MAX_LINE_BYTES);
     this.path = path;
     this.lockFile = lockFile;
     this.index = index;
@@ -85,15 +94,17 @@ export class AppendLog {
    */
   async append(decide: (torn: boolean) => readonly JsonObject[], owner: HeldLock = NO_LOCK): Promise<void> {
     await this.exclusively(async (lock) => {
-      const fd = openSync(this.path, "a+", 0o600);
+      const fd = openOwnFile(this.path, "append");
       try {
         const torn = this.readNew(fd, lock);
         const records = decide(torn);
         if (records.length === 0) return;
+        const lines = Buffer.from(records.map((record) => `${toLine(record)}\n`).join(""));
+        if (lines.length > MAX_LINE_BYTES) this.refuseLong(lines);
         failpoint("log.before-line");
         owner.assertHeld();
         lock.assertHeld();
-        writeAll(fd, Buffer.from(records.map((record) => `${toLine(record)}\n`).join("")));
+        writeAll(fd, lines);
         failpoint("log.line-written");
         await syncFile(fd);
         lock.assertHeld();
@@ -121,7 +132,7 @@ export class AppendLog {
   }
 
   private withFile<T>(action: (fd: number) => T): T {
-    const fd = openSync(this.path, "a+", 0o600);
+    const fd = openOwnFile(this.path, "append");
     try {
       return action(fd);
     } finally {
@@ -129,7 +140,7 @@ export class AppendLog {
     }
   }
 
-  /** Reads whole new lines; ends a torn one and says that there was one. */
+  /** Reads whole new lines; ends a torn one and says that there was one. Each byte is copied twice at most. */
   private readNew(fd: number, lock: HeldLock): boolean {
     const { size } = fstatSync(fd);
     this.readUpTo ??= this.index?.load(size, lock) ?? 0;
@@ -139,44 +150,88 @@ export class AppendLog {
   }
 
   private readLines(fd: number, size: number, from: number, lock: HeldLock): boolean {
-    let pending = Buffer.alloc(0);
     let offset = from;
-    while (offset + pending.length < size) {
-      const start = offset + pending.length;
+    let begun: Buffer[] = []; // of the line at `offset`
+    let begunBytes = 0;
+    while (offset + begunBytes < size) {
+      const start = offset + begunBytes;
       const chunk = Buffer.alloc(Math.min(CHUNK_BYTES, size - start));
       const bytesRead = readSync(fd, chunk, 0, chunk.length, start);
       if (bytesRead === 0) break;
-      pending = Buffer.concat([pending, chunk.subarray(0, bytesRead)]);
-      for (let feed = pending.indexOf(LF); feed !== -1; feed = pending.indexOf(LF)) {
-        this.onLine(pending.subarray(0, feed), { offset, length: feed });
-        offset += feed + 1;
-        pending = pending.subarray(feed + 1);
+      let rest = chunk.subarray(0, bytesRead);
+      for (let feed = rest.indexOf(LF); feed !== -1; feed = rest.indexOf(LF)) {
+        const line = Buffer.concat([...begun, rest.subarray(0, feed)]);
+        [begun, begunBytes] = [[], 0];
+        this.tell(line, offset);
+        offset += line.length + 1;
+        rest = rest.subarray(feed + 1);
       }
+      begun.push(rest);
+      begunBytes += rest.length;
+      if (begunBytes > MAX_LINE_BYTES) throw this.tooLong(`at byte ${offset}`);
     }
     this.readUpTo = offset;
-    if (pending.length === 0) return false;
+    if (begunBytes === 0) return false;
     lock.assertHeld();
     writeAll(fd, Buffer.from("\n"));
-    this.onLine(pending, { offset, length: pending.length });
-    this.readUpTo = offset + pending.length + 1;
+    this.tell(Buffer.concat(begun), offset);
     return true;
+  }
+
+  private tell(line: Buffer, offset: number): void {
+    if (line.length > MAX_LINE_BYTES) throw this.tooLong(`at byte ${offset}`);
+    this.onLine(line, { offset, length: line.length });
+    this.readUpTo = offset + line.length + 1;
+  }
+
+  private refuseLong(lines: Buffer): void {
+    for (let start = 0; start < lines.length;) {
+      const feed = lines.indexOf(LF, start);
+      if (feed - start > MAX_LINE_BYTES) throw this.tooLong("that was to be written");
+      start = feed + 1;
+    }
+  }
+
+  private tooLong(where: string): LineTooLong {
+    return new LineTooLong(
+      `${basename(this.path)}: the line ${where} is longer than ${MAX_LINE_BYTES} bytes, the most that a line of a log may have. ` +
+        "Nothing here writes such a line: restore the file from a backup, or give the run up.",
+    );
   }
 }
 
 /** Whoever has the file open has lost it. `lock` is the one that was taken over. A log may be long: it is not copied at once. */
 export async function replaceByCopy(path: string, lock: HeldLock): Promise<void> {
-  if (!existsSync(path)) return;
+  if (!standsThere(path)) return;
   removeTemporaries(path);
   const copy = temporaryPathFor(path);
-  await copyFile(path, copy);
-  const fd = openSync(copy, "r+");
-  try {
-    await syncFile(fd);
-  } finally {
-    closeSync(fd);
-  }
+  await copyOwnFile(path, copy);
   lock.assertHeld();
   renameSync(copy, path);
+}
+
+const readChunk = promisify(read);
+
+async function copyOwnFile(path: string, copy: string): Promise<void> {
+  const from = openOwnFile(path, "read");
+  try {
+    const to = openOwnFile(copy, "create");
+    try {
+      const chunk = Buffer.alloc(CHUNK_BYTES);
+      for (let bytes = await readInto(chunk, from); bytes > 0; bytes = await readInto(chunk, from)) {
+        writeAll(to, chunk.subarray(0, bytes));
+      }
+      await syncFile(to);
+    } finally {
+      closeSync(to);
+    }
+  } finally {
+    closeSync(from);
+  }
+}
+
+async function readInto(chunk: Buffer, fd: number): Promise<number> {
+  return (await readChunk(fd, chunk, 0, chunk.length, null)).bytesRead;
 }
 
 function writeAll(fd: number, bytes: Buffer): void {

@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, fsync, openSync, readdirSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
+import { closeSync, fsync, readdirSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { failpoint } from "../core/failpoint.js";
 import { type HeldLock, NO_LOCK } from "./file-lock.js";
+import { openOwnFile, openOwnFolder } from "./own-file.js";
 
 /**
  * Makes what was written to an open file durable. The one call worth a thread: the others take microseconds, less than
@@ -26,7 +27,7 @@ export async function writeFileAtomic(
   removeTemporaries(path);
   const temporary = temporaryPathFor(path);
   try {
-    const fd = openSync(temporary, "wx", 0o600);
+    const fd = openOwnFile(temporary, "create");
     try {
       writeFileSync(fd, bytes);
       failpoint("file.temporary-written");
@@ -64,7 +65,7 @@ export function temporaryPathFor(path: string): string {
 /** Makes the names in a directory durable. Platforms that cannot open a directory do without. */
 export async function syncDirectory(path: string): Promise<void> {
   if (process.platform === "win32") return;
-  const fd = openSync(path, "r");
+  const fd = openOwnFolder(path);
   try {
     await syncFile(fd);
   } finally {

@@ -1,6 +1,6 @@
-import { readFile } from "node:fs/promises";
 import { CHAIN_START, type ChainHead } from "./audit-log.js";
 import { parseLine } from "./append-log.js";
+import { readOwnFile } from "./own-file.js";
 import { sha256 } from "./sha256.js";
 
 /** What is wrong with an audit log, and where. */
@@ -21,7 +21,7 @@ export interface AuditVerdict {
  * somebody else has kept, such as Temporal's history: with it, an edited last line and a cut tail show as well.
  */
 export async function verifyAuditLog(path: string, known?: ChainHead): Promise<AuditVerdict> {
-  const bytes = await readFile(path);
+  const bytes = await readOwnFile(path);
   const findings: AuditFinding[] = [];
   let last = CHAIN_START;
   let lines = 0;

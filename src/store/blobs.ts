@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { removeTemporaries, temporaryPathFor } from "./atomic-file.js";
+import { openOwnFile, readOwnFileSync } from "./own-file.js";
 import { sha256 } from "./sha256.js";
 
 /**
@@ -23,7 +24,12 @@ export class Blobs {
     try {
       mkdirSync(this.dir, { recursive: true, mode: 0o700 });
       removeTemporaries(path); // of an attempt that was cut short: it is made again
-      writeFileSync(temporary, bytes, { mode: 0o600 });
+      const fd = openOwnFile(temporary, "create");
+      try {
+        writeFileSync(fd, bytes);
+      } finally {
+        closeSync(fd);
+      }
       renameSync(temporary, path);
     } catch {
       try {
@@ -38,7 +44,7 @@ export class Blobs {
   read(hash: string): Buffer | undefined {
     if (!/^[0-9a-f]{64}$/.test(hash)) return undefined;
     try {
-      const bytes = readFileSync(join(this.dir, hash));
+      const bytes = readOwnFileSync(join(this.dir, hash));
       return sha256(bytes) === hash ? bytes : undefined;
     } catch {
       return undefined;

@@ -21,6 +21,8 @@ export interface CreateBundleRunRequest {
   readonly outputRoot?: string;
   /** A UUID in lower case; made when absent. The same id again is the same run. */
   readonly runId?: string;
+  /** The Temporal workflow that the run belongs to; absent means `run-<runId>`. */
+  readonly workflowId?: string;
 }
 
 /** What the index will say of a new bundle run. Faults: `E_RUN_NOT_FOUND` (a session id that is none), `E_PACKAGE_NOT_FOUND`. */
@@ -37,6 +39,7 @@ export async function newBundleRun(
   const { workflowPath, workflowRef, activeAgentId, agentFile } = request;
   return ok({
     runId,
+    ...(request.workflowId === undefined ? {} : { workflowId: request.workflowId }),
     projectId: project.projectId,
     packageId: `bundle:${basename(roots.value.bundleRoot)}`,
     workflowRef,

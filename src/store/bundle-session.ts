@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
-import { chmod, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { chmod, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { type Result, fail, ok } from "../core/errors.js";
 import { removeTemporaries, syncDirectory, writeFileAtomic } from "./atomic-file.js";
+import { isOwnFolder, readOwnFile } from "./own-file.js";
 import { type HeldLock, NO_LOCK } from "./file-lock.js";
 
 /** The file that says what a session is and what it holds; the runtime alone writes it. */
@@ -99,14 +99,8 @@ async function exists(path: string): Promise<boolean> {
 /** Fault: `E_INTERNAL` when the manifest is missing or damaged. */
 export async function readManifest(place: SessionPlace): Promise<Result<SessionManifest>> {
   try {
-    const handle = await open(join(sessionDir(place), MANIFEST_NAME), "r");
-    try {
-      const { size } = await handle.stat();
-      if (size > MAX_MANIFEST_BYTES) throw new Error("too large");
-      return ok(manifestSchema.parse(JSON.parse(await handle.readFile("utf8"))));
-    } finally {
-      await handle.close();
-    }
+    const bytes = await readOwnFile(join(sessionDir(place), MANIFEST_NAME), MAX_MANIFEST_BYTES);
+    return ok(manifestSchema.parse(JSON.parse(bytes.toString("utf8"))));
   } catch {
     return fail("E_INTERNAL", "{session-folder}/manifest.json is missing or damaged.");
   }
@@ -159,7 +153,7 @@ export function markSessionFolder(
 /** Ends what a holder of the run's lock before us may still be about to write. The caller holds the lock. */
 export function endManifestWrites(place: SessionPlace): void {
   const dir = sessionDir(place);
-  if (existsSync(dir)) removeTemporaries(join(dir, MANIFEST_NAME));
+  if (isOwnFolder(dir)) removeTemporaries(join(dir, MANIFEST_NAME));
 }
 
 async function writeManifest(

@@ -1,8 +1,9 @@
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { JsonObject } from "../core/json.js";
 import { AppendLog, type LinePosition, parseLine, replaceByCopy } from "./append-log.js";
 import type { HeldLock } from "./file-lock.js";
+import { isOwnFolder } from "./own-file.js";
 
 /** A tool call as the model made it, under an id that is unique in the run. */
 export interface RecordedToolCall {
@@ -36,7 +37,7 @@ export interface AssistantEntry {
 
 /** The conversations of a run share a lock: whoever takes it over puts copies in the place of all of them. */
 export async function takeOverConversations(dir: string, lock: HeldLock): Promise<void> {
-  if (!existsSync(dir)) return;
+  if (!isOwnFolder(dir)) return;
   const names = readdirSync(dir).filter((name) => name.endsWith(".jsonl") && !name.startsWith("."));
   const copyNext = async (): Promise<void> => {
     for (let name = names.pop(); name !== undefined; name = names.pop()) {

@@ -1,8 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { removeTemporaries, writeFileAtomic } from "./atomic-file.js";
 import { type HeldLock, LockLost, withFileLock } from "./file-lock.js";
+import { readOwnFileSync, standsThere } from "./own-file.js";
 
 const startedSchema = z.object({
   /** As Temporal names the execution that began it; one that continues as new keeps it. */
@@ -58,9 +58,14 @@ export class Executions {
     );
   }
 
+  /** The newest execution; undefined where nobody has written down which one that is, as for the first. */
+  last(): StartedExecution | undefined {
+    return this.read(this.newest());
+  }
+
   newest(): number {
     let number = 1;
-    while (existsSync(this.fileOf(number + 1))) number += 1;
+    while (standsThere(this.fileOf(number + 1))) number += 1;
     return number;
   }
 
@@ -68,9 +73,9 @@ export class Executions {
   claimOf(number: number): HeldLock {
     const next = this.fileOf(number + 1);
     return {
-      isHeld: () => !existsSync(next),
+      isHeld: () => !standsThere(next),
       assertHeld() {
-        if (existsSync(next)) throw new ExecutionOver();
+        if (standsThere(next)) throw new ExecutionOver();
       },
     };
   }
@@ -79,7 +84,7 @@ export class Executions {
   private read(number: number): StartedExecution | undefined {
     if (number === 1) return undefined;
     try {
-      return startedSchema.parse(JSON.parse(readFileSync(this.fileOf(number), "utf8")));
+      return startedSchema.parse(JSON.parse(readOwnFileSync(this.fileOf(number)).toString("utf8")));
     } catch {
       return undefined;
     }

@@ -1,6 +1,7 @@
-import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { tryLock } from "fs-native-extensions";
+import { openOwnFile, standsThere } from "./own-file.js";
 
 /**
  * Mutual exclusion by a kernel lock on a file: between processes, and between callers in one process. The kernel lets
@@ -103,7 +104,7 @@ async function withKernelLock<T>(
       if (!(await isLocked(fd, { lockFile, generation, owner, limitMs }))) continue;
       if (generation > known) {
         const done = `${fileOf(lockFile, generation)}.done`;
-        if (takeOver !== undefined && !existsSync(done)) {
+        if (takeOver !== undefined && !standsThere(done)) {
           await takeOver(lock);
           lock.assertHeld();
           closeSync(openLockFile(done));
@@ -156,7 +157,7 @@ function heldLock(lockFile: string, generation: number, owner: HeldLock): HeldLo
 }
 
 function hasSuccessor(lockFile: string, generation: number): boolean {
-  return existsSync(fileOf(lockFile, generation + 1));
+  return standsThere(fileOf(lockFile, generation + 1));
 }
 
 function fileOf(lockFile: string, generation: number): string {
@@ -166,10 +167,10 @@ function fileOf(lockFile: string, generation: number): string {
 /** Synchronous: it takes microseconds, and a way through the thread pool would take longer. */
 function openLockFile(path: string): number {
   try {
-    return openSync(path, "a", 0o600);
+    return openOwnFile(path, "append");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    return openSync(path, "a", 0o600);
+    return openOwnFile(path, "append");
   }
 }

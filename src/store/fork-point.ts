@@ -27,7 +27,7 @@ export async function findForkPoint(
 ): Promise<Result<ForkPoint>> {
   const run = await runs.findRun(from.runId);
   if (!run.ok) return run;
-  const files = await runs.openFiles(run.value.projectId, from.runId);
+  const files = await runs.openFiles(run.value.projectId, run.value.runId);
   if (!files.ok) return files;
   const boundaries = await files.value.boundaries.all();
   if (boundaries.length === 0) {

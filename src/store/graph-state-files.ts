@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { type StateSnapshotState, StateSnapshotStateSchema } from "../core/graph-state/schemas.js";
@@ -6,6 +5,7 @@ import type { JsonObject } from "../core/json.js";
 import { AppendLog, type LinePosition, parseLine } from "./append-log.js";
 import { removeTemporaries, writeFileAtomic } from "./atomic-file.js";
 import { type HeldLock, seizeLock, withFileLock, NO_LOCK } from "./file-lock.js";
+import { readOwnText } from "./own-file.js";
 
 const heldSchema = z.object({
   state: StateSnapshotStateSchema,
@@ -74,7 +74,7 @@ export class GraphStateFiles {
   /** The state as it was kept last; undefined for a run without a story. */
   async current(): Promise<(KeptGraphState & { readonly initial: StateSnapshotState }) | undefined> {
     try {
-      return heldSchema.parse(JSON.parse(await readFile(this.path, "utf8")));
+      return heldSchema.parse(JSON.parse(await readOwnText(this.path)));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
       if (!(error instanceof SyntaxError || error instanceof z.ZodError)) throw error;

@@ -1,10 +1,11 @@
-import { closeSync, fstatSync, openSync, readFileSync, readSync, renameSync, writeFileSync } from "node:fs";
+import { closeSync, fstatSync, readSync, renameSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { failpoint } from "../core/failpoint.js";
 import type { JsonObject } from "../core/json.js";
 import type { LinePosition } from "./append-log.js";
 import { removeTemporaries, temporaryPathFor } from "./atomic-file.js";
 import type { HeldLock } from "./file-lock.js";
+import { openOwnFile, readOwnFileSync, standsThere } from "./own-file.js";
 
 /** What an index keeps of the lines of a log. Both are called in file order, once for each line. */
 export interface LineDigest {
@@ -33,14 +34,16 @@ export class LineIndex {
   readonly path: string;
   private readonly logPath: string;
   private readonly digest: LineDigest;
+  private readonly maxLineBytes: number;
   private unsaved: IndexLine[] = [];
   /** How much of the index this process knows, in bytes; undefined where it no longer fits the log. */
   private knownBytes: number | undefined = 0;
 
-  constructor(logPath: string, lockFile: string, digest: LineDigest) {
+  constructor(logPath: string, lockFile: string, digest: LineDigest, maxLineBytes: number) {
     this.logPath = logPath;
     this.path = join(dirname(lockFile), `${basename(logPath)}.index`);
     this.digest = digest;
+    this.maxLineBytes = maxLineBytes;
   }
 
   /** Tells of the lines that the index knows, and returns where in the log the first unknown one begins. */
@@ -70,7 +73,7 @@ export class LineIndex {
     this.unsaved = [];
     let fd: number | undefined;
     try {
-      fd = openSync(this.path, "a+", 0o600);
+      fd = openOwnFile(this.path, "append");
       const { size } = fstatSync(fd);
       const others = readLines(readTail(fd, this.knownBytes, size), first.offset, Number.POSITIVE_INFINITY);
       if (this.knownBytes + others.bytes !== size) {
@@ -96,7 +99,8 @@ export class LineIndex {
   /** The index ends with a line of this very log: not of one that was put in its place, nor of what a power failure took. */
   private isOfThisLog(last: IndexLine | undefined): boolean {
     if (last === undefined) return true;
-    const fd = openSync(this.logPath, "r");
+    if (last.length > this.maxLineBytes) return false; // the log itself says what is wrong with it
+    const fd = openOwnFile(this.logPath, "read");
     try {
       const line = Buffer.alloc(last.length);
       if (readSync(fd, line, 0, last.length, last.offset) !== last.length) return false;
@@ -111,7 +115,12 @@ export class LineIndex {
     removeTemporaries(this.path);
     const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
     const temporary = temporaryPathFor(this.path);
-    writeFileSync(temporary, text, { flag: "wx", mode: 0o600 });
+    const fd = openOwnFile(temporary, "create");
+    try {
+      writeFileSync(fd, text);
+    } finally {
+      closeSync(fd);
+    }
     lock.assertHeld();
     renameSync(temporary, this.path);
     this.knownBytes = Buffer.byteLength(text);
@@ -135,7 +144,8 @@ function readLines(text: string, start: number, logSize: number): { lines: Index
 function toIndexLine(text: string): IndexLine | undefined {
   try {
     const { offset, length, entry } = JSON.parse(text) as Partial<IndexLine>; // checked here
-    if (!Number.isSafeInteger(offset) || !Number.isSafeInteger(length)) return undefined;
+    if (!Number.isSafeInteger(offset) || !Number.isSafeInteger(length) || Number(length) < 0)
+      return undefined;
     if (entry !== undefined && (typeof entry !== "object" || entry === null)) return undefined;
     const position = { offset: Number(offset), length: Number(length) };
     return entry === undefined ? position : { ...position, entry };
@@ -150,12 +160,7 @@ function endOf(line: IndexLine | undefined): number {
 }
 
 function readText(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    return "";
-  }
+  return standsThere(path) ? readOwnFileSync(path).toString("utf8") : "";
 }
 
 function readTail(fd: number, from: number, size: number): string {

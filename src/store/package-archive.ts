@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync, readSync, writeFileSync } from "node:fs";
+import { closeSync, constants, readSync, writeFileSync } from "node:fs";
 import { type FileHandle, mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -18,6 +18,7 @@ import {
 } from "./package-archive-entries.js";
 import { breathe, systemCode } from "./package-files.js";
 import { makeFolders } from "./package-tree.js";
+import { openOwnFile } from "./own-file.js";
 
 /**
  * Unpacks a `.bmad` archive into `targetDir`, which must not exist yet (contracts §2). Names and headers are
@@ -72,7 +73,7 @@ const DEFLATED = 8;
 const CHUNK_BYTES = 64 * 1024;
 
 async function extract(archive: FileHandle, dataStart: number, entry: ArchiveEntry, target: string) {
-  const output = openSync(target, "wx", 0o600);
+  const output = openOwnFile(target, "create");
   try {
     const raw = readRange(archive, dataStart, entry.compressedBytes);
     const sink = (chunks: AsyncIterable<Uint8Array>) => writeChecked(chunks, entry, output);

@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { JsonObject } from "../core/json.js";
 import { checkArtifactTypesSize } from "../core/package/artifact-types.js";
+import { checkNames } from "../core/package/check-names.js";
 import {
   MANIFEST_FILE,
   MAX_GRAPH_BYTES,
@@ -72,6 +73,17 @@ const MAX_TOTAL_TEXT_BYTES = 16 * 1024 * 1024;
 /** Reads and checks a package directory as a whole (contracts §2). Never throws because of what is in it. */
 export async function loadPackage(dir: string): Promise<PackageReport> {
   return loadListedPackage(await listPackage(dir));
+}
+
+/** `loadPackage` for a package that is new to the store: what lists would show of it must be printable. */
+export async function loadNewPackage(listing: PackageListing): Promise<PackageReport> {
+  const report = await loadListedPackage(listing);
+  if (report.package === undefined) return report;
+  const names = checkNames(
+    report.package,
+    listing.files.map(({ path }) => path),
+  );
+  return names.length === 0 ? report : { findings: boundFindings([...report.findings, ...names]) };
 }
 
 /** `loadPackage` where the files are listed already. */

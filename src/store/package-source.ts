@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Finding, WHOLE_PACKAGE, errorFinding } from "../core/package/findings.js";
 import { unpackArchive } from "./package-archive.js";
-import { systemCode } from "./package-files.js";
-import { loadPackage } from "./package-loader.js";
+import { listPackage, systemCode } from "./package-files.js";
+import { loadNewPackage } from "./package-loader.js";
 
 /** What a path given as a package turns out to be; the path itself may be a link. */
 export type SourceKind = "directory" | "file" | "nothing" | "other";
@@ -31,7 +31,7 @@ export async function checkPackageSource(source: string): Promise<readonly Findi
   const kind = await kindOfSource(source);
   const problem = sourceFinding(kind);
   if (problem !== undefined) return [problem];
-  if (kind === "directory") return (await loadPackage(source)).findings;
+  if (kind === "directory") return findingsOf(source);
   try {
     return await checkArchive(source);
   } catch (error) {
@@ -40,12 +40,16 @@ export async function checkPackageSource(source: string): Promise<readonly Findi
   }
 }
 
+async function findingsOf(dir: string): Promise<readonly Finding[]> {
+  return (await loadNewPackage(await listPackage(dir))).findings;
+}
+
 async function checkArchive(source: string): Promise<readonly Finding[]> {
   const scratch = await mkdtemp(join(tmpdir(), "interlock-check-"));
   try {
     const unpacked = join(scratch, "package");
     const findings = await unpackArchive(source, unpacked);
-    return findings.length > 0 ? findings : (await loadPackage(unpacked)).findings;
+    return findings.length > 0 ? findings : await findingsOf(unpacked);
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { lstatSync } from "node:fs";
+import { lstatSync, statSync } from "node:fs";
 import { mkdir, readdir, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { compareBuild } from "semver";
 import { type Result, fail, ok } from "../core/errors.js";
 import { failpoint } from "../core/failpoint.js";
 import { MANIFEST_FILE, checkManifest } from "../core/package/check-package.js";
@@ -12,7 +13,7 @@ import { withFileLock } from "./file-lock.js";
 import { unpackArchive } from "./package-archive.js";
 import { contentDigest, digestFiles } from "./package-digest.js";
 import { PackageFileRefused, listPackage, readPackageFile, systemCode } from "./package-files.js";
-import { type LoadedPackage, loadListedPackage, loadPackage } from "./package-loader.js";
+import { type LoadedPackage, loadListedPackage, loadNewPackage, loadPackage } from "./package-loader.js";
 import { kindOfSource, sourceFinding } from "./package-source.js";
 import { copyPackage, removeTree, sealTree } from "./package-tree.js";
 
@@ -38,6 +39,11 @@ export interface PackageStore {
   install(source: string): Promise<Result<Installation>>;
   /** Faults: `E_PACKAGE_NOT_FOUND`, `E_PACKAGE_INVALID` (somebody changed it on disk). */
   open(packageId: string): Promise<Result<LoadedPackage>>;
+  /**
+   * The id of an installed package, by that id, by its name or by `name@version`: of several the newest version (SemVer), and of
+   * that version the one that was installed last. `preferred` is taken where it is one of them. Fault: `E_PACKAGE_NOT_FOUND`.
+   */
+  resolve(named: string, preferred?: string): Promise<Result<string>>;
   /** Sorted by id. */
   list(): Promise<readonly InstalledPackage[]>;
   /** Faults: `E_PACKAGE_NOT_FOUND`, `E_INTERNAL`. Whether runs still need the package is for callers to ask. */
@@ -99,6 +105,19 @@ class DirectoryPackageStore implements PackageStore {
     return packages.sort((a, b) => (a.packageId < b.packageId ? -1 : 1));
   }
 
+  async resolve(named: string, preferred?: string): Promise<Result<string>> {
+    if ((await this.find(named)) !== undefined) return ok(named);
+    const candidates = (await this.list()).filter(
+      ({ name, version }) => name === named || `${name}@${version}` === named,
+    );
+    if (candidates.some(({ packageId }) => packageId === preferred)) return ok(preferred ?? named);
+    const newest = candidates
+      .map((item) => ({ ...item, installedAt: statSync(item.dir).mtimeMs }))
+      .sort((a, b) => compareBuild(a.version, b.version) || a.installedAt - b.installedAt)
+      .at(-1);
+    return newest === undefined ? unknown(named) : ok(newest.packageId);
+  }
+
   async remove(packageId: string): Promise<Result<void>> {
     if ((await this.find(packageId)) === undefined) return unknown(packageId);
     return this.exclusively(async (staging) => {
@@ -132,7 +151,7 @@ class DirectoryPackageStore implements PackageStore {
   private async adopt(staging: string): Promise<Result<Installation>> {
     failpoint("package.staged");
     const listing = await listPackage(staging);
-    const report = await loadListedPackage(listing);
+    const report = await loadNewPackage(listing);
     if (report.package === undefined) return invalid(report.findings);
     const { name, version } = report.package.manifest;
     const digest = contentDigest(await digestFiles(listing));

@@ -1,8 +1,9 @@
-import { closeSync, fchmodSync, fsync, mkdirSync, openSync, writeFileSync } from "node:fs";
+import { closeSync, fchmodSync, fsync, mkdirSync, writeFileSync } from "node:fs";
 import { chmod, lstat, opendir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { syncDirectory } from "./atomic-file.js";
+import { openOwnFile } from "./own-file.js";
 import { type PackageListing, streamPackageFile } from "./package-files.js";
 
 /** An installed package is read-only, and private to the user (contracts §3). */
@@ -19,7 +20,7 @@ export async function copyPackage(listing: PackageListing, targetDir: string): P
     listing.files.map((file) => file.path),
   );
   for (const { path, bytes } of listing.files) {
-    const output = openSync(join(targetDir, path), "wx", 0o600);
+    const output = openOwnFile(join(targetDir, path), "create");
     try {
       for await (const chunk of streamPackageFile(listing.root, path, bytes)) writeFileSync(output, chunk);
     } finally {
@@ -50,7 +51,7 @@ export async function sealTree(listing: PackageListing): Promise<void> {
 const flush = promisify(fsync);
 
 async function sealFile(path: string): Promise<void> {
-  const file = openSync(path, "r+");
+  const file = openOwnFile(path, "read-write");
   try {
     await flush(file);
     fchmodSync(file, SEALED_FILE_MODE);

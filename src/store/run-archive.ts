@@ -1,10 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { createWriteStream } from "node:fs";
-import { open, readdir, rename, rm } from "node:fs/promises";
+import { readdir, rename, rm } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
-import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { ZipFile } from "yazl";
+import { streamOwnFile, writeOwnStream } from "./own-file.js";
 
 /**
  * Writes the files of a run's folder as one zip, after texts that stand nowhere else, by name. An archive that is there is
@@ -26,10 +25,12 @@ export async function writeArchive(
     if (isPassing(name)) continue;
     names.push(name);
     zip.addReadStreamLazy(name, { mode: 0o100600 }, (take) => {
-      asItIsNow(path).then(
-        (stream) => take(undefined, stream),
-        (error: unknown) => zip.emit("error", error),
-      );
+      // Up to its present end: the logs of a run that is under way go on growing.
+      try {
+        take(undefined, streamOwnFile(path));
+      } catch (error) {
+        zip.emit("error", error);
+      }
     });
   }
   const failed = new AbortController();
@@ -37,7 +38,7 @@ export async function writeArchive(
   zip.end();
   const temporary = `${output}.tmp-${randomBytes(6).toString("hex")}`;
   try {
-    const file = createWriteStream(temporary, { flags: "wx", mode: 0o600 });
+    const file = writeOwnStream(temporary);
     await pipeline(zip.outputStream, file, { signal: failed.signal });
     await rename(temporary, output);
   } catch (error) {
@@ -54,15 +55,4 @@ function isPassing(name: string): boolean {
     return /^\.tmp-(workflow\.md|execution\.jsonl)-|^\.il-[0-9a-f]{16}$/.test(base);
   }
   return base.startsWith(".tmp-") || /\.lock(\.\d+)?(\.done)?$|\.jsonl\.index$/.test(base);
-}
-
-/** A file up to its present end: the logs of a run that is under way go on growing. */
-async function asItIsNow(path: string): Promise<Readable> {
-  const file = await open(path);
-  const { size } = await file.stat();
-  if (size === 0) {
-    await file.close();
-    return Readable.from([]);
-  }
-  return file.createReadStream({ start: 0, end: size - 1 });
 }

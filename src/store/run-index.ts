@@ -1,8 +1,9 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { workflowIdOf } from "../core/run-id.js";
 import { removeTemporaries, writeFileAtomic } from "./atomic-file.js";
 import { type HeldLock, NO_LOCK, withFileLock } from "./file-lock.js";
+import { readOwnText } from "./own-file.js";
 
 /** Where a bundle run finds its files. Host paths: for the service alone, never for a model. */
 const bundleSettingsSchema = z.object({
@@ -18,6 +19,8 @@ export type BundleSettings = z.infer<typeof bundleSettingsSchema>;
 
 const runMetadataSchema = z.object({
   runId: z.string(),
+  /** The Temporal workflow that the run belongs to; absent means `run-<runId>`. */
+  workflowId: z.string().optional(),
   projectId: z.string(),
   packageId: z.string(),
   workflowRef: z.string(),
@@ -33,6 +36,11 @@ const runMetadataSchema = z.object({
 
 /** What the index says of a run (contracts §4). Times are ISO, UTC. */
 export type RunMetadata = z.infer<typeof runMetadataSchema>;
+
+/** The Temporal workflow that a run belongs to: no other one may work on it. */
+export function workflowIdOfRun({ runId, workflowId }: Pick<RunMetadata, "runId" | "workflowId">): string {
+  return workflowId ?? workflowIdOf(runId);
+}
 
 /** The index is there, but is not one: nothing may be concluded from what it does not list. */
 export class DamagedIndex extends Error {}
@@ -53,13 +61,12 @@ export class RunIndex {
   /** All runs of the project. Throws `DamagedIndex` when the index is there but cannot be read. */
   async list(): Promise<readonly RunMetadata[]> {
     try {
-      return z.array(runMetadataSchema).parse(JSON.parse(await readFile(this.path, "utf8")));
+      return z.array(runMetadataSchema).parse(JSON.parse(await readOwnText(this.path)));
     } catch (error) {
       const code = error instanceof Error && "code" in error ? error.code : undefined;
       if (code === "ENOENT" || code === "ENOTDIR") return [];
-      throw new DamagedIndex("The index of the project's runs (runsIndex.json) cannot be read: restore it.", {
-        cause: error,
-      });
+      const sentence = `The index of the project's runs (runsIndex.json) cannot be read: restore it. It is ${this.path}; without a backup, move it away: its runs are no longer listed then, and their folders stay.`;
+      throw new DamagedIndex(sentence, { cause: error });
     }
   }
 

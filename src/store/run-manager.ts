@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { readdirSync, rmSync } from "node:fs";
-import { mkdir, readFile, readdir, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { closeSync, readdirSync, rmSync } from "node:fs";
+import { mkdir, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { type Fault, type Result, fail, ok } from "../core/errors.js";
@@ -14,10 +14,11 @@ import { type CreateBundleRunRequest, newBundleRun } from "./bundle-run.js";
 import { type HeldLock, LockLost, withFileLock } from "./file-lock.js";
 import { parseFrontMatter, withFrontmatter } from "./front-matter.js";
 import type { LoadedPackage, LoadedWorkflow } from "./package-loader.js";
+import { isOwnFolder, openOwnFile, readOwnText, standsThere } from "./own-file.js";
 import type { PackageStore } from "./package-store.js";
 import { type Project, isProjectId, resolveProject } from "./project-id.js";
 import { RunFiles } from "./run-files.js";
-import { DamagedIndex, RunIndex, type RunMetadata } from "./run-index.js";
+import { DamagedIndex, RunIndex, type RunMetadata, workflowIdOfRun } from "./run-index.js";
 import { forkedRunFrontmatter, freshRunFrontmatter } from "./state-file.js";
 
 /** What a new run is made from (contracts §4). */
@@ -28,6 +29,8 @@ export interface CreateRunRequest {
   readonly activeAgentId: string;
   /** A UUID in lower case; made when absent. The same id again is the same run. */
   readonly runId?: string;
+  /** The Temporal workflow that the run belongs to; absent means `run-<runId>`. */
+  readonly workflowId?: string;
   /** The run begins with another run's document, and with some variables set. */
   readonly begin?: RunBeginning;
 }
@@ -41,6 +44,12 @@ export interface RunBeginning {
 
 /** In one spelling only: it names a folder, and some file systems take two spellings for one. */
 const uuid = z.uuid().lowercase();
+
+/** What a store holds, as far as it can be read. */
+export interface RunSurvey {
+  readonly runs: readonly RunMetadata[];
+  readonly damaged: readonly { readonly projectId: string; readonly error: DamagedIndex }[];
+}
 
 /** Makes runs and finds them again. */
 export class RunManager {
@@ -72,6 +81,7 @@ export class RunManager {
     if (!agent.ok) return agent;
     const run: RunMetadata = {
       runId,
+      ...(request.workflowId === undefined ? {} : { workflowId: request.workflowId }),
       projectId: project.value.projectId,
       packageId: request.packageId,
       workflowRef: workflow.value.id,
@@ -114,16 +124,60 @@ export class RunManager {
 
   /** The runs of all projects of the store, oldest first. Throws `DamagedIndex`. */
   async listAllRuns(): Promise<readonly RunMetadata[]> {
-    const names = await readdir(this.projectsDir).catch(() => []);
-    const projectIds = names.filter(isProjectId);
-    const lists = await Promise.all(projectIds.map((projectId) => this.index(projectId).list()));
-    return lists.flat().sort((a, b) => a.createdAt.localeCompare(b.createdAt));
+    const { runs, damaged } = await this.surveyRuns();
+    const [first] = damaged;
+    if (first !== undefined) throw first.error;
+    return runs;
   }
 
-  /** A run by its id, in whichever project. Fault: `E_RUN_NOT_FOUND`. */
-  async findRun(runId: string): Promise<Result<RunMetadata>> {
-    const run = (await this.listAllRuns()).find((candidate) => candidate.runId === runId);
-    return run === undefined ? runNotFound(runId) : ok(run);
+  /** The runs of all projects whose index can be read, oldest first, and the indexes that cannot. */
+  async surveyRuns(): Promise<RunSurvey> {
+    const names = await readdir(this.projectsDir).catch(() => []);
+    const runs: RunMetadata[] = [];
+    const damaged: { projectId: string; error: DamagedIndex }[] = [];
+    await Promise.all(
+      names.filter(isProjectId).map(async (projectId) => {
+        try {
+          runs.push(...(await this.index(projectId).list()));
+        } catch (error) {
+          if (!(error instanceof DamagedIndex)) throw error;
+          damaged.push({ projectId, error });
+        }
+      }),
+    );
+    return { runs: runs.sort((a, b) => a.createdAt.localeCompare(b.createdAt)), damaged };
+  }
+
+  /**
+   * A run by its id or by its workflow's, in whichever project; the newest, where a workflow id was used for several. Faults:
+   * `E_RUN_NOT_FOUND`; `E_INTERNAL` for one whose folder lies beside an index that cannot be read.
+   */
+  async findRun(id: string): Promise<Result<RunMetadata>> {
+    const { runs, damaged } = await this.surveyRuns();
+    const run =
+      runs.find(({ runId }) => runId === id) ?? runs.findLast((known) => workflowIdOfRun(known) === id);
+    if (run !== undefined) return ok(run);
+    if (!uuid.safeParse(id).success) return runNotFound(id);
+    const index = damaged.find(({ projectId }) => standsThere(this.filesOf(projectId, id).dir));
+    return index === undefined ? runNotFound(id) : fail("E_INTERNAL", index.error.message);
+  }
+
+  /**
+   * A run by its id, wherever its folder is: of the indexes only that of its project is read. Undefined where there is none.
+   * Throws `DamagedIndex`.
+   */
+  async findPlaced(runId: string): Promise<RunMetadata | undefined> {
+    if (!uuid.safeParse(runId).success) return undefined;
+    const names = await readdir(this.projectsDir).catch(() => []);
+    for (const projectId of names.filter(isProjectId)) {
+      const exists = await stat(join(this.projectsDir, projectId, "runs", runId)).then(
+        () => true,
+        () => false,
+      );
+      const run = exists ? await this.index(projectId).find(runId) : undefined;
+      if (run !== undefined) return run;
+    }
+    return undefined;
   }
 
   /** Host path of a run's state document. Fault: `E_RUN_NOT_FOUND`. */
@@ -156,11 +210,7 @@ export class RunManager {
     if (known !== undefined) return ok(known);
     if (!uuid.safeParse(runId).success || !isProjectId(projectId)) return runNotFound(runId);
     const files = this.filesOf(projectId, runId, execution);
-    const exists = await stat(files.stateDir).then(
-      (entry) => entry.isDirectory(),
-      () => false,
-    );
-    if (!exists) return runNotFound(runId);
+    if (!isOwnFolder(files.stateDir)) return runNotFound(runId);
     this.remember(key, files);
     return ok(files);
   }
@@ -171,7 +221,7 @@ export class RunManager {
     if (known !== undefined) return ok(known);
     try {
       if (!isProjectId(projectId)) throw new Error("not an id");
-      const text = await readFile(join(this.projectsDir, projectId, "project.json"), "utf8");
+      const text = await readOwnText(join(this.projectsDir, projectId, "project.json"));
       const { root } = z.object({ root: z.string() }).parse(JSON.parse(text));
       this.roots.set(projectId, root);
       return ok(root);
@@ -230,7 +280,7 @@ export class RunManager {
       await removeAll();
       await mkdir(join(staging, "state", "logs"), { recursive: true, mode: 0o700 });
       await mkdir(join(staging, "conversation"), { mode: 0o700 });
-      await writeFile(join(staging, "state", "logs", "execution.jsonl"), "", { mode: 0o600 });
+      closeSync(openOwnFile(join(staging, "state", "logs", "execution.jsonl"), "create"));
       if (document !== undefined) await writeFileAtomic(join(staging, "state", "workflow.md"), document);
       await writeFileAtomic(
         join(projectDir, "project.json"),

@@ -1,11 +1,18 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import type { JsonObject } from "../core/json.js";
 import { removeTemporaries, writeFileAtomic } from "./atomic-file.js";
 import { type HeldLock, NO_LOCK, seizeLock, withFileLock } from "./file-lock.js";
+import { readOwnText } from "./own-file.js";
 
-const requestSchema = z.object({ kind: z.enum(["graph", "bundle"]), input: z.record(z.string(), z.json()) });
+const requestSchema = z.object({
+  kind: z.enum(["graph", "bundle"]),
+  input: z.record(z.string(), z.json()),
+  /** The Temporal workflow that the run belongs to. Absent where an earlier version has made the run: `run-<runId>`. */
+  workflowId: z.string().optional(),
+  /** The first execution that Temporal began for it. */
+  executionId: z.string().optional(),
+});
 
 /** What a run was started with: it can be started again should Temporal no longer know it. */
 export type RunRequest = z.infer<typeof requestSchema>;
@@ -25,7 +32,7 @@ export class RunRequestFile {
   /** Undefined where there is none, and where it cannot be understood. */
   async read(): Promise<RunRequest | undefined> {
     try {
-      return requestSchema.parse(JSON.parse(await readFile(this.path, "utf8")));
+      return requestSchema.parse(JSON.parse(await readOwnText(this.path)));
     } catch {
       return undefined;
     }
@@ -35,14 +42,19 @@ export class RunRequestFile {
    * Keeps the first request of a run, and of one that lets it go on the limits, which a retry may change. The execution of
    * an older request is over by then: it comes too late.
    */
-  async keep(kind: RunRequest["kind"], input: JsonObject): Promise<void> {
+  async keep(
+    kind: RunRequest["kind"],
+    input: JsonObject,
+    origin: Pick<RunRequest, "workflowId" | "executionId"> = {},
+  ): Promise<void> {
     const keepUnderLock = async (lock: HeldLock): Promise<void> => {
       const known = await this.read();
       if (known !== undefined && input["resume"] !== true) return;
       const { limits = {} } = input;
       if (known !== undefined && JSON.stringify(known.input["limits"] ?? {}) === JSON.stringify(limits))
         return;
-      const kept = known === undefined ? { kind, input } : { ...known, input: { ...known.input, limits } };
+      const kept =
+        known === undefined ? { kind, ...origin, input } : { ...known, input: { ...known.input, limits } };
       await writeFileAtomic(this.path, `${JSON.stringify(kept)}\n`, lock);
     };
     await withFileLock(this.lockFile, keepUnderLock, () => removeTemporaries(this.path), {

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ErrorCode, type Result, fail, ok } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
@@ -6,6 +5,7 @@ import { type Frontmatter, parseFrontmatter } from "../core/state/frontmatter.js
 import { removeTemporaries, writeFileAtomic } from "./atomic-file.js";
 import { type HeldLock, NO_LOCK } from "./file-lock.js";
 import { type FrontMatterDocument, MAX_FRONT_MATTER_BYTES, parseFrontMatter } from "./front-matter.js";
+import { readOwnFileSync } from "./own-file.js";
 import { sha256 } from "./sha256.js";
 
 /** A state document as it stands on disk. The SHA-256 of its bytes is its version (contracts §5). */
@@ -71,7 +71,7 @@ export function openStateFile(stateDir: string): StateFile {
   return {
     async read() {
       try {
-        const bytes = readFileSync(path);
+        const bytes = readOwnFileSync(path);
         if (last !== undefined && sha256(bytes) === last.sha256) return ok(last);
         const parsed = parseStateDocument(bytes);
         if (parsed.ok) last = parsed.value;
@@ -85,7 +85,7 @@ export function openStateFile(stateDir: string): StateFile {
       last = document;
     },
     async replace(sha256Before, bytes, lock = NO_LOCK) {
-      if (sha256(readFileSync(path)) !== sha256Before) return false;
+      if (sha256(readOwnFileSync(path)) !== sha256Before) return false;
       await writeFileAtomic(path, bytes, lock);
       return true;
     },

@@ -1,7 +1,7 @@
-import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { removeTemporaries, writeFileAtomic } from "./atomic-file.js";
 import { type HeldLock, NO_LOCK, seizeLock, withFileLock } from "./file-lock.js";
+import { readOwnText } from "./own-file.js";
 
 const count = z.int().min(0);
 const limits = z.object({
@@ -48,7 +48,7 @@ export function openStatusFile(path: string, lockFile: string, owner: HeldLock =
 
   async function read(): Promise<RunStatus | undefined> {
     try {
-      return statusSchema.parse(JSON.parse(await readFile(path, "utf8")));
+      return statusSchema.parse(JSON.parse(await readOwnText(path)));
     } catch {
       return undefined;
     }

@@ -1,10 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { chmod, mkdir, readFile, readdir } from "node:fs/promises";
+import { chmod, mkdir, readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { z } from "zod";
 import { writeFileAtomic } from "./atomic-file.js";
 import { withFileLock } from "./file-lock.js";
+import { readOwnText, rememberStore } from "./own-file.js";
 import { type PackageStore, openPackageStore } from "./package-store.js";
+import { type RootPolicy, Roots } from "./roots.js";
+import { rootsOfRuns } from "./roots-of-runs.js";
 import { RunManager } from "./run-manager.js";
 
 const identitySchema = z.object({ storeId: z.uuid(), taskQueue: z.string().min(1) });
@@ -16,27 +19,38 @@ export interface Store {
   readonly taskQueue: string;
   readonly packages: PackageStore;
   readonly runs: RunManager;
+  /** Which directories runs may open. */
+  readonly roots: Roots;
   /** Kernel lock files of the sandbox; outside every mount. */
   readonly lockDir: string;
 }
 
 /**
  * Opens a store, making it when it is new. A store keeps the task queue it was made with; `taskQueue` sets
- * that of a new one. Throws when `store.json` is damaged or the directory cannot be written.
+ * that of a new one, `policy` what is permitted and what is kept out beside the registered roots. Throws when `store.json` or
+ * `roots.json` is damaged or the directory cannot be written.
  */
-export async function openStore(path: string, taskQueue = "interlock"): Promise<Store> {
+export async function openStore(
+  path: string,
+  taskQueue = "interlock",
+  policy: RootPolicy = {},
+): Promise<Store> {
   const dir = resolve(path);
   await mkdir(dir, { recursive: true, mode: 0o700 });
   // A directory that holds other things already keeps its mode: it may be anybody's. What we put there is private.
   if ((await readdir(dir)).length === 0) await chmod(dir, 0o700);
+  rememberStore(dir);
   const identity = await withFileLock(join(dir, "store.lock"), () => readOrMakeIdentity(dir, taskQueue));
   const packages = openPackageStore(dir);
-  return { dir, ...identity, packages, runs: new RunManager(dir, packages), lockDir: join(dir, "locks") };
+  const runs = new RunManager(dir, packages);
+  const roots = new Roots(dir, policy);
+  await roots.begin(() => rootsOfRuns(runs));
+  return { dir, ...identity, packages, runs, roots, lockDir: join(dir, "locks") };
 }
 
 async function readOrMakeIdentity(dir: string, taskQueue: string) {
   const path = join(dir, "store.json");
-  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+  const text = await readOwnText(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
     throw error;
   });

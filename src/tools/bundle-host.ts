@@ -1,6 +1,7 @@
 import type { BundleToolResult } from "../core/bundle/bundle-result.js";
 import { bundleToolName, parseBundleCall } from "../core/bundle/bundle-tools.js";
 import type { Fault } from "../core/errors.js";
+import type { ProtectedPaths } from "../core/tools/name-rules.js";
 import type { ChainHead } from "../store/audit-log.js";
 import { type HeldLock, LockLost } from "../store/file-lock.js";
 import type { Store } from "../store/store.js";
@@ -36,14 +37,19 @@ export interface ExecutedBundleCall extends BundleOutcome {
   readonly audit: ChainHead;
 }
 
+export interface BundleHostOptions {
+  readonly store: Store;
+  readonly protectedPaths?: ProtectedPaths;
+}
+
 /** Runs the tool calls of bundle runs and keeps their sessions. Expected failures are results, never rejections. */
 export interface BundleHost extends BundleSessions {
   /** Runs one call, once, with one audit event. */
   executeForEngine(request: BundleCallRequest, knowledge?: BundleKnowledge): Promise<ExecutedBundleCall>;
 }
 
-export function createBundleHost({ store }: { readonly store: Store }): BundleHost {
-  const runs = bundleRuns(store);
+export function createBundleHost({ store, protectedPaths }: BundleHostOptions): BundleHost {
+  const runs = bundleRuns(store, protectedPaths);
   return {
     ...bundleSessions(runs),
     async executeForEngine(request, knowledge = {}) {

@@ -4,7 +4,7 @@ import { type AliasPath, describeAliasPath, formatAliasPath, mountLabel } from "
 import { listSome } from "../core/text.js";
 import { readChildren } from "./directory-children.js";
 import { Refusal } from "./faults.js";
-import { protectingRule } from "./name-rules.js";
+import { protectingRule } from "../core/tools/name-rules.js";
 import { Pacer } from "./pacer.js";
 import { type PinnedEntry, openPinnedFile } from "./pinned-entry.js";
 import { type Trail, resolve } from "./resolve.js";
@@ -29,7 +29,7 @@ export async function readTextFile(workspace: Workspace, path: AliasPath): Promi
     const target = trail.entries.at(-1) ?? trail.entries[0];
     if (trail.missing.length > 0) throw await missing(workspace, path, trail, target);
     if (target.kind === "directory") {
-      const holds = await contents(workspace, path, target);
+      const holds = await contents(workspace, path, trail.names, target);
       throw new Refusal("TOOL_ARGS_INVALID", `${describeAliasPath(path)} is a directory. It holds ${holds}`);
     }
     return await readPinned(workspace, path, target);
@@ -47,15 +47,22 @@ async function missing(
   const sentence = `${describeAliasPath(path)} does not exist.`;
   if (last.kind !== "directory") return new Refusal("ENOENT", sentence);
   const directory = formatAliasPath({ mount: path.mount, segments: trail.names });
-  const holds = await contents(workspace, path, last);
+  const holds = await contents(workspace, path, trail.names, last);
   return new Refusal("ENOENT", `${sentence} ${directory} holds ${holds}`);
 }
 
-async function contents(workspace: Workspace, path: AliasPath, directory: PinnedEntry): Promise<string> {
+async function contents(
+  workspace: Workspace,
+  path: AliasPath,
+  above: readonly string[],
+  directory: PinnedEntry,
+): Promise<string> {
   const { protectedPaths } = mountOf(workspace, path);
   const children = await readChildren(directory, new Pacer(Number.POSITIVE_INFINITY));
   const names = children.names.filter(
-    (name) => protectingRule(protectedPaths, name.replace(/\/$/u, ""), "read") === undefined,
+    (name) =>
+      protectingRule(protectedPaths, [...above, name.replace(/\/$/u, "")], "read", above.length) ===
+      undefined,
   );
   return names.length === 0 ? "nothing that can be read." : `${listSome(names, MAX_SHOWN)}.`;
 }

@@ -5,6 +5,8 @@ import { sessionDir } from "../store/bundle-session.js";
 import type { RunFiles } from "../store/run-files.js";
 import type { BundleSettings, RunMetadata } from "../store/run-index.js";
 import type { Store } from "../store/store.js";
+import type { ProtectedPaths } from "../core/tools/name-rules.js";
+import { permittedAgent } from "./bundle-roots.js";
 import { type BundlePlace, openBundlePlace } from "./bundle-workspace.js";
 
 /** A bundle run as the store knows it. */
@@ -22,16 +24,48 @@ export interface BundleRuns {
   find(runId: string, execution?: number): Promise<Result<BundleRun>>;
   /** Real path. Fault: `E_PROJECT_INVALID`. */
   projectRoot(found: BundleRun): Promise<Result<string>>;
-  /** Faults: `E_PROJECT_INVALID`, `E_SANDBOX_VIOLATION` when the session folder is gone. */
+  /**
+   * Whether the run's roots are those that it may open, and what they were. Faults, for the operator: `E_SANDBOX_VIOLATION`,
+   * `E_PROJECT_INVALID`.
+   */
+  permit(found: BundleRun): Promise<Result<undefined>>;
+  /** The run's agent file, if it has one. Faults: `E_SANDBOX_VIOLATION`, `E_AGENT_NOT_FOUND` for one that is gone. */
+  permitAgent(found: BundleRun): Result<string | undefined>;
+  /** Faults: `E_PROJECT_INVALID`, `E_SANDBOX_VIOLATION` when the session folder is gone or a root may not be opened. */
   openPlace(found: BundleRun, hasSession: boolean): Promise<Result<BundlePlace>>;
 }
 
-export function bundleRuns(store: Store): BundleRuns {
+export function bundleRuns(store: Store, protectedPaths?: ProtectedPaths): BundleRuns {
   return {
     find: runFinder(store),
     projectRoot: ({ run }) => store.runs.projectRoot(run.projectId),
-    openPlace: (found, hasSession) => openPlace(store, found, hasSession),
+    async permit(found) {
+      const permitted = await permitRun(store, found);
+      return permitted.ok ? ok(undefined) : permitted;
+    },
+    permitAgent({ bundle }) {
+      const { agentFile } = bundle;
+      return agentFile === undefined ? ok(undefined) : permittedAgent(store.roots, agentFile);
+    },
+    openPlace: (found, hasSession) => openPlace(store, found, hasSession, protectedPaths),
   };
+}
+
+/** What a run may open, each as it is now: one that a link has taken the place of is no longer that. */
+async function permitRun(store: Store, { run, bundle }: BundleRun) {
+  const root = await store.runs.projectRoot(run.projectId);
+  if (!root.ok) return root;
+  const { roots } = store;
+  const project = roots.permit(root.value, "write", { isReal: true });
+  if (!project.ok) return project;
+  const own = roots.permit(bundle.bundleRoot, "read", { isReal: true });
+  if (!own.ok) return own;
+  const core =
+    bundle.coreRoot === undefined ? undefined : roots.permit(bundle.coreRoot, "read", { isReal: true });
+  if (core?.ok === false) return core;
+  const session = roots.permit(sessionDir(bundle), "write", { kind: "maybe" });
+  if (!session.ok) return session;
+  return ok({ project: project.value, own: own.value, core: core?.value, session: session.value });
 }
 
 /** Finds runs; what a run was made with never changes, so it is looked up once. */
@@ -57,23 +91,37 @@ function runFinder(store: Store): BundleRuns["find"] {
 
 async function openPlace(
   store: Store,
-  { run, bundle, execution }: BundleRun,
+  found: BundleRun,
   hasSession: boolean,
+  protectedPaths: ProtectedPaths | undefined,
 ): Promise<Result<BundlePlace>> {
-  const project = await store.runs.projectRoot(run.projectId);
-  if (!project.ok) return project;
-  const { bundleRoot, coreRoot, sessionId } = bundle;
+  const { run, bundle, execution } = found;
   if (hasSession && !(await isPlainDirectory(sessionDir(bundle)))) {
     return fail("E_SANDBOX_VIOLATION", "{session-folder} is missing, or no directory any more.");
   }
+  const permitted = await permitRun(store, found);
+  if (!permitted.ok) {
+    // Seen by a model: the operator's sentence is that of `checkRoots`.
+    const { code } = permitted.error;
+    return fail(code, "A directory of this run is missing, or not one that this store may open.");
+  }
+  const { project, own, core, session } = permitted.value;
+  const { sessionId } = bundle;
   const roots = {
-    bundleRoot,
-    ...(coreRoot === undefined ? {} : { coreRoot }),
-    projectRoot: project.value,
-    ...(hasSession ? { session: { dir: sessionDir(bundle), sessionId } } : {}),
+    bundleRoot: own.path,
+    ...(core === undefined ? {} : { coreRoot: core.path }),
+    projectRoot: project.path,
+    ...(hasSession ? { session: { dir: session.path, sessionId } } : {}),
   };
+  const identities = new Map(
+    [project, own, ...(core === undefined ? [] : [core]), session].map(({ path, identity }) => [
+      path,
+      identity,
+    ]),
+  );
+  const options = { lockDir: store.lockDir, keepOut: store.roots.keepOut, identities, protectedPaths };
   const writer = execution === undefined ? {} : { writer: { runId: run.runId, execution } };
-  return ok(await openBundlePlace(roots, { lockDir: store.lockDir, keepOut: [store.dir], ...writer }));
+  return ok(await openBundlePlace(roots, { ...options, ...writer }));
 }
 
 /** A link in its place would lead all writes elsewhere. */

@@ -15,11 +15,10 @@ import {
 } from "../store/bundle-session.js";
 import type { PlainMessage, RecordedToolCall } from "../store/conversation.js";
 import type { RunFiles } from "../store/run-files.js";
-import type { BundleSettings } from "../store/run-index.js";
 import { loadAgent } from "./bundle-agent-file.js";
 import { workflowPath } from "./bundle-calls.js";
 import { preloadWorkflow } from "./bundle-preload.js";
-import { type BundleRuns, staysInProject } from "./bundle-runs.js";
+import { type BundleRun, type BundleRuns, staysInProject } from "./bundle-runs.js";
 
 /** Where the model is asked and answered in a bundle run: it has no nodes. */
 export const BUNDLE_NODE = "workflow";
@@ -56,6 +55,8 @@ export interface BundleSessions {
     now: Date,
     execution?: number,
   ): Promise<Result<SessionManifest>>;
+  /** Whether the run's roots may still be opened. Faults, for the operator: `E_SANDBOX_VIOLATION`, `E_PROJECT_INVALID`. */
+  checkRoots(runId: string): Promise<Result<undefined>>;
   /** Ends what older executions of the run may still be about to write into the manifest. */
   seizeSession(runId: string, execution: number): Promise<void>;
 }
@@ -74,18 +75,18 @@ export function bundleSessions(runs: BundleRuns): BundleSessions {
     action: (session: SessionPlace, files: RunFiles) => Promise<Result<T>>,
     execution?: number,
   ): Promise<Result<T>> {
-    const found = await runs.find(runId, execution);
+    const found = await permittedRun(runs, runId, execution);
     return found.ok ? action(found.value.bundle, found.value.files) : found;
   }
 
   return {
     openSession: (runId, options) => openSession(runs, runId, options),
     async begin(runId, options) {
-      const found = await runs.find(runId);
+      const found = await permittedRun(runs, runId);
       if (!found.ok) return found;
       const manifest = await readManifest(found.value.bundle);
       if (!manifest.ok) return manifest;
-      const agent = await agentOf(found.value.bundle);
+      const agent = await agentOf(runs, found.value);
       return agent.ok ? ok(beginning(agent.value, manifest.value, options)) : agent;
     },
     async judgeAnswer(runId, text) {
@@ -107,8 +108,12 @@ export function bundleSessions(runs: BundleRuns): BundleSessions {
         (session, files) => files.whileStateIsMine((lock) => markSessionFolder(session, status, now, lock)),
         execution,
       ),
+    async checkRoots(runId) {
+      const found = await permittedRun(runs, runId);
+      return found.ok ? ok(undefined) : found;
+    },
     async seizeSession(runId, execution) {
-      const found = await runs.find(runId, execution);
+      const found = await permittedRun(runs, runId, execution);
       if (!found.ok) return;
       const { bundle, files } = found.value;
       await files.whileStateIsMine(async () => endManifestWrites(bundle));
@@ -116,18 +121,29 @@ export function bundleSessions(runs: BundleRuns): BundleSessions {
   };
 }
 
+/** A run whose roots may be opened: its session lies in one, and its agent. */
+async function permittedRun(
+  runs: BundleRuns,
+  runId: string,
+  execution?: number,
+): ReturnType<BundleRuns["find"]> {
+  const found = await runs.find(runId, execution);
+  const permitted = found.ok ? await runs.permit(found.value) : found;
+  return permitted.ok ? found : permitted;
+}
+
 async function openSession(
   runs: BundleRuns,
   runId: string,
   { input = "", now }: { readonly input?: string; readonly now: Date },
 ): Promise<Result<SessionManifest>> {
-  const found = await runs.find(runId);
+  const found = await permittedRun(runs, runId);
   if (!found.ok) return found;
   const { bundle } = found.value;
   // A session that is open stays what it is, whatever has become of the agent and the workflow's files since.
   const known = await readManifest(bundle);
   if (known.ok && known.value.runId === runId) return openSessionFolder(bundle, known.value);
-  const agent = await agentOf(bundle);
+  const agent = await agentOf(runs, found.value);
   if (!agent.ok) return agent;
   const place = await runs.openPlace(found.value, false);
   if (!place.ok) return place;
@@ -156,8 +172,10 @@ async function openSession(
   });
 }
 
-async function agentOf({ agentFile }: BundleSettings): Promise<Result<BundleAgent | undefined>> {
-  return agentFile === undefined ? ok(undefined) : loadAgent(agentFile);
+async function agentOf(runs: BundleRuns, found: BundleRun): Promise<Result<BundleAgent | undefined>> {
+  const permitted = runs.permitAgent(found);
+  if (!permitted.ok || permitted.value === undefined) return permitted.ok ? ok(undefined) : permitted;
+  return loadAgent(permitted.value);
 }
 
 function beginning(

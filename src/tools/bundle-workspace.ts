@@ -3,7 +3,8 @@ import { basename, join } from "node:path";
 import type { BundleLayout } from "../core/bundle/bundle-path.js";
 import type { PathVariable } from "../core/tools/alias-path.js";
 import { MANIFEST_NAME } from "../store/bundle-session.js";
-import { DEFAULT_PROTECTED_PATHS, type ProtectedPaths } from "./name-rules.js";
+import type { FileIdentity } from "../store/root-places.js";
+import { DEFAULT_PROTECTED_PATHS, type ProtectedPaths } from "../core/tools/name-rules.js";
 import { type Mount, type Workspace, type Writer, openMounts } from "./workspace.js";
 
 /** The host directories of a bundle run. */
@@ -22,27 +23,40 @@ export interface BundlePlace {
 }
 
 /** Nothing hidden: a bundle that lies in a hidden directory of the project is reached through its own root. */
-const PROJECT_RULES: ProtectedPaths = { notWritable: [], notAccessible: [".*", "node_modules"], allowed: [] };
+const HIDDEN_IN_PROJECT = [".*", "node_modules"];
+
+interface BundlePlaceOptions {
+  readonly lockDir: string;
+  readonly keepOut: readonly string[];
+  readonly writer?: Writer;
+  /** What the roots were when they were permitted, by their paths. */
+  readonly identities?: ReadonlyMap<string, FileIdentity | undefined>;
+  readonly protectedPaths?: ProtectedPaths | undefined;
+}
 
 /** The four roots and their rules (contracts §13): all can be read, the session folder alone written. */
-export async function openBundlePlace(
-  roots: BundleRoots,
-  options: { readonly lockDir: string; readonly keepOut: readonly string[]; readonly writer?: Writer },
-): Promise<BundlePlace> {
+export async function openBundlePlace(roots: BundleRoots, options: BundlePlaceOptions): Promise<BundlePlace> {
   const { bundleRoot, coreRoot, projectRoot, session } = roots;
+  const { protectedPaths = DEFAULT_PROTECTED_PATHS } = options;
+  const inProject: ProtectedPaths = {
+    notWritable: [],
+    notAccessible: [...HIDDEN_IN_PROJECT, ...protectedPaths.notAccessible],
+    allowed: [],
+  };
   const mount = (root: string, rules: Partial<Mount> = {}): Mount => ({
     root,
+    identity: options.identities?.get(root),
     writable: false,
     followsLinks: true,
     isPrivate: false,
     reserved: [],
-    protectedPaths: DEFAULT_PROTECTED_PATHS,
+    protectedPaths,
     keepOut: [options.lockDir, ...options.keepOut],
     ...rules,
   });
   const mounts = new Map<PathVariable, Mount>([
     ["bundle-root", mount(bundleRoot)],
-    ["project-root", mount(projectRoot, { protectedPaths: PROJECT_RULES })],
+    ["project-root", mount(projectRoot, { protectedPaths: inProject })],
   ]);
   if (coreRoot !== undefined) mounts.set("core-root", mount(coreRoot));
   if (session !== undefined) {

@@ -1,6 +1,6 @@
 import type { ErrorCode, Fault } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
-import type { Access } from "./name-rules.js";
+import type { Access } from "../core/tools/name-rules.js";
 
 /** A refusal on its way out of a tool: thrown inside, turned into the tool's result at its edge. */
 export class Refusal extends Error {

@@ -1,6 +1,7 @@
 import { HOST_MAX_WRITE_BYTES } from "../core/engine/limits.js";
 import { type Result, fail, ok } from "../core/errors.js";
 import { listSome } from "../core/text.js";
+import type { FileIdentity } from "../store/root-places.js";
 import type { RunFiles } from "../store/run-files.js";
 import { readFile } from "./read.js";
 import { type Workspace, type Writer, openWorkspace } from "./workspace.js";
@@ -79,7 +80,10 @@ export function refuseMissing(files: readonly ForkedFile[]): Result<void> {
 export interface ForkPlace {
   readonly projectRoot: string;
   readonly lockDir: string;
-  readonly storeDir: string;
+  /** What the project's directory was when it was permitted. */
+  readonly projectIdentity?: FileIdentity | undefined;
+  /** What is never shown of it: the store. */
+  readonly keepOut: readonly string[];
   readonly writer?: Writer;
   /** Throws when the fork is not the caller's to make any more. */
   readonly assertOurs?: () => void;
@@ -87,12 +91,13 @@ export interface ForkPlace {
 
 function openForkWorkspace(
   source: RunFiles,
-  { projectRoot, lockDir, storeDir, writer }: ForkPlace,
+  { projectRoot, projectIdentity, lockDir, keepOut, writer }: ForkPlace,
 ): Workspace {
   return openWorkspace({
     roots: { project: projectRoot, pkg: source.stateDir, state: source.stateDir },
+    projectIdentity,
     lockDir,
-    keepOut: [storeDir],
+    keepOut,
     ...(writer === undefined ? {} : { writer }),
   });
 }

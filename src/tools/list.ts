@@ -3,7 +3,7 @@ import type { ToolResult } from "../core/tools/tool-result.js";
 import type { ListArguments } from "../core/tools/tool-specs.js";
 import { type Children, MAX_DIRECTORY_ENTRIES, readChildren } from "./directory-children.js";
 import { Refusal } from "./faults.js";
-import { protectingRule } from "./name-rules.js";
+import { protectingRule } from "../core/tools/name-rules.js";
 import { Pacer } from "./pacer.js";
 import { resolveExisting } from "./resolve.js";
 import { runTool, succeed } from "./run-tool.js";
@@ -18,7 +18,7 @@ const MAX_LISTED = 200;
  */
 export function listDirectory(workspace: Workspace, args: ListArguments): Promise<ToolResult> {
   return runTool(args.path, "read", async (path) => {
-    const target = resolveExisting(workspace, path);
+    const { entry: target, names } = resolveExisting(workspace, path);
     try {
       if (target.kind !== "directory") {
         throw new Refusal("TOOL_ARGS_INVALID", `${describeAliasPath(path)} is a file: use fs.read.`);
@@ -26,7 +26,9 @@ export function listDirectory(workspace: Workspace, args: ListArguments): Promis
       const children = await readChildren(target, new Pacer(Number.POSITIVE_INFINITY));
       const { protectedPaths } = mountOf(workspace, path);
       const entries = children.names.filter(
-        (name) => protectingRule(protectedPaths, name.replace(/\/$/u, ""), "read") === undefined,
+        (name) =>
+          protectingRule(protectedPaths, [...names, name.replace(/\/$/u, "")], "read", names.length) ===
+          undefined,
       );
       const shown = { path: formatAliasPath(path) };
       if (entries.length <= MAX_LISTED && children.complete) return succeed({ ...shown, entries });

@@ -10,6 +10,7 @@ import {
   statSync,
 } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
+import type { FileIdentity } from "../store/root-places.js";
 import { Refusal, systemErrorCode } from "./faults.js";
 
 /** What a name in a directory stands for, held so that the name may change without changing what is held. */
@@ -104,7 +105,7 @@ export function isStillAt(path: string, entry: PinnedEntry): boolean {
 }
 
 /** Whether two looks saw the same entry of the file system. */
-export function sameIdentity(one: BigIntStats, other: BigIntStats): boolean {
+export function sameIdentity(one: FileIdentity, other: FileIdentity): boolean {
   return one.dev === other.dev && one.ino === other.ino;
 }
 

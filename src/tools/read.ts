@@ -30,7 +30,7 @@ export function readFile(
 ): Promise<ToolResult> {
   return runTool(args.path, "read", async (path) => {
     const selection = select(args, path, limits.maxReadBytes);
-    const target = resolveExisting(workspace, path);
+    const { entry: target } = resolveExisting(workspace, path);
     try {
       refuseUnreadable(target, path);
       const read = await scan(workspace.pins, target, path, selection);

@@ -3,7 +3,7 @@ import { isUtf8 } from "node:buffer";
 import { isAbsolute, relative, sep } from "node:path";
 import { type AliasPath, describeAliasPath, mountLabel } from "../core/tools/alias-path.js";
 import { Refusal, systemErrorCode, systemFault } from "./faults.js";
-import { type Access, protectingRule } from "./name-rules.js";
+import { type Access, protectingRule } from "../core/tools/name-rules.js";
 import { type PinnedEntry, pinIfPresent, sameIdentity } from "./pinned-entry.js";
 import { type Mount, type Workspace, mountOf } from "./workspace.js";
 
@@ -23,8 +23,14 @@ export interface Trail {
   readonly close: (keep?: PinnedEntry) => void;
 }
 
+/** What a path leads to, and the names from the mount's root to it after links were resolved. */
+export interface ResolvedEntry {
+  readonly entry: PinnedEntry;
+  readonly names: readonly string[];
+}
+
 /** Resolves a path for reading: the target alone stays pinned, until the caller closes it. */
-export function resolveExisting(workspace: Workspace, path: AliasPath): PinnedEntry {
+export function resolveExisting(workspace: Workspace, path: AliasPath): ResolvedEntry {
   const trail = resolve(workspace, path, "read");
   const target = trail.entries.at(-1);
   if (target === undefined || trail.missing.length > 0) {
@@ -32,7 +38,7 @@ export function resolveExisting(workspace: Workspace, path: AliasPath): PinnedEn
     throw new Refusal("ENOENT", `${describeAliasPath(path)} does not exist.`);
   }
   trail.close(target);
-  return target;
+  return { entry: target, names: trail.names };
 }
 
 /**
@@ -72,15 +78,20 @@ class Walk implements Trail {
     this.access = access;
     refuseNames(this.mount, path, path.segments, access);
     this.pending = path.segments.toReversed();
-    this.isForbidden = forbiddenDirectories(workspace, path);
-    this.entries = [workspace.pins.root(this.mount.root)];
+    this.isForbidden = forbiddenEntries(workspace, path);
+    this.entries = [pinRoot(workspace, this.mount)];
+    if (!this.isForbidden(this.entries[0])) return;
+    this.close();
+    throw this.refusal("leads into a directory of the service.");
   }
 
   run(): void {
     for (let name = this.pending.pop(); name !== undefined; name = this.pending.pop()) {
       if (name === "..") this.leave();
-      else if (!this.enter(name)) return;
+      else if (!this.enter(name)) break;
     }
+    // A rule may be a path of names, of which a link can hide some: it is held against where the way has led.
+    refuseNames(this.mount, this.path, [...this.names, ...this.missing], this.access);
     if (!this.workspace.pins.holds) this.checkRealPath();
   }
 
@@ -162,7 +173,7 @@ class Walk implements Trail {
     const below = relative(pins.realPath(this.entries[0]), pins.realPath(this.last()));
     const names = below === "" ? [] : below.split(sep);
     if (isAbsolute(below) || names[0] === "..") throw this.refusal("leads out of its mount.");
-    refuseNames(this.mount, this.path, names, this.access);
+    refuseNames(this.mount, this.path, [...names, ...this.missing], this.access);
   }
 
   private last(): PinnedEntry {
@@ -179,16 +190,23 @@ class Walk implements Trail {
   }
 }
 
-/** Tells the directories that a mount does not lead into, whatever they are called there. */
-export function forbiddenDirectories(workspace: Workspace, path: AliasPath): (entry: PinnedEntry) => boolean {
+/** The root as it was when the mount was made: one that took its place since is not opened. */
+function pinRoot({ pins }: Workspace, { root, identity }: Mount): PinnedEntry {
+  const entry = pins.root(root);
+  if (identity === undefined || sameIdentity(identity, entry.stats)) return entry;
+  entry.close();
+  throw new Refusal("E_SANDBOX_VIOLATION", "The directory of this mount was exchanged while it was opened.");
+}
+
+/** Tells the directories and files that a mount does not lead to, whatever they are called there. */
+export function forbiddenEntries(workspace: Workspace, path: AliasPath): (entry: PinnedEntry) => boolean {
   const { keepOut } = mountOf(workspace, path);
   if (keepOut.length === 0) return () => false;
   const forbidden = keepOut.map((directory) => statSync(directory, { bigint: true, throwIfNoEntry: false }));
-  return ({ kind, stats }) =>
-    kind === "directory" && forbidden.some((other) => other !== undefined && sameIdentity(other, stats));
+  return ({ stats }) => forbidden.some((other) => other !== undefined && sameIdentity(other, stats));
 }
 
-/** Refuses names that a setting protects, and on Windows names that would mean another file. */
+/** Refuses a path that a setting protects, and on Windows names that would mean another file. */
 function refuseNames(mount: Mount, path: AliasPath, names: readonly string[], access: Access): void {
   for (const name of names) {
     if (process.platform === "win32" && /[\\:*?"<>|]|[. ]$/u.test(name)) {
@@ -197,16 +215,16 @@ function refuseNames(mount: Mount, path: AliasPath, names: readonly string[], ac
         "The path holds a name that this system would read as another.",
       );
     }
-    const rule = protectingRule(mount.protectedPaths, name, access);
-    if (rule === undefined) continue;
-    const what = mount.protectedPaths.notAccessible.includes(rule)
-      ? "can be neither read nor written"
-      : "cannot be written";
-    throw new Refusal(
-      "E_SANDBOX_VIOLATION",
-      `${describeAliasPath(path)} is protected: "${rule}" ${what} in ${mountLabel(path.mount)}.`,
-    );
   }
+  const rule = protectingRule(mount.protectedPaths, names, access);
+  if (rule === undefined) return;
+  const what = mount.protectedPaths.notAccessible.includes(rule)
+    ? "can be neither read nor written"
+    : "cannot be written";
+  throw new Refusal(
+    "E_SANDBOX_VIOLATION",
+    `${describeAliasPath(path)} is protected: "${rule}" ${what} in ${mountLabel(path.mount)}.`,
+  );
 }
 
 function readLink(path: string): Buffer | undefined {

@@ -3,7 +3,7 @@ import { type Fault, type Result, ok } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
 import type { ToolResult, ToolSuccess } from "../core/tools/tool-result.js";
 import { HookFailure, Refusal, systemErrorCode, systemFault } from "./faults.js";
-import type { Access } from "./name-rules.js";
+import type { Access } from "../core/tools/name-rules.js";
 
 /**
  * The edge of every file tool: the path is taken apart, and whatever the tool refuses or the system reports

@@ -4,10 +4,10 @@ import type { ToolResult } from "../core/tools/tool-result.js";
 import type { SearchArguments } from "../core/tools/tool-specs.js";
 import { readChildren } from "./directory-children.js";
 import { systemErrorCode } from "./faults.js";
-import { protectingRule } from "./name-rules.js";
+import { protectingRule } from "../core/tools/name-rules.js";
 import { Pacer } from "./pacer.js";
 import { type PinnedEntry, openPinnedFileSync } from "./pinned-entry.js";
-import { forbiddenDirectories, resolveExisting } from "./resolve.js";
+import { forbiddenEntries, resolveExisting } from "./resolve.js";
 import { runTool, succeed } from "./run-tool.js";
 import { type Finder, parsePattern } from "./search-pattern.js";
 import { type Context, FileScan, type LineMatch, ResultBudget } from "./search-scan.js";
@@ -50,18 +50,19 @@ export function searchFiles(
 ): Promise<ToolResult> {
   return runTool(args.path, "read", async (path) => {
     const finder = parsePattern(args.pattern);
-    const target = resolveExisting(workspace, path);
+    const { entry: target, names } = resolveExisting(workspace, path);
     try {
       const { protectedPaths } = mountOf(workspace, path);
-      const isProtected = (name: string) => protectingRule(protectedPaths, name, "read") !== undefined;
+      const isProtected = (below: readonly string[]) =>
+        protectingRule(protectedPaths, below, "read", below.length - 1) !== undefined;
       const budget = new ResultBudget(args.maxMatches ?? DEFAULT_MATCHES, limits.maxReadBytes);
       const context = { before: args.before ?? DEFAULT_CONTEXT, after: args.after ?? DEFAULT_CONTEXT };
       const pacer = new Pacer(bounds.maxDurationMs, signal);
-      const isForbidden = forbiddenDirectories(workspace, path);
+      const isForbidden = forbiddenEntries(workspace, path);
       const plan = { workspace, finder, context, isProtected, isForbidden, pacer, bounds };
       const search = new Search(plan, budget);
       await pacer.pause();
-      if (target.kind === "directory") await search.directory(target, formatAliasPath(path), 0);
+      if (target.kind === "directory") await search.directory(target, formatAliasPath(path), names);
       else await search.file(target, formatAliasPath(path), bounds.maxTotalBytes);
       return succeed(search.result());
     } finally {
@@ -79,7 +80,8 @@ interface SearchPlan {
   readonly workspace: Workspace;
   readonly finder: Finder;
   readonly context: Context;
-  readonly isProtected: (name: string) => boolean;
+  /** By the names from the mount's root on. */
+  readonly isProtected: (names: readonly string[]) => boolean;
   readonly isForbidden: (entry: PinnedEntry) => boolean;
   readonly pacer: Pacer;
   readonly bounds: SearchBounds;
@@ -108,7 +110,8 @@ class Search {
     };
   }
 
-  async directory(directory: PinnedEntry, path: string, depth: number): Promise<void> {
+  /** `names` lead from the mount's root to the directory; it lies `depth` below the one that was asked for. */
+  async directory(directory: PinnedEntry, path: string, names: readonly string[], depth = 0): Promise<void> {
     if (depth > this.plan.bounds.maxDepth) {
       this.incomplete = true;
       return;
@@ -118,19 +121,25 @@ class Search {
     for (const child of children.names) {
       if (this.isOver()) return;
       const name = child.endsWith("/") ? child.slice(0, -1) : child;
-      if (name === "node_modules" || this.plan.isProtected(name)) continue;
-      await this.child(directory, name, `${path}/${name}`, depth);
+      const below = [...names, name];
+      if (name === "node_modules" || this.plan.isProtected(below)) continue;
+      await this.child(directory, `${path}/${name}`, below, depth);
       if (this.plan.pacer.due) await this.plan.pacer.pause();
     }
   }
 
   /** Searches one entry that was met on the way; one that cannot be read, or is gone, is passed over. */
-  private async child(directory: PinnedEntry, name: string, path: string, depth: number): Promise<void> {
+  private async child(
+    directory: PinnedEntry,
+    path: string,
+    names: readonly string[],
+    depth: number,
+  ): Promise<void> {
     let entry: PinnedEntry | undefined;
     try {
-      entry = this.plan.workspace.pins.child(directory, name);
+      entry = this.plan.workspace.pins.child(directory, names.at(-1) ?? "");
       if (this.plan.isForbidden(entry)) return;
-      if (entry.kind === "directory") await this.directory(entry, path, depth + 1);
+      if (entry.kind === "directory") await this.directory(entry, path, names, depth + 1);
       else if (entry.kind === "file") await this.file(entry, path, this.plan.bounds.maxFileBytes);
     } catch (error) {
       if (!PASSED_OVER.has(systemErrorCode(error) ?? "")) throw error;

@@ -1,6 +1,7 @@
 import { type Fault, fail } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
 import type { Frontmatter } from "../core/state/frontmatter.js";
+import { listedNamesFault } from "../core/state/listed-names.js";
 import { validateWorkflowStateUpdate } from "../core/state/transition-guard.js";
 import { updateFrontmatter } from "../core/state/update-frontmatter.js";
 import type { FileToolCall } from "../core/tools/tool-specs.js";
@@ -86,7 +87,7 @@ export async function saveState(
 
 type Next = { readonly bytes: Uint8Array; readonly frontmatter?: Frontmatter } | { readonly refusal: Fault };
 
-/** Parse → guard → size: the order of contracts §6. */
+/** Parse → guard → what the lists gain → size: the order of contracts §6. */
 function nextDocument(scene: CallScene, document: StateDocument, call: StateCall): Next {
   const { graph } = scene.workflow;
   if (call.tool === "fs.write") {
@@ -104,6 +105,8 @@ function nextDocument(scene: CallScene, document: StateDocument, call: StateCall
       scene.knowledge.conditions,
     );
     if (!verdict.ok) return { refusal: verdict.error };
+    const listed = listedNamesFault(document.frontmatter, parsed.value.frontmatter);
+    if (listed !== undefined) return { refusal: listed };
     // Aliases may say more than fits when it is written out, as every later update will.
     const rendered = withFrontmatter(parsed.value.parts, parsed.value.frontmatter);
     return rendered.ok ? { bytes } : { refusal: rendered.error };
@@ -117,6 +120,8 @@ function nextDocument(scene: CallScene, document: StateDocument, call: StateCall
     scene.knowledge.conditions,
   );
   if (!verdict.ok) return { refusal: verdict.error };
+  const listed = listedNamesFault(document.frontmatter, frontmatter);
+  if (listed !== undefined) return { refusal: listed };
   const rendered = withFrontmatter(document.parts, frontmatter);
   if (!rendered.ok) return { refusal: rendered.error };
   return { bytes: rendered.value, frontmatter: frontmatter as Frontmatter }; // the guard has said so

@@ -35,7 +35,7 @@ import { writeArtifact } from "./artifact-write.js";
 import { type CallOutcome, type CallScene, type EngineKnowledge, refused } from "./call-scene.js";
 import { Refusal, callFault } from "./faults.js";
 import { listDirectory } from "./list.js";
-import type { ProtectedPaths } from "./name-rules.js";
+import type { ProtectedPaths } from "../core/tools/name-rules.js";
 import { readFile } from "./read.js";
 import { type CallToRecord, runRecorded } from "./recorded-call.js";
 import { runTool } from "./run-tool.js";
@@ -100,6 +100,12 @@ interface Place {
 
 /** Says nothing of where the project lies: a result may be shown to a model. */
 const NO_PROJECT: Fault = fail("E_PROJECT_INVALID", "The project's directory does not exist.").error;
+
+/** As little: the operator's sentence is `run.open`'s. */
+const NOT_PERMITTED: Fault = fail(
+  "E_SANDBOX_VIOLATION",
+  "The project's directory is not one that this store may open.",
+).error;
 
 export function createToolHost(options: ToolHostOptions): ToolHost {
   const { store } = options;
@@ -187,10 +193,17 @@ async function attempt(
   if (!call.ok) return refused(call.error);
   if (call.value.tool === STATE_TOOL) return recordState(place.files, call.value.arguments, knowledge);
   if (place.root === undefined) return refused(NO_PROJECT);
+  // An execution is Temporal's; a program without one names its directories itself.
+  const project =
+    context.execution === undefined
+      ? store.roots.inspect(place.root)
+      : store.roots.permit(context.projectRoot, "write", { isReal: true });
+  if (!project.ok) return refused(NOT_PERMITTED);
   const workspace = openWorkspace({
-    roots: { project: place.root, pkg: loaded.value.dir, state: place.files.stateDir },
+    roots: { project: project.value.path, pkg: loaded.value.dir, state: place.files.stateDir },
+    projectIdentity: project.value.identity,
     lockDir: store.lockDir,
-    keepOut: [store.dir],
+    keepOut: store.roots.keepOut,
     ...(context.execution === undefined
       ? {}
       : { writer: { runId: context.runId, execution: context.execution } }),

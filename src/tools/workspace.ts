@@ -1,14 +1,17 @@
 import { existsSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { type AliasPath, type MountName, mountLabel } from "../core/tools/alias-path.js";
+import type { FileIdentity } from "../store/root-places.js";
 import { Refusal } from "./faults.js";
-import { DEFAULT_PROTECTED_PATHS, NOTHING_PROTECTED, type ProtectedPaths } from "./name-rules.js";
+import { DEFAULT_PROTECTED_PATHS, NOTHING_PROTECTED, type ProtectedPaths } from "../core/tools/name-rules.js";
 import { type Pins, descriptorPins, pathPins } from "./pinned-entry.js";
 
 /** One place that a model may name, and its rules. */
 export interface Mount {
   /** The host directory behind it, as an absolute path. */
   readonly root: string;
+  /** What the directory was when it was permitted; absent where nobody has looked. */
+  readonly identity?: FileIdentity | undefined;
   readonly writable: boolean;
   /** Links that stay inside are followed; otherwise none is. */
   readonly followsLinks: boolean;
@@ -17,7 +20,7 @@ export interface Mount {
   /** Names at its top that only the runtime writes. */
   readonly reserved: readonly string[];
   readonly protectedPaths: ProtectedPaths;
-  /** Host directories that it never leads into, should they lie inside it. */
+  /** Host directories and files that it never leads to, should they lie inside it. */
   readonly keepOut: readonly string[];
 }
 
@@ -26,15 +29,17 @@ type MountRoots = Readonly<Record<MountName, string>>;
 
 export interface WorkspaceOptions {
   readonly roots: MountRoots;
+  /** What the project's directory was when it was permitted. */
+  readonly projectIdentity?: FileIdentity | undefined;
   /**
    * A private directory outside all mounts for kernel lock files, made (0700) when missing. Writers exclude
    * each other only if they share it: use one per store, not one per run.
    */
   readonly lockDir: string;
-  /** Default: `.git` cannot be written; `.env` and `.env.*`, except `.env.example`, neither read nor written. */
+  /** Default: those of `protected-names.ts`. */
   readonly protectedPaths?: ProtectedPaths;
   /**
-   * Host directories that `@project` never leads into, should they lie inside it: the store. The roots of the
+   * Host directories and files that `@project` never leads to, should they lie inside it: the store. The roots of the
    * other mounts and `lockDir` always belong to them, so that `@project` is no way around their rules.
    */
   readonly keepOut?: readonly string[];
@@ -104,7 +109,7 @@ export function platformPins(): Pins {
 
 /** As `openWorkspace`, with the platform's way of pinning given: both are tested on Linux. */
 export function openWorkspaceWith(pins: Pins, options: WorkspaceOptions): Workspace {
-  const { roots, lockDir, keepOut = [], protectedPaths = DEFAULT_PROTECTED_PATHS } = options;
+  const { roots, projectIdentity, lockDir, keepOut = [], protectedPaths = DEFAULT_PROTECTED_PATHS } = options;
   const plain = { followsLinks: false, isPrivate: false, reserved: [], keepOut: [] };
   const mounts = new Map<MountName, Mount>([
     [
@@ -112,6 +117,7 @@ export function openWorkspaceWith(pins: Pins, options: WorkspaceOptions): Worksp
       {
         ...plain,
         root: roots.project,
+        identity: projectIdentity,
         writable: true,
         followsLinks: true,
         protectedPaths,

@@ -1,8 +1,10 @@
 import { mkdirSync, rmdirSync } from "node:fs";
 import { open } from "node:fs/promises";
+import { isPrintable } from "../core/printable.js";
+import { excerpt } from "../core/text.js";
 import { type AliasPath, describeAliasPath, mountLabel } from "../core/tools/alias-path.js";
 import { Refusal, systemErrorCode, systemFault } from "./faults.js";
-import { foldName } from "./name-rules.js";
+import { foldName } from "../core/tools/name-rules.js";
 import { type PinnedEntry, isStillAt } from "./pinned-entry.js";
 import { type Trail, resolve } from "./resolve.js";
 import { type Workspace, mountOf } from "./workspace.js";
@@ -38,6 +40,7 @@ export function openWriteTarget(
   };
   try {
     refuseReserved(workspace, path, trail);
+    refuseHiddenNames(trail.missing);
     const exists = trail.missing.length === 0;
     const below = exists ? trail.names.slice(-1) : trail.missing;
     const base = trail.entries.at(exists ? -2 : -1);
@@ -63,6 +66,14 @@ export function openWriteTarget(
     close();
     throw error;
   }
+}
+
+/** What is there already may have any name; nothing new gets one that a list could not show as it is. */
+function refuseHiddenNames(names: readonly string[]): void {
+  const hidden = names.find((name) => !isPrintable(name));
+  if (hidden === undefined) return;
+  const sentence = `The name "${excerpt(hidden, 80)}" holds a control, direction or invisible character. Choose a name without it.`;
+  throw new Refusal("E_SANDBOX_VIOLATION", sentence);
 }
 
 function refuseReservedName(workspace: Workspace, path: AliasPath): void {

@@ -8,7 +8,7 @@ import type { ToolResult } from "../core/tools/tool-result.js";
 import type { WriteArguments } from "../core/tools/tool-specs.js";
 import { type HeldLock, LockLost, withFileLock } from "../store/file-lock.js";
 import { HookFailure, Refusal, systemErrorCode } from "./faults.js";
-import { foldName } from "./name-rules.js";
+import { foldName } from "../core/tools/name-rules.js";
 import { type PinnedEntry, isStillAt, pinIfPresent, sameIdentity } from "./pinned-entry.js";
 import { MAX_HASHED_BYTES, hashFile } from "./read.js";
 import { runTool, succeed } from "./run-tool.js";

@@ -1,19 +1,25 @@
-import type { BundleRunInput, RunResult } from "../contract/run.js";
+import { BUNDLE_RUN_WORKFLOW } from "../contract/names.js";
+import type { BundleRunInput, Identified, RunResult } from "../contract/run.js";
 import { listOutput } from "../core/bundle/listed-outputs.js";
 import { DEFAULT_ENGINE_LIMITS } from "../core/engine/limits.js";
 import { localActivities, runActivities } from "./activity-options.js";
 import { conductRun } from "./conduct-run.js";
+import { enter, turnAway } from "./door.js";
 import type { RunKind } from "./run-kind.js";
 import { RunRecord } from "./run-record.js";
+import { summary } from "./summary.js";
 
 const GOES_ON = "The run was interrupted here and goes on now.";
 
 /** Runs a workflow that the model orchestrates itself (contracts §13): one long visit, until it is done. */
-export async function bundleRun(input: BundleRunInput): Promise<RunResult> {
+export async function bundleRun(...args: [input: BundleRunInput]): Promise<RunResult> {
+  const entered = enter(BUNDLE_RUN_WORKFLOW, args);
+  if (!entered.ok) return turnAway(entered.error);
+  const input = entered.value;
   return conductRun(new RunRecord(input, false), bundleKind(input));
 }
 
-function bundleKind(input: BundleRunInput): RunKind {
+function bundleKind(input: Identified<BundleRunInput>): RunKind {
   const { carried: _, ...request } = input;
   return {
     open: (execution) =>
@@ -42,7 +48,7 @@ function bundleKind(input: BundleRunInput): RunKind {
     },
     async runCall(_record, call, toolInput) {
       if (call.tool === undefined) throw new Error(`The call ${call.id} has neither a tool nor a fault.`);
-      return localActivities[call.tool].executeWithOptions({ summary: call.summary }, [toolInput]);
+      return localActivities[call.tool].executeWithOptions(summary(call.summary), [toolInput]);
     },
     afterCall(record, _nodeId, call, { ok, path }) {
       if (call.tool !== "save_output" || !ok || path === undefined) return;

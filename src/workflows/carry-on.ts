@@ -21,7 +21,12 @@ export async function carryOn(record: RunRecord): Promise<void> {
   const { input: words, resume: _, ...rest } = record.input;
   const isSaid = words === undefined || record.carried.usage.modelTurns > 0;
   const next = makeContinueAsNewFunc({});
-  await next({ ...withoutFork(rest), ...(isSaid ? {} : { input: words }), carried: record.carried });
+  await next({
+    ...withoutFork(rest),
+    ...packageOf(record),
+    ...(isSaid ? {} : { input: words }),
+    carried: record.carried,
+  });
 }
 
 /** The execution has another id than its history says: somebody has reset it. */
@@ -44,6 +49,11 @@ async function resumeAfterReset({ input, carried, opened }: RunRecord): Promise<
 
 function withoutFork<I extends object>(input: I): Omit<I, "fork"> {
   return Object.fromEntries(Object.entries(input).filter(([key]) => key !== "fork")) as Omit<I, "fork">; // all but it
+}
+
+/** The package that was found by its name stays the run's. */
+function packageOf({ input, opened }: RunRecord): { readonly packageId?: string } {
+  return "packageId" in input ? { packageId: opened.run.packageId } : {};
 }
 
 export function isContinueAsNew(error: unknown): boolean {

@@ -3,6 +3,7 @@ import { upsertSearchAttributes } from "@temporalio/workflow";
 import { MAX_KEYWORD_BYTES, type SEARCH_ATTRIBUTES } from "../contract/names.js";
 import type { RunPhase } from "../contract/run.js";
 import type { Fault } from "../core/errors.js";
+import { printable } from "../core/printable.js";
 import { cutBytes } from "../core/text.js";
 import { runActivities } from "./activity-options.js";
 import type { RunRecord } from "./run-record.js";
@@ -12,13 +13,10 @@ export function setSearchAttributes(
   record: RunRecord,
   values: Partial<Record<keyof typeof SEARCH_ATTRIBUTES, string>>,
 ): void {
-  const { searchAttributes, registeredAttributes = [] } = record.input;
-  const settable = Object.entries(values).filter(
-    ([name]) => searchAttributes !== false || registeredAttributes.includes(name),
-  );
+  const settable = Object.entries(values).filter(([name]) => record.mayBeSearchedBy(name));
   const pairs: SearchAttributePair[] = settable.map(([name, value]) => ({
     key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD),
-    value: cutBytes(value, MAX_KEYWORD_BYTES),
+    value: cutBytes(printable(value), MAX_KEYWORD_BYTES),
   }));
   if (pairs.length > 0) upsertSearchAttributes(pairs);
 }

@@ -8,12 +8,12 @@ import {
   isCancellation,
   workflowInfo,
 } from "@temporalio/workflow";
-import { MAX_SUMMARY_BYTES } from "../contract/names.js";
 import type { RunExecution } from "../contract/activities.js";
 import type { RunResult } from "../contract/run.js";
 import { ERROR_CODES, type ErrorCode, type Fault } from "../core/errors.js";
 import type { Intent } from "../core/prompt/shells.js";
-import { cutBytes } from "../core/text.js";
+import { summaryLine } from "../core/markdown.js";
+import { cutText } from "../core/text.js";
 import { isContinueAsNew, isReset } from "./carry-on.js";
 import { changePhase, setSearchAttributes } from "./change-phase.js";
 import { handleMessages } from "./messages.js";
@@ -23,6 +23,8 @@ import { beginStoryVisit, closeFailedStory } from "./story.js";
 import { visitNode } from "./visit-node.js";
 import { FIRST_WORDS_ID, writeUserInput } from "./waiting.js";
 
+const MAX_GROUP_CHARS = 200;
+
 /** The story of a run, whatever its kind: open it, visit nodes until it is complete, close it. */
 export async function conductRun(record: RunRecord, kind: RunKind): Promise<RunResult> {
   handleMessages(record, kind);
@@ -31,8 +33,8 @@ export async function conductRun(record: RunRecord, kind: RunKind): Promise<RunR
     while (!record.isComplete || record.carried.visiting !== undefined) {
       const nodeId = record.carried.visiting?.nodeId ?? record.nodeId;
       if (record.carried.visiting === undefined) beginVisit(record, kind);
-      const group = createEventGroup(cutBytes(nodeId, MAX_SUMMARY_BYTES), {
-        id: `${cutBytes(nodeId, MAX_SUMMARY_BYTES)}#${record.carried.visit}`,
+      const group = createEventGroup(summaryLine(nodeId), {
+        id: `${cutText(nodeId, MAX_GROUP_CHARS)}#${record.carried.visit}`,
       });
       await group.withScope(() => visit(record, kind, nodeId));
     }
@@ -76,10 +78,13 @@ async function openRun(record: RunRecord, kind: RunKind): Promise<void> {
  * since that history is on disk: it is a newer execution, like that of a retry.
  */
 function executionOf({ input }: RunRecord): RunExecution {
-  const { runId, firstExecutionRunId, continuedFromExecutionRunId, startTime } = workflowInfo();
+  const { workflowId, runId, firstExecutionRunId, continuedFromExecutionRunId, startTime } = workflowInfo();
   const wasReset = input.resume === true && continuedFromExecutionRunId !== undefined;
-  if (isReset() || wasReset) return { id: runId, startedAt: Date.now(), isReset: true };
-  return { id: input.carried?.executionId ?? firstExecutionRunId, startedAt: startTime.getTime() };
+  if (isReset() || wasReset) {
+    return { id: runId, startedAt: Date.now(), workflowId, resetOf: firstExecutionRunId };
+  }
+  const id = input.carried?.executionId ?? firstExecutionRunId;
+  return { id, startedAt: startTime.getTime(), workflowId };
 }
 
 /** Begins a visit: anew, or once more where an earlier execution of the run was cut short in it. */

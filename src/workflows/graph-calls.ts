@@ -1,16 +1,18 @@
-import { ApplicationFailure } from "@temporalio/workflow";
+import { ApplicationFailure, patched } from "@temporalio/workflow";
 import type { PlannedCall, StateChange, ToolCallInput, ToolCallOutcome } from "../contract/activities.js";
 import { type Fault, fail } from "../core/errors.js";
 import { mergeRecord } from "../core/graph-state/record.js";
 import type { JsonObject } from "../core/json.js";
 import { artifactTypeOf } from "../core/package/graph.js";
 import { parseFrontmatter } from "../core/state/frontmatter.js";
-import { validateWorkflowStateUpdate } from "../core/state/transition-guard.js";
+import { listedNamesFault } from "../core/state/listed-names.js";
+import { type GuardVerdict, validateWorkflowStateUpdate } from "../core/state/transition-guard.js";
 import { recordArtifact, updateFrontmatter } from "../core/state/update-frontmatter.js";
 import { localActivities, runActivities } from "./activity-options.js";
 import { refuse } from "./run-calls.js";
 import type { RunRecord } from "./run-record.js";
 import { heldState, replaceStory, tellStory } from "./story.js";
+import { summary } from "./summary.js";
 
 /** Runs one call of a graph run: a change of the state document only after the guard has said yes. */
 export async function runGraphCall(
@@ -21,7 +23,7 @@ export async function runGraphCall(
   if (call.change !== undefined) return changeState(record, call, call.change, input);
   if (call.record !== undefined) return recordState(record, call, call.record, input);
   if (call.tool === undefined) throw new Error(`The call ${call.id} has neither a tool nor a fault.`);
-  const outcome = await localActivities[call.tool].executeWithOptions({ summary: call.summary }, [input]);
+  const outcome = await localActivities[call.tool].executeWithOptions(summary(call.summary), [input]);
   if (outcome.state?.artifact !== undefined) {
     const next = parseFrontmatter(recordArtifact(record.frontmatter, outcome.state.artifact, input.now));
     if (next.ok) record.update({ frontmatter: next.value, stateSha256: outcome.state.sha256 });
@@ -54,7 +56,7 @@ async function recordState(
   const merged = mergeRecord(story.state, change);
   if (!merged.ok) return refuse(record, call, input, merged.error);
   const graph = heldState(record);
-  const outcome = await localActivities["state.record"].executeWithOptions({ summary: call.summary }, [
+  const outcome = await localActivities["state.record"].executeWithOptions(summary(call.summary), [
     { ...input, ...(graph === undefined ? {} : { graph }) },
   ]);
   if (outcome.ok) replaceStory(record, merged.value);
@@ -80,20 +82,24 @@ async function changeState(
     change.kind === "patch"
       ? updateFrontmatter(record.frontmatter, change.update, input.now)
       : change.frontmatter;
-  const verdict = validateWorkflowStateUpdate(
-    record.frontmatter,
-    next,
-    record.opened.graph,
-    record.conditions,
-  );
+  const verdict = judge(record, next);
   if (!verdict.ok) return refuse(record, call, input, verdict.error);
-  const outcome = await runActivities["state.persist"].executeWithOptions({ summary: call.summary }, [input]);
+  const outcome = await runActivities["state.persist"].executeWithOptions(summary(call.summary), [input]);
   const parsed = parseFrontmatter(next);
   if (outcome.state !== undefined && parsed.ok) {
     record.update({ frontmatter: parsed.value, stateSha256: outcome.state.sha256 });
   }
   return outcome;
 }
+
+/** The guard, and what the lists may gain. A history of an earlier version may hold an update that lists anything: it is followed. */
+function judge({ frontmatter, conditions, opened }: RunRecord, next: JsonObject): GuardVerdict {
+  const verdict = validateWorkflowStateUpdate(frontmatter, next, opened.graph, conditions);
+  const error = verdict.ok ? listedNamesFault(frontmatter, next) : undefined;
+  return error === undefined || !patched(LISTED_NAMES_PATCH) ? verdict : { ok: false, error };
+}
+
+const LISTED_NAMES_PATCH = "listed-names-are-checked";
 
 const STALE_VERSION: Fault = fail(
   "E_PRECONDITION_FAILED",

@@ -1,27 +1,30 @@
-import { MAX_SUMMARY_BYTES } from "../contract/names.js";
-import type { GraphRunInput, RunResult } from "../contract/run.js";
+import { GRAPH_RUN_WORKFLOW } from "../contract/names.js";
+import type { GraphRunInput, Identified, RunResult } from "../contract/run.js";
 import { DEFAULT_ENGINE_LIMITS } from "../core/engine/limits.js";
-import { cutBytes } from "../core/text.js";
 import { localActivities, runActivities } from "./activity-options.js";
 import { conductRun } from "./conduct-run.js";
+import { enter, turnAway } from "./door.js";
 import { afterGraphCall, runGraphCall } from "./graph-calls.js";
 import type { RunKind } from "./run-kind.js";
 import { RunRecord } from "./run-record.js";
 import { closeVisit, openStory, storyBrief } from "./story.js";
+import { summary } from "./summary.js";
 
 /** Runs a graph workflow of a package: opens the run, visits nodes until it is complete, closes it. */
-export async function graphRun(input: GraphRunInput): Promise<RunResult> {
+export async function graphRun(...args: [input: GraphRunInput]): Promise<RunResult> {
+  const entered = enter(GRAPH_RUN_WORKFLOW, args);
+  if (!entered.ok) return turnAway(entered.error);
+  const input = entered.value;
   return conductRun(new RunRecord(input, input.evaluateConditions === true), graphKind(input));
 }
 
-function graphKind(input: GraphRunInput): RunKind {
+function graphKind(input: Identified<GraphRunInput>): RunKind {
   const { carried: _, ...request } = input;
   return {
     open: (execution) =>
-      runActivities["run.open"].executeWithOptions(
-        { summary: cutBytes(input.packageId, MAX_SUMMARY_BYTES) },
-        [{ kind: "graph", input: request, execution }],
-      ),
+      runActivities["run.open"].executeWithOptions(summary(input.packageId), [
+        { kind: "graph", input: request, execution },
+      ]),
     async begin(record) {
       const loaded = await localActivities["state.load"]({ run: record.opened.run });
       record.update({ frontmatter: loaded.frontmatter, stateSha256: loaded.sha256 });

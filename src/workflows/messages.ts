@@ -17,7 +17,8 @@ import {
   RUN_STATE_QUERY,
 } from "../contract/names.js";
 import type { Answer, AnswerTaken, Budget, BudgetRaise, RunState, TakenUpdate } from "../contract/run.js";
-import { isAmount, raiseBudget } from "../core/engine/budget.js";
+import { answerSchema, raiseSchema, updateProblem, wordlessSchema } from "../contract/updates.js";
+import { raiseBudget } from "../core/engine/budget.js";
 import { MAX_USER_INPUT_BYTES } from "../core/engine/limits.js";
 import type { GraphState } from "../core/graph-state/schemas.js";
 import { cutText, utf8Length } from "../core/text.js";
@@ -41,13 +42,12 @@ const finishUpdate = defineUpdate<Accepted>(FINISH_UPDATE);
 
 /** What a run can be asked and told. Validators are synchronous: a refused update leaves no trace. */
 export function handleMessages(record: RunRecord, kind: RunKind): void {
-  setHandler(runStateQuery, () => record.toRunState());
-  setHandler(graphStateQuery, () => record.carried.story?.state ?? null);
+  handleQueries(record);
   setHandler(answerUpdate, (answer) => acceptAnswer(record, answer), {
-    validator: (answer) => checkAnswer(record, answer),
+    validator: (...args) => checkAnswer(record, args),
     description: "Answers the question the run waits with.",
   });
-  const checkOpen = () => checkNotOver(record);
+  const checkOpen = (...args: readonly unknown[]) => checkWordless(record, args);
   setHandler(pauseUpdate, () => setPaused(record, true), {
     validator: checkOpen,
     description: "Pauses the run before its next model turn.",
@@ -57,16 +57,22 @@ export function handleMessages(record: RunRecord, kind: RunKind): void {
     description: "Lets a paused run go on.",
   });
   setHandler(budgetUpdate, (raise) => acceptRaise(record, raise), {
-    validator: (raise) => checkRaise(record, raise),
+    validator: (...args) => checkRaise(record, args),
     description: "Adds to the run's budget.",
   });
   setHandler(finishUpdate, () => finish(record), {
-    validator: () => {
-      checkNotOver(record);
+    validator: (...args: readonly unknown[]) => {
+      checkWordless(record, args);
       if (!kind.userMayFinish) throw refusal("A graph run ends at an end node. To stop it, cancel it.");
     },
     description: "Ends the run as completed.",
   });
+}
+
+/** What a run can be asked. What is asked along is not looked at. */
+export function handleQueries(record: RunRecord): void {
+  setHandler(runStateQuery, () => record.toRunState());
+  setHandler(graphStateQuery, () => record.carried.story?.state ?? null);
 }
 
 /** How many ids of updates a run remembers: they are sent again within minutes, or not at all. */
@@ -99,11 +105,12 @@ function isRaised({ carried }: RunRecord): boolean {
   return carried.raises?.includes(updateId()) ?? false;
 }
 
-function checkAnswer(record: RunRecord, answer: unknown): void {
-  const { nodeId, text } = (answer ?? {}) as Partial<Record<keyof Answer, unknown>>;
-  if (typeof nodeId !== "string" || typeof text !== "string" || text.trim() === "") {
-    throw refusal("An answer is { nodeId, text }, and its text is not empty.");
+function checkAnswer(record: RunRecord, args: readonly unknown[]): void {
+  const problem = updateProblem(answerSchema, args);
+  if (problem !== undefined) {
+    throw refusal(`An answer is { nodeId, text }, and its text is not empty. ${problem}.`);
   }
+  const { nodeId, text } = args[0] as Answer; // the schema has said so
   if (utf8Length(text) > MAX_USER_INPUT_BYTES) {
     throw refusal(
       `An answer has at most ${MAX_USER_INPUT_BYTES} bytes. Put longer texts into a project file.`,
@@ -151,14 +158,24 @@ function setPaused(record: RunRecord, paused: boolean): Accepted {
   return ACCEPTED;
 }
 
-function checkRaise(record: RunRecord, raise: unknown): void {
+/** Of updates that are told nothing. */
+function checkWordless(record: RunRecord, args: readonly unknown[]): void {
+  const problem = updateProblem(wordlessSchema, args);
+  if (problem !== undefined) throw refusal(`This update takes no argument. ${problem}.`);
+  checkId();
   checkNotOver(record);
-  const { scope, add } = (raise ?? {}) as Partial<Record<keyof BudgetRaise, unknown>>;
-  const isScope = scope === undefined || scope === "run" || scope === "node";
-  const amounts = typeof add === "object" && add !== null ? Object.entries(add) : [];
-  if (!isScope || amounts.length === 0 || !amounts.every(([unit, amount]) => isAmount(unit, amount))) {
-    throw refusal("A raise is { scope?: run | node, add: { turns?, tokens?, cost? } } with amounts above 0.");
+}
+
+function checkRaise(record: RunRecord, args: readonly unknown[]): void {
+  checkNotOver(record);
+  const problem = updateProblem(raiseSchema, args);
+  if (problem !== undefined) {
+    throw refusal(
+      `A raise is { scope?: run | node, add: { turns?, tokens?, cost? } } with amounts above 0. ${problem}.`,
+    );
   }
+  const { scope, add } = args[0] as BudgetRaise; // the schema has said so
+  const amounts = Object.entries(add);
   checkId();
   if (isRaised(record)) return;
   const limits = record.carried.budget[scope ?? scopeOf(record)] ?? {};

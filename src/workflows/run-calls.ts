@@ -5,6 +5,7 @@ import { localActivities } from "./activity-options.js";
 import type { RunKind } from "./run-kind.js";
 import { type RunRecord, effectiveAgentId } from "./run-record.js";
 import { tellFailedCall } from "./story.js";
+import { summary } from "./summary.js";
 
 /**
  * Runs the calls of one answer: reads that follow one another side by side, everything else in order
@@ -101,5 +102,5 @@ export function refuse(
 ): Promise<ToolCallOutcome> {
   const activity = localActivities[call.tool ?? "tool.refuse"];
   record.note(`refused with ${refusal.code}: ${refusal.message}`, input.nodeId);
-  return activity.executeWithOptions({ summary: `${call.summary} refused` }, [{ ...input, refusal }]);
+  return activity.executeWithOptions(summary(`${call.summary} refused`), [{ ...input, refusal }]);
 }

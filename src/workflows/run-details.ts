@@ -1,24 +1,66 @@
 import type { RunState } from "../contract/run.js";
+import { codeBlock, codeSpan } from "../core/markdown.js";
 
-/** The run as Markdown for Temporal's Web UI. */
+/** Temporal keeps 20,000 bytes of details, and most characters of an escape are one. */
+const MAX_CHARS = 16_000;
+const MAX_QUESTION_CHARS = 4_000;
+const MAX_LISTED = 40;
+
+/**
+ * The run as Markdown for Temporal's Web UI. What packages, models and users have said stands in it as code: no link, image
+ * or HTML of theirs is live.
+ */
 export function renderDetails(state: RunState): string {
   const { usage } = state;
   const cost = usage.cost > 0 ? `, cost ${usage.cost.toFixed(4)}` : "";
-  const lines = [
-    `**${state.paused ? `${state.phase}, paused` : state.phase}** at \`${state.currentNodeId}\`, visit ${state.visit}, turn ${state.turn}`,
-    "",
-    `Steps completed: ${state.stepsCompleted.map((step) => `\`${step}\``).join(", ") || "none"}`,
-    "",
-    `Model turns ${usage.modelTurns}, tool calls ${usage.toolCalls}, tokens ${usage.promptTokens} in and ${usage.completionTokens} out${cost}.`,
+  const parts = [
+    [
+      `**${state.paused ? `${state.phase}, paused` : state.phase}** at ${codeSpan(state.currentNodeId)}, visit ${state.visit}, turn ${state.turn}`,
+      "",
+      `Steps completed: ${listOf(state.stepsCompleted).join(", ") || "none"}`,
+      "",
+      `Model turns ${usage.modelTurns}, tool calls ${usage.toolCalls}, tokens ${usage.promptTokens} in and ${usage.completionTokens} out${cost}.`,
+    ],
+    state.question === undefined ? [] : questionOf(state.runId, state.question),
+    [
+      "",
+      "Latest:",
+      ...state.progress.slice(-8).map((line) => `- ${codeSpan(line.nodeId)} ${codeSpan(line.text, 300)}`),
+    ],
+    state.artifacts.length === 0
+      ? []
+      : ["", "Artifacts:", ...listOf(state.artifacts).map((name) => `- ${name}`)],
   ];
-  if (state.question !== undefined) {
-    const { nodeId, text, code } = state.question;
-    lines.push("", `**Question at \`${nodeId}\`:**`, "", text);
-    const command = code === "BUDGET_EXCEEDED" ? "budget" : "answer";
-    lines.push("", "```", `interlock ${command} ${state.runId} …`, "```");
-  }
-  if (state.artifacts.length > 0)
-    lines.push("", "Artifacts:", ...state.artifacts.map((path) => `- \`${path}\``));
-  lines.push("", "Latest:", ...state.progress.slice(-8).map((line) => `- ${line.nodeId}: ${line.text}`));
-  return lines.join("\n").slice(0, 16_000);
+  return withinLimit(parts.map((part) => part.join("\n"))).join("\n");
+}
+
+function questionOf(
+  runId: string,
+  { nodeId, text, code }: NonNullable<RunState["question"]>,
+): readonly string[] {
+  const command = code === "BUDGET_EXCEEDED" ? "budget" : "answer";
+  return [
+    "",
+    `**Question at ${codeSpan(nodeId)}:**`,
+    "",
+    ...codeBlock(text, MAX_QUESTION_CHARS),
+    "",
+    ...codeBlock(`interlock ${command} ${runId} …`),
+  ];
+}
+
+/** The newest names, as code. */
+function listOf(names: readonly string[]): readonly string[] {
+  const shown = names.slice(-MAX_LISTED).map((name) => codeSpan(name));
+  return names.length > shown.length ? [`${names.length - shown.length} more`, ...shown] : shown;
+}
+
+/** Whole parts, for code that is cut off would be none. */
+function withinLimit(parts: readonly string[]): readonly string[] {
+  let chars = 0;
+  return parts.filter((part) => {
+    if (chars + part.length >= MAX_CHARS) return false;
+    chars += part.length + 1;
+    return true;
+  });
 }

@@ -4,6 +4,7 @@ import type {
   AuditHead,
   Budget,
   CarriedRun,
+  Identified,
   ProgressLine,
   Question,
   RunInput,
@@ -33,7 +34,7 @@ export interface PendingAnswer {
  * package or belongs to one wait.
  */
 export class RunRecord {
-  readonly input: RunInput;
+  readonly input: Identified<RunInput>;
   /** Conditions of edges are evaluated, not only shown (contracts §6). */
   private readonly evaluatesConditions: boolean;
   open: OpenedRun | undefined;
@@ -44,7 +45,7 @@ export class RunRecord {
   /** What the last recorded phase change said of pause and budget. */
   private recorded: { readonly paused: boolean; readonly budget: Budget };
 
-  constructor(input: RunInput, evaluatesConditions: boolean) {
+  constructor(input: Identified<RunInput>, evaluatesConditions: boolean) {
     this.input = input;
     this.evaluatesConditions = evaluatesConditions;
     this.carried = input.carried ?? { ...FRESH, budget: input.budget ?? {} };
@@ -55,6 +56,13 @@ export class RunRecord {
   get opened(): OpenedRun {
     if (this.open === undefined) throw new Error("The run is not open yet.");
     return this.open;
+  }
+
+  /** Whoever starts the run may say it, else its worker has looked; nothing is set where nobody knows yet. */
+  mayBeSearchedBy(attribute: string): boolean {
+    const { searchAttributes: isSaid } = this.input;
+    if (isSaid !== undefined || this.open === undefined) return isSaid === true;
+    return this.open.searchAttributes?.includes(attribute) ?? true;
   }
 
   get frontmatter(): Frontmatter {

@@ -1,6 +1,5 @@
 import { ApplicationFailure, TemporalFailure, log } from "@temporalio/workflow";
 import type { HeldGraphState, NodeBoundary, StoryBrief } from "../contract/activities.js";
-import { MAX_SUMMARY_BYTES } from "../contract/names.js";
 import type { StoryProgress } from "../contract/run.js";
 import type { Fault } from "../core/errors.js";
 import { type StoryStart, openingState } from "../core/graph-state/initial-state.js";
@@ -15,9 +14,9 @@ import {
 } from "../core/graph-state/walk.js";
 import { leavesNodeBehind } from "../core/package/graph.js";
 import { schemaErrors } from "../core/schema-errors.js";
-import { cutBytes } from "../core/text.js";
 import { localActivities } from "./activity-options.js";
 import type { RunRecord } from "./run-record.js";
+import { summary } from "./summary.js";
 
 /**
  * The graph state of a run that carries a story (contracts §12). What is told here of a run that carries none is not
@@ -133,12 +132,7 @@ export async function closeFailedStory(record: RunRecord, fault: Fault): Promise
 async function keep(record: RunRecord, boundary?: NodeBoundary): Promise<void> {
   const graph = heldState(record);
   await localActivities["state.snapshot"].executeWithOptions(
-    {
-      summary:
-        boundary === undefined
-          ? "graph state"
-          : cutBytes(`boundary after ${boundary.nodeId}`, MAX_SUMMARY_BYTES),
-    },
+    summary(boundary === undefined ? "graph state" : `boundary after ${boundary.nodeId}`),
     [
       {
         run: record.opened.run,

@@ -1,10 +1,8 @@
 import { ApplicationFailure } from "@temporalio/workflow";
 import type { ModelTurnResult } from "../contract/activities.js";
-import { MAX_SUMMARY_BYTES } from "../contract/names.js";
 import type { Visiting } from "../contract/run.js";
 import type { EngineLimits } from "../core/engine/limits.js";
 import { ENDING_KEY, LOOP_CORRECTION, type LoopVerdict, observeCall } from "../core/engine/loop-detection.js";
-import { cutBytes } from "../core/text.js";
 import { modelActivities } from "./activity-options.js";
 import { carryOn } from "./carry-on.js";
 import { runCalls } from "./run-calls.js";
@@ -12,6 +10,7 @@ import type { RunKind } from "./run-kind.js";
 import { type RunRecord, effectiveAgentId } from "./run-record.js";
 import { tellError } from "./story.js";
 import { askUser, waitUntilFree } from "./waiting.js";
+import { summary } from "./summary.js";
 
 const CUT_OFF =
   "Your answer was cut off at the provider's length limit, so none of its tool calls ran. Send less at once: write large files in smaller calls.";
@@ -116,26 +115,27 @@ async function takeTurn(
   record.update({ turn });
   const { conditions } = record;
   const { budget } = record.carried;
-  const { modelTimeoutMs } = record.opened;
-  const answer = await modelActivities(limits.maxModelAttempts, modelTimeoutMs)[
-    "model.turn"
-  ].executeWithOptions({ summary: cutBytes(`model turn ${turn} · ${nodeId}`, MAX_SUMMARY_BYTES) }, [
-    {
-      run: record.opened.run,
-      visit: record.carried.visit,
-      turn,
-      nodeId,
-      agentId: effectiveAgentId(record.opened, nodeId),
-      intent,
-      autopilot: record.input.autopilot ?? false,
-      conversation: kind.conversation(record),
-      ...(conditions === undefined ? {} : { conditions }),
-      ...kind.turnDetails(record),
-      ...(resumes === undefined || turn > 1 ? {} : { resumes }),
-      ...(budget.run?.cost === undefined && budget.node?.cost === undefined ? {} : { needsPrice: true }),
-      ...(correction === undefined ? {} : { correction }),
-    },
-  ]);
+  const activities = modelActivities(limits.maxModelAttempts, record.opened.modelTimeoutMs);
+  const answer = await activities["model.turn"].executeWithOptions(
+    summary(`model turn ${turn} · ${nodeId}`),
+    [
+      {
+        run: record.opened.run,
+        visit: record.carried.visit,
+        turn,
+        nodeId,
+        agentId: effectiveAgentId(record.opened, nodeId),
+        intent,
+        autopilot: record.input.autopilot ?? false,
+        conversation: kind.conversation(record),
+        ...(conditions === undefined ? {} : { conditions }),
+        ...kind.turnDetails(record),
+        ...(resumes === undefined || turn > 1 ? {} : { resumes }),
+        ...(budget.run?.cost === undefined && budget.node?.cost === undefined ? {} : { needsPrice: true }),
+        ...(correction === undefined ? {} : { correction }),
+      },
+    ],
+  );
   record.use({ modelTurns: 1, ...answer.usage });
   record.noteAudit(answer.audit);
   record.note(`model turn ${turn}`);

@@ -1,14 +1,13 @@
 import { condition } from "@temporalio/workflow";
-import { MAX_SUMMARY_BYTES } from "../contract/names.js";
 import type { Question } from "../contract/run.js";
 import { type BudgetBreach, findBreach } from "../core/engine/budget.js";
 import { NO_LOOP } from "../core/engine/loop-detection.js";
-import { cutBytes } from "../core/text.js";
 import { localActivities } from "./activity-options.js";
 import { changePhase, recordChanges } from "./change-phase.js";
 import type { RunKind } from "./run-kind.js";
 import type { RunRecord } from "./run-record.js";
 import { tellStory } from "./story.js";
+import { summary } from "./summary.js";
 
 /** Under which the user's first words are written down; an answer's is that of its update. */
 export const FIRST_WORDS_ID = "input";
@@ -35,7 +34,7 @@ export async function writeUserInput(
   text: string,
 ): Promise<void> {
   const audit = await localActivities["user.input"].executeWithOptions(
-    { summary: cutBytes(`input for ${record.nodeId}`, MAX_SUMMARY_BYTES) },
+    summary(`input for ${record.nodeId}`),
     [
       {
         run: record.opened.run,

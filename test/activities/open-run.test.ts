@@ -6,7 +6,7 @@ import { modelTurn } from "../../src/activities/model-turn.js";
 import { openRun } from "../../src/activities/open-run.js";
 import { recordPhase, recordUserInput } from "../../src/activities/run-records.js";
 import { MAX_PAYLOAD_BYTES } from "../../src/contract/names.js";
-import type { GraphRunInput } from "../../src/contract/run.js";
+import type { GraphRunInput, Identified } from "../../src/contract/run.js";
 import { NO_USAGE } from "../../src/workflows/run-record.js";
 import { createInitialState } from "../../src/core/graph-state/initial-state.js";
 import { withoutHistory } from "../../src/core/graph-state/walk.js";
@@ -103,7 +103,7 @@ describe("run.open", () => {
       const at = { visit: index + 1, nodeId, next: nodeId, timestamp: AT, calls: 0 };
       if (index % 4 === 0) await files.boundaries.keep(at, Buffer.from("x"));
     }
-    const input: GraphRunInput = {
+    const input: Identified<GraphRunInput> = {
       runId: RUN_ID,
       projectRoot: world.projectRoot,
       packageId: world.packageId,

@@ -55,7 +55,7 @@ describe("opening a run", () => {
     ["packageId", "none-1.0.0-000000000000", "E_PACKAGE_NOT_FOUND"],
     ["workflowRef", "none", "E_WORKFLOW_NOT_FOUND"],
     ["activeAgentId", "none", "E_AGENT_NOT_FOUND"],
-    ["projectRoot", "/nowhere/at/all", "E_PROJECT_INVALID"],
+    ["projectRoot", "/nowhere/at/all", "E_SANDBOX_VIOLATION"],
   ])("with a wrong %s fails for good", async (key, value, type) => {
     await expect(open({ runId: "99999999-2222-4333-8444-555555555555", [key]: value })).rejects.toMatchObject(
       { type, nonRetryable: true },

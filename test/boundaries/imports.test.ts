@@ -11,12 +11,15 @@ const MATRIX: Record<string, { rooms: readonly string[]; packages: readonly stri
   contract: { rooms: ["core"], packages: ["zod"] },
   store: {
     rooms: ["core"],
-    packages: ["node", "gray-matter", "yaml", "yauzl", "yazl", "fs-native-extensions", "zod"],
+    packages: ["node", "gray-matter", "yaml", "yauzl", "yazl", "fs-native-extensions", "semver", "zod"],
   },
   tools: { rooms: ["core", "store"], packages: ["node", "re2js", "fs-native-extensions", "zod"] },
-  model: { rooms: ["core"], packages: ["node", "openai", "zod"] },
+  model: { rooms: ["core"], packages: ["node", "zod"] },
   rehearsal: { rooms: ["core"], packages: ["node", "yaml", "zod"] },
-  embedded: { rooms: ["core"], packages: ["node", "yauzl", "fs-native-extensions", "zod"] },
+  embedded: {
+    rooms: ["core", "store"],
+    packages: ["node", "yauzl", "fs-native-extensions", "httpxy", "zod"],
+  },
   activities: {
     rooms: ["contract", "core", "store", "tools", "model"],
     packages: ["node", "@temporalio/activity", "@temporalio/common"],
@@ -39,6 +42,7 @@ const COMPOSITION = [
   "rehearsals.ts",
   "export-run.ts",
   "config.ts",
+  "descriptors.ts",
   "index.ts",
   "workflow-bundle.ts",
   "replay.ts",

@@ -8,7 +8,12 @@ import { graphRun } from "../../src/workflows/index.js";
 interface Lock {
   readonly packages: Record<
     string,
-    { readonly version?: string; readonly optionalDependencies?: Record<string, string> }
+    {
+      readonly version?: string;
+      readonly integrity?: string;
+      readonly link?: boolean;
+      readonly optionalDependencies?: Record<string, string>;
+    }
   >;
 }
 
@@ -106,6 +111,14 @@ describe("dependencies", () => {
       ),
     );
     expect(missing).toEqual([]); // else: node scripts/complete-lockfile.mjs
+  });
+
+  test("are known by their hash, on every platform: nothing else is installed under their names", () => {
+    const unknown = Object.entries(lock.packages).filter(
+      ([path, { integrity = "", link }]) =>
+        path !== "" && link !== true && !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity),
+    );
+    expect(unknown.map(([path]) => path)).toEqual([]); // else: node scripts/complete-lockfile.mjs
   });
 
   test("name no registry", () => {

@@ -102,6 +102,7 @@ async function perform(options: ChaosOptions, { plan, dir, disk, build, server }
   const client = await InterlockClient.connect({ connection: { address: server.address }, taskQueue });
   const environment = {
     INTERLOCK_STORE: storeDir,
+    INTERLOCK_PROJECT_ROOTS: projectsDir,
     INTERLOCK_TASK_QUEUE: taskQueue,
     INTERLOCK_MODEL: "scripted",
     INTERLOCK_MODEL_TIMEOUT_SECONDS: String(MODEL_TIMEOUT_SECONDS),

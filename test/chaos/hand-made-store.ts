@@ -20,7 +20,7 @@ export async function walkByHand(dir: string, plan: ChaosPlan): Promise<Evidence
   const projectsDir = join(dir, "projects");
   const historiesDir = join(dir, "histories");
   await mkdir(historiesDir, { recursive: true });
-  const store = await openStore(storeDir);
+  const store = await openStore(storeDir, undefined, { projectRoots: [projectsDir] });
   await makeProjects(plan, projectsDir);
   const packageIds = new Map<string, string>();
   for (const { workflow, files } of plan.packages) {

@@ -26,6 +26,7 @@ export async function startMortalServer(dir: string): Promise<MortalServer> {
   const files = serverFiles(dir);
   const found = await findTemporalCli({
     pathVariable: process.env["PATH"] ?? "",
+    environment: process.env,
     cacheDir: process.env["INTERLOCK_TEST_CACHE"] ?? join(tmpdir(), "interlock-test-cache"),
     onProgress: (line) => process.stderr.write(`${line}\n`),
   });

@@ -49,6 +49,7 @@ export async function performStruck(stage: StruckStage, strike: Mutant["strike"]
     const events: { at: number; what: "started" | "ended" }[] = [];
     const environment = {
       INTERLOCK_STORE: storeDir,
+      INTERLOCK_PROJECT_ROOTS: projectsDir,
       INTERLOCK_TASK_QUEUE: taskQueue,
       INTERLOCK_MODEL: "scripted",
       OPENAI_API_KEY: name,

@@ -20,7 +20,6 @@ const TEXTS = [
   "multi.txt",
   "quoted.txt",
   ".hidden.txt",
-  ".git/config",
   "src/main.ts",
 ];
 

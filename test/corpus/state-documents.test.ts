@@ -417,8 +417,6 @@ describe("odd texts in every field that takes one", () => {
     const content = documentOf(
       fields({
         workflowType: text,
-        stepsCompleted: [text],
-        artifacts: [text],
         variables: { [text]: { [text]: [text] } },
         decisionLog: [{ from: text, to: text, label: text, reason: text }],
         [text]: text,

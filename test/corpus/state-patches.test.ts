@@ -109,7 +109,7 @@ describe("what an update may hold", () => {
     ["a step that is there", { stepsCompleted: ["ask"] }, { stepsCompleted: { append: ["ask"] } }],
     ["a step twice", {}, { stepsCompleted: { append: ["ask", "ask", "x", "ask"] } }],
     ["steps in order", { stepsCompleted: ["b"] }, { stepsCompleted: { append: ["c", "a", "b"] } }],
-    ["a step that is no node", {}, { stepsCompleted: { append: ["anything at all"] } }],
+    ["a step that is no node", {}, { stepsCompleted: { append: ["anything-at-all"] } }],
     ["artifacts", { artifacts: ["a"] }, { artifacts: { append: ["b", "a", "b"] } }],
     ["a decision", {}, { decisionLog: { append: [decision("x")] } }],
     [
@@ -194,7 +194,7 @@ describe("texts that YAML could take for something else", () => {
   const places: readonly [string, (text: string) => Update][] = [
     ["a value", (text) => ({ variables: { set: { a: text, list: [text], deep: { x: { y: text } } } } })],
     ["a key", (text) => ({ variables: { set: { [text]: 1, deep: { [text]: { [text]: 2 } } } } })],
-    ["a list item", (text) => ({ stepsCompleted: { append: [text] }, artifacts: { append: [text] } })],
+    ["a list item", (text) => ({ variables: { set: { list: [[text], text] } } })],
     [
       "a decision",
       (text) => ({ decisionLog: { append: [{ from: text, to: text, label: text, reason: text }] } }),

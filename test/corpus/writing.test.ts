@@ -290,12 +290,7 @@ describe("artifacts", () => {
       ["project/artifacts/a", "project/artifacts/a/b", "project/artifacts/a/b/new.md"],
       ["artifacts/a/b/new.md"],
     ],
-    [
-      "one with an odd name",
-      "@project/artifacts/\u2028 é\t.md",
-      ["project/artifacts/\u2028 é\t.md"],
-      ["artifacts/\u2028 é\t.md"],
-    ],
+    ["one with an odd name", "@project/artifacts/é ~.md", ["project/artifacts/é ~.md"], ["artifacts/é ~.md"]],
     ["a hidden one", "@project/artifacts/.x", ["project/artifacts/.x"], ["artifacts/.x"]],
   ];
   runCases(

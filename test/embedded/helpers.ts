@@ -43,7 +43,11 @@ export async function compileEmbedded(): Promise<{ directory: string; remove: ()
       outDir: directory,
     },
     include: [],
-    files: [join(ROOT, "src/embedded/server.ts"), join(ROOT, "src/fs-native-extensions.d.ts")],
+    files: [
+      join(ROOT, "src/embedded/server.ts"),
+      join(ROOT, "src/embedded/gate-main.ts"),
+      join(ROOT, "src/fs-native-extensions.d.ts"),
+    ],
   };
   await writeFile(join(directory, "tsconfig.json"), JSON.stringify(config));
   await writeFile(join(directory, "package.json"), JSON.stringify({ type: "module" }));

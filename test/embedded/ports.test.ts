@@ -25,3 +25,30 @@ test("ports that were tried before are not chosen again", async () => {
   const second = await chooseServerPorts(new Set([first.port, first.uiPort]));
   expect(new Set([first.port, first.uiPort, second.port, second.uiPort]).size).toBe(4);
 });
+
+test.runIf(process.platform === "linux")(
+  "the Web UI itself gets a loopback address that nobody can guess",
+  async () => {
+    const hosts = [];
+    for (let draw = 0; draw < 3; draw += 1) hosts.push((await chooseServerPorts()).hidden.uiHost);
+    expect(new Set(hosts).size).toBe(3);
+    for (const host of hosts) expect(host).toMatch(/^127\.[1-9]\d*\.[1-9]\d*\.[1-9]\d*$/);
+  },
+);
+
+test("the metrics get a port that browsers refuse, as long as there is a free one", async () => {
+  const tried = new Set<number>();
+  let refused = 0;
+  for (;;) {
+    const { metricsPort } = (await chooseServerPorts(tried)).hidden;
+    const failure = await fetch(`http://127.0.0.1:${metricsPort}/`).then(
+      () => "",
+      (error: Error) => String(error.cause),
+    );
+    if (!failure.includes("bad port")) break;
+    tried.add(metricsPort);
+    refused += 1;
+  }
+  expect(refused).toBeGreaterThan(0);
+  expect(tried.size).toBe(refused);
+});

@@ -36,7 +36,7 @@ export class BundleWorld {
     const dir = realpathSync(mkdtempSync(join(tmpdir(), "interlock-bundle-")));
     directories.push(dir);
     cpSync(EXAMPLE, join(dir, "room"), { recursive: true });
-    return new BundleWorld(dir, await openStore(join(dir, "store")));
+    return new BundleWorld(dir, await openStore(join(dir, "store"), undefined, { projectRoots: [dir] }));
   }
 
   at(path: string): string {

@@ -37,10 +37,11 @@ export async function openPlace(
     OPENAI_BASE_URL: model.baseUrl,
     TEMPORAL_ADDRESS: address,
     TEMPORAL_CONFIG_FILE: join(dir, "none.toml"),
+    INTERLOCK_PROJECT_ROOTS: dir,
     ...variables,
   };
   const config = loadConfig(environment);
-  const store = await openStore(config.storeDir, config.taskQueue);
+  const store = await openStore(config.storeDir, config.taskQueue, config.roots);
   const client = await InterlockClient.connect({ connection: { address }, taskQueue: store.taskQueue });
   return {
     dir,

@@ -17,6 +17,7 @@ export async function openRunWorld(files: PackageFixture): Promise<RunWorld> {
   const store = await openStore(join(dir, "store"));
   const projectRoot = join(dir, "project");
   await mkdir(projectRoot);
+  valueOf(await store.roots.add(projectRoot, "write"));
   const { packageId } = valueOf(
     await store.packages.install(await writePackage(join(dir, "package"), files)),
   );

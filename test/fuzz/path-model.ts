@@ -13,7 +13,8 @@ export type Place =
   | { readonly kind: "blocked" }
   | { readonly kind: "missing" | "file" | "directory"; readonly host: string };
 
-const PROTECTED = { read: /^\.env(?:\.|$)/i, write: /^\.env(?:\.|$)|^\.git$/i };
+const HIDDEN = /^\.env(?:[.\-_]|rc$|$)|^\.git$/i;
+const PROTECTED = { read: HIDDEN, write: HIDDEN };
 
 export function placeOf(path: string, access: Access, roots: Readonly<Record<string, string>>): Place {
   const slash = path.indexOf("/");

@@ -44,7 +44,6 @@ const nodeId = fc.oneof(
 );
 const TIMES = ["2025-01-31T09:30:00Z", "2025-01-31T09:30:00+02:00", "2025-01-31T09:30:00.123456Z"];
 const time = fc.constantFrom(...TIMES, ...TIMES, "yesterday", "2025-01-31");
-const texts = fc.array(text, { maxLength: 3 });
 const decision = fc.record(
   { from: text, to: text, label: text, reason: text },
   { requiredKeys: ["from", "to", "label"] },
@@ -52,11 +51,15 @@ const decision = fc.record(
 const key = text.filter((name) => name !== "__proto__");
 const values = fc.dictionary(key, json, { maxKeys: 3, noNullPrototype: true }) as fc.Arbitrary<Fields>;
 
+/** What may be listed; what may not is `test/core/state/listed-names.test.ts`. */
+const ids = fc.array(fc.stringMatching(/^[a-z][a-z._:-]{0,4}$/), { maxLength: 4 });
+const paths = fc.array(fc.stringMatching(/^[a-z]{1,3}(\/[a-z .~%-]{1,4}){0,2}$/), { maxLength: 4 });
+
 const update: fc.Arbitrary<Update> = fc
   .record(
     {
-      stepsCompleted: fc.record({ append: texts }),
-      artifacts: fc.record({ append: texts }),
+      stepsCompleted: fc.record({ append: ids }),
+      artifacts: fc.record({ append: paths }),
       decisionLog: fc.record({ append: fc.array(decision, { maxLength: 2 }) }),
       variables: fc.record({ set: values }),
       currentNodeId: fc.record({ set: nodeId }),
@@ -67,7 +70,7 @@ const update: fc.Arbitrary<Update> = fc
   .map((value) => viaJson(value) as Update);
 
 const document: fc.Arbitrary<Fields> = fc
-  .record({ currentNodeId: nodeId, stepsCompleted: texts, artifacts: texts, variables: values, own: json })
+  .record({ currentNodeId: nodeId, stepsCompleted: ids, artifacts: paths, variables: values, own: json })
   .map(({ own, ...known }) => viaJson(fields({ ...known, own: own as Fields[string] })));
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -80,7 +83,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     keep: fc.constantFrom(true, true, false),
     body: fc.string({ maxLength: 20 }),
   }),
-) as fc.Arbitrary<Step>;
+);
 
 const cases: fc.Arbitrary<StateCase> = fc.record({
   start: fc.tuple(document, graphNode).map(([start, currentNodeId]) => ({ ...start, currentNodeId })),

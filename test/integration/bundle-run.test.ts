@@ -7,6 +7,7 @@ import { workflowIdOf } from "../../src/contract/names.js";
 import { replayHistory } from "../../src/replay.js";
 import { findBundleFiles, findRoots } from "../../src/tools/bundle-discovery.js";
 import { readTree } from "../fakes/package-fixture.js";
+import { valueOf } from "../fakes/run-world.js";
 import { type ChatRequestBody, type ScriptedAnswer, call } from "../fakes/scripted-model.js";
 import { type Bench, openBench, until } from "./harness.js";
 import { ROOT } from "./shell.js";
@@ -327,6 +328,7 @@ describe("the example bundle", () => {
   test("every workflow of it is rehearsed to its end, once without an agent and once with it", async () => {
     const bench = await openBench([]);
     const room = join(ROOT, "examples/reading-room");
+    valueOf(await bench.store.roots.add(join(room, "bmad"), "read"));
     const { workflows } = await findBundleFiles(room);
     expect(workflows.map((file) => relative(room, file))).toEqual([
       "bmad/desk/workflows/intake/workflow.yaml",

@@ -30,7 +30,7 @@ function run(file: string, args: readonly string[], env: Record<string, string>)
 test("set-up-namespace.sh makes the namespace with our search attributes, and a second time does nothing", async () => {
   const dir = await scratch();
   const pathVariable = process.env["PATH"] ?? "";
-  const cli = await findTemporalCli({ cacheDir: inject("cacheDir"), pathVariable });
+  const cli = await findTemporalCli({ cacheDir: inject("cacheDir"), pathVariable, environment: process.env });
   await symlink(cli.path, join(dir, "temporal"));
   const namespace = `deploy-${randomUUID()}`;
   const environment = {

@@ -1,13 +1,13 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { findTemporalCli, type TemporalCli } from "../../src/embedded/find-cli.js";
 import { processIdentity } from "../../src/embedded/process-identity.js";
 import {
@@ -29,7 +29,7 @@ let compiled: Awaited<ReturnType<typeof compileEmbedded>>;
 
 beforeAll(async () => {
   const pathVariable = process.env["PATH"] ?? "";
-  cli = await findTemporalCli({ cacheDir: CACHE, pathVariable });
+  cli = await findTemporalCli({ cacheDir: CACHE, pathVariable, environment: process.env });
   compiled = await compileEmbedded();
   await writeFile(
     join(compiled.directory, "user.js"),
@@ -109,6 +109,11 @@ async function registeredAttributes(address: string): Promise<readonly string[]>
   ]);
   const { customAttributes } = JSON.parse(stdout) as { customAttributes: Record<string, string> };
   return Object.keys(customAttributes).sort();
+}
+
+/** The process of the gate before the Web UI. */
+function gateOf(storeDir: string): number {
+  return readServerRecord(serverFiles(storeDir))!.front!.gate!.pid;
 }
 
 function isAlive(pid: number): boolean {
@@ -237,6 +242,38 @@ test("a store directory that cannot be made is an error that says so", async () 
 });
 
 describe("a store that was used before", () => {
+  test.runIf(process.platform === "linux")(
+    "and whose directory is open to others has no file that is, from before the server starts",
+    async () => {
+      const storeDir = await newStore();
+      const files = serverFiles(storeDir);
+      const before = await acquire(optionsFor(storeDir));
+      await before.release();
+      await chmod(storeDir, 0o755);
+      await writeFile(files.log, "");
+      for (const file of [files.database, files.log]) await chmod(file, 0o644);
+      const seen = join(await temporaryDirectory(), "seen");
+      const wrapper = join(await temporaryDirectory(), "temporal");
+      await writeFile(
+        wrapper,
+        `#!/bin/sh
+         if [ "$1" = server ]; then
+           umask > '${seen}'
+           stat -c %a '${files.database}' '${files.log}' >> '${seen}'
+         fi
+         exec '${cli.path}' "$@"\n`,
+        { mode: 0o755 },
+      );
+
+      await acquire({ ...optionsFor(storeDir), cliPath: wrapper });
+
+      expect((await readFile(seen, "utf8")).split("\n").slice(0, 3)).toEqual(["0077", "600", "600"]);
+      for (const name of await readdir(storeDir)) {
+        expect([name, (await stat(join(storeDir, name))).mode & 0o077]).toEqual([name, 0]);
+      }
+    },
+  );
+
   test("keeps what it had, and takes search attributes that came later", async () => {
     const storeDir = await newStore();
     const first = await acquire({ ...optionsFor(storeDir), searchAttributes: { InterlockPhase: "Keyword" } });
@@ -375,6 +412,76 @@ describe("a server that runs", () => {
     expect(isAlive(after.pid)).toBe(true);
   });
 
+  test("has a Web UI whose address outlives whoever started it, and ends with the server", async () => {
+    const storeDir = await newStore();
+    const first = await otherProcess(storeDir);
+    const here = await acquire(optionsFor(storeDir));
+    expect(here.uiUrl).toBe(first.server.uiUrl);
+    await kill(first.child);
+    expect((await fetch(here.uiUrl)).status).toBe(200);
+
+    await here.release();
+    await expect(fetch(here.uiUrl)).rejects.toThrow("fetch failed");
+    expect(isAlive(here.pid)).toBe(false);
+  });
+
+  test("gets its Web UI back under the same address when the gate before it was killed", async () => {
+    const storeDir = await newStore();
+    const here = await acquire(optionsFor(storeDir));
+    const gate = gateOf(storeDir);
+    process.kill(gate, "SIGKILL");
+    await vi.waitUntil(() => !isAlive(gate), 10_000);
+
+    const next = await acquire(optionsFor(storeDir));
+
+    expect(next).toMatchObject({ pid: here.pid, uiUrl: here.uiUrl, startedHere: false });
+    expect(gateOf(storeDir)).not.toBe(gate);
+    expect((await fetch(here.uiUrl)).status).toBe(200);
+  });
+
+  test("takes the gate before its Web UI with it when it dies", async () => {
+    const storeDir = await newStore();
+    const here = await acquire(optionsFor(storeDir));
+    const gate = gateOf(storeDir);
+    process.kill(here.pid, "SIGKILL");
+    await vi.waitUntil(() => !isAlive(gate), 10_000);
+    await expect(fetch(here.uiUrl)).rejects.toThrow("fetch failed");
+  });
+
+  test("that an earlier version started is replaced, for its Web UI is open to any page", async () => {
+    const storeDir = await newStore();
+    const files = serverFiles(storeDir);
+    const other = await otherProcess(storeDir);
+    const gate = gateOf(storeDir);
+    await kill(other.child);
+    const { front, ...earlier } = readServerRecord(files)!;
+    writeServerRecord(files, { ...earlier, uiPort: front!.uiPort });
+
+    const here = await acquire(optionsFor(storeDir));
+
+    expect(here.startedHere).toBe(true);
+    expect(isAlive(other.server.pid)).toBe(false);
+    expect((await fetch(here.uiUrl)).status).toBe(200);
+    expect(gateOf(storeDir)).not.toBe(gate);
+    await vi.waitUntil(() => !isAlive(gate), 10_000);
+  });
+
+  test("that an earlier version started and still uses is used beside it, with a word about it", async () => {
+    const storeDir = await newStore();
+    const files = serverFiles(storeDir);
+    const other = await otherProcess(storeDir);
+    const { front, ...earlier } = readServerRecord(files)!;
+    writeServerRecord(files, { ...earlier, uiPort: front!.uiPort });
+    const notes: string[] = [];
+
+    const here = await acquire({ ...optionsFor(storeDir), onProgress: (line) => notes.push(line) });
+
+    expect(here).toMatchObject({ pid: other.server.pid, startedHere: false });
+    expect(notes.join("\n")).toContain("its Web UI is open to web pages");
+    await other.end();
+    expect(isAlive(here.pid)).toBe(true);
+  });
+
   test("without a record is neither doubled nor killed; the error says how to find it", async () => {
     const storeDir = await newStore();
     const files = serverFiles(storeDir);
@@ -395,7 +502,7 @@ test("two processes that fetch at once end with the same good CLI", async () => 
   await writeFile(
     join(compiled.directory, "fetch.js"),
     `import { findTemporalCli } from "./find-cli.js";
-     console.log(JSON.stringify(await findTemporalCli({ cacheDir: process.argv[2] })));`,
+     console.log(JSON.stringify(await findTemporalCli({ cacheDir: process.argv[2], environment: process.env })));`,
   );
   const fetchOnce = async () => {
     const { stdout } = await promisify(execFile)(process.execPath, [

@@ -28,6 +28,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     storeDir,
     cacheDir,
     pathVariable: process.env["PATH"] ?? "",
+    environment: process.env,
     searchAttributes: SEARCH_ATTRIBUTES,
     onProgress: (line) => process.stderr.write(`${line}\n`),
   });

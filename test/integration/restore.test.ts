@@ -65,7 +65,11 @@ beforeAll(async () => {
   quietRuntime();
   dir = await temporaryDirectory();
   model = await ScriptedModel.start(answerTo);
-  shell = new Shell(dir, { INTERLOCK_MODEL: "scripted", OPENAI_BASE_URL: model.baseUrl });
+  shell = new Shell(dir, {
+    INTERLOCK_MODEL: "scripted",
+    INTERLOCK_PROJECT_ROOTS: dir,
+    OPENAI_BASE_URL: model.baseUrl,
+  });
   store = await openStore(join(dir, "store"));
   await mkdir(join(dir, "project"));
   await writeTree(join(dir, "package"), twoNodePackage());

@@ -91,6 +91,7 @@ describe("two workers on one store", () => {
       PATH: process.env["PATH"] ?? "",
       HOME: dir,
       INTERLOCK_STORE: join(dir, "store"),
+      INTERLOCK_PROJECT_ROOTS: dir,
       INTERLOCK_MODEL: "scripted",
       OPENAI_BASE_URL: model.baseUrl,
       TEMPORAL_ADDRESS: address,

@@ -200,15 +200,39 @@ describe("a request", () => {
     ]);
   });
 
-  test("that is redirected to another host does not take its key along", async () => {
+  test.each([301, 302, 303, 307, 308])("that is redirected with %i goes nowhere else", async (status) => {
     const other = await startRawServer((response) => json(response, choice({ content: "" })));
     const first = await startRawServer((response) => {
-      response.writeHead(307, { location: `${other.baseUrl}/chat/completions` });
+      response.writeHead(status, { location: `${other.baseUrl}/chat/completions` });
       response.end();
     });
-    await createChatModel().complete(request(first.baseUrl));
-    expect(first.requests[0]?.headers.authorization).toBe("Bearer test-key");
-    expect(other.requests[0]?.headers.authorization).toBeUndefined();
+    for (const stream of [false, true]) {
+      const error = await errorOf(request(first.baseUrl, { stream }));
+      expect(error).toMatchObject({ code: "LLM_HTTP_ERROR", retryable: false });
+      expect(error.message).toContain(`a redirect to ${new URL(other.baseUrl).host}.`);
+    }
+    expect(other.requests).toEqual([]);
+  });
+
+  test("to a URL with a name or a password in it is not made, and not tried again", async () => {
+    const server = await startRawServer((response) => json(response, choice({ content: "" })));
+    for (const user of ["me", "me:secret", ":secret"]) {
+      const error = await errorOf(request(server.baseUrl.replace("//", `//${user}@`)));
+      expect(error).toMatchObject({ code: "LLM_HTTP_ERROR", retryable: false });
+      expect(error.message).toContain("holds a user name or a password");
+      expect(error.message).not.toContain("secret");
+    }
+    expect(server.requests).toEqual([]);
+  });
+
+  test.each([
+    ["", "/v1/chat/completions"],
+    ["/", "/v1/chat/completions"],
+    ["?api-version=2", "/v1/chat/completions?api-version=2"],
+  ])("to a base URL that ends with %j", async (end, url) => {
+    const server = await startRawServer((response) => json(response, choice({ content: "" })));
+    await createChatModel().complete(request(`${server.baseUrl}${end}`));
+    expect(server.requests[0]?.url).toBe(url);
   });
 });
 
@@ -231,7 +255,25 @@ describe("answers that are odd, but answers", () => {
       choice({ tool_calls: [{ id: "c" }] }),
       { toolCalls: [{ id: "c", name: "", argumentsJson: "{}" }] },
     ],
-    ["a custom call", choice({ tool_calls: [{ id: "c", type: "custom", custom: {} }] }), { toolCalls: [] }],
+    [
+      "calls of other kinds, under names that no tool has",
+      choice({
+        tool_calls: [
+          { id: "c", type: "custom", custom: { name: "fs_read", input: "x" } },
+          { id: "d", type: "custom" },
+          { id: "e", type: "web search!", "web search!": { name: "é" } },
+          null,
+        ],
+      }),
+      {
+        toolCalls: [
+          { id: "c", name: "custom_fs_read", argumentsJson: "x" },
+          { id: "d", name: "custom_tool", argumentsJson: "{}" },
+          { id: "e", name: "web_search___", argumentsJson: "{}" },
+          { id: "", name: "", argumentsJson: "{}" },
+        ],
+      },
+    ],
     [
       "no usage",
       { choices: [{ message: { content: "x" } }] },
@@ -268,6 +310,22 @@ describe("answers that are odd, but answers", () => {
         { id: "a", name: "fs_list", argumentsJson: '{"path":1}' },
         { id: "b", name: "fs_read", argumentsJson: "{}" },
       ],
+    });
+  });
+
+  test("a stream with a call of another kind", async () => {
+    const piece = (value: object) => delta({ tool_calls: [{ index: 0, ...value }] });
+    const server = await startRawServer((response) =>
+      events(response, [
+        piece({ id: "a", type: "custom", custom: { name: "fs_read", input: "" } }),
+        piece({ custom: { input: "some" } }),
+        piece({ custom: { input: " words" } }),
+        delta({}, "tool_calls"),
+        "[DONE]",
+      ]),
+    );
+    expect(await createChatModel().complete(request(server.baseUrl, { stream: true }))).toMatchObject({
+      toolCalls: [{ id: "a", name: "custom_fs_read", argumentsJson: "some words" }],
     });
   });
 
@@ -381,6 +439,30 @@ describe("errors over HTTP, asked once", () => {
       response.end(JSON.stringify({ error: { message: `wrong: ${headers.authorization}` } }));
     });
     expect((await errorOf(request(server.baseUrl, { apiKey: "plain" }))).message).not.toContain("plain");
+  });
+
+  test.each<[string, (key: string) => string]>([
+    ["as it is", (key) => key],
+    ["percent-encoded", (key) => encodeURIComponent(key)],
+    ["in base64 of a header", (key) => Buffer.from(`Bearer ${key}`).toString("base64")],
+    ["in hex", (key) => Buffer.from(key).toString("hex")],
+  ])("a key that comes back %s enters neither messages nor answers", async (_, encode) => {
+    const apiKey = "key/with+signs=0123456789";
+    const echoed = encode(apiKey);
+    const asError = await startRawServer((response) => {
+      response.writeHead(401, { "content-type": "application/json" });
+      response.end(JSON.stringify({ error: { message: `wrong: ${echoed}` } }));
+    });
+    expect((await errorOf(request(asError.baseUrl, { apiKey }))).message).toContain("wrong: <secret>");
+    const calls = [
+      { id: echoed, type: "function", function: { name: echoed, arguments: `{"a":"${echoed}"}` } },
+    ];
+    const asAnswer = await startRawServer((response) =>
+      json(response, choice({ content: `your key is ${echoed}`, tool_calls: calls })),
+    );
+    const answer = await createChatModel().complete(request(asAnswer.baseUrl, { apiKey }));
+    expect(JSON.stringify(answer)).not.toContain(echoed);
+    expect(answer.content).toBe("your key is <secret>");
   });
 
   test("a web page for an error is an error of its status", async () => {

@@ -1,17 +1,24 @@
-import { APIConnectionError, APIConnectionTimeoutError, APIError, APIUserAbortError } from "openai";
 import { describe, expect, test } from "vitest";
-import { ModelError, classifyModelError, readRetryAfter } from "../../src/model/model-error.js";
+import {
+  ModelError,
+  classifyModelError,
+  errorInAnswer,
+  readRetryAfter,
+  refusedByProvider,
+} from "../../src/model/model-error.js";
 
 const NOW = new Date("2026-03-04T05:06:07.000Z");
 
 function classified(error: unknown, apiKey?: string): ModelError {
-  const result = classifyModelError(error, NOW, apiKey);
+  const result = classifyModelError(error, apiKey);
   if (!(result instanceof ModelError)) throw new Error("not a model error");
   return result;
 }
 
-const answered = (status: number, message = "why", headers: Record<string, string> = {}) =>
-  APIError.generate(status, { error: { message } }, undefined, new Headers(headers));
+const refused = (status: number, body: string, headers: Record<string, string> = {}, apiKey?: string) =>
+  refusedByProvider({ status, headers: new Headers(headers), body }, NOW, apiKey);
+const answered = (status: number, message = "why", headers: Record<string, string> = {}, apiKey?: string) =>
+  refused(status, JSON.stringify({ error: { message } }), headers, apiKey);
 
 describe("an answer of the provider", () => {
   test.each([
@@ -31,28 +38,58 @@ describe("an answer of the provider", () => {
     [504, "LLM_HTTP_ERROR", true],
     [529, "LLM_HTTP_ERROR", true],
   ])("of status %i is %s, worth another try: %s", (status, code, retryable) => {
-    const error = classified(answered(status));
+    const error = answered(status);
     expect([error.code, error.retryable]).toEqual([code, retryable]);
     expect(error.message).toBe(`The model endpoint answered ${status} why`);
   });
 
   test("asks for a wait only where another try is worth it", () => {
     const wait = { "retry-after": "3" };
-    expect(classified(answered(429, "", wait)).retryAfterMs).toBe(3_000);
-    expect(classified(answered(503, "", wait)).retryAfterMs).toBe(3_000);
-    expect(classified(answered(400, "", wait)).retryAfterMs).toBeUndefined();
-    expect(classified(answered(429)).retryAfterMs).toBeUndefined();
+    expect(answered(429, "", wait).retryAfterMs).toBe(3_000);
+    expect(answered(503, "", wait).retryAfterMs).toBe(3_000);
+    expect(answered(400, "", wait).retryAfterMs).toBeUndefined();
+    expect(answered(429).retryAfterMs).toBeUndefined();
+  });
+
+  test.each<[string, string, string]>([
+    ["an object", '{"error":{"message":"said","code":7}}', "said"],
+    ["a list", '[{"error":{"code":400,"message":"said","status":"INVALID_ARGUMENT"}}]', "said"],
+    ["a text", '{"error":"said"}', "said"],
+    ["a message alone", '{"object":"error","message":"said"}', "said"],
+    ["a detail", '{"detail":"said"}', "said"],
+    ["details", '{"detail":[{"msg":"said"}]}', '{"detail":[{"msg":"said"}]}'],
+    ["a plain text", "said", "said"],
+    ["JSON that was cut", '{"error":{"message":"sa', '{"error":{"message":"sa'],
+    ["nothing", "", "and said nothing"],
+  ])("tells its words, where they are %s", (_, body, words) => {
+    expect(refused(400, body).message).toBe(`The model endpoint answered 400 ${words}`);
   });
 });
 
+const failure = (code: string) => Object.assign(new Error("the system's words"), { code });
+const fetchFailed = (cause: Error) => new TypeError("fetch failed", { cause });
+
 describe("everything else", () => {
   test.each<[string, unknown, string]>([
-    ["a timeout of the client", new APIConnectionTimeoutError(), "LLM_TIMEOUT"],
     [
       "no connection",
-      new APIConnectionError({ message: "connect ECONNREFUSED 127.0.0.1:1" }),
+      new TypeError("fetch failed", {
+        cause: Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:1"), { code: "ECONNREFUSED" }),
+      }),
       "LLM_HTTP_ERROR",
     ],
+    [
+      "no connection to any address",
+      fetchFailed(new AggregateError([failure("ETIMEDOUT")])),
+      "LLM_HTTP_ERROR",
+    ],
+    [
+      "a certificate that nobody has signed",
+      fetchFailed(failure("SELF_SIGNED_CERT_IN_CHAIN")),
+      "LLM_HTTP_ERROR",
+    ],
+    ["a connection that speaks no HTTP", fetchFailed(failure("HPE_INVALID_CONSTANT")), "LLM_HTTP_ERROR"],
+    ["headers without end", fetchFailed(failure("UND_ERR_HEADERS_OVERFLOW")), "LLM_BAD_RESPONSE"],
     [
       "a connection that breaks",
       new TypeError("terminated", {
@@ -71,7 +108,7 @@ describe("everything else", () => {
     ["JSON that cannot be parsed", new SyntaxError("Unexpected token"), "LLM_BAD_RESPONSE"],
     [
       "an error in a stream",
-      new APIError(undefined, { message: "overloaded" }, undefined, undefined),
+      errorInAnswer('{"error":{"message":"overloaded"}}', undefined),
       "LLM_BAD_RESPONSE",
     ],
     ["no error at all", "text", "LLM_BAD_RESPONSE"],
@@ -83,8 +120,8 @@ describe("everything else", () => {
   test("what was judged before and what was aborted stay what they are", () => {
     const judged = new ModelError({ code: "LLM_TIMEOUT", message: "", retryable: true });
     const abort = Object.assign(new Error("stop"), { name: "AbortError" });
-    for (const error of [judged, abort, new APIUserAbortError()]) {
-      expect(classifyModelError(error, NOW)).toBe(error);
+    for (const error of [judged, abort]) {
+      expect(classifyModelError(error)).toBe(error);
     }
   });
 });
@@ -99,20 +136,17 @@ describe("a message enters histories, so it", () => {
     ["repeats no path of the machine", "cannot open /home/me/models/x.gguf", /cannot open <path>$/u],
     ["stays on one line", "a\nb\u2028c\r\n\u001b[2Jd", /answered 400 a b c +\[2Jd$/u],
   ])("%s", (_, text, expected) => {
-    expect(classified(answered(400, text)).message).toMatch(expected);
+    expect(answered(400, text).message).toMatch(expected);
   });
 
   test("repeats not even a key of no known shape, when it is the one in use", () => {
-    const error = classified(
-      answered(401, "your key hunter2hunter2 is wrong; hunter2hunter2!"),
-      "hunter2hunter2",
-    );
+    const error = answered(401, "your key hunter2hunter2 is wrong; hunter2hunter2!", {}, "hunter2hunter2");
     expect(error.message).toBe("The model endpoint answered 401 your key <secret> is wrong; <secret>!");
     expect(classified(new Error("key hunter2hunter2"), "hunter2hunter2").message).not.toContain("hunter2");
   });
 
   test("is bounded", () => {
-    expect(classified(answered(500, "x".repeat(1_000_000))).message.length).toBeLessThan(400);
+    expect(answered(500, "x".repeat(1_000_000)).message.length).toBeLessThan(400);
   });
 });
 

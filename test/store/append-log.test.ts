@@ -1,9 +1,16 @@
 import { appendFile, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as fc from "fast-check";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import type { JsonObject } from "../../src/core/json.js";
-import { AppendLog, type LinePosition, parseLine, toLine } from "../../src/store/append-log.js";
+import {
+  AppendLog,
+  type LinePosition,
+  LineTooLong,
+  MAX_LINE_BYTES,
+  parseLine,
+  toLine,
+} from "../../src/store/append-log.js";
 import { temporaryDirectory } from "../fakes/package-fixture.js";
 
 let path: string;
@@ -80,6 +87,38 @@ describe("an append log", () => {
     ).rejects.toThrow("no");
     await log.append(() => [{ n: 1 }]);
     expect(await text()).toBe('{"n":1}\n');
+  });
+});
+
+describe("long lines", () => {
+  test("each byte of a line is copied twice at most, however long the line is", async () => {
+    const line = JSON.stringify({ fill: "x".repeat(20_000_000) });
+    await writeFile(path, `${line}\n{"n":1}\n${line}\n`);
+    const { log, lines } = openLog();
+    const copied = vi.spyOn(Buffer, "concat");
+    await log.refresh();
+    const bytes = copied.mock.results.reduce((sum, { value }) => sum + (value as Buffer).length, 0);
+    copied.mockRestore();
+    expect(lines.map(({ length }) => length)).toEqual([line.length, 7, line.length]);
+    expect(bytes).toBeLessThanOrEqual(line.length * 2 + 7);
+  });
+
+  test("one that is longer than a line may be is refused where it stands, and nothing is written after it", async () => {
+    await writeFile(path, '{"n":1}\n');
+    await appendFile(path, Buffer.alloc(MAX_LINE_BYTES + 1, "x"));
+    const { log, lines } = openLog();
+    await expect(log.append(() => [{ n: 2 }])).rejects.toThrow(LineTooLong);
+    await expect(log.refresh()).rejects.toThrow("log.jsonl: the line at byte 8 is longer than");
+    expect(lines).toEqual(['{"n":1}']);
+    expect((await stat(path)).size).toBe(8 + MAX_LINE_BYTES + 1);
+  });
+
+  test("one that was to be written is refused, and the log goes on", async () => {
+    const { log, lines } = openLog();
+    const fill = "x".repeat(MAX_LINE_BYTES);
+    await expect(log.append(() => [{ n: 1 }, { fill }])).rejects.toThrow("that was to be written");
+    await log.append(() => [{ n: 2 }]);
+    expect(lines).toEqual(['{"n":2}']);
   });
 });
 

@@ -480,11 +480,11 @@ describe("finding runs", () => {
   test("a damaged index is told, not taken for an empty one", async () => {
     const { projectId } = valueOf(await create());
     await writeFile(join(projectDir(projectId), "runsIndex.json"), "[");
-    const message = "The index of the project's runs (runsIndex.json) cannot be read: restore it.";
+    const message: unknown = expect.stringContaining(join(projectDir(projectId), "runsIndex.json"));
     expect(await world.store.runs.listRuns(world.projectRoot)).toEqual({
       ok: false,
       error: { code: "E_INTERNAL", message },
     });
-    await expect(world.store.runs.listAllRuns()).rejects.toThrow(message);
+    await expect(world.store.runs.listAllRuns()).rejects.toThrow("runsIndex.json");
   });
 });

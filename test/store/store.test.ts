@@ -32,7 +32,12 @@ describe("opening a store", () => {
   test("eight times at once makes one", async () => {
     const stores = await Promise.all(Array.from({ length: 8 }, () => openStore(join(dir, "store"))));
     expect(new Set(stores.map(({ storeId }) => storeId)).size).toBe(1);
-    expect((await readdir(join(dir, "store"))).sort()).toEqual(["store.json", "store.lock"]);
+    expect((await readdir(join(dir, "store"))).sort()).toEqual([
+      "roots.json",
+      "roots.lock",
+      "store.json",
+      "store.lock",
+    ]);
   });
 
   test("takes a relative path for the place it is now", async () => {

@@ -424,7 +424,9 @@ describe("each call once", () => {
   async function reopened() {
     const { createBundleHost } = await import("../../src/tools/bundle-host.js");
     const { openStore } = await import("../../src/store/store.js");
-    const host = createBundleHost({ store: await openStore(world.at("store")) });
+    const host = createBundleHost({
+      store: await openStore(world.at("store"), undefined, { projectRoots: [world.dir] }),
+    });
     return {
       call: async (name: string, args: unknown, toolCallId: string) =>
         (

@@ -25,7 +25,7 @@ async function openSource(): Promise<Source> {
   let calls = 0;
   return {
     files,
-    place: { projectRoot: target, lockDir: store.lockDir, storeDir: store.dir },
+    place: { projectRoot: target, lockDir: store.lockDir, keepOut: [store.dir] },
     at: (path) => join(target, path),
     async write(path, content) {
       files.blobs.keep(Buffer.from(content));

@@ -66,7 +66,9 @@ export class Scratch {
   finish(...results: readonly ToolResult[]): void {
     try {
       assert.equal(snapshot(this.at("outside")), this.outside, "something outside the mounts changed");
-      const left = walk(this.base).filter((path) => path.includes(".il-") || path.endsWith(".json"));
+      const left = walk(this.base).filter(
+        (path) => path.includes(".il-") || (path.endsWith(".json") && !path.startsWith(this.at("project/"))),
+      );
       assert.deepEqual(left, [], "temporary files were left");
       assert.equal(openDescriptors(), this.descriptors, "a descriptor was left open");
       for (const result of results) {

@@ -1,3 +1,5 @@
+import { jsonEscaped } from "../printable.js";
+
 /** What is wrong, or odd, in a package: where exactly, and in a sentence that says the remedy. */
 export interface Finding {
   readonly severity: "error" | "warning";
@@ -34,9 +36,9 @@ export function warningFinding(file: string, path: string, message: string): Fin
 function finding(severity: Finding["severity"], file: string, path: string, message: string): Finding {
   return {
     severity,
-    file: cut(printable(file), MAX_PLACE_CHARS),
-    path: cut(printable(path), MAX_PLACE_CHARS),
-    message: cut(printable(message), MAX_MESSAGE_CHARS),
+    file: cut(jsonEscaped(file), MAX_PLACE_CHARS),
+    path: cut(jsonEscaped(path), MAX_PLACE_CHARS),
+    message: cut(jsonEscaped(message), MAX_MESSAGE_CHARS),
   };
 }
 
@@ -87,14 +89,6 @@ export function listNames(names: readonly string[] | ReadonlySet<string>): strin
   }
   if (count > shown.length) shown.push(`and ${count - shown.length} more`);
   return shown.length === 0 ? "none" : shown.join(", ");
-}
-
-/** Control characters, line separators and halves of surrogate pairs would tear a line or a terminal. */
-function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cs}\u2028\u2029]/gu, (char) => {
-    const code = char.charCodeAt(0).toString(16).padStart(4, "0");
-    return `\\u${code}`;
-  });
 }
 
 function cut(text: string, maxChars: number): string {

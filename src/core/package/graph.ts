@@ -91,8 +91,9 @@ export function leavesNodeBehind(
   visited: ReadonlySet<string>,
   data: ConditionData | undefined,
 ): boolean {
+  const share = conditionsOutOf(graph, from);
   const others = graph.edges.filter(
-    (edge) => edge.from === from && !visited.has(edge.to) && isSatisfied(edge, data),
+    (edge) => edge.from === from && !visited.has(edge.to) && isSatisfied(edge, data, share),
   );
   if (others.length === 0) return false;
   const ahead = reachableNodes({ entryNodeId: to, edges: graph.edges });
@@ -110,9 +111,17 @@ export interface ConditionData extends JsonObject {
   readonly routingFlags: JsonObject;
 }
 
-/** Whether an edge may be taken. Without data, conditions are guidance only and every edge may. */
-export function isSatisfied(edge: GraphEdge, data: ConditionData | undefined): boolean {
-  return data === undefined || edge.conditionExpr === undefined || holds(edge.conditionExpr, data);
+/** How many edges out of a node have a condition: so many share the work that judging a move may be. */
+export function conditionsOutOf(graph: Pick<WorkflowGraph, "edges">, nodeId: string): number {
+  return graph.edges.filter((edge) => edge.from === nodeId && edge.conditionExpr !== undefined).length;
+}
+
+/**
+ * Whether an edge may be taken. Without data, conditions are guidance only and every edge may. `share` is what
+ * `conditionsOutOf` says of its node.
+ */
+export function isSatisfied(edge: GraphEdge, data: ConditionData | undefined, share: number): boolean {
+  return data === undefined || edge.conditionExpr === undefined || holds(edge.conditionExpr, data, share);
 }
 
 /** The edges out of a node as the model is told of them; with data, also whether their conditions hold. */
@@ -121,6 +130,7 @@ export function allowedNext(
   nodeId: string,
   data?: ConditionData,
 ): readonly AllowedNext[] {
+  const share = conditionsOutOf(graph, nodeId);
   return graph.edges
     .filter((edge) => edge.from === nodeId)
     .map((edge) => ({
@@ -128,7 +138,7 @@ export function allowedNext(
       label: edge.label,
       ...(edge.isDefault === undefined ? {} : { isDefault: edge.isDefault }),
       ...(edge.conditionText === undefined ? {} : { conditionText: edge.conditionText }),
-      ...(data === undefined ? {} : { satisfied: isSatisfied(edge, data) }),
+      ...(data === undefined ? {} : { satisfied: isSatisfied(edge, data, share) }),
     }));
 }
 

@@ -7,6 +7,11 @@ import { ArtifactTypeSchema } from "../graph-state/schemas.js";
  */
 
 const ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._:-]*$/;
+/** Whether a text is an id: of a node, an agent or a workflow. */
+export function isId(text: string): boolean {
+  return ID_PATTERN.test(text);
+}
+
 /** semver.org: no leading zeros in numbers, not even in those of a pre-release. */
 const SEMVER_PATTERN =
   /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-(0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)(\.(0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*))*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$/;

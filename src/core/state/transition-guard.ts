@@ -4,6 +4,7 @@ import {
   type ConditionData,
   type WorkflowGraph,
   allowedNext,
+  conditionsOutOf,
   findNode,
   isSatisfied,
 } from "../package/graph.js";
@@ -73,7 +74,8 @@ function checkTransition(move: Move): GuardVerdict | undefined {
   if (findNode(graph, to) === undefined) return refuse(move, `the graph has no node "${excerpt(to)}".`);
   if (from === to) return undefined;
   const edges = graph.edges.filter((edge) => edge.from === from && edge.to === to);
-  if (edges.some((edge) => isSatisfied(edge, data))) return undefined;
+  const share = conditionsOutOf(graph, from);
+  if (edges.some((edge) => isSatisfied(edge, data, share))) return undefined;
   return refuse(
     move,
     edges.length === 0 ? "the graph has no such edge." : "the edge's condition does not hold.",

@@ -1,0 +1,76 @@
+import { resolve } from "node:path";
+import type { Result } from "../core/errors.js";
+import type { Access } from "../core/tools/name-rules.js";
+import { identityOf } from "../store/root-places.js";
+import type { RegisteredRoot } from "../store/roots.js";
+import type { Store } from "../store/store.js";
+import { openEnvironment } from "./environment.js";
+import { EXIT, type ExitCode, UsageError, print, printJson } from "./output.js";
+
+/** `interlock project add`: runs of this store may work in a directory from now on. Again, it is the same. */
+export async function projectAddCommand(
+  dir: string,
+  options: { readOnly?: boolean; json?: boolean },
+): Promise<ExitCode> {
+  const { store } = await openEnvironment();
+  const access = options.readOnly === true ? "read" : "write";
+  const root = usable(await store.roots.add(resolve(dir), access));
+  if (options.json === true) printJson({ ok: true, path: root.path, access: root.access });
+  else print(`Runs of this store may ${root.access === "write" ? "work in" : "read"} ${root.path}`);
+  return EXIT.done;
+}
+
+/** `interlock project remove`: from their next step on, runs are refused there. What is not registered stays so. */
+export async function projectRemoveCommand(dir: string, options: { json?: boolean }): Promise<ExitCode> {
+  const { store } = await openEnvironment();
+  const path = resolve(dir);
+  const removed = await store.roots.remove(path);
+  const stays = store.roots.permit(path, "read").ok;
+  if (options.json === true) printJson({ ok: true, path, removed, permitted: stays });
+  else {
+    print(removed ? `${path} is registered no longer.` : `${path} was not registered.`);
+    if (stays) print("It stays open to runs: it lies in another root. See: interlock project list");
+  }
+  return EXIT.done;
+}
+
+/** `interlock project list`: where runs of this store may work. */
+export async function projectListCommand(options: { json?: boolean }): Promise<ExitCode> {
+  const { store } = await openEnvironment();
+  const roots = store.roots.list().map((root) => ({ ...shown(root), state: stateOf(store, root) }));
+  const { configured } = store.roots;
+  if (options.json === true) {
+    printJson({ roots, configured });
+    return EXIT.done;
+  }
+  if (roots.length + configured.length === 0)
+    print("No projects yet. Register one with: interlock project add <dir>");
+  for (const { path, access, state } of roots) {
+    print(`${access.padEnd(5)}  ${path}${state === "ok" ? "" : `  (${state})`}`);
+  }
+  for (const path of configured) print(`write  ${path} and all below  (configured)`);
+  return EXIT.done;
+}
+
+function shown({ path, access, registeredAt }: RegisteredRoot) {
+  return { path, access, registeredAt };
+}
+
+/** `exchanged`: what lies there is not what was registered. Registered again, it is. */
+function stateOf(store: Store, { path, access }: RegisteredRoot): "ok" | "missing" | "exchanged" {
+  if (identityOf(path) === undefined) return "missing";
+  const kinds = ["directory", "file"] as const;
+  return kinds.some((kind) => store.roots.permit(path, access, { kind }).ok) ? "ok" : "exchanged";
+}
+
+/** Registers what somebody names on the store's own machine, unless it is permitted already. Throws `UsageError`. */
+export async function registerRoot(store: Store, path: string, access: Access): Promise<void> {
+  const kinds = ["directory", "file"] as const;
+  if (kinds.some((kind) => store.roots.permit(path, access, { kind }).ok)) return;
+  usable(await store.roots.add(path, access));
+}
+
+function usable<T>(result: Result<T>): T {
+  if (result.ok) return result.value;
+  throw new UsageError(`${result.error.code}: ${result.error.message}`);
+}

@@ -1,0 +1,74 @@
+import { z } from "zod";
+import { GraphStateSchema } from "../core/graph-state/schemas.js";
+
+/**
+ * What a run carries from one execution to the next, as it is parsed before it is used. What an earlier version did not carry
+ * may be absent, what it carried beside this is let through: a run under way survives a new version of its worker.
+ */
+
+const count = z.int().min(0);
+const usage = z.looseObject({
+  modelTurns: count,
+  toolCalls: count,
+  promptTokens: z.number().min(0),
+  completionTokens: z.number().min(0),
+  cost: z.number().min(0),
+});
+const limits = z.looseObject({
+  turns: z.number().optional(),
+  tokens: z.number().optional(),
+  cost: z.number().optional(),
+});
+
+const frontmatter = z.looseObject({
+  schemaVersion: z.string(),
+  workflowType: z.string(),
+  currentNodeId: z.string(),
+  stepsCompleted: z.array(z.string()),
+  variables: z.record(z.string(), z.json()),
+  decisionLog: z.array(z.looseObject({ from: z.string(), to: z.string(), label: z.string() })),
+  artifacts: z.array(z.string()),
+});
+
+export const carriedSchema = z.looseObject({
+  phase: z.enum(["idle", "running", "waiting-user", "completed", "failed"]),
+  frontmatter,
+  stateSha256: z.string(),
+  visit: count,
+  turn: count,
+  visiting: z
+    .looseObject({
+      nodeId: z.string(),
+      intent: z.enum(["start", "continue", "resume"]),
+      resumes: z.string().optional(),
+      correction: z.string().optional(),
+    })
+    .optional(),
+  usage,
+  visitUsage: usage,
+  budget: z.looseObject({ run: limits.optional(), node: limits.optional() }),
+  paused: z.boolean(),
+  ended: z.boolean(),
+  loop: z.looseObject({ key: z.string(), failures: count }),
+  progress: z.array(z.looseObject({ seq: count, nodeId: z.string(), text: z.string() })),
+  audit: z.looseObject({ lines: count, sha256: z.string() }),
+  phaseChanges: count,
+  executionId: z.string().optional(),
+  taken: z
+    .array(
+      z.looseObject({
+        id: z.string(),
+        answer: z.looseObject({ nodeId: z.string(), begins: z.string().optional() }).optional(),
+      }),
+    )
+    .optional(),
+  raises: z.array(z.string()).optional(),
+  story: z
+    .looseObject({
+      state: GraphStateSchema,
+      change: count,
+      unmetPreconditions: count,
+      visited: z.array(z.int()),
+    })
+    .optional(),
+});

@@ -1,0 +1,213 @@
+import { z } from "zod";
+import { budgetProblem } from "../core/engine/budget.js";
+import { MAX_USER_INPUT_BYTES } from "../core/engine/limits.js";
+import { type Result, fail, ok } from "../core/errors.js";
+import { type StoryStart, openingState } from "../core/graph-state/initial-state.js";
+import { type JsonBounds, boundsProblem } from "../core/json-bounds.js";
+import { type SchemaError, schemaErrors } from "../core/schema-errors.js";
+import { utf8Length } from "../core/text.js";
+import { isRunId } from "../core/run-id.js";
+import { carriedSchema } from "./carried.js";
+import type { BUNDLE_RUN_WORKFLOW, GRAPH_RUN_WORKFLOW } from "./names.js";
+import type { BundleRunInput, GraphRunInput } from "./run.js";
+
+/**
+ * What starts a run (contracts §14), as it is parsed at the workflow's door and before it is sent. Unknown fields are refused:
+ * a misspelt limit would otherwise be none.
+ */
+
+const MAX_PATH_CHARS = 4_096;
+const MAX_NAME_CHARS = 300;
+const MAX_LIMIT = 1_000_000;
+
+/** What a run is started with stands in its history (contracts §14): room for the user's words and for little else. */
+export const MAX_REQUEST_BYTES = 160 * 1024;
+const REQUEST_BOUNDS: JsonBounds = { maxDepth: 100, maxValues: 20_000 };
+/** What the run carries itself holds a state document's variables, which may be nested as deep as they may be. */
+const CARRIED_BOUNDS: JsonBounds = { maxDepth: 250, maxValues: 1_000_000 };
+
+const path = z
+  .string()
+  .max(MAX_PATH_CHARS)
+  .regex(/^(?:\/|[A-Za-z]:[\\/]|\\\\)[^\0]*$/, "must be an absolute path on the worker's machine");
+const name = z.string().min(1).max(MAX_NAME_CHARS);
+const runId = z.string().refine(isRunId, "must be a UUID in lower case, or be left out");
+const limit = z.int().min(1).max(MAX_LIMIT);
+const amounts = z.strictObject({
+  turns: z.number().exactOptional(),
+  tokens: z.number().exactOptional(),
+  cost: z.number().exactOptional(),
+});
+
+const runFields = {
+  runId: runId.exactOptional(),
+  projectRoot: path,
+  input: z.string().exactOptional(),
+  autopilot: z.boolean().exactOptional(),
+  storeId: name.exactOptional(),
+  limits: z
+    .strictObject({
+      maxTurnsPerNode: limit.exactOptional(),
+      maxTurnsPerRun: limit.exactOptional(),
+      maxModelAttempts: limit.exactOptional(),
+    })
+    .exactOptional(),
+  budget: z.strictObject({ run: amounts.exactOptional(), node: amounts.exactOptional() }).exactOptional(),
+  rehearsal: z
+    .strictObject({ branches: z.boolean().exactOptional(), forbiddenJump: z.boolean().exactOptional() })
+    .exactOptional(),
+  searchAttributes: z.boolean().exactOptional(),
+  resume: z.boolean().exactOptional(),
+};
+
+const graphFields = {
+  ...runFields,
+  packageId: name,
+  workflowRef: z.string().max(MAX_NAME_CHARS).exactOptional(),
+  activeAgentId: name.exactOptional(),
+  wholeRunConversation: z.boolean().exactOptional(),
+  evaluateConditions: z.boolean().exactOptional(),
+  storyId: z.string().max(MAX_NAME_CHARS).exactOptional(),
+  epicPrefix: z.string().max(MAX_NAME_CHARS).exactOptional(),
+  fork: z
+    .strictObject({
+      runId,
+      fromNode: z.string().max(MAX_NAME_CHARS).exactOptional(),
+      visit: z.int().min(0).exactOptional(),
+      set: z.record(z.string().max(MAX_NAME_CHARS), z.json()).exactOptional(),
+      allowMissing: z.boolean().exactOptional(),
+    })
+    .exactOptional(),
+};
+
+const bundleFields = {
+  ...runFields,
+  bundleRoot: path,
+  coreRoot: path.exactOptional(),
+  workflowPath: z.string().min(1).max(MAX_PATH_CHARS),
+  agentFile: path.exactOptional(),
+  yolo: z.boolean().exactOptional(),
+  outputRoot: path.exactOptional(),
+  sessionId: name.exactOptional(),
+};
+
+/** What starts a graph run. What no schema says (sizes, stories, budgets) is checked by {@link validateRunInput}. */
+export const GraphRunInputSchema = z.strictObject(graphFields);
+/** What starts a bundle run. What no schema says is checked by {@link validateRunInput}. */
+export const BundleRunInputSchema = z.strictObject(bundleFields);
+
+const UNKNOWING = {
+  path: ["carried"],
+  error: "is what the run carries over: only one that resumes does without it",
+};
+
+/** As the run goes on: with all that it knows, or, after a reset, with what is on disk. A field of an earlier version is no reason to end it. */
+const continuedSchemas = {
+  graphRun: z
+    .looseObject({ ...graphFields, carried: carriedSchema.optional() })
+    .refine(knowsItself, UNKNOWING),
+  bundleRun: z
+    .looseObject({ ...bundleFields, carried: carriedSchema.optional() })
+    .refine(knowsItself, UNKNOWING),
+};
+const startSchemas = { graphRun: GraphRunInputSchema, bundleRun: BundleRunInputSchema };
+
+function knowsItself({
+  carried,
+  resume,
+}: {
+  readonly carried?: unknown;
+  readonly resume?: boolean;
+}): boolean {
+  return carried !== undefined || resume === true;
+}
+
+/** What each workflow type is started with. */
+export interface RunInputs {
+  readonly [GRAPH_RUN_WORKFLOW]: GraphRunInput;
+  readonly [BUNDLE_RUN_WORKFLOW]: BundleRunInput;
+}
+
+/**
+ * Checks what a run is to be started with, as its workflow does. Never throws. Faults: `E_SCHEMA_VALIDATION` with
+ * `details.errors[]`, each with its path; `E_WRITE_LIMIT` for more than a history may hold, `E_PRECONDITION_FAILED` for first
+ * words that are too long.
+ */
+export function validateRunInput<W extends keyof RunInputs>(
+  workflow: W,
+  input: unknown,
+): Result<RunInputs[W]> {
+  const bounds = boundsProblem(input, REQUEST_BOUNDS);
+  if (bounds !== undefined) return notValid(schemaErrors([bounds]));
+  if (isObject(input) && Object.hasOwn(input, "carried")) return notValid([CARRIED_BY_NOBODY]);
+  const parsed = startSchemas[workflow].safeParse(input);
+  if (!parsed.success) return notValid(schemaErrors(parsed.error.issues));
+  const { input: words, budget } = parsed.data;
+  if (words !== undefined && utf8Length(words) > MAX_USER_INPUT_BYTES) {
+    const message = `The first input has at most ${MAX_USER_INPUT_BYTES} bytes. Put longer texts into a project file.`;
+    return fail("E_PRECONDITION_FAILED", message);
+  }
+  const problem = budget && budgetProblem(budget);
+  if (problem !== undefined) return notValid([{ path: "budget", message: problem }]);
+  const story = "packageId" in parsed.data ? storyFault(parsed.data) : undefined;
+  if (story !== undefined) return { ok: false, error: story };
+  const { budget: _, ...counted } = parsed.data;
+  const bytes = utf8Length(JSON.stringify(counted));
+  if (bytes > MAX_REQUEST_BYTES) {
+    const message = `What a run is started with has at most ${MAX_REQUEST_BYTES} bytes, not ${bytes}. Put long values into a project file.`;
+    return fail("E_WRITE_LIMIT", message);
+  }
+  return ok(input as RunInputs[W]); // the schema has said so
+}
+
+/** What a run hands to itself when it continues as new. Fault: `E_SCHEMA_VALIDATION`. */
+export function validateContinuedInput<W extends keyof RunInputs>(
+  workflow: W,
+  input: unknown,
+): Result<RunInputs[W]> {
+  const bounds = boundsProblem(input, CARRIED_BOUNDS);
+  if (bounds !== undefined) return notValid(schemaErrors([bounds]));
+  const parsed = continuedSchemas[workflow].safeParse(input);
+  if (!parsed.success) return notValid(schemaErrors(parsed.error.issues));
+  return ok(input as RunInputs[W]); // the schema has said so; what an earlier version has carried beside it stays
+}
+
+function storyFault({ storyId, epicPrefix }: StoryStart) {
+  const opening = openingState({
+    ...(storyId === undefined ? {} : { storyId }),
+    ...(epicPrefix === undefined ? {} : { epicPrefix }),
+  });
+  return opening.ok ? undefined : opening.error;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+const CARRIED_BY_NOBODY: SchemaError = {
+  path: "carried",
+  message: "is set by the run itself when it continues as new: leave it out",
+};
+
+const MAX_SAID = 3;
+
+function notValid(errors: readonly SchemaError[]): Result<never> {
+  const said = errors.slice(0, MAX_SAID).map(({ path: place, message }) => `${place || "input"}: ${message}`);
+  const more = errors.length > MAX_SAID ? `; and ${errors.length - MAX_SAID} more` : "";
+  const sentence = `What the run is started with is not valid. ${said.join("; ")}${more}. Correct it and start the run again.`;
+  return fail("E_SCHEMA_VALIDATION", sentence, { errors });
+}
+
+/** What runs are started with as JSON Schemas, by workflow type. */
+export function runInputJsonSchemas(): Readonly<Record<keyof RunInputs, object>> {
+  return {
+    graphRun: jsonSchema("graphRun", GraphRunInputSchema),
+    bundleRun: jsonSchema("bundleRun", BundleRunInputSchema),
+  };
+}
+
+function jsonSchema(workflow: keyof RunInputs, schema: z.ZodType): object {
+  const { $schema, ...rest } = z.toJSONSchema(schema, { target: "draft-2020-12", io: "input" });
+  const title = `What the workflow ${workflow} is started with`;
+  return { $schema, $id: `urn:interlock:input:${workflow}`, title, ...rest };
+}

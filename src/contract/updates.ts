@@ -1,0 +1,45 @@
+import { z } from "zod";
+import { isAmount } from "../core/engine/budget.js";
+import { type JsonBounds, boundsProblem } from "../core/json-bounds.js";
+import { schemaErrors } from "../core/schema-errors.js";
+
+/** What a run is told (contracts §14), as it is parsed before anything of it is used. */
+
+const MAX_NODE_CHARS = 2_000;
+const UPDATE_BOUNDS: JsonBounds = { maxDepth: 4, maxValues: 20 };
+
+const amount = z.number();
+
+export const answerSchema = z.strictObject({
+  nodeId: z.string().min(1).max(MAX_NODE_CHARS),
+  text: z.string().refine((text) => text.trim() !== "", "must not be empty"),
+});
+
+export const raiseSchema = z.strictObject({
+  scope: z.enum(["run", "node"]).exactOptional(),
+  add: z
+    .strictObject({
+      turns: amount.exactOptional(),
+      tokens: amount.exactOptional(),
+      cost: amount.exactOptional(),
+    })
+    .refine((add) => Object.keys(add).length > 0, "must name turns, tokens or cost")
+    .refine(
+      (add) => Object.entries(add).every(([unit, value]) => isAmount(unit, value)),
+      "amounts are above 0, turns and tokens whole",
+    ),
+});
+
+/** Pause, resume and finish are told nothing. */
+export const wordlessSchema = z.strictObject({}).optional();
+
+/** What is wrong with an update's arguments, with its place; undefined where nothing is. */
+export function updateProblem(schema: z.ZodType, args: readonly unknown[]): string | undefined {
+  if (args.length > 1) return `an update has one argument, not ${args.length}`;
+  const [argument] = args;
+  const bounds = boundsProblem(argument, UPDATE_BOUNDS);
+  const parsed = bounds === undefined ? schema.safeParse(argument) : undefined;
+  if (parsed?.success === true) return undefined;
+  const [first] = schemaErrors(bounds === undefined ? (parsed?.error.issues ?? []) : [bounds]);
+  return first === undefined ? "is not valid" : `${first.path || "argument"}: ${first.message}`;
+}

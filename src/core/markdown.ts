@@ -1,0 +1,47 @@
+import { printable, printableLines } from "./printable.js";
+import { cutText } from "./text.js";
+
+/** Names and texts in Markdown: as code, in which no link, image or HTML is live, whatever they hold. */
+
+/** What can stand as it is: nothing in it begins code, a link, an image, HTML or an address that becomes a link. */
+const HARMLESS = /^(?:(?!:\/\/|www\.|mailto:|xmpp:|\S@)[\p{L}\p{M}\p{N} .,:;=@/{}()+·→…'"_-])*$/iu;
+
+/** One line of Markdown that says this text: as it is where that is harmless, else as code. */
+export function markdownLine(text: string, maxChars = 200): string {
+  const line = cutText(printable(text), maxChars);
+  return HARMLESS.test(line) ? line : codeOf(line);
+}
+
+/**
+ * What the timeline and lists show of a thing: a line of Markdown in which nothing is live. Temporal takes 400 bytes; this has
+ * fewer, since each character has up to three, and those that make a fence longer have one.
+ */
+export function summaryLine(text: string): string {
+  return markdownLine(text, MAX_SUMMARY_CHARS);
+}
+
+const MAX_SUMMARY_CHARS = 120;
+
+/** A text as code within a line. */
+export function codeSpan(text: string, maxChars = 200): string {
+  return codeOf(cutText(printable(text), maxChars));
+}
+
+/** A text of several lines as a block of code: its fence is longer than any run of backticks in it. */
+export function codeBlock(text: string, maxChars = 8_000): readonly string[] {
+  const lines = cutText(printableLines(text).join("\n"), maxChars).split("\n");
+  const fence = "`".repeat(Math.max(3, longestRun(lines.join("\n")) + 1));
+  return [`${fence}text`, ...lines, fence];
+}
+
+function codeOf(line: string): string {
+  if (line === "") return "";
+  const fence = "`".repeat(longestRun(line) + 1);
+  return fence.length === 1 && line.trim() === line ? `\`${line}\`` : `${fence} ${line} ${fence}`;
+}
+
+function longestRun(text: string): number {
+  let longest = 0;
+  for (const run of text.match(/`+/g) ?? []) longest = Math.max(longest, run.length);
+  return longest;
+}

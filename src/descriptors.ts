@@ -1,0 +1,88 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { z } from "zod";
+
+/** How many tasks a worker runs at once. */
+export interface Slots {
+  readonly activities: number;
+  readonly localActivities: number;
+}
+
+const WANTED: Slots = { activities: 64, localActivities: 64 };
+
+/** What one running task has open at most: a connection, or a log, a lock, and a file with its temporary copy. */
+const PER_TASK = 6;
+/** For the connections to Temporal, libraries that load late and files that open between tasks. */
+const RESERVE = 16;
+
+/** What a process may open, and has open; undefined where the system does not say. */
+export interface Descriptors {
+  readonly limit: number | undefined;
+  readonly open: number;
+}
+
+export interface SlotPlan extends Slots {
+  /** Why there are fewer than usual. */
+  readonly note?: string;
+}
+
+/**
+ * How many tasks fit into what the process may open. A process that has opened all it may is aborted from within, in the
+ * middle of whatever it does: so a worker takes less at once, and says so.
+ */
+export function planSlots({ limit, open }: Descriptors): SlotPlan {
+  if (limit === undefined) return WANTED;
+  const tasks = Math.floor((limit - open - RESERVE) / PER_TASK);
+  const wanted = WANTED.activities + WANTED.localActivities;
+  if (tasks >= wanted) return WANTED;
+  if (tasks < 2) {
+    throw new Error(
+      `This process may open ${limit} files and connections, too few for a worker. Raise the limit, for example with: ulimit -n ${enough(open)}`,
+    );
+  }
+  const each = Math.floor(tasks / 2);
+  return {
+    activities: each,
+    localActivities: tasks - each,
+    note: `This process may open ${limit} files and connections, so the worker runs ${tasks} tasks at once instead of ${wanted}. For all of them: ulimit -n ${enough(open)}`,
+  };
+}
+
+function enough(open: number): number {
+  return open + RESERVE + PER_TASK * (WANTED.activities + WANTED.localActivities);
+}
+
+/** What this process may open and has open. */
+export function readDescriptors(): Descriptors {
+  return { limit: readLimit(), open: countOpen() };
+}
+
+const reportSchema = z.object({
+  userLimits: z.object({ open_files: z.object({ soft: z.union([z.number(), z.string()]) }) }),
+});
+
+function readLimit(): number | undefined {
+  try {
+    const line = /^Max open files\s+(\d+|unlimited)/m.exec(readFileSync("/proc/self/limits", "utf8"));
+    if (line !== null) return toLimit(line[1]);
+  } catch {
+    // Not a Linux: the report knows.
+  }
+  const report = reportSchema.safeParse(process.report.getReport());
+  return report.success ? toLimit(report.data.userLimits.open_files.soft) : undefined;
+}
+
+function toLimit(value: unknown): number | undefined {
+  const limit = Number(value);
+  return Number.isSafeInteger(limit) && limit > 0 ? limit : undefined;
+}
+
+function countOpen(): number {
+  for (const dir of ["/proc/self/fd", "/dev/fd"]) {
+    try {
+      return readdirSync(dir).length;
+    } catch {
+      // The next one may exist.
+    }
+  }
+  return 32;
+}

@@ -1,0 +1,35 @@
+import { gateOptionsSchema, openGate } from "./gate.js";
+import { processIdentity } from "./process-identity.js";
+
+/*
+ * The process of the gate: it belongs to the server and not to one of the server's users, so that the announced address
+ * serves for as long as the server does, whichever of its users ends. One line tells whoever started it how it went.
+ */
+
+const POLL_MS = 500;
+
+const options = gateOptionsSchema.parse(JSON.parse(process.argv[2] ?? "null"));
+try {
+  await openGate(options);
+  process.stdout.write("open\n");
+} catch (error) {
+  const taken = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
+  process.stdout.write(taken ? "taken\n" : `failed ${String(error)}\n`);
+  process.exit(1);
+}
+process.stdout.on("error", () => undefined); // who started us may be gone
+setInterval(() => {
+  if (!serverLives()) process.exit();
+}, POLL_MS);
+
+function serverLives(): boolean {
+  const { pid, identity } = options.server;
+  // Elsewhere, asking who it is costs a process each time.
+  if (process.platform === "linux") return processIdentity(pid) === identity;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

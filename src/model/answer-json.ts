@@ -1,0 +1,62 @@
+/** More values, and deeper, than any answer has: what is read of them costs far more than their bytes. */
+const MAX_VALUES = 100_000;
+const MAX_DEPTH = 100;
+
+/** An object of an answer: outside input, whose fields are looked at one by one. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** Parses a part of an answer. Throws a `SyntaxError` for what is no JSON, is nested too deep or holds too much. */
+export function parseAnswer(json: string): unknown {
+  if (isModest(json)) return JSON.parse(json);
+  throw new SyntaxError(
+    `It is nested deeper than ${MAX_DEPTH} levels or holds more than ${MAX_VALUES} values.`,
+  );
+}
+
+/** Whether a text holds no more values and levels than an answer may. */
+function isModest(json: string): boolean {
+  let values = 0;
+  let depth = 0;
+  for (let index = 0; index < json.length; index += 1) {
+    switch (json.charCodeAt(index)) {
+      case 0x22: // "
+        index = endOfText(json, index);
+        break;
+      case 0x2c: // ,
+        values += 1;
+        break;
+      case 0x5b: // [
+      case 0x7b: // {
+        values += 1;
+        depth += 1;
+        break;
+      case 0x5d: // ]
+      case 0x7d: // }
+        depth -= 1;
+        break;
+    }
+    if (values > MAX_VALUES || depth > MAX_DEPTH) return false;
+  }
+  return true;
+}
+
+/** Where the text ends that begins at a quote: at its closing quote, or at the end of everything. */
+function endOfText(json: string, start: number): number {
+  let end = json.indexOf('"', start + 1);
+  while (end !== -1) {
+    let escapes = 0;
+    while (json.charCodeAt(end - 1 - escapes) === 0x5c) escapes += 1;
+    if (escapes % 2 === 0) return end;
+    end = json.indexOf('"', end + 1);
+  }
+  return json.length;
+}
+
+export function fieldsOf(value: unknown): Fields | undefined {
+  // An object that is no list has fields, whatever they hold.
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,32 @@
+/**
+ * The data of server-sent events, in time linear in their bytes however they are cut into chunks: a line's pieces are
+ * put together once, at its end. Comments and other fields are passed over.
+ */
+export async function* eventData(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let begun: string[] = []; // pieces of a line that has not ended
+  let data: string[] = []; // lines of an event that has not ended
+  let endedWithReturn = false;
+  for await (const chunk of chunks) {
+    let text = decoder.decode(chunk, { stream: true });
+    if (endedWithReturn && text.startsWith("\n")) text = text.slice(1);
+    if (text === "") continue;
+    endedWithReturn = text.endsWith("\r");
+    const pieces = text.split(/\r\n|\n|\r/);
+    const last = pieces.pop() ?? "";
+    for (const piece of pieces) {
+      const line = begun.length === 0 ? piece : [...begun, piece].join("");
+      begun = [];
+      if (line === "" && data.length > 0) {
+        yield data.join("\n");
+        data = [];
+      }
+      if (line.startsWith("data:")) data.push(line.slice(line[5] === " " ? 6 : 5));
+    }
+    if (last !== "") begun.push(last);
+  }
+  // Some servers end without the empty line that ends an event.
+  const line = begun.join("");
+  if (line.startsWith("data:")) data.push(line.slice(line[5] === " " ? 6 : 5));
+  if (data.length > 0) yield data.join("\n");
+}

@@ -1,0 +1,150 @@
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  createWriteStream,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+} from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Readable, Writable } from "node:stream";
+
+/**
+ * The one way to open a file of the service's own (`test/boundaries/own-files.test.ts`): never through a link in its place, never
+ * anything but a regular file, and never one that would block, such as a named pipe. Below a store's directory no folder on
+ * the way may be a link either: a run's folder that was exchanged for one is none.
+ */
+
+const NO_FOLLOW = constants.O_NOFOLLOW ?? 0; // systems without links have none of these
+const NON_BLOCK = constants.O_NONBLOCK ?? 0;
+const SAFE = NO_FOLLOW | NON_BLOCK;
+const ACCESS = {
+  read: constants.O_RDONLY,
+  "read-write": constants.O_RDWR,
+  append: constants.O_RDWR | constants.O_CREAT | constants.O_APPEND,
+  create: constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL,
+} as const;
+export type OwnAccess = keyof typeof ACCESS;
+
+/** Something else stands where a file of ours belongs. */
+export class NotOurFile extends Error {
+  /** As the system says it of a link that is not followed. */
+  readonly code = "ELOOP";
+
+  constructor(path: string, what: string) {
+    super(`${path} is ${what}, not a file of this store. Remove it, and restore the file from a backup.`);
+  }
+}
+
+/** Directories of stores that this process has opened: the way to them may hold links, the way below may not. */
+const roots = new Set<string>();
+
+export function rememberStore(dir: string): void {
+  roots.add(dir);
+}
+
+/** Opens a file of ours. A new one is made with 0600. Throws `NotOurFile` and what the system says. */
+export function openOwnFile(path: string, access: OwnAccess): number {
+  refuseLinkedFolders(path);
+  let fd: number;
+  try {
+    fd = openSync(path, ACCESS[access] | SAFE, 0o600);
+  } catch (error) {
+    throw asRefusal(path, error);
+  }
+  const entry = fstatSync(fd);
+  if (entry.isFile()) return fd;
+  closeSync(fd);
+  throw new NotOurFile(path, entry.isDirectory() ? "a folder (EISDIR)" : "no regular file");
+}
+
+/** All bytes of a file of ours. For small ones: larger ones are read by `readOwnFile`. */
+export function readOwnFileSync(path: string): Buffer {
+  const fd = openOwnFile(path, "read");
+  try {
+    return readFileSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** All bytes of a file of ours. Throws for one that has more than `maxBytes`. */
+export async function readOwnFile(path: string, maxBytes = Number.POSITIVE_INFINITY): Promise<Buffer> {
+  const handle = await openOwnHandle(path);
+  try {
+    if ((await handle.stat()).size > maxBytes) throw new NotOurFile(path, "too large");
+    return await handle.readFile();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** All of a file of ours as text. */
+export async function readOwnText(path: string): Promise<string> {
+  return (await readOwnFile(path)).toString("utf8");
+}
+
+/** The bytes of a file of ours up to its present end. */
+export function streamOwnFile(path: string): Readable {
+  const fd = openOwnFile(path, "read");
+  const { size } = fstatSync(fd);
+  return createReadStream("", { fd, start: 0, end: Math.max(0, size - 1) });
+}
+
+/** A new file of ours to write to. */
+export function writeOwnStream(path: string): Writable {
+  return createWriteStream("", { fd: openOwnFile(path, "create") });
+}
+
+/** Whether anything stands there: a link as well, wherever it leads. */
+export function standsThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+/** Whether a folder of ours is there, and no link on the way to it. */
+export function isOwnFolder(path: string): boolean {
+  try {
+    refuseLinkedFolders(path);
+    return lstatSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+/** Opens a folder of ours, to make its names durable. */
+export function openOwnFolder(path: string): number {
+  refuseLinkedFolders(join(path, "name"));
+  return openSync(path, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0));
+}
+
+async function openOwnHandle(path: string): Promise<FileHandle> {
+  refuseLinkedFolders(path);
+  const handle = await open(path, ACCESS.read | SAFE).catch((error: unknown) => {
+    throw asRefusal(path, error);
+  });
+  if ((await handle.stat()).isFile()) return handle;
+  await handle.close();
+  throw new NotOurFile(path, "no regular file");
+}
+
+function asRefusal(path: string, error: unknown): unknown {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code === "ELOOP" || code === "EMLINK") return new NotOurFile(path, "a link");
+  if (code === "ENXIO") return new NotOurFile(path, "no regular file"); // a pipe or socket that nobody reads
+  return error;
+}
+
+function refuseLinkedFolders(path: string): void {
+  const below: string[] = [];
+  for (let folder = dirname(path); !roots.has(folder); folder = dirname(folder)) {
+    if (folder === dirname(folder)) return; // in no store: a session's folder, or a file that a user has named
+    below.push(folder);
+  }
+  for (const folder of below) {
+    const entry = lstatSync(folder, { throwIfNoEntry: false });
+    if (entry?.isSymbolicLink() === true) throw new NotOurFile(folder, "a link");
+  }
+}

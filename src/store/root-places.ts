@@ -1,0 +1,160 @@
+import { readFileSync, realpathSync, statSync } from "node:fs";
+import { homedir, userInfo } from "node:os";
+import { dirname, isAbsolute, join, parse, relative, sep } from "node:path";
+
+/** What a directory or a file is, whatever it is called. */
+export interface FileIdentity {
+  readonly dev: bigint;
+  readonly ino: bigint;
+}
+
+/** Why nobody's project can be here, as the end of a sentence; undefined when it may. `real` is a real path. */
+export function forbiddenPlace(real: string, ours: readonly string[]): string | undefined {
+  if (real === parse(real).root) return "is the root of the file system";
+  const system = SYSTEM_PLACES.find((place) => isInside(place, real));
+  if (system !== undefined && !isInside("/dev/shm", real)) return `belongs to the system (${system})`;
+  if (real === "/dev/shm") return "belongs to the system (/dev/shm)";
+  if (leadsIntoOneOf(real, ours)) return "belongs to Interlock itself";
+  const self = identityOf(real);
+  knownHomes ??= homeDirectories();
+  const { homes, people } = knownHomes;
+  if (homes.some((home) => home.path === real || isSame(self, home.identity))) return "is a home directory";
+  if (people.some((home) => isInside(real, home))) return "holds a home directory";
+  return undefined;
+}
+
+/** They show other directories under names of their own, and are written to at once. */
+const SYSTEM_PLACES = ["/proc", "/sys", "/dev"];
+
+/** Whether a real path is one of the places or lies in one, by its names, by what its parents are, or through a mount. */
+function leadsIntoOneOf(real: string, places: readonly string[]): boolean {
+  const targets = [...new Set(places)].map((place) => realPathOf(place) ?? place);
+  if (targets.some((target) => isInside(target, real))) return true;
+  const parents = parentsOf(real).map(identityOf);
+  const table = mounts();
+  const where = locationOf(real, table);
+  return targets.some((target) => {
+    const identity = identityOf(target);
+    if (identity === undefined) return false;
+    if (parents.some((parent) => isSame(identity, parent))) return true;
+    const other = locationOf(target, table);
+    return where !== undefined && where.device === other?.device && isInside(other.path, where.path);
+  });
+}
+
+/** Whether `path` is `directory` or lies in it, by its names. */
+export function isInside(directory: string, path: string): boolean {
+  const below = relative(directory, path);
+  return below === "" || (below !== ".." && !below.startsWith(`..${sep}`) && !isAbsolute(below));
+}
+
+/** A path and all that it lies in, innermost first. */
+export function parentsOf(path: string): readonly string[] {
+  const parents = [path];
+  for (let at = path; dirname(at) !== at; at = dirname(at)) parents.push(dirname(at));
+  return parents;
+}
+
+export function identityOf(path: string): FileIdentity | undefined {
+  try {
+    return statSync(path, { bigint: true, throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+export function realPathOf(path: string): string | undefined {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function isSame(one: FileIdentity | undefined, other: FileIdentity | undefined): boolean {
+  return one !== undefined && other !== undefined && one.dev === other.dev && one.ino === other.ino;
+}
+
+/** Where in its file system a path lies: a bind mount shows the same place under another name. Linux only. */
+function locationOf(
+  path: string,
+  table: readonly MountPoint[],
+): { readonly device: string; readonly path: string } | undefined {
+  let found: MountPoint | undefined;
+  for (const mount of table) {
+    // Of two mounts in one place, the later one is on top.
+    if (isInside(mount.point, path) && mount.point.length >= (found?.point.length ?? 0)) found = mount;
+  }
+  return found && { device: found.device, path: join(found.root, relative(found.point, path)) };
+}
+
+interface MountPoint {
+  readonly device: string;
+  /** What of the file system is mounted. */
+  readonly root: string;
+  readonly point: string;
+}
+
+function mounts(): readonly MountPoint[] {
+  if (process.platform !== "linux") return [];
+  let text: string;
+  try {
+    text = readFileSync("/proc/self/mountinfo", "utf8");
+  } catch {
+    return [];
+  }
+  return text.split("\n").flatMap((line) => {
+    const [, , device, root, point] = line.split(" ");
+    if (device === undefined || root === undefined || point === undefined) return [];
+    return [{ device, root: unescapeMount(root), point: unescapeMount(point) }];
+  });
+}
+
+/** The kernel writes spaces and the like as three octal digits. */
+function unescapeMount(text: string): string {
+  return text.replaceAll(/\\([0-7]{3})/gu, (_, digits: string) =>
+    String.fromCodePoint(Number.parseInt(digits, 8)),
+  );
+}
+
+interface HomeDirectories {
+  readonly homes: readonly { readonly path: string; readonly identity: FileIdentity | undefined }[];
+  /** Those that belong to people. */
+  readonly people: readonly string[];
+}
+
+/** Looked up once: whoever registers a directory is a process of its own. */
+let knownHomes: HomeDirectories | undefined;
+
+/** The home directories of this machine. */
+function homeDirectories(): HomeDirectories {
+  const people = new Set<string>(["/root"]);
+  const homes = new Set<string>();
+  people.add(homedir());
+  try {
+    people.add(userInfo().homedir);
+  } catch {
+    // a user that the machine does not know has none
+  }
+  for (const line of passwdLines()) {
+    const [, , uid = "", , , home = "", shell = ""] = line.split(":");
+    if (!isAbsolute(home) || home === "/") continue;
+    homes.add(home);
+    if (Number(uid) >= 500 && !/\/(?:nologin|false)$/u.test(shell)) people.add(home);
+  }
+  const real = (paths: Iterable<string>) =>
+    [...paths].filter((path) => isAbsolute(path)).map((path) => realPathOf(path) ?? path);
+  const ofPeople = real(people);
+  return {
+    homes: [...new Set([...ofPeople, ...real(homes)])].map((path) => ({ path, identity: identityOf(path) })),
+    people: ofPeople.filter((path) => path !== "/"),
+  };
+}
+
+function passwdLines(): readonly string[] {
+  try {
+    return readFileSync("/etc/passwd", "utf8").split("\n");
+  } catch {
+    return [];
+  }
+}

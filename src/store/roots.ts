@@ -1,0 +1,339 @@
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, statSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
+import { z } from "zod";
+import { type Result, fail, ok } from "../core/errors.js";
+import { excerpt, utf8Length } from "../core/text.js";
+import {
+  type Access,
+  DEFAULT_PROTECTED_PATHS,
+  type ProtectedPaths,
+  protectingRule,
+} from "../core/tools/name-rules.js";
+import { removeTemporaries, writeFileAtomic } from "./atomic-file.js";
+import { withFileLock } from "./file-lock.js";
+import {
+  type FileIdentity,
+  forbiddenPlace,
+  identityOf,
+  isInside,
+  parentsOf,
+  realPathOf,
+} from "./root-places.js";
+
+/** A directory, or an agent's file, that runs of this store may open. `write` holds `read`. */
+export interface RegisteredRoot {
+  /** Real path. */
+  readonly path: string;
+  readonly access: Access;
+  /** ISO time. */
+  readonly registeredAt: string;
+  /**
+   * A directory's inode, as decimal digits: another one in its place is not registered. Device numbers are not kept, since many
+   * file systems get another one at each start; nor are those of files, since to save one is to replace it.
+   */
+  readonly inode?: string | undefined;
+}
+
+/** What the operator says of roots beside the registry. */
+export interface RootPolicy {
+  /** Absolute paths: they and what lies in them need no registering. */
+  readonly projectRoots?: readonly string[];
+  /** What else belongs to Interlock, directories and files: no root, and never shown inside one. */
+  readonly privatePaths?: readonly string[];
+  /** Below a root, a way through a protected name is none. */
+  readonly protectedPaths?: ProtectedPaths | undefined;
+}
+
+/** A root that may be opened, and what it was when that was found. */
+export interface PermittedRoot {
+  /** Real path; of a directory that does not exist yet, that of the nearest one above it and its names. */
+  readonly path: string;
+  /** Absent for what does not exist yet. */
+  readonly identity: FileIdentity | undefined;
+}
+
+export interface PermitOptions {
+  /** `maybe` is a directory that a run may make. */
+  readonly kind?: "directory" | "file" | "maybe";
+  /** The path must be its own real path: so it was written down, and a link has taken its place since. */
+  readonly isReal?: boolean;
+}
+
+const MAX_PATH_BYTES = 4096;
+
+const rootSchema = z.strictObject({
+  path: z.string().min(1),
+  access: z.enum(["read", "write"]),
+  registeredAt: z.string(),
+  inode: z.string().regex(/^\d+$/).optional(),
+});
+const fileSchema = z.strictObject({ roots: z.array(rootSchema) });
+
+/** Thrown when `roots.json` cannot be used. */
+export class DamagedRoots extends Error {}
+
+/**
+ * Which directories runs may open (contracts §4). Temporal has no login where Interlock brings it, and a run's input names
+ * directories; so the store keeps a list of those that somebody named on its own machine. The list lies in the store, which is
+ * no root and is shown in none: no model and no package writes it.
+ */
+export class Roots {
+  private readonly storeDir: string;
+  private readonly file: string;
+  private readonly policy: RootPolicy;
+
+  constructor(storeDir: string, policy: RootPolicy = {}) {
+    this.storeDir = storeDir;
+    this.file = join(storeDir, "roots.json");
+    this.policy = policy;
+  }
+
+  /** The same registry with another policy. */
+  with(policy: RootPolicy): Roots {
+    return new Roots(this.storeDir, policy);
+  }
+
+  /** What the tools never show, should it lie inside a root. The directories of the store might be mounted by themselves. */
+  get keepOut(): readonly string[] {
+    const parts = ["packages", "projects", "locks"].map((name) => join(this.storeDir, name));
+    return [this.storeDir, ...parts, ...(this.policy.privatePaths ?? [])];
+  }
+
+  /** The configured directories, in or under which everything is permitted. */
+  get configured(): readonly string[] {
+    return this.policy.projectRoots ?? [];
+  }
+
+  /** The registered roots, oldest first. Throws `DamagedRoots`. */
+  list(): readonly RegisteredRoot[] {
+    return this.read() ?? [];
+  }
+
+  /**
+   * Registers a directory, or an agent's file for reading; again, it is the same entry, for the directory that is there now.
+   * Faults: `E_PROJECT_INVALID` for what does not exist, `E_SANDBOX_VIOLATION` for what can be nobody's project.
+   */
+  async add(path: string, access: Access, now = new Date()): Promise<Result<RegisteredRoot>> {
+    const problem = shapeProblem(path);
+    if (problem !== undefined) return notUsable(path, problem);
+    const real = realPathOf(path);
+    if (real === undefined || identityOf(real) === undefined) return missing(path);
+    const why = this.forbids(real);
+    if (why !== undefined) return notUsable(real, why);
+    if (!isKind(real, "directory") && (access === "write" || !isKind(real, "file"))) {
+      return fail("E_PROJECT_INVALID", `"${excerpt(path)}" is no directory.`);
+    }
+    const before = this.list().find((root) => root.path === real);
+    const wanted = before?.access === "write" ? "write" : access;
+    const inode = inodeOf(real);
+    if (before?.access === wanted && before.inode === inode) return ok(before);
+    const root = entryOf(real, wanted, now);
+    await this.change((roots) => [...roots.filter((other) => other.path !== real), root]);
+    return ok(root);
+  }
+
+  /** Whether it was registered until now. */
+  async remove(path: string): Promise<boolean> {
+    const names = new Set([path, realPathOf(path)]);
+    let removed = false;
+    await this.change((roots) => {
+      const rest = roots.filter((root) => !names.has(root.path));
+      removed = rest.length < roots.length;
+      return rest;
+    });
+    return removed;
+  }
+
+  /**
+   * Whether a run may open a path for this access. Faults, each with a sentence for the operator: `E_SANDBOX_VIOLATION`, and
+   * `E_PROJECT_INVALID` for what would be permitted and is not there. Whether anything else exists is not told.
+   */
+  permit(path: unknown, access: Access, options: PermitOptions = {}): Result<PermittedRoot> {
+    const { kind = "directory", isReal = false } = options;
+    const problem = shapeProblem(path);
+    if (typeof path !== "string" || problem !== undefined) return notUsable(path, problem ?? "is no text");
+    const real = kind === "maybe" ? futurePath(path) : realPathOf(path);
+    if (real === undefined) return this.missing(path, access);
+    if (isReal && real !== withoutSlash(path)) return notUsable(path, "is reached through a link now");
+    const approved = this.approves(real, access, path);
+    if (!approved.ok) return approved;
+    const why = this.forbids(real);
+    if (why !== undefined) return notUsable(path, why);
+    return isKind(real, kind)
+      ? ok({ path: real, identity: identityOf(real) })
+      : fail("E_PROJECT_INVALID", `"${excerpt(path)}" is no ${kind === "file" ? "file" : "directory"}.`);
+  }
+
+  /** As `permit`, for a program on this machine that names its directories itself: nothing has to be registered. */
+  inspect(path: string): Result<PermittedRoot> {
+    const real = realPathOf(path);
+    if (real === undefined) return missing(path);
+    const why = this.forbids(real);
+    return why === undefined ? ok({ path: real, identity: identityOf(real) }) : notUsable(path, why);
+  }
+
+  /** Makes the registry of a store that has none, from the roots of the runs that it holds. */
+  async begin(known: () => Promise<readonly Pick<RegisteredRoot, "path" | "access">[]>): Promise<void> {
+    if (this.read() !== undefined) return;
+    await this.locked(async (lock) => {
+      if (this.read() !== undefined) return;
+      const now = new Date();
+      const roots = new Map<string, RegisteredRoot>();
+      for (const { path, access } of await known()) {
+        if (shapeProblem(path) !== undefined || realPathOf(path) !== path) continue;
+        if (this.forbids(path) !== undefined || roots.get(path)?.access === "write") continue;
+        roots.set(path, entryOf(path, access, now));
+      }
+      await writeFileAtomic(this.file, textOf([...roots.values()]), lock);
+    });
+  }
+
+  /** That a path does not exist is told of roots only. */
+  private missing(path: string, access: Access): Result<never> {
+    const future = futurePath(path);
+    return future !== undefined && this.approves(future, access).ok ? missing(path) : unregistered(path);
+  }
+
+  private forbids(real: string): string | undefined {
+    return forbiddenPlace(real, [this.storeDir, ...(this.policy.privatePaths ?? [])]);
+  }
+
+  /** Whether a real path is a root, or lies in one by a way that no protected name bars. `shown` is for the sentence. */
+  private approves(real: string, access: Access, shown = real): Result<undefined> {
+    const rules = this.policy.protectedPaths ?? DEFAULT_PROTECTED_PATHS;
+    const isFree = (root: string) =>
+      protectingRule(
+        rules,
+        relative(root, real)
+          .split(sep)
+          .filter((name) => name !== ""),
+        access,
+      ) === undefined;
+    const configured = this.configured.flatMap((root) => realPathOf(root) ?? []);
+    if (configured.some((root) => isInside(root, real) && isFree(root))) return ok(undefined);
+    const parents = new Set(parentsOf(real));
+    const found = this.list().filter(
+      (root) => parents.has(root.path) && (access === "read" || root.access === "write") && isFree(root.path),
+    );
+    if (found.some((root) => root.inode === inodeOf(root.path))) return ok(undefined);
+    const [exchanged] = found.filter((root) => identityOf(root.path) !== undefined);
+    if (found.length > 0 && exchanged === undefined) return ok(undefined); // it is missing, and said to be
+    return exchanged === undefined ? unregistered(shown) : unregistered(shown, ANOTHER);
+  }
+
+  private read(): readonly RegisteredRoot[] | undefined {
+    let fd: number;
+    try {
+      fd = openSync(
+        this.file,
+        constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0),
+      );
+    } catch (error) {
+      if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+      throw this.damaged(error);
+    }
+    try {
+      if (!fstatSync(fd).isFile()) throw new Error("no file");
+      return fileSchema.parse(JSON.parse(readFileSync(fd, "utf8"))).roots;
+    } catch (error) {
+      throw this.damaged(error);
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  private damaged(cause: unknown): DamagedRoots {
+    const sentence = `${this.file} is damaged: it must hold the registered roots. Restore it from a backup, or remove it: then it is made again from the runs of this store.`;
+    return new DamagedRoots(sentence, { cause });
+  }
+
+  private async change(make: (roots: readonly RegisteredRoot[]) => readonly RegisteredRoot[]): Promise<void> {
+    await this.locked((lock) => writeFileAtomic(this.file, textOf(make(this.list())), lock));
+  }
+
+  private locked(action: Parameters<typeof withFileLock<void>>[1]): Promise<void> {
+    return withFileLock(join(this.storeDir, "roots.lock"), action, () => removeTemporaries(this.file));
+  }
+}
+
+const ANOTHER = " Another directory lies there than the one that was registered.";
+
+function entryOf(path: string, access: Access, now: Date): RegisteredRoot {
+  const inode = inodeOf(path);
+  return { path, access, registeredAt: now.toISOString(), ...(inode === undefined ? {} : { inode }) };
+}
+
+/** That of a directory. */
+function inodeOf(path: string): string | undefined {
+  const entry = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return entry?.isDirectory() === true ? String(entry.ino) : undefined;
+}
+
+function textOf(roots: readonly RegisteredRoot[]): string {
+  return `${JSON.stringify({ roots }, undefined, 2)}\n`;
+}
+
+function unregistered(path: string, why = ""): Result<never> {
+  const sentence = `"${excerpt(path, MAX_SHOWN)}" is not registered in this worker's store.${why} If runs may work there, register it on the store's machine: interlock project add ${shellWord(path)}`;
+  return fail("E_SANDBOX_VIOLATION", sentence);
+}
+
+const MAX_SHOWN = 400;
+
+/** A path as it is typed in a shell: a stranger may have chosen it, and the operator may paste it. */
+function shellWord(path: string): string {
+  if (path.length > MAX_SHOWN || path !== excerpt(path, MAX_SHOWN)) return "<dir>";
+  return /^[\w@%+=:,./-]+$/u.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+function notUsable(path: unknown, why: string): Result<never> {
+  const shown = typeof path === "string" ? `"${excerpt(path)}"` : "A root";
+  return fail(
+    "E_SANDBOX_VIOLATION",
+    `${shown} ${why}: no run works there. Name a project's directory by its absolute path; to register one: interlock project add <dir>`,
+  );
+}
+
+function missing(path: string): Result<never> {
+  return fail(
+    "E_PROJECT_INVALID",
+    `"${excerpt(path)}" does not exist or cannot be read. Name an existing directory.`,
+  );
+}
+
+/** What is wrong with a path before anything is looked up. */
+function shapeProblem(path: unknown): string | undefined {
+  if (typeof path !== "string") return "is no text";
+  if (path === "") return "is empty";
+  if (path.includes("\0")) return "has a NUL byte";
+  if (utf8Length(path) > MAX_PATH_BYTES) return "is too long for a path";
+  if (!isAbsolute(path)) return "is not absolute";
+  return path.split(/[\\/]/u).some((name) => name === "." || name === "..")
+    ? 'has a "." or ".." in it'
+    : undefined;
+}
+
+function withoutSlash(path: string): string {
+  return path.length > 1 ? path.replace(/[\\/]+$/u, "") || sep : path;
+}
+
+/** The real path of what exists of a path, and the names that do not exist yet. A broken link is none. */
+function futurePath(path: string): string | undefined {
+  const names: string[] = [];
+  for (let at = withoutSlash(path); ; at = dirname(at)) {
+    const real = realPathOf(at);
+    if (real !== undefined) return join(real, ...names);
+    if (isLink(at) || dirname(at) === at) return undefined;
+    names.unshift(basename(at));
+  }
+}
+
+function isLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+}
+
+function isKind(real: string, kind: "directory" | "file" | "maybe"): boolean {
+  const entry = statSync(real, { throwIfNoEntry: false });
+  if (entry === undefined) return kind === "maybe";
+  return kind === "file" ? entry.isFile() : entry.isDirectory();
+}

@@ -1,0 +1,65 @@
+import { ApplicationFailure, workflowInfo } from "@temporalio/workflow";
+import { type RunInputs, validateContinuedInput, validateRunInput } from "../contract/run-input.js";
+import type { Identified, RunResult } from "../contract/run.js";
+import { type Fault, type Result, fail, ok } from "../core/errors.js";
+import { isRunId, runIdIn, workflowIdOf } from "../core/run-id.js";
+import { handleQueries } from "./messages.js";
+import { Unreadable } from "./payload-converter.js";
+import { RunRecord } from "./run-record.js";
+
+/**
+ * The door of a run: what Temporal hands in is parsed here, once, and the run is given its id. Whoever stands outside it may
+ * send anything; whoever stands inside it has a run's input.
+ */
+export function enter<W extends keyof RunInputs>(
+  workflow: W,
+  args: readonly unknown[],
+): Result<Identified<RunInputs[W]>> {
+  const [argument] = args;
+  if (args.length !== 1) {
+    return notValid(`input: a run is started with one argument, its input, not with ${args.length}`);
+  }
+  if (argument instanceof Unreadable) {
+    return notValid(`input: this worker cannot read it, ${argument.reason}. Send plain JSON`);
+  }
+  const isContinued = workflowInfo().continuedFromExecutionRunId !== undefined;
+  const input = isContinued
+    ? validateContinuedInput(workflow, argument)
+    : validateRunInput(workflow, argument);
+  return input.ok ? identified(input.value) : input;
+}
+
+/** Fails the run with what the door has found. Whoever asks for it later is told the same. */
+export function turnAway({ code, message, details }: Fault): Promise<RunResult> {
+  const runId = runIdIn(workflowInfo().workflowId) ?? workflowInfo().firstExecutionRunId;
+  const record = new RunRecord({ runId, projectRoot: "" }, false);
+  record.setPhase("failed");
+  record.failure = { code, message };
+  handleQueries(record);
+  throw ApplicationFailure.create({
+    type: code,
+    message,
+    nonRetryable: true,
+    ...(details === undefined ? {} : { details: [details] }),
+  });
+}
+
+/**
+ * Which run this workflow is. A workflow id `run-<runId>` is that run; any other one begins a run of its own, whose id is that of
+ * the first of its executions, which Temporal makes and nobody chooses. That a run which is named belongs to this workflow is
+ * checked where its files are, before anything is touched.
+ */
+function identified<I extends RunInputs[keyof RunInputs]>(input: I): Result<Identified<I>> {
+  const { workflowId, firstExecutionRunId } = workflowInfo();
+  const own = runIdIn(workflowId);
+  const runId = input.runId ?? own ?? firstExecutionRunId;
+  if (input.runId === undefined && own === undefined && input.resume === true) {
+    return notValid("runId: a run that goes on under a workflow id of its own has to be named");
+  }
+  if (isRunId(runId)) return ok({ ...input, runId });
+  return notValid(`runId: ${runId} is none. Use a workflow id like ${workflowIdOf("<runId>")}`);
+}
+
+function notValid(sentence: string): Result<never> {
+  return fail("E_SCHEMA_VALIDATION", `What the run is started with is not valid. ${sentence}.`);
+}

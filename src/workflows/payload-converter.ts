@@ -1,0 +1,59 @@
+import { type Payload, type PayloadConverter, defaultPayloadConverter } from "@temporalio/common";
+
+/** Stands for what somebody has sent in an encoding that this worker cannot read. Nothing at the door takes it. */
+export class Unreadable {
+  readonly reason: string;
+
+  constructor(reason: string) {
+    this.reason = reason;
+  }
+}
+
+/**
+ * Temporal's own converter, but for what cannot be decoded: were that to throw here, the workflow task would fail and be tried
+ * again for ever, and the run could not say why.
+ */
+export const payloadConverter: PayloadConverter = {
+  toPayload: (value, context, hint) => defaultPayloadConverter.toPayload(value, context, hint),
+  fromPayload: (payload, context, hint) => {
+    try {
+      if (isTooDeep(payload.data ?? NO_BYTES))
+        throw new RangeError(`nested more than ${MAX_DEPTH} levels deep`);
+      return defaultPayloadConverter.fromPayload(payload, context, hint);
+    } catch (error) {
+      return unreadable(payload, error) as never; // refused by whoever parses it
+    }
+  },
+};
+
+/** More than a run carries. What is nested without end parses, and then overflows the stack of whoever walks it: the SDK, for one. */
+const MAX_DEPTH = 500;
+const NO_BYTES = new Uint8Array();
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+
+function isTooDeep(bytes: Uint8Array): boolean {
+  if (bytes.length <= MAX_DEPTH) return false;
+  let depth = 0;
+  let isText = false;
+  for (let index = 0; index < bytes.length; index += 1) {
+    const byte = bytes[index];
+    if (isText && byte === BACKSLASH) index += 1;
+    else if (byte === QUOTE) isText = !isText;
+    else if (isText) continue;
+    else if (byte === 0x5b || byte === 0x7b) depth += 1;
+    else if (byte === 0x5d || byte === 0x7d) depth -= 1;
+    if (depth > MAX_DEPTH) return true;
+  }
+  return false;
+}
+
+function unreadable({ metadata }: Payload, error: unknown): Unreadable {
+  const encoding = metadata?.["encoding"];
+  const named = encoding === undefined ? "none" : printable(encoding);
+  const reason = error instanceof Error ? error.message.slice(0, 200) : "";
+  return new Unreadable(`its encoding is ${named} (${reason})`);
+}
+
+function printable(bytes: Uint8Array): string {
+  return String.fromCharCode(...bytes.slice(0, 60)).replace(/[^\x20-\x7e]/g, "?");
+}

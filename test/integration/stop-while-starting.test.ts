@@ -1,0 +1,148 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, inject, onTestFinished, test, vi } from "vitest";
+import { findTemporalCli } from "../../src/embedded/find-cli.js";
+import { isHeld } from "../../src/embedded/file-lock.js";
+import { serverFiles } from "../../src/embedded/server-record.js";
+import { stopServer } from "../../src/embedded/server-process.js";
+import { MAIN, newShell, type Shell } from "./shell.js";
+
+/*
+ * Ctrl-C and SIGTERM while a command starts: it ends, and leaves no process and no lock behind.
+ */
+
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
+}
+
+function start(shell: Shell, args: readonly string[], environment: Record<string, string> = {}): Started {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    cwd: shell.dir,
+    env: { ...shell.environment, ...environment },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    if (existsSync(shell.environment["INTERLOCK_STORE"] ?? "")) await stopServer(filesOf(shell));
+  });
+  const ended = once(child, "exit").then(([code, signal]) => ({
+    code: code as number | null, // what the event says
+    signal: signal as NodeJS.Signals | null,
+  }));
+  return { child, ended };
+}
+
+function filesOf(shell: Shell) {
+  return serverFiles(shell.environment["INTERLOCK_STORE"] ?? "");
+}
+
+/** Processes of this machine whose arguments name a directory. */
+async function processesNaming(directory: string): Promise<readonly string[]> {
+  const { stdout } = await promisify(execFile)("ps", ["-A", "-ww", "-o", "pid=,args="]);
+  return stdout.split("\n").filter((line) => line.includes(directory));
+}
+
+async function expectNothingLeft(shell: Shell): Promise<void> {
+  expect(await processesNaming(shell.dir)).toEqual([]);
+  const { log, turn, users, record } = filesOf(shell);
+  expect([log, turn, users].filter((file) => existsSync(file) && isHeld(file))).toEqual([]);
+  expect(existsSync(record)).toBe(false);
+}
+
+/** A Temporal CLI that gets as far as it is told, says so by a file, and hangs there. */
+async function hangingCli(shell: Shell, where: string): Promise<{ path: string; reached: string }> {
+  const real = await findTemporalCli({ cacheDir: inject("cacheDir"), environment: process.env });
+  const path = join(shell.dir, "temporal");
+  const reached = join(shell.dir, "reached");
+  const script = `#!/bin/sh\ncase "$*" in *${where}*) : > '${reached}'; exec sh -c 'sleep 300; :' "$@";; esac\nexec '${real.path}' "$@"\n`;
+  await writeFile(path, script, { mode: 0o755 });
+  return { path, reached };
+}
+
+describe.each(SIGNALS)("%s", (signal) => {
+  test.each([
+    ["the CLI is asked for its version", "--version"],
+    ["the server starts", "start-dev"],
+  ])("while %s", async (_, where) => {
+    const shell = await newShell();
+    const { path, reached } = await hangingCli(shell, where);
+    const { child, ended } = start(shell, ["dev"], { INTERLOCK_TEMPORAL_CLI: path });
+    await vi.waitUntil(() => existsSync(reached), 30_000);
+    child.kill(signal);
+    expect(await ended).toEqual({ code: 0, signal: null });
+    await expectNothingLeft(shell);
+  });
+
+  test("while another process has the turn to start the server", async () => {
+    const shell = await newShell();
+    const { path, reached } = await hangingCli(shell, "start-dev");
+    const first = start(shell, ["dev"], { INTERLOCK_TEMPORAL_CLI: path });
+    await vi.waitUntil(() => existsSync(reached), 30_000);
+    const second = start(shell, ["dev"], { INTERLOCK_TEMPORAL_CLI: path });
+    await said(second.child, "waiting");
+    second.child.kill(signal);
+    expect(await second.ended).toEqual({ code: 0, signal: null });
+    first.child.kill(signal);
+    expect(await first.ended).toEqual({ code: 0, signal: null });
+    await expectNothingLeft(shell);
+  });
+
+  test("while the CLI is fetched", async () => {
+    const shell = await newShell();
+    const cache = join(shell.dir, "cache");
+    const bin = join(shell.dir, "bin");
+    const reached = join(shell.dir, "reached");
+    await promisify(execFile)("mkdir", [bin]);
+    await writeFile(join(bin, "python3"), `#!/bin/sh\n: > '${reached}'\nexec sleep 300\n`, { mode: 0o755 });
+    const { child, ended } = start(shell, ["dev"], { INTERLOCK_CACHE: cache, PATH: `${bin}:/usr/bin:/bin` });
+    await vi.waitUntil(() => existsSync(reached), 30_000);
+    child.kill(signal);
+    expect(await ended).toEqual({ code: 0, signal: null });
+    await expectNothingLeft(shell);
+    const left = (await readdir(cache, { recursive: true })).filter((name) => name.includes("fetch-"));
+    expect(left).toEqual([]);
+  });
+
+  test("while a worker connects to a Temporal that does not answer", async () => {
+    const shell = await newShell();
+    const silent = createServer().listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    onTestFinished(() => void silent.close());
+    const address = silent.address();
+    const port = typeof address === "object" ? address?.port : undefined;
+    const connected = once(silent, "connection");
+    const { child, ended } = start(shell, ["worker"], { TEMPORAL_ADDRESS: `127.0.0.1:${port}` });
+    const [socket] = await connected;
+    onTestFinished(() => socket.destroy());
+    child.kill(signal);
+    expect(await ended).toEqual({ code: 0, signal: null });
+    expect(await processesNaming(shell.dir)).toEqual([]);
+  });
+
+  test("once it is up, as ever", async () => {
+    const shell = await newShell();
+    const { child, ended } = start(shell, ["dev"]);
+    await said(child, "RUNNING");
+    child.kill(signal);
+    expect(await ended).toEqual({ code: 0, signal: null });
+    await expectNothingLeft(shell);
+    expect(await readFile(filesOf(shell).log, "utf8")).not.toContain("panic");
+  });
+});
+
+/** Waits until a command has said something on standard error, which stays open. */
+async function said(child: ChildProcess, words: string): Promise<void> {
+  let text = "";
+  child.stderr?.on("data", (chunk) => {
+    text += String(chunk);
+  });
+  await vi.waitUntil(() => text.includes(words), 60_000);
+}

@@ -1,0 +1,190 @@
+import { randomUUID } from "node:crypto";
+import { cp, mkdir, readdir, rename, symlink, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { WorkflowFailedError } from "@temporalio/client";
+import { ApplicationFailure } from "@temporalio/common";
+import { BUNDLE_RUN_WORKFLOW, GRAPH_RUN_WORKFLOW } from "../../src/contract/names.js";
+import { readTree } from "../fakes/package-fixture.js";
+import { valueOf } from "../fakes/run-world.js";
+import { call } from "../fakes/scripted-model.js";
+import { twoNodePackage } from "../fakes/two-node-package.js";
+import { type Bench, copyRoom, openBench, writeTree } from "./harness.js";
+
+const SECRET = "THE-SECRET-OF-SOMEBODY";
+const EXAMPLE = fileURLToPath(new URL("../../examples/create-story/package", import.meta.url));
+
+/** Whoever reaches Temporal, with Temporal's own client: nothing of ours has checked what is sent. */
+async function startRaw(bench: Bench, workflow: string, input: Record<string, unknown>) {
+  const runId = randomUUID();
+  const handle = await bench.client.temporal.workflow.start(workflow, {
+    workflowId: `run-${runId}`,
+    taskQueue: bench.store.taskQueue,
+    args: [{ runId, ...input }],
+  });
+  return { runId, handle };
+}
+
+/** How a run that was started so ends: the failure's type, its sentence, and what queries and results say. */
+async function endOf({ handle }: Awaited<ReturnType<typeof startRaw>>) {
+  const failure = await handle.result().then(
+    () => undefined,
+    (error: unknown) => (error instanceof WorkflowFailedError ? rootCause(error) : error),
+  );
+  const told = await handle.query<unknown>("runState").catch((error: unknown) => String(error));
+  return { failure, told: JSON.stringify(told), history: JSON.stringify(await handle.fetchHistory()) };
+}
+
+function rootCause(error: Error): unknown {
+  let at: unknown = error;
+  while (at instanceof Error && at.cause !== undefined && !(at instanceof ApplicationFailure)) at = at.cause;
+  return at;
+}
+
+const REFUSED = { type: "E_SANDBOX_VIOLATION", nonRetryable: true };
+const UNREGISTERED = "interlock project add";
+
+/** A bench whose store knows no root at all, a directory of somebody's beside it, and a model that would take what it can. */
+async function attacked() {
+  const bench = await openBench(
+    [
+      {
+        calls: [
+          call("fs_read", { path: "@project/secret.txt" }),
+          call("fs_write", { path: "@project/x.txt", content: "x" }),
+        ],
+      },
+    ],
+    { INTERLOCK_PROJECT_ROOTS: "" },
+  );
+  const victim = join(bench.dir, "victim");
+  await writeTree(victim, { "secret.txt": SECRET, "sub/secret.txt": SECRET });
+  const { packageId } = valueOf(await bench.store.packages.install(EXAMPLE));
+  return { bench, victim, packageId };
+}
+
+describe("C1: a run that somebody starts with a directory that nobody registered", () => {
+  const roots: readonly (readonly [string, (place: { victim: string; bench: Bench }) => unknown])[] = [
+    ["any directory of the worker's user", ({ victim }) => victim],
+    ["one in it", ({ victim }) => join(victim, "sub")],
+    ["a trailing slash", ({ victim }) => `${victim}/`],
+    ["a dot", () => "."],
+    ["nothing", () => ""],
+    ["a relative path", () => "victim"],
+    ["the way up", ({ bench }) => `${bench.dir}/store/../victim`],
+    ["the root of the file system", () => "/"],
+    ["a home directory", () => homedir()],
+    ["the store", ({ bench }) => bench.store.dir],
+    ["a directory of the store", ({ bench }) => join(bench.store.dir, "projects")],
+    ["a link to the store", ({ bench }) => join(bench.dir, "link-to-store")],
+    ["a link to a directory", ({ bench }) => join(bench.dir, "link")],
+    ["/proc", () => "/proc/self/cwd"],
+    ["/etc", () => "/etc"],
+    ["what does not exist", ({ victim }) => join(victim, "nowhere")],
+    ["a file", ({ victim }) => join(victim, "secret.txt")],
+    ["a NUL byte", ({ victim }) => `${victim}\0`],
+    ["a very long path", ({ victim }) => `${victim}/${"x/".repeat(5_000)}`],
+  ];
+
+  test("as the project: refused once, nothing is written, nothing is told", async () => {
+    const { bench, victim, packageId } = await attacked();
+    await symlink(victim, join(bench.dir, "link"));
+    await symlink(bench.store.dir, join(bench.dir, "link-to-store"));
+    const before = await readTree(victim);
+    const projects = await readdir(join(bench.store.dir, "projects")).catch(() => []);
+    for (const [name, rootOf] of roots) {
+      const started = await startRaw(bench, GRAPH_RUN_WORKFLOW, {
+        projectRoot: rootOf({ victim, bench }),
+        packageId,
+        input: "Read secret.txt.",
+      });
+      const { failure, told, history } = await endOf(started);
+      expect([name, failure]).toMatchObject([name, REFUSED]);
+      expect(told + history).not.toContain(SECRET);
+    }
+    expect(bench.model.requests).toEqual([]);
+    expect(await readTree(victim)).toEqual(before);
+    expect(await readdir(join(bench.store.dir, "projects")).catch(() => [])).toEqual(projects);
+    expect(await bench.store.runs.listAllRuns()).toEqual([]);
+  });
+
+  test("the sentence says what the operator does, and whether a directory exists is not told", async () => {
+    const { bench, victim, packageId } = await attacked();
+    const sentences = [];
+    for (const root of [victim, join(bench.dir, "missin")]) {
+      const started = await startRaw(bench, GRAPH_RUN_WORKFLOW, { projectRoot: root, packageId });
+      const { failure } = await endOf(started);
+      const { message } = failure as ApplicationFailure;
+      sentences.push(message.replaceAll(root, "ROOT"));
+    }
+    expect(sentences[0]).toContain(`${UNREGISTERED} ROOT`);
+    expect(sentences[1]).toBe(sentences[0]);
+  });
+
+  test("as bundle, core, agent file or output: refused without a look into it", async () => {
+    const { bench, victim } = await attacked();
+    const room = await copyRoom(join(bench.dir, "own"));
+    for (const root of [bench.projectRoot, room.bundleRoot, room.coreRoot]) {
+      valueOf(await bench.store.roots.add(root, "write"));
+    }
+    await cp(room.agentFile, join(victim, "iris.md"));
+    const { agentFile: _, ...rest } = room;
+    const foreign = [
+      { bundleRoot: victim },
+      { bundleRoot: bench.store.dir },
+      { coreRoot: victim },
+      { coreRoot: join(bench.store.dir, "packages") },
+      { agentFile: join(victim, "iris.md") },
+      { agentFile: join(bench.store.dir, "store.json") },
+      { outputRoot: victim },
+      { outputRoot: join(victim, "not", "yet", "made") },
+      { outputRoot: join(bench.store.dir, "projects") },
+      { outputRoot: "." },
+      { projectRoot: victim },
+    ];
+    const before = await readTree(victim);
+    for (const roots_ of foreign) {
+      const input = { projectRoot: bench.projectRoot, ...rest, ...roots_ };
+      const { failure, told, history } = await endOf(await startRaw(bench, BUNDLE_RUN_WORKFLOW, input));
+      const name = JSON.stringify(roots_);
+      expect([name, failure]).toMatchObject([name, REFUSED]);
+      expect(told + history).not.toContain("secret.txt");
+    }
+    expect(await readTree(victim)).toEqual(before);
+    expect(await bench.store.runs.listAllRuns()).toEqual([]);
+  });
+});
+
+describe("what is registered", () => {
+  test("a run on it starts by Temporal's own client, without a store's id", async () => {
+    const { bench, packageId } = await attacked();
+    valueOf(await bench.store.roots.add(bench.projectRoot, "write"));
+    const { handle, runId } = await startRaw(bench, GRAPH_RUN_WORKFLOW, {
+      projectRoot: bench.projectRoot,
+      packageId,
+      rehearsal: {},
+      autopilot: true,
+    });
+    await expect(handle.result()).resolves.toMatchObject({ runId });
+  });
+
+  test("a directory that takes the place of the project while a run waits gains nothing", async () => {
+    const bench = await openBench([
+      { content: "What shall I write?" },
+      { calls: [call("fs_write", { path: "@project/notes.txt", content: "x" })] },
+    ]);
+    const victim = join(bench.dir, "victim");
+    await mkdir(victim);
+    await writeFile(join(victim, "secret.txt"), SECRET);
+    const run = await bench.start(twoNodePackage());
+    while ((await run.state()).phase !== "waiting-user") await new Promise((done) => setTimeout(done, 50));
+    await rename(bench.projectRoot, `${bench.projectRoot}-moved`);
+    await symlink(victim, bench.projectRoot);
+    const { question } = await run.state();
+    await run.answer({ nodeId: question?.nodeId ?? "", text: "Anything." });
+    await expect(run.result()).rejects.toMatchObject({ code: "E_SANDBOX_VIOLATION" });
+    expect(await readdir(victim)).toEqual(["secret.txt"]);
+  });
+});

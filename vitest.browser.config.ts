@@ -1,0 +1,16 @@
+import { defineConfig } from "vitest/config";
+
+const report = process.env["INTERLOCK_TEST_REPORT"];
+
+/** What web pages reach, in a real Chromium; `CHROMIUM_PATH` says where it is, if not at /usr/bin/chromium. */
+export default defineConfig({
+  test: {
+    name: "browser",
+    include: ["test/browser/**/*.test.ts"],
+    reporters: report ? ["default", ["json", { outputFile: report }]] : ["default"],
+    pool: "forks",
+    globalSetup: ["test/integration/global-setup.ts"],
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+  },
+});
