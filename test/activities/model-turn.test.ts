@@ -213,6 +213,13 @@ describe("what cannot be done fails with its code", () => {
     expect((await failureOf(scene)).nextRetryDelay).toBe(7_000);
   });
 
+  test.each([
+    [429, "BENIGN"],
+    [500, undefined],
+  ])("HTTP %i has the category %s: many calls at once are no fault of anything", async (status, category) => {
+    expect((await failureOf(await openScene([{ status }]))).category ?? undefined).toBe(category);
+  });
+
   test("no model configured", async () => {
     const scene = await openScene([]);
     const deps = { ...scene.deps, modelSettingsFor: async () => undefined };

@@ -114,7 +114,7 @@ test("a run sets the search attributes that its namespace has, and later ones th
     const { packageId } = valueOf(await store.packages.install(join(place.dir, "package")));
     const attributesOf = async (run: RunHandle) => {
       await run.result();
-      const { raw } = await client.temporal.workflow.getHandle(workflowIdOf(run.runId)).describe();
+      const { raw } = await client.temporal.workflow.getHandle(run.workflowId).describe();
       const fields = raw.workflowExecutionInfo?.searchAttributes?.indexedFields ?? {};
       return Object.keys(SEARCH_ATTRIBUTES).filter((name) => name in fields);
     };
@@ -129,6 +129,9 @@ test("a run sets the search attributes that its namespace has, and later ones th
       "RunNode",
       "RunWorkflow",
     ]);
+    const own = { workflowId: `order-${randomUUID()}`, taskQueue: store.taskQueue };
+    await client.temporal.workflow.start("graphRun", { ...own, args: [{ projectRoot, packageId }] });
+    expect(await attributesOf(client.handle(own.workflowId))).toEqual(["RunPhase", "RunNode", "RunWorkflow"]);
   } finally {
     await worker.shutdown();
     await client.close();
@@ -155,6 +158,21 @@ describe("a run that is reset in the Web UI", () => {
     expect(bench.model.requests).toHaveLength(3);
     expect(await phasesOf(bench, run)).toEqual(["completed", "running", "completed"]);
     expect((await (await bench.filesOf(run)).status.read())?.phase).toBe("completed");
+  });
+
+  test("when it was started by another client, under an id of its own, stays the run that it is", async () => {
+    const bench = await openBench(straightOn);
+    const first = await bench.start(twoNodePackage());
+    await first.result();
+    const { packageId } = await first.state();
+    const own = { workflowId: `order-${randomUUID()}`, taskQueue: bench.store.taskQueue };
+    const args = [{ projectRoot: bench.projectRoot, packageId }];
+    const started = await bench.client.temporal.workflow.start("graphRun", { ...own, args });
+    const result: unknown = await started.result();
+    await temporal(["workflow", "reset", "--workflow-id", own.workflowId, "--reason", "test", ...FIRST]);
+    expect(await bench.client.handle(own.workflowId).result()).toEqual(result);
+    expect(bench.model.requests).toHaveLength(6);
+    expect(result).toMatchObject({ runId: started.firstExecutionRunId });
   });
 
   test("when it had failed goes on where it failed, as after a retry", async () => {
