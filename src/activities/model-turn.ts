@@ -127,9 +127,13 @@ async function askModel(
   return written;
 }
 
-/** The worker may be set to wait longer than it was when the run was opened: Temporal would not wait for the answer. */
+/**
+ * The worker may be set to wait longer than it was when the run was opened: Temporal would not wait for the answer. Nor does it
+ * wait beyond the end of a run that was started with a timeout: near it, half of what is left is for the answer.
+ */
 function longestWaitMs({ info }: Context): number {
-  return info.startToCloseTimeoutMs - MODEL_TURN_MARGIN_MS;
+  const { startToCloseTimeoutMs: wholeMs } = info;
+  return Math.max(wholeMs - MODEL_TURN_MARGIN_MS, Math.floor(wholeMs / 2));
 }
 
 /** What has to be said before this turn: the node's shells at the start of a visit, a correction. */

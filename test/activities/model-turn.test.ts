@@ -213,6 +213,14 @@ describe("what cannot be done fails with its code", () => {
     expect((await failureOf(scene)).nextRetryDelay).toBe(7_000);
   });
 
+  test("that a run's own timeout leaves less time than usual is asked all the same", async () => {
+    const scene = await openScene([{ content: "in time" }]);
+    const info = { ...scene.context.info, startToCloseTimeoutMs: 50_000 };
+    const context = { ...scene.context, info } as typeof scene.context; // all that is asked of it
+    const { text } = await modelTurn(scene.deps, scene.files, scene.turn(), context);
+    expect(text).toBe("in time");
+  });
+
   test.each([
     [429, "BENIGN"],
     [500, undefined],
