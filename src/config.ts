@@ -19,6 +19,10 @@ const positiveInteger = z
   .regex(/^[1-9]\d*$/, "must be a whole number above 0")
   .transform(Number);
 
+/** A day: whoever waits longer for an answer waits for none. */
+const MAX_MODEL_TIMEOUT_SECONDS = 86_400;
+const TIMEOUT_SENTENCE = `must be at most ${MAX_MODEL_TIMEOUT_SECONDS}, a day`;
+
 /** Where a model answers. What stands before an `@` would be sent nowhere, and fetch refuses it on each try. */
 const modelUrl = z
   .url({ protocol: /^https?$/ })
@@ -36,7 +40,9 @@ const environmentSchema = z.object({
   INTERLOCK_PROJECT_ROOTS: z.string().optional(),
   INTERLOCK_MODEL: z.string().optional(),
   INTERLOCK_MODEL_STREAM: flag.optional(),
-  INTERLOCK_MODEL_TIMEOUT_SECONDS: positiveInteger.optional(),
+  INTERLOCK_MODEL_TIMEOUT_SECONDS: positiveInteger
+    .refine((seconds) => seconds <= MAX_MODEL_TIMEOUT_SECONDS, TIMEOUT_SENTENCE)
+    .optional(),
   INTERLOCK_WEB_UI: z.url({ protocol: /^https?$/ }).optional(),
   OPENAI_API_KEY: z.string().optional(),
   OPENAI_BASE_URL: modelUrl.optional(),
@@ -51,7 +57,7 @@ const modelOverrideSchema = z.strictObject({
   /** The name of the environment variable that holds the key: keys themselves do not belong in a file. */
   apiKeyVariable: z.string().min(1).optional(),
   stream: z.boolean().optional(),
-  timeoutSeconds: z.int().min(1).optional(),
+  timeoutSeconds: z.int().min(1).max(MAX_MODEL_TIMEOUT_SECONDS, TIMEOUT_SENTENCE).optional(),
   temperature: z.number().min(0).max(2).optional(),
   maxTokens: z.int().min(1).optional(),
   /** How the endpoint wants to be spoken to, where its address does not tell. */
@@ -112,6 +118,8 @@ export interface Config {
   readonly fetchEnvironment: Readonly<Record<string, string>>;
   /** The configured Temporal; undefined means the embedded server. */
   readonly temporal: ClientConnectConfig | undefined;
+  /** The longest wait for one answer that any agent's settings allow, in milliseconds. */
+  readonly longestModelTimeoutMs: number;
   /** The model of an agent; undefined where none is configured. */
   readonly modelSettingsFor: (agentId: string) => ModelSettings | undefined;
   readonly settings: Settings;
@@ -148,6 +156,7 @@ export function loadConfig(variables: Environment = process.env): Config {
     pathVariable: environment["PATH"] ?? ["/usr/local/bin", "/usr/bin", "/bin"].join(delimiter),
     fetchEnvironment: fetchEnvironment(environment),
     temporal: readTemporal(environment),
+    longestModelTimeoutMs: longestTimeoutMs(env, settings),
     modelSettingsFor: (agentId: string) => modelSettings(env, settings, environment, agentId),
     settings,
     roots: {
@@ -221,6 +230,12 @@ function readSettings(configured: string | undefined, storeDir: string): Setting
 }
 
 const DEFAULT_MODEL_TIMEOUT_SECONDS = 540;
+
+function longestTimeoutMs(env: z.infer<typeof environmentSchema>, { agents = {} }: Settings): number {
+  const general = env.INTERLOCK_MODEL_TIMEOUT_SECONDS ?? DEFAULT_MODEL_TIMEOUT_SECONDS;
+  const named = Object.values(agents).map(({ timeoutSeconds }) => timeoutSeconds ?? 0);
+  return Math.max(general, ...named) * 1_000;
+}
 
 function modelSettings(
   env: z.infer<typeof environmentSchema>,

@@ -1,7 +1,7 @@
 import { NativeConnection, type NativeConnectionOptions, Runtime, Worker } from "@temporalio/worker";
-import { createActivities } from "./activities/create-activities.js";
+import { HEARTBEAT_MS, createActivities } from "./activities/create-activities.js";
 import type { Config } from "./config.js";
-import { SEARCH_ATTRIBUTES } from "./contract/names.js";
+import { SEARCH_ATTRIBUTES, registeredAttributes } from "./contract/names.js";
 import { planSlots, readDescriptors } from "./worker/descriptors.js";
 import { createChatModel } from "./model/chat-model.js";
 import { openRehearsals } from "./worker/rehearsals.js";
@@ -39,9 +39,10 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   const connection = await NativeConnection.connect(options.connection);
   const activities = createActivities({
     store,
-    hasSearchAttributes: onceTrue(() => hasSearchAttributes(connection, options.namespace)),
+    searchAttributes: untilAll(() => searchAttributesOf(connection, options.namespace)),
     toolHost,
     bundles: createBundleHost({ store, ...(protectedPaths === undefined ? {} : { protectedPaths }) }),
+    longestModelTimeoutMs: config.longestModelTimeoutMs,
     model: createChatModel(),
     modelSettingsFor: async (agentId, run) =>
       run.rehearsal === undefined ? config.modelSettingsFor(agentId) : rehearsals.settingsFor(run),
@@ -62,6 +63,9 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       shutdownForceTime: "20 seconds",
       // Workflow tasks for a worker that has died wait this long before another one gets them (10 s by default).
       stickyQueueScheduleToStartTimeout: "2 seconds",
+      // Temporal answers a heartbeat with what it wants cancelled. Without these, the SDK sends four fifths of none.
+      maxHeartbeatThrottleInterval: HEARTBEAT_MS,
+      defaultHeartbeatThrottleInterval: HEARTBEAT_MS,
       maxConcurrentActivityTaskExecutions: slots,
       maxConcurrentLocalActivityExecutions: localActivities,
     });
@@ -82,19 +86,24 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   };
 }
 
-/** Whether runs can be searched for. False also where that cannot be known. */
-async function hasSearchAttributes(connection: NativeConnection, namespace: string): Promise<boolean> {
+/** The search attributes that runs may set: one that the namespace lacks would end them. None where that cannot be known. */
+async function searchAttributesOf(
+  connection: NativeConnection,
+  namespace: string,
+): Promise<readonly string[]> {
   const { customAttributes } = await connection.operatorService
     .listSearchAttributes({ namespace })
     .catch(() => ({ customAttributes: {} }));
-  const known = Object.keys(customAttributes);
-  return Object.keys(SEARCH_ATTRIBUTES).every((name) => known.includes(name));
+  return registeredAttributes(customAttributes);
 }
 
-/** Asks until the answer is yes: attributes are added, not taken away. */
-function onceTrue(ask: () => Promise<boolean>): () => Promise<boolean> {
-  let known = false;
-  return async () => (known ||= await ask());
+/** Asks until all are there: attributes are added, not taken away. */
+function untilAll(ask: () => Promise<readonly string[]>): () => Promise<readonly string[]> {
+  let known: readonly string[] = [];
+  return async () => {
+    if (known.length < Object.keys(SEARCH_ATTRIBUTES).length) known = await ask();
+    return known;
+  };
 }
 
 async function runToEnd(worker: Worker, close: () => Promise<void>): Promise<void> {

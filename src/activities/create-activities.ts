@@ -11,7 +11,7 @@ import { bundleHarness, graphHarness } from "./agent-harness.js";
 import type { ToolHost } from "../tools/graph/tool-host.js";
 
 /** How often a model call tells Temporal that it is alive. Well below its heartbeat timeout. */
-const HEARTBEAT_MS = 1_500;
+export const HEARTBEAT_MS = 1_500;
 
 /** What activities work with. */
 export interface ActivityDeps extends OpenRunDeps, Omit<ModelTurnDeps, "harnesses"> {

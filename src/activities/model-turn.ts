@@ -1,5 +1,6 @@
 import { ApplicationFailure, type Context } from "@temporalio/activity";
 import type { ModelTurnInput, ModelTurnResult } from "../contract/activities.js";
+import { MODEL_TURN_MARGIN_MS } from "../contract/names.js";
 import type { RunRef } from "../contract/run.js";
 import { failpoint } from "../core/failpoint.js";
 import { whyNoQuestion } from "../core/run/no-question.js";
@@ -122,7 +123,7 @@ async function askModel(
   failpoint("model.before-request");
   const answer = await deps.model
     .complete({
-      settings,
+      settings: { ...settings, timeoutMs: Math.min(settings.timeoutMs, longestWaitMs(context)) },
       messages: toMessages(
         [...said, ...added],
         (callId) => results.get(callId),
@@ -146,6 +147,15 @@ async function askModel(
   const written = await conversation.findAnswer(input.visit, input.turn);
   if (written === undefined) throw new Error("An answer is written down and cannot be read.");
   return written;
+}
+
+/**
+ * The worker may be set to wait longer than it was when the run was opened: Temporal would not wait for the answer. Nor does it
+ * wait beyond the end of a run that was started with a timeout: near it, half of what is left is for the answer.
+ */
+function longestWaitMs({ info }: Context): number {
+  const { startToCloseTimeoutMs: wholeMs } = info;
+  return Math.max(wholeMs - MODEL_TURN_MARGIN_MS, Math.floor(wholeMs / 2));
 }
 
 /** What has to be said before this turn: the node's shells at the start of a visit, a correction. */
@@ -276,6 +286,8 @@ function toFailure(error: unknown): unknown {
     type: error.code,
     message: error.message,
     nonRetryable: !error.retryable,
+    // Many calls at once are no fault of anything: not an error in logs and metrics.
+    ...(error.code === "LLM_RATE_LIMITED" ? { category: "BENIGN" } : {}),
     ...(error.retryAfterMs === undefined ? {} : { nextRetryDelay: error.retryAfterMs }),
   });
 }

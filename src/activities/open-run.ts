@@ -4,7 +4,7 @@ import { ANSWER_PREVIEW_CHARS, MAX_PAYLOAD_BYTES } from "../contract/names.js";
 import type { Budget, GraphRunInput, RunRef, TakenUpdate, Usage } from "../contract/run.js";
 import { bundleToolName } from "../core/bundle/bundle-tools.js";
 import { newestOutputs } from "../core/bundle/listed-outputs.js";
-import { type Fault, fail } from "../core/errors.js";
+import { type Fault, type Result, fail } from "../core/errors.js";
 import type { GraphState } from "../core/graph-state/schemas.js";
 import { MAX_HISTORY_BYTES, MAX_SNAPSHOTS, withSnapshot } from "../core/graph-state/walk.js";
 import type { JsonObject } from "../core/json.js";
@@ -13,18 +13,19 @@ import { effectiveNodeId } from "../core/state/transition-guard.js";
 import { workflowIdOf } from "../core/run/run-id.js";
 import { cutText } from "../core/text.js";
 import { canonicalToolName } from "../core/tools/tool-specs.js";
-import { auditTotals } from "../store/runs/audit-totals.js";
 import type { Boundary } from "../store/runs/boundaries.js";
 import type { ConversationEntry } from "../store/runs/conversation.js";
+import { resolveProject } from "../store/runs/project-id.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import type { RunMetadata } from "../store/runs/run-index.js";
 import { type ForkPoint, findForkPoint, visitsBefore } from "../store/runs/fork-point.js";
+import type { PermittedRoot } from "../store/roots/roots.js";
 import { type RunBeginning, selectWorkflow } from "../store/runs/run-manager.js";
 import type { Store } from "../store/store.js";
 import type { BundleHost } from "../tools/bundle/bundle-host.js";
 import { permittedBundle } from "../tools/bundle/bundle-roots.js";
 import { BUNDLE_NODE } from "../tools/bundle/bundle-sessions.js";
-import { restoreFiles } from "../tools/files/fork-files.js";
+import { type ForkPlace, compareFiles, refuseMissing, restoreFiles } from "../tools/files/fork-files.js";
 import { noteRecorded } from "../tools/recorded-call.js";
 import { endWritesBefore } from "../tools/sandbox/temporary-file.js";
 import { platformPins } from "../tools/sandbox/workspace.js";
@@ -40,8 +41,10 @@ const KEPT_ANSWERS = 4;
 export interface OpenRunDeps {
   readonly store: Store;
   readonly bundles: BundleHost;
-  /** Whether the namespace has those of contracts §14; absent where that is not known. */
-  readonly hasSearchAttributes?: () => Promise<boolean>;
+  /** The longest wait for one answer of a model, in milliseconds; absent means no longer than usual. */
+  readonly longestModelTimeoutMs?: number;
+  /** Those search attributes of contracts §14 that the namespace has; absent where that is not looked for. */
+  readonly searchAttributes?: () => Promise<readonly string[]>;
 }
 
 type OpenGraphRun = Extract<OpenRunInput, { readonly kind: "graph" }>;
@@ -53,11 +56,11 @@ export async function openRun(deps: OpenRunDeps, request: OpenRunInput): Promise
   const known = await ownRun(deps.store, request);
   const begun =
     request.kind === "graph" ? await openGraphRun(deps, request, known) : await openBundleRun(deps, request);
-  const opened = (await lacksSearchAttributes(deps, request)) ? { ...begun, searchAttributes: false } : begun;
+  const opened = { ...begun, ...(await conditionsOf(deps, request)) };
   const files = await openFiles(deps.store, opened.run);
   const { input, origin } = requestOf(request, opened.run);
   await files.request.keep(request.kind, input, origin);
-  if (request.input.resume !== true) return opened;
+  if (!resumes(request)) return opened;
   await completeAudit(files, opened);
   const resumed = await resumedRun(files, opened.graph);
   if (request.kind === "graph") return { ...opened, resumed };
@@ -66,9 +69,14 @@ export async function openRun(deps: OpenRunDeps, request: OpenRunInput): Promise
   return { ...opened, resumed: { ...resumed, saved } };
 }
 
+/** The run goes on from what is on disk: so it was started, or it was reset to a moment before it was opened. */
+function resumes({ input, execution }: OpenRunInput): boolean {
+  return input.resume === true || execution?.resetOf !== undefined;
+}
+
 /** What the run is started again from, should Temporal lose it: with the package that was found by its name. */
 function requestOf({ kind, input, execution }: OpenRunInput, { packageId }: RunRef) {
-  const { workflowId, id: executionId } = execution ?? {};
+  const { workflowId, id, resetOf: executionId = id } = execution ?? {};
   const found = kind === "graph" ? { ...input, packageId } : input;
   return {
     input: found as unknown as JsonObject, // plain data
@@ -79,9 +87,15 @@ function requestOf({ kind, input, execution }: OpenRunInput, { packageId }: RunR
   };
 }
 
-async function lacksSearchAttributes(deps: OpenRunDeps, { input }: OpenRunInput): Promise<boolean> {
-  if (input.searchAttributes !== undefined || deps.hasSearchAttributes === undefined) return false;
-  return !(await deps.hasSearchAttributes());
+/** Under which conditions the workflow goes on: what worker and namespace are like now. */
+async function conditionsOf(deps: OpenRunDeps, { input, execution }: OpenRunInput) {
+  const { longestModelTimeoutMs: modelTimeoutMs } = deps;
+  const looks = input.searchAttributes === undefined && deps.searchAttributes !== undefined;
+  return {
+    ...(modelTimeoutMs === undefined ? {} : { modelTimeoutMs }),
+    ...(execution?.resetOf === undefined ? {} : { openedFor: execution.id }),
+    ...(looks ? { searchAttributes: await deps.searchAttributes() } : {}),
+  };
 }
 
 /**
@@ -91,13 +105,17 @@ async function lacksSearchAttributes(deps: OpenRunDeps, { input }: OpenRunInput)
 async function beginExecution(
   { store, bundles }: OpenRunDeps,
   ref: RunRef,
-  { input, execution, kind }: OpenRunInput,
+  request: OpenRunInput,
 ): Promise<RunRef> {
+  const { execution, kind } = request;
   const { executions } = unwrap(await store.runs.openFiles(ref.projectId, ref.runId));
-  const resumes = input.resume === true;
-  const number = execution === undefined ? executions.newest() : await executions.begin(execution, resumes);
+  const goesOn = resumes(request);
+  const number =
+    execution === undefined
+      ? executions.newest()
+      : await executions.begin({ id: execution.id, startedAt: execution.startedAt }, goesOn);
   const run = number === 1 ? ref : { ...ref, execution: number };
-  if (!resumes) return run;
+  if (!goesOn) return run;
   const files = await openFiles(store, run);
   await files.fence();
   if (kind === "bundle") await bundles.fenceSession(run.runId, number);
@@ -113,7 +131,7 @@ async function openGraphRun(
   const { store } = deps;
   const { input } = request;
   const project = unwrap(store.roots.permit(input.projectRoot, "write"));
-  const point = await forkPointOf(store, input);
+  const point = await forkPointOf(store, input, project);
   // Once a run is made it keeps its package, and so do its forks, whatever is installed meanwhile.
   const packageId =
     known?.packageId ?? unwrap(await store.packages.resolve(input.packageId, point?.run.packageId));
@@ -138,14 +156,20 @@ async function openGraphRun(
     }),
   );
   const run = await beginExecution(deps, runRef(store, metadata, input), request);
-  await store.runs.setBegun(metadata, new Date());
   const files = await openFiles(store, run);
   if ((await files.boundaries.all()).length === 0) {
-    if (point !== undefined && run.projectId !== point.run.projectId) await bringFiles(store, run, point);
+    if (point !== undefined && run.projectId !== point.run.projectId) {
+      const brought = await bringFiles(store, run, point);
+      if (!brought.ok && input.fork?.allowMissing !== true) {
+        await noteUnopened(store, run, brought.error, new Date());
+        throw toApplicationFailure(brought.error);
+      }
+    }
     const document = unwrap(await files.state.read());
     const next = effectiveNodeId(document.frontmatter.currentNodeId, graph);
     await files.boundaries.keepBeginning({ next, timestamp: metadata.createdAt }, document.bytes);
   }
+  await store.runs.setBegun(metadata, new Date());
   const { forkedFrom } = metadata;
   return {
     run,
@@ -161,16 +185,35 @@ async function openGraphRun(
  */
 async function forkPointOf(
   store: Store,
-  { runId, fork }: OpenGraphRun["input"],
+  input: OpenGraphRun["input"],
+  project: PermittedRoot,
 ): Promise<ForkPoint | undefined> {
+  const { runId, fork } = input;
   if (fork === undefined) return undefined;
   const known = await store.runs.findRun(runId);
   const from = (known.ok ? known.value.forkedFrom : undefined) ?? fork;
   const files = known.ok ? await store.runs.openFiles(known.value.projectId, runId) : known;
   const isMade = files.ok && (await files.value.boundaries.all()).length > 0;
-  if (!isMade) return unwrap(await findForkPoint(store.runs, from));
+  if (!isMade) {
+    const point = unwrap(await findForkPoint(store.runs, from));
+    await checkFiles(store, input, project, point);
+    return point;
+  }
   const point = await findForkPoint(store.runs, from).catch(() => undefined);
   return point?.ok === true ? point.value : undefined;
+}
+
+/** Before anything is made: a fork of another project is refused when a file of it is kept nowhere any more. */
+async function checkFiles(
+  store: Store,
+  { fork }: OpenGraphRun["input"],
+  project: PermittedRoot,
+  { run, files, boundary }: ForkPoint,
+): Promise<void> {
+  const { projectId } = unwrap(await resolveProject(project.path));
+  if (projectId === run.projectId || fork?.allowMissing === true) return;
+  const compared = await compareFiles(files, boundary.calls, placeOf(store, project));
+  unwrap(refuseMissing(compared.filter(({ status }) => status === "lost")));
 }
 
 /** The workflow that a new run belongs to, where it is not the one that the run's id says. */
@@ -179,22 +222,29 @@ function workflowOf({ input, execution }: OpenRunInput): { readonly workflowId?:
   return workflowId === undefined || workflowId === workflowIdOf(input.runId) ? {} : { workflowId };
 }
 
-async function bringFiles(store: Store, run: RunRef, { files, boundary }: ForkPoint): Promise<void> {
-  const project = await permittedProject(store, run);
-  const { claim } = await openFiles(store, run);
-  await restoreFiles(files, boundary.calls, {
-    projectRoot: project.path,
-    projectIdentity: project.identity,
+function placeOf(store: Store, { path, identity }: PermittedRoot): ForkPlace {
+  return {
+    projectRoot: path,
+    projectIdentity: identity,
     lockDir: store.lockDir,
     keepOut: store.roots.keepOut,
+  };
+}
+
+/** Fault: `E_PRECONDITION_FAILED` for a file that could not be written. */
+async function bringFiles(store: Store, run: RunRef, { files, boundary }: ForkPoint): Promise<Result<void>> {
+  const project = await permittedProject(store, run);
+  const { claim } = await openFiles(store, run);
+  const restored = await restoreFiles(files, boundary.calls, {
+    ...placeOf(store, project),
     writer: { runId: run.runId, execution: executionOf(run) },
     assertOurs: () => claim.assertHeld(),
   });
+  return refuseMissing(restored);
 }
 
-function beginningOf({ run, boundary }: ForkPoint, variables: JsonObject = {}): RunBeginning {
-  const from = { runId: run.runId, visit: boundary.visit };
-  return { from, document: Buffer.from(boundary.document), variables };
+function beginningOf({ run, boundary, document }: ForkPoint, variables: JsonObject = {}): RunBeginning {
+  return { from: { runId: run.runId, visit: boundary.visit }, document, variables };
 }
 
 async function openBundleRun(deps: OpenRunDeps, request: OpenBundleRun): Promise<OpenedRun> {
@@ -245,7 +295,8 @@ async function noteUnopened(store: Store, run: RunRef, fault: Fault, now: Date):
   if (known.phase !== "idle") return; // another attempt has opened it
   const files = await openFiles(store, run);
   const { code, message } = fault;
-  const status = { phase: "failed", nodeId: BUNDLE_NODE, change: 0, usage: NO_USAGE } as const;
+  const nodeId = run.kind === "bundle" ? BUNDLE_NODE : "";
+  const status = { phase: "failed", nodeId, change: 0, usage: NO_USAGE } as const;
   await files.status.write({ ...status, fault: { code, message } }, (lock) =>
     store.runs.setPhase(run, "failed", now, lock),
   );
@@ -288,7 +339,7 @@ async function completeAudit(files: RunFiles, { run, graph }: OpenedRun): Promis
 
 /** What the run folder says of the run so far: with it, a new execution goes on where the last one stopped. */
 async function resumedRun(files: RunFiles, graph: WorkflowGraph): Promise<ResumedRun> {
-  const totals = await auditTotals(files.logFile);
+  const totals = await files.audit.totals();
   const status = await files.status.read();
   const kept = await files.boundaries.all();
   // A visit that was begun and has no turn yet counts as well: its conversation may hold the user's words.
@@ -305,13 +356,14 @@ async function resumedRun(files: RunFiles, graph: WorkflowGraph): Promise<Resume
     ...(status?.budget === undefined ? {} : { budget: status.budget as Budget }), // written from one
     ...(status?.raises === undefined ? {} : { raises: status.raises }),
     answers: await newestAnswers(files),
+    ...(status?.phase === "completed" ? { isCompleted: true } : {}),
   };
   if (held === undefined) return resumed;
-  const snapshots = (await files.graphState.snapshots()).slice(-MAX_SNAPSHOTS);
+  const snapshots = await files.graphState.snapshots({ last: MAX_SNAPSHOTS });
   let state: GraphState = { ...held.state, stateHistory: [] };
   for (const { timestamp, state: then } of snapshots) state = withSnapshot(state, { timestamp, state: then });
-  const places = boundaries.map(({ next }) => graph.nodes.findIndex(({ id }) => id === next));
-  const visited = [...new Set(places)].filter((place) => place >= 0);
+  const entered = new Set(boundaries.map(({ next }) => next));
+  const visited = graph.nodes.flatMap(({ id }, place) => (entered.has(id) ? [place] : []));
   return { ...resumed, story: { state, change: held.change, visited } };
 }
 

@@ -28,8 +28,8 @@ async function placedRun(store: Store, runId: string): Promise<RunMetadata | und
 
 /** A run that is not there can be begun by the workflow that its id says, or that its id comes from. */
 function faultOfNew({ input: { runId }, execution }: OpenRunInput): Fault | undefined {
-  const { workflowId, id } = execution ?? {};
-  if (workflowId === undefined || workflowId === workflowIdOf(runId) || id === runId) return undefined;
+  const { workflowId, id, resetOf: first = id } = execution ?? {};
+  if (workflowId === undefined || workflowId === workflowIdOf(runId) || first === runId) return undefined;
   const sentence = `Run ${runId} does not belong to the workflow ${workflowId}. Start it anew without runId and resume, or as ${workflowIdOf(runId)}.`;
   return fail("E_PRECONDITION_FAILED", sentence).error;
 }
@@ -53,8 +53,8 @@ async function faultOfKnown(
   if (project.ok && project.value.projectId !== known.projectId) {
     return fail("E_PRECONDITION_FAILED", `Run ${runId} belongs to another project.`).error;
   }
-  if (execution === undefined || resume === true || (await hasBegun(store, known, execution)))
-    return undefined;
+  const goesOn = resume === true || execution?.resetOf !== undefined;
+  if (execution === undefined || goesOn || (await hasBegun(store, known, execution))) return undefined;
   const sentence = `Run ${runId} was begun before, by an execution that is over. Let it go on with: interlock retry ${runId}`;
   return fail("E_PRECONDITION_FAILED", sentence).error;
 }

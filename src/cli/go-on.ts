@@ -6,7 +6,7 @@ import { resolveProject } from "../store/runs/project-id.js";
 import { findForkPoint } from "../store/runs/fork-point.js";
 import { selectWorkflow } from "../store/runs/run-manager.js";
 import type { Store } from "../store/store.js";
-import { type ForkedFile, compareFiles } from "../tools/files/fork-files.js";
+import { type ForkedFile, compareFiles, refuseMissing } from "../tools/files/fork-files.js";
 import { CommandError, EXIT, type ExitCode, UsageError, noWorkerHint, printNote } from "./output.js";
 import { wholeNumber } from "./numbers.js";
 import { openRunFolder } from "./run-folder.js";
@@ -55,6 +55,7 @@ export interface ForkOptions extends GoOnOptions {
   readonly atVisit?: string;
   readonly set?: readonly string[];
   readonly project?: string;
+  readonly allowMissing?: boolean;
 }
 
 /** `interlock fork`: a new run that begins as another one stood at a node boundary. */
@@ -80,10 +81,13 @@ export async function forkCommand(runId: string, options: ForkOptions): Promise<
     const files = await compareFiles(point.value.files, point.value.boundary.calls, place);
     const isElsewhere = project.value.projectId !== point.value.run.projectId;
     sayFiles(files, isElsewhere);
+    const allowMissing = options.allowMissing === true;
+    const whole = isElsewhere && !allowMissing ? refuseMissing(lostOf(files)) : undefined;
+    if (whole?.ok === false) throw new UsageError(`${whole.error.code}: ${whole.error.message}`);
     const { visit, next: nodeId } = point.value.boundary;
     const source = point.value.run.runId;
     const request = await requestOf(store, source);
-    const changes = Object.keys(set).length === 0 ? {} : { set };
+    const changes = { ...(Object.keys(set).length === 0 ? {} : { set }), allowMissing };
     // The moment that was compared: a run that goes on may enter the node again meanwhile.
     const run = await session.client.fork(
       source,
@@ -128,6 +132,10 @@ function sayFiles(files: readonly ForkedFile[], isElsewhere: boolean): void {
       printNote(isElsewhere ? `  ${path} is restored as it was.` : `  ${path} is missing.`);
     }
   }
+}
+
+function lostOf(files: readonly ForkedFile[]): readonly ForkedFile[] {
+  return files.filter(({ status }) => status === "lost");
 }
 
 /** What a run was started with, as its folder says. */

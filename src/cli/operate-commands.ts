@@ -95,7 +95,8 @@ function addGoOnCommands(program: Command, finish: Finish): void {
       .option("--from-node <id>", "begin at this node, as it was entered last")
       .option("--at-visit <n>", "begin after this node visit; 0 is the beginning")
       .option("--set <key=value>", "set a variable; the value is JSON where it reads as JSON", eachTime)
-      .option("--project <dir>", "on another project; its files are restored as they were"),
+      .option("--project <dir>", "on another project; its files are restored as they were")
+      .option("--allow-missing", "begin also where some of these files can no longer be restored"),
   ).action(async (runId: string, options: ForkOptions) =>
     finish(await (await import("./go-on.js")).forkCommand(runId, options)),
   );

@@ -10,13 +10,14 @@ import {
   DEFAULT_TASK_QUEUE,
   GRAPH_RUN_WORKFLOW,
   SEARCH_ATTRIBUTES,
+  registeredAttributes,
   workflowIdOf,
 } from "../contract/names.js";
 import type { BundleRunInput, Fork, GraphRunInput } from "../contract/run.js";
 import { type RunInputs, validateRunInput } from "../contract/run-input.js";
 import type { EngineLimits } from "../core/run/limits.js";
 import type { JsonObject } from "../core/json.js";
-import { codeSpan, markdownLine } from "../core/markdown.js";
+import { codeSpan, summaryLine } from "../core/markdown.js";
 import { InterlockError, RunHandle, type RunReference, type RunRequest } from "./run-handle.js";
 
 export { InterlockError, RunHandle, type RunReference, type RunRequest } from "./run-handle.js";
@@ -48,18 +49,23 @@ export interface ForkRun {
   readonly visit?: number;
   /** Variables to set. */
   readonly set?: JsonObject;
+  /** Begin also where files of that moment cannot be restored in the other project. */
+  readonly allowMissing?: boolean;
   /** Another project; absent means the old run's. */
   readonly projectRoot?: string;
   /** A UUID; made when absent. */
   readonly runId?: string;
 }
 
+const ATTRIBUTES: readonly string[] = Object.keys(SEARCH_ATTRIBUTES);
+
 /** A typed handle on Interlock's runs. */
 export class InterlockClient {
   readonly taskQueue: string;
   readonly namespace: string;
   readonly temporal: Client;
-  private registered: Promise<readonly string[]> | undefined;
+  /** Once all search attributes are there, they are not asked for again. */
+  private hasAllAttributes = false;
 
   private constructor(temporal: Client, taskQueue: string) {
     this.temporal = temporal;
@@ -150,12 +156,13 @@ export class InterlockClient {
       throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
     }
     const { resume: _resume, carried: _carried, fork: _fork, ...same } = request.input;
-    const { fromNode, visit, set, projectRoot = same.projectRoot } = options;
+    const { fromNode, visit, set, allowMissing, projectRoot = same.projectRoot } = options;
     const fork: Fork = {
       runId: request.input.runId,
       ...(fromNode === undefined ? {} : { fromNode }),
       ...(visit === undefined ? {} : { visit }),
       ...(set === undefined ? {} : { set }),
+      ...(allowMissing === true ? { allowMissing } : {}),
     };
     const input = { ...same, projectRoot, fork, runId: options.runId ?? randomUUID() };
     return this.launch({ kind: "graph", input });
@@ -166,8 +173,9 @@ export class InterlockClient {
     workflowIdReusePolicy: "REJECT_DUPLICATE" | "ALLOW_DUPLICATE_FAILED_ONLY" = "REJECT_DUPLICATE",
   ): Promise<RunHandle> {
     const workflow = kind === "graph" ? GRAPH_RUN_WORKFLOW : BUNDLE_RUN_WORKFLOW;
-    const missing = await this.missingSearchAttributes();
-    const input = checked(workflow, { ...request, searchAttributes: missing.length === 0 });
+    // Where the namespace lacks some, the worker looks which it has.
+    const hasAll = (await this.registeredAttributes())?.length === ATTRIBUTES.length;
+    const input = checked(workflow, { ...request, searchAttributes: hasAll || undefined });
     const { runId = "" } = request;
     const workflowId = known ?? workflowIdOf(runId);
     const name = kind === "graph" ? packageName(request) : request.workflowPath;
@@ -180,7 +188,7 @@ export class InterlockClient {
         workflowIdReusePolicy,
         // A dead worker's workflow task is given to another after this long.
         workflowTaskTimeout: "5 seconds",
-        staticSummary: markdownLine(name),
+        staticSummary: summaryLine(name),
         staticDetails: `Run ${codeSpan(runId || workflowId)} of ${codeSpan(name)} on ${codeSpan(request.projectRoot, 1_000)}.`,
       });
       const { firstExecutionRunId } = handle;
@@ -199,17 +207,21 @@ export class InterlockClient {
 
   /** The search attributes of contracts §14 that the namespace lacks. Empty where that cannot be known. */
   async missingSearchAttributes(): Promise<readonly string[]> {
-    this.registered ??= this.listSearchAttributes();
-    const known = await this.registered;
-    return Object.keys(SEARCH_ATTRIBUTES).filter((name) => !known.includes(name));
+    const registered = await this.registeredAttributes();
+    return registered === undefined ? [] : ATTRIBUTES.filter((name) => !registered.includes(name));
   }
 
-  private async listSearchAttributes(): Promise<readonly string[]> {
+  /** Those of contracts §14 that the namespace has as keywords; undefined where that cannot be known now. */
+  private async registeredAttributes(): Promise<readonly string[] | undefined> {
+    if (this.hasAllAttributes) return ATTRIBUTES;
     const { namespace } = this;
     const response = await this.temporal.connection.operatorService
       .listSearchAttributes({ namespace })
-      .catch(() => ({ customAttributes: {} }));
-    return Object.keys(response.customAttributes);
+      .catch(() => undefined);
+    if (response === undefined) return undefined;
+    const registered = registeredAttributes(response.customAttributes);
+    this.hasAllAttributes = registered.length === ATTRIBUTES.length;
+    return registered;
   }
 
   /** Whether any worker polls the task queue for workflows, or did within the last five minutes. */

@@ -64,6 +64,11 @@ export interface RunExecution {
   readonly id: string;
   /** In milliseconds since 1970. */
   readonly startedAt: number;
+  /**
+   * The first execution of its workflow, where this one was reset by somebody, to a moment before the run was opened or on its
+   * way there: the run goes on from what is on disk.
+   */
+  readonly resetOf?: string;
   /** Absent where an older version of Interlock asks. */
   readonly workflowId?: string;
 }
@@ -78,8 +83,12 @@ export interface OpenedRun {
   readonly forkedAfter?: number;
   /** The graph state that a fork begins with. */
   readonly graphState?: StateSnapshotState;
-  /** False where the namespace lacks the search attributes of contracts §14; absent where nobody has looked. */
-  readonly searchAttributes?: boolean;
+  /** The execution that it was opened for, where that was reset. */
+  readonly openedFor?: string;
+  /** The longest wait for one answer of a model, as the worker is set. Absent means 540 s. */
+  readonly modelTimeoutMs?: number;
+  /** Those search attributes of contracts §14 that the namespace has; absent where nobody has looked. */
+  readonly searchAttributes?: readonly string[];
 }
 
 /** What the run folder says of a run that goes on. */
@@ -98,6 +107,8 @@ export interface ResumedRun {
   /** What the user said last, first words and answers. Absent where a worker of an earlier version opened the run. */
   readonly answers?: readonly TakenUpdate[];
   readonly story?: Pick<GraphStateProgress, "state" | "change" | "visited">;
+  /** It had been completed. */
+  readonly isCompleted?: boolean;
   /** Of a bundle run: the newest files of its session. */
   readonly saved?: readonly string[];
 }

@@ -54,6 +54,7 @@ export const carriedSchema = z.looseObject({
   progress: z.array(z.looseObject({ seq: count, nodeId: z.string(), text: z.string() })),
   audit: z.looseObject({ lines: count, sha256: z.string() }),
   phaseChanges: count,
+  executionId: z.string().optional(),
   taken: z
     .array(
       z.looseObject({

@@ -26,6 +26,20 @@ export const SEARCH_ATTRIBUTES = {
   RunProject: "Keyword",
 } as const;
 
+/** What a keyword may have, in bytes: Temporal on PostgreSQL or MySQL takes no more, and ends a run that sets more. */
+export const MAX_KEYWORD_BYTES = 255;
+
+/** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API. */
+const KEYWORD_TYPE = 2;
+
+/** Those of {@link SEARCH_ATTRIBUTES} that a namespace has as keywords. `custom` is what Temporal lists: a type for each name. */
+export function registeredAttributes(custom: Readonly<Record<string, unknown>>): readonly string[] {
+  return Object.keys(SEARCH_ATTRIBUTES).filter((name) => Number(custom[name]) === KEYWORD_TYPE);
+}
+
+/** What a model turn may take beside the model's answer. */
+export const MODEL_TURN_MARGIN_MS = 60_000;
+
 export { workflowIdOf } from "../core/run/run-id.js";
 
 /** Failure types beyond the error codes of contracts §15. */

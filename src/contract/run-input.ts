@@ -75,6 +75,7 @@ const graphFields = {
       fromNode: z.string().max(MAX_NAME_CHARS).exactOptional(),
       visit: z.int().min(0).exactOptional(),
       set: z.record(z.string().max(MAX_NAME_CHARS), z.json()).exactOptional(),
+      allowMissing: z.boolean().exactOptional(),
     })
     .exactOptional(),
 };
@@ -95,12 +96,31 @@ export const GraphRunInputSchema = z.strictObject(graphFields);
 /** What starts a bundle run. What no schema says is checked by {@link validateRunInput}. */
 export const BundleRunInputSchema = z.strictObject(bundleFields);
 
-/** As the run goes on: with all that it knows. A field of an earlier version is no reason to end it. */
+const UNKNOWING = {
+  path: ["carried"],
+  error: "is what the run carries over: only one that resumes does without it",
+};
+
+/** As the run goes on: with all that it knows, or, after a reset, with what is on disk. A field of an earlier version is no reason to end it. */
 const continuedSchemas = {
-  graphRun: z.looseObject({ ...graphFields, carried: carriedSchema }),
-  bundleRun: z.looseObject({ ...bundleFields, carried: carriedSchema }),
+  graphRun: z
+    .looseObject({ ...graphFields, carried: carriedSchema.optional() })
+    .refine(knowsItself, UNKNOWING),
+  bundleRun: z
+    .looseObject({ ...bundleFields, carried: carriedSchema.optional() })
+    .refine(knowsItself, UNKNOWING),
 };
 const startSchemas = { graphRun: GraphRunInputSchema, bundleRun: BundleRunInputSchema };
+
+function knowsItself({
+  carried,
+  resume,
+}: {
+  readonly carried?: unknown;
+  readonly resume?: boolean;
+}): boolean {
+  return carried !== undefined || resume === true;
+}
 
 /** What each workflow type is started with. */
 export interface RunInputs {

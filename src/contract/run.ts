@@ -52,7 +52,10 @@ export interface RunInput {
   /** Beyond it the run waits for a decision; absent means none. */
   readonly budget?: Budget;
   readonly rehearsal?: Rehearsal;
-  /** False where the Temporal namespace lacks the search attributes of contracts §14. */
+  /**
+   * True where the Temporal namespace has all search attributes of contracts §14, false where none are to be set. Absent means
+   * that the worker looks, and that those are set which the namespace has.
+   */
   readonly searchAttributes?: boolean;
   /** The run exists in the store and goes on from there: after a failure, or because Temporal has lost it. */
   readonly resume?: boolean;
@@ -92,6 +95,8 @@ export interface Fork {
   readonly visit?: number;
   /** Variables to set. */
   readonly set?: JsonObject;
+  /** Begin also where files of that moment cannot be restored. */
+  readonly allowMissing?: boolean;
 }
 
 /** What starts a bundle run (contracts §13). Paths are absolute, on the worker's machine. */
@@ -173,6 +178,8 @@ export interface CarriedRun {
   readonly progress: readonly ProgressLine[];
   readonly audit: AuditHead;
   readonly phaseChanges: number;
+  /** The execution that the run belongs to, where it is not the first of its chain: it was reset. */
+  readonly executionId?: string;
   /** The newest updates that were taken, raises apart: Temporal knows those of one execution only. */
   readonly taken?: readonly TakenUpdate[];
   /** The ids of the newest raises that the budget holds. */

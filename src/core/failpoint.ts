@@ -10,6 +10,9 @@ export const FAILPOINTS = Object.freeze([
   // lines are appended to a log of the store
   "log.before-line",
   "log.line-written",
+  // the index of a log goes on
+  "index.before-lines",
+  "index.lines-written",
   // fs.write puts a file into the project
   "write.noted",
   "write.temporary-written",

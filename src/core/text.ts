@@ -25,6 +25,19 @@ export function listSome(names: readonly string[], count = 20): string {
   return shown.join(", ");
 }
 
+/** The start of a text that has at most so many bytes in UTF-8, cut between characters. */
+export function cutBytes(text: string, maxBytes: number): string {
+  if (text.length * 3 <= maxBytes) return text.toWellFormed();
+  let bytes = 0;
+  let kept = "";
+  for (const char of text.slice(0, maxBytes + 1).toWellFormed()) {
+    bytes += utf8Length(char);
+    if (bytes > maxBytes) return kept;
+    kept += char;
+  }
+  return kept;
+}
+
 /** How many bytes a text has in UTF-8. */
 export function utf8Length(text: string): number {
   let bytes = 0;

@@ -1,4 +1,5 @@
 import { proxyActivities, proxyLocalActivities } from "@temporalio/workflow";
+import { MODEL_TURN_MARGIN_MS } from "../contract/names.js";
 import type { Activities, BundleToolActivities, ToolActivities } from "../contract/activities.js";
 
 /**
@@ -10,10 +11,14 @@ import type { Activities, BundleToolActivities, ToolActivities } from "../contra
  * schedule-to-close timeout: a run whose worker is gone waits for it. Attempts are bounded instead.
  */
 
-/** A model call may take ten minutes, but a dead worker shows within six seconds. */
-export function modelActivities(maximumAttempts: number) {
+/**
+ * A model call may take as long as the worker's settings let a model take, and a minute for what is around it; but a dead
+ * worker shows within six seconds.
+ */
+export function modelActivities(maximumAttempts: number, modelTimeoutMs = 0) {
+  const startToCloseMs = Math.max(LEAST_TURN_MS, modelTimeoutMs + MODEL_TURN_MARGIN_MS);
   return proxyActivities<Pick<Activities, "model.turn">>({
-    startToCloseTimeout: "10 minutes",
+    startToCloseTimeout: startToCloseMs,
     heartbeatTimeout: "6 seconds",
     cancellationType: "TRY_CANCEL",
     // Retry-After overrides the backoff. Eight attempts are about two minutes of it.
@@ -25,6 +30,8 @@ export function modelActivities(maximumAttempts: number) {
     },
   });
 }
+
+const LEAST_TURN_MS = 600_000;
 
 /** Disk work of a few milliseconds. Ten attempts outlast a worker's restart; a damaged store fails the run. */
 export const runActivities = proxyActivities<Pick<Activities, "run.open" | "run.phase" | "state.persist">>({

@@ -30,7 +30,10 @@ function bundleKind(input: Identified<BundleRunInput>): RunKind {
       const { run, resumed } = record.opened;
       const artifacts = resumed?.saved ?? [];
       record.update({ frontmatter: { ...record.frontmatter, workflowType: run.workflowRef, artifacts } });
-      if (resumed !== undefined && resumed.visit > 0) {
+      if (resumed?.isCompleted === true) {
+        record.update({ ended: true });
+        record.update({ frontmatter: { ...record.frontmatter, stepsCompleted: [record.nodeId] } });
+      } else if (resumed !== undefined && resumed.visit > 0) {
         record.update({ visiting: { nodeId: record.nodeId, intent: "resume", correction: GOES_ON } });
       }
       return Promise.resolve();

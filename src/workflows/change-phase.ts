@@ -1,27 +1,24 @@
 import { type SearchAttributePair, SearchAttributeType, defineSearchAttributeKey } from "@temporalio/common";
 import { upsertSearchAttributes } from "@temporalio/workflow";
-import type { SEARCH_ATTRIBUTES } from "../contract/names.js";
+import { MAX_KEYWORD_BYTES, type SEARCH_ATTRIBUTES } from "../contract/names.js";
 import type { RunPhase } from "../contract/run.js";
 import type { Fault } from "../core/errors.js";
 import { printable } from "../core/printable.js";
-import { cutText } from "../core/text.js";
+import { cutBytes } from "../core/text.js";
 import { runActivities } from "./activity-options.js";
 import type { RunRecord } from "./run-record.js";
-
-/** Temporal ends a run whose attribute is longer than 2,048 bytes. */
-const MAX_VALUE_CHARS = 500;
 
 /** Sets search attributes where the namespace has them: without them a run works, but cannot be searched for. */
 export function setSearchAttributes(
   record: RunRecord,
   values: Partial<Record<keyof typeof SEARCH_ATTRIBUTES, string>>,
 ): void {
-  if (!record.hasSearchAttributes) return;
-  const pairs: SearchAttributePair[] = Object.entries(values).map(([name, value]) => ({
+  const settable = Object.entries(values).filter(([name]) => record.mayBeSearchedBy(name));
+  const pairs: SearchAttributePair[] = settable.map(([name, value]) => ({
     key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD),
-    value: cutText(printable(value), MAX_VALUE_CHARS),
+    value: cutBytes(printable(value), MAX_KEYWORD_BYTES),
   }));
-  upsertSearchAttributes(pairs);
+  if (pairs.length > 0) upsertSearchAttributes(pairs);
 }
 
 /** Moves the run to a phase: in the workflow, in the index, in the audit log and in what can be searched. */

@@ -8,12 +8,13 @@ import {
   isCancellation,
   workflowInfo,
 } from "@temporalio/workflow";
+import type { RunExecution } from "../contract/activities.js";
 import type { RunResult } from "../contract/run.js";
-
 import { ERROR_CODES, type ErrorCode, type Fault } from "../core/errors.js";
 import type { Intent } from "../core/prompt/shells.js";
-import { markdownLine } from "../core/markdown.js";
-import { isContinueAsNew } from "./continue-run-as-new.js";
+import { summaryLine } from "../core/markdown.js";
+import { cutText } from "../core/text.js";
+import { isContinueAsNew, isReset } from "./continue-run-as-new.js";
 import { changePhase, setSearchAttributes } from "./change-phase.js";
 import { handleMessages } from "./messages.js";
 import type { RunKind } from "./run-kind.js";
@@ -21,6 +22,8 @@ import { NO_USAGE, type RunRecord, effectiveAgentId } from "./run-record.js";
 import { beginGraphStateVisit, closeFailedGraphState } from "./run-graph-state.js";
 import { visitNode } from "./visit-node.js";
 import { FIRST_WORDS_ID, writeUserInput } from "./waiting.js";
+
+const MAX_GROUP_CHARS = 200;
 
 /** The story of a run, whatever its kind: open it, visit nodes until it is complete, close it. */
 export async function conductRun(record: RunRecord, kind: RunKind): Promise<RunResult> {
@@ -30,7 +33,9 @@ export async function conductRun(record: RunRecord, kind: RunKind): Promise<RunR
     while (!record.isComplete || record.carried.visiting !== undefined) {
       const nodeId = record.carried.visiting?.nodeId ?? record.nodeId;
       if (record.carried.visiting === undefined) beginVisit(record, kind);
-      const group = createEventGroup(markdownLine(nodeId), { id: `${nodeId}#${record.carried.visit}` });
+      const group = createEventGroup(summaryLine(nodeId), {
+        id: `${cutText(nodeId, MAX_GROUP_CHARS)}#${record.carried.visit}`,
+      });
       await group.withScope(() => visit(record, kind, nodeId));
     }
     await changePhase(record, "completed");
@@ -42,11 +47,13 @@ export async function conductRun(record: RunRecord, kind: RunKind): Promise<RunR
 }
 
 async function openRun(record: RunRecord, kind: RunKind): Promise<void> {
-  const { firstExecutionRunId: id, startTime, workflowId } = workflowInfo();
-  record.open = await kind.open({ id, startedAt: startTime.getTime(), workflowId });
-  if (record.input.carried !== undefined) return;
+  record.open = await kind.open(executionOf(record));
+  const { openedFor } = record.open;
+  if (openedFor !== undefined) record.update({ executionId: openedFor });
   const { run, resumed } = record.open;
+  if (record.input.carried !== undefined && resumed === undefined) return;
   if (resumed !== undefined) {
+    if (record.input.carried !== undefined) record.forget();
     const { visit, turn, usage, phaseChanges, audit, story } = resumed;
     const { budget = record.carried.budget, raises, answers = [] } = resumed;
     const taken = [...answers, ...(record.carried.taken ?? [])];
@@ -64,6 +71,20 @@ async function openRun(record: RunRecord, kind: RunKind): Promise<void> {
   });
   if (resumed === undefined) record.update({ phase: "running" });
   else await changePhase(record, "running");
+}
+
+/**
+ * The execution that opens the run. One that was reset has another id than its history says, and what the run has done
+ * since that history is on disk: it is a newer execution, like that of a retry.
+ */
+function executionOf({ input }: RunRecord): RunExecution {
+  const { workflowId, runId, firstExecutionRunId, continuedFromExecutionRunId, startTime } = workflowInfo();
+  const wasReset = input.resume === true && continuedFromExecutionRunId !== undefined;
+  if (isReset() || wasReset) {
+    return { id: runId, startedAt: Date.now(), workflowId, resetOf: firstExecutionRunId };
+  }
+  const id = input.carried?.executionId ?? firstExecutionRunId;
+  return { id, startedAt: startTime.getTime(), workflowId };
 }
 
 /** Begins a visit: anew, or once more where an earlier execution of the run was cut short in it. */
@@ -115,7 +136,7 @@ async function closeFailed(record: RunRecord, problem: unknown): Promise<unknown
   if (record.open !== undefined) {
     await CancellationScope.nonCancellable(async () => {
       await closeFailedGraphState(record, fault);
-      await changePhase(record, "failed", fault);
+      await recordFailure(record, fault);
     });
   } else {
     record.setPhase("failed");
@@ -126,8 +147,22 @@ async function closeFailed(record: RunRecord, problem: unknown): Promise<unknown
     type: fault.code,
     message: fault.message,
     nonRetryable: true,
+    ...(record.failure.details === undefined ? {} : { details: [record.failure.details] }),
     ...(error instanceof Error ? { cause: error } : {}),
   });
+}
+
+/** A failure that cannot be recorded stays the failure: what hindered that is added to it. */
+async function recordFailure(record: RunRecord, fault: Fault): Promise<void> {
+  try {
+    await changePhase(record, "failed", fault);
+  } catch (error) {
+    const second = toFault(error);
+    if (second === undefined) throw error; // a bug
+    const unrecorded = { code: second.code, message: second.message };
+    record.failure = { ...fault, details: { ...fault.details, unrecorded } };
+    record.note(`not recorded: ${second.code}`);
+  }
 }
 
 /** A cancelled run gives no activity another attempt: that the worker of the last one died is not why it ends. */

@@ -1,4 +1,10 @@
-import { allHandlersFinished, condition, makeContinueAsNewFunc, workflowInfo } from "@temporalio/workflow";
+import {
+  allHandlersFinished,
+  condition,
+  makeContinueAsNewFunc,
+  patched,
+  workflowInfo,
+} from "@temporalio/workflow";
 import { recordChanges } from "./change-phase.js";
 import type { RunRecord } from "./run-record.js";
 
@@ -8,6 +14,7 @@ import type { RunRecord } from "./run-record.js";
  * nor forks it again.
  */
 export async function continueRunAsNew(record: RunRecord): Promise<void> {
+  await resumeAfterReset(record);
   if (!workflowInfo().continueAsNewSuggested) return;
   await condition(allHandlersFinished);
   await recordChanges(record);
@@ -20,6 +27,24 @@ export async function continueRunAsNew(record: RunRecord): Promise<void> {
     ...(isSaid ? {} : { input: words }),
     carried: record.carried,
   });
+}
+
+/** The execution has another id than its history says: somebody has reset it. */
+export function isReset(): boolean {
+  const { runId, originalExecutionRunId } = workflowInfo();
+  return runId !== originalExecutionRunId;
+}
+
+/**
+ * An execution that was reset to a moment after it was opened knows less than there is on disk: it ends at its first new turn,
+ * and the run goes on from what is on disk. Which turn that is, the marker of `patched` says when it is replayed.
+ */
+async function resumeAfterReset({ input, carried, opened }: RunRecord): Promise<void> {
+  if (!isReset() || opened.openedFor === workflowInfo().runId) return;
+  if (!patched(`reset at ${carried.visit}.${carried.turn}`)) return;
+  await condition(allHandlersFinished);
+  const { carried: _, ...rest } = input;
+  await makeContinueAsNewFunc({})({ ...withoutFork(rest), resume: true });
 }
 
 function withoutFork<I extends object>(input: I): Omit<I, "fork"> {

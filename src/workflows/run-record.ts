@@ -59,8 +59,10 @@ export class RunRecord {
   }
 
   /** Whoever starts the run may say it, else its worker has looked; nothing is set where nobody knows yet. */
-  get hasSearchAttributes(): boolean {
-    return this.input.searchAttributes ?? (this.open !== undefined && this.open.searchAttributes !== false);
+  mayBeSearchedBy(attribute: string): boolean {
+    const { searchAttributes: isSaid } = this.input;
+    if (isSaid !== undefined || this.open === undefined) return isSaid === true;
+    return this.open.searchAttributes?.includes(attribute) ?? true;
   }
 
   get frontmatter(): Frontmatter {
@@ -84,6 +86,13 @@ export class RunRecord {
   get conditionData(): ConditionData | undefined {
     const { conditions } = this;
     return conditions && { variables: this.frontmatter.variables, ...conditions };
+  }
+
+  /** What an execution knew that was reset: the run goes on from what is on disk. */
+  forget(): void {
+    const { visiting: _, story: _story, ...kept } = this.carried;
+    const { frontmatter, visit, turn, usage, visitUsage, ended, loop, audit } = FRESH;
+    this.carried = { ...kept, frontmatter, visit, turn, usage, visitUsage, ended, loop, audit };
   }
 
   update(change: Partial<CarriedRun>): void {

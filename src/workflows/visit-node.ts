@@ -156,7 +156,8 @@ async function takeTurn(
   record.update({ turn });
   const { conditions } = record;
   const { budget } = record.carried;
-  const answer = await modelActivities(limits.maxModelAttempts)["model.turn"].executeWithOptions(
+  const activities = modelActivities(limits.maxModelAttempts, record.opened.modelTimeoutMs);
+  const answer = await activities["model.turn"].executeWithOptions(
     summary(`model turn ${turn} · ${nodeId}`),
     [
       {

@@ -63,7 +63,10 @@ export async function openScene(
       }),
     },
     // All that these activities ask of Temporal's context.
-    context: { cancellationSignal: new AbortController().signal } as Context,
+    context: {
+      cancellationSignal: new AbortController().signal,
+      info: { startToCloseTimeoutMs: 600_000 },
+    } as Context,
     turn: (changes = {}) => ({
       run: opened.run,
       visit: 1,

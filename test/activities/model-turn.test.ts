@@ -214,6 +214,21 @@ describe("what cannot be done fails with its code", () => {
     expect((await failureOf(scene)).nextRetryDelay).toBe(7_000);
   });
 
+  test("that a run's own timeout leaves less time than usual is asked all the same", async () => {
+    const scene = await openScene([{ content: "in time" }]);
+    const info = { ...scene.context.info, startToCloseTimeoutMs: 50_000 };
+    const context = Object.assign(Object.create(scene.context) as typeof scene.context, { info });
+    const { text } = await modelTurn(scene.deps, scene.files, scene.turn(), context);
+    expect(text).toBe("in time");
+  });
+
+  test.each([
+    [429, "BENIGN"],
+    [500, undefined],
+  ])("HTTP %i has the category %s: many calls at once are no fault of anything", async (status, category) => {
+    expect((await failureOf(await openScene([{ status }]))).category ?? undefined).toBe(category);
+  });
+
   test("no model configured", async () => {
     const scene = await openScene([]);
     const deps = { ...scene.deps, modelSettingsFor: async () => undefined };
@@ -242,7 +257,8 @@ describe("what cannot be done fails with its code", () => {
   test("a cancelled turn ends as cancelled, not as a failure of the model", async () => {
     const scene = await openScene([{ hang: true }]);
     const controller = new AbortController();
-    const context = { cancellationSignal: controller.signal } as typeof scene.context;
+    const { info } = scene.context;
+    const context = { info, cancellationSignal: controller.signal } as typeof scene.context;
     const turn = modelTurn(scene.deps, scene.files, scene.turn(), context);
     const reason = new Error("cancelled by somebody");
     const settled = turn.catch((error: unknown) => error);

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cutText, excerpt, listSome, oneLine } from "../../src/core/text.js";
+import { cutBytes, cutText, excerpt, listSome, oneLine } from "../../src/core/text.js";
 
 describe("oneLine", () => {
   test.each([
@@ -49,5 +49,21 @@ describe("listSome", () => {
     expect(listSome([])).toBe("");
     expect(listSome(["a", "b\nc"])).toBe("a, b c");
     expect(listSome(["a", "b", "c"], 1)).toBe("a, and 2 more");
+  });
+});
+
+describe("cutBytes", () => {
+  test.each([
+    ["plain", 5, "plain"],
+    ["plain", 4, "plai"],
+    ["日本語", 8, "日本"],
+    ["日本語", 9, "日本語"],
+    ["a\u{1f600}b", 4, "a"],
+    ["a\u{1f600}b", 5, "a\u{1f600}"],
+    ["a\ud83d", 9, "a\ufffd"],
+    ["x", 0, ""],
+  ])("%j has at most %i bytes as %j", (text, bytes, cut) => {
+    expect(cutBytes(text, bytes)).toBe(cut);
+    expect(Buffer.byteLength(cutBytes(text, bytes))).toBeLessThanOrEqual(Math.max(bytes, 0));
   });
 });

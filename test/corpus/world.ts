@@ -247,7 +247,7 @@ export class World {
     for (const name of readdirSync(this.runDir)) {
       assert.match(
         name,
-        /^(?:state|conversation|blobs|calls\.jsonl|[a-z]+\.lock)$/,
+        /^(?:state|conversation|blobs|calls\.jsonl|[a-z]+\.jsonl\.index|[a-z]+\.lock)$/,
         "a file beside the state",
       );
     }

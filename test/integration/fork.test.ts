@@ -1,4 +1,4 @@
-import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { sha256 } from "../../src/store/disk/sha256.js";
@@ -34,6 +34,54 @@ async function newProject(bench: Bench, files: Record<string, string> = {}): Pro
   for (const [path, content] of Object.entries(files)) await writeFile(join(dir, path), content);
   return dir;
 }
+
+describe("a fork in another project that cannot have a file of its source", () => {
+  async function withoutContent() {
+    const bench = await openBench(writing);
+    const run = await finishedRun(bench);
+    const elsewhere = await newProject(bench);
+    await rm(join((await bench.filesOf(run)).dir, "blobs", sha256(Buffer.from("first\n"))));
+    return { bench, run, elsewhere };
+  }
+
+  test("is refused before anything is made, and the file is named", async () => {
+    const { bench, run, elsewhere } = await withoutContent();
+    const shell = shellOf(bench);
+    const fork = ["fork", run.runId, "--from-node", "middle", "--project", elsewhere];
+    const refused = await shell.run(fork);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain("artifacts/out.md");
+    expect(refused.stderr).toContain("--allow-missing");
+    const started = await bench.client.fork(run.runId, { fromNode: "middle", projectRoot: elsewhere });
+    await expect(started.result()).rejects.toMatchObject({
+      code: "E_PRECONDITION_FAILED",
+      message: expect.stringContaining("artifacts/out.md") as string,
+    });
+    expect((await bench.store.runs.listAllRuns()).map(({ runId }) => runId)).toEqual([run.runId]);
+    expect(await readdir(join(elsewhere, "artifacts"))).toEqual([]);
+  });
+
+  test("begins without it where that is allowed", async () => {
+    const { bench, run, elsewhere } = await withoutContent();
+    const fork = ["fork", run.runId, "--from-node", "middle", "--project", elsewhere, "--allow-missing"];
+    const outcome = await shellOf(bench).run([...fork, "--json"]);
+    expect(outcome.code).toBe(0);
+    expect(outcome.stderr).toContain("artifacts/out.md is missing, and its content is no longer kept.");
+    expect((await readdir(join(elsewhere, "artifacts"))).toSorted()).toEqual(["out.md", "two.md"]);
+  });
+
+  test("whose place is taken by something else is failed, and says so in the store as well", async () => {
+    const bench = await openBench(writing);
+    const run = await finishedRun(bench);
+    const elsewhere = await newProject(bench);
+    await rm(join(elsewhere, "artifacts"), { recursive: true });
+    await symlink("nowhere", join(elsewhere, "artifacts"));
+    const started = await bench.client.fork(run.runId, { fromNode: "middle", projectRoot: elsewhere });
+    await expect(started.result()).rejects.toMatchObject({ code: expect.stringMatching(/^E_P/) as string });
+    const runs = await bench.store.runs.listAllRuns();
+    expect(runs.filter(({ phase }) => phase === "running")).toEqual([]);
+  });
+});
 
 describe("fork", () => {
   test("in place: the document of the boundary with variables set; says which files differ and leaves them", async () => {

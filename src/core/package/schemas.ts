@@ -16,9 +16,13 @@ export function isId(text: string): boolean {
 const SEMVER_PATTERN =
   /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-(0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)(\.(0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*))*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$/;
 
+/** Ids name things in histories, timelines and search attributes, which all have bounds. */
+const MAX_ID_CHARS = 200;
+
 const id = z
   .string()
-  .regex(ID_PATTERN, "must start with a letter or digit and go on with letters, digits and . _ : -");
+  .regex(ID_PATTERN, "must start with a letter or digit and go on with letters, digits and . _ : -")
+  .max(MAX_ID_CHARS, `must have at most ${MAX_ID_CHARS} characters`);
 const text = z.string();
 const nonEmpty = z.string().min(1);
 const json = z.json();

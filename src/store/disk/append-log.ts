@@ -1,9 +1,11 @@
-import { closeSync, fstatSync, fsyncSync, readSync, renameSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, read, readSync, renameSync, writeSync } from "node:fs";
 import { basename } from "node:path";
+import { promisify } from "node:util";
 import { failpoint } from "../../core/failpoint.js";
 import type { JsonObject } from "../../core/json.js";
 import { removeTemporaries, syncFile, temporaryPathFor } from "./atomic-file.js";
 import { type HeldLock, NO_LOCK, type TakeOver, fenceLock, withFileLock } from "./fenced-lock.js";
+import { type LineDigest, LineIndex } from "./line-index.js";
 import { openOwnFile, standsThere } from "./own-file.js";
 import { printableJson } from "../../core/documents/printable-json.js";
 
@@ -29,12 +31,16 @@ export interface AppendLogOptions {
   readonly takeOver?: TakeOver;
 }
 
+/** What is told of lines: of each line as it is read, or what an index keeps of it. */
+export type LineReader = ((line: Buffer, position: LinePosition) => void) | LineDigest;
+
 /**
  * An append-only file of JSON lines that several processes may read and extend.
  *
  * A1. A line is written whole and fsynced before `append` resolves, under the log's lock.
  * A2. What is in the file is never rewritten. A line that a crash left torn is ended and stays, unread.
- * A3. Each process reads every line once: `onLine` sees them in file order, others' lines included.
+ * A3. Each process reads every line once: `onLine` sees them in file order, others' lines included. With an index
+ *     (`line-index.ts`), only the lines that are not in it are read.
  * A4. A process that has lost the lock writes into a file that nobody reads any more: who takes over puts a copy in
  *     its place.
  */
@@ -44,19 +50,29 @@ export class AppendLog {
   private readonly onLine: (line: Buffer, position: LinePosition) => void;
   private readonly owner: HeldLock;
   private readonly takeOver: TakeOver;
-  private readUpTo = 0;
+  private readonly index: LineIndex | undefined;
+  /** Undefined until the index, if there is one, is loaded. */
+  private readUpTo: number | undefined;
 
   constructor(
     path: string,
     lockFile: string,
-    onLine: (line: Buffer, position: LinePosition) => void,
-    { owner = NO_LOCK, takeOver = (lock) => replaceByCopy(path, lock) }: AppendLogOptions = {},
+    reader: LineReader,
+    { owner = NO_LOCK, takeOver }: AppendLogOptions = {},
   ) {
+    const index =
+      typeof reader === "function" ? undefined : new LineIndex(path, lockFile, reader, MAX_LINE_BYTES);
     this.path = path;
     this.lockFile = lockFile;
-    this.onLine = onLine;
+    this.index = index;
+    this.onLine = typeof reader === "function" ? reader : (line, position) => index?.add(line, position);
     this.owner = owner;
-    this.takeOver = takeOver;
+    this.takeOver =
+      takeOver ??
+      (async (lock) => {
+        await replaceByCopy(path, lock);
+        if (index !== undefined) await replaceByCopy(index.path, lock);
+      });
   }
 
   /** Ends what another process may be about to append. */
@@ -66,7 +82,7 @@ export class AppendLog {
 
   /** Reads the lines that are new since the last look. */
   async refresh(): Promise<void> {
-    if (this.withFile((fd) => fstatSync(fd).size) === this.readUpTo) return;
+    if (this.withFile((fd) => fstatSync(fd).size) === (this.readUpTo ?? 0)) return;
     await this.exclusively(async (lock) => {
       this.withFile((fd) => this.readNew(fd, lock));
     });
@@ -127,7 +143,14 @@ export class AppendLog {
   /** Reads whole new lines; ends a torn one and says that there was one. Each byte is copied twice at most. */
   private readNew(fd: number, lock: HeldLock): boolean {
     const { size } = fstatSync(fd);
-    let offset = this.readUpTo;
+    this.readUpTo ??= this.index?.load(size, lock) ?? 0;
+    const torn = this.readLines(fd, size, this.readUpTo, lock);
+    this.index?.save(lock);
+    return torn;
+  }
+
+  private readLines(fd: number, size: number, from: number, lock: HeldLock): boolean {
+    let offset = from;
     let begun: Buffer[] = []; // of the line at `offset`
     let begunBytes = 0;
     while (offset + begunBytes < size) {
@@ -140,7 +163,7 @@ export class AppendLog {
         const line = Buffer.concat([...begun, rest.subarray(0, feed)]);
         [begun, begunBytes] = [[], 0];
         this.tell(line, offset);
-        offset = this.readUpTo;
+        offset += line.length + 1;
         rest = rest.subarray(feed + 1);
       }
       begun.push(rest);
@@ -177,32 +200,38 @@ export class AppendLog {
   }
 }
 
-/** Whoever has the file open has lost it. `lock` is the one that was taken over. */
-export function replaceByCopy(path: string, lock: HeldLock): void {
+/** Whoever has the file open has lost it. `lock` is the one that was taken over. A log may be long: it is not copied at once. */
+export async function replaceByCopy(path: string, lock: HeldLock): Promise<void> {
   if (!standsThere(path)) return;
   removeTemporaries(path);
   const copy = temporaryPathFor(path);
-  copyOwnFile(path, copy);
+  await copyOwnFile(path, copy);
   lock.assertHeld();
   renameSync(copy, path);
 }
 
-function copyOwnFile(path: string, copy: string): void {
+const readChunk = promisify(read);
+
+async function copyOwnFile(path: string, copy: string): Promise<void> {
   const from = openOwnFile(path, "read");
   try {
     const to = openOwnFile(copy, "create");
     try {
       const chunk = Buffer.alloc(CHUNK_BYTES);
-      for (let read = readSync(from, chunk); read > 0; read = readSync(from, chunk)) {
-        writeAll(to, chunk.subarray(0, read));
+      for (let bytes = await readInto(chunk, from); bytes > 0; bytes = await readInto(chunk, from)) {
+        writeAll(to, chunk.subarray(0, bytes));
       }
-      fsyncSync(to);
+      await syncFile(to);
     } finally {
       closeSync(to);
     }
   } finally {
     closeSync(from);
   }
+}
+
+async function readInto(chunk: Buffer, fd: number): Promise<number> {
+  return (await readChunk(fd, chunk, 0, chunk.length, null)).bytesRead;
 }
 
 function writeAll(fd: number, bytes: Buffer): void {

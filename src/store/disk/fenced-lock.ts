@@ -13,8 +13,9 @@ import { openOwnFile, standsThere } from "./own-file.js";
  * K1. A generation that has a successor belongs to nobody any more; that is never undone.
  * K2. Before each effect, the holder makes sure that its generation has no successor (`assertHeld`). What it may still
  *     do after that, if it is stopped in between, is one step: rename a temporary file, or append to an open file.
- * K3. The first of a process to hold a new generation makes that step impossible (`takeOver`) before it looks at
- *     anything: it removes the temporary file, or puts a copy in the place of the open one.
+ * K3. The first to hold a new generation makes that step impossible (`takeOver`) before it looks at anything: it removes the
+ *     temporary file, or puts a copy in the place of the open one. When that is done it says so, with the file
+ *     `<lockFile>.1.done`: it is done once, not by each process that comes later.
  *
  * A lock may have an owner, which is itself something that can be lost: an execution of a run (`executions.ts`). Who has
  * lost the owner holds none of its locks.
@@ -38,7 +39,7 @@ export class LockLost extends Error {
 export const NO_LOCK: HeldLock = { isHeld: () => true, assertHeld: () => undefined };
 
 /** Makes impossible what a holder before us may still do. `lock` is the one that was taken over. */
-export type TakeOver = (lock: HeldLock) => void;
+export type TakeOver = (lock: HeldLock) => void | Promise<void>;
 
 interface LockOptions {
   readonly owner?: HeldLock;
@@ -49,7 +50,7 @@ interface LockOptions {
 /** The last holder or waiter of each lock in this process: later callers queue behind it. */
 const queues = new Map<string, Promise<void>>();
 
-/** The generation of each lock that this process knows and has taken over, where it is not the first one. */
+/** The generation of each lock that this process knows to be taken over, where it is not the first one. */
 const generations = new Map<string, number>();
 
 const FIRST_PAUSE_MS = 1;
@@ -102,7 +103,12 @@ async function withKernelLock<T>(
       const limitMs = takeOver === undefined ? Number.POSITIVE_INFINITY : patienceMs;
       if (!(await isLocked(fd, { lockFile, generation, owner, limitMs }))) continue;
       if (generation > known) {
-        takeOver?.(lock);
+        const done = `${fileOf(lockFile, generation)}.done`;
+        if (takeOver !== undefined && !standsThere(done)) {
+          await takeOver(lock);
+          lock.assertHeld();
+          closeSync(openLockFile(done));
+        }
         generations.set(lockFile, generation);
       }
       return await action(lock);

@@ -1,6 +1,7 @@
 import { failpoint } from "../../core/failpoint.js";
 import type { JsonObject } from "../../core/json.js";
 import { AppendLog, parseLine, toLine } from "../disk/append-log.js";
+import { type AuditTotals, AuditSum, summedFields } from "./audit-totals.js";
 import type { HeldLock } from "../disk/fenced-lock.js";
 import { sha256 } from "../disk/sha256.js";
 
@@ -30,20 +31,27 @@ export interface AuditEvent extends JsonObject {
 export class AuditLog {
   private readonly log: AppendLog;
   private readonly seen = new Set<string>();
+  private readonly sum = new AuditSum();
   private lines = 0;
   private last = CHAIN_START;
   /** The last line is no event, and no repair has been noted after it. */
   private isUnmarked = false;
 
   constructor(path: string, lockFile: string, owner?: HeldLock) {
-    const onLine = (line: Buffer): void => {
-      this.lines += 1;
-      this.last = sha256(line);
+    const toEntry = (line: Buffer): JsonObject => {
       const event = parseLine(line);
-      this.isUnmarked = event === undefined;
-      if (event !== undefined) this.seen.add(identityOf(event));
+      return { sha256: sha256(line), ...(event === undefined ? {} : { event: summedFields(event) }) };
     };
-    this.log = new AppendLog(path, lockFile, onLine, { owner });
+    const onEntry = (entry: JsonObject | undefined): void => {
+      const { sha256: hash, event } = entry as { sha256: string; event?: JsonObject }; // made by `toEntry`
+      this.lines += 1;
+      this.last = hash;
+      this.isUnmarked = event === undefined;
+      if (event === undefined) return;
+      this.seen.add(identityOf(event));
+      this.sum.add(event);
+    };
+    this.log = new AppendLog(path, lockFile, { toEntry, onEntry }, { owner });
   }
 
   fence(): Promise<void> {
@@ -54,6 +62,12 @@ export class AuditLog {
   async head(): Promise<ChainHead> {
     await this.log.refresh();
     return { lines: this.lines, sha256: this.last };
+  }
+
+  /** What the events come to. */
+  async totals(): Promise<AuditTotals> {
+    await this.log.refresh();
+    return this.sum.totals;
   }
 
   /** Appends an event unless it is there; returns the chain's head afterwards. */
@@ -75,5 +89,7 @@ export class AuditLog {
 }
 
 function identityOf(event: JsonObject): string {
-  return JSON.stringify([event["kind"] ?? null, event["toolCallId"] ?? event["id"] ?? null]);
+  const id = event["toolCallId"] ?? event["id"];
+  const { kind } = event;
+  return `${typeof kind === "string" ? kind : JSON.stringify(kind)} ${typeof id === "string" ? id : JSON.stringify(id)}`;
 }

@@ -1,6 +1,4 @@
 import type { JsonObject } from "../../core/json.js";
-import { parseLine } from "../disk/append-log.js";
-import { readOwnText } from "../disk/own-file.js";
 
 /** What an audit log says of a run as a whole: enough to go on from where it stopped. */
 export interface AuditTotals {
@@ -17,29 +15,41 @@ export interface AuditTotals {
   readonly phaseChanges: number;
 }
 
-/** Adds up the events of `execution.jsonl`. */
-export async function auditTotals(path: string): Promise<AuditTotals> {
-  const usage = { modelTurns: 0, toolCalls: 0, promptTokens: 0, completionTokens: 0, cost: 0 };
-  let visit = 0;
-  let turn = 0;
-  let phaseChanges = 0;
-  for (const line of (await readOwnText(path)).split("\n")) {
-    const event = parseLine(Buffer.from(line));
-    if (event === undefined) continue;
+/** Adds up the events of `execution.jsonl`, one after the other. */
+export class AuditSum {
+  private readonly usage = { modelTurns: 0, toolCalls: 0, promptTokens: 0, completionTokens: 0, cost: 0 };
+  private visit = 0;
+  private turn = 0;
+  private phaseChanges = 0;
+
+  /** Of the event, only what {@link summedFields} leaves of it counts. */
+  add(event: JsonObject): void {
+    const { usage } = this;
     if (event["kind"] === "tool.exec") usage.toolCalls += 1;
-    if (event["kind"] === "run.phase") phaseChanges = Math.max(phaseChanges, count(event, "id"));
-    if (event["kind"] !== "model.turn") continue;
+    if (event["kind"] === "run.phase") this.phaseChanges = Math.max(this.phaseChanges, count(event, "id"));
+    if (event["kind"] !== "model.turn") return;
     usage.modelTurns += 1;
     usage.promptTokens += count(event, "promptTokens");
     usage.completionTokens += count(event, "completionTokens");
     usage.cost += count(event, "cost");
     const [inVisit = 0, inTurn = 0] = textOf(event["id"]).split(".").map(Number);
-    if (inVisit > visit) turn = 0;
-    visit = Math.max(visit, inVisit);
-    if (inVisit === visit) turn = Math.max(turn, inTurn);
+    if (inVisit > this.visit) this.turn = 0;
+    this.visit = Math.max(this.visit, inVisit);
+    if (inVisit === this.visit) this.turn = Math.max(this.turn, inTurn);
   }
-  return { usage, visit, turn, phaseChanges };
+
+  get totals(): AuditTotals {
+    const { usage, visit, turn, phaseChanges } = this;
+    return { usage: { ...usage }, visit, turn, phaseChanges };
+  }
 }
+
+/** What the sum depends on, and by which an event is known again. */
+export function summedFields(event: JsonObject): JsonObject {
+  return Object.fromEntries(SUMMED.flatMap((key) => (key in event ? [[key, event[key] ?? null]] : [])));
+}
+
+const SUMMED = ["kind", "id", "toolCallId", "promptTokens", "completionTokens", "cost"] as const;
 
 function textOf(value: JsonObject[string] | undefined): string {
   return typeof value === "string" ? value : "";

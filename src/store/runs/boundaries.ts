@@ -15,24 +15,38 @@ const boundarySchema = z.object({
   documentSha256: z.string(),
   /** How many calls of the run were recorded by then. */
   calls: z.int().min(0),
-  /** The state document, as it was. */
-  document: z.string(),
 });
 
 /** A node boundary: what a run can be forked from. */
 export type Boundary = z.infer<typeof boundarySchema>;
 
-/** `boundaries.jsonl` of a run: one line for its beginning and one for each node visit that ended. */
+/** A boundary of which no line can be read: trying again does not help. */
+export class DamagedBoundary extends Error {}
+
+/**
+ * `boundaries.jsonl` of a run: one line for its beginning and one for each node visit that ended, with the state document as
+ * it was. Documents may be large and visits many: an index has everything but the documents, which are read one at a time.
+ */
 export class Boundaries {
+  private readonly path: string;
   private readonly log: AppendLog;
-  private readonly positions = new Map<number, LinePosition>();
+  private readonly known = new Map<
+    number,
+    { readonly boundary: Boundary; readonly position: LinePosition }
+  >();
 
   constructor(path: string, lockFile: string, owner?: HeldLock) {
-    const onLine = (line: Buffer, position: LinePosition): void => {
-      const visit = parseLine(line)?.["visit"];
-      if (typeof visit === "number" && !this.positions.has(visit)) this.positions.set(visit, position);
+    this.path = path;
+    const toEntry = (line: Buffer): JsonObject | undefined => {
+      const { document: _, ...boundary } = parseLine(line) ?? {};
+      return boundarySchema.safeParse(boundary).data;
     };
-    this.log = new AppendLog(path, lockFile, onLine, { owner });
+    const onEntry = (entry: JsonObject | undefined, position: LinePosition): void => {
+      const { data: boundary } = boundarySchema.safeParse(entry);
+      if (boundary === undefined || this.known.has(boundary.visit)) return;
+      this.known.set(boundary.visit, { boundary, position });
+    };
+    this.log = new AppendLog(path, lockFile, { toEntry, onEntry }, { owner });
   }
 
   fence(): Promise<void> {
@@ -40,10 +54,10 @@ export class Boundaries {
   }
 
   /** Keeps a boundary, once. `document` is UTF-8. */
-  async keep(boundary: Omit<Boundary, "document" | "documentSha256">, document: Uint8Array): Promise<void> {
+  async keep(boundary: Omit<Boundary, "documentSha256">, document: Uint8Array): Promise<void> {
     const text = Buffer.from(document).toString("utf8");
     const line: JsonObject = { ...boundary, documentSha256: sha256(document), document: text };
-    await this.log.append(() => (this.positions.has(boundary.visit) ? [] : [line]));
+    await this.log.append(() => (this.known.has(boundary.visit) ? [] : [line]));
   }
 
   /** Keeps where the run begins, once. */
@@ -57,7 +71,21 @@ export class Boundaries {
   /** All of them, in order. */
   async all(): Promise<readonly Boundary[]> {
     await this.log.refresh();
-    const lines = this.log.readAt([...this.positions.values()]);
-    return lines.map((line) => boundarySchema.parse(line)).sort((a, b) => a.visit - b.visit);
+    return [...this.known.values()].map(({ boundary }) => boundary).sort((a, b) => a.visit - b.visit);
+  }
+
+  /** The state document as it was at a boundary that `all` has told of. Throws `DamagedBoundary`. */
+  documentAt(visit: number): Uint8Array {
+    const known = this.known.get(visit);
+    if (known !== undefined) {
+      const document = this.log.readAt([known.position])[0]?.["document"];
+      if (typeof document === "string") {
+        const bytes = Buffer.from(document);
+        if (sha256(bytes) === known.boundary.documentSha256) return bytes;
+      }
+    }
+    throw new DamagedBoundary(
+      `The line of visit ${visit} in ${this.path} is damaged. Restore the file from a backup.`,
+    );
   }
 }

@@ -26,20 +26,24 @@ export interface RecordedCall<R extends RecordedResult = ToolResult> {
  */
 export class CallJournal {
   private readonly log: AppendLog;
-  private readonly plans = new Map<string, JsonObject>();
+  private readonly plans = new Map<string, LinePosition>();
   private readonly results = new Map<string, LinePosition>();
 
   constructor(path: string, lockFile: string, owner?: HeldLock) {
-    const onLine = (line: Buffer, position: LinePosition): void => {
-      const entry = parseLine(line);
+    const toEntry = (line: Buffer): JsonObject | undefined => {
+      const { id, result } = parseLine(line) ?? {};
+      if (typeof id !== "string") return undefined;
+      return result === undefined ? { id, planned: true } : { id };
+    };
+    const onEntry = (entry: JsonObject | undefined, position: LinePosition): void => {
       const id = entry?.["id"];
-      if (entry === undefined || typeof id !== "string") return;
-      if (entry["result"] !== undefined) {
+      if (typeof id !== "string") return;
+      if (entry?.["planned"] !== true) {
         if (!this.results.has(id)) this.results.set(id, position);
         this.plans.delete(id);
-      } else if (!this.results.has(id)) this.plans.set(id, entry["plan"] as JsonObject); // written by `plan`
+      } else if (!this.results.has(id)) this.plans.set(id, position);
     };
-    this.log = new AppendLog(path, lockFile, onLine, { owner });
+    this.log = new AppendLog(path, lockFile, { toEntry, onEntry }, { owner });
   }
 
   fence(): Promise<void> {
@@ -54,7 +58,9 @@ export class CallJournal {
 
   /** What an unfinished earlier attempt had planned. Call `find` first: it reads the file. */
   planOf(id: string): JsonObject | undefined {
-    return this.plans.get(id);
+    const position = this.plans.get(id);
+    if (position === undefined) return undefined;
+    return this.log.readAt([position])[0]?.["plan"] as JsonObject | undefined; // written by `plan`
   }
 
   /** False when the call is recorded already: that record stands. */

@@ -49,12 +49,18 @@ export interface ProviderFields {
 }
 
 /** The conversations of a run share a lock: whoever takes it over puts copies in the place of all of them. */
-export function takeOverConversations(dir: string, lock: HeldLock): void {
+export async function takeOverConversations(dir: string, lock: HeldLock): Promise<void> {
   if (!isOwnFolder(dir)) return;
-  for (const name of readdirSync(dir)) {
-    if (name.endsWith(".jsonl") && !name.startsWith(".")) replaceByCopy(join(dir, name), lock);
-  }
+  const names = readdirSync(dir).filter((name) => name.endsWith(".jsonl") && !name.startsWith("."));
+  const copyNext = async (): Promise<void> => {
+    for (let name = names.pop(); name !== undefined; name = names.pop()) {
+      await replaceByCopy(join(dir, name), lock);
+    }
+  };
+  await Promise.all(Array.from({ length: COPIES_AT_ONCE }, copyNext));
 }
+
+const COPIES_AT_ONCE = 8;
 
 /** One conversation of a run on disk: what was said, in order, each thing once. */
 export class Conversation {
@@ -71,7 +77,7 @@ export class Conversation {
       this.positions.push(position);
       this.index(entry as unknown as ConversationEntry, position); // written by `append`
     };
-    const takeOver = (lock: HeldLock): void => takeOverConversations(dirname(path), lock);
+    const takeOver = (lock: HeldLock): Promise<void> => takeOverConversations(dirname(path), lock);
     this.log = new AppendLog(path, lockFile, onLine, { owner, takeOver });
   }
 

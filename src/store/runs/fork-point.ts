@@ -11,6 +11,8 @@ export interface ForkPoint {
   readonly run: RunMetadata;
   readonly files: RunFiles;
   readonly boundary: Boundary;
+  /** The state document, as it was. */
+  readonly document: Uint8Array;
   /** Of a run with a story. */
   readonly graphState?: StateSnapshotState;
 }
@@ -45,9 +47,11 @@ export async function findForkPoint(
     );
   }
   const held = await files.value.graphState.current();
-  const snapshots = held === undefined ? [] : await files.value.graphState.snapshots();
-  const graphState = snapshots.findLast(({ visit }) => visit <= boundary.visit)?.state ?? held?.initial;
-  const point = { run: run.value, files: files.value, boundary };
+  const nearest = { upTo: boundary.visit, last: 1 };
+  const snapshots = held === undefined ? [] : await files.value.graphState.snapshots(nearest);
+  const graphState = snapshots.at(-1)?.state ?? held?.initial;
+  const document = files.value.boundaries.documentAt(boundary.visit);
+  const point = { run: run.value, files: files.value, boundary, document };
   return ok(graphState === undefined ? point : { ...point, graphState });
 }
 

@@ -50,11 +50,20 @@ export class GraphStateFiles {
     this.path = join(dir, "graph-state.json");
     this.lockFile = join(dir, "graph-state.lock");
     this.logPath = join(dir, "graph-state.jsonl");
-    const onLine = (line: Buffer, position: LinePosition): void => {
+    const toEntry = (line: Buffer): JsonObject | undefined => {
       const visit = parseLine(line)?.["visit"];
+      return typeof visit === "number" ? { visit } : undefined;
+    };
+    const onEntry = (entry: JsonObject | undefined, position: LinePosition): void => {
+      const visit = entry?.["visit"];
       if (typeof visit === "number" && !this.positions.has(visit)) this.positions.set(visit, position);
     };
-    this.log = new AppendLog(this.logPath, join(dir, "graph-state-log.lock"), onLine, { owner });
+    this.log = new AppendLog(
+      this.logPath,
+      join(dir, "graph-state-log.lock"),
+      { toEntry, onEntry },
+      { owner },
+    );
   }
 
   async fence(): Promise<void> {
@@ -99,11 +108,14 @@ export class GraphStateFiles {
     await withFileLock(this.lockFile, keepCurrent, takeOver, { owner: this.owner });
   }
 
-  /** The snapshots of all visits that ended, in order. */
-  async snapshots(): Promise<readonly KeptSnapshot[]> {
+  /** The snapshots of all visits that ended, in order: of those up to a visit, or the last ones, where it is asked for. */
+  async snapshots({ upTo = Number.POSITIVE_INFINITY, last = Number.POSITIVE_INFINITY } = {}): Promise<
+    readonly KeptSnapshot[]
+  > {
     await this.log.refresh();
-    const lines = this.log.readAt([...this.positions.values()]);
-    return lines.map((line) => this.toSnapshot(line)).sort((a, b) => a.visit - b.visit);
+    const kept = [...this.positions].filter(([visit]) => visit <= upTo).sort(([a], [b]) => a - b);
+    const wanted = kept.slice(Math.max(0, kept.length - last)).map(([, position]) => position);
+    return this.log.readAt(wanted).map((line) => this.toSnapshot(line));
   }
 
   private toSnapshot(line: JsonObject): KeptSnapshot {

@@ -75,7 +75,7 @@ export class RunFiles {
   /** Ends what older executions of the run may still be about to write. Whoever opens a new one calls it before it reads. */
   async fence(): Promise<void> {
     const dir = join(this.dir, "conversation");
-    const takeOver = (lock: HeldLock): void => takeOverConversations(dir, lock);
+    const takeOver = (lock: HeldLock): Promise<void> => takeOverConversations(dir, lock);
     await Promise.all([
       fenceLock(join(this.dir, "state.lock"), () => this.state.takeOver(), this.claim),
       fenceLock(join(this.dir, "conversation.lock"), takeOver, this.claim),

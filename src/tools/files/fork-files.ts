@@ -1,4 +1,6 @@
 import { HOST_MAX_WRITE_BYTES } from "../../core/run/limits.js";
+import { type Result, fail, ok } from "../../core/errors.js";
+import { listSome } from "../../core/text.js";
 import type { FileIdentity } from "../../store/roots/root-places.js";
 import type { RunFiles } from "../../store/runs/run-files.js";
 import { readFile } from "./read.js";
@@ -60,6 +62,18 @@ export async function restoreFiles(
     files.push({ ...file, status: written.ok ? "restored" : "missing" });
   }
   return files;
+}
+
+/** Refuses a fork that cannot have its files, with `E_PRECONDITION_FAILED`: a step would look for them in vain. */
+export function refuseMissing(files: readonly ForkedFile[]): Result<void> {
+  const missing = files.filter(({ status }) => status === "lost" || status === "missing");
+  if (missing.length === 0) return ok(undefined);
+  const names = listSome(missing.map(({ path }) => path));
+  return fail(
+    "E_PRECONDITION_FAILED",
+    `The fork's project would lack files that the run had written by then, and that cannot be restored: ${names}. Put them into the project, or let the fork begin without them (--allow-missing, \`allowMissing\`).`,
+    { files: missing.map(({ path }) => path) },
+  );
 }
 
 /** The project of the fork. Host paths. */

@@ -200,3 +200,26 @@ describe("published JSON Schemas", () => {
 function compile(schema: object) {
   return new Ajv2020({ strict: true, strictRequired: false, formats: { "date-time": true } }).compile(schema);
 }
+
+describe("an id", () => {
+  const ofLength = (length: number): string => "a".repeat(length);
+  const accepts = (schema: z.ZodType, value: unknown): boolean => schema.safeParse(value).success;
+
+  test.each<[string, z.ZodType, (id: string) => unknown]>([
+    ["of a node", graphSchema, (id) => withNode({ id })],
+    ["of a node's agent", graphSchema, (id) => withNode({ agentId: id })],
+    ["of an edge", graphSchema, (id) => withEdge({ id })],
+    ["at an edge's end", graphSchema, (id) => withEdge({ to: id })],
+    ["of the entry node", graphSchema, (entryNodeId) => ({ ...graph, entryNodeId })],
+    ["of an agent", agentsFileSchema, (id) => withAgent({ id })],
+    [
+      "of a workflow",
+      manifestSchema,
+      (id) => ({ ...manifest, workflows: [{ id, workflow: "w", graph: "g" }] }),
+    ],
+    ["of a step's node", stepFrontmatterSchema, (nodeId) => ({ ...step, nodeId })],
+  ])("%s has at most 200 characters: longer ones make the server end the run", (_name, schema, value) => {
+    expect(accepts(schema, value(ofLength(200)))).toBe(true);
+    expect(accepts(schema, value(ofLength(201)))).toBe(false);
+  });
+});

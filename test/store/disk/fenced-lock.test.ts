@@ -54,7 +54,9 @@ test("a lock whose holder was stopped is taken over once, and the holder finds t
         lock.assertHeld();
         order.push(name);
       },
-      () => takeOvers.push(name),
+      () => {
+        takeOvers.push(name);
+      },
     );
   await locked("first");
   await locked("second");
@@ -64,7 +66,7 @@ test("a lock whose holder was stopped is taken over once, and the holder finds t
   expect(message).toEqual({ outcome: false });
   expect(order).toEqual(["first", "second"]);
   expect(takeOvers).toEqual(["first"]);
-  expect((await readdir(dir)).sort()).toEqual(["x.lock", "x.lock.1"]);
+  expect((await readdir(dir)).sort()).toEqual(["x.lock", "x.lock.1", "x.lock.1.done"]);
 }, 60_000);
 
 test("a lock that cannot be taken over is waited for", async () => {

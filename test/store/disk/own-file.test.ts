@@ -13,7 +13,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { AppendLog } from "../../../src/store/disk/append-log.js";
-import { auditTotals } from "../../../src/store/runs/audit-totals.js";
 import { verifyAuditLog } from "../../../src/store/runs/audit-verify.js";
 import { withFileLock } from "../../../src/store/disk/fenced-lock.js";
 import { RunFiles } from "../../../src/store/runs/run-files.js";
@@ -52,7 +51,13 @@ const USES: readonly (readonly [string, string, (files: RunFiles) => unknown])[]
   ],
   ["the audit log, read", "state/logs/execution.jsonl", ({ audit }) => audit.head()],
   ["the audit log, verified", "state/logs/execution.jsonl", ({ logFile }) => verifyAuditLog(logFile)],
-  ["the audit log, added up", "state/logs/execution.jsonl", ({ logFile }) => auditTotals(logFile)],
+  ["the audit log, added up", "state/logs/execution.jsonl", ({ audit }) => audit.totals()],
+  [
+    "the audit log's index",
+    "execution.jsonl.index",
+    ({ audit }) => audit.record({ kind: "run.phase", id: "1" }, now),
+  ],
+  ["the call journal's index", "calls.jsonl.index", ({ calls }) => calls.plan("1", {})],
   ["the call journal", "calls.jsonl", ({ calls }) => calls.plan("1", {})],
   ["the call journal's lock", "calls.lock", ({ calls }) => calls.plan("1", {})],
   ["the state document", "state/workflow.md", ({ state }) => state.read()],

@@ -1,0 +1,225 @@
+import { randomUUID } from "node:crypto";
+import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, inject, test } from "vitest";
+import { InterlockClient, type RunHandle } from "../../src/client/client.js";
+import { SEARCH_ATTRIBUTES, workflowIdOf } from "../../src/contract/names.js";
+import { findTemporalCli } from "../../src/embedded/find-cli.js";
+import { startWorker } from "../../src/worker.js";
+import { openPlace } from "../fakes/place.js";
+import { valueOf } from "../fakes/run-world.js";
+import type { Script } from "../fakes/scripted-model.js";
+import { twoNodePackage } from "../fakes/two-node-package.js";
+import { STRAIGHT, straightOn } from "../fakes/walk.js";
+import { eventually } from "../fakes/eventually.js";
+import { type Bench, openBench, quietRuntime, until, writeTree } from "./harness.js";
+
+const address = inject("temporalAddress");
+
+/** The real CLI, as an operator uses it. */
+async function temporal(args: readonly string[]): Promise<string> {
+  const cli = await findTemporalCli({
+    cacheDir: inject("cacheDir"),
+    pathVariable: process.env["PATH"] ?? "",
+  });
+  const { stdout } = await promisify(execFile)(cli.path, [...args, "--address", address]);
+  return stdout;
+}
+
+function pendingActivity(bench: Bench, run: RunHandle) {
+  const { temporal: client } = bench.client;
+  return client.workflow
+    .getHandle(workflowIdOf(run.runId))
+    .describe()
+    .then(({ raw }) => raw.pendingActivities?.[0]);
+}
+
+describe("a model call that takes long", () => {
+  test("is alive for Temporal every one and a half seconds", async () => {
+    const bench = await openBench([{ hang: true }]);
+    const run = await bench.start(twoNodePackage());
+    await eventually(() => bench.model.requests.length === 1);
+    const beats = new Set<number>();
+    await eventually(async () => {
+      const time = (await pendingActivity(bench, run))?.lastHeartbeatTime;
+      if (time) beats.add(Number(time.seconds) * 1_000 + (time.nanos ?? 0) / 1e6);
+      return beats.size === 5;
+    });
+    const [first = 0, ...others] = beats;
+    const gaps = others.map((beat, index) => beat - ([first, ...others][index] ?? 0));
+    expect(Math.min(...gaps)).toBeLessThan(3_000); // at four fifths of the heartbeat timeout it is 4,800
+    await run.cancel();
+    await expect(run.result()).rejects.toMatchObject({ code: "ENGINE_ABORTED" });
+    await eventually(() => bench.model.aborted === 1);
+  });
+
+  test("may take what the settings allow, also more than ten minutes", async () => {
+    const bench = await openBench(STRAIGHT, { INTERLOCK_MODEL_TIMEOUT_SECONDS: "900" });
+    const run = await bench.start(twoNodePackage());
+    await run.result();
+    const { events } = await run.history();
+    const turns = (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
+      scheduled?.activityType?.name === "model.turn" ? [Number(scheduled.startToCloseTimeout?.seconds)] : [],
+    );
+    expect(turns).toEqual([960, 960, 960]);
+  });
+});
+
+test("a failure that cannot be recorded stays the failure that it is, and says that it was not recorded", async () => {
+  let bench: Bench | undefined;
+  let run: RunHandle | undefined;
+  const script: Script = async () => {
+    await eventually(() => run !== undefined);
+    if (bench === undefined || run === undefined) throw new Error("no run");
+    const { dir } = await bench.filesOf(run);
+    await writeFile(join(dir, "execution.2"), "{}"); // a newer execution: this one records nothing more
+    return { status: 401 };
+  };
+  bench = await openBench(script);
+  run = await bench.start(twoNodePackage());
+  await expect(run.result()).rejects.toMatchObject({ code: "LLM_AUTH_FAILED" });
+  expect((await run.state()).failure).toMatchObject({
+    code: "LLM_AUTH_FAILED",
+    details: { unrecorded: { code: "ENGINE_ABORTED" } },
+  });
+});
+
+test("a run sets the search attributes that its namespace has, and later ones that are added meanwhile", async () => {
+  quietRuntime();
+  const namespace = `some-${randomUUID()}`;
+  await temporal(["operator", "namespace", "create", "--namespace", namespace, "--retention", "24h"]);
+  const create = (names: readonly string[], type = "Keyword") =>
+    temporal([
+      "operator",
+      "search-attribute",
+      "create",
+      "--namespace",
+      namespace,
+      ...names.flatMap((name) => ["--name", name, "--type", type]),
+    ]);
+  await create(["RunPhase", "RunNode"]);
+  await create(["RunAgent"], "Int");
+  const place = await openPlace(address, straightOn);
+  const { store, config, projectRoot } = place;
+  const client = await InterlockClient.connect({
+    connection: { address },
+    taskQueue: store.taskQueue,
+    namespace,
+  });
+  await eventually(async () => (await client.missingSearchAttributes()).length === 4);
+  const worker = await startWorker(config, { connection: { address }, namespace, store });
+  try {
+    await writeTree(join(place.dir, "package"), twoNodePackage());
+    const { packageId } = valueOf(await store.packages.install(join(place.dir, "package")));
+    const attributesOf = async (run: RunHandle) => {
+      await run.result();
+      const { raw } = await client.temporal.workflow.getHandle(run.workflowId).describe();
+      const fields = raw.workflowExecutionInfo?.searchAttributes?.indexedFields ?? {};
+      return Object.keys(SEARCH_ATTRIBUTES).filter((name) => name in fields);
+    };
+    expect(await attributesOf(await client.start({ projectRoot, packageId }))).toEqual([
+      "RunPhase",
+      "RunNode",
+    ]);
+    await create(["RunWorkflow"]);
+    await eventually(async () => (await client.missingSearchAttributes()).length === 3);
+    expect(await attributesOf(await client.start({ projectRoot, packageId }))).toEqual([
+      "RunPhase",
+      "RunNode",
+      "RunWorkflow",
+    ]);
+    const own = { workflowId: `order-${randomUUID()}`, taskQueue: store.taskQueue };
+    await client.temporal.workflow.start("graphRun", { ...own, args: [{ projectRoot, packageId }] });
+    expect(await attributesOf(client.handle(own.workflowId))).toEqual(["RunPhase", "RunNode", "RunWorkflow"]);
+  } finally {
+    await worker.shutdown();
+    await client.close();
+    await place.close();
+  }
+});
+
+describe("a run that is reset in the Web UI", () => {
+  const reset = (run: RunHandle, to: readonly string[]) =>
+    temporal(["workflow", "reset", "--workflow-id", workflowIdOf(run.runId), "--reason", "test", ...to]);
+  const FIRST = ["--type", "FirstWorkflowTask"];
+
+  async function phasesOf(bench: Bench, run: RunHandle) {
+    const events = await bench.auditEvents(run);
+    return events.filter(({ kind }) => kind === "run.phase").map(({ phase }) => phase);
+  }
+
+  test("when it was completed stays completed, with what it has used", async () => {
+    const bench = await openBench(straightOn);
+    const run = await bench.start(twoNodePackage());
+    const result = await run.result();
+    await reset(run, FIRST);
+    expect(await bench.client.handle(run.runId).result()).toEqual(result);
+    expect(bench.model.requests).toHaveLength(3);
+    expect(await phasesOf(bench, run)).toEqual(["completed", "running", "completed"]);
+    expect((await (await bench.filesOf(run)).status.read())?.phase).toBe("completed");
+  });
+
+  test("when it was started by another client, under an id of its own, stays the run that it is", async () => {
+    const bench = await openBench(straightOn);
+    const first = await bench.start(twoNodePackage());
+    await first.result();
+    const { packageId } = await first.state();
+    const own = { workflowId: `order-${randomUUID()}`, taskQueue: bench.store.taskQueue };
+    const args = [{ projectRoot: bench.projectRoot, packageId }];
+    const started = await bench.client.temporal.workflow.start("graphRun", { ...own, args });
+    const result: unknown = await started.result();
+    await temporal(["workflow", "reset", "--workflow-id", own.workflowId, "--reason", "test", ...FIRST]);
+    expect(await bench.client.handle(own.workflowId).result()).toEqual(result);
+    expect(bench.model.requests).toHaveLength(6);
+    expect(result).toMatchObject({ runId: started.firstExecutionRunId });
+  });
+
+  test("when it had failed goes on where it failed, as after a retry", async () => {
+    let isDown = true;
+    const bench = await openBench((request, index) =>
+      index === 1 && isDown ? { status: 401 } : straightOn(request),
+    );
+    const run = await bench.start(twoNodePackage());
+    await expect(run.result()).rejects.toMatchObject({ code: "LLM_AUTH_FAILED" });
+    isDown = false;
+    await reset(run, FIRST);
+    const result = await bench.client.handle(run.runId).result();
+    expect(result).toMatchObject({ stepsCompleted: ["ask", "middle", "finish"], usage: { modelTurns: 3 } });
+    expect(await phasesOf(bench, run)).toEqual(["failed", "running", "completed"]);
+  });
+
+  test("while it waits for an answer goes on from there, and the one before changes nothing more", async () => {
+    const bench = await openBench((request, index) =>
+      index === 1 ? { content: "Which colour?" } : straightOn(request),
+    );
+    const run = await bench.start(twoNodePackage());
+    await until(run, "waiting-user");
+    await reset(run, FIRST);
+    const again = bench.client.handle(run.runId);
+    const result = await again.result();
+    expect(result).toMatchObject({ stepsCompleted: ["ask", "middle", "finish"], usage: { modelTurns: 4 } });
+    expect((await bench.filesOf(run)).executions.newest()).toBe(2);
+  });
+
+  test.each(["completed", "failed"])("to a moment in its middle, when it was %s", async (phase) => {
+    let isDown = phase === "failed";
+    const bench = await openBench((request, index) =>
+      index === 2 && isDown ? { status: 401 } : straightOn(request),
+    );
+    const run = await bench.start(twoNodePackage());
+    await run.result().catch(() => undefined);
+    isDown = false;
+    const { events } = await run.history();
+    const tasks = (events ?? []).filter((event) => event.workflowTaskCompletedEventAttributes);
+    const middle = tasks[Math.floor(tasks.length / 2)]?.eventId;
+    await reset(run, ["--event-id", String(middle)]);
+    const result = await bench.client.handle(run.runId).result();
+    expect(result).toMatchObject({ stepsCompleted: ["ask", "middle", "finish"], usage: { modelTurns: 3 } });
+    expect((await (await bench.filesOf(run)).status.read())?.phase).toBe("completed");
+    expect((await phasesOf(bench, run)).at(-1)).toBe("completed");
+    const calls = (await bench.auditEvents(run)).filter(({ kind }) => kind === "tool.exec");
+    expect(calls).toHaveLength(3);
+  });
+});
