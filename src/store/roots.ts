@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, statSync } from "node:fs";
+import { lstatSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 import { z } from "zod";
 import { type Result, fail, ok } from "../core/errors.js";
@@ -11,6 +11,7 @@ import {
 } from "../core/tools/name-rules.js";
 import { removeTemporaries, writeFileAtomic } from "./atomic-file.js";
 import { withFileLock } from "./file-lock.js";
+import { readOwnFileSync } from "./own-file.js";
 import {
   type FileIdentity,
   forbiddenPlace,
@@ -222,23 +223,11 @@ export class Roots {
   }
 
   private read(): readonly RegisteredRoot[] | undefined {
-    let fd: number;
     try {
-      fd = openSync(
-        this.file,
-        constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0),
-      );
+      return fileSchema.parse(JSON.parse(readOwnFileSync(this.file).toString("utf8"))).roots;
     } catch (error) {
       if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
       throw this.damaged(error);
-    }
-    try {
-      if (!fstatSync(fd).isFile()) throw new Error("no file");
-      return fileSchema.parse(JSON.parse(readFileSync(fd, "utf8"))).roots;
-    } catch (error) {
-      throw this.damaged(error);
-    } finally {
-      closeSync(fd);
     }
   }
 
