@@ -1,4 +1,4 @@
-import { lstatSync, statSync } from "node:fs";
+import { type Stats, lstatSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 import { z } from "zod";
 import { type Result, fail, ok } from "../core/errors.js";
@@ -254,8 +254,12 @@ function entryOf(path: string, access: Access, now: Date): RegisteredRoot {
 
 /** That of a directory. */
 function inodeOf(path: string): string | undefined {
-  const entry = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return entry?.isDirectory() === true ? String(entry.ino) : undefined;
+  try {
+    const entry = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return entry?.isDirectory() === true ? String(entry.ino) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function textOf(roots: readonly RegisteredRoot[]): string {
@@ -312,17 +316,27 @@ function futurePath(path: string): string | undefined {
   for (let at = withoutSlash(path); ; at = dirname(at)) {
     const real = realPathOf(at);
     if (real !== undefined) return join(real, ...names);
-    if (isLink(at) || dirname(at) === at) return undefined;
+    if (standsInTheWay(at) || dirname(at) === at) return undefined;
     names.unshift(basename(at));
   }
 }
 
-function isLink(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+/** A broken link, and what cannot be looked at: a name that is too long, a directory that is closed to us. */
+function standsInTheWay(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+  } catch {
+    return true;
+  }
 }
 
 function isKind(real: string, kind: "directory" | "file" | "maybe"): boolean {
-  const entry = statSync(real, { throwIfNoEntry: false });
+  let entry: Stats | undefined;
+  try {
+    entry = statSync(real, { throwIfNoEntry: false });
+  } catch {
+    return false;
+  }
   if (entry === undefined) return kind === "maybe";
   return kind === "file" ? entry.isFile() : entry.isDirectory();
 }
