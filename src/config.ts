@@ -8,6 +8,7 @@ import { fetchEnvironment } from "./embedded/helper-environment.js";
 import { DEFAULT_PROTECTED_PATHS } from "./core/tools/name-rules.js";
 import type { ModelSettings } from "./model/chat-model.js";
 import { dialectSettingSchema } from "./model/dialects.js";
+import { NotOurFile, readOwnFileSync } from "./store/disk/own-file.js";
 import type { RootPolicy } from "./store/roots/roots.js";
 
 /** A setting that cannot be used: the message names the variable or the place in the file, and the remedy. */
@@ -207,10 +208,16 @@ function readSettings(configured: string | undefined, storeDir: string): Setting
   const path = configured ?? join(storeDir, "settings.json");
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    // In the store it is a file of ours; one that the operator names may be a link, as mounted settings are.
+    text = configured === undefined ? readOwnFileSync(path).toString("utf8") : readFileSync(path, "utf8");
   } catch (error) {
     const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
     if (configured === undefined && isMissing) return {};
+    if (error instanceof NotOurFile) {
+      throw new ConfigError(
+        `The settings file ${path} cannot be read: it must be a file, and no link. Remove it; another one can be named by INTERLOCK_SETTINGS.`,
+      );
+    }
     const subject =
       configured === undefined ? `The settings file ${path}` : `INTERLOCK_SETTINGS names ${path}, which`;
     throw new ConfigError(`${subject} cannot be read. Correct it or remove it.`);

@@ -1,4 +1,4 @@
-import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import { delimiter, isAbsolute, join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ConfigError, INTERLOCK_VARIABLES, loadConfig } from "../src/config.js";
@@ -328,10 +328,15 @@ describe("the settings file", () => {
 
   test("that is there and cannot be read is no missing one: its protections would be lost", async () => {
     await mkdir(join(dir, "store", "settings.json"));
-    expect(refusal()).toBe(
-      `The settings file ${join(dir, "store", "settings.json")} cannot be read. Correct it or remove it.`,
-    );
+    expect(refusal()).toContain(`The settings file ${join(dir, "store", "settings.json")} cannot be read`);
     await chmod(join(dir, "store", "settings.json"), 0o700);
+  });
+
+  test("is not read through a link in the store, but where the operator names it", async () => {
+    await writeFile(join(dir, "elsewhere.json"), JSON.stringify({ projectRoots: [] }));
+    await symlink(join(dir, "elsewhere.json"), join(dir, "store", "settings.json"));
+    expect(refusal()).toContain("cannot be read: it must be a file, and no link");
+    expect(() => load({ INTERLOCK_SETTINGS: join(dir, "store", "settings.json") })).not.toThrow();
   });
 
   test.each<[string, unknown, string]>([

@@ -26,7 +26,8 @@ export async function followRun(
   let seen = since;
   let pauseMs = FIRST_PAUSE_MS;
   // However the run ends: by itself, or because Temporal closes it while somebody is asked.
-  const ended = run.result().then(
+  const watch = new AbortController();
+  const ended = run.result({ signal: watch.signal }).then(
     () => undefined,
     () => undefined,
   );
@@ -53,6 +54,9 @@ export async function followRun(
       await Promise.race([sleep(pauseMs, undefined, { signal }), ended]);
     }
   } finally {
+    // A wait that outlives its connection is tried again on one that is closed, and that ends the process.
+    watch.abort();
+    await ended;
     view.close();
   }
 }

@@ -1,11 +1,25 @@
 #!/usr/bin/env node
-import { brokenOutput, watchOutput } from "./output.js";
-import { main } from "./program.js";
+import { EXIT, brokenOutput, printError, watchOutput } from "./output.js";
 
 const EXIT_GRACE_MS = 2_000;
+/** As many as a worker needs for all its tasks, and some. */
+const ENOUGH_FILES = 1024;
 
 watchOutput();
-const exitCode = await main(process.argv.slice(2));
+const exitCode = await run();
 process.exitCode = brokenOutput() ?? exitCode;
 // What a library has left open when a command failed must not keep it from ending: somebody waits for its exit code.
 setTimeout(() => process.exit(), EXIT_GRACE_MS).unref();
+
+/** Loads the program while it can be said what is wrong: Node opens many of its files at once. */
+async function run(): Promise<number> {
+  const program = await import("./program.js").catch((error: unknown) => {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code !== "EMFILE" && code !== "ENFILE") throw error;
+  });
+  if (program !== undefined) return program.main(process.argv.slice(2));
+  printError(
+    `This process may open too few files and connections. Raise the limit, for example with: ulimit -n ${ENOUGH_FILES}`,
+  );
+  return EXIT.failed;
+}

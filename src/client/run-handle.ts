@@ -253,9 +253,15 @@ export class RunHandle {
     });
   }
 
-  /** Waits for the run's end. Throws an `InterlockError` with the failure's code when it fails. */
-  async result(): Promise<RunResult> {
-    return this.guarded(() => this.workflow().result() as Promise<RunResult>); // what graphRun returns
+  /**
+   * Waits for the run's end, or until the signal ends the waiting. Throws an `InterlockError` with the failure's code when the
+   * run fails.
+   */
+  async result({ signal }: { readonly signal?: AbortSignal } = {}): Promise<RunResult> {
+    const wait = () => this.workflow().result() as Promise<RunResult>; // what graphRun returns
+    return this.guarded(() =>
+      signal === undefined ? wait() : this.access.temporal.withAbortSignal(signal, wait),
+    );
   }
 
   /**

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { budgetProblem } from "../core/run/budget.js";
 import { MAX_USER_INPUT_BYTES } from "../core/run/limits.js";
-import { type Result, fail, ok } from "../core/errors.js";
+import { type ErrorCode, type Result, fail, ok } from "../core/errors.js";
 import { type GraphStateStart, openingState } from "../core/graph-state/initial-state.js";
 import { type JsonBounds, boundsProblem } from "../core/json-bounds.js";
 import { type SchemaError, schemaErrors } from "../core/schema-errors.js";
@@ -130,7 +130,8 @@ export interface RunInputs {
 
 /**
  * Checks what a run is to be started with, as its workflow does. Never throws. Faults: `E_SCHEMA_VALIDATION` with
- * `details.errors[]`, each with its path; `E_WRITE_LIMIT` for more than a history may hold, `E_PRECONDITION_FAILED` for first
+ * `details.errors[]`, each with its path, and `E_SANDBOX_VIOLATION` with the same where all that is wrong is a path that is not
+ * absolute or too long; `E_WRITE_LIMIT` for more than a history may hold, `E_PRECONDITION_FAILED` for first
  * words that are too long.
  */
 export function validateRunInput<W extends keyof RunInputs>(
@@ -141,7 +142,10 @@ export function validateRunInput<W extends keyof RunInputs>(
   if (bounds !== undefined) return notValid(schemaErrors([bounds]));
   if (isObject(input) && Object.hasOwn(input, "carried")) return notValid([CARRIED_BY_NOBODY]);
   const parsed = startSchemas[workflow].safeParse(input);
-  if (!parsed.success) return notValid(schemaErrors(parsed.error.issues));
+  if (!parsed.success) {
+    const { issues } = parsed.error;
+    return notValid(schemaErrors(issues), issues.every(isOfRoot) ? "E_SANDBOX_VIOLATION" : undefined);
+  }
   const { input: words, budget } = parsed.data;
   if (words !== undefined && utf8Length(words) > MAX_USER_INPUT_BYTES) {
     const message = `The first input has at most ${MAX_USER_INPUT_BYTES} bytes. Put longer texts into a project file.`;
@@ -180,6 +184,21 @@ function graphStateFault({ storyId, epicPrefix }: GraphStateStart) {
   return opening.ok ? undefined : opening.error;
 }
 
+/** A directory or file that is named, but by no absolute path: it is none that a run may open. */
+function isOfRoot({ code, path: place }: z.core.$ZodIssue): boolean {
+  return (
+    (code === "invalid_format" || code === "too_big") && place.length === 1 && ROOTS.has(String(place[0]))
+  );
+}
+
+const ROOTS: ReadonlySet<string> = new Set([
+  "projectRoot",
+  "bundleRoot",
+  "coreRoot",
+  "agentFile",
+  "outputRoot",
+]);
+
 function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
@@ -191,11 +210,11 @@ const CARRIED_BY_NOBODY: SchemaError = {
 
 const MAX_SAID = 3;
 
-function notValid(errors: readonly SchemaError[]): Result<never> {
+function notValid(errors: readonly SchemaError[], code: ErrorCode = "E_SCHEMA_VALIDATION"): Result<never> {
   const said = errors.slice(0, MAX_SAID).map(({ path: place, message }) => `${place || "input"}: ${message}`);
   const more = errors.length > MAX_SAID ? `; and ${errors.length - MAX_SAID} more` : "";
   const sentence = `What the run is started with is not valid. ${said.join("; ")}${more}. Correct it and start the run again.`;
-  return fail("E_SCHEMA_VALIDATION", sentence, { errors });
+  return fail(code, sentence, { errors });
 }
 
 /** What runs are started with as JSON Schemas, by workflow type. */

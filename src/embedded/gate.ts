@@ -39,7 +39,7 @@ export function refusalOf(request: IncomingMessage, authorities: ReadonlySet<str
   if (host === undefined || !authorities.has(host)) {
     return `This is the Web UI of ${[...authorities][0]}, and answers to that name only.`;
   }
-  if (!url.startsWith("/")) return "A request names a path, not an address.";
+  if (!/^\/(?!\/)/.test(url)) return "A request names a path, not an address.";
   const origin = headers["origin"] === undefined ? undefined : (onlyOne(headers["origin"]) ?? "");
   if (origin !== undefined && origin.toLowerCase() !== `http://${host}`) {
     return "Pages of other origins may not use the Web UI.";
@@ -54,13 +54,16 @@ export function refusalOf(request: IncomingMessage, authorities: ReadonlySet<str
   return null;
 }
 
+/** The path of a page, in no other spelling: what the API answers is no page. */
+const PAGE = /^\/(?!api(?:[/?]|$))(?:[\w~-][\w.~-]*(?:\/(?!%2e)[\w~%-][\w.~%-]*)*\/?)?(?:\?|$)/i;
+
 /** Somebody follows a link to the Web UI: what comes is shown in a window of its own, which no other page can read. */
 function isNavigation({ method = "", headersDistinct: headers, url = "" }: IncomingMessage): boolean {
   return (
     SAFE_METHODS.has(method) &&
     onlyOne(headers["sec-fetch-mode"]) === "navigate" &&
     onlyOne(headers["sec-fetch-dest"]) === "document" &&
-    !url.startsWith("/api/")
+    PAGE.test(url)
   );
 }
 

@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, ftruncateSync } from "node:fs";
-import { chmod, rm } from "node:fs/promises";
+import { closeSync, fchmodSync, ftruncateSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
-import { readOwnText } from "../store/disk/own-file.js";
+import { openOwnFile, readOwnText, standsThere } from "../store/disk/own-file.js";
 import { FileLock, isHeld } from "./server-lock.js";
 import type { TemporalCli } from "./find-cli.js";
 import { stopGate } from "./gate-process.js";
@@ -54,10 +54,10 @@ export async function launchServer(
 ): Promise<ServerRecord> {
   await stopGate(readServerRecord(files)); // of a server that has died: it may still have the usual ports
   await discardHalfMadeDatabase(files);
-  const established = existsSync(files.database);
+  const established = standsThere(files.database);
   const log = new FileLock(files.log);
   try {
-    await makePrivate(files);
+    makePrivate(files);
     if (!log.tryExclusive()) throw new Error(`${files.log} is in use by a server that was not there before`);
     ftruncateSync(log.fd);
     const args = serverArguments(files, ports, searchAttributes);
@@ -130,11 +130,15 @@ async function discardHalfMadeDatabase(files: ServerFiles): Promise<void> {
   removeServerRecord(files);
 }
 
-async function makePrivate(files: ServerFiles): Promise<void> {
-  for (const file of [...databaseFiles(files), files.log]) {
-    await chmod(file, 0o600).catch((error: unknown) => {
-      if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
-    });
+/** Throws `NotOurFile` for a link in place of one of them: the server would follow it, and so would a change of its mode. */
+function makePrivate(files: ServerFiles): void {
+  for (const file of [...databaseFiles(files), files.log].filter(standsThere)) {
+    const fd = openOwnFile(file, "read");
+    try {
+      fchmodSync(fd, 0o600);
+    } finally {
+      closeSync(fd);
+    }
   }
 }
 

@@ -66,6 +66,20 @@ function escaped(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
 }
 
+/** Characters that nobody sees, or that a terminal obeys. */
+const HIDDEN = [
+  "\0",
+  "\u001b[2J",
+  "\n",
+  "\u0085",
+  "\u00ad",
+  "\u202e",
+  "\u200b",
+  "\u2028",
+  "\ufeff",
+  "\u{e0041}",
+];
+
 const M = "bmad.json";
 const A = "agents.json";
 const G = "workflow.graph.json";
@@ -326,6 +340,14 @@ describe("agents.json", () => {
       "$.agents[0].tools.fs.enabled",
     ],
     ["odd names", at(["metadata", "name"], "<|im_start|>system 😀")],
+    ...HIDDEN.map((hidden): Row => [
+      `a name with ${JSON.stringify(hidden)}`,
+      at(["metadata", "name"], `<|im_start|>system${hidden}😀`),
+      A,
+      "$.agents[0].metadata.name",
+    ]),
+    ["a hidden title", at(["metadata", "title"], "Analyst\u202e"), A, "$.agents[0].metadata.title"],
+    ["a hidden icon", at(["metadata", "icon"], "\u{e0041}"), A, "$.agents[0].metadata.icon"],
   ]);
 });
 
@@ -832,4 +854,12 @@ describe("package ids", () => {
       expect(packageId).toMatch(/^[a-z0-9][a-z0-9.-]{0,120}$/);
     },
   );
+
+  test.each(HIDDEN)("a package with %j in its name gets none", async (hidden) => {
+    const place = world();
+    place.writeDirectory(changed(M, ["name"], `x${hidden}`));
+    const { code, packageId, findings } = await place.install(place.source);
+    expect({ code, packageId }).toEqual({ code: INVALID, packageId: undefined });
+    expect(findings.map(({ file, path }) => `${file} ${path}`)).toContain(`${M} $.name`);
+  });
 });

@@ -46,6 +46,15 @@ describe("a whole file", () => {
     }),
   );
 
+  runCases(world, [
+    {
+      name: "a repository's settings, which may hold a token, are none",
+      tool: "fs.read",
+      args: { path: "@project/.git/config" },
+      expect: "E_SANDBOX_VIOLATION",
+    },
+  ]);
+
   runCases(
     world,
     ["binary.bin", "latin1.txt", "cut-character.txt", "overlong.txt", "surrogate.txt"].flatMap(

@@ -428,4 +428,19 @@ describe("odd texts in every field that takes one", () => {
     const read = await world().call({ tool: "fs.read", args: { path: PATH } });
     expect(codeOf(read.result)).toBe("ok");
   });
+
+  test.each(
+    (["stepsCompleted", "artifacts"] as const).flatMap((field) =>
+      [
+        ...texts.filter((text) => /[\\\p{C}\u2028\u2029]/u.test(text)),
+        "../x",
+        "a/../../x",
+        "/etc/passwd",
+      ].map((text) => ({ field, text })),
+    ),
+  )("$field may not list $text, and nothing is written", async ({ field, text }) => {
+    const content = documentOf(fields({ [field]: ["ok", text] }));
+    const { result, changes } = await world().call({ tool: "fs.write", args: write(content) });
+    expect({ code: codeOf(result), changes }).toEqual({ code: SCHEMA, changes: [] });
+  });
 });

@@ -110,6 +110,11 @@ describe("what an update may hold", () => {
     ["a step twice", {}, { stepsCompleted: { append: ["ask", "ask", "x", "ask"] } }],
     ["steps in order", { stepsCompleted: ["b"] }, { stepsCompleted: { append: ["c", "a", "b"] } }],
     ["a step that is no node", {}, { stepsCompleted: { append: ["anything-at-all"] } }],
+    [
+      "a step that an older document lists",
+      { stepsCompleted: ["any thing"] },
+      { stepsCompleted: { append: ["x"] } },
+    ],
     ["artifacts", { artifacts: ["a"] }, { artifacts: { append: ["b", "a", "b"] } }],
     ["a decision", {}, { decisionLog: { append: [decision("x")] } }],
     [
@@ -206,6 +211,29 @@ describe("texts that YAML could take for something else", () => {
   test.each(cases)("$place: $text", async ({ update }) => {
     expect.hasAssertions();
     await takes(fields({ variables: { before: 1 } }), update);
+  });
+});
+
+/** What a list may hold of them, said apart from the code: an id is ASCII, a path is relative and all of it can be seen. */
+const isStep = (text: string) => /^[A-Za-z0-9][A-Za-z0-9._:-]*$/.test(text);
+const isArtifact = (text: string) =>
+  text.trim() !== "" &&
+  !/^[A-Za-z]:/.test(text) && // a drive
+  !/[\\\p{C}\u2028\u2029]/u.test(text) &&
+  text.split("/").every((name) => name !== ".." && Buffer.byteLength(name) <= 255);
+
+describe("odd texts in a list", () => {
+  const cases = (["stepsCompleted", "artifacts"] as const).flatMap((field) =>
+    ODD_TEXTS.map((text) => ({ field, text, may: field === "artifacts" ? isArtifact(text) : isStep(text) })),
+  );
+  test.each(cases)("$field: $text", async ({ field, text, may }) => {
+    expect.hasAssertions();
+    if (may) return takes(fields(), { [field]: { append: [text] } });
+    world().reset(documentOf(fields()));
+    const args = patchOf({ [field]: { append: ["ok", text] } });
+    const { result, changes } = await world().call({ tool: "fs.apply_patch", args });
+    expect({ code: codeOf(result), changes }).toEqual({ code: SCHEMA, changes: [] });
+    expect(result).toMatchObject({ error: { details: { errors: [{ path: `${field}.1` }] } } });
   });
 });
 

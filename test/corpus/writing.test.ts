@@ -307,6 +307,15 @@ describe("artifacts", () => {
       },
     })),
   );
+  runCases(
+    world,
+    ["\u2028 é\t.md", "a\u202e.md", "\u200b/a.md", "a\n.md"].map((name): Case => ({
+      name: `one with a name that a list cannot show, ${JSON.stringify(name)}, is not made`,
+      tool: "fs.write",
+      args: { path: `@project/artifacts/${name}`, content: "x" },
+      expect: "E_SANDBOX_VIOLATION",
+    })),
+  );
   const unrecorded: readonly [string, string, readonly string[]][] = [
     ["one that is rewritten", "@project/artifacts/old.md", ["project/artifacts/old.md"]],
     ["a file elsewhere", "@project/other/new.md", ["project/other", "project/other/new.md"]],

@@ -173,6 +173,27 @@ describe("what another page can make a browser send does not", () => {
         "Sec-Fetch-Dest": "iframe",
       }),
     ],
+    ...[
+      "/api/v1/x",
+      "/%61pi/v1/x",
+      "/API/v1/x",
+      "//api/v1/x",
+      "/x/../api/v1/x",
+      "/x/%2E%2E/api",
+      "/api",
+      "/x//api",
+    ].map((path): [string, string, string, () => Record<string, string>] => [
+      `a link to an answer of the API, ${path}`,
+      "GET",
+      path,
+      () => ({
+        Host: own(),
+        "Sec-Fetch-Site": "cross-site",
+        "Sec-Fetch-Mode": "navigate",
+        "Sec-Fetch-Dest": "document",
+      }),
+    ]),
+    ["an address that begins with two slashes", "GET", "//evil.test/x", () => ({ Host: own() })],
     [
       "a form that is sent",
       "POST",

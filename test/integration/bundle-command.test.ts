@@ -124,7 +124,7 @@ describe("a bundle run that asks", () => {
     await withModel([{ content: "What for?" }, SAVED, DONE], async (_model, variables) => {
       const configured = shell.with(variables);
       const waiting = await configured.run([...RUN, "--no-wait-for-answers", "--json"]);
-      expect(waiting.code).toBe(3);
+      expect(waiting).toMatchObject({ code: 3 });
       const { runId } = reportIn(waiting.stdout);
       const status = await configured.run(["status", runId]);
       expect(status.stdout).toContain("question    What for?");

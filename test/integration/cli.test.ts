@@ -169,7 +169,7 @@ describe("interlock run", () => {
     await withModel([{ content: "Which colour?" }, ...THREE_STEPS], async (_model, variables) => {
       const configured = shell.with(variables);
       const waiting = await configured.run(["run", "package", "--project", "project", "--json"]);
-      expect(waiting.code).toBe(3);
+      expect(waiting).toMatchObject({ code: 3 });
       const report = JSON.parse(waiting.stdout) as { runId: string };
       expect(report).toMatchObject({
         phase: "waiting-user",

@@ -53,6 +53,9 @@ function tell(handle: WorkflowHandle, name: string, args: readonly unknown[]): P
 }
 
 const REFUSED = { code: "E_SCHEMA_VALIDATION", nonRetryable: true, failedTasks: 0, activities: 0 };
+/** A text that names no directory by its absolute path is none that a run may open. */
+const NO_ROOT = ["a project that is relative", "a project with a NUL", "a project with a very long path"];
+const codeFor = (what: string) => (NO_ROOT.includes(what) ? { code: "E_SANDBOX_VIOLATION" } : undefined);
 
 let deep: unknown = "end";
 for (let level = 0; level < 300; level += 1) deep = [deep];
@@ -142,7 +145,9 @@ describe("M1: what a run is started with is parsed at the door", () => {
         return [what, { ...refusal, names: message.includes(place) ? place : message }] as const;
       }),
     );
-    expect(outcomes).toEqual(INPUTS.map(([what, place]) => [what, { ...REFUSED, names: place }]));
+    expect(outcomes).toEqual(
+      INPUTS.map(([what, place]) => [what, { ...REFUSED, ...codeFor(what), names: place }]),
+    );
     const tooLong = { ...valid, input: "ä".repeat(40_000) };
     const words = await refusalOf(await start(bench, [tooLong]));
     expect(words).toMatchObject({ ...REFUSED, code: "E_PRECONDITION_FAILED" });
@@ -167,7 +172,12 @@ describe("M1: what a run is started with is parsed at the door", () => {
     ];
     for (const [place, input] of inputs) {
       const refusal = await refusalOf(await start(bench, [input], undefined, "bundleRun"));
-      expect(refusal).toMatchObject({ ...REFUSED, message: expect.stringContaining(place) as string });
+      const code = place === "bundleRoot" ? { code: "E_SANDBOX_VIOLATION" } : undefined;
+      expect(refusal).toMatchObject({
+        ...REFUSED,
+        ...code,
+        message: expect.stringContaining(place) as string,
+      });
     }
   });
 

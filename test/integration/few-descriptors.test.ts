@@ -70,6 +70,7 @@ async function scene() {
     PATH: process.env["PATH"] ?? "",
     HOME: dir,
     INTERLOCK_STORE: join(dir, "store"),
+    INTERLOCK_PROJECT_ROOTS: dir,
     INTERLOCK_MODEL: "scripted",
     TEMPORAL_ADDRESS: inject("temporalAddress"),
   };

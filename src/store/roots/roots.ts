@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, statSync } from "node:fs";
+import { type Stats, lstatSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 import { z } from "zod";
 import { type Result, fail, ok } from "../../core/errors.js";
@@ -11,6 +11,7 @@ import {
 } from "../../core/tools/name-rules.js";
 import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
 import { withFileLock } from "../disk/fenced-lock.js";
+import { readOwnFileSync } from "../disk/own-file.js";
 import {
   type FileIdentity,
   forbiddenPlace,
@@ -222,23 +223,11 @@ export class Roots {
   }
 
   private read(): readonly RegisteredRoot[] | undefined {
-    let fd: number;
     try {
-      fd = openSync(
-        this.file,
-        constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0),
-      );
+      return fileSchema.parse(JSON.parse(readOwnFileSync(this.file).toString("utf8"))).roots;
     } catch (error) {
       if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
       throw this.damaged(error);
-    }
-    try {
-      if (!fstatSync(fd).isFile()) throw new Error("no file");
-      return fileSchema.parse(JSON.parse(readFileSync(fd, "utf8"))).roots;
-    } catch (error) {
-      throw this.damaged(error);
-    } finally {
-      closeSync(fd);
     }
   }
 
@@ -265,8 +254,12 @@ function entryOf(path: string, access: Access, now: Date): RegisteredRoot {
 
 /** That of a directory. */
 function inodeOf(path: string): string | undefined {
-  const entry = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return entry?.isDirectory() === true ? String(entry.ino) : undefined;
+  try {
+    const entry = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return entry?.isDirectory() === true ? String(entry.ino) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function textOf(roots: readonly RegisteredRoot[]): string {
@@ -323,17 +316,27 @@ function futurePath(path: string): string | undefined {
   for (let at = withoutSlash(path); ; at = dirname(at)) {
     const real = realPathOf(at);
     if (real !== undefined) return join(real, ...names);
-    if (isLink(at) || dirname(at) === at) return undefined;
+    if (standsInTheWay(at) || dirname(at) === at) return undefined;
     names.unshift(basename(at));
   }
 }
 
-function isLink(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+/** A broken link, and what cannot be looked at: a name that is too long, a directory that is closed to us. */
+function standsInTheWay(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+  } catch {
+    return true;
+  }
 }
 
 function isKind(real: string, kind: "directory" | "file" | "maybe"): boolean {
-  const entry = statSync(real, { throwIfNoEntry: false });
+  let entry: Stats | undefined;
+  try {
+    entry = statSync(real, { throwIfNoEntry: false });
+  } catch {
+    return false;
+  }
   if (entry === undefined) return kind === "maybe";
   return kind === "file" ? entry.isFile() : entry.isDirectory();
 }

@@ -62,16 +62,17 @@ export async function openSessionFolder(
       await mkdir(staging);
       await writeManifest(staging, manifest);
       // On top of a folder that holds anything this fails: of two runs at once, one gets the id.
-      await rename(staging, final).catch(async (error: unknown) => {
-        if (!(await exists(final))) throw error;
-      });
+      await rename(staging, final);
       await syncDirectory(place.outputRoot);
     }
   } catch {
-    return fail(
-      "E_PROJECT_INVALID",
-      "The session folder cannot be made. Check the output directory's permissions.",
-    );
+    // Whoever was first has made it, and cleared away what a second attempt of the same run was about to put there.
+    if (!(await exists(final))) {
+      return fail(
+        "E_PROJECT_INVALID",
+        "The session folder cannot be made. Check the output directory's permissions.",
+      );
+    }
   } finally {
     await rm(staging, { recursive: true, force: true });
   }

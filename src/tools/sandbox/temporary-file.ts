@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync, readdirSync, unlinkSync, writeFileSync } from "node:fs";
+import { closeSync, readdirSync, unlinkSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { failpoint } from "../../core/failpoint.js";
+import { openOwnFile, readOwnFileSync, standsThere } from "../../store/disk/own-file.js";
 import { systemErrorCode } from "./faults.js";
 import { type PinnedEntry, type Pins, pinIfPresent } from "./pinned-entry.js";
 import type { Writer } from "./workspace.js";
@@ -87,7 +88,13 @@ function noteOf(pins: Pins, directory: PinnedEntry, name: string, writer: Writer
 }
 
 function writeNote(noteFile: string, note: Note): void {
-  writeFileSync(noteFile, JSON.stringify(note), { mode: 0o600 });
+  removeIfPresent(noteFile); // a link in its place is not written through
+  const fd = openOwnFile(noteFile, "create");
+  try {
+    writeFileSync(fd, JSON.stringify(note));
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /** Removes what a process left that died while it wrote. The caller holds the lock that guards the note. */
@@ -104,7 +111,7 @@ export function removeAbandonedFile(pins: Pins, noteFile: string): void {
  * stay, for they belong to whoever holds their locks; no other write is touched, for no name is given twice.
  */
 export function endWritesBefore(pins: Pins, lockDir: string, { runId, execution }: Writer): void {
-  if (!existsSync(lockDir)) return; // nothing was ever written
+  if (!standsThere(lockDir)) return; // nothing was ever written
   for (const name of readdirSync(lockDir)) {
     if (!/^write-[0-9a-f]{2}\.json$/.test(name)) continue;
     const note = readNote(join(lockDir, name));
@@ -132,7 +139,7 @@ function removeNoted(pins: Pins, note: Note): void {
 function readNote(noteFile: string): Note | "torn" | undefined {
   let text: string;
   try {
-    text = readFileSync(noteFile, "utf8");
+    text = readOwnFileSync(noteFile).toString("utf8");
   } catch (error) {
     if (systemErrorCode(error) === "ENOENT") return undefined;
     throw error;

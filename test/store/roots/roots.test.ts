@@ -144,6 +144,24 @@ describe("what can be nobody's project", () => {
     expect(store.roots.list()).toEqual([]);
   });
 
+  test.each([
+    ["a name that is too long for the system", () => `${at("other")}/${"n".repeat(300)}`],
+    ["a name below a file", () => `${at("file")}/x`],
+    ["a link that leads to itself", () => `${at("loop")}/x`],
+    ["another spelling of another directory", () => `/proc/self/root${at("other")}`],
+    ["another case", () => at("PROJECT")],
+    ["a space that is none", () => `${at("project")}\u00a0`],
+  ])("%s is refused, whatever is asked of it", async (_, pathOf) => {
+    await mkdir(at("project"), { recursive: true });
+    await mkdir(at("other"), { recursive: true });
+    await writeFile(at("file"), "x");
+    await symlink("loop", at("loop"));
+    valueOf(await store.roots.add(at("project"), "write"));
+    for (const kind of ["directory", "file", "maybe"] as const) {
+      expect(store.roots.permit(pathOf(), "write", { kind })).toMatchObject(VIOLATION);
+    }
+  });
+
   test.each([5, null, undefined, {}, ["/"]])("%j is no path", (path) => {
     expect(permit(path)).toMatchObject(VIOLATION);
   });

@@ -109,13 +109,12 @@ describe("when the disk fails at any one step of a creation", () => {
       expect.arrayContaining([
         "fsync",
         "mkdir",
+        "open",
         "openSync",
-        "readFile",
         "rename",
         "renameSync",
         "rm",
         "stat",
-        "writeFile",
         "writeFileSync",
       ]),
     );

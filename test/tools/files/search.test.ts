@@ -92,7 +92,8 @@ describe("fs.search", () => {
       stats: { filesScanned: 1, matchesFound: 1 },
     });
     expect(placesOf(await search("x", { path: "@project/node_modules" }))).toHaveLength(1);
-    expect(placesOf(await search("x", { path: "@project/.git" }))).toHaveLength(1);
+    expect(codeOf(await search("x", { path: "@project/.git" }))).toBe("E_SANDBOX_VIOLATION");
+    expect(placesOf(await search("x", { path: "@project/.hidden" }))).toHaveLength(1);
     expect(placesOf(await search("x", { path: "@project/dir-link" }))).toEqual([]);
     expect(codeOf(await search("x", { path: "@project/.env" }))).toBe("E_SANDBOX_VIOLATION");
     expect(await search("x", { path: "@project/binary" })).toMatchObject({ matches: [] });

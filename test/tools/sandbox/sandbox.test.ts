@@ -370,6 +370,14 @@ describe.each(platforms)("the sandbox, $platform", ({ pins }) => {
     expect(Object.entries(list).find(([key]) => key === "entries")?.[1]).toHaveLength(9); // ..\\x is hidden
   });
 
+  test("a name that a list could not show is not made", async () => {
+    for (const name of ["a\nb", "a\u00adb", "\u2060", "a\u180eb", "\u{e0041}x", "x/\u202e/y", "\u001b[2J"]) {
+      const write = await writeFile(workspace, { path: `@project/${name}`, content: "x" }, LIMITS);
+      expect(codeOf(write)).toBe("E_SANDBOX_VIOLATION");
+    }
+    expect(await listDirectory(workspace, { path: "@project" })).toMatchObject({ entries: [] });
+  });
+
   test("a hard link to a file outside is a file: a write leaves the other name alone", async () => {
     linkSync(scratch.at("outside/secret.txt"), scratch.at("project/hard.txt"));
     expect(
