@@ -14,6 +14,7 @@ import {
 } from "./contract/names.js";
 import type { BundleRunInput, Fork, GraphRunInput } from "./contract/run.js";
 import { type RunInputs, validateRunInput } from "./contract/run-input.js";
+import { type Sign, startStatement } from "./contract/signed.js";
 import type { EngineLimits } from "./core/engine/limits.js";
 import type { JsonObject } from "./core/json.js";
 import { codeSpan, markdownLine } from "./core/markdown.js";
@@ -27,10 +28,12 @@ export interface InterlockClientOptions {
   readonly namespace?: string;
   /** The queue of the store that is to work on the runs. */
   readonly taskQueue?: string;
+  /** Signs what is started and told, for a store that takes signed starts only: `startSigner(store)` is one. */
+  readonly sign?: Sign;
 }
 
 /** What a caller does not say when it starts a run. */
-type SetByClient = "runId" | "carried" | "resume" | "searchAttributes";
+type SetByClient = "runId" | "carried" | "resume" | "searchAttributes" | "signature";
 type Startable<Input> = Omit<Input, SetByClient> & {
   /** A UUID; made when absent. */
   readonly runId?: string;
@@ -59,10 +62,12 @@ export class InterlockClient {
   readonly taskQueue: string;
   readonly namespace: string;
   readonly temporal: Client;
+  readonly sign: Sign | undefined;
   private registered: Promise<readonly string[]> | undefined;
 
-  private constructor(temporal: Client, taskQueue: string) {
+  private constructor(temporal: Client, taskQueue: string, sign: Sign | undefined) {
     this.temporal = temporal;
+    this.sign = sign;
     this.namespace = temporal.options.namespace;
     this.taskQueue = taskQueue;
   }
@@ -74,6 +79,7 @@ export class InterlockClient {
     return new InterlockClient(
       new Client({ connection, namespace }),
       options.taskQueue ?? DEFAULT_TASK_QUEUE,
+      options.sign,
     );
   }
 
@@ -167,9 +173,14 @@ export class InterlockClient {
   ): Promise<RunHandle> {
     const workflow = kind === "graph" ? GRAPH_RUN_WORKFLOW : BUNDLE_RUN_WORKFLOW;
     const missing = await this.missingSearchAttributes();
-    const input = checked(workflow, { ...request, searchAttributes: missing.length === 0 });
     const { runId = "" } = request;
     const workflowId = known ?? workflowIdOf(runId);
+    const searchAttributes = missing.length === 0;
+    const input = await signedInput(this.sign, {
+      workflow,
+      workflowId,
+      input: { ...request, searchAttributes },
+    });
     const name = kind === "graph" ? packageName(request) : request.workflowPath;
     try {
       const handle = await this.temporal.workflow.start(workflow, {
@@ -233,6 +244,17 @@ function checked(workflow: keyof RunInputs, request: object): object {
   const verdict = validateRunInput(workflow, input);
   if (!verdict.ok) throw new InterlockError(verdict.error);
   return verdict.value;
+}
+
+/** What starts a run, checked and, with a signer, signed. Throws what its workflow would refuse it for. */
+export async function signedInput(
+  sign: Sign | undefined,
+  start: { readonly workflow: keyof RunInputs; readonly workflowId: string; readonly input: object },
+): Promise<object> {
+  const { signature: _, ...input }: { signature?: unknown } = start.input; // that of an earlier start is used
+  const plain = checked(start.workflow, input);
+  if (sign === undefined) return plain;
+  return { ...plain, signature: await sign(startStatement({ ...start, input: plain })) };
 }
 
 /** What is launched: a run that was never made takes its id from Temporal. */

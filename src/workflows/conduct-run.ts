@@ -16,6 +16,7 @@ import { markdownLine } from "../core/markdown.js";
 import { isContinueAsNew } from "./carry-on.js";
 import { changePhase, setSearchAttributes } from "./change-phase.js";
 import { handleMessages } from "./messages.js";
+import { refuseLateUpdates } from "./signed-updates.js";
 import type { RunKind } from "./run-kind.js";
 import { NO_USAGE, type RunRecord, effectiveAgentId } from "./run-record.js";
 import { beginStoryVisit, closeFailedStory } from "./story.js";
@@ -34,6 +35,7 @@ export async function conductRun(record: RunRecord, kind: RunKind): Promise<RunR
       await group.withScope(() => visit(record, kind, nodeId));
     }
     await changePhase(record, "completed");
+    await refuseLateUpdates(record);
   } catch (error) {
     if (isContinueAsNew(error)) throw error;
     throw await closeFailed(record, error);
@@ -42,8 +44,10 @@ export async function conductRun(record: RunRecord, kind: RunKind): Promise<RunR
 }
 
 async function openRun(record: RunRecord, kind: RunKind): Promise<void> {
-  const { firstExecutionRunId: id, startTime, workflowId } = workflowInfo();
-  record.open = await kind.open({ id, startedAt: startTime.getTime(), workflowId });
+  const { firstExecutionRunId: id, startTime, workflowId, continuedFromExecutionRunId } = workflowInfo();
+  const execution = { id, startedAt: startTime.getTime(), workflowId };
+  const continued = continuedFromExecutionRunId === undefined ? {} : { continued: true as const };
+  record.open = await kind.open({ ...execution, ...continued });
   if (record.input.carried !== undefined) return;
   const { run, resumed } = record.open;
   if (resumed !== undefined) {
@@ -121,6 +125,7 @@ async function closeFailed(record: RunRecord, problem: unknown): Promise<unknown
     record.setPhase("failed");
     setSearchAttributes(record, { RunPhase: "failed" });
   }
+  await refuseLateUpdates(record);
   if (isCancellation(error)) return error;
   return ApplicationFailure.create({
     type: fault.code,
