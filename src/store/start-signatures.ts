@@ -1,5 +1,4 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { closeSync, fstatSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { canonicalJson } from "../core/canonical-json.js";
@@ -7,7 +6,7 @@ import type { JsonObject } from "../core/json.js";
 import { runIdIn } from "../core/run-id.js";
 import { removeTemporaries, writeFileAtomic } from "./atomic-file.js";
 import { withFileLock } from "./file-lock.js";
-import { openOwnFile, readOwnText, standsThere } from "./own-file.js";
+import { readOwnText, readPrivateText, standsThere } from "./own-file.js";
 import type { Store } from "./store.js";
 
 /** What is signed: see `contract/signed.ts`. */
@@ -148,16 +147,8 @@ function secretFile({ dir }: Pick<Store, "dir">): string {
 
 /** Says nothing of what it has read. */
 function readSecret(path: string): Buffer {
-  const fd = openOwnFile(path, "read");
-  try {
-    if (process.platform !== "win32" && (fstatSync(fd).mode & 0o077) !== 0) {
-      throw new Error(`${path} can be read by others. Make it private: chmod 600 ${path}`);
-    }
-    const [, digits] = /^([0-9a-f]{64})\n$/.exec(readFileSync(fd, "utf8")) ?? [];
-    if (digits !== undefined) return Buffer.from(digits, "hex");
-  } finally {
-    closeSync(fd);
-  }
+  const [, digits] = /^([0-9a-f]{64})\n$/.exec(readPrivateText(path)) ?? [];
+  if (digits !== undefined) return Buffer.from(digits, "hex");
   throw new Error(
     `${path} is damaged: it must hold the secret that this store's starts are signed with. Restore it from a backup, or remove it and start the workers again: what was signed before is then refused.`,
   );
@@ -166,10 +157,10 @@ function readSecret(path: string): Buffer {
 /** Undefined where there is none. One that cannot be understood is nobody's. */
 async function readUsed(file: string): Promise<z.infer<typeof usedSchema> | undefined> {
   if (!standsThere(file)) return undefined;
-  const parsed = z
-    .string()
-    .transform((text): unknown => JSON.parse(text))
-    .pipe(usedSchema)
-    .safeParse(await readOwnText(file));
-  return parsed.success ? parsed.data : { executionId: "" };
+  try {
+    return usedSchema.parse(JSON.parse(await readOwnText(file)));
+  } catch (error) {
+    if (error instanceof z.ZodError || error instanceof SyntaxError) return { executionId: "" };
+    throw error;
+  }
 }
