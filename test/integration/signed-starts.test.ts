@@ -5,18 +5,17 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
-import { InterlockClient, type RunHandle } from "../../src/client.js";
+import type { RunHandle } from "../../src/client.js";
 import type { RunState } from "../../src/contract/run.js";
 import { type Sign, questionIn, startStatement, updateStatement } from "../../src/contract/signed.js";
 import { findTemporalCli } from "../../src/embedded/find-cli.js";
-import { startSigner } from "../../src/store/start-signatures.js";
 import { startWorker } from "../../src/worker.js";
 import { readTree } from "../fakes/package-fixture.js";
 import { valueOf } from "../fakes/run-world.js";
 import type { Script } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { intentOf, straightOn, wordsIn } from "../fakes/walk.js";
-import { type Bench, copyRoom, eventually, openBench, until, writeTree } from "./harness.js";
+import { type Bench, copyRoom, eventually, openBench, signedClient, until, writeTree } from "./harness.js";
 import { jsonOf, shellOf } from "./shell.js";
 
 const run = promisify(execFile);
@@ -36,11 +35,7 @@ const REFUSED = {
 /** A bench whose worker takes signed starts only. Its own client has no signer: it is a stranger's. */
 async function openSigned(script: Script = asksFirst, variables: Record<string, string> = {}) {
   const bench = await openBench(script, { INTERLOCK_STARTS: "signed", ...variables });
-  const sign = await startSigner(bench.store);
-  const address = bench.environment["TEMPORAL_ADDRESS"] ?? "";
-  const { taskQueue } = bench.store;
-  const client = await InterlockClient.connect({ connection: { address }, taskQueue, sign });
-  onTestFinished(() => client.close());
+  const { client, sign } = await signedClient(bench);
   const dir = join(bench.dir, `package-${randomUUID()}`);
   await writeTree(dir, twoNodePackage());
   const { packageId } = valueOf(await bench.store.packages.install(dir));
@@ -234,54 +229,61 @@ describe("an update", () => {
     const state = await until(handle, "waiting-user");
     await until(other, "waiting-user");
     const { workflowId } = handle;
-    const executionId = await handle.executionRunId();
-    const updateId = randomUUID();
+    const place = { workflowId, executionId: await handle.executionRunId() };
     const question = questionIn(state);
-    const place = { workflowId, executionId, updateId };
     const answer = { nodeId: state.question?.nodeId ?? "", text: "The customer's." };
-    const others = [
-      { ...place, workflowId: other.workflowId },
-      { ...place, executionId: await other.executionRunId() },
-      { ...place, updateId: randomUUID() },
-    ];
+    const elsewhere = { executionId: await other.executionRunId() };
     const updates: readonly (readonly [string, object, object])[] = [
       ["answer", answer, { ...answer, text: "The shop's." }],
       ["budget", { add: { turns: 10 } }, { add: { turns: 1_000 } }],
+      ["budget", { add: { turns: 10 } }, { scope: "run", add: { turns: 10 } }],
       ["pause", {}, {}],
       ["resume", {}, {}],
     ];
     for (const [update, argument, altered] of updates) {
       const asked = update === "answer" ? { question } : {};
-      const good = await sign(updateStatement({ update, ...place, ...asked }, argument));
-      const wrong = [
-        undefined,
-        `v1.${"0".repeat(32)}.${"0".repeat(64)}`,
-        await sign(updateStatement({ update: "finish", ...place, ...asked }, argument)),
-        ...(await Promise.all(
-          others.map((at) => sign(updateStatement({ update, ...at, ...asked }, argument))),
-        )),
-        await sign(updateStatement({ update, ...place, question: "9.9" }, argument)),
+      // Each is signed for all that is so, but for one thing.
+      const wrongly: readonly (readonly [string, (updateId: string) => Promise<string | undefined>])[] = [
+        ["unsigned", () => Promise.resolve(undefined)],
+        ["nobody's", () => Promise.resolve(`v1.${"0".repeat(32)}.${"0".repeat(64)}`)],
+        ...[
+          { update: "finish" },
+          { workflowId: other.workflowId },
+          elsewhere,
+          { updateId: "another" },
+          { question: "9.9" },
+        ].map(
+          (one) =>
+            [
+              JSON.stringify(one),
+              (updateId: string) =>
+                sign(updateStatement({ update, ...place, ...asked, updateId, ...one }, argument)),
+            ] as const,
+        ),
+        ...(altered === argument || Object.keys(altered).length === 0
+          ? []
+          : [
+              [
+                "made for other words",
+                (updateId: string) =>
+                  sign(updateStatement({ update, ...place, ...asked, updateId }, altered)),
+              ] as const,
+            ]),
       ];
-      const attacks = wrong.map((signature) => ({
-        ...argument,
-        ...(signature === undefined ? {} : { signature }),
-      }));
-      if (altered !== argument && update !== "pause" && update !== "resume") {
-        attacks.push({ ...altered, signature: good });
-      }
-      for (const attack of attacks) {
-        // Of one id Temporal lets one through: each attack has a workflow's id of its own, but the one that was signed.
-        const id = "signature" in attack && attack.signature === good ? updateId : randomUUID();
-        const outcome = await tellRaw(handle, bench, update, attack, id);
-        expect([update, attack, outcome]).toEqual([update, attack, expect.stringContaining("is not signed")]);
+      for (const [name, signatureOf] of wrongly) {
+        const updateId = randomUUID();
+        const signature = await signatureOf(updateId);
+        const attack = { ...argument, ...(signature === undefined ? {} : { signature }) };
+        const outcome = await tellRaw(handle, bench, update, attack, updateId);
+        expect([update, name, outcome]).toEqual([update, name, expect.stringContaining("is not signed")]);
         expect(told(await handle.state())).toEqual(told(state));
       }
     }
     // What was made for this run says nothing to the other one.
-    const stolen = await sign(updateStatement({ update: "answer", ...place, question }, answer));
-    expect(await tellRaw(other, bench, "answer", { ...answer, signature: stolen }, updateId)).toContain(
-      "is not signed",
-    );
+    const updateId = randomUUID();
+    const stolen = await sign(updateStatement({ update: "answer", ...place, question, updateId }, answer));
+    const theirs = await tellRaw(other, bench, "answer", { ...answer, signature: stolen }, updateId);
+    expect(theirs).toContain("is not signed");
     expect((await other.state()).phase).toBe("waiting-user");
 
     expect(await client.handle(handle.runId).raiseBudget({ add: { turns: 10 } })).toEqual({
