@@ -69,6 +69,34 @@ async function cancelled(handle: RunHandle): Promise<void> {
   await handle.result().catch(() => undefined);
 }
 
+/** What a run would carry that stands where this one does. */
+function carriedOf({ currentNodeId, stepsCompleted, artifacts, usage, budget, audit }: RunState) {
+  return {
+    phase: "running",
+    frontmatter: {
+      schemaVersion: "1.1",
+      workflowType: "two-nodes",
+      currentNodeId,
+      stepsCompleted,
+      variables: {},
+      decisionLog: [],
+      artifacts,
+    },
+    stateSha256: "0".repeat(64),
+    visit: 1,
+    turn: 1,
+    usage,
+    visitUsage: usage,
+    budget,
+    paused: false,
+    ended: false,
+    loop: { key: "", failures: 0 },
+    progress: [],
+    audit,
+    phaseChanges: 2,
+  };
+}
+
 /** What there is of runs, in the store and in the project. */
 async function traces({ store, projectRoot, model }: Bench) {
   const runs = await store.runs.listAllRuns();
@@ -160,6 +188,29 @@ describe("a start", () => {
     await until(retried, "waiting-user");
     await cancelled(retried);
     await expect((await startRaw({ bench }, early, workflowId)).result()).rejects.toMatchObject(REFUSED);
+  });
+
+  test("that Temporal repeats by itself, by a cron schedule, is not taken for a run that continues as new", async () => {
+    const { bench, client, request } = await openSigned();
+    const ended = await client.start(request);
+    const { frontmatter } = carriedOf(await until(ended, "waiting-user"));
+    await cancelled(ended);
+    const before = await traces(bench);
+    const { workflow } = bench.client.temporal;
+    // The first execution is turned away; the second one names it as the one it goes on from.
+    await workflow.start("graphRun", {
+      workflowId: ended.workflowId,
+      taskQueue: bench.store.taskQueue,
+      args: [{ ...request, resume: true, carried: { ...carriedOf(await ended.state()), frontmatter } }],
+      cronSchedule: "@every 1s",
+    });
+    const newest = async () => (await workflow.getHandle(ended.workflowId).describe()).runId;
+    const executions = new Set<string>();
+    await eventually(async () => executions.add(await newest()).size > 2);
+    await workflow.getHandle(ended.workflowId).terminate();
+    expect(await traces(bench)).toEqual(before);
+    const files = await bench.filesOf(ended);
+    expect(files.executions.newest()).toBe(1);
   });
 
   test("a fork and a run that Temporal has lost are signed by the client, and a schedule's runs are refused", async () => {
