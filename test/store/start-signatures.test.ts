@@ -105,11 +105,13 @@ describe("a signature", () => {
   test("of another form, or with a digit altered anywhere, is none", async () => {
     const signatures = await StartSignatures.open(await newStore());
     const good = await signatures.sign(update);
-    const digits = [...good].map((char, place) =>
-      /[0-9a-f]/.test(char)
-        ? good.slice(0, place) + (char === "0" ? "1" : "0") + good.slice(place + 1)
-        : `${good}0`,
-    );
+    const digits = good
+      .split("")
+      .map((char, place) =>
+        /[0-9a-f]/.test(char)
+          ? good.slice(0, place) + (char === "0" ? "1" : "0") + good.slice(place + 1)
+          : `${good}0`,
+      );
     const forms = [
       undefined,
       "",
