@@ -31,6 +31,9 @@ const modelUrl = z
     error: "must hold no user name and no password: give the key in its own variable",
   });
 
+/** Whose starts a worker takes: those of whoever reaches Temporal, or those that are signed with the store's secret. */
+const startsSchema = z.enum(["open", "signed"]);
+
 /** The environment variables of Interlock itself. Temporal's own are read by its envconfig library. */
 const environmentSchema = z.object({
   INTERLOCK_STORE: z.string().optional(),
@@ -39,6 +42,7 @@ const environmentSchema = z.object({
   INTERLOCK_TEMPORAL_CLI: z.string().optional(),
   INTERLOCK_SETTINGS: z.string().optional(),
   INTERLOCK_PROJECT_ROOTS: z.string().optional(),
+  INTERLOCK_STARTS: startsSchema.optional(),
   INTERLOCK_MODEL: z.string().optional(),
   INTERLOCK_MODEL_STREAM: flag.optional(),
   INTERLOCK_MODEL_TIMEOUT_SECONDS: positiveInteger
@@ -104,6 +108,8 @@ const settingsSchema = z.strictObject({
     .optional(),
   /** Absolute paths: runs may work in these directories and below without their being registered. */
   projectRoots: z.array(z.string()).optional(),
+  /** `signed`: workers take starts and updates only with a signature. `INTERLOCK_STARTS` takes its place. */
+  starts: startsSchema.optional(),
 });
 type Settings = z.infer<typeof settingsSchema>;
 
@@ -126,6 +132,8 @@ export interface Config {
   readonly settings: Settings;
   /** What is said of the directories that runs may open. */
   readonly roots: RootPolicy;
+  /** Whose starts a worker takes. */
+  readonly starts: z.infer<typeof startsSchema>;
   /** Base URL of the Web UI of a configured Temporal, for links. */
   readonly webUi: string | undefined;
 }
@@ -167,6 +175,7 @@ export function loadConfig(variables: Environment = process.env): Config {
       ),
       protectedPaths: settings.protectedPaths,
     },
+    starts: env.INTERLOCK_STARTS ?? settings.starts ?? "open",
     webUi: env.INTERLOCK_WEB_UI,
   });
 }

@@ -47,6 +47,7 @@ export {
   runInputJsonSchemas,
   validateRunInput,
 } from "./contract/run-input.js";
+export type { Sign, StartStatement, Statement, UpdateStatement } from "./contract/signed.js";
 export type { BudgetLimits, BudgetScope } from "./core/run/budget.js";
 export type { EngineLimits } from "./core/run/limits.js";
 
@@ -96,6 +97,7 @@ export { validateWorkflowStateUpdate, type GuardVerdict } from "./core/state/tra
 export type { ToolResult } from "./core/tools/tool-result.js";
 
 // store and tools, for hosts without Temporal
+export { startSigner } from "./store/start-signatures.js";
 export { type Store, openStore } from "./store/store.js";
 export { type CreateRunRequest, RunManager } from "./store/runs/run-manager.js";
 export type { RunMetadata } from "./store/runs/run-index.js";

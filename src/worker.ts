@@ -5,6 +5,7 @@ import { SEARCH_ATTRIBUTES, registeredAttributes } from "./contract/names.js";
 import { planSlots, readDescriptors } from "./worker/descriptors.js";
 import { createChatModel } from "./model/chat-model.js";
 import { openRehearsals } from "./worker/rehearsals.js";
+import { StartSignatures } from "./store/start-signatures.js";
 import { type Store, openStore } from "./store/store.js";
 import { createBundleHost } from "./tools/bundle/bundle-host.js";
 import { createToolHost } from "./tools/graph/tool-host.js";
@@ -35,10 +36,12 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   const opened = options.store ?? (await openStore(config.storeDir, config.taskQueue));
   const store = { ...opened, roots: opened.roots.with(config.roots) };
   const toolHost = createToolHost({ store, ...(protectedPaths === undefined ? {} : { protectedPaths }) });
+  const signatures = config.starts === "signed" ? await StartSignatures.open(store) : undefined;
   const rehearsals = openRehearsals(store);
   const connection = await NativeConnection.connect(options.connection);
   const activities = createActivities({
     store,
+    ...(signatures === undefined ? {} : { signatures }),
     searchAttributes: untilAll(() => searchAttributesOf(connection, options.namespace)),
     toolHost,
     bundles: createBundleHost({ store, ...(protectedPaths === undefined ? {} : { protectedPaths }) }),

@@ -44,10 +44,22 @@ describe("the variables", () => {
         "INTERLOCK_MODEL_STREAM",
         "INTERLOCK_MODEL_TIMEOUT_SECONDS",
         "INTERLOCK_WEB_UI",
+        "INTERLOCK_STARTS",
         "OPENAI_API_KEY",
         "OPENAI_BASE_URL",
       ]),
     );
+  });
+
+  test("whose starts are taken is the variable's to say, then the settings file's, and nothing else is a word for it", async () => {
+    expect(load().starts).toBe("open");
+    await settings({ starts: "signed" });
+    expect(load().starts).toBe("signed");
+    expect(load({ INTERLOCK_STARTS: "" }).starts).toBe("signed");
+    expect(load({ INTERLOCK_STARTS: "open" }).starts).toBe("open");
+    expect(refusal({ INTERLOCK_STARTS: "Signed" })).toContain("INTERLOCK_STARTS");
+    await settings({ starts: true });
+    expect(refusal()).toContain("starts");
   });
 
   test("have defaults", async () => {

@@ -7,6 +7,7 @@ import { type OpenRunDeps, openRun } from "./open-run.js";
 import { recordPhase, recordSnapshot, recordUserInput } from "./run-records.js";
 import { openFiles } from "./run-scope.js";
 import { runTool } from "./run-tool.js";
+import { type SigningDeps, refuseUnsigned, verifyUpdate } from "./signed-run.js";
 import { bundleHarness, graphHarness } from "./agent-harness.js";
 import type { ToolHost } from "../tools/graph/tool-host.js";
 
@@ -51,11 +52,12 @@ export function createActivities(deps: ActivityDeps): Activities {
       }
     },
     "state.snapshot": (input) => recordSnapshot(store, input),
+    "update.verify": (input) => Promise.resolve(verifyUpdate(deps, input)),
     "user.input": (input) => recordUserInput(store, input),
     "run.phase": (input) => recordPhase(deps, input),
   };
   return Object.fromEntries(
-    Object.entries(activities).map(([name, activity]) => [name, withFailpoints(activity)]),
+    Object.entries(activities).map(([name, activity]) => [name, guarded(deps, activity)]),
   ) as unknown as Activities; // the same names and types
 }
 
@@ -76,9 +78,13 @@ function isInActivity(): boolean {
   }
 }
 
-function withFailpoints(activity: (input: never) => Promise<unknown>): (input: never) => Promise<unknown> {
+function guarded(
+  deps: SigningDeps,
+  activity: (input: never) => Promise<unknown>,
+): (input: never) => Promise<unknown> {
   return async (input) => {
     checkCaller();
+    refuseUnsigned(deps, input);
     failpoint("activity.begun");
     const result = await activity(input).catch((error: unknown) => {
       throw toActivityError(error);

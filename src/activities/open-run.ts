@@ -31,6 +31,7 @@ import { endWritesBefore } from "../tools/sandbox/temporary-file.js";
 import { platformPins } from "../tools/sandbox/workspace.js";
 import { toApplicationFailure, unwrap } from "./failures.js";
 import { ownRun } from "./run-owner.js";
+import { type SigningDeps, admitStart } from "./signed-run.js";
 import { checkStore, executionOf, openFiles, permittedProject } from "./run-scope.js";
 
 /** Room for what is told of an opened run beside its graph: its ids, and what a run that goes on has left. */
@@ -38,8 +39,7 @@ const OPENED_BYTES = 8 * 1024;
 const RESUMED_BYTES = 32 * 1024 + MAX_HISTORY_BYTES;
 const KEPT_ANSWERS = 4;
 
-export interface OpenRunDeps {
-  readonly store: Store;
+export interface OpenRunDeps extends SigningDeps {
   readonly bundles: BundleHost;
   /** The longest wait for one answer of a model, in milliseconds; absent means no longer than usual. */
   readonly longestModelTimeoutMs?: number;
@@ -53,9 +53,11 @@ type OpenBundleRun = Extract<OpenRunInput, { readonly kind: "bundle" }>;
 /** Makes the run, or finds it made by an earlier attempt or execution, and returns what it runs. */
 export async function openRun(deps: OpenRunDeps, request: OpenRunInput): Promise<OpenedRun> {
   checkStore(deps.store, request.input.storeId);
+  const signed = await admitStart(deps, request);
   const known = await ownRun(deps.store, request);
-  const begun =
+  const made =
     request.kind === "graph" ? await openGraphRun(deps, request, known) : await openBundleRun(deps, request);
+  const begun = signed ? { ...made, run: { ...made.run, signed: true as const } } : made;
   const opened = { ...begun, ...(await conditionsOf(deps, request)) };
   const files = await openFiles(deps.store, opened.run);
   const { input, origin } = requestOf(request, opened.run);
@@ -75,14 +77,16 @@ function resumes({ input, execution }: OpenRunInput): boolean {
 }
 
 /** What the run is started again from, should Temporal lose it: with the package that was found by its name. */
-function requestOf({ kind, input, execution }: OpenRunInput, { packageId }: RunRef) {
+function requestOf({ kind, input: asked, execution }: OpenRunInput, { packageId, signed }: RunRef) {
   const { workflowId, id, resetOf: executionId = id } = execution ?? {};
+  const { signature: _, ...input } = asked; // it is used
   const found = kind === "graph" ? { ...input, packageId } : input;
   return {
     input: found as unknown as JsonObject, // plain data
     origin: {
       ...(workflowId === undefined ? {} : { workflowId }),
       ...(executionId === undefined ? {} : { executionId }),
+      ...(signed === undefined ? {} : { signed }),
     },
   };
 }

@@ -20,6 +20,7 @@ Environment:
   TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, …            a Temporal of your own, as for the Temporal CLI
   INTERLOCK_STORE                                    where packages, runs and logs are kept
   INTERLOCK_PROJECT_ROOTS                            directories under which any project may be worked on
+  INTERLOCK_STARTS                                   signed: only whoever can read the store starts runs
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 waiting for an answer or a larger budget.`;
 
@@ -191,6 +192,7 @@ function addBundleCommands(program: Command, finish: (code: ExitCode) => void): 
       .option("--rehearse", "without a model: placeholder texts instead of real work"),
   )
     .option("--detach", "start the run and return")
+    .option("--print-input", "start nothing: print what other clients of Temporal start the run with")
     .option("--no-wait-for-answers", "end with exit code 3 when the run asks something")
     .option(...json)
     .action(async (workflow: string, options: BundleRunOptions) =>
@@ -228,6 +230,7 @@ function addRunCommand(program: Command, finish: (code: ExitCode) => void): void
     .option("--rehearse", "walk the package without a model: placeholder texts instead of real work")
     .option("--branches", "with --rehearse: take the branches in turn, run after run")
     .option("--detach", "start the run and return")
+    .option("--print-input", "start nothing: print what other clients of Temporal start the run with")
     .option("--no-wait-for-answers", "end with exit code 3 when the run asks something")
     .option("--json", "print one JSON object at the end")
     .action(async (packageArgument: string, options: RunOptions) =>

@@ -3,6 +3,8 @@ import { resolve } from "node:path";
 import { ServiceError } from "@temporalio/client";
 import { type InterlockClient, InterlockError, type RunHandle, type StartRun } from "../client/client.js";
 import type { Config } from "../config.js";
+import { GRAPH_RUN_WORKFLOW } from "../contract/names.js";
+import type { RunInputs } from "../contract/run-input.js";
 import { openingState } from "../core/graph-state/initial-state.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import type { Result } from "../core/errors.js";
@@ -37,6 +39,9 @@ export interface FollowedRun {
 export interface PreparedRun extends FollowedRun {
   /** Package or workflow, for people. */
   readonly name: string;
+  readonly workflow: keyof RunInputs;
+  /** What the run is started with. */
+  readonly input: object;
   start(client: InterlockClient): Promise<RunHandle>;
 }
 
@@ -86,6 +91,8 @@ export async function prepareRun(config: Config, store: Store, choice: RunChoice
   await registerRoot(store, project.root, "write");
   return {
     name: packageId,
+    workflow: GRAPH_RUN_WORKFLOW,
+    input: request,
     start: (client) => client.start(request),
     graph: workflow.graph,
     projectRoot: project.root,

@@ -11,10 +11,12 @@ import { InterlockClient } from "../client/client.js";
 import type { Config } from "../config.js";
 import { SEARCH_ATTRIBUTES } from "../contract/names.js";
 import { acquireEmbeddedServer } from "../embedded/server.js";
+import type { Sign } from "../contract/signed.js";
 import type { Store } from "../store/store.js";
 import { type RunningWorker, startWorker } from "../worker.js";
 import { unlessAborted } from "./environment.js";
 import { CommandError, printError, printNote } from "./output.js";
+import { signerFor } from "./signer.js";
 
 /** Temporal as a command uses it: configured or embedded. */
 export interface TemporalSession {
@@ -90,8 +92,10 @@ async function open(config: Config, store: Store, signal: AbortSignal): Promise<
   const namespace = config.temporal?.namespace ?? "default";
   let client: InterlockClient;
   try {
-    client = await unlessAborted(signal, connect(connection, namespace, store.taskQueue), (late) =>
-      late.close(),
+    client = await unlessAborted(
+      signal,
+      connect(connection, namespace, store.taskQueue, await signerFor(config, store)),
+      (late) => late.close(),
     );
   } catch (error) {
     await server?.release();
@@ -135,9 +139,19 @@ function mayLive(identity: string): boolean {
   }
 }
 
-async function connect(connection: NativeConnectionOptions, namespace: string, taskQueue: string) {
+async function connect(
+  connection: NativeConnectionOptions,
+  namespace: string,
+  taskQueue: string,
+  sign: Sign | undefined,
+) {
   try {
-    return await InterlockClient.connect({ connection, namespace, taskQueue });
+    return await InterlockClient.connect({
+      connection,
+      namespace,
+      taskQueue,
+      ...(sign === undefined ? {} : { sign }),
+    });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new CommandError(

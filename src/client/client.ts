@@ -15,6 +15,7 @@ import {
 } from "../contract/names.js";
 import type { BundleRunInput, Fork, GraphRunInput } from "../contract/run.js";
 import { type RunInputs, validateRunInput } from "../contract/run-input.js";
+import { type Sign, startStatement } from "../contract/signed.js";
 import type { EngineLimits } from "../core/run/limits.js";
 import type { JsonObject } from "../core/json.js";
 import { codeSpan, summaryLine } from "../core/markdown.js";
@@ -28,10 +29,12 @@ export interface InterlockClientOptions {
   readonly namespace?: string;
   /** The queue of the store that is to work on the runs. */
   readonly taskQueue?: string;
+  /** Signs what is started and told, for a store that takes signed starts only: `startSigner(store)` is one. */
+  readonly sign?: Sign;
 }
 
 /** What a caller does not say when it starts a run. */
-type SetByClient = "runId" | "carried" | "resume" | "searchAttributes";
+type SetByClient = "runId" | "carried" | "resume" | "searchAttributes" | "signature";
 type Startable<Input> = Omit<Input, SetByClient> & {
   /** A UUID; made when absent. */
   readonly runId?: string;
@@ -64,11 +67,13 @@ export class InterlockClient {
   readonly taskQueue: string;
   readonly namespace: string;
   readonly temporal: Client;
+  readonly sign: Sign | undefined;
   /** Once all search attributes are there, they are not asked for again. */
   private hasAllAttributes = false;
 
-  private constructor(temporal: Client, taskQueue: string) {
+  private constructor(temporal: Client, taskQueue: string, sign: Sign | undefined) {
     this.temporal = temporal;
+    this.sign = sign;
     this.namespace = temporal.options.namespace;
     this.taskQueue = taskQueue;
   }
@@ -80,6 +85,7 @@ export class InterlockClient {
     return new InterlockClient(
       new Client({ connection, namespace }),
       options.taskQueue ?? DEFAULT_TASK_QUEUE,
+      options.sign,
     );
   }
 
@@ -175,9 +181,13 @@ export class InterlockClient {
     const workflow = kind === "graph" ? GRAPH_RUN_WORKFLOW : BUNDLE_RUN_WORKFLOW;
     // Where the namespace lacks some, the worker looks which it has.
     const hasAll = (await this.registeredAttributes())?.length === ATTRIBUTES.length;
-    const input = checked(workflow, { ...request, searchAttributes: hasAll || undefined });
     const { runId = "" } = request;
     const workflowId = known ?? workflowIdOf(runId);
+    const input = await signedInput(this.sign, {
+      workflow,
+      workflowId,
+      input: hasAll ? { ...request, searchAttributes: true } : request,
+    });
     const name = kind === "graph" ? packageName(request) : request.workflowPath;
     try {
       const handle = await this.temporal.workflow.start(workflow, {
@@ -245,6 +255,17 @@ function checked(workflow: keyof RunInputs, request: object): object {
   const verdict = validateRunInput(workflow, input);
   if (!verdict.ok) throw new InterlockError(verdict.error);
   return verdict.value;
+}
+
+/** What starts a run, checked and, with a signer, signed. Throws what its workflow would refuse it for. */
+export async function signedInput(
+  sign: Sign | undefined,
+  start: { readonly workflow: keyof RunInputs; readonly workflowId: string; readonly input: object },
+): Promise<object> {
+  const { signature: _, ...input }: { signature?: unknown } = start.input; // that of an earlier start is used
+  const plain = checked(start.workflow, input);
+  if (sign === undefined) return plain;
+  return { ...plain, signature: await sign(startStatement({ ...start, input: plain })) };
 }
 
 /** What is launched: a run that was never made takes its id from Temporal. */

@@ -21,6 +21,7 @@ import {
   RUN_STATE_QUERY,
   workflowIdOf,
 } from "../contract/names.js";
+import { type Sign, questionIn, updateStatement } from "../contract/signed.js";
 import type {
   AnswerTaken,
   AuditHead,
@@ -52,6 +53,8 @@ export class InterlockError extends Error {
 export interface TemporalAccess {
   readonly temporal: Client;
   readonly namespace: string;
+  /** Signs what runs are told, where their store takes signed starts only. */
+  readonly sign?: Sign | undefined;
 }
 
 /** What a run was started with, as Temporal's history or the store knows it. */
@@ -279,21 +282,47 @@ export class RunHandle {
 
   /** Where Temporal takes no update because the run's worker has just died, it is sent again for a while. */
   private update<T>(name: string, argument?: object, updateId: string = randomUUID()): Promise<T> {
-    const send = (): Promise<T> =>
-      argument === undefined
+    const { sign } = this.access;
+    const send = async (): Promise<T> => {
+      if (sign !== undefined) return this.signedUpdate<T>(sign, name, argument, updateId);
+      return argument === undefined
         ? this.workflow().executeUpdate<T, []>(name, { updateId })
         : this.workflow().executeUpdate<T, [object]>(name, { args: [argument], updateId });
+    };
     return this.guarded(async () => {
       for (let attempt = 1; ; attempt += 1) {
         try {
           return await send();
         } catch (error) {
+          if (error instanceof ContinuedMeanwhile && attempt < MAX_UPDATE_ATTEMPTS) continue;
           if (isNotFound(error)) throw await this.overOrUnknown(error);
           if (attempt === MAX_UPDATE_ATTEMPTS || !isBetweenWorkers(error)) throw error;
           await new Promise((resolve) => setTimeout(resolve, UPDATE_PAUSE_MS));
         }
       }
     });
+  }
+
+  /** What is signed is told to one execution. Throws `ContinuedMeanwhile` where another one has taken its place. */
+  private async signedUpdate<T>(
+    sign: Sign,
+    update: string,
+    argument: object | undefined,
+    updateId: string,
+  ): Promise<T> {
+    const { workflow } = this.access.temporal;
+    const question = update === ANSWER_UPDATE ? { question: questionIn(await this.state()) } : {};
+    const { workflowId, runId: executionId } = await this.workflow().describe();
+    const statement = updateStatement({ update, workflowId, executionId, updateId, ...question }, argument);
+    const signed = { ...argument, signature: await sign(statement) };
+    try {
+      const execution = workflow.getHandle(workflowId, executionId);
+      return await execution.executeUpdate<T, [object]>(update, { args: [signed], updateId });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      const { runId: newest } = await this.workflow().describe();
+      throw newest === executionId ? error : new ContinuedMeanwhile(undefined, { cause: error });
+    }
   }
 
   /** Temporal does not find what has ended either: only a run that it cannot describe is unknown. */
@@ -333,6 +362,9 @@ export class RunHandle {
     return undefined;
   }
 }
+
+/** What was told had been signed for the execution before. */
+class ContinuedMeanwhile extends Error {}
 
 /** A text in a query of Temporal's. */
 function quoted(text: string): string {

@@ -21,6 +21,7 @@ import type {
   TakenUpdate,
   Usage,
 } from "./run.js";
+import type { UpdateStatement } from "./signed.js";
 
 /**
  * The seam between workflow code and the world. Which of these run as regular activities and which as local
@@ -41,6 +42,8 @@ export interface Activities extends ToolActivities, BundleToolActivities {
   "user.input"(input: UserInput): Promise<AuditHead>;
   /** Keeps what a node boundary is: the state document as it stands and, of a run with a story, its graph state. */
   "state.snapshot"(input: SnapshotInput): Promise<void>;
+  /** Whether what a signed run is told is signed. */
+  "update.verify"(input: VerifyInput): Promise<{ readonly valid: boolean }>;
   /** Records the run's phase in the index and the audit log. */
   "run.phase"(input: PhaseInput): Promise<AuditHead>;
 }
@@ -71,6 +74,8 @@ export interface RunExecution {
   readonly resetOf?: string;
   /** Absent where an older version of Interlock asks. */
   readonly workflowId?: string;
+  /** It has continued as new: what it is given, it was given by the execution before. */
+  readonly continued?: true;
 }
 
 export interface OpenedRun {
@@ -250,6 +255,12 @@ export interface UserInput {
   readonly inputId: string;
   readonly nodeId: string;
   readonly text: string;
+}
+
+export interface VerifyInput {
+  readonly run: RunRef;
+  readonly statement: UpdateStatement;
+  readonly signature?: string;
 }
 
 export interface PhaseInput {

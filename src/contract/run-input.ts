@@ -8,6 +8,7 @@ import { type SchemaError, schemaErrors } from "../core/schema-errors.js";
 import { utf8Length } from "../core/text.js";
 import { isRunId } from "../core/run/run-id.js";
 import { carriedSchema } from "./carried.js";
+import { signatureSchema } from "./signed.js";
 import type { BUNDLE_RUN_WORKFLOW, GRAPH_RUN_WORKFLOW } from "./names.js";
 import type { BundleRunInput, GraphRunInput } from "./run.js";
 
@@ -58,6 +59,7 @@ const runFields = {
     .exactOptional(),
   searchAttributes: z.boolean().exactOptional(),
   resume: z.boolean().exactOptional(),
+  signature: signatureSchema.exactOptional(),
 };
 
 const graphFields = {

@@ -23,6 +23,8 @@ export interface RunRef {
   readonly execution?: number;
   /** The run is rehearsed: a scripted model answers instead of a real one. */
   readonly rehearsal?: Rehearsal;
+  /** The run was begun with a signature, and takes updates with one only. A worker that takes signed starts works on no other. */
+  readonly signed?: true;
 }
 
 /** How a rehearsal walks (see `rehearsal/`). */
@@ -59,6 +61,8 @@ export interface RunInput {
   readonly searchAttributes?: boolean;
   /** The run exists in the store and goes on from there: after a failure, or because Temporal has lost it. */
   readonly resume?: boolean;
+  /** By the secret of the store, where it takes signed starts only: `interlock run --print-input` makes one. */
+  readonly signature?: string;
   /** Set by the run itself when it continues as new: everything it knows, in one value. */
   readonly carried?: CarriedRun;
 }
@@ -252,15 +256,20 @@ export interface RunResult {
   readonly usage: Usage;
 }
 
+/** What an update says where the store takes signed starts only. */
+export interface MaybeSigned {
+  readonly signature?: string;
+}
+
 /** The argument of the update `budget`: what is added to the limits of one scope. */
-export interface BudgetRaise {
+export interface BudgetRaise extends MaybeSigned {
   /** Absent means the one whose limit was reached, else the run's. */
   readonly scope?: BudgetScope;
   readonly add: BudgetLimits;
 }
 
 /** The argument of the update `answer`. */
-export interface Answer {
+export interface Answer extends MaybeSigned {
   readonly nodeId: string;
   readonly text: string;
 }

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { isAmount } from "../core/run/budget.js";
 import { type JsonBounds, boundsProblem } from "../core/json-bounds.js";
 import { schemaErrors } from "../core/schema-errors.js";
+import { signatureSchema } from "./signed.js";
 
 /** What a run is told (contracts §14), as it is parsed before anything of it is used. */
 
@@ -9,14 +10,17 @@ const MAX_NODE_CHARS = 2_000;
 const UPDATE_BOUNDS: JsonBounds = { maxDepth: 4, maxValues: 20 };
 
 const amount = z.number();
+const signature = signatureSchema.exactOptional();
 
 export const answerSchema = z.strictObject({
   nodeId: z.string().min(1).max(MAX_NODE_CHARS),
   text: z.string().refine((text) => text.trim() !== "", "must not be empty"),
+  signature,
 });
 
 export const raiseSchema = z.strictObject({
   scope: z.enum(["run", "node"]).exactOptional(),
+  signature,
   add: z
     .strictObject({
       turns: amount.exactOptional(),
@@ -30,8 +34,8 @@ export const raiseSchema = z.strictObject({
     ),
 });
 
-/** Pause, resume and finish are told nothing. */
-export const wordlessSchema = z.strictObject({}).optional();
+/** Pause, resume and finish are told nothing, but may be signed. */
+export const wordlessSchema = z.strictObject({ signature }).optional();
 
 /** What is wrong with an update's arguments, with its place; undefined where nothing is. */
 export function updateProblem(schema: z.ZodType, args: readonly unknown[]): string | undefined {

@@ -49,7 +49,7 @@ export const runActivities = proxyActivities<Pick<Activities, "run.open" | "run.
 export const localActivities = proxyLocalActivities<
   ToolActivities &
     BundleToolActivities &
-    Pick<Activities, "state.load" | "state.snapshot" | "tool.refuse" | "user.input">
+    Pick<Activities, "state.load" | "state.snapshot" | "tool.refuse" | "update.verify" | "user.input">
 >({
   startToCloseTimeout: "30 seconds",
   retry: {

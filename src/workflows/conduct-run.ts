@@ -17,6 +17,7 @@ import { cutText } from "../core/text.js";
 import { isContinueAsNew, isReset } from "./continue-run-as-new.js";
 import { changePhase, setSearchAttributes } from "./change-phase.js";
 import { handleMessages } from "./messages.js";
+import { refuseLateUpdates } from "./signed-updates.js";
 import type { RunKind } from "./run-kind.js";
 import { NO_USAGE, type RunRecord, effectiveAgentId } from "./run-record.js";
 import { beginGraphStateVisit, closeFailedGraphState } from "./run-graph-state.js";
@@ -39,6 +40,7 @@ export async function conductRun(record: RunRecord, kind: RunKind): Promise<RunR
       await group.withScope(() => visit(record, kind, nodeId));
     }
     await changePhase(record, "completed");
+    await refuseLateUpdates(record);
   } catch (error) {
     if (isContinueAsNew(error)) throw error;
     throw await closeFailed(record, error);
@@ -79,12 +81,13 @@ async function openRun(record: RunRecord, kind: RunKind): Promise<void> {
  */
 function executionOf({ input }: RunRecord): RunExecution {
   const { workflowId, runId, firstExecutionRunId, continuedFromExecutionRunId, startTime } = workflowInfo();
+  const continued = continuedFromExecutionRunId === undefined ? {} : { continued: true as const };
   const wasReset = input.resume === true && continuedFromExecutionRunId !== undefined;
   if (isReset() || wasReset) {
-    return { id: runId, startedAt: Date.now(), workflowId, resetOf: firstExecutionRunId };
+    return { id: runId, startedAt: Date.now(), workflowId, resetOf: firstExecutionRunId, ...continued };
   }
   const id = input.carried?.executionId ?? firstExecutionRunId;
-  return { id, startedAt: startTime.getTime(), workflowId };
+  return { id, startedAt: startTime.getTime(), workflowId, ...continued };
 }
 
 /** Begins a visit: anew, or once more where an earlier execution of the run was cut short in it. */
@@ -142,6 +145,7 @@ async function closeFailed(record: RunRecord, problem: unknown): Promise<unknown
     record.setPhase("failed");
     setSearchAttributes(record, { RunPhase: "failed" });
   }
+  await refuseLateUpdates(record);
   if (isCancellation(error)) return error;
   return ApplicationFailure.create({
     type: fault.code,

@@ -16,8 +16,10 @@ import type { RunRecord } from "./run-record.js";
 export async function continueRunAsNew(record: RunRecord): Promise<void> {
   await resumeAfterReset(record);
   if (!workflowInfo().continueAsNewSuggested) return;
-  await condition(allHandlersFinished);
-  await recordChanges(record);
+  do {
+    await condition(allHandlersFinished);
+    await recordChanges(record);
+  } while (!allHandlersFinished() || !record.isRecorded); // an update of a signed run is being looked at
   const { input: words, resume: _, ...rest } = record.input;
   const isSaid = words === undefined || record.carried.usage.modelTurns > 0;
   const next = makeContinueAsNewFunc({});

@@ -22,7 +22,14 @@ export function enter<W extends keyof RunInputs>(
   if (argument instanceof Unreadable) {
     return notValid(`input: this worker cannot read it, ${argument.reason}. Send plain JSON`);
   }
-  const isContinued = workflowInfo().continuedFromExecutionRunId !== undefined;
+  const { attempt, continuedFromExecutionRunId, cronSchedule } = workflowInfo();
+  // Temporal's own repetitions name an execution that they go on from, too: whoever starts one would say what it carries.
+  if (attempt > 1 || (cronSchedule ?? "") !== "") {
+    return notValid(
+      "input: a run is not repeated by a cron schedule or a retry policy of its workflow. Use a schedule of Temporal's, or interlock retry",
+    );
+  }
+  const isContinued = continuedFromExecutionRunId !== undefined;
   const input = isContinued
     ? validateContinuedInput(workflow, argument)
     : validateRunInput(workflow, argument);

@@ -16,7 +16,15 @@ import {
   RESUME_UPDATE,
   RUN_STATE_QUERY,
 } from "../contract/names.js";
-import type { Answer, AnswerTaken, Budget, BudgetRaise, RunState, TakenUpdate } from "../contract/run.js";
+import type {
+  Answer,
+  AnswerTaken,
+  Budget,
+  BudgetRaise,
+  MaybeSigned,
+  RunState,
+  TakenUpdate,
+} from "../contract/run.js";
 import { answerSchema, raiseSchema, updateProblem, wordlessSchema } from "../contract/updates.js";
 import { raiseBudget } from "../core/run/budget.js";
 import { MAX_USER_INPUT_BYTES } from "../core/run/limits.js";
@@ -24,21 +32,24 @@ import type { GraphState } from "../core/graph-state/schemas.js";
 import { cutText, utf8Length } from "../core/text.js";
 import type { RunKind } from "./run-kind.js";
 import type { RunRecord } from "./run-record.js";
+import { takeUpdate } from "./signed-updates.js";
 import { FIRST_WORDS_ID, breachOf } from "./waiting.js";
 
 interface Accepted {
   readonly accepted: true;
 }
 const ACCEPTED: Accepted = { accepted: true };
+/** The arguments of an update that is told nothing. */
+type Wordless = [signed?: MaybeSigned];
 
 const runStateQuery = defineQuery<RunState>(RUN_STATE_QUERY);
 /** The typed graph state of a run that carries a story; null for a run that carries none. */
 const graphStateQuery = defineQuery<GraphState | null>(GRAPH_STATE_QUERY);
 const answerUpdate = defineUpdate<AnswerTaken, [Answer]>(ANSWER_UPDATE);
-const pauseUpdate = defineUpdate<Accepted>(PAUSE_UPDATE);
-const resumeUpdate = defineUpdate<Accepted>(RESUME_UPDATE);
+const pauseUpdate = defineUpdate<Accepted, Wordless>(PAUSE_UPDATE);
+const resumeUpdate = defineUpdate<Accepted, Wordless>(RESUME_UPDATE);
 const budgetUpdate = defineUpdate<Budget, [BudgetRaise]>(BUDGET_UPDATE);
-const finishUpdate = defineUpdate<Accepted>(FINISH_UPDATE);
+const finishUpdate = defineUpdate<Accepted, Wordless>(FINISH_UPDATE);
 
 /** What a run can be asked and told. Validators are synchronous: a refused update leaves no trace. */
 export function handleMessages(record: RunRecord, kind: RunKind): void {
@@ -48,11 +59,11 @@ export function handleMessages(record: RunRecord, kind: RunKind): void {
     description: "Answers the question the run waits with.",
   });
   const checkOpen = (...args: readonly unknown[]) => checkWordless(record, args);
-  setHandler(pauseUpdate, () => setPaused(record, true), {
+  setHandler(pauseUpdate, (...args) => setPaused(record, true, args), {
     validator: checkOpen,
     description: "Pauses the run before its next model turn.",
   });
-  setHandler(resumeUpdate, () => setPaused(record, false), {
+  setHandler(resumeUpdate, (...args) => setPaused(record, false, args), {
     validator: checkOpen,
     description: "Lets a paused run go on.",
   });
@@ -60,11 +71,12 @@ export function handleMessages(record: RunRecord, kind: RunKind): void {
     validator: (...args) => checkRaise(record, args),
     description: "Adds to the run's budget.",
   });
-  setHandler(finishUpdate, () => finish(record), {
-    validator: (...args: readonly unknown[]) => {
-      checkWordless(record, args);
-      if (!kind.userMayFinish) throw refusal("A graph run ends at an end node. To stop it, cancel it.");
-    },
+  const checkFinish = (...args: readonly unknown[]) => {
+    checkWordless(record, args);
+    if (!kind.userMayFinish) throw refusal("A graph run ends at an end node. To stop it, cancel it.");
+  };
+  setHandler(finishUpdate, (...args) => finish(record, args, () => checkFinish(...args)), {
+    validator: checkFinish,
     description: "Ends the run as completed.",
   });
 }
@@ -133,8 +145,18 @@ function checkAnswer(record: RunRecord, args: readonly unknown[]): void {
   }
 }
 
+function acceptAnswer(record: RunRecord, argument: Answer): AnswerTaken | Promise<AnswerTaken> {
+  return takeUpdate(record, {
+    name: ANSWER_UPDATE,
+    argument,
+    check: () => checkAnswer(record, [argument]),
+    act: () => takeAnswer(record, argument),
+    wasTaken: () => takenBefore(record) !== undefined,
+  });
+}
+
 /** Takes an answer that passed {@link checkAnswer}, once; says which one has been taken under its id. */
-function acceptAnswer(record: RunRecord, { nodeId, text }: Answer): AnswerTaken {
+function takeAnswer(record: RunRecord, { nodeId, text }: Answer): AnswerTaken {
   const before = takenBefore(record);
   if (before !== undefined) return { ...ACCEPTED, nodeId: "", ...before.answer };
   const answer = { nodeId, begins: cutText(text, ANSWER_PREVIEW_CHARS) };
@@ -148,7 +170,17 @@ function checkNotOver(record: RunRecord): void {
   if (phase === "completed" || phase === "failed") throw refusal(`The run is over: it has ${phase}.`);
 }
 
-function setPaused(record: RunRecord, paused: boolean): Accepted {
+function setPaused(record: RunRecord, paused: boolean, args: Wordless): Accepted | Promise<Accepted> {
+  return takeUpdate(record, {
+    name: paused ? PAUSE_UPDATE : RESUME_UPDATE,
+    argument: args[0],
+    check: () => checkWordless(record, args),
+    act: () => pauseOnce(record, paused),
+    wasTaken: () => takenBefore(record) !== undefined,
+  });
+}
+
+function pauseOnce(record: RunRecord, paused: boolean): Accepted {
   if (takenBefore(record) !== undefined) return ACCEPTED;
   take(record);
   if (record.carried.paused !== paused) {
@@ -186,10 +218,20 @@ function checkRaise(record: RunRecord, args: readonly unknown[]): void {
 }
 
 /** A run that goes on learns its budget when it is open: until then a raise waits. */
-async function acceptRaise(record: RunRecord, raise: BudgetRaise): Promise<Budget> {
+async function acceptRaise(record: RunRecord, argument: BudgetRaise): Promise<Budget> {
   if (record.input.resume === true && record.open === undefined) {
     await condition(() => record.open !== undefined);
   }
+  return takeUpdate(record, {
+    name: BUDGET_UPDATE,
+    argument,
+    check: () => checkRaise(record, [argument]),
+    act: () => raiseOnce(record, argument),
+    wasTaken: () => isRaised(record),
+  });
+}
+
+function raiseOnce(record: RunRecord, raise: BudgetRaise): Budget {
   const { budget: before, raises = [] } = record.carried;
   if (isRaised(record)) return before;
   const budget = raiseBudget(before, raise.scope ?? scopeOf(record), raise.add);
@@ -202,10 +244,18 @@ function scopeOf(record: RunRecord): "run" | "node" {
   return breachOf(record)?.scope ?? "run";
 }
 
-function finish(record: RunRecord): Accepted {
-  record.update({ ended: true });
-  record.note("ended by the user");
-  return ACCEPTED;
+function finish(record: RunRecord, args: Wordless, check: () => void): Accepted | Promise<Accepted> {
+  return takeUpdate(record, {
+    name: FINISH_UPDATE,
+    argument: args[0],
+    check,
+    act: () => {
+      record.update({ ended: true });
+      record.note("ended by the user");
+      return ACCEPTED;
+    },
+    wasTaken: () => false,
+  });
 }
 
 function refusal(message: string): ApplicationFailure {

@@ -292,6 +292,7 @@ describe("the activities", () => {
       "state.record",
       "state.snapshot",
       "tool.refuse",
+      "update.verify",
       "user.input",
     ]);
   });

@@ -58,6 +58,7 @@ test("the values that the package exports", () => {
       "RunHandle",
       "RunManager",
       "createToolHost",
+      "startSigner",
       "exportRun",
       "openStore",
       "runInputJsonSchemas",

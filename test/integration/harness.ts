@@ -5,8 +5,14 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DefaultLogger, Runtime } from "@temporalio/worker";
 import { inject, onTestFinished } from "vitest";
-import type { RunHandle, StartBundleRun, StartRun } from "../../src/client/client.js";
+import {
+  InterlockClient,
+  type RunHandle,
+  type StartBundleRun,
+  type StartRun,
+} from "../../src/client/client.js";
 import { parseMarkdown } from "../../src/core/documents/front-matter.js";
+import { startSigner } from "../../src/store/start-signatures.js";
 import type { RunFiles } from "../../src/store/runs/run-files.js";
 import { startWorker } from "../../src/worker.js";
 import { eventually } from "../fakes/eventually.js";
@@ -25,8 +31,12 @@ export interface Bench extends Omit<Place, "close"> {
   startAnotherWorker(): Promise<void>;
   stopWorker(): Promise<void>;
   filesOf(run: { readonly runId: string }): Promise<RunFiles>;
-  /** Installs a package from files and starts a run of it. */
-  start(files: Record<string, string>, request?: Partial<StartRun>): Promise<RunHandle>;
+  /** Installs a package from files and starts a run of it, by the bench's own client or another. */
+  start(
+    files: Record<string, string>,
+    request?: Partial<StartRun>,
+    starter?: InterlockClient,
+  ): Promise<RunHandle>;
   /** Starts a run of the example bundle's intake workflow with its agent, on a copy with these files over it. */
   startBundle(request?: Partial<StartBundleRun>, files?: Record<string, string>): Promise<RunHandle>;
   /** A bundle run's session folder: its files by name, and its manifest. */
@@ -93,11 +103,11 @@ export async function openBench(script: Script, environment: Record<string, stri
       const { bundle } = valueOf(await store.runs.findRun(run.runId));
       return readSession(join(bundle?.outputRoot ?? "", bundle?.sessionId ?? ""));
     },
-    async start(files, request = {}) {
+    async start(files, request = {}, starter = client) {
       const packageDir = join(dir, `package-${randomUUID()}`);
       await writeTree(packageDir, files);
       const { packageId } = valueOf(await store.packages.install(packageDir));
-      return client.start({
+      return starter.start({
         projectRoot,
         packageId,
         limits: { maxModelAttempts: 2 },
@@ -153,6 +163,15 @@ export async function writeTree(dir: string, files: Record<string, string>): Pro
     await mkdir(dirname(join(dir, path)), { recursive: true });
     await writeFile(join(dir, path), content);
   }
+}
+
+/** A client that signs for a bench whose worker takes signed starts only; the bench's own is a stranger's. */
+export async function signedClient({ environment, store }: Pick<Bench, "environment" | "store">) {
+  const sign = await startSigner(store);
+  const connection = { address: environment["TEMPORAL_ADDRESS"] ?? "" };
+  const client = await InterlockClient.connect({ connection, taskQueue: store.taskQueue, sign });
+  onTestFinished(() => client.close());
+  return { client, sign };
 }
 
 /** Waits until a run is in a phase: polls its state. */

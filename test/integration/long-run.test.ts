@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { MAX_PAYLOAD_BYTES, workflowIdOf } from "../../src/contract/names.js";
 import { type ScriptedAnswer, call, patch } from "../fakes/scripted-model.js";
 import { gatePackage } from "../fakes/gate-package.js";
-import { openBench, until } from "./harness.js";
+import { openBench, signedClient, until } from "./harness.js";
 
 const CALLS_PER_TURN = 30;
 const TURNS = 140;
@@ -18,76 +18,84 @@ function payloadSizes(value: unknown): readonly number[] {
 }
 
 describe("a long run", () => {
-  test("continues as new between two turns of one node: no call, question, pause, budget or story is lost, and no update counts twice", async () => {
-    const reads = Array.from({ length: CALLS_PER_TURN }, () => call("fs_list", { path: "@pkg/steps" }));
-    const bench = await openBench((_request, index): ScriptedAnswer => {
-      if (index === PAUSED_AT || index === ASKED_AGAIN_AT) return { content: "Go on?" };
-      if (index < TURNS) return { calls: reads };
-      const ends: readonly ScriptedAnswer[] = [
-        { calls: [patch({ stepsCompleted: { append: ["build"] }, currentNodeId: { set: "qa" } })] },
-        {
-          calls: [
-            call("state_record", { gateDecisions: { qaGate: "PASS" } }),
-            patch({ stepsCompleted: { append: ["qa"] }, currentNodeId: { set: "finish" } }),
-          ],
+  test.each(["open", "signed"])(
+    "of a store with %s starts continues as new between two turns of one node: no call, question, pause, budget or story is lost, and no update counts twice",
+    async (starts) => {
+      const reads = Array.from({ length: CALLS_PER_TURN }, () => call("fs_list", { path: "@pkg/steps" }));
+      const bench = await openBench(
+        (_request, index): ScriptedAnswer => {
+          if (index === PAUSED_AT || index === ASKED_AGAIN_AT) return { content: "Go on?" };
+          if (index < TURNS) return { calls: reads };
+          const ends: readonly ScriptedAnswer[] = [
+            { calls: [patch({ stepsCompleted: { append: ["build"] }, currentNodeId: { set: "qa" } })] },
+            {
+              calls: [
+                call("state_record", { gateDecisions: { qaGate: "PASS" } }),
+                patch({ stepsCompleted: { append: ["qa"] }, currentNodeId: { set: "finish" } }),
+              ],
+            },
+            { calls: [patch({ stepsCompleted: { append: ["finish"] } })] },
+          ];
+          return ends[index - TURNS] ?? { status: 418 };
         },
-        { calls: [patch({ stepsCompleted: { append: ["finish"] } })] },
-      ];
-      return ends[index - TURNS] ?? { status: 418 };
-    });
-    const run = await bench.start(gatePackage(), {
-      limits: { maxTurnsPerNode: 1_000, maxModelAttempts: 2 },
-      storyId: "wrkf-1010",
-      evaluateConditions: true,
-      input: "Look around.",
-      budget: { run: { turns: 1_000 } },
-    });
-    await until(run, "waiting-user");
-    const raise = { raiseId: "raise-1", add: { turns: 10 } };
-    const raised = { run: { turns: 1_010 } };
-    expect(await run.raiseBudget(raise)).toEqual(raised);
-    await run.pause();
-    const answer = { nodeId: "build", text: "Yes.", answerId: "answer-1" };
-    await run.answer(answer);
-    await until(run, "running");
-    expect((await run.state()).paused).toBe(true);
-    const firstExecution = await run.executionRunId();
-    await run.resume();
-    await until(run, "waiting-user");
-    expect(await run.executionRunId()).not.toBe(firstExecution);
-    expect(await run.raiseBudget(raise)).toEqual(raised);
-    await run.answer(answer);
-    expect((await run.state()).phase).toBe("waiting-user");
-    await run.answer({ nodeId: "build", text: "Yes, again." });
-    await run.result();
+        { INTERLOCK_STARTS: starts },
+      );
+      const starter = starts === "signed" ? (await signedClient(bench)).client : bench.client;
+      const request = {
+        limits: { maxTurnsPerNode: 1_000, maxModelAttempts: 2 },
+        storyId: "wrkf-1010",
+        evaluateConditions: true,
+        input: "Look around.",
+        budget: { run: { turns: 1_000 } },
+      };
+      const run = await bench.start(gatePackage(), request, starter);
+      await until(run, "waiting-user");
+      const raise = { raiseId: "raise-1", add: { turns: 10 } };
+      const raised = { run: { turns: 1_010 } };
+      expect(await run.raiseBudget(raise)).toEqual(raised);
+      await run.pause();
+      const answer = { nodeId: "build", text: "Yes.", answerId: "answer-1" };
+      await run.answer(answer);
+      await until(run, "running");
+      expect((await run.state()).paused).toBe(true);
+      const firstExecution = await run.executionRunId();
+      await run.resume();
+      await until(run, "waiting-user");
+      expect(await run.executionRunId()).not.toBe(firstExecution);
+      expect(await run.raiseBudget(raise)).toEqual(raised);
+      await run.answer(answer);
+      expect((await run.state()).phase).toBe("waiting-user");
+      await run.answer({ nodeId: "build", text: "Yes, again." });
+      await run.result();
 
-    const state = await run.state();
-    const calls = (TURNS - 2) * CALLS_PER_TURN + 4;
-    expect(state.usage).toMatchObject({ modelTurns: TURNS + 3, toolCalls: calls });
-    expect(state).toMatchObject({ visit: 3, paused: false, currentNodeId: "finish" });
-    expect((await run.graphState())?.stateHistory.map((snapshot) => snapshot.state.routingFlags)).toEqual([
-      { escalate: true, proceed: true },
-      { proceed: true },
-      { complete: true },
-    ]);
-    const events = await bench.auditEvents(run);
-    expect(events.filter(({ kind }) => kind === "tool.exec")).toHaveLength(calls);
-    expect(events.filter(({ kind }) => kind === "user.input")).toHaveLength(3);
-    const words = bench.model.requests
-      .at(TURNS)
-      ?.messages.filter(({ content }) => content?.includes("USER_INPUT"));
-    expect(words).toHaveLength(3);
+      const state = await run.state();
+      const calls = (TURNS - 2) * CALLS_PER_TURN + 4;
+      expect(state.usage).toMatchObject({ modelTurns: TURNS + 3, toolCalls: calls });
+      expect(state).toMatchObject({ visit: 3, paused: false, currentNodeId: "finish" });
+      expect((await run.graphState())?.stateHistory.map((snapshot) => snapshot.state.routingFlags)).toEqual([
+        { escalate: true, proceed: true },
+        { proceed: true },
+        { complete: true },
+      ]);
+      const events = await bench.auditEvents(run);
+      expect(events.filter(({ kind }) => kind === "tool.exec")).toHaveLength(calls);
+      expect(events.filter(({ kind }) => kind === "user.input")).toHaveLength(3);
+      const words = bench.model.requests
+        .at(TURNS)
+        ?.messages.filter(({ content }) => content?.includes("USER_INPUT"));
+      expect(words).toHaveLength(3);
 
-    const executions: string[] = [];
-    const query = `WorkflowId = "${workflowIdOf(run.runId)}"`;
-    for await (const { runId } of bench.client.temporal.workflow.list({ query })) executions.push(runId);
-    expect(executions.length).toBeGreaterThan(1);
-    for (const runId of executions) {
-      const history = await bench.client.temporal.workflow
-        .getHandle(workflowIdOf(run.runId), runId)
-        .fetchHistory();
-      expect(history.events?.length).toBeLessThan(6_000);
-      expect(Math.max(...payloadSizes(history.events))).toBeLessThan(MAX_PAYLOAD_BYTES);
-    }
-  });
+      const executions: string[] = [];
+      const query = `WorkflowId = "${workflowIdOf(run.runId)}"`;
+      for await (const { runId } of bench.client.temporal.workflow.list({ query })) executions.push(runId);
+      expect(executions.length).toBeGreaterThan(1);
+      for (const runId of executions) {
+        const history = await bench.client.temporal.workflow
+          .getHandle(workflowIdOf(run.runId), runId)
+          .fetchHistory();
+        expect(history.events?.length).toBeLessThan(6_000);
+        expect(Math.max(...payloadSizes(history.events))).toBeLessThan(MAX_PAYLOAD_BYTES);
+      }
+    },
+  );
 });

@@ -2,6 +2,7 @@ import { lstat, mkdir, realpath, stat } from "node:fs/promises";
 import { join, relative, resolve, sep } from "node:path";
 import type { StartBundleRun } from "../../client/client.js";
 import type { Config } from "../../config.js";
+import { BUNDLE_RUN_WORKFLOW } from "../../contract/names.js";
 import { resolveProject } from "../../store/runs/project-id.js";
 import type { Store } from "../../store/store.js";
 import { loadAgent } from "../../tools/bundle/bundle-agent-file.js";
@@ -74,6 +75,8 @@ export async function prepareBundleRun(
   }
   await registerRoots(store, request);
   return {
+    workflow: BUNDLE_RUN_WORKFLOW,
+    input: request,
     start: (client) => client.startBundle(request),
     name: workflow,
     graph: undefined,

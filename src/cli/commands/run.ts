@@ -3,6 +3,7 @@ import type { Store } from "../../store/store.js";
 import { type BundleChoice, prepareBundleRun } from "./bundle-run.js";
 import { interruption, openEnvironment } from "../environment.js";
 import { CommandError, EXIT, type ExitCode, UsageError, noWorkerHint, printNote } from "../output.js";
+import { printInput } from "../print-input.js";
 import { webUrlOf } from "../run-report.js";
 import {
   type PreparedRun,
@@ -18,6 +19,7 @@ interface FollowOptions {
   readonly detach?: boolean;
   readonly json?: boolean;
   readonly waitForAnswers: boolean;
+  readonly printInput?: boolean;
 }
 
 export interface RunOptions extends Omit<RunChoice, "package">, FollowOptions {}
@@ -44,6 +46,7 @@ async function runPrepared(
 ): Promise<ExitCode> {
   const { config, store } = await openEnvironment();
   const prepared = await prepare(config, store);
+  if (options.printInput === true) return printInput(config, store, prepared);
   const signal = interruption();
   installRuntime("ERROR");
   const session = await openTemporalSession(config, store, signal);

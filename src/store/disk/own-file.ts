@@ -71,6 +71,19 @@ export function readOwnFileSync(path: string): Buffer {
   }
 }
 
+/** The text of a file that nobody else may read. Throws for one that others can. */
+export function readPrivateText(path: string): string {
+  const fd = openOwnFile(path, "read");
+  try {
+    if (process.platform !== "win32" && (fstatSync(fd).mode & 0o077) !== 0) {
+      throw new Error(`${path} can be read by others. Make it private: chmod 600 ${path}`);
+    }
+    return readFileSync(fd, "utf8");
+  } finally {
+    closeSync(fd);
+  }
+}
+
 /** All bytes of a file of ours. Throws for one that has more than `maxBytes`. */
 export async function readOwnFile(path: string, maxBytes = Number.POSITIVE_INFINITY): Promise<Buffer> {
   const handle = await openOwnHandle(path);

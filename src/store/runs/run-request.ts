@@ -12,6 +12,8 @@ const requestSchema = z.object({
   workflowId: z.string().optional(),
   /** The first execution that Temporal began for it. */
   executionId: z.string().optional(),
+  /** The start, or that of the newest execution, was signed. */
+  signed: z.boolean().optional(),
 });
 
 /** What a run was started with: it can be started again should Temporal no longer know it. */
@@ -45,16 +47,23 @@ export class RunRequestFile {
   async keep(
     kind: RunRequest["kind"],
     input: JsonObject,
-    origin: Pick<RunRequest, "workflowId" | "executionId"> = {},
+    origin: Pick<RunRequest, "workflowId" | "executionId" | "signed"> = {},
   ): Promise<void> {
     const keepUnderLock = async (lock: HeldLock): Promise<void> => {
       const known = await this.read();
       if (known !== undefined && input["resume"] !== true) return;
       const { limits = {} } = input;
-      if (known !== undefined && JSON.stringify(known.input["limits"] ?? {}) === JSON.stringify(limits))
-        return;
+      const signed = origin.signed ?? false;
+      const isSame = JSON.stringify(known?.input["limits"] ?? {}) === JSON.stringify(limits);
+      if (known !== undefined && isSame && (known.signed ?? false) === signed) return;
       const kept =
-        known === undefined ? { kind, ...origin, input } : { ...known, input: { ...known.input, limits } };
+        known === undefined
+          ? { kind, ...origin, input }
+          : {
+              ...known,
+              ...(signed === (known.signed ?? false) ? {} : { signed }),
+              input: { ...known.input, limits },
+            };
       await writeFileAtomic(this.path, `${JSON.stringify(kept)}\n`, lock);
     };
     await withFileLock(this.lockFile, keepUnderLock, () => removeTemporaries(this.path), {

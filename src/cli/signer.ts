@@ -1,0 +1,18 @@
+import type { Config } from "../config.js";
+import type { Sign } from "../contract/signed.js";
+import { hasStartSecret, startSigner } from "../store/start-signatures.js";
+import type { Store } from "../store/store.js";
+import { CommandError } from "./output.js";
+
+/**
+ * What signs a command's starts and updates: where signatures are asked for, and wherever the store has a secret, since its
+ * workers may be set otherwise than this command.
+ */
+export async function signerFor(config: Config, store: Store): Promise<Sign | undefined> {
+  if (config.starts !== "signed" && !hasStartSecret(store)) return undefined;
+  try {
+    return await startSigner(store);
+  } catch (error) {
+    throw new CommandError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}

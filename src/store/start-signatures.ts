@@ -1,0 +1,166 @@
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { join } from "node:path";
+import { z } from "zod";
+import { canonicalJson } from "../core/canonical-json.js";
+import type { JsonObject } from "../core/json.js";
+import { runIdIn } from "../core/run/run-id.js";
+import { removeTemporaries, writeFileAtomic } from "./disk/atomic-file.js";
+import { withFileLock } from "./disk/fenced-lock.js";
+import { readOwnText, readPrivateText, standsThere } from "./disk/own-file.js";
+import type { Store } from "./store.js";
+
+/** What is signed: see `contract/signed.ts`. */
+interface Signed {
+  readonly kind: "start" | "update";
+  readonly workflowId: string;
+  readonly runId?: string;
+  readonly content: JsonObject;
+}
+
+type StoreOfSecret = Pick<Store, "dir" | "storeId" | "runs">;
+
+const DOMAIN = "interlock-temporal signed starts v1";
+const SECRET_BYTES = 32;
+const NONCE_BYTES = 16;
+
+const usedSchema = z.object({
+  /** The first of Temporal's run ids: it may ask again. */
+  executionId: z.string(),
+  follows: z.int().optional(),
+});
+
+/**
+ * The secret of a store that takes signed starts only, and what was started with it (docs/decisions/2026-11-22-signed-starts.md).
+ *
+ * `starts.secret` is made once, under a lock, and never written again. It leaves this class as HMACs only. A start's signature is
+ * good for one execution: `starts/<nonce>.json` says which. That of a run that goes on also says which of its executions it
+ * follows, as the store counts them.
+ */
+export class StartSignatures {
+  readonly #secret: Buffer;
+  private readonly store: StoreOfSecret;
+
+  private constructor(store: StoreOfSecret, secret: Buffer) {
+    this.store = store;
+    this.#secret = secret;
+  }
+
+  /** Makes the secret where there is none. Throws where it is damaged, or others could read it. */
+  static async open(store: StoreOfSecret): Promise<StartSignatures> {
+    const path = secretFile(store);
+    if (!standsThere(path)) {
+      await withFileLock(
+        join(store.dir, "starts.lock"),
+        async (lock) => {
+          if (standsThere(path)) return;
+          await writeFileAtomic(path, `${randomBytes(SECRET_BYTES).toString("hex")}\n`, lock);
+        },
+        () => removeTemporaries(path),
+      );
+    }
+    return new StartSignatures(store, readSecret(path));
+  }
+
+  /** Signs what is to be started or told. Each signature is another one. */
+  async sign(statement: Signed): Promise<string> {
+    const nonce = randomBytes(NONCE_BYTES).toString("hex");
+    const follows = await this.followed(statement);
+    return `v1.${nonce}.${this.hmac(nonce, statement, follows).toString("hex")}`;
+  }
+
+  /** Whether an update's signature is that of its statement. */
+  verifies(statement: Signed, signature: string | undefined): boolean {
+    const parts = partsOf(signature);
+    return parts !== undefined && this.matches(parts, statement, undefined);
+  }
+
+  /**
+   * Whether a start's signature is that of its statement, and has started nothing but this execution. Then it is used: another
+   * execution is not started with it. Twice for one execution is once.
+   */
+  async admits(statement: Signed, signature: string | undefined, executionId: string): Promise<boolean> {
+    const parts = partsOf(signature);
+    if (parts === undefined) return false;
+    const file = join(this.store.dir, "starts", `${parts.nonce}.json`);
+    if (!standsThere(file) && !this.matches(parts, statement, await this.followed(statement))) return false;
+    return withFileLock(
+      join(this.store.dir, "starts", `${parts.nonce}.lock`),
+      async (lock) => {
+        const used = await readUsed(file);
+        if (used !== undefined && used.executionId !== executionId) return false;
+        const follows = used === undefined ? await this.followed(statement) : used.follows;
+        if (!this.matches(parts, statement, follows)) return false;
+        const entry = { executionId, ...(follows === undefined ? {} : { follows }) };
+        if (used === undefined) await writeFileAtomic(file, `${JSON.stringify(entry)}\n`, lock);
+        return true;
+      },
+      () => removeTemporaries(file),
+    );
+  }
+
+  /** Of a start that lets a run go on: how many executions of it the store knows. */
+  private async followed({ kind, workflowId, runId, content }: Signed): Promise<number | undefined> {
+    if (kind !== "start" || content["resume"] !== true) return undefined;
+    const known = await this.store.runs.findPlaced(runId ?? runIdIn(workflowId) ?? "");
+    const files = known && (await this.store.runs.openFiles(known.projectId, known.runId));
+    return files?.ok === true ? files.value.executions.newest() : 0;
+  }
+
+  private matches({ nonce, hmac }: Parts, statement: Signed, follows: number | undefined): boolean {
+    return timingSafeEqual(hmac, this.hmac(nonce, statement, follows));
+  }
+
+  private hmac(nonce: string, statement: Signed, follows: number | undefined): Buffer {
+    const { storeId } = this.store;
+    const text = canonicalJson({ ...statement, storeId, nonce, follows });
+    return createHmac("sha256", this.#secret).update(`${DOMAIN}\n${text}`).digest();
+  }
+}
+
+/**
+ * What signs for a store that takes signed starts only: the `sign` of an `InterlockClient` on the store's machine. Makes the
+ * store's secret where there is none. Rejects where it is damaged, or others could read it.
+ */
+export async function startSigner(store: StoreOfSecret): Promise<(statement: Signed) => Promise<string>> {
+  const signatures = await StartSignatures.open(store);
+  return (statement) => signatures.sign(statement);
+}
+
+/** Whether a store has a secret. */
+export function hasStartSecret(store: Pick<Store, "dir">): boolean {
+  return standsThere(secretFile(store));
+}
+
+interface Parts {
+  readonly nonce: string;
+  readonly hmac: Buffer;
+}
+
+function partsOf(signature: string | undefined): Parts | undefined {
+  const [, nonce, hmac] = /^v1\.([0-9a-f]{32})\.([0-9a-f]{64})$/.exec(signature ?? "") ?? [];
+  return nonce === undefined || hmac === undefined ? undefined : { nonce, hmac: Buffer.from(hmac, "hex") };
+}
+
+function secretFile({ dir }: Pick<Store, "dir">): string {
+  return join(dir, "starts.secret");
+}
+
+/** Says nothing of what it has read. */
+function readSecret(path: string): Buffer {
+  const [, digits] = /^([0-9a-f]{64})\n$/.exec(readPrivateText(path)) ?? [];
+  if (digits !== undefined) return Buffer.from(digits, "hex");
+  throw new Error(
+    `${path} is damaged: it must hold the secret that this store's starts are signed with. Restore it from a backup, or remove it and start the workers again: what was signed before is then refused.`,
+  );
+}
+
+/** Undefined where there is none. One that cannot be understood is nobody's. */
+async function readUsed(file: string): Promise<z.infer<typeof usedSchema> | undefined> {
+  if (!standsThere(file)) return undefined;
+  try {
+    return usedSchema.parse(JSON.parse(await readOwnText(file)));
+  } catch (error) {
+    if (error instanceof z.ZodError || error instanceof SyntaxError) return { executionId: "" };
+    throw error;
+  }
+}
