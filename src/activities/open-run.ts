@@ -1,7 +1,11 @@
 import { basename, dirname } from "node:path";
 import type { OpenRunInput, OpenedRun, ResumedRun } from "../contract/activities.js";
 import { ANSWER_PREVIEW_CHARS, MAX_PAYLOAD_BYTES } from "../contract/names.js";
-import type { Budget, GraphRunInput, RunRef, TakenUpdate, Usage } from "../contract/run.js";
+import type { GraphRunInput } from "../contract/run.js";
+import type { Budget } from "../core/run/budget.js";
+import type { TakenUpdate } from "../core/run/carried-run.js";
+import type { RunRef } from "../core/run/run-ref.js";
+import { NO_USAGE } from "../core/run/usage.js";
 import { bundleToolName } from "../core/bundle/bundle-tools.js";
 import { newestOutputs } from "../core/bundle/listed-outputs.js";
 import { type Fault, type Result, fail } from "../core/errors.js";
@@ -305,8 +309,6 @@ async function noteUnopened(store: Store, run: RunRef, fault: Fault, now: Date):
     store.runs.setPhase(run, "failed", now, lock),
   );
 }
-
-const NO_USAGE: Usage = { modelTurns: 0, toolCalls: 0, promptTokens: 0, completionTokens: 0, cost: 0 };
 
 /** What the agent is called in settings and logs: by its file, or by the one of a file's agents that is named. */
 function agentIdOf(agentFile: string): string {

@@ -1,4 +1,6 @@
 import { redactKey } from "../core/prompt/redact-key.js";
+import type { ModelRefusal } from "../core/run/model-refusal.js";
+import type { TurnUsage } from "../core/run/usage.js";
 import { excerpt } from "../core/text.js";
 import type { FunctionTool } from "../core/tools/tool-arguments.js";
 import { parseAnswer } from "./answer-json.js";
@@ -11,13 +13,13 @@ import { eventData } from "./event-stream.js";
 import { classifyModelError, refusedByProvider, timedOut, unusableEndpoint } from "./model-error.js";
 import { collectStream, toAnswer } from "./read-answer.js";
 
-/** Which model answers, and how it is reached. */
 /** What a million tokens cost, in a currency of the user's choice. */
 export interface ModelPrice {
   readonly inputPerMillion: number;
   readonly outputPerMillion: number;
 }
 
+/** Which model answers, and how it is reached. */
 export interface ModelSettings {
   /** Absent where the settings name none. */
   readonly price?: ModelPrice;
@@ -65,12 +67,11 @@ export interface ChatAnswer {
   readonly content: string;
   readonly toolCalls: readonly ChatToolCall[];
   readonly finishReason: string;
-  readonly usage: { readonly promptTokens: number; readonly completionTokens: number };
+  readonly usage: Omit<TurnUsage, "cost">;
   readonly model: string;
   /** What goes back to the provider beside text and calls; absent where there is nothing. */
   readonly provider?: ProviderPart;
-  /** The model or its provider has refused to answer, in these words; there may be none. */
-  readonly refusal?: { readonly code: "LLM_REFUSED" | "LLM_CONTENT_FILTERED"; readonly words: string };
+  readonly refusal?: ModelRefusal;
 }
 
 export interface ChatModel {

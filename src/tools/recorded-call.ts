@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from "../core/json.js";
 import { redactSecrets } from "../core/prompt/redact.js";
 import { excerpt } from "../core/text.js";
 import { nestingDepth } from "../core/tools/tool-arguments.js";
-import type { ChainHead } from "../store/runs/audit-log.js";
+import type { AuditHead } from "../core/run/audit-head.js";
 import { summarizeForAudit } from "../store/runs/audit-summary.js";
 import type { RecordedCall, RecordedResult } from "../store/runs/call-journal.js";
 import { type HeldLock, NO_LOCK } from "../store/disk/fenced-lock.js";
@@ -39,8 +39,8 @@ export async function runRecorded<R extends RecordedResult, C extends RecordedCa
   files: RunFiles,
   call: CallToRecord,
   attempt: (lock: HeldLock) => Promise<C>,
-): Promise<(C | RecordedCall<R>) & { readonly audit: ChainHead }> {
-  const note = (outcome: RecordedCall<R>): Promise<ChainHead> =>
+): Promise<(C | RecordedCall<R>) & { readonly audit: AuditHead }> {
+  const note = (outcome: RecordedCall<R>): Promise<AuditHead> =>
     files.audit.record(auditEvent(call, outcome.result), new Date());
   const known = await files.calls.find<R>(call.toolCallId);
   if (known !== undefined) return { ...known, audit: await note(known) };

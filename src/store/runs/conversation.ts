@@ -1,6 +1,8 @@
 import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { JsonObject, JsonValue } from "../../core/json.js";
+import type { ModelRefusal } from "../../core/run/model-refusal.js";
+import type { TurnUsage } from "../../core/run/usage.js";
 import { AppendLog, type LinePosition, parseLine, replaceByCopy } from "../disk/append-log.js";
 import type { HeldLock } from "../disk/fenced-lock.js";
 import { isOwnFolder } from "../disk/own-file.js";
@@ -31,12 +33,11 @@ export interface AssistantEntry {
   readonly content: string;
   readonly calls: readonly RecordedToolCall[];
   readonly finishReason: string;
-  readonly usage: { readonly promptTokens: number; readonly completionTokens: number; readonly cost: number };
+  readonly usage: TurnUsage;
   readonly model: string;
   /** What the provider's message holds beside that, to go back as it came. Absent in older files, and where it held none. */
   readonly provider?: ProviderFields;
-  /** The model or its provider has refused to answer. */
-  readonly refusal?: { readonly code: "LLM_REFUSED" | "LLM_CONTENT_FILTERED"; readonly words: string };
+  readonly refusal?: ModelRefusal;
 }
 
 /** Which provider a message comes from, and its own fields, those of the message and those of its calls. */

@@ -2,7 +2,7 @@ import type { BundleToolResult } from "../../core/bundle/bundle-result.js";
 import { bundleToolName, parseBundleCall } from "../../core/bundle/bundle-tools.js";
 import type { Fault } from "../../core/errors.js";
 import type { ProtectedPaths } from "../../core/tools/name-rules.js";
-import type { ChainHead } from "../../store/runs/audit-log.js";
+import type { AuditHead } from "../../core/run/audit-head.js";
 import { type HeldLock, LockLost } from "../../store/disk/fenced-lock.js";
 import type { Store } from "../../store/store.js";
 import { type BundleOutcome, refusedCall, runBundleCall } from "./bundle-calls.js";
@@ -34,7 +34,7 @@ export interface BundleKnowledge {
 }
 
 export interface ExecutedBundleCall extends BundleOutcome {
-  readonly audit: ChainHead;
+  readonly audit: AuditHead;
 }
 
 export interface BundleHostOptions {

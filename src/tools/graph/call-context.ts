@@ -1,5 +1,5 @@
 import type { Fault } from "../../core/errors.js";
-import type { StateSnapshotState } from "../../core/graph-state/schemas.js";
+import type { HeldGraphState } from "../../core/graph-state/held-state.js";
 import type { ConditionFacts } from "../../core/state/transition-guard.js";
 import type { ToolResult } from "../../core/tools/tool-result.js";
 import type { HeldLock } from "../../store/disk/fenced-lock.js";
@@ -17,7 +17,7 @@ export interface EngineKnowledge {
   /** What conditions of edges see; absent means that they are guidance only. */
   readonly conditions?: ConditionFacts;
   /** The graph state that `state.record` changes, where the engine holds it. */
-  readonly graph?: { readonly state: StateSnapshotState; readonly change: number };
+  readonly graph?: HeldGraphState;
   /** The call is not to run: this is its result. */
   readonly refusal?: Fault;
 }

@@ -25,7 +25,7 @@ import {
   canonicalToolName,
   parseToolCall,
 } from "../../core/tools/tool-specs.js";
-import type { ChainHead } from "../../store/runs/audit-log.js";
+import type { AuditHead } from "../../core/run/audit-head.js";
 import { type HeldLock, LockLost } from "../../store/disk/fenced-lock.js";
 import { resolveProject } from "../../store/runs/project-id.js";
 import type { RunFiles } from "../../store/runs/run-files.js";
@@ -67,7 +67,7 @@ export interface ToolCallRequest {
 }
 
 export interface ExecutedCall extends CallOutcome {
-  readonly audit: ChainHead;
+  readonly audit: AuditHead;
 }
 
 /** Runs tool calls on the three mounts of a run: policy, sandbox, guard, audit, each call once. */
