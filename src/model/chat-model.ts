@@ -1,12 +1,13 @@
 import { redactKey } from "../core/prompt/redact-key.js";
 import type { ModelRefusal } from "../core/run/model-refusal.js";
+import type { ProviderPart } from "../core/run/provider-part.js";
 import type { TurnUsage } from "../core/run/usage.js";
 import { excerpt } from "../core/text.js";
+import type { ModelCall } from "../core/tools/model-call.js";
 import type { FunctionTool } from "../core/tools/tool-arguments.js";
 import { parseAnswer } from "./answer-json.js";
 import { type Dialect, type DialectSetting, dialectOf } from "./dialects.js";
 import { LearnedParameters } from "./learned-parameters.js";
-import type { ProviderPart } from "./provider-part.js";
 import { toBody } from "./to-request.js";
 import { boundedChunks, readErrorText, readText } from "./bounded-body.js";
 import { eventData } from "./event-stream.js";
@@ -42,19 +43,13 @@ export type ChatMessage =
   | {
       readonly role: "assistant";
       readonly content: string;
-      readonly toolCalls: readonly ChatToolCall[];
+      readonly toolCalls: readonly ModelCall[];
       /** What its provider takes back beside that. */
       readonly provider?: ProviderPart;
       /** No model has said it: the runtime's own reads. */
       readonly own?: true;
     }
   | { readonly role: "tool"; readonly toolCallId: string; readonly content: string };
-
-export interface ChatToolCall {
-  readonly id: string;
-  readonly name: string;
-  readonly argumentsJson: string;
-}
 
 export interface ChatRequest {
   readonly settings: ModelSettings;
@@ -65,7 +60,7 @@ export interface ChatRequest {
 
 export interface ChatAnswer {
   readonly content: string;
-  readonly toolCalls: readonly ChatToolCall[];
+  readonly toolCalls: readonly ModelCall[];
   readonly finishReason: string;
   readonly usage: Omit<TurnUsage, "cost">;
   readonly model: string;

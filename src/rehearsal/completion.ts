@@ -93,16 +93,10 @@ function finishReason(completion: Completion): "tool_calls" | "stop" {
   return completion.turn.calls.length > 0 ? "tool_calls" : "stop";
 }
 
-interface WireCall {
-  readonly id: string;
-  readonly type: "function";
-  readonly function: { readonly name: string; readonly arguments: string };
-}
-
-function toolCalls(completion: Completion): WireCall[] {
+function toolCalls(completion: Completion) {
   return completion.turn.calls.map((call, index) => ({
     id: completion.callIds[index] ?? `call_${index}`,
-    type: "function",
+    type: "function" as const,
     function: { name: call.name, arguments: JSON.stringify(call.arguments) },
   }));
 }

@@ -1,9 +1,9 @@
 import type { Fault } from "../../core/errors.js";
 import type { HeldGraphState } from "../../core/graph-state/held-state.js";
 import type { ConditionFacts } from "../../core/state/transition-guard.js";
-import type { ToolResult } from "../../core/tools/tool-result.js";
 import type { HeldLock } from "../../store/disk/fenced-lock.js";
 import type { LoadedWorkflow } from "../../store/packages/package-loader.js";
+import type { CallOutcome } from "../../store/runs/call-journal.js";
 import type { RunFiles } from "../../store/runs/run-files.js";
 import type { FileLimits, Workspace } from "../sandbox/workspace.js";
 
@@ -31,15 +31,6 @@ export interface CallEnvironment {
   readonly knowledge: EngineKnowledge;
   /** The run's state lock, for a call that changes files: who has lost it changes nothing more. */
   readonly lock: HeldLock;
-}
-
-/** What a call came to, before it is recorded. */
-export interface CallOutcome {
-  readonly result: ToolResult;
-  /** The state document after the call, when the call changed it. */
-  readonly state?: { readonly sha256: string; readonly artifact?: string };
-  /** The document on disk is not the one the engine holds. */
-  readonly stateConflict?: boolean;
 }
 
 export function refused(error: Fault): CallOutcome {

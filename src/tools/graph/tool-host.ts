@@ -25,19 +25,25 @@ import {
   canonicalToolName,
   parseToolCall,
 } from "../../core/tools/tool-specs.js";
-import type { AuditHead } from "../../core/run/audit-head.js";
 import { type HeldLock, LockLost } from "../../store/disk/fenced-lock.js";
 import { resolveProject } from "../../store/runs/project-id.js";
 import type { RunFiles } from "../../store/runs/run-files.js";
 import { findAgent, selectWorkflow } from "../../store/runs/run-manager.js";
 import type { Store } from "../../store/store.js";
 import { writeArtifact } from "./artifact-write.js";
-import { type CallOutcome, type CallEnvironment, type EngineKnowledge, refused } from "./call-context.js";
+import type { CallOutcome } from "../../store/runs/call-journal.js";
+import { type CallEnvironment, type EngineKnowledge, refused } from "./call-context.js";
 import { Refusal, callFault } from "../sandbox/faults.js";
 import { listDirectory } from "../files/list.js";
 import type { ProtectedPaths } from "../../core/tools/name-rules.js";
 import { readFile } from "../files/read.js";
-import { type CallToRecord, runRecorded } from "../recorded-call.js";
+import {
+  type CallContext,
+  type CallRequest,
+  type CallToRecord,
+  type ExecutedCall,
+  runRecorded,
+} from "../recorded-call.js";
 import { runTool } from "../sandbox/run-on-path.js";
 import { searchFiles } from "../files/search.js";
 import { recordState } from "./record-state.js";
@@ -46,28 +52,16 @@ import { type FileLimits, openWorkspace } from "../sandbox/workspace.js";
 import { openWriteTarget } from "../sandbox/write-target.js";
 
 /** Whose call it is, and in which run. */
-export interface ToolCallContext {
+export interface ToolCallContext extends CallContext {
   readonly projectRoot: string;
   readonly packageId: string;
   /** Which workflow of the package; its guard's graph is used. */
   readonly workflowId: string;
-  readonly runId: string;
-  readonly agentId: string;
-  /** Which execution of the run calls: when a newer one has taken over, the call has no effect. Absent means no engine. */
-  readonly execution?: number;
 }
 
-export interface ToolCallRequest {
-  /** Equal ids in one run are one call: the second gets the recorded result and has no effect. */
-  readonly toolCallId: string;
-  readonly name: string;
-  readonly argumentsJson: string;
+export interface ToolCallRequest extends CallRequest {
   readonly context: ToolCallContext;
   readonly signal?: AbortSignal;
-}
-
-export interface ExecutedCall extends CallOutcome {
-  readonly audit: AuditHead;
 }
 
 /** Runs tool calls on the three mounts of a run: policy, sandbox, guard, audit, each call once. */
@@ -133,7 +127,7 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
       hasEffect,
       isExclusive: hasEffect && knowledge.refusal === undefined,
     };
-    return runRecorded<ToolResult, CallOutcome>(files, call, (lock) =>
+    return runRecorded<ToolResult>(files, call, (lock) =>
       attempt(options, request, knowledge, found.value, lock).catch((error: unknown) => {
         if (error instanceof LockLost) throw error;
         return refused(callFault(error));
