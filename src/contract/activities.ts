@@ -4,22 +4,24 @@ import type { NoQuestion } from "../core/run/no-question.js";
 import type { RunExecution } from "../core/run/run-execution.js";
 import type { ErrorCode, Fault } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
-import type { WorkflowGraph } from "../core/package/graph.js";
 import type { Intent } from "../core/prompt/shells.js";
 import type { Frontmatter } from "../core/state/state-frontmatter.js";
 import type { HeldGraphState } from "../core/graph-state/held-state.js";
-import type { GraphState, StateSnapshotState } from "../core/graph-state/schemas.js";
+import type { GraphState } from "../core/graph-state/schemas.js";
 import type { ConditionFacts } from "../core/state/transition-guard.js";
-import type { FrontmatterUpdate, ToolName } from "../core/tools/tool-specs.js";
+import type { ToolName } from "../core/tools/tool-specs.js";
 import type { BundleRunInput, GraphRunInput, Identified } from "./run.js";
 import type { AuditHead } from "../core/run/audit-head.js";
+import type { OpenedRun, ResumedRun } from "../core/run/opened-run.js";
+import type { StateChange } from "../core/run/state-changes.js";
 import type { Budget } from "../core/run/budget.js";
-import type { GraphStateProgress, TakenUpdate } from "../core/run/carried-run.js";
 import type { RunPhase } from "../core/run/phase.js";
 import type { Question } from "../core/run/question.js";
 import type { RunRef } from "../core/run/run-ref.js";
 import type { TurnUsage, Usage } from "../core/run/usage.js";
 import type { UpdateStatement } from "./signed.js";
+
+export type { OpenedRun, ResumedRun, StateChange };
 
 /**
  * The seam between workflow code and the world. Which of these run as regular activities and which as local
@@ -58,46 +60,6 @@ export type OpenRunInput = (
   /** Absent where an older version of Interlock asks. */
   readonly execution?: RunExecution;
 };
-
-export interface OpenedRun {
-  readonly run: RunRef;
-  /** Of a bundle run: one node, its workflow. */
-  readonly graph: WorkflowGraph;
-  /** What an earlier execution of the run left; absent for a run that begins. */
-  readonly resumed?: ResumedRun;
-  /** Of a fork: how many visits were made before it begins. */
-  readonly forkedAfter?: number;
-  /** The graph state that a fork begins with. */
-  readonly graphState?: StateSnapshotState;
-  /** The execution that it was opened for, where that was reset. */
-  readonly openedFor?: string;
-  /** The longest wait for one answer of a model, as the worker is set. Absent means 540 s. */
-  readonly modelTimeoutMs?: number;
-  /** Those search attributes of contracts §14 that the namespace has; absent where nobody has looked. */
-  readonly searchAttributes?: readonly string[];
-}
-
-/** What the run folder says of a run that goes on. */
-export interface ResumedRun {
-  /** The last visit that was begun. */
-  readonly visit: number;
-  /** The last model turn of that visit. */
-  readonly turn: number;
-  readonly usage: Usage;
-  readonly phaseChanges: number;
-  readonly audit: AuditHead;
-  /** As it was raised; absent where the run has none, or never changed its phase. */
-  readonly budget?: Budget;
-  /** The ids of the newest raises that it holds. */
-  readonly raises?: readonly string[];
-  /** What the user said last, first words and answers. Absent where a worker of an earlier version opened the run. */
-  readonly answers?: readonly TakenUpdate[];
-  readonly story?: Pick<GraphStateProgress, "state" | "change" | "visited">;
-  /** It had been completed. */
-  readonly isCompleted?: boolean;
-  /** Of a bundle run: the newest files of its session. */
-  readonly saved?: readonly string[];
-}
 
 export interface LoadStateInput {
   readonly run: RunRef;
@@ -179,10 +141,6 @@ export interface PlannedCall {
   /** What this call wants to record in the graph state. */
   readonly record?: JsonObject;
 }
-
-export type StateChange =
-  | { readonly kind: "patch"; readonly update: FrontmatterUpdate; readonly ifMatchSha256?: string }
-  | { readonly kind: "document"; readonly frontmatter: JsonObject; readonly ifMatchSha256?: string };
 
 /** What of the graph state a node is told when it begins. */
 export type GraphStateBrief = Pick<GraphState, "storyId" | "gateDecisions" | "artifactPaths">;

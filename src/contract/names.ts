@@ -13,8 +13,7 @@ export const FINISH_UPDATE = "finish";
 /** The task queue of a store that names none. */
 export const DEFAULT_TASK_QUEUE = "interlock";
 
-/** What the update `answer` returns of the text it was given. */
-export const ANSWER_PREVIEW_CHARS = 200;
+export { ANSWER_PREVIEW_CHARS } from "../core/run/limits.js";
 
 /** Search attributes a run sets, all of type Keyword. */
 export const SEARCH_ATTRIBUTES = {

@@ -6,7 +6,7 @@ import { localActivities, runActivities } from "./activity-options.js";
 import { conductRun } from "./conduct-run.js";
 import { enter, turnAway } from "./door.js";
 import type { RunKind } from "./run-kind.js";
-import { RunRecord } from "./run-record.js";
+import { openRecord } from "./open-record.js";
 import { summary } from "./summary.js";
 
 const GOES_ON = "The run was interrupted here and goes on now.";
@@ -16,7 +16,7 @@ export async function bundleRun(...args: [input: BundleRunInput]): Promise<RunRe
   const entered = enter(BUNDLE_RUN_WORKFLOW, args);
   if (!entered.ok) return turnAway(entered.error);
   const input = entered.value;
-  return conductRun(new RunRecord(input, false), bundleKind(input));
+  return conductRun(openRecord(input, false), bundleKind(input));
 }
 
 function bundleKind(input: Identified<BundleRunInput>): RunKind {

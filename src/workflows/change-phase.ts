@@ -6,7 +6,7 @@ import type { Fault } from "../core/errors.js";
 import { printable } from "../core/printable.js";
 import { cutBytes } from "../core/text.js";
 import { runActivities } from "./activity-options.js";
-import type { RunRecord } from "./run-record.js";
+import type { RunRecord } from "../core/run/run-record.js";
 
 /** Sets search attributes where the namespace has them: without them a run works, but cannot be searched for. */
 export function setSearchAttributes(

@@ -8,22 +8,23 @@ import {
   isCancellation,
   workflowInfo,
 } from "@temporalio/workflow";
+import { CANCELLED, addUnrecorded, silentFault, thrownFault, toResult } from "../core/run/closing.js";
 import type { RunExecution } from "../core/run/run-execution.js";
+import { beginGraphStateVisit } from "../core/run/run-graph-state.js";
+import type { RunRecord } from "../core/run/run-record.js";
+import { FIRST_WORDS_ID } from "../core/run/run-updates.js";
 import type { RunResult } from "../contract/run.js";
-import { ERROR_CODES, type ErrorCode, type Fault } from "../core/errors.js";
-import type { Intent } from "../core/prompt/shells.js";
+import type { Fault } from "../core/errors.js";
 import { summaryLine } from "../core/markdown.js";
-import { NO_USAGE } from "../core/run/usage.js";
 import { cutText } from "../core/text.js";
 import { isContinueAsNew, isReset } from "./continue-run-as-new.js";
 import { changePhase, setSearchAttributes } from "./change-phase.js";
 import { handleMessages } from "./messages.js";
 import { refuseLateUpdates } from "./signed-updates.js";
 import type { RunKind } from "./run-kind.js";
-import { type RunRecord, effectiveAgentId } from "./run-record.js";
-import { beginGraphStateVisit, closeFailedGraphState } from "./run-graph-state.js";
+import { closeFailedGraphState } from "./keep-graph-state.js";
 import { visitNode } from "./visit-node.js";
-import { FIRST_WORDS_ID, writeUserInput } from "./waiting.js";
+import { writeUserInput } from "./waiting.js";
 
 const MAX_GROUP_CHARS = 200;
 
@@ -50,20 +51,10 @@ export async function conductRun(record: RunRecord, kind: RunKind): Promise<RunR
 }
 
 async function openRun(record: RunRecord, kind: RunKind): Promise<void> {
-  record.open = await kind.open(executionOf(record));
-  const { openedFor } = record.open;
-  if (openedFor !== undefined) record.update({ executionId: openedFor });
-  const { run, resumed } = record.open;
-  if (record.input.carried !== undefined && resumed === undefined) return;
-  if (resumed !== undefined) {
-    if (record.input.carried !== undefined) record.forget();
-    const { visit, turn, usage, phaseChanges, audit, story } = resumed;
-    const { budget = record.carried.budget, raises, answers = [] } = resumed;
-    const taken = [...answers, ...(record.carried.taken ?? [])];
-    record.update({ visit, turn, usage, phaseChanges, audit, budget, taken, ...(raises && { raises }) });
-    if (story !== undefined) record.update({ story: { ...story, unmetPreconditions: 0 } });
-  }
+  const opening = record.begin(await kind.open(executionOf(record)));
+  if (opening === "continued") return;
   await kind.begin(record);
+  const { run } = record.opened;
   setSearchAttributes(record, {
     RunPhase: "running",
     RunWorkflow: run.workflowRef,
@@ -72,7 +63,7 @@ async function openRun(record: RunRecord, kind: RunKind): Promise<void> {
     // A visit that goes on is not begun again.
     ...(record.carried.visiting === undefined ? {} : placeOf(record)),
   });
-  if (resumed === undefined) record.update({ phase: "running" });
+  if (opening === "begun") record.update({ phase: "running" });
   else await changePhase(record, "running");
 }
 
@@ -91,42 +82,22 @@ function executionOf({ input }: RunRecord): RunExecution {
   return { id, startedAt: startTime.getTime(), workflowId, ...continued };
 }
 
-/** Begins a visit: anew, or once more where an earlier execution of the run was cut short in it. */
 function beginVisit(record: RunRecord, kind: RunKind): void {
-  const { nodeId, opened } = record;
-  const isFirst = record.carried.usage.modelTurns === 0;
-  const isResumed = record.carried.visit > 0 && record.carried.visit === opened.resumed?.visit;
-  const isForked = isFirst && isUnderWay(record);
-  const intent: Intent = isResumed || isForked ? "resume" : isFirst ? "start" : "continue";
-  const resumes = isResumed ? { resumes: kind.conversation(record) } : {};
-  record.update({
-    visit: record.carried.visit + 1,
-    turn: 0,
-    visitUsage: NO_USAGE,
-    visiting: { nodeId, intent, ...resumes },
-  });
+  record.beginVisit(kind.conversation(record));
   setSearchAttributes(record, placeOf(record));
   beginGraphStateVisit(record);
   record.note("node entered");
 }
 
-/** A fork that does not begin where its source began: the user's first words were for another node. */
-function isUnderWay({ opened }: RunRecord): boolean {
-  return (opened.forkedAfter ?? 0) > 0;
-}
-
-function placeOf({ opened, nodeId }: RunRecord) {
-  return { RunNode: nodeId, RunAgent: effectiveAgentId(opened, nodeId) };
+function placeOf(record: RunRecord) {
+  return { RunNode: record.nodeId, RunAgent: record.agentOf(record.nodeId) };
 }
 
 async function visit(record: RunRecord, kind: RunKind, nodeId: string): Promise<void> {
-  const words = isUnderWay(record) ? "" : (record.input.input ?? "");
-  const { turn, usage } = record.carried;
-  if (turn === 0 && usage.modelTurns === 0 && words !== "")
-    await writeUserInput(record, kind, FIRST_WORDS_ID, words);
+  const { firstWords } = record;
+  if (firstWords !== undefined) await writeUserInput(record, kind, FIRST_WORDS_ID, firstWords);
   await visitNode(record, kind);
-  const { visiting: _, ...carried } = record.carried;
-  record.carried = carried;
+  record.endVisit();
   await kind.endVisit(record, nodeId);
 }
 
@@ -135,8 +106,7 @@ async function closeFailed(record: RunRecord, problem: unknown): Promise<unknown
   const error = isCutShort(problem) ? new CancelledFailure("Workflow canceled", [], problem) : problem;
   const fault = toFault(error);
   if (fault === undefined) return error; // a bug: the workflow task fails and waits for a fix
-  record.failure = fault;
-  record.question = undefined; // what is over waits for nothing
+  record.fail(fault);
   if (record.open !== undefined) {
     await CancellationScope.nonCancellable(async () => {
       await closeFailedGraphState(record, fault);
@@ -152,7 +122,7 @@ async function closeFailed(record: RunRecord, problem: unknown): Promise<unknown
     type: fault.code,
     message: fault.message,
     nonRetryable: true,
-    ...(record.failure.details === undefined ? {} : { details: [record.failure.details] }),
+    ...(record.failure?.details === undefined ? {} : { details: [record.failure.details] }),
     ...(error instanceof Error ? { cause: error } : {}),
   });
 }
@@ -164,9 +134,7 @@ async function recordFailure(record: RunRecord, fault: Fault): Promise<void> {
   } catch (error) {
     const second = toFault(error);
     if (second === undefined) throw error; // a bug
-    const unrecorded = { code: second.code, message: second.message };
-    record.failure = { ...fault, details: { ...fault.details, unrecorded } };
-    record.note(`not recorded: ${second.code}`);
+    addUnrecorded(record, fault, second);
   }
 }
 
@@ -177,28 +145,9 @@ function isCutShort(error: unknown): error is ActivityFailure {
 }
 
 function toFault(error: unknown): Fault | undefined {
-  if (isCancellation(error)) return { code: "ENGINE_ABORTED", message: "The run was cancelled." };
+  if (isCancellation(error)) return CANCELLED;
   const failure = error instanceof ActivityFailure ? error.cause : error;
-  if (failure instanceof ApplicationFailure) {
-    const code = ERROR_CODES.find((known) => known === failure.type) ?? ("E_INTERNAL" satisfies ErrorCode);
-    return { code, message: failure.message };
-  }
-  if (error instanceof ActivityFailure) {
-    return {
-      code: error.activityType === "model.turn" ? "LLM_TIMEOUT" : "E_INTERNAL",
-      message: `${error.activityType} gave no answer in time: ${error.cause?.message ?? error.message}`,
-    };
-  }
-  return undefined;
-}
-
-function toResult(record: RunRecord): RunResult {
-  return {
-    runId: record.input.runId,
-    phase: "completed",
-    currentNodeId: record.nodeId,
-    stepsCompleted: record.frontmatter.stepsCompleted,
-    artifacts: record.frontmatter.artifacts,
-    usage: record.carried.usage,
-  };
+  if (failure instanceof ApplicationFailure) return thrownFault(failure.type, failure.message);
+  if (!(error instanceof ActivityFailure)) return undefined;
+  return silentFault(error.activityType, error.cause?.message ?? error.message);
 }

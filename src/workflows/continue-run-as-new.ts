@@ -6,7 +6,7 @@ import {
   workflowInfo,
 } from "@temporalio/workflow";
 import { recordChanges } from "./change-phase.js";
-import type { RunRecord } from "./run-record.js";
+import type { RunRecord } from "../core/run/run-record.js";
 
 /**
  * Continues as new where Temporal suggests it, with everything the run knows in one value, once no update is being

@@ -1,13 +1,14 @@
 import { GRAPH_RUN_WORKFLOW } from "../contract/names.js";
 import type { GraphRunInput, Identified, RunResult } from "../contract/run.js";
 import { DEFAULT_ENGINE_LIMITS } from "../core/run/limits.js";
+import { graphStateBrief } from "../core/run/run-graph-state.js";
 import { localActivities, runActivities } from "./activity-options.js";
 import { conductRun } from "./conduct-run.js";
 import { enter, turnAway } from "./door.js";
 import { afterGraphCall, runGraphCall } from "./graph-calls.js";
 import type { RunKind } from "./run-kind.js";
-import { RunRecord } from "./run-record.js";
-import { closeVisit, openGraphState, graphStateBrief } from "./run-graph-state.js";
+import { closeVisit, openGraphState } from "./keep-graph-state.js";
+import { openRecord } from "./open-record.js";
 import { summary } from "./summary.js";
 
 /** Runs a graph workflow of a package: opens the run, visits nodes until it is complete, closes it. */
@@ -15,7 +16,7 @@ export async function graphRun(...args: [input: GraphRunInput]): Promise<RunResu
   const entered = enter(GRAPH_RUN_WORKFLOW, args);
   if (!entered.ok) return turnAway(entered.error);
   const input = entered.value;
-  return conductRun(new RunRecord(input, input.evaluateConditions === true), graphKind(input));
+  return conductRun(openRecord(input, input.evaluateConditions === true), graphKind(input));
 }
 
 function graphKind(input: Identified<GraphRunInput>): RunKind {

@@ -1,10 +1,10 @@
 import type { PlannedCall, ToolCallInput, ToolCallOutcome } from "../contract/activities.js";
-import { ENDING_KEY, type LoopVerdict, observeCall } from "../core/run/loop-detection.js";
-import { type Fault, fail } from "../core/errors.js";
+import type { Fault } from "../core/errors.js";
+import { callRefusal, groupCalls, noteRefusal, takeOutcome } from "../core/run/call-groups.js";
+import type { LoopVerdict } from "../core/run/loop-detection.js";
+import type { RunRecord } from "../core/run/run-record.js";
 import { localActivities } from "./activity-options.js";
 import type { RunKind } from "./run-kind.js";
-import { type RunRecord, effectiveAgentId } from "./run-record.js";
-import { tellFailedCall } from "./run-graph-state.js";
 import { summary } from "./summary.js";
 
 /**
@@ -27,43 +27,15 @@ export async function runCalls(
     for (const [index, outcome] of outcomes.entries()) {
       const call = group[index];
       if (call === undefined) continue;
-      record.noteCall(nodeId, call, outcome);
-      if (!outcome.ok) tellFailedCall(record, nodeId, outcome);
-      // Reading is no progress of a model that says it is done while something is missing.
-      if (outcome.ok && isRead(call) && record.carried.loop.key === ENDING_KEY) continue;
-      const observed = observeCall(record.carried.loop, { key: call.key, ok: outcome.ok });
-      record.update({ loop: observed.state });
+      const now = new Date().toISOString();
+      const observed = takeOutcome(record, nodeId, { call, outcome, now });
+      if (observed === undefined) continue;
       // The user is asked only after a correction that the model has seen: not in the answer that earned it.
-      if (verdict === "go-on") verdict = observed.verdict;
+      if (verdict === "go-on") verdict = observed;
       await kind.afterCall(record, nodeId, call, outcome);
     }
   }
   return verdict;
-}
-
-const READS: ReadonlySet<PlannedCall["tool"]> = new Set([
-  "fs.list",
-  "fs.read",
-  "fs.search",
-  "read_file",
-  "preload_workflow",
-]);
-
-function isRead(call: PlannedCall): boolean {
-  return call.fault === undefined && READS.has(call.tool);
-}
-
-function groupCalls(calls: readonly PlannedCall[]): readonly (readonly PlannedCall[])[] {
-  const groups: PlannedCall[][] = [];
-  let reads: PlannedCall[] | undefined;
-  for (const call of calls) {
-    if (reads !== undefined && isRead(call)) reads.push(call);
-    else {
-      groups.push([call]);
-      reads = isRead(call) ? groups.at(-1) : undefined;
-    }
-  }
-  return groups;
 }
 
 function runCall(
@@ -78,20 +50,14 @@ function runCall(
     conversation: kind.conversation(record),
     callId: call.id,
     nodeId,
-    agentId: effectiveAgentId(record.opened, nodeId),
+    agentId: record.agentOf(nodeId),
     stateSha256: record.carried.stateSha256,
     now: new Date().toISOString(),
     ...(conditions === undefined ? {} : { conditions }),
   };
-  if (record.isComplete) return refuse(record, call, input, RUN_IS_COMPLETE);
-  if (call.fault !== undefined) return refuse(record, call, input, call.fault);
-  return kind.runCall(record, call, input);
+  const refusal = callRefusal(record, call);
+  return refusal === undefined ? kind.runCall(record, call, input) : refuse(record, call, input, refusal);
 }
-
-const RUN_IS_COMPLETE: Fault = fail(
-  "TOOL_NOT_AVAILABLE",
-  "The run is complete: an earlier call of this answer or the user has ended it. Nothing more is run.",
-).error;
 
 /** Records a call that does not run, with what the model is told of it. */
 export function refuse(
@@ -101,6 +67,6 @@ export function refuse(
   refusal: Fault,
 ): Promise<ToolCallOutcome> {
   const activity = localActivities[call.tool ?? "tool.refuse"];
-  record.note(`refused with ${refusal.code}: ${refusal.message}`, input.nodeId);
+  noteRefusal(record, input.nodeId, refusal);
   return activity.executeWithOptions(summary(`${call.summary} refused`), [{ ...input, refusal }]);
 }

@@ -7,7 +7,7 @@ import type {
 } from "../contract/activities.js";
 import type { RunExecution } from "../core/run/run-execution.js";
 import type { EngineLimits } from "../core/run/limits.js";
-import type { RunRecord } from "./run-record.js";
+import type { RunRecord } from "../core/run/run-record.js";
 
 /** What graph runs and bundle runs do differently. Turns, conversation, waiting, limits, audit and operation are one. */
 export interface RunKind {

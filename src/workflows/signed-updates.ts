@@ -1,5 +1,4 @@
 import {
-  ApplicationFailure,
   CancellationScope,
   allHandlersFinished,
   condition,
@@ -10,7 +9,8 @@ import { ANSWER_UPDATE } from "../contract/names.js";
 import type { MaybeSigned } from "../contract/run.js";
 import { questionIn, updateStatement } from "../contract/signed.js";
 import { localActivities } from "./activity-options.js";
-import type { RunRecord } from "./run-record.js";
+import { refusalOf } from "./failures.js";
+import type { RunRecord } from "../core/run/run-record.js";
 
 /** An update of a run: its name, its argument, what its validator asks and what it does. Both are synchronous. */
 interface Told<T> {
@@ -67,8 +67,9 @@ async function verify<T>(
   );
   const isAsked = name !== ANSWER_UPDATE || questionIn(record.carried) === question;
   if (valid && isAsked) return;
-  throw refusal(
-    `The update ${name} is not signed for this run${name === ANSWER_UPDATE ? " and its question" : ""}.`,
+  const what = `The update ${name} is not signed for this run${name === ANSWER_UPDATE ? " and its question" : ""}.`;
+  throw refusalOf(
+    `${what} This store takes signed starts only: tell the run with Interlock's own commands, where the store is.`,
   );
 }
 
@@ -76,9 +77,4 @@ async function verify<T>(
 export async function refuseLateUpdates(record: RunRecord): Promise<void> {
   if (record.input.signature === undefined || allHandlersFinished()) return;
   await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
-}
-
-function refusal(what: string): ApplicationFailure {
-  const message = `${what} This store takes signed starts only: tell the run with Interlock's own commands, where the store is.`;
-  return ApplicationFailure.create({ type: "E_PRECONDITION_FAILED", message, nonRetryable: true });
 }

@@ -137,15 +137,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "pause-not-obeyed",
-    patches: [{ file: "workflows/waiting.ts", from: "if (record.carried.paused)", to: "if (false)" }],
+    patches: [{ file: "core/run/waits.ts", from: "if (record.carried.paused)", to: "if (false)" }],
     user: PAUSED,
     verdicts: ["doubled"],
   },
   {
     name: "budget-not-obeyed",
-    patches: [
-      { file: "workflows/waiting.ts", from: "else if (breach !== undefined)", to: "else if (false)" },
-    ],
+    patches: [{ file: "core/run/waits.ts", from: "if (breach !== undefined)", to: "if (false)" }],
     user: SHORT_OF_BUDGET,
     verdicts: ["doubled"],
   },
@@ -165,8 +163,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: "raise-counted-again-when-continued",
     patches: [
       {
-        file: "workflows/messages.ts",
-        from: "return record.carried[list]?.includes(updateId()) ?? false;",
+        file: "core/run/run-updates.ts",
+        from: "return carried.raises?.includes(updateId) ?? false;",
         to: "return false;",
       },
     ],

@@ -50,7 +50,7 @@ export interface Victim {
 
 /** A change of one source file. The text must be in it. */
 export interface TextPatch {
-  /** Below `src/`, such as `store/audit-log.ts`. Of `workflows/` the compiled text is changed. */
+  /** Below `src/`, such as `store/audit-log.ts`. Of what decides for workflows the compiled text is changed. */
   readonly file: string;
   readonly from: string;
   readonly to: string;
@@ -177,7 +177,7 @@ function patching(patches: readonly TextPatch[]): Plugin {
 }
 
 function isOfWorkflows({ file }: TextPatch): boolean {
-  return file.startsWith("workflows/");
+  return file.startsWith("workflows/") || file.startsWith("core/run/");
 }
 
 function patched(text: string, patches: readonly TextPatch[]): string {

@@ -26,6 +26,9 @@ export const MAX_RESULT_CHARS_PER_ANSWER = 2_000_000;
 /** Bytes of user input, first or answered, that a run takes at once. */
 export const MAX_USER_INPUT_BYTES = 64 * 1024;
 
+/** Characters of an answer that the update `answer` returns, and that a run keeps. */
+export const ANSWER_PREVIEW_CHARS = 200;
+
 /** Bytes of state updates that one answer may carry through the history (contracts §14). */
 export const MAX_UPDATE_BYTES_PER_ANSWER = 144 * 1024;
 

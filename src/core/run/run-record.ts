@@ -1,23 +1,35 @@
-import { setCurrentDetails } from "@temporalio/workflow";
-import type { OpenedRun, PlannedCall, ToolCallOutcome } from "../contract/activities.js";
-import type { Identified, RunInput } from "../contract/run.js";
-import type { AuditHead } from "../core/run/audit-head.js";
-import type { Budget } from "../core/run/budget.js";
-import type { CarriedRun } from "../core/run/carried-run.js";
-import type { RunPhase } from "../core/run/phase.js";
-import type { Question } from "../core/run/question.js";
-import type { ProgressLine, RunState } from "../core/run/run-state.js";
-import { NO_USAGE, type Usage } from "../core/run/usage.js";
-import { NO_LOOP } from "../core/run/loop-detection.js";
-import type { Fault } from "../core/errors.js";
-import { type ConditionData, allowedNext, findNode } from "../core/package/graph.js";
-import { isComplete } from "../core/state/completion.js";
-import type { Frontmatter } from "../core/state/state-frontmatter.js";
-import { type ConditionFacts, conditionFacts, effectiveNodeId } from "../core/state/transition-guard.js";
-import { renderDetails } from "./run-details.js";
+import type { Fault } from "../errors.js";
+import { type ConditionData, allowedNext, findNode } from "../package/graph.js";
+import type { Intent } from "../prompt/shells.js";
+import { isComplete } from "../state/completion.js";
+import type { Frontmatter } from "../state/state-frontmatter.js";
+import { type ConditionFacts, conditionFacts, effectiveNodeId } from "../state/transition-guard.js";
+import type { AuditHead } from "./audit-head.js";
+import type { Budget } from "./budget.js";
+import type { CarriedRun } from "./carried-run.js";
+import type { EngineLimits } from "./limits.js";
+import { NO_LOOP } from "./loop-detection.js";
+import type { OpenedRun } from "./opened-run.js";
+import type { RunPhase } from "./phase.js";
+import type { Question } from "./question.js";
+import type { ProgressLine, RunState } from "./run-state.js";
+import { NO_USAGE, type Usage } from "./usage.js";
 
 const PROGRESS_LINES = 60;
 const PROGRESS_CHARS = 8_000;
+
+/** What of a run's input its decisions depend on. */
+export interface RunTerms {
+  readonly runId: string;
+  readonly input?: string;
+  readonly autopilot?: boolean;
+  readonly limits?: Partial<EngineLimits>;
+  readonly budget?: Budget;
+  readonly searchAttributes?: boolean;
+  readonly resume?: boolean;
+  readonly signature?: string;
+  readonly carried?: CarriedRun;
+}
 
 /** A user's answer that has arrived and waits to be written down. */
 export interface PendingAnswer {
@@ -26,13 +38,14 @@ export interface PendingAnswer {
 }
 
 /**
- * The run as its workflow holds it. `carried` is all that survives continue-as-new; the rest is derived from the
- * package or belongs to one wait.
+ * The run as its workflow holds it, and what changes in it: no step of it waits or has an effect. `carried` is all that
+ * survives continue-as-new; the rest is derived from the package or belongs to one wait.
  */
 export class RunRecord {
-  readonly input: Identified<RunInput>;
+  readonly input: RunTerms;
   /** Conditions of edges are evaluated, not only shown (contracts §6). */
   private readonly evaluatesConditions: boolean;
+  private readonly show: (state: RunState) => void;
   open: OpenedRun | undefined;
   carried: CarriedRun;
   question: Question | undefined;
@@ -41,9 +54,11 @@ export class RunRecord {
   /** What the last recorded phase change said of pause and budget. */
   private recorded: { readonly paused: boolean; readonly budget: Budget };
 
-  constructor(input: Identified<RunInput>, evaluatesConditions: boolean) {
+  /** `show` is told of the run whenever something happened that people look at. */
+  constructor(input: RunTerms, evaluatesConditions: boolean, show: (state: RunState) => void = () => {}) {
     this.input = input;
     this.evaluatesConditions = evaluatesConditions;
+    this.show = show;
     this.carried = input.carried ?? { ...FRESH, budget: input.budget ?? {} };
     this.recorded = this.carried;
   }
@@ -74,6 +89,23 @@ export class RunRecord {
     return this.carried.ended || isComplete(this.frontmatter, this.opened.graph);
   }
 
+  /** It has completed or failed. */
+  get isOver(): boolean {
+    return this.carried.phase === "completed" || this.carried.phase === "failed";
+  }
+
+  /** A fork that does not begin where its source began: the user's first words were for another node. */
+  get isUnderWay(): boolean {
+    return (this.opened.forkedAfter ?? 0) > 0;
+  }
+
+  /** The user's first words, where they are to be written down before the next turn. */
+  get firstWords(): string | undefined {
+    const words = this.isUnderWay ? "" : (this.input.input ?? "");
+    const { turn, usage } = this.carried;
+    return turn === 0 && usage.modelTurns === 0 && words !== "" ? words : undefined;
+  }
+
   /** What conditions of edges see; undefined while they are guidance only. */
   get conditions(): ConditionFacts | undefined {
     return this.evaluatesConditions ? conditionFacts(this.carried.story?.state) : undefined;
@@ -84,11 +116,54 @@ export class RunRecord {
     return conditions && { variables: this.frontmatter.variables, ...conditions };
   }
 
+  /** The agent of a node: its own, else the run's (contracts §8). */
+  agentOf(nodeId: string): string {
+    return findNode(this.opened.graph, nodeId)?.agentId ?? this.opened.run.activeAgentId;
+  }
+
+  /**
+   * Takes over what the opening has found. A run that has continued as new knows all that already; one that resumes goes on from
+   * what its folder says.
+   */
+  begin(opened: OpenedRun): "continued" | "begun" | "resumed" {
+    this.open = opened;
+    const { openedFor, resumed } = opened;
+    if (openedFor !== undefined) this.update({ executionId: openedFor });
+    if (resumed === undefined) return this.input.carried === undefined ? "begun" : "continued";
+    if (this.input.carried !== undefined) this.forget();
+    const { visit, turn, usage, phaseChanges, audit, story } = resumed;
+    const { budget = this.carried.budget, raises, answers = [] } = resumed;
+    const taken = [...answers, ...(this.carried.taken ?? [])];
+    this.update({ visit, turn, usage, phaseChanges, audit, budget, taken, ...(raises && { raises }) });
+    if (story !== undefined) this.update({ story: { ...story, unmetPreconditions: 0 } });
+    return "resumed";
+  }
+
   /** What an execution knew that was reset: the run goes on from what is on disk. */
-  forget(): void {
+  private forget(): void {
     const { visiting: _, story: _story, ...kept } = this.carried;
     const { frontmatter, visit, turn, usage, visitUsage, ended, loop, audit } = FRESH;
     this.carried = { ...kept, frontmatter, visit, turn, usage, visitUsage, ended, loop, audit };
+  }
+
+  /** Begins a visit: anew, or once more where an earlier execution of the run was cut short in it, in that `conversation`. */
+  beginVisit(conversation: string): void {
+    const { visit, usage } = this.carried;
+    const isFirst = usage.modelTurns === 0;
+    const isResumed = visit > 0 && visit === this.opened.resumed?.visit;
+    const isForked = isFirst && this.isUnderWay;
+    const intent: Intent = isResumed || isForked ? "resume" : isFirst ? "start" : "continue";
+    this.update({
+      visit: visit + 1,
+      turn: 0,
+      visitUsage: NO_USAGE,
+      visiting: { nodeId: this.nodeId, intent, ...(isResumed ? { resumes: conversation } : {}) },
+    });
+  }
+
+  endVisit(): void {
+    const { visiting: _, ...carried } = this.carried;
+    this.carried = carried;
   }
 
   update(change: Partial<CarriedRun>): void {
@@ -101,18 +176,12 @@ export class RunRecord {
     this.update({ usage: addUsage(usage, used), visitUsage: addUsage(visitUsage, used) });
   }
 
-  /** Adds a line to the live view and redraws the details panel of the Web UI. */
+  /** Adds a line to the live view. */
   note(text: string, nodeId = this.nodeId): void {
     const last = this.carried.progress.at(-1)?.seq ?? 0;
     const line: ProgressLine = { seq: last + 1, nodeId: nodeId.slice(0, 200), text: text.slice(0, 300) };
     this.update({ progress: newestLines([...this.carried.progress, line]) });
-    setCurrentDetails(renderDetails(this.toRunState()));
-  }
-
-  noteCall(nodeId: string, call: PlannedCall, outcome: ToolCallOutcome): void {
-    this.use({ toolCalls: 1 });
-    this.noteAudit(outcome.audit);
-    this.note(outcome.ok ? call.summary : `${call.summary} → ${outcome.code ?? "failed"}`, nodeId);
+    this.show(this.toRunState());
   }
 
   /** Keeps the newest head of the audit chain; reads that ran side by side report in any order. */
@@ -154,6 +223,12 @@ export class RunRecord {
   get isRecorded(): boolean {
     const { paused, budget } = this.carried;
     return this.recorded.paused === paused && this.recorded.budget === budget;
+  }
+
+  /** What is over waits for nothing. */
+  fail(fault: Fault): void {
+    this.failure = fault;
+    this.question = undefined;
   }
 }
 
@@ -203,9 +278,4 @@ function newestLines(lines: readonly ProgressLine[]): readonly ProgressLine[] {
     first -= 1;
   }
   return lines.slice(first);
-}
-
-/** The agent of a node: its own, else the run's (contracts §8). */
-export function effectiveAgentId(open: OpenedRun, nodeId: string): string {
-  return findNode(open.graph, nodeId)?.agentId ?? open.run.activeAgentId;
 }

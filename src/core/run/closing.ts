@@ -1,0 +1,43 @@
+import { ERROR_CODES, type Fault } from "../errors.js";
+import type { RunRecord } from "./run-record.js";
+import type { Usage } from "./usage.js";
+
+/** What a run ends with. */
+
+export const CANCELLED: Fault = { code: "ENGINE_ABORTED", message: "The run was cancelled." };
+
+/** What somebody has thrown under a code; one that is not of ours is `E_INTERNAL`. */
+export function thrownFault(type: string | null | undefined, message: string): Fault {
+  return { code: ERROR_CODES.find((known) => known === type) ?? "E_INTERNAL", message };
+}
+
+/** An activity has not answered, for this reason. */
+export function silentFault(activity: string, reason: string): Fault {
+  const code = activity === "model.turn" ? "LLM_TIMEOUT" : "E_INTERNAL";
+  return { code, message: `${activity} gave no answer in time: ${reason}` };
+}
+
+/** A failure that cannot be recorded stays the failure: what hindered that is added to it. */
+export function addUnrecorded(record: RunRecord, fault: Fault, { code, message }: Fault): void {
+  record.failure = { ...fault, details: { ...fault.details, unrecorded: { code, message } } };
+  record.note(`not recorded: ${code}`);
+}
+
+/** What a completed run returns. */
+export function toResult(record: RunRecord): {
+  readonly runId: string;
+  readonly phase: "completed";
+  readonly currentNodeId: string;
+  readonly stepsCompleted: readonly string[];
+  readonly artifacts: readonly string[];
+  readonly usage: Usage;
+} {
+  return {
+    runId: record.input.runId,
+    phase: "completed",
+    currentNodeId: record.nodeId,
+    stepsCompleted: record.frontmatter.stepsCompleted,
+    artifacts: record.frontmatter.artifacts,
+    usage: record.carried.usage,
+  };
+}

@@ -1,0 +1,47 @@
+import type { StateSnapshotState } from "../graph-state/schemas.js";
+import type { WorkflowGraph } from "../package/graph.js";
+import type { AuditHead } from "./audit-head.js";
+import type { Budget } from "./budget.js";
+import type { GraphStateProgress, TakenUpdate } from "./carried-run.js";
+import type { RunRef } from "./run-ref.js";
+import type { Usage } from "./usage.js";
+
+export interface OpenedRun {
+  readonly run: RunRef;
+  /** Of a bundle run: one node, its workflow. */
+  readonly graph: WorkflowGraph;
+  /** What an earlier execution of the run left; absent for a run that begins. */
+  readonly resumed?: ResumedRun;
+  /** Of a fork: how many visits were made before it begins. */
+  readonly forkedAfter?: number;
+  /** The graph state that a fork begins with. */
+  readonly graphState?: StateSnapshotState;
+  /** The execution that it was opened for, where that was reset. */
+  readonly openedFor?: string;
+  /** The longest wait for one answer of a model, as the worker is set. Absent means 540 s. */
+  readonly modelTimeoutMs?: number;
+  /** Those search attributes of contracts §14 that the namespace has; absent where nobody has looked. */
+  readonly searchAttributes?: readonly string[];
+}
+
+/** What the run folder says of a run that goes on. */
+export interface ResumedRun {
+  /** The last visit that was begun. */
+  readonly visit: number;
+  /** The last model turn of that visit. */
+  readonly turn: number;
+  readonly usage: Usage;
+  readonly phaseChanges: number;
+  readonly audit: AuditHead;
+  /** As it was raised; absent where the run has none, or never changed its phase. */
+  readonly budget?: Budget;
+  /** The ids of the newest raises that it holds. */
+  readonly raises?: readonly string[];
+  /** What the user said last, first words and answers. Absent where a worker of an earlier version opened the run. */
+  readonly answers?: readonly TakenUpdate[];
+  readonly story?: Pick<GraphStateProgress, "state" | "change" | "visited">;
+  /** It had been completed. */
+  readonly isCompleted?: boolean;
+  /** Of a bundle run: the newest files of its session. */
+  readonly saved?: readonly string[];
+}

@@ -1,0 +1,77 @@
+import { type Fault, type Result, fail, ok } from "../errors.js";
+import type { JsonObject } from "../json.js";
+import { artifactTypeOf } from "../package/graph.js";
+import { listedNamesFault } from "../state/listed-names.js";
+import { type Frontmatter, parseFrontmatter } from "../state/state-frontmatter.js";
+import { validateWorkflowStateUpdate } from "../state/transition-guard.js";
+import { recordArtifact, updateFrontmatter } from "../state/update-frontmatter.js";
+import type { FrontmatterUpdate } from "../tools/tool-specs.js";
+import { tellGraphState } from "./run-graph-state.js";
+import type { RunRecord } from "./run-record.js";
+
+/** What a call wants to change in the state document. */
+export type StateChange =
+  | { readonly kind: "patch"; readonly update: FrontmatterUpdate; readonly ifMatchSha256?: string }
+  | { readonly kind: "document"; readonly frontmatter: JsonObject; readonly ifMatchSha256?: string };
+
+const STALE_VERSION = fail(
+  "E_PRECONDITION_FAILED",
+  "@state/workflow.md is not at the version of ifMatchSha256. Read it again and repeat the change on what it says now.",
+);
+
+/**
+ * The document after a change, or why there is none: it is of another version than the run holds, or the guard says no. `now` is
+ * an ISO time.
+ */
+export function changedDocument(record: RunRecord, change: StateChange, now: string): Result<JsonObject> {
+  const { frontmatter, conditions, opened, carried } = record;
+  if (change.ifMatchSha256 !== undefined && change.ifMatchSha256 !== carried.stateSha256) {
+    return STALE_VERSION;
+  }
+  const next: JsonObject =
+    change.kind === "patch" ? updateFrontmatter(frontmatter, change.update, now) : change.frontmatter;
+  const verdict = validateWorkflowStateUpdate(frontmatter, next, opened.graph, conditions);
+  return verdict.ok ? ok(next) : verdict;
+}
+
+/** What the lists of a document may not gain. */
+export function listsFault({ frontmatter }: RunRecord, next: JsonObject): Fault | undefined {
+  return listedNamesFault(frontmatter, next);
+}
+
+/** The document was saved in this version. */
+export function takeDocument(record: RunRecord, next: JsonObject, sha256: string): void {
+  const parsed = parseFrontmatter(next);
+  if (parsed.ok) record.update({ frontmatter: parsed.value, stateSha256: sha256 });
+}
+
+/** A file that was written is one of the run's artifacts, and the document says so in this version. `now` is an ISO time. */
+export function takeArtifact(
+  record: RunRecord,
+  saved: { readonly artifact: string; readonly sha256: string },
+  now: string,
+): void {
+  takeDocument(record, recordArtifact(record.frontmatter, saved.artifact, now), saved.sha256);
+}
+
+/** A file that a node declares is an artifact of its type in the graph state. */
+export function tellArtifact(record: RunRecord, nodeId: string, path: string): void {
+  const artifact = artifactTypeOf(record.opened.graph, nodeId, path);
+  if (artifact !== undefined) tellGraphState(record, { kind: "artifact", ...artifact });
+}
+
+/** Goes on from a document that was changed behind the run's back, if that is legal. */
+export function adoptDocument(
+  record: RunRecord,
+  loaded: { readonly frontmatter: Frontmatter; readonly sha256: string },
+): Fault | undefined {
+  const { frontmatter, conditions, opened } = record;
+  const verdict = validateWorkflowStateUpdate(frontmatter, loaded.frontmatter, opened.graph, conditions);
+  if (!verdict.ok) {
+    const message = `The state document was changed from outside in a way the graph does not allow: ${verdict.error.message}`;
+    return { code: verdict.error.code, message };
+  }
+  record.update({ frontmatter: loaded.frontmatter, stateSha256: loaded.sha256 });
+  record.note("the state document was changed from outside; going on from it");
+  return undefined;
+}

@@ -1,0 +1,62 @@
+import { type BudgetBreach, findBreach } from "./budget.js";
+import { NO_LOOP } from "./loop-detection.js";
+import type { Question } from "./question.js";
+import { tellGraphState } from "./run-graph-state.js";
+import type { RunRecord } from "./run-record.js";
+
+/** What a run has to wait for before its next turn: the end of a pause, or room in its budget. */
+export type Wait = { readonly kind: "pause" } | { readonly kind: "budget"; readonly breach: BudgetBreach };
+
+export function waitBeforeTurn(record: RunRecord): Wait | undefined {
+  if (record.carried.ended) return undefined;
+  if (record.carried.paused) return { kind: "pause" };
+  const breach = breachOf(record);
+  if (breach !== undefined) return { kind: "budget", breach };
+  return undefined;
+}
+
+export function isPauseOver({ carried }: RunRecord): boolean {
+  return !carried.paused || carried.ended;
+}
+
+/** The limit that is reached, if one is. */
+export function breachOf(record: RunRecord): BudgetBreach | undefined {
+  const { budget, usage, visitUsage } = record.carried;
+  return findBreach(budget, { run: usage, node: visitUsage });
+}
+
+/** Whether a breach is gone, was raised to another limit, or matters no more. */
+export function isBreachOver(record: RunRecord, { scope, unit, limit }: BudgetBreach): boolean {
+  const now = breachOf(record);
+  return now?.scope !== scope || now.unit !== unit || now.limit !== limit || record.carried.ended;
+}
+
+/** Asks for more room. */
+export function askForBudget(record: RunRecord, breach: BudgetBreach): void {
+  record.question = { nodeId: record.nodeId, text: describeBreach(breach), code: "BUDGET_EXCEEDED" };
+}
+
+function describeBreach({ scope, unit, limit, used }: BudgetBreach): string {
+  const what = unit === "turns" ? "model turns" : unit;
+  const amount = unit === "cost" ? used.toFixed(4) : String(used);
+  const where = scope === "run" ? "run" : "node visit";
+  return `The budget of this ${where} is used up: ${amount} of ${limit} ${what}. Raise it with --add-${unit} to let the run go on, or cancel it.`;
+}
+
+/** Asks the user what the run cannot decide. */
+export function ask(record: RunRecord, question: Question): void {
+  record.question = question;
+  tellGraphState(record, { kind: "asked" });
+}
+
+/** The question is answered, or nobody needs the answer. */
+export function isAnswered(record: RunRecord): boolean {
+  return record.answer !== undefined || record.carried.ended;
+}
+
+/** The run goes on with what it was told: what it repeated before counts no more. */
+export function endQuestion(record: RunRecord): void {
+  record.question = undefined;
+  record.answer = undefined;
+  record.update({ loop: NO_LOOP });
+}

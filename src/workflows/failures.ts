@@ -1,0 +1,12 @@
+import { ApplicationFailure } from "@temporalio/workflow";
+import type { Fault } from "../core/errors.js";
+
+/** What a run fails with. The fault's details stay in the run. */
+export function failureOf({ code, message }: Pick<Fault, "code" | "message">): ApplicationFailure {
+  return ApplicationFailure.create({ type: code, message, nonRetryable: true });
+}
+
+/** What somebody is told whose update is refused. */
+export function refusalOf(message: string): ApplicationFailure {
+  return failureOf({ code: "E_PRECONDITION_FAILED", message });
+}

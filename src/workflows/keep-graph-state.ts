@@ -1,0 +1,56 @@
+import { TemporalFailure, log } from "@temporalio/workflow";
+import type { NodeBoundary } from "../contract/activities.js";
+import type { Fault } from "../core/errors.js";
+import { type GraphStateStart, openingState } from "../core/graph-state/initial-state.js";
+import { beginGraphState, closeGraphStateVisit, heldState, tellError } from "../core/run/run-graph-state.js";
+import type { RunRecord } from "../core/run/run-record.js";
+import { localActivities } from "./activity-options.js";
+import { failureOf } from "./failures.js";
+import { summary } from "./summary.js";
+
+/** When the graph state of a run is kept on disk. Of a run that carries no story, its node boundaries are. */
+
+/** Makes the state the run begins with, and keeps it. Throws `E_SCHEMA_VALIDATION`. */
+export async function openGraphState(record: RunRecord, start: GraphStateStart): Promise<void> {
+  if (record.carried.story !== undefined) return; // resumed
+  const opening = openingState(start);
+  if (!opening.ok) throw failureOf(opening.error);
+  if (opening.value === undefined) return;
+  beginGraphState(record, opening.value);
+  await keep(record);
+}
+
+/** The node boundary: what the run can be restored and forked from is kept. Throws `E_SCHEMA_VALIDATION`. */
+export async function closeVisit(record: RunRecord, nodeId: string): Promise<void> {
+  const timestamp = new Date().toISOString();
+  const fault = closeGraphStateVisit(record, nodeId, timestamp);
+  if (fault !== undefined) throw failureOf(fault);
+  const { visit, stateSha256: documentSha256 } = record.carried;
+  await keep(record, { visit, nodeId, next: record.nodeId, timestamp, documentSha256 });
+}
+
+/** Keeps the state a failed run ends with, if it can be kept: what made the run fail is what counts. */
+export async function closeFailedGraphState(record: RunRecord, fault: Fault): Promise<void> {
+  if (record.carried.story === undefined) return;
+  tellError(record, record.nodeId, fault, { recoverable: false, now: new Date().toISOString() });
+  try {
+    await keep(record);
+  } catch (error) {
+    if (!(error instanceof TemporalFailure)) throw error;
+    log.warn("The graph state of the failed run could not be kept.", { code: fault.code });
+  }
+}
+
+async function keep(record: RunRecord, boundary?: NodeBoundary): Promise<void> {
+  const graph = heldState(record);
+  await localActivities["state.snapshot"].executeWithOptions(
+    summary(boundary === undefined ? "graph state" : `boundary after ${boundary.nodeId}`),
+    [
+      {
+        run: record.opened.run,
+        ...(graph === undefined ? {} : { graph }),
+        ...(boundary === undefined ? {} : { boundary }),
+      },
+    ],
+  );
+}
