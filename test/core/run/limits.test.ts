@@ -5,6 +5,7 @@ test("the limits, which others rely on", () => {
   expect(limits).toMatchObject({
     DEFAULT_ENGINE_LIMITS: { maxTurnsPerNode: 50, maxTurnsPerRun: 2_000, maxModelAttempts: 8 },
     MAX_CALLS_PER_ANSWER: 32,
+    ANSWER_PREVIEW_CHARS: 200,
     MAX_USER_INPUT_BYTES: 65_536,
     MAX_UPDATE_BYTES_PER_ANSWER: 147_456,
     DEFAULT_MAX_READ_BYTES: 50_000,
