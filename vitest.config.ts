@@ -11,18 +11,22 @@ const CRASH_TESTS = [
 ];
 
 /** Tests that replace a module, or install what a process has once: each in a process of its own. */
-const ALONE_TESTS = ["test/store/runs/run-manager-faults.test.ts", "test/replay/**/*.test.ts"];
+export const ALONE_TESTS = [
+  "test/store/disk/line-index.test.ts",
+  "test/store/runs/run-manager-faults.test.ts",
+  "test/replay/**/*.test.ts",
+];
 
 const RUN_FOLDER = "test/setup/run-folder.ts";
 /** Against a hang only: a busy machine does not come near it. What a test does is bounded by number and size. */
-const UNIT = { globalSetup: [RUN_FOLDER], testTimeout: 300_000, hookTimeout: 300_000 };
+const AGAINST_HANGS = { testTimeout: 300_000, hookTimeout: 300_000 };
+const UNIT = { globalSetup: [RUN_FOLDER], ...AGAINST_HANGS };
 
 /** What every file of `test/integration/` needs: a build, and one real Temporal server for each project. */
 const ON_SERVER = {
   globalSetup: [RUN_FOLDER, "test/integration/global-setup.ts"],
   execArgv: ["--min-semi-space-size=64", "--max-semi-space-size=64"], // less time in the garbage collector
-  testTimeout: 120_000,
-  hookTimeout: 120_000,
+  ...AGAINST_HANGS,
 };
 
 /** The projects run one after the other: each leaves the machine to the next. */

@@ -36,6 +36,7 @@ async function main(visits: number, documentBytes: number): Promise<void> {
     await mkdir(projectRoot);
     const store = await openStore(storeDir, "bench");
     const { packageId } = unwrap(await store.packages.install(PACKAGE));
+    unwrap(await store.roots.add(projectRoot, "write"));
     const input = { runId: randomUUID(), projectRoot, packageId };
     const open = async (resume: boolean): Promise<Time> => {
       const fresh = await openStore(storeDir, "bench"); // as a new process has it

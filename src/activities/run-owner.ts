@@ -5,6 +5,7 @@ import { workflowIdOf } from "../core/run/run-id.js";
 import { resolveProject } from "../store/runs/project-id.js";
 import { DamagedIndex, type RunMetadata, workflowIdOfRun } from "../store/runs/run-index.js";
 import type { Store } from "../store/store.js";
+import { resumes } from "./begin-execution.js";
 import { toApplicationFailure, unwrap } from "./failures.js";
 
 /**
@@ -38,9 +39,10 @@ function faultOfNew({ input: { runId }, execution }: OpenRunInput): Fault | unde
 async function faultOfKnown(
   store: Store,
   known: RunMetadata,
-  { kind, input, execution }: OpenRunInput,
+  request: OpenRunInput,
 ): Promise<Fault | undefined> {
-  const { runId, projectRoot, resume } = input;
+  const { kind, input, execution } = request;
+  const { runId, projectRoot } = input;
   const workflowId = execution?.workflowId;
   if (workflowId !== undefined && workflowId !== workflowIdOfRun(known)) {
     const sentence = `Run ${runId} does not belong to the workflow ${workflowId}, but to ${workflowIdOfRun(known)}.`;
@@ -54,8 +56,8 @@ async function faultOfKnown(
   if (project.ok && project.value.projectId !== known.projectId) {
     return fail("E_PRECONDITION_FAILED", `Run ${runId} belongs to another project.`).error;
   }
-  const goesOn = resume === true || execution?.resetOf !== undefined;
-  if (execution === undefined || goesOn || (await hasBegun(store, known, execution))) return undefined;
+  if (execution === undefined || resumes(request) || (await hasBegun(store, known, execution)))
+    return undefined;
   const sentence = `Run ${runId} was begun before, by an execution that is over. Let it go on with: interlock retry ${runId}`;
   return fail("E_PRECONDITION_FAILED", sentence).error;
 }

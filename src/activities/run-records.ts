@@ -10,7 +10,7 @@ import type { ConversationEntry } from "../store/runs/conversation.js";
 import type { Store } from "../store/store.js";
 import type { BundleHost } from "../tools/bundle/bundle-host.js";
 import { unwrap } from "./failures.js";
-import type { OpenRunDeps } from "./open-run.js";
+import type { OpenRunDeps } from "./begin-execution.js";
 import { executionOf, openFiles } from "./run-scope.js";
 
 /** Writes the user's words into the conversation and the audit log, once. */

@@ -1,16 +1,10 @@
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import type { RunHandle, RunRequest } from "../client/client.js";
 import { ok } from "../core/errors.js";
-import type { JsonObject, JsonValue } from "../core/json.js";
-import { resolveProject } from "../store/runs/project-id.js";
-import { findForkPoint } from "../store/runs/fork-point.js";
 import { selectWorkflow } from "../store/runs/run-manager.js";
 import type { Store } from "../store/store.js";
-import { type ForkedFile, compareFiles, refuseMissing } from "../tools/files/fork-files.js";
-import { CommandError, EXIT, type ExitCode, UsageError, noWorkerHint, printNote } from "./output.js";
-import { wholeNumber } from "./numbers.js";
+import { CommandError, EXIT, type ExitCode, noWorkerHint, printNote } from "./output.js";
 import { openRunFolder } from "./run-folder.js";
-import { registerRoot } from "./project.js";
 import { webUrlOf } from "./run-report.js";
 import { type RunSession, withRun } from "./run-session.js";
 import { type FollowedRun, followAndReport, reportDetached } from "./start-run.js";
@@ -20,122 +14,6 @@ export interface GoOnOptions {
   readonly detach?: boolean;
   readonly json?: boolean;
   readonly waitForAnswers: boolean;
-}
-
-export interface RetryOptions extends GoOnOptions {
-  readonly maxTurnsPerNode?: string;
-  readonly maxTurnsPerRun?: string;
-}
-
-/** `interlock retry`: says what failed, then lets the run go on from its document. */
-export async function retryCommand(runId: string, options: RetryOptions): Promise<ExitCode> {
-  const limits = {
-    ...(options.maxTurnsPerNode === undefined
-      ? {}
-      : { maxTurnsPerNode: wholeNumber("--max-turns-per-node", options.maxTurnsPerNode) }),
-    ...(options.maxTurnsPerRun === undefined
-      ? {}
-      : { maxTurnsPerRun: wholeNumber("--max-turns-per-run", options.maxTurnsPerRun) }),
-  };
-  return goOn(runId, options, async ({ store, session, run, known }) => {
-    const files = known && (await store.runs.openFiles(known.projectId, known.runId));
-    const status = files?.ok === true ? await files.value.status.read() : undefined;
-    const ended = await run.executionStatus();
-    const failed = status?.fault && { nodeId: status.nodeId, ...status.fault };
-    if (failed !== undefined) printNote(`Failed at ${failed.nodeId}: ${failed.code}: ${failed.message}`);
-    else if (ended !== "RUNNING" && ended !== "COMPLETED")
-      printNote(`The run is ${ended.toLowerCase()}, and left no word why.`);
-    const retried = await session.client.retry(run, { limits });
-    return { run: retried, ...(failed === undefined ? {} : { more: { failedBefore: failed } }) };
-  });
-}
-
-export interface ForkOptions extends GoOnOptions {
-  readonly fromNode?: string;
-  readonly atVisit?: string;
-  readonly set?: readonly string[];
-  readonly project?: string;
-  readonly allowMissing?: boolean;
-}
-
-/** `interlock fork`: a new run that begins as another one stood at a node boundary. */
-export async function forkCommand(runId: string, options: ForkOptions): Promise<ExitCode> {
-  const { fromNode, atVisit } = options;
-  if ((fromNode === undefined) === (atVisit === undefined)) {
-    throw new UsageError(
-      "Say where the fork begins: --from-node <id>, or --at-visit <n> (0 is the beginning).",
-    );
-  }
-  const where = {
-    ...(fromNode === undefined ? {} : { fromNode }),
-    ...(atVisit === undefined ? {} : { visit: atVisit === "0" ? 0 : wholeNumber("--at-visit", atVisit) }),
-  };
-  const set = variablesOf(options.set ?? []);
-  return goOn(runId, options, async ({ store, session }) => {
-    const point = await findForkPoint(store.runs, { runId, ...where });
-    if (!point.ok) throw new UsageError(`${point.error.code}: ${point.error.message}`);
-    const project = await resolveProject(await projectOf(store, point.value.run.projectId, options.project));
-    if (!project.ok) throw new UsageError(`${project.error.code}: ${project.error.message}`);
-    if (options.project !== undefined) await registerRoot(store, project.value.root, "write");
-    const place = { projectRoot: project.value.root, lockDir: store.lockDir, keepOut: store.roots.keepOut };
-    const files = await compareFiles(point.value.files, point.value.boundary.calls, place);
-    const isElsewhere = project.value.projectId !== point.value.run.projectId;
-    sayFiles(files, isElsewhere);
-    const allowMissing = options.allowMissing === true;
-    const whole = isElsewhere && !allowMissing ? refuseMissing(lostOf(files)) : undefined;
-    if (whole?.ok === false) throw new UsageError(`${whole.error.code}: ${whole.error.message}`);
-    const { visit, next: nodeId } = point.value.boundary;
-    const source = point.value.run.runId;
-    const request = await requestOf(store, source);
-    const changes = { ...(Object.keys(set).length === 0 ? {} : { set }), allowMissing };
-    // The moment that was compared: a run that goes on may enter the node again meanwhile.
-    const run = await session.client.fork(
-      source,
-      { visit, projectRoot: project.value.root, ...changes },
-      request,
-    );
-    return { run, more: { forkedFrom: { runId: source, visit, nodeId, files } } };
-  });
-}
-
-/** `key=value`: the value is JSON where it reads as JSON, else a text. */
-function variablesOf(pairs: readonly string[]): JsonObject {
-  return Object.fromEntries(
-    pairs.map((pair) => {
-      const [, key, text = ""] = /^([^=]+)=([^]*)$/.exec(pair) ?? [];
-      if (key === undefined) throw new UsageError(`--set takes key=value, not "${pair}".`);
-      return [key, valueOf(text)];
-    }),
-  );
-}
-
-function valueOf(text: string): JsonValue {
-  try {
-    return JSON.parse(text) as JsonValue; // whatever JSON.parse gives is JSON
-  } catch {
-    return text;
-  }
-}
-
-async function projectOf(store: Store, projectId: string, named: string | undefined): Promise<string> {
-  if (named !== undefined) return resolve(named);
-  const root = await store.runs.projectRoot(projectId);
-  if (!root.ok) throw new UsageError(`${root.error.message} Name one with --project.`);
-  return root.value;
-}
-
-function sayFiles(files: readonly ForkedFile[], isElsewhere: boolean): void {
-  for (const { path, status } of files) {
-    if (status === "differs") printNote(`  ${path} differs from what it was then; it stays as it is.`);
-    else if (status === "lost") printNote(`  ${path} is missing, and its content is no longer kept.`);
-    else if (status === "missing") {
-      printNote(isElsewhere ? `  ${path} is restored as it was.` : `  ${path} is missing.`);
-    }
-  }
-}
-
-function lostOf(files: readonly ForkedFile[]): readonly ForkedFile[] {
-  return files.filter(({ status }) => status === "lost");
 }
 
 /** What a run was started with, as its folder says. */

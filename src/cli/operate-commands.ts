@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import type { ForkOptions, RetryOptions } from "./go-on.js";
+import type { ForkOptions } from "./commands/fork.js";
+import type { RetryOptions } from "./commands/retry.js";
 import type { BudgetOptions } from "./commands/operate.js";
 import type { ExitCode } from "./output.js";
 import type { RestoreOptions } from "./commands/restore.js";
@@ -78,7 +79,7 @@ function addGoOnCommands(program: Command, finish: Finish): void {
       .option("--max-turns-per-node <n>", "another limit than the run was started with")
       .option("--max-turns-per-run <n>", "another limit than the run was started with"),
   ).action(async (runId: string, options: RetryOptions) =>
-    finish(await (await import("./go-on.js")).retryCommand(runId, options)),
+    finish(await (await import("./commands/retry.js")).retryCommand(runId, options)),
   );
   withFollowOptions(
     program
@@ -98,7 +99,7 @@ function addGoOnCommands(program: Command, finish: Finish): void {
       .option("--project <dir>", "on another project; its files are restored as they were")
       .option("--allow-missing", "begin also where some of these files can no longer be restored"),
   ).action(async (runId: string, options: ForkOptions) =>
-    finish(await (await import("./go-on.js")).forkCommand(runId, options)),
+    finish(await (await import("./commands/fork.js")).forkCommand(runId, options)),
   );
 }
 

@@ -1,3 +1,4 @@
+import type { Result } from "../core/errors.js";
 import { excerpt } from "../core/text.js";
 import { printable, printableJsonText, printableLines } from "../core/printable.js";
 
@@ -15,6 +16,12 @@ export class UsageError extends Error {}
 
 /** A command that cannot go on for a reason the user can mend. */
 export class CommandError extends Error {}
+
+/** What was asked for. Throws `UsageError` with code and message where that is a fault. */
+export function usable<T>(result: Result<T>): T {
+  if (result.ok) return result.value;
+  throw new UsageError(`${result.error.code}: ${result.error.message}`);
+}
 
 /** As a shell sees a program that wrote into a pipe whose reader was gone: 128 and SIGPIPE. */
 const EXIT_PIPE_CLOSED = 141;

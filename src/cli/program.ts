@@ -115,21 +115,21 @@ function addProjectCommands(program: Command, finish: (code: ExitCode) => void):
     .option("--read-only", "for bundles and cores: runs may read it, and write nothing")
     .option(...json)
     .action(async (dir: string, options: { readOnly?: boolean; json?: boolean }) =>
-      finish(await (await import("./project.js")).projectAddCommand(dir, options)),
+      finish(await (await import("./commands/project.js")).projectAddCommand(dir, options)),
     );
   projects
     .command("list")
     .description("list the registered projects")
     .option(...json)
     .action(async (options: { json?: boolean }) =>
-      finish(await (await import("./project.js")).projectListCommand(options)),
+      finish(await (await import("./commands/project.js")).projectListCommand(options)),
     );
   projects
     .command("remove <dir>")
     .description("take a project off the list; its files stay")
     .option(...json)
     .action(async (dir: string, options: { json?: boolean }) =>
-      finish(await (await import("./project.js")).projectRemoveCommand(dir, options)),
+      finish(await (await import("./commands/project.js")).projectRemoveCommand(dir, options)),
     );
 }
 

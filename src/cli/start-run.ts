@@ -8,7 +8,6 @@ import type { RunInputs } from "../contract/run-input.js";
 import { defined } from "../core/defined.js";
 import { openingState } from "../core/graph-state/initial-state.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
-import type { Result } from "../core/errors.js";
 import { resolveProject } from "../store/runs/project-id.js";
 import { findAgent, selectWorkflow } from "../store/runs/run-manager.js";
 import type { Store } from "../store/store.js";
@@ -24,8 +23,9 @@ import {
   print,
   printJson,
   printNote,
+  usable,
 } from "./output.js";
-import { registerRoot } from "./project.js";
+import { registerRoot } from "./register-root.js";
 import { filesOfRun, printReport, reportOf, webUrlOf } from "./run-report.js";
 import { liveView, plainView } from "./run-views.js";
 import type { TemporalSession } from "./temporal-session.js";
@@ -124,11 +124,6 @@ async function installedPackage(store: Store, named: string): Promise<string> {
     );
   }
   return installed.value.packageId;
-}
-
-function usable<T>(result: Result<T>): T {
-  if (result.ok) return result.value;
-  throw new UsageError(`${result.error.code}: ${result.error.message}`);
 }
 
 /** Refuses at once to run agents that no model is configured for. */

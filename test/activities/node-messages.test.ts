@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { nodeMessages } from "../../src/activities/node-messages.js";
 import { NO_FACTS } from "../../src/core/state/transition-guard.js";
-import { toolPolicyOf } from "../../src/tools/graph/tool-host.js";
+import { toolPolicyOf } from "../../src/tools/graph/tool-policy.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { openRunWorld, valueOf } from "../fakes/run-world.js";
 

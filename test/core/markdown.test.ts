@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { codeBlock, codeSpan, markdownLine } from "../../src/core/markdown.js";
+import { codeBlock, codeSpan, markdownLine, summaryLine } from "../../src/core/markdown.js";
 import { isPrintable } from "../../src/core/printable.js";
 
 const LIVE = [
@@ -36,6 +36,16 @@ describe("a line of Markdown", () => {
     expect(isOneSpan(markdownLine(text))).toBe(true);
     expect(isOneSpan(codeSpan(text))).toBe(true);
   });
+
+  test.each([
+    "x".repeat(5_000),
+    "漢".repeat(5_000),
+    "`[x](y)".repeat(500),
+    "\u{1f600}".repeat(500),
+    "`".repeat(500),
+  ])("a summary is short enough for Temporal (%#)", (text) =>
+    expect(Buffer.byteLength(summaryLine(text))).toBeLessThanOrEqual(400),
+  );
 
   test("is code from end to end wherever it is cut", () => {
     fc.assert(

@@ -8,8 +8,8 @@ import type { Store } from "../../store/store.js";
 import { loadAgent } from "../../tools/bundle/bundle-agent-file.js";
 import { findRoots } from "../../tools/bundle/bundle-discovery.js";
 import { type BudgetChoice, budgetOf } from "../budget-options.js";
-import { UsageError } from "../output.js";
-import { registerRoot } from "../project.js";
+import { UsageError, usable } from "../output.js";
+import { registerRoot } from "../register-root.js";
 import type { PreparedRun } from "../start-run.js";
 import { NO_MODEL } from "../start-run.js";
 import { defined } from "../../core/defined.js";
@@ -44,16 +44,14 @@ export async function prepareBundleRun(
       `The workflow does not lie inside the bundle ${bundleRoot}. Name its root with --bundle.`,
     );
   }
-  const project = await resolveProject(resolve(choice.project));
-  if (!project.ok) throw new UsageError(`${project.error.code}: ${project.error.message}`);
+  const project = usable(await resolveProject(resolve(choice.project)));
   const agentFile = choice.agent === undefined ? undefined : resolve(choice.agent);
-  const agent = agentFile === undefined ? undefined : await loadAgent(agentFile);
-  if (agent?.ok === false) throw new UsageError(`${agent.error.code}: ${agent.error.message}`);
+  if (agentFile !== undefined) usable(await loadAgent(agentFile));
   const outputRoot = choice.output === undefined ? undefined : resolve(choice.output);
-  await refuseTakenSession(outputRoot ?? join(project.value.root, "artifacts"), choice.session);
+  await refuseTakenSession(outputRoot ?? join(project.root, "artifacts"), choice.session);
   const budget = budgetOf(choice);
   const request: StartBundleRun = {
-    projectRoot: project.value.root,
+    projectRoot: project.root,
     storeId: store.storeId,
     bundleRoot,
     workflowPath: `{bundle-root}/${inside.split(sep).join("/")}`,
@@ -83,7 +81,7 @@ export async function prepareBundleRun(
     start: (client) => client.startBundle(request),
     name: workflow,
     graph: undefined,
-    projectRoot: project.value.root,
+    projectRoot: project.root,
   };
 }
 

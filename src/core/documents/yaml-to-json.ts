@@ -45,9 +45,9 @@ export function parseYaml(text: string, subject = "The front matter"): Result<Js
   try {
     return ok(toObject(composeDocument(text, lines, subject), lines, subject));
   } catch (error) {
-    if (error instanceof YamlRefused) return fail("E_INVALID_FRONTMATTER", error.message);
-    if (error instanceof RangeError) return fail("E_INVALID_FRONTMATTER", "The YAML is too deeply nested.");
-    throw error;
+    if (!(error instanceof YamlRefused || error instanceof RangeError)) throw error;
+    const sentence = error instanceof YamlRefused ? error.message : "The YAML is too deeply nested.";
+    return fail("E_INVALID_FRONTMATTER", sentence);
   }
 }
 

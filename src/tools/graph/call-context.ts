@@ -1,11 +1,32 @@
-import type { Fault } from "../../core/errors.js";
+import { type Fault, fail } from "../../core/errors.js";
 import type { HeldGraphState } from "../../core/graph-state/held-state.js";
 import type { ConditionFacts } from "../../core/state/transition-guard.js";
 import type { HeldLock } from "../../store/disk/fenced-lock.js";
 import type { LoadedWorkflow } from "../../store/packages/package-loader.js";
 import type { CallOutcome } from "../../store/runs/call-journal.js";
 import type { RunFiles } from "../../store/runs/run-files.js";
+import type { CallContext, CallRequest } from "../recorded-call.js";
 import type { FileLimits, Workspace } from "../sandbox/workspace.js";
+
+/** Whose call it is, and in which run. */
+export interface ToolCallContext extends CallContext {
+  readonly projectRoot: string;
+  readonly packageId: string;
+  /** Which workflow of the package; its guard's graph is used. */
+  readonly workflowId: string;
+}
+
+export interface ToolCallRequest extends CallRequest {
+  readonly context: ToolCallContext;
+  readonly signal?: AbortSignal;
+}
+
+/** Where a call finds its run. */
+export interface Place {
+  readonly files: RunFiles;
+  /** Real path of the project; undefined when its directory is gone. */
+  readonly root: string | undefined;
+}
 
 /** What the run engine knows beyond the call itself. */
 export interface EngineKnowledge {
@@ -22,6 +43,15 @@ export interface EngineKnowledge {
   readonly refusal?: Fault;
 }
 
+/** A call whose turn has come: what is asked, and all that its caller knows. */
+export interface PlacedCall {
+  readonly request: ToolCallRequest;
+  readonly knowledge: EngineKnowledge;
+  readonly place: Place;
+  /** The run's state lock, for a call that changes files: who has lost it changes nothing more. */
+  readonly lock: HeldLock;
+}
+
 /** Everything one call works with. */
 export interface CallEnvironment {
   readonly files: RunFiles;
@@ -36,3 +66,6 @@ export interface CallEnvironment {
 export function refused(error: Fault): CallOutcome {
   return { result: { ok: false, error } };
 }
+
+/** Says nothing of where the project lies: a result may be shown to a model. */
+export const NO_PROJECT: Fault = fail("E_PROJECT_INVALID", "The project's directory does not exist.").error;

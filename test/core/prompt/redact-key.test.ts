@@ -75,3 +75,15 @@ test("whatever the key is, none of its forms is left", () => {
     { numRuns: 300, seed: 1 },
   );
 });
+
+test.each(["pass€wörd-12345", "key-😀-1234567", "lone-\ud800-surrogate"])(
+  "a key with characters like those of %j is found in bytes",
+  (key) => {
+    const bytes = Buffer.from(key.toWellFormed(), "utf8");
+    for (const form of [key, bytes.toString("base64"), bytes.toString("hex")]) {
+      expect(redactKey(`wrong key (${form}) given`, key)).toMatch(
+        /^wrong key \((?:<secret>)+.{0,4}\) given$/u,
+      );
+    }
+  },
+);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { whyNoQuestion } from "../../../src/core/run/no-question.js";
+import { mostNudges, whyNoQuestion } from "../../../src/core/run/no-question.js";
 
 const TOOLS = ["fs_read", "fs_write"];
 
@@ -29,4 +29,8 @@ describe("an answer without calls is", () => {
   test("judged by a bounded part of it", () => {
     expect(whyNoQuestion(`${"x ".repeat(50_000)}?`, TOOLS)).toBe("asks-nothing");
   });
+});
+
+test("a run whose user is not there has the model told more often before it waits", () => {
+  expect([mostNudges(false), mostNudges(true)]).toEqual([1, 3]);
 });

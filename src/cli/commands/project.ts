@@ -1,11 +1,9 @@
 import { resolve } from "node:path";
-import type { Result } from "../core/errors.js";
-import type { Access } from "../core/tools/name-rules.js";
-import { identityOf } from "../store/roots/root-places.js";
-import type { RegisteredRoot } from "../store/roots/roots.js";
-import type { Store } from "../store/store.js";
-import { openEnvironment } from "./environment.js";
-import { EXIT, type ExitCode, UsageError, print, printJson } from "./output.js";
+import { identityOf } from "../../store/roots/root-places.js";
+import type { RegisteredRoot } from "../../store/roots/roots.js";
+import type { Store } from "../../store/store.js";
+import { openEnvironment } from "../environment.js";
+import { EXIT, type ExitCode, print, printJson, usable } from "../output.js";
 
 /** `interlock project add`: runs of this store may work in a directory from now on. Again, it is the same. */
 export async function projectAddCommand(
@@ -61,16 +59,4 @@ function stateOf(store: Store, { path, access }: RegisteredRoot): "ok" | "missin
   if (identityOf(path) === undefined) return "missing";
   const kinds = ["directory", "file"] as const;
   return kinds.some((kind) => store.roots.permit(path, access, { kind }).ok) ? "ok" : "exchanged";
-}
-
-/** Registers what somebody names on the store's own machine, unless it is permitted already. Throws `UsageError`. */
-export async function registerRoot(store: Store, path: string, access: Access): Promise<void> {
-  const kinds = ["directory", "file"] as const;
-  if (kinds.some((kind) => store.roots.permit(path, access, { kind }).ok)) return;
-  usable(await store.roots.add(path, access));
-}
-
-function usable<T>(result: Result<T>): T {
-  if (result.ok) return result.value;
-  throw new UsageError(`${result.error.code}: ${result.error.message}`);
 }

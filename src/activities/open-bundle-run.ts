@@ -1,0 +1,66 @@
+import { basename, dirname } from "node:path";
+import type { OpenRunInput, OpenedRun } from "../contract/activities.js";
+import type { RunRef } from "../core/run/run-ref.js";
+import { newestOutputs } from "../core/bundle/listed-outputs.js";
+import type { BundleHost } from "../tools/bundle/bundle-host.js";
+import { permittedBundle } from "../tools/bundle/bundle-roots.js";
+import { BUNDLE_NODE } from "../tools/bundle/bundle-sessions.js";
+import { type OpenRunDeps, beginExecution, noteUnopened, runRef, workflowOf } from "./begin-execution.js";
+import { toApplicationFailure, unwrap } from "./failures.js";
+
+type OpenBundleRun = Extract<OpenRunInput, { readonly kind: "bundle" }>;
+
+/** Makes a bundle run, or finds it made, with its session. */
+export async function openBundleRun(deps: OpenRunDeps, request: OpenBundleRun): Promise<OpenedRun> {
+  const { store, bundles } = deps;
+  const { input } = request;
+  const { sessionId } = input;
+  const { projectRoot, bundleRoot, coreRoot, agentFile, outputRoot } = unwrap(
+    permittedBundle(store.roots, input),
+  );
+  const workflowPath = input.workflowPath.startsWith("{")
+    ? input.workflowPath
+    : `{bundle-root}/${input.workflowPath}`;
+  const metadata = unwrap(
+    await store.runs.createBundleRun({
+      runId: input.runId,
+      ...workflowOf(request),
+      projectRoot,
+      bundleRoot,
+      workflowPath,
+      workflowRef: basename(dirname(workflowPath)),
+      activeAgentId: agentFile === undefined ? "facilitator" : agentIdOf(agentFile),
+      ...(coreRoot === undefined ? {} : { coreRoot }),
+      ...(agentFile === undefined ? {} : { agentFile }),
+      ...(sessionId === undefined ? {} : { sessionId }),
+      ...(outputRoot === undefined ? {} : { outputRoot }),
+    }),
+  );
+  const ref: RunRef = { ...runRef(store, metadata, input), kind: "bundle" };
+  const run = await beginExecution(deps, ref, request);
+  const now = new Date();
+  const words = input.input === undefined ? {} : { input: input.input };
+  const session = await bundles.openSession(input.runId, { ...words, now });
+  if (!session.ok) {
+    await noteUnopened(store, run, session.error, now);
+    throw toApplicationFailure(session.error);
+  }
+  await store.runs.setBegun(metadata, now);
+  const node = { id: BUNDLE_NODE, type: "step", file: "" } as const;
+  return {
+    run,
+    graph: { entryNodeId: node.id, nodes: [node], edges: [] },
+  };
+}
+
+/** The newest files of a run's session, as its model names them. */
+export async function savedOutputs(bundles: BundleHost, runId: string): Promise<readonly string[]> {
+  const session = unwrap(await bundles.readSession(runId));
+  return newestOutputs(session.files.map(({ path }) => `{session-folder}/${path}`));
+}
+
+/** What the agent is called in settings and logs: by its file, or by the one of a file's agents that is named. */
+function agentIdOf(agentFile: string): string {
+  const [, named] = /\.json#([^#/\\]+)$/i.exec(agentFile) ?? [];
+  return named ?? basename(agentFile).replace(/(\.agent)?\.[a-z]+$/i, "");
+}

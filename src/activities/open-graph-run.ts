@@ -1,0 +1,142 @@
+import type { OpenRunInput, OpenedRun } from "../contract/activities.js";
+import { MAX_PAYLOAD_BYTES } from "../contract/names.js";
+import type { RunRef } from "../core/run/run-ref.js";
+import { type Result, fail } from "../core/errors.js";
+import { MAX_HISTORY_BYTES } from "../core/graph-state/walk.js";
+import type { JsonObject } from "../core/json.js";
+import { effectiveNodeId } from "../core/state/transition-guard.js";
+import type { PermittedRoot } from "../store/roots/roots.js";
+import { type ForkPoint, findForkPoint, visitsBefore } from "../store/runs/fork-point.js";
+import { resolveProject } from "../store/runs/project-id.js";
+import type { RunMetadata } from "../store/runs/run-index.js";
+import { type RunBeginning, selectWorkflow } from "../store/runs/run-manager.js";
+import type { Store } from "../store/store.js";
+import { type ForkPlace, compareFiles, refuseMissing, restoreFiles } from "../tools/files/fork-files.js";
+import { type OpenRunDeps, beginExecution, noteUnopened, runRef, workflowOf } from "./begin-execution.js";
+import { toApplicationFailure, unwrap } from "./failures.js";
+import { executionOf, openFiles, permittedProject } from "./run-scope.js";
+
+/** Room for what is told of an opened run beside its graph: its ids, and what a run that goes on has left. */
+const OPENED_BYTES = 8 * 1024;
+const RESUMED_BYTES = 32 * 1024 + MAX_HISTORY_BYTES;
+
+type OpenGraphRun = Extract<OpenRunInput, { readonly kind: "graph" }>;
+
+/** Makes a graph run, or finds it made, with the boundary that it begins at. `known` is the run as the store knows it. */
+export async function openGraphRun(
+  deps: OpenRunDeps,
+  request: OpenGraphRun,
+  known: RunMetadata | undefined,
+): Promise<OpenedRun> {
+  const { store } = deps;
+  const { input } = request;
+  const project = unwrap(store.roots.permit(input.projectRoot, "write"));
+  const point = await forkPointOf(store, input, project);
+  // Once a run is made it keeps its package, and so do its forks, whatever is installed meanwhile.
+  const packageId =
+    known?.packageId ?? unwrap(await store.packages.resolve(input.packageId, point?.run.packageId));
+  const loaded = unwrap(await store.packages.open(packageId));
+  const { graph } = unwrap(selectWorkflow(loaded, input.workflowRef ?? ""));
+  const room = OPENED_BYTES + (input.storyId === undefined ? 0 : RESUMED_BYTES);
+  if (Buffer.byteLength(JSON.stringify(graph)) > MAX_PAYLOAD_BYTES - room) {
+    throw toApplicationFailure(
+      fail("E_PACKAGE_INVALID", "The graph is too large to run: shorten its texts.").error,
+    );
+  }
+  const activeAgentId = input.activeAgentId ?? loaded.agents[0]?.id ?? "";
+  const metadata = unwrap(
+    await store.runs.createRun({
+      runId: input.runId,
+      ...workflowOf(request),
+      projectRoot: project.path,
+      packageId,
+      activeAgentId,
+      ...(input.workflowRef === undefined ? {} : { workflowRef: input.workflowRef }),
+      ...(point === undefined ? {} : { begin: beginningOf(point, input.fork?.set) }),
+    }),
+  );
+  const run = await beginExecution(deps, runRef(store, metadata, input), request);
+  const files = await openFiles(store, run);
+  if ((await files.boundaries.all()).length === 0) {
+    if (point !== undefined && run.projectId !== point.run.projectId) {
+      const brought = await bringFiles(store, run, point);
+      if (!brought.ok && input.fork?.allowMissing !== true) {
+        await noteUnopened(store, run, brought.error, new Date());
+        throw toApplicationFailure(brought.error);
+      }
+    }
+    const document = unwrap(await files.state.read());
+    const next = effectiveNodeId(document.frontmatter.currentNodeId, graph);
+    await files.boundaries.keepBeginning({ next, timestamp: metadata.createdAt }, document.bytes);
+  }
+  await store.runs.setBegun(metadata, new Date());
+  const { forkedFrom } = metadata;
+  return {
+    run,
+    graph,
+    ...(forkedFrom === undefined ? {} : { forkedAfter: await visitsBefore(store.runs, metadata) }),
+    ...(point?.graphState === undefined ? {} : { graphState: point.graphState }),
+  };
+}
+
+/**
+ * Where a fork begins. It is found once: the source may go on meanwhile, and what it entered last is then another moment.
+ * A fork that was made already does without its source, should that be gone.
+ */
+async function forkPointOf(
+  store: Store,
+  input: OpenGraphRun["input"],
+  project: PermittedRoot,
+): Promise<ForkPoint | undefined> {
+  const { runId, fork } = input;
+  if (fork === undefined) return undefined;
+  const known = await store.runs.findRun(runId);
+  const from = (known.ok ? known.value.forkedFrom : undefined) ?? fork;
+  const files = known.ok ? await store.runs.openFiles(known.value.projectId, runId) : known;
+  const isMade = files.ok && (await files.value.boundaries.all()).length > 0;
+  if (!isMade) {
+    const point = unwrap(await findForkPoint(store.runs, from));
+    await checkFiles(store, input, project, point);
+    return point;
+  }
+  const point = await findForkPoint(store.runs, from).catch(() => undefined);
+  return point?.ok === true ? point.value : undefined;
+}
+
+/** Before anything is made: a fork of another project is refused when a file of it is kept nowhere any more. */
+async function checkFiles(
+  store: Store,
+  { fork }: OpenGraphRun["input"],
+  project: PermittedRoot,
+  { run, files, boundary }: ForkPoint,
+): Promise<void> {
+  const { projectId } = unwrap(await resolveProject(project.path));
+  if (projectId === run.projectId || fork?.allowMissing === true) return;
+  const compared = await compareFiles(files, boundary.calls, placeOf(store, project));
+  unwrap(refuseMissing(compared.filter(({ status }) => status === "lost")));
+}
+
+function placeOf(store: Store, { path, identity }: PermittedRoot): ForkPlace {
+  return {
+    projectRoot: path,
+    projectIdentity: identity,
+    lockDir: store.lockDir,
+    keepOut: store.roots.keepOut,
+  };
+}
+
+/** Fault: `E_PRECONDITION_FAILED` for a file that could not be written. */
+async function bringFiles(store: Store, run: RunRef, { files, boundary }: ForkPoint): Promise<Result<void>> {
+  const project = await permittedProject(store, run);
+  const { claim } = await openFiles(store, run);
+  const restored = await restoreFiles(files, boundary.calls, {
+    ...placeOf(store, project),
+    writer: { runId: run.runId, execution: executionOf(run) },
+    assertOurs: () => claim.assertHeld(),
+  });
+  return refuseMissing(restored);
+}
+
+function beginningOf({ run, boundary, document }: ForkPoint, variables: JsonObject = {}): RunBeginning {
+  return { from: { runId: run.runId, visit: boundary.visit }, document, variables };
+}

@@ -1,0 +1,92 @@
+import { resolve } from "node:path";
+import type { JsonObject, JsonValue } from "../../core/json.js";
+import { findForkPoint } from "../../store/runs/fork-point.js";
+import { resolveProject } from "../../store/runs/project-id.js";
+import type { Store } from "../../store/store.js";
+import { type ForkedFile, compareFiles, refuseMissing } from "../../tools/files/fork-files.js";
+import { type GoOnOptions, goOn, requestOf } from "../go-on.js";
+import { wholeNumber } from "../numbers.js";
+import { type ExitCode, UsageError, printNote, usable } from "../output.js";
+import { registerRoot } from "../register-root.js";
+
+export interface ForkOptions extends GoOnOptions {
+  readonly fromNode?: string;
+  readonly atVisit?: string;
+  readonly set?: readonly string[];
+  readonly project?: string;
+  readonly allowMissing?: boolean;
+}
+
+/** `interlock fork`: a new run that begins as another one stood at a node boundary. */
+export async function forkCommand(runId: string, options: ForkOptions): Promise<ExitCode> {
+  const { fromNode, atVisit } = options;
+  if ((fromNode === undefined) === (atVisit === undefined)) {
+    throw new UsageError(
+      "Say where the fork begins: --from-node <id>, or --at-visit <n> (0 is the beginning).",
+    );
+  }
+  const where = {
+    ...(fromNode === undefined ? {} : { fromNode }),
+    ...(atVisit === undefined ? {} : { visit: atVisit === "0" ? 0 : wholeNumber("--at-visit", atVisit) }),
+  };
+  const set = variablesOf(options.set ?? []);
+  return goOn(runId, options, async ({ store, session }) => {
+    const point = usable(await findForkPoint(store.runs, { runId, ...where }));
+    const project = usable(
+      await resolveProject(await projectOf(store, point.run.projectId, options.project)),
+    );
+    const projectRoot = project.root;
+    if (options.project !== undefined) await registerRoot(store, projectRoot, "write");
+    const place = { projectRoot, lockDir: store.lockDir, keepOut: store.roots.keepOut };
+    const files = await compareFiles(point.files, point.boundary.calls, place);
+    const isElsewhere = project.projectId !== point.run.projectId;
+    sayFiles(files, isElsewhere);
+    const allowMissing = options.allowMissing === true;
+    if (isElsewhere && !allowMissing) {
+      usable(refuseMissing(files.filter(({ status }) => status === "lost")));
+    }
+    const { visit, next: nodeId } = point.boundary;
+    const source = point.run.runId;
+    const request = await requestOf(store, source);
+    const changes = { ...(Object.keys(set).length === 0 ? {} : { set }), allowMissing };
+    // The moment that was compared: a run that goes on may enter the node again meanwhile.
+    const run = await session.client.fork(source, { visit, projectRoot, ...changes }, request);
+    return { run, more: { forkedFrom: { runId: source, visit, nodeId, files } } };
+  });
+}
+
+/** `key=value`: the value is JSON where it reads as JSON, else a text. */
+function variablesOf(pairs: readonly string[]): JsonObject {
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const [, key, text = ""] = /^([^=]+)=([^]*)$/.exec(pair) ?? [];
+      if (key === undefined) throw new UsageError(`--set takes key=value, not "${pair}".`);
+      return [key, valueOf(text)];
+    }),
+  );
+}
+
+function valueOf(text: string): JsonValue {
+  try {
+    return JSON.parse(text) as JsonValue; // whatever JSON.parse gives is JSON
+  } catch {
+    return text;
+  }
+}
+
+async function projectOf(store: Store, projectId: string, named: string | undefined): Promise<string> {
+  if (named !== undefined) return resolve(named);
+  const root = await store.runs.projectRoot(projectId);
+  if (!root.ok) throw new UsageError(`${root.error.message} Name one with --project.`);
+  return root.value;
+}
+
+function sayFiles(files: readonly ForkedFile[], isElsewhere: boolean): void {
+  for (const { path, status } of files) {
+    if (status === "differs") printNote(`  ${path} differs from what it was then; it stays as it is.`);
+    else if (status === "lost") printNote(`  ${path} is missing, and its content is no longer kept.`);
+    else if (status === "missing") {
+      printNote(isElsewhere ? `  ${path} is restored as it was.` : `  ${path} is missing.`);
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import { type GoOnOptions, goOn } from "../go-on.js";
+import { wholeNumber } from "../numbers.js";
+import { type ExitCode, printNote } from "../output.js";
+
+export interface RetryOptions extends GoOnOptions {
+  readonly maxTurnsPerNode?: string;
+  readonly maxTurnsPerRun?: string;
+}
+
+/** `interlock retry`: says what failed, then lets the run go on from its document. */
+export async function retryCommand(runId: string, options: RetryOptions): Promise<ExitCode> {
+  const limits = {
+    ...(options.maxTurnsPerNode === undefined
+      ? {}
+      : { maxTurnsPerNode: wholeNumber("--max-turns-per-node", options.maxTurnsPerNode) }),
+    ...(options.maxTurnsPerRun === undefined
+      ? {}
+      : { maxTurnsPerRun: wholeNumber("--max-turns-per-run", options.maxTurnsPerRun) }),
+  };
+  return goOn(runId, options, async ({ store, session, run, known }) => {
+    const files = known && (await store.runs.openFiles(known.projectId, known.runId));
+    const status = files?.ok === true ? await files.value.status.read() : undefined;
+    const ended = await run.executionStatus();
+    const failed = status?.fault && { nodeId: status.nodeId, ...status.fault };
+    if (failed !== undefined) printNote(`Failed at ${failed.nodeId}: ${failed.code}: ${failed.message}`);
+    else if (ended !== "RUNNING" && ended !== "COMPLETED")
+      printNote(`The run is ${ended.toLowerCase()}, and left no word why.`);
+    const retried = await session.client.retry(run, { limits });
+    return { run: retried, ...(failed === undefined ? {} : { more: { failedBefore: failed } }) };
+  });
+}

@@ -1,0 +1,73 @@
+import { type Fault, fail } from "../../core/errors.js";
+import type { ProtectedPaths } from "../../core/tools/name-rules.js";
+import { STATE_TOOL, canonicalToolName, parseToolCall } from "../../core/tools/tool-specs.js";
+import { findAgent, selectWorkflow } from "../../store/runs/run-manager.js";
+import type { Store } from "../../store/store.js";
+import { openWorkspace } from "../sandbox/workspace.js";
+import type { CallOutcome } from "../../store/runs/call-journal.js";
+import { type CallEnvironment, NO_PROJECT, type PlacedCall, refused } from "./call-context.js";
+import { runFileTool } from "./file-tool.js";
+import { recordState } from "./record-state.js";
+import { toolPolicyOf } from "./tool-policy.js";
+import { withFacts } from "./without-engine.js";
+
+export interface ToolHostOptions {
+  readonly store: Store;
+  readonly protectedPaths?: ProtectedPaths;
+  /** Makes `conditionExpr` of edges binding for calls that come without an engine. */
+  readonly evaluateConditions?: boolean;
+}
+
+/** As little as `NO_PROJECT`: the operator's sentence is `run.open`'s. */
+const NOT_PERMITTED: Fault = fail(
+  "E_SANDBOX_VIOLATION",
+  "The project's directory is not one that this store may open.",
+).error;
+
+/** Runs a call: package, policy, refusal, arguments, roots, in this order. Rejects for what is nobody's fault but ours. */
+export async function runGraphCall(options: ToolHostOptions, placed: PlacedCall): Promise<CallOutcome> {
+  const { store } = options;
+  const { request, knowledge, place, lock } = placed;
+  const { context } = request;
+  const loaded = await store.packages.open(context.packageId);
+  if (!loaded.ok) return refused(loaded.error);
+  const workflow = selectWorkflow(loaded.value, context.workflowId);
+  if (!workflow.ok) return refused(workflow.error);
+  const agent = findAgent(loaded.value, context.agentId);
+  if (!agent.ok) return refused(agent.error);
+  const limits = toolPolicyOf(agent.value);
+  const tool = canonicalToolName(request.name);
+  if (!limits.fsEnabled && tool !== undefined && tool !== STATE_TOOL) {
+    return refused(fail("TOOL_NOT_AVAILABLE", "The file tools are disabled for this agent.").error);
+  }
+  if (knowledge.refusal !== undefined) return refused(knowledge.refusal);
+  const call = parseToolCall(request.name, request.argumentsJson);
+  if (!call.ok) return refused(call.error);
+  if (call.value.tool === STATE_TOOL) return recordState(place.files, call.value.arguments, knowledge);
+  if (place.root === undefined) return refused(NO_PROJECT);
+  // An execution is Temporal's; a program without one names its directories itself.
+  const project =
+    context.execution === undefined
+      ? store.roots.inspect(place.root)
+      : store.roots.permit(context.projectRoot, "write", { isReal: true });
+  if (!project.ok) return refused(NOT_PERMITTED);
+  const workspace = openWorkspace({
+    roots: { project: project.value.path, pkg: loaded.value.dir, state: place.files.stateDir },
+    projectIdentity: project.value.identity,
+    lockDir: store.lockDir,
+    keepOut: store.roots.keepOut,
+    ...(context.execution === undefined
+      ? {}
+      : { writer: { runId: context.runId, execution: context.execution } }),
+    ...(options.protectedPaths === undefined ? {} : { protectedPaths: options.protectedPaths }),
+  });
+  const environment: CallEnvironment = {
+    files: place.files,
+    workspace,
+    workflow: workflow.value,
+    limits,
+    knowledge: options.evaluateConditions === true ? await withFacts(knowledge, place.files) : knowledge,
+    lock,
+  };
+  return runFileTool(environment, request, call.value);
+}

@@ -1,0 +1,68 @@
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const FOLDERS = ["src", "test", "bench", "scripts", "docs", "examples", "deploy", "schemas"];
+
+const LINK = /\]\((?![a-z]+:)([^)\s#]*)(?:#([^)\s]+))?\)/g;
+/** `src/cli/commands`, wherever it begins a path; `store/disk/` inside of another path does not. */
+const PATH = new RegExp(String.raw`(?<![\w/.@-])(?:${FOLDERS.join("|")})/[\w./-]*[\w/]`, "g");
+/** `open-run.ts`, `store/runs/runs.ts`: a file of the code by its own name, or by the end of its path. */
+const CODE_FILE = /(?<![\w/.@*-])(?!\.)[\w./-]*[\w-]\.(?:ts|mjs|cjs)\b/g;
+
+const files = FOLDERS.flatMap((folder) =>
+  readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" }).map((file) => join(folder, file)),
+);
+const topmost = readdirSync(ROOT);
+const documents = [...topmost, ...files.filter((file) => file.startsWith("docs/"))]
+  .filter((file) => file.endsWith(".md"))
+  .concat("bench/README.md");
+
+function read(file: string): string {
+  return readFileSync(join(ROOT, file), "utf8");
+}
+
+/** The names that GitHub gives to the headings of a document. */
+function anchorsOf(text: string): readonly string[] {
+  return [...text.replaceAll(/```[^]*?```/g, "").matchAll(/^#+ (.+)$/gm)].map(([, title = ""]) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+/** What a document links to or names and what is not there. */
+function missingIn(document: string, text: string): readonly string[] {
+  const links = [...text.matchAll(LINK)].flatMap(([link, path = "", anchor]) => {
+    const target = path === "" ? document : normalize(join(dirname(document), path));
+    if (!existsSync(join(ROOT, target))) return [link];
+    return anchor === undefined || anchorsOf(read(target)).includes(anchor) ? [] : [link];
+  });
+  const paths = [...text.matchAll(PATH)].filter(([path]) => !existsSync(join(ROOT, path)));
+  const code = [...text.matchAll(CODE_FILE)].filter(
+    ([name]) => !topmost.includes(name) && !files.some((file) => file === name || file.endsWith(`/${name}`)),
+  );
+  return [...links, ...[...paths, ...code].map(([name]) => name)];
+}
+
+describe("the documents for readers", () => {
+  test.each(documents)("%s links to and names only what is there", (document) => {
+    expect(missingIn(document, read(document))).toEqual([]);
+  });
+
+  test("what is not there is seen", () => {
+    const text =
+      "[a](no.md) [b](contracts.md#nowhere) `src/no-room/` `no-such-file.ts` [c](#the-words) src/core/x.ts";
+    expect(missingIn("docs/ARCHITECTURE.md", text)).toEqual([
+      "](no.md)",
+      "](contracts.md#nowhere)",
+      "src/no-room/",
+      "src/core/x.ts",
+      "no-such-file.ts",
+      "src/core/x.ts",
+    ]);
+  });
+});

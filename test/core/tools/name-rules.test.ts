@@ -1,0 +1,114 @@
+import { describe, expect, test } from "vitest";
+import {
+  type Access,
+  DEFAULT_PROTECTED_PATHS,
+  NOTHING_PROTECTED,
+  foldName,
+  protectingRule,
+} from "../../../src/core/tools/name-rules.js";
+
+const RULES = {
+  notAccessible: [".env*", ".git", "id_*_key", "*private*key*", "secrets/live"],
+  notWritable: [".husky", ".vscode/tasks.json", "*.sh.d"],
+  allowed: [".env.example", ".husky/readme.md"],
+};
+
+function rule(path: string, access: Access = "write", checked = 0): string | undefined {
+  return protectingRule(RULES, path.split("/"), access, checked);
+}
+
+describe("a name in a project", () => {
+  test.each([
+    [".git", ".git"],
+    ["deep/down/.git/config", ".git"],
+    [".env.local", ".env*"],
+    ["id_my_key", "id_*_key"],
+    ["id__key", "id_*_key"],
+    ["my-private-key.pem", "*private*key*"],
+    ["a/secrets/live/key.txt", "secrets/live"],
+  ])("%s can be neither read nor written", (path, found) => {
+    expect([rule(path, "read"), rule(path, "write")]).toEqual([found, found]);
+  });
+
+  test.each([
+    [".husky/pre-commit", ".husky"],
+    ["app/.vscode/tasks.json", ".vscode/tasks.json"],
+    ["jobs.sh.d/x", "*.sh.d"],
+  ])("%s can be read and not written", (path, found) => {
+    expect([rule(path, "read"), rule(path, "write")]).toEqual([undefined, found]);
+  });
+
+  test.each([
+    "git",
+    ".gitignore",
+    "env",
+    "id_key",
+    "key-private",
+    "private-ke",
+    "secrets",
+    "secrets/dead",
+    ".vscode",
+    ".vscode/settings.json",
+    ".env.example",
+    ".husky/readme.md",
+  ])("%s is free", (path) => expect(rule(path)).toBeUndefined());
+
+  test.each([
+    [".GIT", ".git"],
+    [".gıt", ".git"],
+    [".g\u200bit", ".git"],
+    [".git.", ".git"],
+    [".git . .", ".git"],
+    [".git::$INDEX_ALLOCATION", ".git"],
+    ["GIT~1", ".git"],
+    ["git~12.x", ".git"],
+    ["HUSKY~1", ".husky"],
+    [".huſky", ".husky"],
+    ["SECRET~1/LIVE", "secrets/live"],
+    ["VSCODE~1/TASKS~1.JSO", ".vscode/tasks.json"],
+    ["..", undefined],
+    [":x", undefined],
+  ])("%j is what some file system takes it for: %s", (path, found) => {
+    expect(rule(path)).toBe(found);
+  });
+
+  test("an exception covers what lies in it, and no rule that begins above it", () => {
+    const rules = {
+      ...RULES,
+      notAccessible: [...RULES.notAccessible, "vault"],
+      allowed: [".env.example", "vault/open"],
+    };
+    const of = (path: string) => protectingRule(rules, path.split("/"), "read");
+    expect([of("vault/shut"), of("vault/open/x"), of("vault/open/.git")]).toEqual([
+      "vault",
+      undefined,
+      ".git",
+    ]);
+  });
+
+  test("a short name is no exception: it does not tell which file it is", () => {
+    const rules = { notAccessible: ["passwords.txt"], notWritable: [], allowed: ["passwords.md"] };
+    expect(protectingRule(rules, ["PASSWO~1.MD"], "read")).toBe("passwords.txt");
+  });
+
+  test("names that are known to be free are not asked again, and rules of several names still meet", () => {
+    expect(rule(".git/config", "read", 1)).toBeUndefined();
+    expect(rule("secrets/live", "read", 1)).toBe("secrets/live");
+  });
+
+  test("nothing is protected where nothing is to be", () => {
+    expect(protectingRule(NOTHING_PROTECTED, [".git", "config"], "write")).toBeUndefined();
+  });
+
+  test("what is protected unless an operator says otherwise", () => {
+    const of = (path: string, access: Access) =>
+      protectingRule(DEFAULT_PROTECTED_PATHS, path.split("/"), access);
+    expect(of(".git/config", "read")).toBeDefined();
+    expect(of(".bashrc", "write")).toBeDefined();
+    expect(of("src/index.ts", "write")).toBeUndefined();
+  });
+});
+
+test("a folded name is the same for every spelling of it", () => {
+  expect(foldName("É\u200b")).toBe(foldName("e\u0301"));
+});
