@@ -5,6 +5,7 @@ import envPaths from "env-paths";
 import { z } from "zod";
 import { DEFAULT_TASK_QUEUE } from "./contract/names.js";
 import { fetchEnvironment } from "./embedded/helper-environment.js";
+import { defined } from "./core/defined.js";
 import { DEFAULT_PROTECTED_PATHS } from "./core/tools/name-rules.js";
 import type { ModelSettings } from "./model/chat-model.js";
 import { dialectSettingSchema } from "./model/dialects.js";
@@ -274,15 +275,11 @@ function modelSettings(
   const price = Object.hasOwn(prices, model) ? prices[model] : undefined;
   return {
     model,
-    ...(price === undefined ? {} : { price }),
-    ...(baseUrl === undefined ? {} : { baseUrl }),
-    ...(apiKey === undefined ? {} : { apiKey }),
+    ...defined({ price, baseUrl, apiKey }),
     stream: override.stream ?? env.INTERLOCK_MODEL_STREAM ?? false,
     timeoutMs:
       (override.timeoutSeconds ?? env.INTERLOCK_MODEL_TIMEOUT_SECONDS ?? DEFAULT_MODEL_TIMEOUT_SECONDS) *
       1_000,
-    ...(override.temperature === undefined ? {} : { temperature: override.temperature }),
-    ...(override.maxTokens === undefined ? {} : { maxTokens: override.maxTokens }),
-    ...(dialect === undefined ? {} : { dialect }),
+    ...defined({ temperature: override.temperature, maxTokens: override.maxTokens, dialect }),
   };
 }

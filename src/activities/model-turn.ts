@@ -1,6 +1,7 @@
 import { ApplicationFailure, type Context } from "@temporalio/activity";
 import type { ModelTurnInput, ModelTurnResult } from "../contract/activities.js";
 import { MODEL_TURN_MARGIN_MS } from "../contract/names.js";
+import { defined } from "../core/defined.js";
 import type { RunRef } from "../core/run/run-ref.js";
 import { failpoint } from "../core/failpoint.js";
 import { whyNoQuestion } from "../core/run/no-question.js";
@@ -77,8 +78,7 @@ export async function modelTurn(
     calls: harness.plan(entry.calls),
     text: printable(content),
     cutOff,
-    ...(ending === undefined ? {} : { ending }),
-    ...(noQuestion === undefined ? {} : { noQuestion }),
+    ...defined({ ending, noQuestion }),
     ...(refusal === undefined
       ? {}
       : { refusal: { code: refusal.code, words: printable(visibleText(refusal.words)) } }),
@@ -241,8 +241,7 @@ async function toEntry(
     finishReason: cutText(answer.finishReason, MAX_NAME_CHARS),
     usage: { ...answer.usage, cost: costOf(answer.usage, price) },
     model: cutText(answer.model, MAX_NAME_CHARS),
-    ...(provider === undefined ? {} : { provider }),
-    ...(answer.refusal === undefined ? {} : { refusal: answer.refusal }),
+    ...defined({ provider, refusal: answer.refusal }),
   };
 }
 

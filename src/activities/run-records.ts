@@ -1,5 +1,6 @@
 import { ApplicationFailure } from "@temporalio/activity";
 import type { PhaseInput, SnapshotInput, UserInput } from "../contract/activities.js";
+import { defined } from "../core/defined.js";
 import type { AuditHead } from "../core/run/audit-head.js";
 import { failpoint } from "../core/failpoint.js";
 import type { JsonObject } from "../core/json.js";
@@ -42,8 +43,7 @@ export async function recordPhase({ store, bundles }: OpenRunDeps, input: PhaseI
     nodeId,
     change,
     usage,
-    ...(fault === undefined ? {} : { fault }),
-    ...(question === undefined ? {} : { question }),
+    ...defined({ fault, question }),
     ...(paused === true ? { paused } : {}),
     ...(budget === undefined ? {} : { budget }),
     ...(raises === undefined ? {} : { raises: [...raises] }),

@@ -1,4 +1,5 @@
 import type { ToolCallInput, ToolCallOutcome } from "../contract/activities.js";
+import { defined } from "../core/defined.js";
 import { isUnmetPrecondition } from "../core/graph-state/walk.js";
 import type { JsonValue } from "../core/json.js";
 import { MAX_ARTIFACT_PATH_CHARS } from "../core/package/artifact-types.js";
@@ -40,9 +41,7 @@ export async function runTool(
       nodeId: input.nodeId,
       stateSha256: input.stateSha256,
       now: input.now,
-      ...(input.conditions === undefined ? {} : { conditions: input.conditions }),
-      ...(input.graph === undefined ? {} : { graph: input.graph }),
-      ...(input.refusal === undefined ? {} : { refusal: input.refusal }),
+      ...defined({ conditions: input.conditions, graph: input.graph, refusal: input.refusal }),
     },
   );
   return toOutcome(executed);

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Budget } from "../core/run/budget.js";
+import type { Budget, BudgetLimits } from "../core/run/budget.js";
 import { amount, wholeNumber } from "./numbers.js";
 
 export interface BudgetChoice {
@@ -24,22 +24,24 @@ export function withBudgetOptions(command: Command): Command {
 
 /** The budget that the options name; undefined where they name none. Throws `UsageError`. */
 export function budgetOf(choice: BudgetChoice): Budget | undefined {
-  const run = {
-    ...(choice.maxTurns === undefined ? {} : { turns: wholeNumber("--max-turns", choice.maxTurns) }),
-    ...(choice.maxTokens === undefined ? {} : { tokens: wholeNumber("--max-tokens", choice.maxTokens) }),
-    ...(choice.maxCost === undefined ? {} : { cost: amount("--max-cost", choice.maxCost) }),
-  };
-  const node = {
-    ...(choice.maxNodeTurns === undefined
-      ? {}
-      : { turns: wholeNumber("--max-node-turns", choice.maxNodeTurns) }),
-    ...(choice.maxNodeTokens === undefined
-      ? {}
-      : { tokens: wholeNumber("--max-node-tokens", choice.maxNodeTokens) }),
-    ...(choice.maxNodeCost === undefined ? {} : { cost: amount("--max-node-cost", choice.maxNodeCost) }),
-  };
+  const run = limitsOf("--max", choice.maxTurns, choice.maxTokens, choice.maxCost);
+  const node = limitsOf("--max-node", choice.maxNodeTurns, choice.maxNodeTokens, choice.maxNodeCost);
   const hasRun = Object.keys(run).length > 0;
   const hasNode = Object.keys(node).length > 0;
   if (!hasRun && !hasNode) return undefined;
   return { ...(hasRun ? { run } : {}), ...(hasNode ? { node } : {}) };
+}
+
+/** What the options `…-turns`, `…-tokens` and `…-cost` say. Throws `UsageError`. */
+export function limitsOf(
+  option: "--max" | "--max-node" | "--add",
+  turns: string | undefined,
+  tokens: string | undefined,
+  cost: string | undefined,
+): BudgetLimits {
+  return {
+    ...(turns === undefined ? {} : { turns: wholeNumber(`${option}-turns`, turns) }),
+    ...(tokens === undefined ? {} : { tokens: wholeNumber(`${option}-tokens`, tokens) }),
+    ...(cost === undefined ? {} : { cost: amount(`${option}-cost`, cost) }),
+  };
 }

@@ -1,4 +1,5 @@
 import { dirname, join } from "node:path";
+import { defined } from "../core/defined.js";
 import type { Budget } from "../core/run/budget.js";
 import type { RunPhase } from "../core/run/phase.js";
 import type { RunState } from "../core/run/run-state.js";
@@ -53,8 +54,7 @@ export function reportOf(state: RunState, places: RunPlaces): RunReport {
     stepsCompleted: state.stepsCompleted,
     variables: state.variables,
     artifacts: state.artifacts,
-    ...(state.question === undefined ? {} : { question: state.question }),
-    ...(state.failure === undefined ? {} : { failure: state.failure }),
+    ...defined({ question: state.question, failure: state.failure }),
     paused: state.paused,
     ...(state.budget.run === undefined && state.budget.node === undefined ? {} : { budget: state.budget }),
     usage: state.usage,

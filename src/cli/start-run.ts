@@ -5,6 +5,7 @@ import { type InterlockClient, InterlockError, type RunHandle, type StartRun } f
 import type { Config } from "../config.js";
 import { GRAPH_RUN_WORKFLOW } from "../contract/names.js";
 import type { RunInputs } from "../contract/run-input.js";
+import { defined } from "../core/defined.js";
 import { openingState } from "../core/graph-state/initial-state.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import { resolveProject } from "../store/runs/project-id.js";
@@ -77,13 +78,15 @@ export async function prepareRun(config: Config, store: Store, choice: RunChoice
     packageId,
     activeAgentId: agent.id,
     storeId: store.storeId,
-    ...(choice.workflow === undefined ? {} : { workflowRef: choice.workflow }),
-    ...(choice.input === undefined ? {} : { input: choice.input }),
-    ...(choice.autopilot === undefined ? {} : { autopilot: choice.autopilot }),
-    ...(choice.conditions === undefined ? {} : { evaluateConditions: choice.conditions }),
-    ...(choice.story === undefined ? {} : { storyId: choice.story }),
-    ...(rehearsal === undefined ? {} : { rehearsal }),
-    ...(budget === undefined ? {} : { budget }),
+    ...defined({
+      workflowRef: choice.workflow,
+      input: choice.input,
+      autopilot: choice.autopilot,
+      evaluateConditions: choice.conditions,
+      storyId: choice.story,
+      rehearsal,
+      budget,
+    }),
   };
   if (config.temporal === undefined && rehearsal === undefined) {
     requireModel(config, agentsOf(workflow.graph, agent.id));

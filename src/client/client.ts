@@ -16,6 +16,7 @@ import {
 import type { BundleRunInput, Fork, GraphRunInput } from "../contract/run.js";
 import { type RunInputs, validateRunInput } from "../contract/run-input.js";
 import { type Sign, startStatement } from "../contract/signed.js";
+import { defined } from "../core/defined.js";
 import type { EngineLimits } from "../core/run/limits.js";
 import type { JsonObject } from "../core/json.js";
 import { codeSpan, summaryLine } from "../core/markdown.js";
@@ -165,9 +166,7 @@ export class InterlockClient {
     const { fromNode, visit, set, allowMissing, projectRoot = same.projectRoot } = options;
     const fork: Fork = {
       runId: request.input.runId,
-      ...(fromNode === undefined ? {} : { fromNode }),
-      ...(visit === undefined ? {} : { visit }),
-      ...(set === undefined ? {} : { set }),
+      ...defined({ fromNode, visit, set }),
       ...(allowMissing === true ? { allowMissing } : {}),
     };
     const input = { ...same, projectRoot, fork, runId: options.runId ?? randomUUID() };

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../core/defined.js";
 import { budgetProblem } from "../core/run/budget.js";
 import { MAX_USER_INPUT_BYTES } from "../core/run/limits.js";
 import { type ErrorCode, type Result, fail, ok } from "../core/errors.js";
@@ -180,8 +181,7 @@ export function validateContinuedInput<W extends keyof RunInputs>(
 
 function graphStateFault({ storyId, epicPrefix }: GraphStateStart) {
   const opening = openingState({
-    ...(storyId === undefined ? {} : { storyId }),
-    ...(epicPrefix === undefined ? {} : { epicPrefix }),
+    ...defined({ storyId, epicPrefix }),
   });
   return opening.ok ? undefined : opening.error;
 }

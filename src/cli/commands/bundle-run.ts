@@ -12,6 +12,7 @@ import { UsageError, usable } from "../output.js";
 import { registerRoot } from "../register-root.js";
 import type { PreparedRun } from "../start-run.js";
 import { NO_MODEL } from "../start-run.js";
+import { defined } from "../../core/defined.js";
 
 export interface BundleChoice extends BudgetChoice {
   readonly bundle?: string;
@@ -55,12 +56,14 @@ export async function prepareBundleRun(
     bundleRoot,
     workflowPath: `{bundle-root}/${inside.split(sep).join("/")}`,
     ...(coreRoot === undefined ? {} : { coreRoot: await existing(coreRoot, "directory") }),
-    ...(agentFile === undefined ? {} : { agentFile }),
-    ...(choice.input === undefined ? {} : { input: choice.input }),
-    ...(choice.yolo === undefined ? {} : { yolo: choice.yolo }),
-    ...(outputRoot === undefined ? {} : { outputRoot }),
-    ...(choice.session === undefined ? {} : { sessionId: choice.session }),
-    ...(choice.autopilot === undefined ? {} : { autopilot: choice.autopilot }),
+    ...defined({
+      agentFile,
+      input: choice.input,
+      yolo: choice.yolo,
+      outputRoot,
+      sessionId: choice.session,
+      autopilot: choice.autopilot,
+    }),
     ...(choice.rehearse === true ? { rehearsal: {} } : {}),
     ...(budget === undefined ? {} : { budget }),
   };

@@ -1,6 +1,6 @@
 import type { BudgetRaise } from "../../contract/run.js";
 import { InterlockError, type RunHandle } from "../../client/client.js";
-import { amount, wholeNumber } from "../numbers.js";
+import { limitsOf } from "../budget-options.js";
 import { CommandError, type ExitCode, UsageError } from "../output.js";
 import { tell, tellAndFollow } from "../tell.js";
 
@@ -81,11 +81,7 @@ function raiseOf({ addTurns, addTokens, addCost, scope }: BudgetOptions): Budget
   if (scope !== undefined && scope !== "run" && scope !== "node") {
     throw new UsageError("--scope is run or node.");
   }
-  const add = {
-    ...(addTurns === undefined ? {} : { turns: wholeNumber("--add-turns", addTurns) }),
-    ...(addTokens === undefined ? {} : { tokens: wholeNumber("--add-tokens", addTokens) }),
-    ...(addCost === undefined ? {} : { cost: amount("--add-cost", addCost) }),
-  };
+  const add = limitsOf("--add", addTurns, addTokens, addCost);
   if (Object.keys(add).length === 0) {
     throw new UsageError("Say what to add: --add-turns, --add-tokens or --add-cost.");
   }

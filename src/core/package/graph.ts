@@ -1,3 +1,4 @@
+import { defined } from "../defined.js";
 import type { JsonObject } from "../json.js";
 import { holds } from "./json-logic.js";
 import { type ArtifactTypeOfPath, artifactTypesOf } from "./artifact-types.js";
@@ -50,9 +51,7 @@ export function toWorkflowGraph(
       id: node.id,
       type: node.type,
       file: node.file,
-      ...(node.title === undefined ? {} : { title: node.title }),
-      ...(node.agentId === undefined ? {} : { agentId: node.agentId }),
-      ...(node.outputs === undefined ? {} : { outputs: node.outputs }),
+      ...defined({ title: node.title, agentId: node.agentId, outputs: node.outputs }),
       ...typedArtifacts(steps.get(node.id)),
     })),
     edges: file.edges.map((edge) => ({
@@ -60,8 +59,7 @@ export function toWorkflowGraph(
       to: edge.to,
       label: edge.label,
       ...(edge.isDefault ? { isDefault: true } : {}),
-      ...(edge.conditionText === undefined ? {} : { conditionText: edge.conditionText }),
-      ...(edge.conditionExpr === undefined ? {} : { conditionExpr: edge.conditionExpr }),
+      ...defined({ conditionText: edge.conditionText, conditionExpr: edge.conditionExpr }),
     })),
   };
 }
@@ -136,8 +134,7 @@ export function allowedNext(
     .map((edge) => ({
       to: edge.to,
       label: edge.label,
-      ...(edge.isDefault === undefined ? {} : { isDefault: edge.isDefault }),
-      ...(edge.conditionText === undefined ? {} : { conditionText: edge.conditionText }),
+      ...defined({ isDefault: edge.isDefault, conditionText: edge.conditionText }),
       ...(data === undefined ? {} : { satisfied: isSatisfied(edge, data, share) }),
     }));
 }

@@ -1,4 +1,5 @@
 import type { BundleToolResult } from "../../core/bundle/bundle-result.js";
+import { defined } from "../../core/defined.js";
 import type { ErrorCode } from "../../core/errors.js";
 import { failpoint } from "../../core/failpoint.js";
 import type { JsonObject } from "../../core/json.js";
@@ -74,9 +75,7 @@ export class CallJournal {
         {
           id,
           result: call.result as JsonObject, // tool results are JSON
-          ...(code === undefined ? {} : { code }),
-          ...(state === undefined ? {} : { state }),
-          ...(stateConflict === undefined ? {} : { stateConflict }),
+          ...defined({ code, state, stateConflict }),
         },
       ];
     }, owner);
