@@ -58,14 +58,6 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
     .command("worker")
     .description("a worker against the configured Temporal, in the foreground")
     .action(async () => finish(await (await import("./commands/dev.js")).workerCommand()));
-  program
-    .command("doctor")
-    .description("look at everything that a run needs, and say what to mend")
-    .option("--no-models", "ask no model (each gets two small requests)")
-    .option(...json)
-    .action(async (options: { models?: boolean; json?: boolean }) =>
-      finish(await (await import("./commands/doctor.js")).doctorCommand(options)),
-    );
   addRunCommand(program, finish);
   program
     .command("runs")
