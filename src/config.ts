@@ -143,9 +143,13 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads environment and settings file into one frozen value. Empty variables count as unset.
- * Throws `ConfigError` for values that cannot be used.
+ * Throws `ConfigError` for values that cannot be used. `withoutSettings` leaves the settings file alone, for who looks at what
+ * else there is when it cannot be used.
  */
-export function loadConfig(variables: Environment = process.env): Config {
+export function loadConfig(
+  variables: Environment = process.env,
+  { withoutSettings = false }: { readonly withoutSettings?: boolean } = {},
+): Config {
   const environment = withoutEmpty(variables);
   const parsed = environmentSchema.safeParse(environment);
   if (!parsed.success) {
@@ -157,7 +161,7 @@ export function loadConfig(variables: Environment = process.env): Config {
   const env = parsed.data;
   const paths = envPaths("interlock", { suffix: "" });
   const storeDir = resolve(env.INTERLOCK_STORE ?? join(paths.data, "store"));
-  const settings = readSettings(env.INTERLOCK_SETTINGS, storeDir);
+  const settings = withoutSettings ? {} : readSettings(env.INTERLOCK_SETTINGS, storeDir);
   return Object.freeze({
     storeDir,
     cacheDir: env.INTERLOCK_CACHE ?? paths.cache,

@@ -8,8 +8,16 @@ import type { RestoreOptions } from "./commands/restore.js";
 type Finish = (code: ExitCode) => void;
 const JSON_OPTION = ["--json", "print JSON for programs"] as const;
 
-/** The commands that operate runs. Each is loaded when it is called. */
+/** The commands that operate runs, and what they need. Each is loaded when it is called. */
 export function addOperateCommands(program: Command, finish: Finish): void {
+  program
+    .command("doctor")
+    .description("look at everything that a run needs, and say what to mend")
+    .option("--no-models", "ask no model (each gets two small requests)")
+    .option(...JSON_OPTION)
+    .action(async (options: { models?: boolean; json?: boolean }) =>
+      finish(await (await import("./commands/doctor.js")).doctorCommand(options)),
+    );
   addTellingCommands(program, finish);
   addGoOnCommands(program, finish);
   program

@@ -76,9 +76,9 @@ export interface ChatModel {
   complete(request: ChatRequest): Promise<ChatAnswer>;
 }
 
-/** Any OpenAI-compatible endpoint. */
-export function createChatModel(): ChatModel {
-  const learned = new LearnedParameters();
+/** Any OpenAI-compatible endpoint. `send` is what the requests go out with: whoever looks on passes their own. */
+export function createChatModel(send: typeof fetch = fetch): ChatModel {
+  const wire: Wire = { learned: new LearnedParameters(), send };
   return {
     async complete(request) {
       const { settings, signal } = request;
@@ -87,7 +87,7 @@ export function createChatModel(): ChatModel {
       const over = new AbortController();
       try {
         signal.throwIfAborted();
-        return await ask(request, AbortSignal.any([signal, timeout, over.signal]), learned);
+        return await ask(request, AbortSignal.any([signal, timeout, over.signal]), wire);
       } catch (error) {
         signal.throwIfAborted(); // as aborted: an aborted stream only ends early
         if (timeout.aborted) throw timedOut();
@@ -102,13 +102,14 @@ export function createChatModel(): ChatModel {
 /** What a timer can hold. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-async function ask(
-  request: ChatRequest,
-  signal: AbortSignal,
-  learned: LearnedParameters,
-): Promise<ChatAnswer> {
+interface Wire {
+  readonly learned: LearnedParameters;
+  readonly send: typeof fetch;
+}
+
+async function ask(request: ChatRequest, signal: AbortSignal, { learned, send }: Wire): Promise<ChatAnswer> {
   const { settings } = request;
-  const url = endpointOf(settings);
+  const url = endpointOf(settings, "chat/completions");
   const dialect = dialectOf(url, settings.dialect);
   const endpoint = `${url.origin}${url.pathname}`;
   const { apiKey } = settings;
@@ -116,7 +117,7 @@ async function ask(
   for (;;) {
     const adapted = learned.adapt(dialect, endpoint, settings.model);
     const body = learned.applyTo(toBody(request, { endpoint, dialect: adapted }), endpoint, settings.model);
-    const response = await fetch(url, {
+    const response = await send(url, {
       method: "POST",
       headers: headersFor(settings, dialect),
       body: JSON.stringify(body),
@@ -148,8 +149,8 @@ function isJson(response: Response): boolean {
   return /^application\/json\b/i.test(response.headers.get("content-type") ?? "");
 }
 
-/** Where completions are asked for: a query of the base URL stays one. */
-function endpointOf({ baseUrl }: ModelSettings): URL {
+/** A path below the base URL, whose query stays one. Throws a `ModelError` for one that cannot be used. */
+export function endpointOf({ baseUrl }: ModelSettings, path: "chat/completions" | "models"): URL {
   const url = parseUrl(baseUrl ?? "https://api.openai.com/v1");
   if (url === undefined) throw unusableEndpoint("The model's base URL is not a URL. Correct it.");
   if (url.username !== "" || url.password !== "") {
@@ -157,7 +158,7 @@ function endpointOf({ baseUrl }: ModelSettings): URL {
       "The model's base URL holds a user name or a password. Take them out of it, and give the key on its own.",
     );
   }
-  url.pathname = `${url.pathname.replace(/\/+$/, "")}/chat/completions`;
+  url.pathname = `${url.pathname.replace(/\/+$/, "")}/${path}`;
   return url;
 }
 
@@ -174,7 +175,8 @@ function redirected(response: Response): Error {
   );
 }
 
-function headersFor({ apiKey }: ModelSettings, { keyHeader }: Dialect): Record<string, string> {
+/** What each request has, the key with it. */
+export function headersFor({ apiKey }: ModelSettings, { keyHeader }: Dialect): Record<string, string> {
   const value = keyHeader === "authorization" ? `Bearer ${apiKey}` : apiKey;
   return {
     accept: "application/json",

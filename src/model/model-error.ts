@@ -70,7 +70,8 @@ function isBrokenConnection(error: unknown): boolean {
   return /^(?:UND_ERR_|E[A-Z]+$|E[A-Z]+_|HPE_|CERT_|ERR_|DEPTH_|SELF_|UNABLE_)/.test(codeOfCause(error));
 }
 
-function codeOfCause(error: unknown): string {
+/** The system's or the library's code for a connection that could not be made or broke, as `ECONNREFUSED`; else "". */
+export function codeOfCause(error: unknown): string {
   if (!(error instanceof TypeError)) return "";
   const { cause } = error;
   if (cause instanceof AggregateError) return codeOf(cause.errors[0]);

@@ -141,6 +141,11 @@ function partsOf(signature: string | undefined): Parts | undefined {
   return nonce === undefined || hmac === undefined ? undefined : { nonce, hmac: Buffer.from(hmac, "hex") };
 }
 
+/** Throws what keeps a secret from being used: it is damaged, or others could read it. Makes none. */
+export function checkStartSecret(store: Pick<Store, "dir">): void {
+  readSecret(secretFile(store));
+}
+
 function secretFile({ dir }: Pick<Store, "dir">): string {
   return join(dir, "starts.secret");
 }

@@ -48,22 +48,37 @@ export async function openStore(
   return { dir, ...identity, packages, runs, roots, lockDir: join(dir, "locks") };
 }
 
+/**
+ * What a store is known by, for whoever only looks at it: nothing is made or changed. Undefined where there is no store; throws when
+ * `store.json` is damaged.
+ */
+export async function readStoreIdentity(
+  dir: string,
+): Promise<Pick<Store, "storeId" | "taskQueue"> | undefined> {
+  rememberStore(dir);
+  return readIdentity(join(dir, "store.json"));
+}
+
 async function readOrMakeIdentity(dir: string, taskQueue: string) {
   const path = join(dir, "store.json");
+  const known = await readIdentity(path);
+  if (known !== undefined) return known;
+  const identity = { storeId: randomUUID(), taskQueue };
+  await writeFileAtomic(path, `${JSON.stringify(identity, undefined, 2)}\n`);
+  return identity;
+}
+
+async function readIdentity(path: string) {
   const text = await readOwnText(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
     throw error;
   });
-  if (text !== undefined) {
-    try {
-      return identitySchema.parse(JSON.parse(text));
-    } catch {
-      throw new Error(
-        `${path} is damaged: it must hold the store's id and task queue. Restore it from a backup.`,
-      );
-    }
+  if (text === undefined) return undefined;
+  try {
+    return identitySchema.parse(JSON.parse(text));
+  } catch {
+    throw new Error(
+      `${path} is damaged: it must hold the store's id and task queue. Restore it from a backup.`,
+    );
   }
-  const identity = { storeId: randomUUID(), taskQueue };
-  await writeFileAtomic(path, `${JSON.stringify(identity, undefined, 2)}\n`);
-  return identity;
 }

@@ -14,7 +14,7 @@ const importsOf = (text: string): string =>
 /** Sources that users name: what is installed may be reached through a link, and each file is opened by rules of its own. */
 const OF_USERS = ["package-files.ts", "package-archive.ts"];
 /** Tables of the kernel, and the list of the machine's users. */
-const OF_THE_SYSTEM = ["root-places.ts", "process-identity.ts"];
+const OF_THE_SYSTEM = ["root-places.ts", "process-identity.ts", "check-machine.ts"];
 /** They fill a folder of the cache that they have just made. */
 const OF_THE_CACHE = ["fetch-archive.ts", "fetch-cli.ts", "fetch-way.ts", "fetch-wheel.ts"];
 /** They read what the build and its examples are made of. */
@@ -29,7 +29,7 @@ function filesOf(room: string): readonly string[] {
 
 describe("a file of the service's own", () => {
   test("is opened in one place", () => {
-    const openers = ["store", "activities", "embedded", "workflows", "cli"].flatMap((room) =>
+    const openers = ["store", "activities", "embedded", "workflows", "doctor", "cli"].flatMap((room) =>
       filesOf(room)
         .filter((file) => OPENS.test(importsOf(readFileSync(join(SRC, room, file), "utf8"))))
         .filter((file) => !OTHERS.includes(basename(file)))

@@ -89,6 +89,7 @@ export class ScriptedModel {
     async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk as Buffer);
+      if (request.method !== "POST") return send(response, 404, { error: { message: "no such thing" } });
       const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as ChatRequestBody;
       const index = model.requests.push(body) - 1;
       const ended = once(response, "close").then(

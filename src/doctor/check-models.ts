@@ -1,0 +1,285 @@
+import { z } from "zod";
+import type { Config } from "../config.js";
+import { redactKey } from "../core/prompt/redact-key.js";
+import { functionTool } from "../core/tools/tool-arguments.js";
+import { type ChatAnswer, type ModelSettings, createChatModel, endpointOf } from "../model/chat-model.js";
+import { type ModelList, listModels } from "../model/list-models.js";
+import { ModelError, codeOfCause } from "../model/model-error.js";
+import { CHECK_MS, type Finding, counted, failed, passed, reasonOf, skipped, warning } from "./finding.js";
+
+/** A model that agents use, and where its parts are configured. */
+export interface ConfiguredModel {
+  readonly settings: ModelSettings;
+  /** Agents' ids; `default` stands for all others. */
+  readonly usedBy: readonly string[];
+  /** The variable that its key is expected in. */
+  readonly keyVariable: string;
+}
+
+const MAX_TOKENS = 512;
+const MAX_NAMED = 5;
+const DEFAULT = "default";
+
+/** The default model and those of agents, each once, and what is wrong before anybody is asked. */
+export function configuredModels({ settings, modelSettingsFor }: Config): {
+  readonly models: readonly ConfiguredModel[];
+  readonly findings: readonly Finding[];
+} {
+  const models = new Map<string, ConfiguredModel>();
+  const findings: Finding[] = [];
+  const agents = Object.entries(settings.agents ?? {});
+  const nobody = `no agent ${agents.map(([id]) => id.length).join()}`; // of no agent's id
+  for (const [id, own] of [[undefined, undefined] as const, ...agents]) {
+    const found = modelSettingsFor(id ?? nobody);
+    if (found === undefined) {
+      findings.push(id === undefined ? noDefault() : noModelOf(id));
+      continue;
+    }
+    const keyVariable = own?.apiKeyVariable ?? (own?.baseUrl === undefined ? "OPENAI_API_KEY" : "");
+    const key = JSON.stringify([found, keyVariable]);
+    const known = models.get(key)?.usedBy ?? [];
+    models.set(key, { settings: found, usedBy: [...known, id ?? DEFAULT], keyVariable });
+  }
+  return { models: [...models.values()], findings };
+}
+
+function noDefault(): Finding {
+  const remedy = "Set INTERLOCK_MODEL, and OPENAI_API_KEY or OPENAI_BASE_URL (docs/models.md).";
+  return warning(
+    "model (default)",
+    "none is configured: runs need --rehearse, or agents' own models",
+    remedy,
+  );
+}
+
+function noModelOf(id: string): Finding {
+  const remedy = `Give agents.${id} in settings.json a model, and a baseUrl or a key in its apiKeyVariable.`;
+  return failed(`model (${id})`, "has settings, but no model, or neither a base URL nor a key", remedy);
+}
+
+/** What a model's parts are called, in the order of the table. */
+const PARTS = ["reachable", "key", "exists", "calls a tool", "streams", "usage"] as const;
+type Part = (typeof PARTS)[number];
+
+/** How one request went. */
+type Attempt =
+  | { readonly answer: ChatAnswer; readonly isStream: boolean }
+  | { readonly error: unknown; readonly status: number | undefined };
+
+/** Asks a model for one call of a tool, whole and then as a stream, as runs do; and its endpoint which models it has. */
+export async function checkModel(model: ConfiguredModel): Promise<readonly Finding[]> {
+  const visit = new Visit(model);
+  const [list, whole] = await Promise.all([visit.list(), visit.ask(false)]);
+  const findings =
+    "answer" in whole
+      ? visit.judge(whole.answer, list, await visit.ask(true))
+      : visit.judgeRefusal(whole, list);
+  const { apiKey = "" } = model.settings;
+  // A short one may be a word, such as `ollama`; providers' words are rid of it already.
+  if (apiKey.length < SHORTEST_KEY) return findings;
+  return findings.map((finding) => ({ ...finding, found: redactKey(finding.found, apiKey) }));
+}
+
+const SHORTEST_KEY = 8;
+
+const TOOL = functionTool("report", "Reports that you can call a tool.", z.object({ ok: z.boolean() }));
+
+class Visit {
+  private readonly model: ConfiguredModel;
+  private readonly name: string;
+  private seen: Response | undefined;
+  private readonly chat = createChatModel(async (...request) => {
+    this.seen = undefined;
+    this.seen = await fetch(...request);
+    return this.seen;
+  });
+
+  constructor(model: ConfiguredModel) {
+    this.model = model;
+    this.name = `model ${model.settings.model} (${model.usedBy.join(", ")})`;
+  }
+
+  private get where(): string {
+    try {
+      const { origin, pathname } = endpointOf(this.model.settings, "models");
+      return `${origin}${pathname.replace(/\/models$/, "")}`;
+    } catch {
+      return "its base URL";
+    }
+  }
+
+  async list(): Promise<ModelList | undefined> {
+    return listModels(this.model.settings, AbortSignal.timeout(CHECK_MS)).catch(() => undefined);
+  }
+
+  async ask(stream: boolean): Promise<Attempt> {
+    const { settings } = this.model;
+    const maxTokens = Math.min(settings.maxTokens ?? MAX_TOKENS, MAX_TOKENS);
+    const content = "Call the function report with ok = true. Write nothing else.";
+    try {
+      const answer = await this.chat.complete({
+        settings: { ...settings, stream, maxTokens, timeoutMs: CHECK_MS - 200 },
+        messages: [{ role: "user", content }],
+        tools: [TOOL],
+        signal: new AbortController().signal,
+      });
+      const isStream = !/^application\/json\b/i.test(this.seen?.headers.get("content-type") ?? "");
+      return { answer, isStream: stream && isStream };
+    } catch (error) {
+      return { error, status: this.seen?.status };
+    }
+  }
+
+  judge(answer: ChatAnswer, list: ModelList | undefined, streamed: Attempt): readonly Finding[] {
+    const { settings, keyVariable } = this.model;
+    const key =
+      settings.apiKey === undefined ? "none is sent, and none is asked for" : `accepted${from(keyVariable)}`;
+    const isListed = list?.ids === undefined || list.ids.includes(settings.model);
+    const called = answer.model === "" || answer.model === settings.model ? "" : ` as ${answer.model}`;
+    return [
+      passed(this.part("reachable"), this.where),
+      passed(this.part("key"), key),
+      passed(
+        this.part("exists"),
+        `answers${called}${isListed ? "" : ", though GET /models does not list it"}`,
+      ),
+      this.judgeCall(answer),
+      this.judgeStream(streamed),
+      this.judgeUsage(answer, streamed),
+    ];
+  }
+
+  private judgeCall({ toolCalls, finishReason, content, refusal }: ChatAnswer): Finding {
+    const name = this.part("calls a tool");
+    if (toolCalls.some((call) => call.name === TOOL.function.name)) return passed(name, "yes");
+    const other =
+      "Choose a model that calls tools, and a server that has them switched on: runs do nothing without.";
+    if (finishReason === "length") {
+      const found = `no call within ${MAX_TOKENS} tokens: it may think for longer than that`;
+      return warning(name, found, "Try it with a rehearsed package and a run of one node.");
+    }
+    if (refusal !== undefined) return failed(name, `it refused: ${refusal.words}`, other);
+    if (toolCalls.length > 0)
+      return failed(name, `it called ${toolCalls[0]?.name}, which it was not offered`, other);
+    const said = content.trim() === "" ? "nothing" : `text: ${content.trim().slice(0, 80)}`;
+    return failed(name, `no: it answered with ${said}`, other);
+  }
+
+  private judgeStream(streamed: Attempt): Finding {
+    const name = this.part("streams");
+    const isWanted = this.model.settings.stream;
+    const off = isWanted ? "Turn stream off for it." : "Leave stream off for it.";
+    if ("error" in streamed) {
+      const found = `no: ${this.sentence(streamed.error)}`;
+      return isWanted ? failed(name, found, off) : warning(name, found, off);
+    }
+    if (!streamed.isStream) return warning(name, "no: it answers whole where a stream is asked for", off);
+    if (streamed.answer.toolCalls.length > 0) return passed(name, "yes");
+    return isWanted
+      ? failed(name, "yes, but without the call of a tool", off)
+      : warning(name, "yes, but without the call of a tool", off);
+  }
+
+  private judgeUsage(answer: ChatAnswer, streamed: Attempt): Finding {
+    const name = this.part("usage");
+    const tokens = totalOf(answer);
+    const remedy = "Budgets of tokens and cost cannot count on it: bound turns as well (--max-turns).";
+    if (tokens === 0) return warning(name, "none is reported", remedy);
+    const whole = `${counted(tokens, "token")} for this`;
+    if ("answer" in streamed && streamed.isStream && totalOf(streamed.answer) === 0) {
+      return warning(
+        name,
+        `${whole}; none in a stream`,
+        "Leave stream off, or bound turns as well (--max-turns).",
+      );
+    }
+    return passed(name, whole);
+  }
+
+  judgeRefusal(
+    { error, status }: Extract<Attempt, { error: unknown }>,
+    list: ModelList | undefined,
+  ): readonly Finding[] {
+    const { settings, usedBy } = this.model;
+    const said = this.sentence(error);
+    const place = usedBy.includes(DEFAULT)
+      ? "OPENAI_BASE_URL"
+      : `agents.${usedBy[0]}.baseUrl in settings.json`;
+    if (status === undefined) return this.judgeSilence(error, list, place);
+    const isServed = status < 500 && (status < 300 || status >= 400);
+    if (!isServed) return this.until("reachable", said, `Correct ${place}, or mend the server there.`);
+    if (status === 401 || status === 403) return this.until("key", said, this.keyRemedy());
+    const isUnlisted = list?.ids !== undefined && list.ids.length > 0 && !list.ids.includes(settings.model);
+    if (status === 404 || (isUnlisted && status < 429)) {
+      const has = isUnlisted ? `; GET /models has ${namesOf(list.ids)}` : "";
+      const name = usedBy.includes(DEFAULT) ? "INTERLOCK_MODEL" : `agents.${usedBy[0]}.model`;
+      return this.until("exists", `${said}${has}`, `Correct ${name}, or ${place}: most end in /v1.`);
+    }
+    const again = error instanceof ModelError && error.retryable;
+    const remedy = again ? "Try again; runs do so by themselves." : `Mend what it names at ${this.where}.`;
+    return this.until("calls a tool", said, remedy, again && status === 429 ? "warning" : "failed");
+  }
+
+  /** Nothing came back at all, or nothing in time. */
+  private judgeSilence(error: unknown, list: ModelList | undefined, place: string): readonly Finding[] {
+    const isLate = error instanceof ModelError && error.code === "LLM_TIMEOUT";
+    if (isLate && list !== undefined) {
+      const found = `no answer within ${CHECK_MS / 1_000} s, though GET /models answers ${list.status}`;
+      const limit = Math.round(this.model.settings.timeoutMs / 1_000);
+      const remedy = `A slow model may be all right: a run waits ${limit} s. Else look at what it hangs on.`;
+      return this.until("calls a tool", found, remedy, "warning");
+    }
+    const found = isLate ? `${this.where}: no answer within ${CHECK_MS / 1_000} s` : this.sentence(error);
+    return this.until("reachable", found, `Start the server, or correct ${place}.`);
+  }
+
+  private keyRemedy(): string {
+    const { settings, keyVariable, usedBy } = this.model;
+    if (keyVariable === "")
+      return `Name the variable of its key: agents.${usedBy[0]}.apiKeyVariable in settings.json.`;
+    return settings.apiKey === undefined
+      ? `Set ${keyVariable}: no key was sent.`
+      : `Correct the key in ${keyVariable}, or its rights.`;
+  }
+
+  /** The parts up to the one that says what is wrong. */
+  private until(
+    part: Part,
+    found: string,
+    remedy: string,
+    status: "failed" | "warning" = "failed",
+  ): readonly Finding[] {
+    const at = PARTS.indexOf(part);
+    return PARTS.map((other, index) => {
+      const name = this.part(other);
+      if (index === at) return { name, status, found, remedy };
+      if (index > at) return skipped(name, "not known");
+      return other === "reachable" ? passed(name, this.where) : skipped(name, "not refused");
+    });
+  }
+
+  private part(part: Part): string {
+    return `${this.name}: ${part}`;
+  }
+
+  private sentence(error: unknown): string {
+    if (!(error instanceof ModelError)) return reasonOf(error);
+    const cause = codeOfCause(error.cause);
+    if (cause === "") return error.message;
+    const { cause: inner } = error.cause as Error; // as what has a code of a cause
+    return `${this.where}: ${cause === "EUNKNOWN" ? reasonOf(inner) : cause}`;
+  }
+}
+
+function from(keyVariable: string): string {
+  return keyVariable === "" ? "" : ` (${keyVariable})`;
+}
+
+function totalOf({ usage }: ChatAnswer): number {
+  return usage.promptTokens + usage.completionTokens;
+}
+
+function namesOf(ids: readonly string[]): string {
+  const more = ids.length > MAX_NAMED ? `, and ${ids.length - MAX_NAMED} more` : "";
+  return `${ids.slice(0, MAX_NAMED).join(", ")}${more}`;
+}

@@ -1,0 +1,194 @@
+import { realpath } from "node:fs/promises";
+import { Connection, type ConnectionOptions } from "@temporalio/client";
+import { SEARCH_ATTRIBUTES, registeredAttributes } from "../contract/names.js";
+import { processIdentity } from "../embedded/process-identity.js";
+import { readServerRecord, serverFiles } from "../embedded/server-record.js";
+import { CHECK_MS, type Finding, counted, failed, passed, reasonOf, skipped, warning } from "./finding.js";
+
+/** Where a store's Temporal is. */
+export interface TemporalPlace {
+  readonly connection: ConnectionOptions;
+  readonly namespace: string;
+  readonly taskQueue: string;
+  /** It is the store's own server. */
+  readonly embedded: boolean;
+}
+
+/** The time for an answer; within the bound of the whole check. */
+const ANSWER_MS = CHECK_MS - 500;
+const FEW_DAYS = 7;
+const DAY_SECONDS = 86_400;
+const NOT_FOUND = 5;
+const PERMISSION_DENIED = 7;
+const UNAUTHENTICATED = 16;
+const MAX_NAMED = 5;
+const LATER = ["namespace", "retention", "search attributes", "workers"] as const;
+
+/** The embedded server of a store, if one runs: none is started for this. */
+export async function runningServer(storeDir: string): Promise<{ readonly address: string } | undefined> {
+  const dir = await realpath(storeDir).catch(() => undefined);
+  const record = dir === undefined ? null : readServerRecord(serverFiles(dir));
+  if (record === null || processIdentity(record.pid) !== record.identity) return undefined;
+  return { address: record.address };
+}
+
+/** What is said where no embedded server runs. */
+export function noServer(): readonly Finding[] {
+  return [
+    passed("temporal", "embedded; none runs now (interlock dev, run and demo start it)"),
+    ...LATER.map((name) => skipped(name, "no server runs")),
+  ];
+}
+
+/** Asks a Temporal what it is and what it has. */
+export async function checkTemporal(place: TemporalPlace): Promise<readonly Finding[]> {
+  const address = place.connection.address ?? "127.0.0.1:7233";
+  let connection: Connection | undefined;
+  try {
+    // No retries: what is wrong is to be said, not to be waited for.
+    connection = Connection.lazy({ ...place.connection, interceptors: [] });
+    return await askAll(connection, place, address);
+  } catch (error) {
+    return [
+      failed("temporal", `${address}: ${causeOf(error)}`, remedyFor(error, place)),
+      ...LATER.map((name) => skipped(name, "Temporal does not answer")),
+    ];
+  } finally {
+    await connection?.close();
+  }
+}
+
+async function askAll(
+  connection: Connection,
+  place: TemporalPlace,
+  address: string,
+): Promise<readonly Finding[]> {
+  return connection.withDeadline(Date.now() + ANSWER_MS, async () => {
+    const { serverVersion } = await connection.workflowService.getSystemInfo({});
+    const how = place.embedded ? "embedded, " : hasTls(place) ? "with TLS, " : "";
+    const server = passed("temporal", `${address} (${how}version ${serverVersion || "unknown"})`);
+    const namespace = await checkNamespace(connection, place, address);
+    if (namespace.some(({ status }) => status === "failed")) {
+      return [server, ...namespace, ...LATER.slice(1).map((name) => skipped(name, "no namespace"))];
+    }
+    const rest = await Promise.all([
+      checkSearchAttributes(connection, place, address),
+      checkWorkers(connection, place),
+    ]);
+    return [server, ...namespace, ...rest];
+  });
+}
+
+async function checkNamespace(
+  connection: Connection,
+  { namespace }: TemporalPlace,
+  address: string,
+): Promise<readonly Finding[]> {
+  let seconds: number;
+  try {
+    const { config } = await connection.workflowService.describeNamespace({ namespace });
+    seconds = Number(config?.workflowExecutionRetentionTtl?.seconds ?? 0);
+  } catch (error) {
+    if (codeOf(error) === NOT_FOUND) {
+      const create = `temporal operator namespace create --address ${address} --retention 30d --namespace ${namespace}`;
+      const remedy = `Correct TEMPORAL_NAMESPACE, or make it: ${create}`;
+      return [failed("namespace", `${namespace} does not exist`, remedy)];
+    }
+    const remedy = "Let this key or certificate into the namespace, or correct TEMPORAL_NAMESPACE.";
+    return [failed("namespace", `${namespace}: ${causeOf(error)}`, remedy)];
+  }
+  return [passed("namespace", namespace), judgeRetention(seconds, namespace, address)];
+}
+
+/** Of a run that is over Temporal keeps the history for so long; 0 where it does not say. */
+export function judgeRetention(seconds: number, namespace: string, address: string): Finding {
+  if (seconds === 0) return skipped("retention", "the server does not say");
+  const days = seconds / DAY_SECONDS;
+  const found = `${counted(Number(days.toFixed(1)), "day")} after a run is over`;
+  if (days >= FEW_DAYS) return passed("retention", found);
+  const update = `temporal operator namespace update --address ${address} --retention 30d --namespace ${namespace}`;
+  return warning("retention", `${found}; then only the store knows it`, `Keep histories longer: ${update}`);
+}
+
+async function checkSearchAttributes(
+  connection: Connection,
+  { namespace }: TemporalPlace,
+  address: string,
+): Promise<Finding> {
+  const name = "search attributes";
+  let custom: Readonly<Record<string, unknown>>;
+  try {
+    ({ customAttributes: custom } = await connection.operatorService.listSearchAttributes({ namespace }));
+  } catch (error) {
+    return skipped(name, `the server does not tell: ${causeOf(error)}`);
+  }
+  const present = registeredAttributes(custom);
+  const wanted = Object.keys(SEARCH_ATTRIBUTES);
+  const missing = wanted.filter((attribute) => !present.includes(attribute));
+  if (missing.length === 0) return passed(name, `all ${wanted.length}`);
+  const other = missing.filter((attribute) => Object.hasOwn(custom, attribute));
+  if (other.length > 0) {
+    const remedy = "Remove them (temporal operator search-attribute remove), and create them as Keyword.";
+    return warning(name, `no keywords: ${other.join(", ")}; runs work, but cannot be searched for`, remedy);
+  }
+  const flags = missing.map((attribute) => `--name ${attribute} --type Keyword`).join(" ");
+  return warning(
+    name,
+    `missing: ${missing.join(", ")}; runs work, but cannot be searched for`,
+    `temporal operator search-attribute create --address ${address} --namespace ${namespace} ${flags}`,
+  );
+}
+
+async function checkWorkers(
+  connection: Connection,
+  { namespace, taskQueue, embedded }: TemporalPlace,
+): Promise<Finding> {
+  let pollers: readonly string[];
+  try {
+    const queue = { namespace, taskQueue: { name: taskQueue } };
+    const response = await connection.workflowService.describeTaskQueue(queue);
+    pollers = (response.pollers ?? []).map(({ identity }) => identity ?? "");
+  } catch (error) {
+    return skipped("workers", `the server does not tell: ${causeOf(error)}`);
+  }
+  const at = `the task queue "${taskQueue}"`;
+  if (pollers.length > 0) {
+    const more = pollers.length > MAX_NAMED ? ", …" : "";
+    return passed(
+      "workers",
+      `${pollers.slice(0, MAX_NAMED).join(", ")}${more} at ${at}, within five minutes`,
+    );
+  }
+  if (embedded) return passed("workers", `none at ${at}: commands bring one of their own`);
+  return warning("workers", `none at ${at}: runs wait until there is one`, "interlock worker");
+}
+
+function hasTls({ connection: { tls, apiKey } }: TemporalPlace): boolean {
+  return tls === undefined || tls === null ? apiKey !== undefined : tls !== false;
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
+}
+
+/** What gRPC says without its own words, as in `connect ECONNREFUSED 127.0.0.1:7233`. */
+function causeOf(error: unknown): string {
+  const details = error instanceof Error && "details" in error ? String(error.details) : "";
+  const cause = /Last error: (?:Error: )?(.+?)\.?(?: Resolution note: .*)?$/s.exec(details)?.[1];
+  if (/^Deadline exceeded/i.test(details)) return `no answer within ${ANSWER_MS / 1_000} s`;
+  return cause ?? (details === "" ? reasonOf(error) : details);
+}
+
+function remedyFor(error: unknown, place: TemporalPlace): string {
+  const code = codeOf(error);
+  const cause = causeOf(error);
+  if (place.embedded) return "Look into temporal-server.log in the store; interlock dev starts it again.";
+  if (code === UNAUTHENTICATED || code === PERMISSION_DENIED) {
+    return "Check TEMPORAL_API_KEY, or the client's certificate (TEMPORAL_TLS_CLIENT_CERT_PATH and its kin).";
+  }
+  if (/ECONNREFUSED|ENOTFOUND|EAI_AGAIN|Name resolution/i.test(cause)) {
+    return "Start that server, or correct TEMPORAL_ADDRESS; unset, the embedded server is used.";
+  }
+  if (hasTls(place)) return "Check TEMPORAL_ADDRESS and the TLS settings (TEMPORAL_TLS and its kin).";
+  return "Check TEMPORAL_ADDRESS: something else may listen there. If the server wants TLS, set TEMPORAL_TLS=true.";
+}

@@ -1,0 +1,95 @@
+import { type Config, ConfigError, loadConfig } from "../config.js";
+import { readStoreIdentity } from "../store/store.js";
+import { checkDescriptors, checkMemory, checkNode, checkOtherUsers } from "./check-machine.js";
+import { type ConfiguredModel, checkModel, configuredModels } from "./check-models.js";
+import { checkRoots } from "./check-roots.js";
+import { checkStore } from "./check-store.js";
+import { type TemporalPlace, checkTemporal, noServer, runningServer } from "./check-temporal.js";
+import { CHECK_MS, type Finding, bounded, failed, passed, skipped } from "./finding.js";
+
+/** What is to be looked at. */
+export interface Examination {
+  /** Whether models are asked: two small requests each. */
+  readonly models: boolean;
+  /** Called before models are asked, with their number. */
+  readonly onModels?: (count: number) => void;
+}
+
+/**
+ * Looks at everything that a run needs, side by side. Nothing is started, made or changed, and each part ends within seconds,
+ * whatever does not answer.
+ */
+export async function examine(examination: Examination): Promise<readonly Finding[]> {
+  const { config, isWhole, finding } = readConfig();
+  const machine = bounded("node", async () => [await checkNode(), checkDescriptors(), checkMemory()]);
+  if (config === undefined) return [finding, ...(await machine)];
+  const parts = await Promise.all([
+    machine,
+    bounded("temporal", () => temporal(config)),
+    bounded("store", () => checkStore(config.storeDir, config.starts)),
+    bounded("roots", () => checkRoots(config.storeDir, config.roots)),
+    bounded("other users", async () => [await checkOtherUsers(exposure(config))]),
+    isWhole
+      ? models(config, examination)
+      : Promise.resolve([skipped("models", "the settings cannot be read")]),
+  ]);
+  return [finding, ...parts.flat()];
+}
+
+/** The configuration, without its settings file where that cannot be used. */
+function readConfig(): {
+  readonly config: Config | undefined;
+  readonly isWhole: boolean;
+  readonly finding: Finding;
+} {
+  try {
+    return { config: loadConfig(), isWhole: true, finding: passed("settings", "valid") };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const finding = failed("settings", error.message, "Correct what it names: no command works until then.");
+    try {
+      return { config: loadConfig(undefined, { withoutSettings: true }), isWhole: false, finding };
+    } catch (other) {
+      if (!(other instanceof ConfigError)) throw other;
+      return { config: undefined, isWhole: false, finding };
+    }
+  }
+}
+
+async function temporal({ temporal: configured, storeDir, taskQueue: fallback }: Config) {
+  const identity = await readStoreIdentity(storeDir).catch(() => undefined);
+  const taskQueue = identity?.taskQueue ?? fallback;
+  const server = configured === undefined ? await runningServer(storeDir) : undefined;
+  if (configured === undefined && server === undefined) return noServer();
+  const place: TemporalPlace = {
+    connection: configured?.connectionOptions ?? server ?? {},
+    namespace: configured?.namespace ?? "default",
+    taskQueue,
+    embedded: configured === undefined,
+  };
+  return checkTemporal(place);
+}
+
+/** Without a login, a server on the loopback address is open to all users of the machine, embedded or not. */
+function exposure({ temporal: configured, starts }: Config) {
+  if (configured === undefined) return { reachable: true, starts };
+  const { address = "", tls, apiKey } = configured.connectionOptions;
+  const isLocal = /^(?:127\.[\d.]+|localhost|\[?::1\]?)(?::\d+)?$/.test(address);
+  const hasLogin = apiKey !== undefined || (typeof tls === "object" && tls !== null);
+  return { reachable: isLocal && !hasLogin, starts };
+}
+
+async function models(config: Config, examination: Examination): Promise<readonly Finding[]> {
+  const { models: configured, findings } = configuredModels(config);
+  if (!examination.models) return [...findings, ...configured.map(notAsked)];
+  if (configured.length > 0) examination.onModels?.(configured.length);
+  // One request whole, and where that is answered another as a stream.
+  const asked = configured.map((model) =>
+    bounded(`model ${model.settings.model}`, () => checkModel(model), 2 * CHECK_MS),
+  );
+  return [...findings, ...(await Promise.all(asked)).flat()];
+}
+
+function notAsked({ settings, usedBy }: ConfiguredModel): Finding {
+  return skipped(`model ${settings.model} (${usedBy.join(", ")})`, "not asked");
+}

@@ -1,0 +1,63 @@
+/** What one check has found. */
+export interface Finding {
+  readonly name: string;
+  /** `failed`: a run would fail by it. `skipped`: it could not be looked at, or need not be. */
+  readonly status: "ok" | "warning" | "failed" | "skipped";
+  /** A sentence or a value, for people. Holds no key. */
+  readonly found: string;
+  /** What to do, where something is to be done. */
+  readonly remedy?: string;
+}
+
+/** What any check may take, in milliseconds. */
+export const CHECK_MS = 5_000;
+
+export const passed = (name: string, found: string): Finding => ({ name, status: "ok", found });
+export const skipped = (name: string, found: string): Finding => ({ name, status: "skipped", found });
+export const warning = (name: string, found: string, remedy: string): Finding => {
+  return { name, status: "warning", found, remedy };
+};
+export const failed = (name: string, found: string, remedy: string): Finding => {
+  return { name, status: "failed", found, remedy };
+};
+
+/**
+ * The findings of a check, or that it did not end in time or could not be made. Its signal fires when nobody waits for it any
+ * more.
+ */
+export async function bounded(
+  name: string,
+  check: (signal: AbortSignal) => Promise<readonly Finding[]>,
+  limitMs = CHECK_MS,
+): Promise<readonly Finding[]> {
+  const over = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<readonly Finding[]>((resolve) => {
+    const remedy = "Look at what does not answer there: a disk, a network or a process that hangs.";
+    timer = setTimeout(
+      () => resolve([failed(name, `did not end within ${limitMs / 1_000} s`, remedy)]),
+      limitMs,
+    );
+  });
+  try {
+    return await Promise.race([check(over.signal), late]);
+  } catch (error) {
+    return [failed(name, `could not be checked: ${reasonOf(error)}`, "Mend what the sentence names.")];
+  } finally {
+    clearTimeout(timer);
+    over.abort();
+  }
+}
+
+/** What an error says, by the system's code where it has one. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return "code" in error && typeof error.code === "string" && !error.message.includes(error.code)
+    ? `${error.code}: ${error.message}`
+    : error.message;
+}
+
+/** `1 file`, `2 files`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}

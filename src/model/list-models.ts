@@ -1,0 +1,31 @@
+import { fieldsOf, parseAnswer } from "./answer-json.js";
+import { readText } from "./bounded-body.js";
+import { type ModelSettings, endpointOf, headersFor } from "./chat-model.js";
+import { dialectOf } from "./dialects.js";
+
+/** What an endpoint says at `GET /models`. */
+export interface ModelList {
+  readonly status: number;
+  /** Undefined where the answer is no list. */
+  readonly ids: readonly string[] | undefined;
+}
+
+/** Asks an endpoint which models it has. Rejects as `fetch` does, and with a `ModelError` for a URL that is none. */
+export async function listModels(settings: ModelSettings, signal: AbortSignal): Promise<ModelList> {
+  const url = endpointOf(settings, "models");
+  const headers = headersFor(settings, dialectOf(url, settings.dialect));
+  const response = await fetch(url, { headers, redirect: "manual", signal });
+  const text = await readText(response);
+  return { status: response.status, ids: response.ok ? idsOf(text) : undefined };
+}
+
+function idsOf(text: string): readonly string[] | undefined {
+  try {
+    const list = fieldsOf(parseAnswer(text))?.["data"];
+    if (!Array.isArray(list)) return undefined;
+    const ids = list.map((entry) => fieldsOf(entry)?.["id"]);
+    return ids.filter((id) => typeof id === "string").map((id) => id.replace(/^models\//, ""));
+  } catch {
+    return undefined;
+  }
+}

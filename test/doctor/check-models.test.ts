@@ -1,0 +1,290 @@
+import { once } from "node:events";
+import { type ServerResponse, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { loadConfig } from "../../src/config.js";
+import { checkModel, configuredModels } from "../../src/doctor/check-models.js";
+import type { Finding } from "../../src/doctor/finding.js";
+import type { ModelSettings } from "../../src/model/chat-model.js";
+import { newStoreDir, writeSettings } from "./places.js";
+
+const KEY = "sk-of-nobody-0123456789";
+
+interface Asked {
+  readonly method: string;
+  readonly url: string;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+type Answer = (response: ServerResponse, asked: Asked) => void;
+
+/** A real server on the loopback address that answers by hand. */
+async function startServer(answer: Answer): Promise<{ baseUrl: string; asked: Asked[] }> {
+  const asked: Asked[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const text = Buffer.concat(chunks).toString("utf8");
+      const body = (text === "" ? {} : JSON.parse(text)) as Asked["body"];
+      asked.push({ method: request.method ?? "", url: request.url ?? "", body });
+      answer(response, { method: request.method ?? "", url: request.url ?? "", body });
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, asked };
+}
+
+const json = (response: ServerResponse, status: number, value: unknown) => {
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(JSON.stringify(value));
+};
+const CALL = { id: "c1", type: "function", function: { name: "report", arguments: '{"ok":true}' } };
+const USAGE = { prompt_tokens: 40, completion_tokens: 9 };
+const completion = (message: object, usage: object | undefined = USAGE, reason = "tool_calls") => ({
+  model: "m-1",
+  choices: [{ index: 0, message: { role: "assistant", content: null, ...message }, finish_reason: reason }],
+  ...(usage === undefined ? {} : { usage }),
+});
+const events = (response: ServerResponse, chunks: readonly unknown[]) => {
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  response.end(
+    [...chunks.map((chunk) => JSON.stringify(chunk)), "[DONE]"].map((data) => `data: ${data}\n\n`).join(""),
+  );
+};
+const streamed = (usage: object | undefined = USAGE) => [
+  { choices: [{ index: 0, delta: { tool_calls: [{ index: 0, ...CALL }] }, finish_reason: null }] },
+  { choices: [{ index: 0, delta: {}, finish_reason: "tool_calls" }] },
+  ...(usage === undefined ? [] : [{ choices: [], usage }]),
+];
+/** A server as it should be. */
+const good: Answer = (response, { method, body }) => {
+  if (method === "GET") json(response, 200, { data: [{ id: "m" }, { id: "other" }] });
+  else if (body["stream"] === true) events(response, streamed());
+  else json(response, 200, completion({ tool_calls: [CALL] }));
+};
+/** Like that, but for what it is asked by POST. */
+const posts =
+  (answer: Answer): Answer =>
+  (response, asked) =>
+    asked.method === "GET" ? good(response, asked) : answer(response, asked);
+
+async function checked(answer: Answer, settings: Partial<ModelSettings> = {}) {
+  const { baseUrl, asked } = await startServer(answer);
+  const findings = await checkModel({
+    settings: { model: "m", baseUrl, apiKey: KEY, stream: false, timeoutMs: 540_000, ...settings },
+    usedBy: ["default"],
+    keyVariable: "OPENAI_API_KEY",
+  });
+  expect(JSON.stringify(findings)).not.toContain(KEY);
+  return { findings, asked, baseUrl, of: (part: string) => of(findings, part) };
+}
+
+function of(findings: readonly Finding[], part: string): Finding {
+  const finding = findings.find(({ name }) => name.endsWith(`: ${part}`));
+  if (finding === undefined) throw new Error(`no finding for ${part}`);
+  return finding;
+}
+const statusesOf = (findings: readonly Finding[]) => findings.map(({ status }) => status).join(" ");
+
+describe("a model", () => {
+  test("that answers as it should is in order, for two small requests", async () => {
+    const { findings, asked, of } = await checked(good);
+    expect(statusesOf(findings)).toBe("ok ok ok ok ok ok");
+    expect(of("key").found).toContain("OPENAI_API_KEY");
+    expect(of("usage").found).toBe("49 tokens for this");
+    const requests = asked.filter(({ method }) => method === "POST");
+    expect(requests.map(({ url, body }) => [url, body["stream"] === true])).toEqual([
+      ["/v1/chat/completions", false],
+      ["/v1/chat/completions", true],
+    ]);
+    expect(requests.every(({ body }) => body["max_completion_tokens"] === 512)).toBe(true);
+  });
+
+  test("that refuses the key is reachable, and the remedy names the variable", async () => {
+    const { findings, of } = await checked((response) =>
+      json(response, 401, { error: { message: `Incorrect API key provided: ${KEY}` } }),
+    );
+    expect(statusesOf(findings)).toBe("ok failed skipped skipped skipped skipped");
+    expect(of("key").found).toContain("401");
+    expect(of("key").remedy).toContain("OPENAI_API_KEY");
+  });
+
+  test("that is not there is said with those that are", async () => {
+    const { of } = await checked(
+      posts((response) => json(response, 404, { error: { message: "The model does not exist" } })),
+      { model: "gone" },
+    );
+    expect(of("exists")).toMatchObject({ status: "failed" });
+    expect(of("exists").found).toContain("404");
+    expect(of("exists").found).toContain("GET /models has m, other");
+    expect(of("exists").remedy).toContain("INTERLOCK_MODEL");
+  });
+
+  test("behind a proxy that says 502 in HTML is not reachable", async () => {
+    const { of } = await checked((response) => {
+      response.writeHead(502, { "content-type": "text/html" });
+      response.end("<html><head><title>502 Bad Gateway</title></head></html>");
+    });
+    expect(of("reachable")).toMatchObject({ status: "failed" });
+    expect(of("reachable").found).toContain("502 Bad Gateway");
+  });
+
+  test("whose address redirects is not followed, and the host is named", async () => {
+    const { of, asked } = await checked((response) => {
+      response.writeHead(308, { location: "http://elsewhere.example/v1/chat/completions" });
+      response.end();
+    });
+    expect(of("reachable")).toMatchObject({ status: "failed" });
+    expect(of("reachable").found).toContain("elsewhere.example");
+    expect(asked).toHaveLength(2);
+  });
+
+  test("that hangs is said to, and so is one that only takes its time", async () => {
+    const [hanging, slow] = await Promise.all([checked(() => undefined), checked(posts(() => undefined))]);
+    expect(hanging.of("reachable")).toMatchObject({ status: "failed" });
+    expect(hanging.of("reachable").found).toContain(`${hanging.baseUrl}: no answer within 5 s`);
+    expect(slow.of("calls a tool")).toMatchObject({ status: "warning" });
+    expect(slow.of("calls a tool").remedy).toContain("540 s");
+  });
+
+  test("at a closed port is refused, with address and cause", async () => {
+    const server = createServer();
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    await new Promise((resolve) => server.close(resolve));
+    const findings = await checkModel({
+      settings: { model: "m", baseUrl: `${baseUrl}?key=${KEY}`, stream: false, timeoutMs: 1_000 },
+      usedBy: ["writer"],
+      keyVariable: "",
+    });
+    expect(of(findings, "reachable")).toMatchObject({ status: "failed", found: `${baseUrl}: ECONNREFUSED` });
+    expect(of(findings, "reachable").remedy).toContain("agents.writer.baseUrl");
+  });
+
+  test("that answers in prose calls no tool", async () => {
+    const { of } = await checked(
+      posts((response) => json(response, 200, completion({ content: "I will report now." }, USAGE, "stop"))),
+    );
+    expect(of("calls a tool")).toMatchObject({ status: "failed" });
+    expect(of("calls a tool").found).toContain("I will report now.");
+  });
+
+  test("that thinks for longer than it is given fails nothing", async () => {
+    const { of } = await checked(
+      posts((response) => json(response, 200, completion({ content: "" }, USAGE, "length"))),
+    );
+    expect(of("calls a tool")).toMatchObject({ status: "warning" });
+  });
+
+  test("that reports no usage, or none in streams, leaves budgets unbound", async () => {
+    const [never, notInStreams] = await Promise.all([
+      checked(
+        posts((response, { body }) =>
+          body["stream"] === true
+            ? events(response, streamed({}))
+            : json(response, 200, completion({ tool_calls: [CALL] }, {})),
+        ),
+      ),
+      checked(
+        posts((response, asked) =>
+          asked.body["stream"] === true ? events(response, streamed({})) : good(response, asked),
+        ),
+      ),
+    ]);
+    expect(never.of("usage")).toMatchObject({ status: "warning", found: "none is reported" });
+    expect(notInStreams.of("usage").found).toContain("none in a stream");
+  });
+
+  test("that answers whole where a stream is asked for does not stream", async () => {
+    const { of } = await checked(
+      posts((response) => json(response, 200, completion({ tool_calls: [CALL] }))),
+    );
+    expect(of("streams")).toMatchObject({ status: "warning" });
+    expect(of("usage")).toMatchObject({ status: "ok" });
+  });
+
+  test.each([
+    [true, "failed"],
+    [false, "warning"],
+  ])("that refuses streams, with stream %s, is a matter of %s", async (stream, status) => {
+    const { of } = await checked(
+      posts((response, asked) =>
+        asked.body["stream"] === true
+          ? json(response, 500, { error: { message: "no streams here" } })
+          : good(response, asked),
+      ),
+      { stream },
+    );
+    expect(of("streams")).toMatchObject({ status });
+    expect(of("streams").found).toContain("no streams here");
+  });
+
+  test("whose quota is used up fails; one that asks to wait does not", async () => {
+    const quota = { error: { message: "You exceeded your quota", code: "insufficient_quota" } };
+    const [used, busy] = await Promise.all([
+      checked(posts((response) => json(response, 429, quota))),
+      checked(posts((response) => json(response, 429, { error: { message: "slow down" } }))),
+    ]);
+    expect(used.of("calls a tool")).toMatchObject({ status: "failed" });
+    expect(used.of("calls a tool").found).toContain("429");
+    expect(busy.of("calls a tool")).toMatchObject({ status: "warning" });
+  });
+
+  test("that refuses a parameter is asked again without it, as in runs", async () => {
+    const { findings } = await checked(
+      posts((response, asked) =>
+        Object.hasOwn(asked.body, "max_completion_tokens")
+          ? json(response, 422, { error: { message: "unknown parameter max_completion_tokens" } })
+          : good(response, asked),
+      ),
+    );
+    expect(statusesOf(findings)).toBe("ok ok ok ok ok ok");
+  });
+
+  test("whose name is not in the list but answers is there", async () => {
+    const { of } = await checked(good, { model: "alias" });
+    expect(of("exists")).toMatchObject({ status: "ok" });
+    expect(of("exists").found).toContain("does not list it");
+  });
+});
+
+describe("which models are asked", () => {
+  const read = async (settings: object, environment: Record<string, string>) =>
+    configuredModels(
+      loadConfig({ ...environment, INTERLOCK_STORE: await writeSettings(await newStoreDir(), settings) }),
+    );
+
+  test("the default and those of agents, each once", async () => {
+    const { models, findings } = await read(
+      {
+        agents: {
+          writer: { temperature: 0.5 },
+          editor: {},
+          judge: { model: "j", baseUrl: "http://127.0.0.1:9/v1", apiKeyVariable: "JUDGE_KEY" },
+        },
+      },
+      { INTERLOCK_MODEL: "m", OPENAI_API_KEY: KEY, JUDGE_KEY: "judge-key" },
+    );
+    expect(findings).toEqual([]);
+    expect(models.map(({ usedBy, keyVariable, settings }) => [usedBy, keyVariable, settings.model])).toEqual([
+      [["default", "editor"], "OPENAI_API_KEY", "m"],
+      [["writer"], "OPENAI_API_KEY", "m"],
+      [["judge"], "JUDGE_KEY", "j"],
+    ]);
+  });
+
+  test("without any, runs need a rehearsal; an agent with settings and no model fails", async () => {
+    const { models, findings } = await read({ agents: { writer: { temperature: 0 } } }, {});
+    expect(models).toEqual([]);
+    expect(findings.map(({ name, status }) => [name, status])).toEqual([
+      ["model (default)", "warning"],
+      ["model (writer)", "failed"],
+    ]);
+  });
+});

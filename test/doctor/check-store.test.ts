@@ -1,0 +1,163 @@
+import { chmod, mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { checkRoots } from "../../src/doctor/check-roots.js";
+import { checkStore, judgeSpace } from "../../src/doctor/check-store.js";
+import type { Finding } from "../../src/doctor/finding.js";
+import { FileLock } from "../../src/embedded/server-lock.js";
+import { StartSignatures } from "../../src/store/start-signatures.js";
+import { openStore } from "../../src/store/store.js";
+import { newStoreDir } from "./places.js";
+
+const named = (findings: readonly Finding[], name: string): Finding => {
+  const finding = findings.find((other) => other.name === name);
+  if (finding === undefined) throw new Error(`no finding ${name}`);
+  return finding;
+};
+const troubles = (findings: readonly Finding[]) =>
+  findings.filter(({ status }) => status !== "ok").map(({ name, status }) => `${name} ${status}`);
+
+/** A store as the service makes it, in a directory that is ours. */
+async function newStore() {
+  const dir = await newStoreDir();
+  return openStore(join(dir, "store"));
+}
+
+describe("a store", () => {
+  test("as it is made is in order, and looking at it changes nothing", async () => {
+    const { dir } = await newStore();
+    const before = await readdir(dir);
+    expect(troubles(await checkStore(dir, "open"))).toEqual([]);
+    expect(await readdir(dir)).toEqual(before);
+  });
+
+  test("that is not there would be made, and is not", async () => {
+    const dir = await newStoreDir();
+    const findings = await checkStore(join(dir, "deep", "store"), "open");
+    expect(troubles(findings)).toEqual([]);
+    expect(named(findings, "store").found).toContain("is not there yet");
+    expect(await readdir(dir)).toEqual([]);
+  });
+
+  test("that is a file is none", async () => {
+    const path = join(await newStoreDir(), "store");
+    await writeFile(path, "");
+    expect(named(await checkStore(path, "open"), "store")).toMatchObject({ status: "failed" });
+  });
+
+  test("that is open to others is said, with the files", async () => {
+    const { dir } = await newStore();
+    await chmod(dir, 0o755);
+    await chmod(join(dir, "store.json"), 0o644);
+    const finding = named(await checkStore(dir, "open"), "store modes");
+    expect(finding).toMatchObject({ status: "warning" });
+    expect(finding.found).toBe("open to others: the directory 0755, store.json 0644");
+    expect(finding.remedy).toBe(`chmod go= ${dir} ${join(dir, "store.json")}`);
+  });
+
+  test("of another user is theirs", async () => {
+    const { dir } = await newStore();
+    const finding = named(await checkStore(dir, "open", 4_001), "store");
+    expect(finding).toMatchObject({ status: "failed" });
+    expect(finding.found).toContain("and we are 4001");
+  });
+
+  test("whose identity is damaged says so", async () => {
+    const { dir } = await newStore();
+    await writeFile(join(dir, "store.json"), "{");
+    const finding = named(await checkStore(dir, "open"), "store");
+    expect(finding).toMatchObject({ status: "failed" });
+    expect(finding.found).toContain("store.json is damaged");
+  });
+
+  test("whose lock a hanging process holds says who waits", async () => {
+    const { dir } = await newStore();
+    const lock = new FileLock(join(dir, "store.lock"));
+    onTestFinished(() => lock.close());
+    expect(lock.tryExclusive()).toBe(true);
+    const finding = named(await checkStore(dir, "open"), "locks");
+    expect(finding).toMatchObject({ status: "failed" });
+    expect(finding.remedy).toContain("lsof");
+  });
+
+  test("with an index that cannot be read names it", async () => {
+    const { dir } = await newStore();
+    await mkdir(join(dir, "projects", "p1"), { recursive: true, mode: 0o700 });
+    await writeFile(join(dir, "projects", "p1", "runsIndex.json"), "[{]");
+    const finding = named(await checkStore(dir, "open"), "run index");
+    expect(finding).toMatchObject({ status: "failed" });
+    expect(finding.found).toContain(join("p1", "runsIndex.json"));
+  });
+
+  test("whose secret others can read starts nothing, and the secret is not shown", async () => {
+    const store = await newStore();
+    await StartSignatures.open(store);
+    expect(named(await checkStore(store.dir, "signed"), "starts")).toMatchObject({
+      status: "ok",
+      found: "signed",
+    });
+    await chmod(join(store.dir, "starts.secret"), 0o640);
+    expect(named(await checkStore(store.dir, "signed"), "starts")).toMatchObject({ status: "failed" });
+    await writeFile(join(store.dir, "starts.secret"), "0123abcd", { mode: 0o600 });
+    await chmod(join(store.dir, "starts.secret"), 0o600);
+    const damaged = named(await checkStore(store.dir, "signed"), "starts");
+    expect(damaged).toMatchObject({ status: "failed" });
+    expect(damaged.found).not.toContain("0123abcd");
+  });
+
+  test.each([
+    [2 * 1024 ** 3, "ok"],
+    [1024 ** 3 - 1, "warning"],
+    [1024 ** 2, "failed"],
+  ])("with %d bytes of room is %s", (free, status) => {
+    expect(judgeSpace(free, "/srv")).toMatchObject({ status });
+  });
+});
+
+describe("roots", () => {
+  async function storeWith(...names: readonly string[]) {
+    const store = await newStore();
+    const base = await newStoreDir();
+    const dirs = names.map((name) => join(base, name));
+    for (const dir of dirs) {
+      await mkdir(dir);
+      await store.roots.add(dir, "write");
+    }
+    return { dir: store.dir, dirs: dirs as [string, ...string[]] };
+  }
+
+  test("that are there are counted", async () => {
+    const { dir } = await storeWith("one", "two");
+    expect(await checkRoots(dir, {})).toEqual([{ name: "roots", status: "ok", found: "2 usable" }]);
+  });
+
+  test("that were removed or exchanged are named, with what to do", async () => {
+    const { dir, dirs } = await storeWith("gone", "other", "fine");
+    const [gone, other = ""] = dirs;
+    await rm(gone, { recursive: true });
+    await rename(other, `${other}-moved`);
+    await mkdir(other);
+    const findings = await checkRoots(dir, {});
+    expect(findings.map(({ status, found }) => [status, found])).toEqual([
+      ["ok", "1 usable"],
+      ["failed", `${gone} is not there any more`],
+      ["failed", `${other}: another directory lies there than the one that was registered`],
+    ]);
+    expect(findings[1]?.remedy).toContain(`interlock project remove ${gone}`);
+    expect(findings[2]?.remedy).toContain(`interlock project add ${other}`);
+  });
+
+  test("of the settings are looked at too", async () => {
+    const { dir } = await newStore();
+    const projectRoots = [join(dir, "..", "nowhere")];
+    const [finding] = await checkRoots(dir, { projectRoots });
+    expect(finding).toMatchObject({ status: "failed" });
+    expect(finding?.remedy).toContain("INTERLOCK_PROJECT_ROOTS");
+  });
+
+  test("whose list is damaged are none", async () => {
+    const { dir } = await newStore();
+    await writeFile(join(dir, "roots.json"), "nothing");
+    expect(await checkRoots(dir, {})).toMatchObject([{ name: "roots", status: "failed" }]);
+  });
+});

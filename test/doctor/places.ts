@@ -1,0 +1,17 @@
+import { mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+
+/** An empty private directory, gone after the test. */
+export async function newStoreDir(): Promise<string> {
+  const dir = await realpath(await mkdtemp(join(tmpdir(), "interlock-doctor-")));
+  onTestFinished(() => rm(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+/** Puts a settings file into a store's directory, which is returned. */
+export async function writeSettings(dir: string, settings: unknown): Promise<string> {
+  await writeFile(join(dir, "settings.json"), JSON.stringify(settings), { mode: 0o600 });
+  return dir;
+}
