@@ -64,10 +64,12 @@ export async function buildArmed(patches: readonly TextPatch[] = []): Promise<Ar
   const builds = join(root, "test/.build");
   mkdirSync(builds, { recursive: true });
   const dir = mkdtempSync(join(builds, "armed-"));
-  await Promise.all(PROGRAMS.map((program) => bundleProgram(program, dir, patches)));
-  copyFileSync(join(root, "test/crash/load-cached.cjs"), join(dir, "load-cached.cjs"));
-  symlinkSync(NATIVE_BRIDGE, join(dir, "releases"));
-  copyFileSync(WASM_OF_SOURCE_MAP, join(dir, "mappings.wasm"));
+  const programs = join(dir, "worker"); // as deep as src/worker/, which looks for the workflow bundle one folder above
+  mkdirSync(programs);
+  await Promise.all(PROGRAMS.map((program) => bundleProgram(program, programs, patches)));
+  copyFileSync(join(root, "test/crash/load-cached.cjs"), join(programs, "load-cached.cjs"));
+  symlinkSync(NATIVE_BRIDGE, join(programs, "releases"));
+  copyFileSync(WASM_OF_SOURCE_MAP, join(programs, "mappings.wasm"));
   const workflows = patches.filter(isOfWorkflows);
   const bundle = patched(withoutSourceMap(readFileSync(BUILT_WORKFLOWS, "utf8")), workflows);
   writeFileSync(join(dir, "workflow-bundle.cjs"), bundle);
@@ -77,7 +79,7 @@ export async function buildArmed(patches: readonly TextPatch[] = []): Promise<Ar
     args: readonly string[],
     environment: Record<string, string>,
   ): Victim & { output: () => string } {
-    const child = fork(join(dir, "load-cached.cjs"), [`${program}.cjs`, ...args], {
+    const child = fork(join(programs, "load-cached.cjs"), [`${program}.cjs`, ...args], {
       env: environment,
       execArgv: NO_GARBAGE_COLLECTION,
       stdio: ["ignore", "pipe", "pipe", "ipc"],
