@@ -14,19 +14,17 @@ export { type ExportRun, exportRun } from "./client/export-run.js";
 export type {
   Answer,
   AnswerTaken,
-  AuditHead,
-  Budget,
   BudgetRaise,
   BundleRunInput,
   GraphRunInput,
-  ProgressLine,
-  Question,
-  Rehearsal,
-  RunPhase,
   RunResult,
-  RunState,
-  Usage,
 } from "./contract/run.js";
+export type { AuditHead } from "./core/run/audit-head.js";
+export type { RunPhase } from "./core/run/phase.js";
+export type { Question } from "./core/run/question.js";
+export type { Rehearsal } from "./core/run/run-ref.js";
+export type { ProgressLine, RunState } from "./core/run/run-state.js";
+export type { Usage } from "./core/run/usage.js";
 // what Temporal's own clients need: workflow types for their type parameters, names, and what a run is started with
 export type { bundleRun, graphRun } from "./workflows/index.js";
 export {
@@ -48,7 +46,7 @@ export {
   validateRunInput,
 } from "./contract/run-input.js";
 export type { Sign, StartStatement, Statement, UpdateStatement } from "./contract/signed.js";
-export type { BudgetLimits, BudgetScope } from "./core/run/budget.js";
+export type { Budget, BudgetLimits, BudgetScope } from "./core/run/budget.js";
 export type { EngineLimits } from "./core/run/limits.js";
 
 // core

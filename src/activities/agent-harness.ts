@@ -2,7 +2,8 @@ import type { Ending, ModelTurnInput, PlannedCall } from "../contract/activities
 import type { Fault } from "../core/errors.js";
 import type { FunctionTool } from "../core/tools/tool-arguments.js";
 import type { RecordedResult } from "../store/runs/call-journal.js";
-import type { AssistantEntry, PlainMessage, RecordedToolCall } from "../store/runs/conversation.js";
+import type { ModelCall } from "../core/tools/model-call.js";
+import type { AssistantEntry, PlainMessage } from "../store/runs/conversation.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import { selectWorkflow, findAgent } from "../store/runs/run-manager.js";
 import type { Store } from "../store/store.js";
@@ -21,7 +22,7 @@ export interface AgentHarness {
   tools(input: ModelTurnInput): Promise<readonly FunctionTool[]>;
   /** The first messages of a visit, and calls that are run before the first turn. */
   begin(input: ModelTurnInput, files: RunFiles): Promise<Beginning>;
-  plan(calls: readonly RecordedToolCall[]): readonly PlannedCall[];
+  plan(calls: readonly ModelCall[]): readonly PlannedCall[];
   /** How a failed call looks to the model. */
   toResult(fault: Fault): RecordedResult;
   /** What an answer without calls means beside a question; undefined where it is one. */
@@ -30,7 +31,7 @@ export interface AgentHarness {
 
 export interface Beginning {
   readonly messages: readonly PlainMessage[];
-  readonly calls: readonly RecordedToolCall[];
+  readonly calls: readonly ModelCall[];
 }
 
 export function graphHarness(store: Store, toolHost: ToolHost): AgentHarness {

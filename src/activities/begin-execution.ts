@@ -1,5 +1,7 @@
 import type { OpenRunInput } from "../contract/activities.js";
-import type { GraphRunInput, RunRef, Usage } from "../contract/run.js";
+import type { GraphRunInput } from "../contract/run.js";
+import type { RunRef } from "../core/run/run-ref.js";
+import { NO_USAGE } from "../core/run/usage.js";
 import type { Fault } from "../core/errors.js";
 import { workflowIdOf } from "../core/run/run-id.js";
 import type { RunMetadata } from "../store/runs/run-index.js";
@@ -68,8 +70,6 @@ export async function noteUnopened(store: Store, run: RunRef, fault: Fault, now:
     store.runs.setPhase(run, "failed", now, lock),
   );
 }
-
-const NO_USAGE: Usage = { modelTurns: 0, toolCalls: 0, promptTokens: 0, completionTokens: 0, cost: 0 };
 
 export function runRef(
   store: Store,

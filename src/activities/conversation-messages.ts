@@ -3,7 +3,8 @@ import { renderUserInput } from "../core/prompt/shells.js";
 import type { Fault } from "../core/errors.js";
 import type { ChatMessage } from "../model/chat-model.js";
 import type { RecordedResult } from "../store/runs/call-journal.js";
-import type { AssistantEntry, ConversationEntry, RecordedToolCall } from "../store/runs/conversation.js";
+import type { ModelCall } from "../core/tools/model-call.js";
+import type { AssistantEntry, ConversationEntry } from "../store/runs/conversation.js";
 
 /**
  * The messages of a request: what was said, with each call's result right after the answer that made it, in the
@@ -55,7 +56,7 @@ function isOwn({ turn }: AssistantEntry): boolean {
 
 /** One message for each call, in order; results that are too much together are held back. */
 function resultMessages(
-  calls: readonly RecordedToolCall[],
+  calls: readonly ModelCall[],
   resultOf: (callId: string) => RecordedResult | undefined,
   toResult: (fault: Fault) => RecordedResult,
 ): readonly ChatMessage[] {

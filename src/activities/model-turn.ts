@@ -1,7 +1,7 @@
 import { ApplicationFailure, type Context } from "@temporalio/activity";
 import type { ModelTurnInput, ModelTurnResult } from "../contract/activities.js";
 import { MODEL_TURN_MARGIN_MS } from "../contract/names.js";
-import type { RunRef } from "../contract/run.js";
+import type { RunRef } from "../core/run/run-ref.js";
 import { failpoint } from "../core/failpoint.js";
 import { whyNoQuestion } from "../core/run/no-question.js";
 import { visibleText } from "../core/prompt/visible-text.js";
@@ -10,12 +10,8 @@ import type { ToolResult } from "../core/tools/tool-result.js";
 import type { ChatAnswer, ChatModel, ModelPrice, ModelSettings } from "../model/chat-model.js";
 import { ModelError } from "../model/model-error.js";
 import { LineTooLong } from "../store/disk/append-log.js";
-import type {
-  AssistantEntry,
-  Conversation,
-  ConversationEntry,
-  RecordedToolCall,
-} from "../store/runs/conversation.js";
+import type { ModelCall } from "../core/tools/model-call.js";
+import type { AssistantEntry, Conversation, ConversationEntry } from "../store/runs/conversation.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import { toMessages } from "./conversation-messages.js";
 import type { AgentHarness } from "./agent-harness.js";
@@ -265,7 +261,7 @@ async function withUniqueIds(
   input: ModelTurnInput,
   said: readonly ConversationEntry[],
   files: RunFiles,
-): Promise<readonly RecordedToolCall[]> {
+): Promise<readonly ModelCall[]> {
   const taken = new Set(
     said.flatMap((entry) => (entry.type === "assistant" ? entry.calls.map(({ id }) => id) : [])),
   );

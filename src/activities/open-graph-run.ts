@@ -1,6 +1,6 @@
 import type { OpenRunInput, OpenedRun } from "../contract/activities.js";
 import { MAX_PAYLOAD_BYTES } from "../contract/names.js";
-import type { RunRef } from "../contract/run.js";
+import type { RunRef } from "../core/run/run-ref.js";
 import { type Result, fail } from "../core/errors.js";
 import { MAX_HISTORY_BYTES } from "../core/graph-state/walk.js";
 import type { JsonObject } from "../core/json.js";

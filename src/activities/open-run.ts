@@ -1,6 +1,8 @@
 import type { OpenRunInput, OpenedRun, ResumedRun } from "../contract/activities.js";
 import { ANSWER_PREVIEW_CHARS } from "../contract/names.js";
-import type { Budget, RunRef, TakenUpdate } from "../contract/run.js";
+import type { Budget } from "../core/run/budget.js";
+import type { TakenUpdate } from "../core/run/carried-run.js";
+import type { RunRef } from "../core/run/run-ref.js";
 import { bundleToolName } from "../core/bundle/bundle-tools.js";
 import type { JsonObject } from "../core/json.js";
 import { cutText } from "../core/text.js";

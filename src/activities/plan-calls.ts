@@ -6,7 +6,7 @@ import type { JsonObject } from "../core/json.js";
 import { excerpt } from "../core/text.js";
 import { isStateDocument, parseAliasPath } from "../core/tools/alias-path.js";
 import { STATE_TOOL, type ToolCall, canonicalToolName, parseToolCall } from "../core/tools/tool-specs.js";
-import type { RecordedToolCall } from "../store/runs/conversation.js";
+import type { ModelCall } from "../core/tools/model-call.js";
 import { sha256 } from "../store/disk/sha256.js";
 import { parseStateDocument } from "../store/runs/state-file.js";
 
@@ -22,7 +22,7 @@ const MAX_FAULT_BYTES_PER_ANSWER = 24 * 1024;
  * Reduces an answer's tool calls to what the workflow decides on: which tool, what the timeline shows, what change
  * of the state document is asked for, or why the call cannot run. A pure function of the recorded calls.
  */
-export function planCalls(calls: readonly RecordedToolCall[]): readonly PlannedCall[] {
+export function planCalls(calls: readonly ModelCall[]): readonly PlannedCall[] {
   let updateBytes = 0;
   const documents = { bytesLeft: MAX_DOCUMENT_BYTES_PER_ANSWER };
   return plan(calls, canonicalToolName, parseToolCall, (call, planned) => {
@@ -37,7 +37,7 @@ export function planCalls(calls: readonly RecordedToolCall[]): readonly PlannedC
 }
 
 /** As {@link planCalls}, for the tools of a bundle run: none of them changes a state document. */
-export function planBundleCalls(calls: readonly RecordedToolCall[]): readonly PlannedCall[] {
+export function planBundleCalls(calls: readonly ModelCall[]): readonly PlannedCall[] {
   return plan(calls, bundleToolName, parseBundleCall, ({ tool, arguments: args }, planned) => {
     const subject = "file_path" in args ? args.file_path : args.workflow_path;
     return { ...planned, summary: summaryOf(tool, subject) };
@@ -46,7 +46,7 @@ export function planBundleCalls(calls: readonly RecordedToolCall[]): readonly Pl
 
 /** What is the same for every tool: an id, a key, and why a call cannot run at all. */
 function plan<Call>(
-  calls: readonly RecordedToolCall[],
+  calls: readonly ModelCall[],
   toolOf: (name: string) => PlannedCall["tool"],
   parse: (name: string, argumentsJson: string) => Result<Call>,
   planParsed: (call: Call, planned: Omit<PlannedCall, "summary">) => PlannedCall,

@@ -1,4 +1,5 @@
-import type { OpenRunInput, RunExecution } from "../contract/activities.js";
+import type { OpenRunInput } from "../contract/activities.js";
+import type { RunExecution } from "../core/run/run-execution.js";
 import { type Fault, fail } from "../core/errors.js";
 import { workflowIdOf } from "../core/run/run-id.js";
 import { resolveProject } from "../store/runs/project-id.js";

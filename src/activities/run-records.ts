@@ -1,6 +1,6 @@
 import { ApplicationFailure } from "@temporalio/activity";
 import type { PhaseInput, SnapshotInput, UserInput } from "../contract/activities.js";
-import type { AuditHead } from "../contract/run.js";
+import type { AuditHead } from "../core/run/audit-head.js";
 import { failpoint } from "../core/failpoint.js";
 import type { JsonObject } from "../core/json.js";
 import { DamagedGraphState } from "../store/runs/graph-state-files.js";

@@ -1,6 +1,6 @@
 import { ApplicationFailure } from "@temporalio/activity";
 import { WRONG_STORE_FAILURE } from "../contract/names.js";
-import type { RunRef } from "../contract/run.js";
+import type { RunRef } from "../core/run/run-ref.js";
 import type { PermittedRoot } from "../store/roots/roots.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import type { Store } from "../store/store.js";

@@ -3,11 +3,12 @@ import { isUnmetPrecondition } from "../core/graph-state/walk.js";
 import type { JsonValue } from "../core/json.js";
 import { MAX_ARTIFACT_PATH_CHARS } from "../core/package/artifact-types.js";
 import { cutText } from "../core/text.js";
-import type { RecordedToolCall } from "../store/runs/conversation.js";
+import type { ModelCall } from "../core/tools/model-call.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import type { Store } from "../store/store.js";
 import type { BundleHost } from "../tools/bundle/bundle-host.js";
-import type { ExecutedCall, ToolHost } from "../tools/graph/tool-host.js";
+import type { ToolHost } from "../tools/graph/tool-host.js";
+import type { ExecutedCall } from "../tools/recorded-call.js";
 import { unwrap } from "./failures.js";
 import { executionOf, openFiles, permittedProject } from "./run-scope.js";
 
@@ -49,7 +50,7 @@ export async function runTool(
 
 async function runBundleTool(
   bundles: BundleHost,
-  call: RecordedToolCall,
+  call: ModelCall,
   { run, agentId, nodeId, now, refusal }: ToolCallInput,
 ): Promise<ToolCallOutcome> {
   unwrap(await bundles.checkRoots(run.runId));
@@ -64,7 +65,7 @@ async function runBundleTool(
   return { ok: false, code: code ?? "E_INTERNAL", message, ...named, audit };
 }
 
-async function recordedCall(files: RunFiles, input: ToolCallInput): Promise<RecordedToolCall> {
+async function recordedCall(files: RunFiles, input: ToolCallInput): Promise<ModelCall> {
   const call = await files.conversation(input.conversation).findCall(input.callId);
   if (call === undefined) throw new Error(`The conversation ${input.conversation} holds no such call.`);
   return call;

@@ -1,5 +1,6 @@
 import type { OpenRunInput, VerifyInput } from "../contract/activities.js";
-import type { RunPhase, RunRef } from "../contract/run.js";
+import type { RunPhase } from "../core/run/phase.js";
+import type { RunRef } from "../core/run/run-ref.js";
 import { startStatement } from "../contract/signed.js";
 import { BUNDLE_RUN_WORKFLOW, GRAPH_RUN_WORKFLOW } from "../contract/names.js";
 import { type Fault, fail } from "../core/errors.js";

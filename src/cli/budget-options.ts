@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Budget } from "../contract/run.js";
+import type { Budget } from "../core/run/budget.js";
 import { amount, wholeNumber } from "./numbers.js";
 
 export interface BudgetChoice {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { InterlockError, type RunHandle } from "../client/client.js";
-import type { ProgressLine, Question, RunState } from "../contract/run.js";
+import type { Question } from "../core/run/question.js";
+import type { ProgressLine, RunState } from "../core/run/run-state.js";
 
 /** What following a run shows, and how it asks. */
 export interface RunView {

@@ -1,6 +1,6 @@
 import { type InterlockClient, InterlockError, type RunHandle } from "../client/client.js";
 import type { Config } from "../config.js";
-import type { RunState } from "../contract/run.js";
+import type { RunState } from "../core/run/run-state.js";
 import type { Store } from "../store/store.js";
 import { interruption } from "./environment.js";
 import { CommandError, noWorkerHint } from "./output.js";

@@ -1,5 +1,8 @@
 import { dirname, join } from "node:path";
-import type { Budget, RunPhase, RunState, Usage } from "../contract/run.js";
+import type { Budget } from "../core/run/budget.js";
+import type { RunPhase } from "../core/run/phase.js";
+import type { RunState } from "../core/run/run-state.js";
+import { NO_USAGE, type Usage } from "../core/run/usage.js";
 import { newestOutputs } from "../core/bundle/listed-outputs.js";
 import { fail } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
@@ -89,7 +92,7 @@ export async function reportFromStore(store: Store, run: RunMetadata): Promise<R
     ...(status?.fault === undefined || run.phase !== "failed" ? {} : { failure: status.fault }),
     paused: status?.paused === true && run.phase !== "completed" && run.phase !== "failed",
     ...(status?.budget === undefined ? {} : { budget: status.budget as Budget }), // written from one
-    usage: status?.usage ?? { modelTurns: 0, toolCalls: 0, promptTokens: 0, completionTokens: 0, cost: 0 },
+    usage: status?.usage ?? NO_USAGE,
     webUrl: null,
     ...(await filesOfRun(store, run.runId)),
   };

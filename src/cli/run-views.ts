@@ -1,4 +1,5 @@
-import type { Question, RunState } from "../contract/run.js";
+import type { Question } from "../core/run/question.js";
+import type { RunState } from "../core/run/run-state.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import type { AnswerSource } from "./answers.js";
 import type { RunView } from "./follow.js";

@@ -1,5 +1,5 @@
 import type { RunHandle } from "../client/client.js";
-import type { RunState } from "../contract/run.js";
+import type { RunState } from "../core/run/run-state.js";
 import { followedRun } from "./go-on.js";
 import { EXIT, type ExitCode, noWorkerHint, print, printJson, printNote } from "./output.js";
 import { type RunSession, unlessInterrupted, withRun } from "./run-session.js";

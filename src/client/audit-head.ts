@@ -1,6 +1,6 @@
 import { type Payload, defaultPayloadConverter } from "@temporalio/common";
 import { z } from "zod";
-import type { AuditHead } from "../contract/run.js";
+import type { AuditHead } from "../core/run/audit-head.js";
 
 const headSchema = z.object({ lines: z.number(), sha256: z.string() });
 const resultSchema = z.union([headSchema, z.object({ audit: headSchema }).transform(({ audit }) => audit)]);

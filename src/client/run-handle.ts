@@ -24,15 +24,15 @@ import {
 import { type Sign, questionIn, updateStatement } from "../contract/signed.js";
 import type {
   AnswerTaken,
-  AuditHead,
-  Budget,
   BudgetRaise,
   BundleRunInput,
   GraphRunInput,
   Identified,
   RunResult,
-  RunState,
 } from "../contract/run.js";
+import type { AuditHead } from "../core/run/audit-head.js";
+import type { Budget } from "../core/run/budget.js";
+import type { RunState } from "../core/run/run-state.js";
 import { isRunId, runIdIn } from "../core/run/run-id.js";
 import { ERROR_CODES, type Fault } from "../core/errors.js";
 import { cutText } from "../core/text.js";

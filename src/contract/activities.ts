@@ -1,26 +1,24 @@
 import type { BundleToolName } from "../core/bundle/bundle-tools.js";
+import type { ModelRefusal } from "../core/run/model-refusal.js";
 import type { NoQuestion } from "../core/run/no-question.js";
+import type { RunExecution } from "../core/run/run-execution.js";
 import type { ErrorCode, Fault } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import type { Intent } from "../core/prompt/shells.js";
 import type { Frontmatter } from "../core/state/state-frontmatter.js";
-import type { GraphState, StateSnapshot, StateSnapshotState } from "../core/graph-state/schemas.js";
+import type { HeldGraphState } from "../core/graph-state/held-state.js";
+import type { GraphState, StateSnapshotState } from "../core/graph-state/schemas.js";
 import type { ConditionFacts } from "../core/state/transition-guard.js";
 import type { FrontmatterUpdate, ToolName } from "../core/tools/tool-specs.js";
-import type {
-  AuditHead,
-  Budget,
-  BundleRunInput,
-  GraphRunInput,
-  Identified,
-  Question,
-  RunPhase,
-  RunRef,
-  GraphStateProgress,
-  TakenUpdate,
-  Usage,
-} from "./run.js";
+import type { BundleRunInput, GraphRunInput, Identified } from "./run.js";
+import type { AuditHead } from "../core/run/audit-head.js";
+import type { Budget } from "../core/run/budget.js";
+import type { GraphStateProgress, TakenUpdate } from "../core/run/carried-run.js";
+import type { RunPhase } from "../core/run/phase.js";
+import type { Question } from "../core/run/question.js";
+import type { RunRef } from "../core/run/run-ref.js";
+import type { TurnUsage, Usage } from "../core/run/usage.js";
 import type { UpdateStatement } from "./signed.js";
 
 /**
@@ -60,23 +58,6 @@ export type OpenRunInput = (
   /** Absent where an older version of Interlock asks. */
   readonly execution?: RunExecution;
 };
-
-/** An execution of a run: with all that it continues as. */
-export interface RunExecution {
-  /** The first of Temporal's run ids. */
-  readonly id: string;
-  /** In milliseconds since 1970. */
-  readonly startedAt: number;
-  /**
-   * The first execution of its workflow, where this one was reset by somebody, to a moment before the run was opened or on its
-   * way there: the run goes on from what is on disk.
-   */
-  readonly resetOf?: string;
-  /** Absent where an older version of Interlock asks. */
-  readonly workflowId?: string;
-  /** It has continued as new: what it is given, it was given by the execution before. */
-  readonly continued?: true;
-}
 
 export interface OpenedRun {
   readonly run: RunRef;
@@ -161,13 +142,12 @@ export interface ModelTurnResult {
   readonly text: string;
   /** The provider cut the answer off: none of its calls may run (contracts §16). */
   readonly cutOff: boolean;
-  readonly usage: Pick<Usage, "promptTokens" | "completionTokens" | "cost">;
+  readonly usage: TurnUsage;
   /** What an answer without calls means for a bundle run. */
   readonly ending?: Ending;
   /** Why an answer without calls asks nobody anything. Absent where it is a question. */
   readonly noQuestion?: NoQuestion;
-  /** The model or its provider has refused to answer, in these words; there may be none. */
-  readonly refusal?: { readonly code: "LLM_REFUSED" | "LLM_CONTENT_FILTERED"; readonly words: string };
+  readonly refusal?: ModelRefusal;
   readonly audit: AuditHead;
 }
 
@@ -223,12 +203,6 @@ export interface ToolCallInput {
   readonly graph?: HeldGraphState;
   /** The call is not to run: this is its result. */
   readonly refusal?: Fault;
-}
-
-/** A graph state without its history, and how often it has changed: an older one never replaces a newer one. */
-export interface HeldGraphState {
-  readonly state: StateSnapshot["state"];
-  readonly change: number;
 }
 
 /** What a call came to, without its contents. */

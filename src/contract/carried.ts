@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { RUN_PHASES } from "../core/run/phase.js";
 import { GraphStateSchema } from "../core/graph-state/schemas.js";
 
 /**
@@ -31,7 +32,7 @@ const frontmatter = z.looseObject({
 });
 
 export const carriedSchema = z.looseObject({
-  phase: z.enum(["idle", "running", "waiting-user", "completed", "failed"]),
+  phase: z.enum(RUN_PHASES),
   frontmatter,
   stateSha256: z.string(),
   visit: count,

@@ -1,23 +1,26 @@
 import { redactKey } from "../core/prompt/redact-key.js";
+import type { ModelRefusal } from "../core/run/model-refusal.js";
+import type { ProviderPart } from "../core/run/provider-part.js";
+import type { TurnUsage } from "../core/run/usage.js";
 import { excerpt } from "../core/text.js";
+import type { ModelCall } from "../core/tools/model-call.js";
 import type { FunctionTool } from "../core/tools/tool-arguments.js";
 import { parseAnswer } from "./answer-json.js";
 import { type Dialect, type DialectSetting, dialectOf } from "./dialects.js";
 import { LearnedParameters } from "./learned-parameters.js";
-import type { ProviderPart } from "./provider-part.js";
 import { toBody } from "./to-request.js";
 import { boundedChunks, readErrorText, readText } from "./bounded-body.js";
 import { eventData } from "./event-stream.js";
 import { classifyModelError, refusedByProvider, timedOut, unusableEndpoint } from "./model-error.js";
 import { collectStream, toAnswer } from "./read-answer.js";
 
-/** Which model answers, and how it is reached. */
 /** What a million tokens cost, in a currency of the user's choice. */
 export interface ModelPrice {
   readonly inputPerMillion: number;
   readonly outputPerMillion: number;
 }
 
+/** Which model answers, and how it is reached. */
 export interface ModelSettings {
   /** Absent where the settings name none. */
   readonly price?: ModelPrice;
@@ -40,19 +43,13 @@ export type ChatMessage =
   | {
       readonly role: "assistant";
       readonly content: string;
-      readonly toolCalls: readonly ChatToolCall[];
+      readonly toolCalls: readonly ModelCall[];
       /** What its provider takes back beside that. */
       readonly provider?: ProviderPart;
       /** No model has said it: the runtime's own reads. */
       readonly own?: true;
     }
   | { readonly role: "tool"; readonly toolCallId: string; readonly content: string };
-
-export interface ChatToolCall {
-  readonly id: string;
-  readonly name: string;
-  readonly argumentsJson: string;
-}
 
 export interface ChatRequest {
   readonly settings: ModelSettings;
@@ -63,14 +60,13 @@ export interface ChatRequest {
 
 export interface ChatAnswer {
   readonly content: string;
-  readonly toolCalls: readonly ChatToolCall[];
+  readonly toolCalls: readonly ModelCall[];
   readonly finishReason: string;
-  readonly usage: { readonly promptTokens: number; readonly completionTokens: number };
+  readonly usage: Omit<TurnUsage, "cost">;
   readonly model: string;
   /** What goes back to the provider beside text and calls; absent where there is nothing. */
   readonly provider?: ProviderPart;
-  /** The model or its provider has refused to answer, in these words; there may be none. */
-  readonly refusal?: { readonly code: "LLM_REFUSED" | "LLM_CONTENT_FILTERED"; readonly words: string };
+  readonly refusal?: ModelRefusal;
 }
 
 export interface ChatModel {

@@ -1,7 +1,9 @@
 import { fieldsOf, parseAnswer, textOf } from "./answer-json.js";
-import type { ChatAnswer, ChatToolCall } from "./chat-model.js";
+import type { ProviderPart } from "../core/run/provider-part.js";
+import type { ModelCall } from "../core/tools/model-call.js";
+import type { ChatAnswer } from "./chat-model.js";
 import { badResponse, errorInAnswer } from "./model-error.js";
-import { type ProviderPart, mergePiece, unknownParts, withPiece } from "./provider-part.js";
+import { mergePiece, unknownParts, withPiece } from "./provider-part.js";
 
 /** Who answers, and how. */
 export interface Answering {
@@ -246,7 +248,7 @@ function toFinishReason(reason: unknown): string {
 }
 
 /** A call of any kind: each gets its reply, also those that no tool here can answer. */
-function toCall(value: unknown): ChatToolCall {
+function toCall(value: unknown): ModelCall {
   const call = fieldsOf(value) ?? {};
   const kind = textOf(call["type"]);
   const body = fieldsOf(call["function"]) ?? fieldsOf(call[kind]) ?? {};

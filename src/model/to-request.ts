@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "../core/json.js";
 import type { FunctionTool } from "../core/tools/tool-arguments.js";
 import { fieldsOf } from "./answer-json.js";
-import type { ChatMessage, ChatRequest, ChatToolCall } from "./chat-model.js";
+import type { ModelCall } from "../core/tools/model-call.js";
+import type { ChatMessage, ChatRequest } from "./chat-model.js";
 import type { Dialect } from "./dialects.js";
 
 /** Where a request goes, and how it is said there. */
@@ -119,7 +120,7 @@ function assistantParam(message: Assistant, to: Destination): Record<string, unk
 }
 
 function callParam(
-  call: ChatToolCall,
+  call: ModelCall,
   index: number,
   own: JsonObject | undefined,
   { dialect }: Destination,

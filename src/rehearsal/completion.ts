@@ -11,10 +11,10 @@ export interface Completion {
   readonly turn: Turn;
   /** One id for each call of the turn, in order. */
   readonly callIds: readonly string[];
-  readonly usage: Usage;
+  readonly usage: TokenEstimate;
 }
 
-interface Usage {
+interface TokenEstimate {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
   readonly total_tokens: number;
@@ -24,7 +24,7 @@ interface Usage {
  * An estimate, not a count: no tokenizer is at work here, so four characters are taken for one token, as a rule
  * of thumb for English text. It is of the right size to see how a run's token use grows.
  */
-export function estimateUsage(requestText: string, turn: Turn): Usage {
+export function estimateUsage(requestText: string, turn: Turn): TokenEstimate {
   const answerChars = turn.content.length + JSON.stringify(turn.calls).length;
   const prompt = Math.ceil(requestText.length / CHARS_PER_TOKEN);
   const completion = Math.ceil(answerChars / CHARS_PER_TOKEN);
@@ -55,7 +55,7 @@ export function completionBody(completion: Completion): object {
 
 /** The same answer as the server-sent events of a stream, `[DONE]` included. */
 export function completionEvents(completion: Completion, includeUsage: boolean): string[] {
-  const chunk = (choices: readonly object[], usage: Usage | null): string =>
+  const chunk = (choices: readonly object[], usage: TokenEstimate | null): string =>
     event(
       JSON.stringify({
         ...head(completion, "chat.completion.chunk"),
@@ -93,16 +93,10 @@ function finishReason(completion: Completion): "tool_calls" | "stop" {
   return completion.turn.calls.length > 0 ? "tool_calls" : "stop";
 }
 
-interface WireCall {
-  readonly id: string;
-  readonly type: "function";
-  readonly function: { readonly name: string; readonly arguments: string };
-}
-
-function toolCalls(completion: Completion): WireCall[] {
+function toolCalls(completion: Completion) {
   return completion.turn.calls.map((call, index) => ({
     id: completion.callIds[index] ?? `call_${index}`,
-    type: "function",
+    type: "function" as const,
     function: { name: call.name, arguments: JSON.stringify(call.arguments) },
   }));
 }

@@ -4,7 +4,7 @@ import type { Memory } from "./memory.js";
 import type { Shells } from "./shells.js";
 import { oneLine } from "./step-declaration.js";
 import { type Exchange, type Visit, isAct } from "./visit.js";
-import type { PlannedCall, Turn } from "./wire.js";
+import type { ScriptedCall, Turn } from "./wire.js";
 
 /** Everything a decision is made from. */
 export interface Situation {
@@ -26,11 +26,11 @@ const PREFIX = "[rehearsal]";
 /** How often a node's refused calls are corrected before the user is asked. */
 const MAX_CORRECTIONS = 2;
 
-export function say(memory: Memory, text: string, calls: readonly PlannedCall[] = []): Decision {
+export function say(memory: Memory, text: string, calls: readonly ScriptedCall[] = []): Decision {
   return { turn: { content: `${PREFIX} ${text}`, calls }, memory };
 }
 
-export function call(situation: Situation, tool: ToolName, values: JsonObject): PlannedCall[] {
+export function call(situation: Situation, tool: ToolName, values: JsonObject): ScriptedCall[] {
   const name = situation.tools.get(tool);
   return name === undefined ? [] : [{ name, arguments: values }];
 }

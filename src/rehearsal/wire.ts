@@ -38,10 +38,11 @@ export type ChatMessage = z.infer<typeof messageSchema>;
 /** One answer of the rehearsal: text, and the calls that go with it. No calls: a question or a last word. */
 export interface Turn {
   readonly content: string;
-  readonly calls: readonly PlannedCall[];
+  readonly calls: readonly ScriptedCall[];
 }
 
-export interface PlannedCall {
+/** A call that the rehearsal makes. */
+export interface ScriptedCall {
   /** The tool's name in the spelling that the request offered. */
   readonly name: string;
   readonly arguments: JsonObject;

@@ -13,7 +13,7 @@ import {
 } from "./situation.js";
 import { type StepDeclaration, oneLine } from "./step-declaration.js";
 import { type Exchange, type Visit, lastCall, textOf } from "./visit.js";
-import type { PlannedCall } from "./wire.js";
+import type { ScriptedCall } from "./wire.js";
 
 const MAX_CALLS_PER_ANSWER = 8;
 const MAX_INPUTS = 8;
@@ -107,7 +107,7 @@ function isCorrectable(failure: Exchange, target: OutputTarget): boolean {
 }
 
 /** The call that brings an output forward: a write, or the look that a failed precondition asks for. */
-function nextCall(situation: Situation, target: OutputTarget, facts: PlaceholderFacts): PlannedCall[] {
+function nextCall(situation: Situation, target: OutputTarget, facts: PlaceholderFacts): ScriptedCall[] {
   const { visit } = situation;
   const { path } = target;
   const last = lastCall(visit, "fs.write", path);
@@ -145,7 +145,7 @@ function fateOf(visit: Visit, path: string): string {
   return typeof bytes === "number" ? `read, ${bytes} bytes` : "read";
 }
 
-function announce(visit: Visit, calls: readonly PlannedCall[]): string {
+function announce(visit: Visit, calls: readonly ScriptedCall[]): string {
   const failed = visit.exchanges.findLast(
     (exchange) => exchange.tool === "fs.write" && isOpenFailure(visit, exchange),
   );

@@ -3,22 +3,36 @@ import type { JsonObject, JsonValue } from "../core/json.js";
 import { redactSecrets } from "../core/prompt/redact.js";
 import { excerpt } from "../core/text.js";
 import { nestingDepth } from "../core/tools/tool-arguments.js";
-import type { ChainHead } from "../store/runs/audit-log.js";
+import type { ToolResult } from "../core/tools/tool-result.js";
+import type { AuditHead } from "../core/run/audit-head.js";
 import { summarizeForAudit } from "../store/runs/audit-summary.js";
-import type { RecordedCall, RecordedResult } from "../store/runs/call-journal.js";
+import type { CallOutcome, RecordedResult } from "../store/runs/call-journal.js";
 import { type HeldLock, NO_LOCK } from "../store/disk/fenced-lock.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import { sha256 } from "../store/disk/sha256.js";
 
-/** One tool call of a run, and how it is written down (contracts §11). */
-export interface CallToRecord {
+/** A tool call of a run, as a host is asked to run it. */
+export interface CallRequest {
   /** Equal ids in one run are one call: the second gets the recorded result and has no effect. */
   readonly toolCallId: string;
   /** As the model spelled it. */
   readonly name: string;
+  readonly argumentsJson: string;
+  readonly context: CallContext;
+}
+
+/** Whose call it is, and in which run. */
+export interface CallContext {
+  readonly runId: string;
+  readonly agentId: string;
+  /** Which execution of the run calls: when a newer one has taken over, the call has no effect. Absent means no engine. */
+  readonly execution?: number;
+}
+
+/** A tool call, and how it is written down (contracts §11). */
+export interface CallToRecord extends Omit<CallRequest, "context"> {
   /** The canonical name; undefined for a tool that does not exist. */
   readonly toolName: string | undefined;
-  readonly argumentsJson: string;
   readonly agentId: string;
   readonly nodeId: string;
   /** From `performance.now()`, in milliseconds. */
@@ -29,18 +43,23 @@ export interface CallToRecord {
   readonly isExclusive: boolean;
 }
 
+/** A call that was run and recorded, now or before. */
+export interface ExecutedCall<R extends RecordedResult = ToolResult> extends CallOutcome<R> {
+  readonly audit: AuditHead;
+}
+
 /**
  * Runs a call once, with one audit event. The same call twice at once is run once: the second one finds the first
  * one's record. What a crash leaves of record and audit event, the repetition completes. They are written side by side
  * for a read; a call with an effect is recorded first, or the log could keep the failure of an attempt that was made
  * again with success. `attempt` rejects only for a lost lock.
  */
-export async function runRecorded<R extends RecordedResult, C extends RecordedCall<R>>(
+export async function runRecorded<R extends RecordedResult>(
   files: RunFiles,
   call: CallToRecord,
-  attempt: (lock: HeldLock) => Promise<C>,
-): Promise<(C | RecordedCall<R>) & { readonly audit: ChainHead }> {
-  const note = (outcome: RecordedCall<R>): Promise<ChainHead> =>
+  attempt: (lock: HeldLock) => Promise<CallOutcome<R>>,
+): Promise<ExecutedCall<R>> {
+  const note = (outcome: CallOutcome<R>): Promise<AuditHead> =>
     files.audit.record(auditEvent(call, outcome.result), new Date());
   const known = await files.calls.find<R>(call.toolCallId);
   if (known !== undefined) return { ...known, audit: await note(known) };

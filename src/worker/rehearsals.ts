@@ -1,4 +1,4 @@
-import type { RunRef } from "../contract/run.js";
+import type { RunRef } from "../core/run/run-ref.js";
 import type { ModelSettings } from "../model/chat-model.js";
 import { type RehearsalModel, startRehearsalModel } from "../rehearsal/server.js";
 import type { Store } from "../store/store.js";

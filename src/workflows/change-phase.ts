@@ -1,7 +1,7 @@
 import { type SearchAttributePair, SearchAttributeType, defineSearchAttributeKey } from "@temporalio/common";
 import { upsertSearchAttributes } from "@temporalio/workflow";
 import { MAX_KEYWORD_BYTES, type SEARCH_ATTRIBUTES } from "../contract/names.js";
-import type { RunPhase } from "../contract/run.js";
+import type { RunPhase } from "../core/run/phase.js";
 import type { Fault } from "../core/errors.js";
 import { printable } from "../core/printable.js";
 import { cutBytes } from "../core/text.js";

@@ -8,18 +8,19 @@ import {
   isCancellation,
   workflowInfo,
 } from "@temporalio/workflow";
-import type { RunExecution } from "../contract/activities.js";
+import type { RunExecution } from "../core/run/run-execution.js";
 import type { RunResult } from "../contract/run.js";
 import { ERROR_CODES, type ErrorCode, type Fault } from "../core/errors.js";
 import type { Intent } from "../core/prompt/shells.js";
 import { summaryLine } from "../core/markdown.js";
+import { NO_USAGE } from "../core/run/usage.js";
 import { cutText } from "../core/text.js";
 import { isContinueAsNew, isReset } from "./continue-run-as-new.js";
 import { changePhase, setSearchAttributes } from "./change-phase.js";
 import { handleMessages } from "./messages.js";
 import { refuseLateUpdates } from "./signed-updates.js";
 import type { RunKind } from "./run-kind.js";
-import { NO_USAGE, type RunRecord, effectiveAgentId } from "./run-record.js";
+import { type RunRecord, effectiveAgentId } from "./run-record.js";
 import { beginGraphStateVisit, closeFailedGraphState } from "./run-graph-state.js";
 import { visitNode } from "./visit-node.js";
 import { FIRST_WORDS_ID, writeUserInput } from "./waiting.js";

@@ -16,17 +16,11 @@ import {
   RESUME_UPDATE,
   RUN_STATE_QUERY,
 } from "../contract/names.js";
-import type {
-  Answer,
-  AnswerTaken,
-  Budget,
-  BudgetRaise,
-  MaybeSigned,
-  RunState,
-  TakenUpdate,
-} from "../contract/run.js";
+import type { Answer, AnswerTaken, BudgetRaise, MaybeSigned } from "../contract/run.js";
+import type { TakenUpdate } from "../core/run/carried-run.js";
+import type { RunState } from "../core/run/run-state.js";
 import { answerSchema, raiseSchema, updateProblem, wordlessSchema } from "../contract/updates.js";
-import { raiseBudget } from "../core/run/budget.js";
+import { type Budget, raiseBudget } from "../core/run/budget.js";
 import { MAX_USER_INPUT_BYTES } from "../core/run/limits.js";
 import type { GraphState } from "../core/graph-state/schemas.js";
 import { cutText, utf8Length } from "../core/text.js";

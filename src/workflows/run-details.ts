@@ -1,4 +1,4 @@
-import type { RunState } from "../contract/run.js";
+import type { RunState } from "../core/run/run-state.js";
 import { codeBlock, codeSpan } from "../core/markdown.js";
 
 /** Temporal keeps 20,000 bytes of details, and most characters of an escape are one. */

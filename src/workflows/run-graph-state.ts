@@ -1,6 +1,7 @@
 import { ApplicationFailure, TemporalFailure, log } from "@temporalio/workflow";
-import type { HeldGraphState, NodeBoundary, GraphStateBrief } from "../contract/activities.js";
-import type { GraphStateProgress } from "../contract/run.js";
+import type { NodeBoundary, GraphStateBrief } from "../contract/activities.js";
+import type { HeldGraphState } from "../core/graph-state/held-state.js";
+import type { GraphStateProgress } from "../core/run/carried-run.js";
 import type { Fault } from "../core/errors.js";
 import { type GraphStateStart, openingState } from "../core/graph-state/initial-state.js";
 import type { GraphState } from "../core/graph-state/schemas.js";

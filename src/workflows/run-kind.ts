@@ -2,10 +2,10 @@ import type {
   ModelTurnInput,
   OpenedRun,
   PlannedCall,
-  RunExecution,
   ToolCallInput,
   ToolCallOutcome,
 } from "../contract/activities.js";
+import type { RunExecution } from "../core/run/run-execution.js";
 import type { EngineLimits } from "../core/run/limits.js";
 import type { RunRecord } from "./run-record.js";
 

@@ -1,17 +1,13 @@
 import { setCurrentDetails } from "@temporalio/workflow";
 import type { OpenedRun, PlannedCall, ToolCallOutcome } from "../contract/activities.js";
-import type {
-  AuditHead,
-  Budget,
-  CarriedRun,
-  Identified,
-  ProgressLine,
-  Question,
-  RunInput,
-  RunPhase,
-  RunState,
-  Usage,
-} from "../contract/run.js";
+import type { Identified, RunInput } from "../contract/run.js";
+import type { AuditHead } from "../core/run/audit-head.js";
+import type { Budget } from "../core/run/budget.js";
+import type { CarriedRun } from "../core/run/carried-run.js";
+import type { RunPhase } from "../core/run/phase.js";
+import type { Question } from "../core/run/question.js";
+import type { ProgressLine, RunState } from "../core/run/run-state.js";
+import { NO_USAGE, type Usage } from "../core/run/usage.js";
 import { NO_LOOP } from "../core/run/loop-detection.js";
 import type { Fault } from "../core/errors.js";
 import { type ConditionData, allowedNext, findNode } from "../core/package/graph.js";
@@ -160,14 +156,6 @@ export class RunRecord {
     return this.recorded.paused === paused && this.recorded.budget === budget;
   }
 }
-
-export const NO_USAGE: Usage = {
-  modelTurns: 0,
-  toolCalls: 0,
-  promptTokens: 0,
-  completionTokens: 0,
-  cost: 0,
-};
 
 const FRESH: CarriedRun = {
   phase: "idle",

@@ -1,6 +1,7 @@
 import { ApplicationFailure } from "@temporalio/workflow";
 import type { ModelTurnResult } from "../contract/activities.js";
-import type { Question, Visiting } from "../contract/run.js";
+import type { Visiting } from "../core/run/carried-run.js";
+import type { Question } from "../core/run/question.js";
 import type { EngineLimits } from "../core/run/limits.js";
 import { ENDING_KEY, LOOP_CORRECTION, type LoopVerdict, observeCall } from "../core/run/loop-detection.js";
 import { NO_QUESTION_ASKED, NUDGES, mostNudges } from "../core/run/no-question.js";

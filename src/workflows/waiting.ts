@@ -1,5 +1,5 @@
 import { condition } from "@temporalio/workflow";
-import type { Question } from "../contract/run.js";
+import type { Question } from "../core/run/question.js";
 import { type BudgetBreach, findBreach } from "../core/run/budget.js";
 import { NO_LOOP } from "../core/run/loop-detection.js";
 import { localActivities } from "./activity-options.js";

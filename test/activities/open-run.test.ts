@@ -7,7 +7,7 @@ import { openRun } from "../../src/activities/open-run.js";
 import { recordPhase, recordUserInput } from "../../src/activities/run-records.js";
 import { MAX_PAYLOAD_BYTES } from "../../src/contract/names.js";
 import type { GraphRunInput, Identified } from "../../src/contract/run.js";
-import { NO_USAGE } from "../../src/workflows/run-record.js";
+import { NO_USAGE } from "../../src/core/run/usage.js";
 import { createInitialState } from "../../src/core/graph-state/initial-state.js";
 import { withoutHistory } from "../../src/core/graph-state/walk.js";
 import { ExecutionOver } from "../../src/store/runs/executions.js";

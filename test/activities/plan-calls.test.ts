@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { planCalls } from "../../src/activities/plan-calls.js";
-import type { RecordedToolCall } from "../../src/store/runs/conversation.js";
+import type { ModelCall } from "../../src/core/tools/model-call.js";
 
 const patch = (update: unknown, extra: object = {}) => ({
   path: "@state/workflow.md",
   patch: { operation: "updateFrontmatter", update, ...extra },
 });
-const recorded = (name: string, args: unknown, id = "c"): RecordedToolCall => ({
+const recorded = (name: string, args: unknown, id = "c"): ModelCall => ({
   id,
   name,
   argumentsJson: typeof args === "string" ? args : JSON.stringify(args),

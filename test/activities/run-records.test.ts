@@ -7,7 +7,7 @@ import { openRun } from "../../src/activities/open-run.js";
 import { recordPhase, recordUserInput } from "../../src/activities/run-records.js";
 import { runTool } from "../../src/activities/run-tool.js";
 import type { PhaseInput, ToolCallInput } from "../../src/contract/activities.js";
-import type { RecordedToolCall } from "../../src/store/runs/conversation.js";
+import type { ModelCall } from "../../src/core/tools/model-call.js";
 import { jsonLines, namesIn, openRunWorld, valueOf } from "../fakes/run-world.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { createBundleHost } from "../../src/tools/bundle/bundle-host.js";
@@ -187,7 +187,7 @@ describe("a phase", () => {
 });
 
 describe("a tool call of the engine", () => {
-  const ask: RecordedToolCall = {
+  const ask: ModelCall = {
     id: "call-1",
     name: "fs_write",
     argumentsJson: '{"path":"@project/artifacts/a.md","content":"SECRET"}',
@@ -205,7 +205,7 @@ describe("a tool call of the engine", () => {
   const run = (changes: Partial<ToolCallInput> = {}) =>
     asyncLocalStorage.run(scene.context, () => runTool(scene.deps, input(changes)));
   const version = async () => valueOf(await scene.files.state.read()).sha256;
-  const say = (...calls: readonly RecordedToolCall[]) =>
+  const say = (...calls: readonly ModelCall[]) =>
     scene.files.conversation("visit-1").append([
       {
         type: "assistant",

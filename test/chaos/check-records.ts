@@ -1,7 +1,7 @@
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { verifyAuditLog } from "../../src/store/runs/audit-verify.js";
-import type { AuditHead } from "../../src/contract/run.js";
+import type { AuditHead } from "../../src/core/run/audit-head.js";
 import type { RunOperations } from "./evidence.js";
 import { type Finding, compareLists, doubled, lost } from "./finding.js";
 import type { PlannedRun } from "./plan.js";

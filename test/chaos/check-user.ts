@@ -1,4 +1,4 @@
-import type { Budget } from "../../src/contract/run.js";
+import type { Budget } from "../../src/core/run/budget.js";
 import type { ModelRequest, Pause, Raise, RunOperations } from "./evidence.js";
 import { type Finding, doubled, lost } from "./finding.js";
 import type { PlannedRun } from "./plan.js";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Budget } from "../../src/contract/run.js";
+import type { Budget } from "../../src/core/run/budget.js";
 import { namesIn } from "../fakes/run-world.js";
 import { checkDocument, checkFiles, checkLeftovers } from "./check-files.js";
 import { checkHistories } from "./check-history.js";

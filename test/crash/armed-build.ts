@@ -64,7 +64,8 @@ export async function buildArmed(patches: readonly TextPatch[] = []): Promise<Ar
   const builds = join(root, "test/.build");
   mkdirSync(builds, { recursive: true });
   const dir = mkdtempSync(join(builds, "armed-"));
-  const programs = join(dir, "worker"); // as deep as src/worker/, which looks for the workflow bundle one folder above
+  // As deep as src/worker/, whose code looks for the bundle of workflow code in the folder above.
+  const programs = join(dir, "worker");
   mkdirSync(programs);
   await Promise.all(PROGRAMS.map((program) => bundleProgram(program, programs, patches)));
   copyFileSync(join(root, "test/crash/load-cached.cjs"), join(programs, "load-cached.cjs"));

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import type { RunHandle } from "../../src/client/client.js";
-import type { RunState } from "../../src/contract/run.js";
+import type { RunState } from "../../src/core/run/run-state.js";
 import { type Sign, questionIn, startStatement, updateStatement } from "../../src/contract/signed.js";
 import { findTemporalCli } from "../../src/embedded/find-cli.js";
 import { startWorker } from "../../src/worker.js";

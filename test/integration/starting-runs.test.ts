@@ -7,7 +7,7 @@ import { Client } from "@temporalio/client";
 import { msToTs } from "@temporalio/common/lib/time.js";
 import { NativeConnection, Worker } from "@temporalio/worker";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
-import type { RunState } from "../../src/contract/run.js";
+import type { RunState } from "../../src/core/run/run-state.js";
 import { findTemporalCli } from "../../src/embedded/find-cli.js";
 import { startWorker } from "../../src/worker.js";
 import type { Script } from "../fakes/scripted-model.js";

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import type { RunRef } from "../../src/contract/run.js";
+import type { RunRef } from "../../src/core/run/run-ref.js";
 import { openRehearsals, type Rehearsals } from "../../src/worker/rehearsals.js";
 import { openStore, type Store } from "../../src/store/store.js";
 

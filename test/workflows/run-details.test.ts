@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { RunState } from "../../src/contract/run.js";
+import type { RunState } from "../../src/core/run/run-state.js";
 import { renderDetails } from "../../src/workflows/run-details.js";
 
 const HOSTILE = "x` [click](https://evil.example) ![](https://evil.example/p.png) <b>\u202e\u200b";

@@ -1,4 +1,4 @@
-import type { ChainHead } from "../../store/runs/audit-log.js";
+import type { AuditHead } from "../../core/run/audit-head.js";
 import { verifyAuditLog } from "../../store/runs/audit-verify.js";
 import { interruption, openEnvironment } from "../environment.js";
 import { CommandError, EXIT, type ExitCode, print, printJson, printNote } from "../output.js";
@@ -11,7 +11,7 @@ export async function auditVerifyCommand(runId: string, options: { json?: boolea
   const { config, store } = await openEnvironment();
   const { run, files } = await openRunFolder(store, runId);
   const session = await openTemporalSession(config, store, interruption());
-  let known: ChainHead | undefined;
+  let known: AuditHead | undefined;
   try {
     known = await session.client.handle(referenceOf(run) ?? runId).auditHead();
   } catch (error) {

@@ -1,8 +1,16 @@
+import type { Usage } from "./usage.js";
+
 /** What may be used: model turns, tokens in and out together, cost in the currency of the prices. */
 export interface BudgetLimits {
   readonly turns?: number;
   readonly tokens?: number;
   readonly cost?: number;
+}
+
+/** What may be used before the run waits for a decision: in the whole run, and in one visit of a node. */
+export interface Budget {
+  readonly run?: BudgetLimits;
+  readonly node?: BudgetLimits;
 }
 
 export type BudgetScope = "run" | "node";
@@ -12,12 +20,7 @@ const UNITS: readonly BudgetUnit[] = ["turns", "tokens", "cost"];
 const MAX_AMOUNT = 1e12;
 
 /** What has been used, in the units of a budget. */
-export interface Spending {
-  readonly modelTurns: number;
-  readonly promptTokens: number;
-  readonly completionTokens: number;
-  readonly cost: number;
-}
+type Spending = Omit<Usage, "toolCalls">;
 
 /** A limit that is reached: the next model turn would go beyond it. */
 export interface BudgetBreach {
@@ -27,11 +30,9 @@ export interface BudgetBreach {
   readonly used: number;
 }
 
-type Limits = Readonly<Partial<Record<BudgetScope, BudgetLimits>>>;
-
 /** The first limit that is reached, the run's before the node's. */
 export function findBreach(
-  budget: Limits,
+  budget: Budget,
   used: Readonly<Record<BudgetScope, Spending>>,
 ): BudgetBreach | undefined {
   for (const scope of ["run", "node"] as const) {
@@ -51,7 +52,7 @@ export function isAmount(unit: string, amount: unknown): amount is number {
 }
 
 /** What is wrong with a budget that a run is to be started with; undefined where nothing is. */
-export function budgetProblem(budget: Limits): string | undefined {
+export function budgetProblem(budget: Budget): string | undefined {
   for (const [scope, limits] of Object.entries(budget)) {
     if (scope !== "run" && scope !== "node") return `A budget is per run or per node, not per "${scope}".`;
     const wrong = Object.entries(limits).find(([unit, limit]) => !isAmount(unit, limit));
@@ -63,7 +64,7 @@ export function budgetProblem(budget: Limits): string | undefined {
 }
 
 /** The budget with more room in one scope. A unit that has no limit stays without one. */
-export function raiseBudget<B extends Limits>(budget: B, scope: BudgetScope, add: BudgetLimits): B {
+export function raiseBudget<B extends Budget>(budget: B, scope: BudgetScope, add: BudgetLimits): B {
   const limits = budget[scope] ?? {};
   const raised = UNITS.flatMap((unit) => {
     const limit = limits[unit];

@@ -98,15 +98,14 @@ export type WriteArguments = z.infer<typeof writeArguments>;
 export type PatchArguments = z.infer<typeof patchArguments>;
 
 /** A call whose arguments have the right shape. */
-export type FileToolCall =
+export type ToolCall =
   | { readonly tool: "fs.list"; readonly arguments: ListArguments }
   | { readonly tool: "fs.read"; readonly arguments: ReadArguments }
   | { readonly tool: "fs.search"; readonly arguments: SearchArguments }
   | { readonly tool: "fs.write"; readonly arguments: WriteArguments }
-  | { readonly tool: "fs.apply_patch"; readonly arguments: PatchArguments };
-
-/** What is recorded is judged against the state it is merged into, not here. */
-export type ToolCall = FileToolCall | { readonly tool: typeof STATE_TOOL; readonly arguments: JsonObject };
+  | { readonly tool: "fs.apply_patch"; readonly arguments: PatchArguments }
+  /** What is recorded is judged against the state it is merged into, not here. */
+  | { readonly tool: typeof STATE_TOOL; readonly arguments: JsonObject };
 
 interface ToolSpec extends ArgumentSpec {
   readonly name: ToolName;

@@ -1,5 +1,6 @@
 import { failpoint } from "../../core/failpoint.js";
 import type { JsonObject } from "../../core/json.js";
+import type { AuditHead } from "../../core/run/audit-head.js";
 import { AppendLog, parseLine, toLine } from "../disk/append-log.js";
 import { type AuditTotals, AuditSum, summedFields } from "./audit-totals.js";
 import type { HeldLock } from "../disk/fenced-lock.js";
@@ -7,12 +8,6 @@ import { sha256 } from "../disk/sha256.js";
 
 /** What `prev` holds in a log's first line. */
 export const CHAIN_START = "0".repeat(64);
-
-/** The head of a log's chain: how many lines there are and the hash of the last one. */
-export interface ChainHead {
-  readonly lines: number;
-  readonly sha256: string;
-}
 
 /** An event before it is written. `ts` and `prev` are added by the log. */
 export interface AuditEvent extends JsonObject {
@@ -59,7 +54,7 @@ export class AuditLog {
   }
 
   /** The chain's head as it is now. */
-  async head(): Promise<ChainHead> {
+  async head(): Promise<AuditHead> {
     await this.log.refresh();
     return { lines: this.lines, sha256: this.last };
   }
@@ -71,7 +66,7 @@ export class AuditLog {
   }
 
   /** Appends an event unless it is there; returns the chain's head afterwards. */
-  async record(event: AuditEvent, now: Date): Promise<ChainHead> {
+  async record(event: AuditEvent, now: Date): Promise<AuditHead> {
     await this.log.append((torn) => {
       const isRepair = torn || this.isUnmarked;
       const events: AuditEvent[] = isRepair ? [{ kind: "log.repaired", id: String(this.lines) }] : [];

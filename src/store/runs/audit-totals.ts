@@ -1,14 +1,9 @@
 import type { JsonObject } from "../../core/json.js";
+import { NO_USAGE, type Usage } from "../../core/run/usage.js";
 
 /** What an audit log says of a run as a whole: enough to go on from where it stopped. */
 export interface AuditTotals {
-  readonly usage: {
-    readonly modelTurns: number;
-    readonly toolCalls: number;
-    readonly promptTokens: number;
-    readonly completionTokens: number;
-    readonly cost: number;
-  };
+  readonly usage: Usage;
   /** The newest node visit with a model turn, and its newest turn; both count from 1. */
   readonly visit: number;
   readonly turn: number;
@@ -17,7 +12,7 @@ export interface AuditTotals {
 
 /** Adds up the events of `execution.jsonl`, one after the other. */
 export class AuditSum {
-  private readonly usage = { modelTurns: 0, toolCalls: 0, promptTokens: 0, completionTokens: 0, cost: 0 };
+  private readonly usage = { ...NO_USAGE };
   private visit = 0;
   private turn = 0;
   private phaseChanges = 0;

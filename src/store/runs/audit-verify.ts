@@ -1,4 +1,5 @@
-import { CHAIN_START, type ChainHead } from "./audit-log.js";
+import type { AuditHead } from "../../core/run/audit-head.js";
+import { CHAIN_START } from "./audit-log.js";
 import { parseLine } from "../disk/append-log.js";
 import { readOwnFile } from "../disk/own-file.js";
 import { sha256 } from "../disk/sha256.js";
@@ -20,7 +21,7 @@ export interface AuditVerdict {
  * Checks an audit log's chain (contracts §11): each line names the hash of the one before it. `known` is a head that
  * somebody else has kept, such as Temporal's history: with it, an edited last line and a cut tail show as well.
  */
-export async function verifyAuditLog(path: string, known?: ChainHead): Promise<AuditVerdict> {
+export async function verifyAuditLog(path: string, known?: AuditHead): Promise<AuditVerdict> {
   const bytes = await readOwnFile(path);
   const findings: AuditFinding[] = [];
   let last = CHAIN_START;

@@ -9,14 +9,14 @@ import { type HeldLock, NO_LOCK } from "../disk/fenced-lock.js";
 /** A run's journal holds results of one kind: those of its own tools. */
 export type RecordedResult = ToolResult | BundleToolResult;
 
-/** What a finished call leaves for its repetition. */
-export interface RecordedCall<R extends RecordedResult = ToolResult> {
+/** What a call came to, and what is kept of it for its repetition. */
+export interface CallOutcome<R extends RecordedResult = ToolResult> {
   readonly result: R;
   /** Why the call failed, where the result itself does not hold a code. */
   readonly code?: ErrorCode;
-  /** What the call did to the state document. */
+  /** The state document after the call, when the call changed it. */
   readonly state?: { readonly sha256: string; readonly artifact?: string };
-  /** The document on disk was not the one that the run held. */
+  /** The document on disk was not the one that the engine holds. */
   readonly stateConflict?: boolean;
 }
 
@@ -64,7 +64,7 @@ export class CallJournal {
   }
 
   /** False when the call is recorded already: that record stands. */
-  async record(id: string, call: RecordedCall<RecordedResult>, owner: HeldLock = NO_LOCK): Promise<boolean> {
+  async record(id: string, call: CallOutcome<RecordedResult>, owner: HeldLock = NO_LOCK): Promise<boolean> {
     let recorded = false;
     await this.log.append(() => {
       if (this.results.has(id)) return [];
@@ -95,7 +95,7 @@ export class CallJournal {
     await this.log.refresh();
     const records = this.log.readAt([...this.results.values()].slice(0, calls));
     const written = new Map<string, string>();
-    for (const { result } of records as unknown as readonly RecordedCall[]) {
+    for (const { result } of records as unknown as readonly CallOutcome[]) {
       if (!result.ok) continue; // a read has no sha256After, a patch is not in the project
       const { path, sha256After } = result;
       if (typeof path !== "string" || typeof sha256After !== "string") continue;
@@ -105,14 +105,14 @@ export class CallJournal {
   }
 
   /** The recorded call of that id, read from the file as it is now. */
-  async find<R extends RecordedResult = ToolResult>(id: string): Promise<RecordedCall<R> | undefined> {
+  async find<R extends RecordedResult = ToolResult>(id: string): Promise<CallOutcome<R> | undefined> {
     return (await this.findAll<R>([id])).get(id);
   }
 
   /** Those of the calls that are recorded, by id. */
   async findAll<R extends RecordedResult = ToolResult>(
     ids: readonly string[],
-  ): Promise<ReadonlyMap<string, RecordedCall<R>>> {
+  ): Promise<ReadonlyMap<string, CallOutcome<R>>> {
     if (!ids.every((id) => this.results.has(id))) await this.log.refresh();
     const found = new Map<string, LinePosition>();
     for (const id of ids) {
@@ -120,6 +120,6 @@ export class CallJournal {
       if (position !== undefined) found.set(id, position);
     }
     const records = this.log.readAt([...found.values()]);
-    return new Map([...found.keys()].map((id, index) => [id, records[index] as unknown as RecordedCall<R>])); // written by `record`
+    return new Map([...found.keys()].map((id, index) => [id, records[index] as unknown as CallOutcome<R>])); // written by `record`
   }
 }

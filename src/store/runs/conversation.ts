@@ -1,16 +1,13 @@
 import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { JsonObject, JsonValue } from "../../core/json.js";
+import type { JsonObject } from "../../core/json.js";
+import type { ModelRefusal } from "../../core/run/model-refusal.js";
+import type { ProviderPart } from "../../core/run/provider-part.js";
+import type { TurnUsage } from "../../core/run/usage.js";
+import type { ModelCall } from "../../core/tools/model-call.js";
 import { AppendLog, type LinePosition, parseLine, replaceByCopy } from "../disk/append-log.js";
 import type { HeldLock } from "../disk/fenced-lock.js";
 import { isOwnFolder } from "../disk/own-file.js";
-
-/** A tool call as the model made it, under an id that is unique in the run. */
-export interface RecordedToolCall {
-  readonly id: string;
-  readonly name: string;
-  readonly argumentsJson: string;
-}
 
 /** A message of a conversation that is not derived from anything else. Tool results are in the call journal. */
 export type ConversationEntry =
@@ -29,23 +26,13 @@ export interface AssistantEntry {
   readonly visit: number;
   readonly turn: number;
   readonly content: string;
-  readonly calls: readonly RecordedToolCall[];
+  readonly calls: readonly ModelCall[];
   readonly finishReason: string;
-  readonly usage: { readonly promptTokens: number; readonly completionTokens: number; readonly cost: number };
+  readonly usage: TurnUsage;
   readonly model: string;
   /** What the provider's message holds beside that, to go back as it came. Absent in older files, and where it held none. */
-  readonly provider?: ProviderFields;
-  /** The model or its provider has refused to answer. */
-  readonly refusal?: { readonly code: "LLM_REFUSED" | "LLM_CONTENT_FILTERED"; readonly words: string };
-}
-
-/** Which provider a message comes from, and its own fields, those of the message and those of its calls. */
-export interface ProviderFields {
-  readonly endpoint: string;
-  readonly dialect: string;
-  readonly message?: JsonObject;
-  readonly content?: JsonValue;
-  readonly calls?: readonly JsonObject[];
+  readonly provider?: ProviderPart;
+  readonly refusal?: ModelRefusal;
 }
 
 /** The conversations of a run share a lock: whoever takes it over puts copies in the place of all of them. */
@@ -94,7 +81,7 @@ export class Conversation {
   }
 
   /** A tool call by its id. */
-  async findCall(callId: string): Promise<RecordedToolCall | undefined> {
+  async findCall(callId: string): Promise<ModelCall | undefined> {
     if (!this.answersOfCalls.has(callId)) await this.log.refresh();
     return this.answerAt(this.answersOfCalls.get(callId))?.calls.find(({ id }) => id === callId);
   }

@@ -1,18 +1,14 @@
 import { join } from "node:path";
 import { z } from "zod";
+import type { RunExecution } from "../../core/run/run-execution.js";
 import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
 import { type HeldLock, LockLost, withFileLock } from "../disk/fenced-lock.js";
 import { readOwnFileSync, standsThere } from "../disk/own-file.js";
 
-const startedSchema = z.object({
-  /** As Temporal names the execution that began it; one that continues as new keeps it. */
-  id: z.string(),
-  /** When Temporal began it, in milliseconds since 1970. */
-  startedAt: z.number(),
-});
+const startedSchema = z.object({ id: z.string(), startedAt: z.number() });
 
-/** An execution of a run, as Temporal knows it. */
-export type StartedExecution = z.infer<typeof startedSchema>;
+/** What the run folder keeps of an execution. */
+type KeptExecution = Pick<RunExecution, "id" | "startedAt">;
 
 /** The run goes on in a newer execution: whatever an older one was about to do, it has lost. */
 export class ExecutionOver extends LockLost {
@@ -42,7 +38,7 @@ export class Executions {
    * The number of an execution, the same however often it is asked for. One that is not known yet gets the next number,
    * except the one a run begins with. Throws `ExecutionOver`.
    */
-  async begin(execution: StartedExecution, resumes: boolean): Promise<number> {
+  async begin(execution: KeptExecution, resumes: boolean): Promise<number> {
     if (!resumes && this.newest() === 1) return 1;
     return withFileLock(
       join(this.dir, "execution.lock"),
@@ -59,7 +55,7 @@ export class Executions {
   }
 
   /** The newest execution; undefined where nobody has written down which one that is, as for the first. */
-  last(): StartedExecution | undefined {
+  last(): KeptExecution | undefined {
     return this.read(this.newest());
   }
 
@@ -81,7 +77,7 @@ export class Executions {
   }
 
   /** Undefined for the first one, and where the file cannot be understood. */
-  private read(number: number): StartedExecution | undefined {
+  private read(number: number): KeptExecution | undefined {
     if (number === 1) return undefined;
     try {
       return startedSchema.parse(JSON.parse(readOwnFileSync(this.fileOf(number)).toString("utf8")));

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { z } from "zod";
+import type { HeldGraphState } from "../../core/graph-state/held-state.js";
 import { type StateSnapshotState, StateSnapshotStateSchema } from "../../core/graph-state/schemas.js";
 import type { JsonObject } from "../../core/json.js";
 import { AppendLog, type LinePosition, parseLine } from "../disk/append-log.js";
@@ -15,12 +16,6 @@ const heldSchema = z.object({
 
 /** A file of the graph state that cannot be understood: trying again does not help. */
 export class DamagedGraphState extends Error {}
-
-/** A graph state as the run folder keeps it; `change` counts its changes. */
-export interface KeptGraphState {
-  readonly state: StateSnapshotState;
-  readonly change: number;
-}
 
 const snapshotLineSchema = z.object({
   visit: z.int().min(1),
@@ -72,7 +67,7 @@ export class GraphStateFiles {
   }
 
   /** The state as it was kept last; undefined for a run without a story. */
-  async current(): Promise<(KeptGraphState & { readonly initial: StateSnapshotState }) | undefined> {
+  async current(): Promise<(HeldGraphState & { readonly initial: StateSnapshotState }) | undefined> {
     try {
       return heldSchema.parse(JSON.parse(await readOwnText(this.path)));
     } catch (error) {
@@ -91,7 +86,7 @@ export class GraphStateFiles {
    * Keeps a state unless a later one is known, and the snapshot of a visit's end unless there is one. The first state
    * kept is what the run began with.
    */
-  async keep(held: KeptGraphState, boundary?: Omit<KeptSnapshot, "state">): Promise<void> {
+  async keep(held: HeldGraphState, boundary?: Omit<KeptSnapshot, "state">): Promise<void> {
     const { state, change } = held;
     if (boundary !== undefined) {
       const { visit, nodeId, timestamp, documentSha256 } = boundary;

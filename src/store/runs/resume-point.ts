@@ -3,10 +3,11 @@ import type { GraphState } from "../../core/graph-state/schemas.js";
 import { MAX_SNAPSHOTS, withSnapshot } from "../../core/graph-state/walk.js";
 import type { WorkflowGraph } from "../../core/package/graph.js";
 import { effectiveNodeId } from "../../core/state/transition-guard.js";
-import type { ChainHead } from "./audit-log.js";
+import type { AuditHead } from "../../core/run/audit-head.js";
+import type { ModelCall } from "../../core/tools/model-call.js";
 import type { AuditTotals } from "./audit-totals.js";
 import type { Boundary } from "./boundaries.js";
-import type { ConversationEntry, RecordedToolCall } from "./conversation.js";
+import type { ConversationEntry } from "./conversation.js";
 import type { RunFiles } from "./run-files.js";
 import type { RunStatus } from "./status-file.js";
 
@@ -18,7 +19,7 @@ export interface ResumePoint extends Pick<AuditTotals, "turn" | "usage"> {
   /** The last visit that was begun. */
   readonly visit: number;
   readonly phaseChanges: number;
-  readonly audit: ChainHead;
+  readonly audit: AuditHead;
   /** As the last phase change left it. */
   readonly status: RunStatus | undefined;
   /** What the user said in the last visits, newest last. */
@@ -35,7 +36,7 @@ export type SaidByUser = Extract<ConversationEntry, { readonly type: "user" }>;
 
 /** The model's last answer, and whose it was. */
 export interface LastAnswer {
-  readonly calls: readonly RecordedToolCall[];
+  readonly calls: readonly ModelCall[];
   readonly nodeId: string;
   readonly agentId: string;
 }

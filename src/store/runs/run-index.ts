@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { z } from "zod";
+import { RUN_PHASES, type RunPhase } from "../../core/run/phase.js";
 import { workflowIdOf } from "../../core/run/run-id.js";
 import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
 import { type HeldLock, NO_LOCK, withFileLock } from "../disk/fenced-lock.js";
@@ -25,7 +26,7 @@ const runMetadataSchema = z.object({
   packageId: z.string(),
   workflowRef: z.string(),
   activeAgentId: z.string(),
-  phase: z.enum(["idle", "running", "waiting-user", "completed", "failed"]),
+  phase: z.enum(RUN_PHASES),
   createdAt: z.string(),
   lastUpdatedAt: z.string(),
   /** Present for a fork: the run it is forked from, and after which of its node visits; 0 is the beginning. */
@@ -98,12 +99,7 @@ export class RunIndex {
   }
 
   /** `owner` is the lock under which the phase changes: who has lost it sets nothing. */
-  async setPhase(
-    runId: string,
-    phase: RunMetadata["phase"],
-    now: Date,
-    owner: HeldLock = NO_LOCK,
-  ): Promise<void> {
+  async setPhase(runId: string, phase: RunPhase, now: Date, owner: HeldLock = NO_LOCK): Promise<void> {
     await this.change(
       (runs) =>
         runs.map((run) => (run.runId === runId ? { ...run, phase, lastUpdatedAt: now.toISOString() } : run)),

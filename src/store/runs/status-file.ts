@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { RUN_PHASES } from "../../core/run/phase.js";
 import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
 import { type HeldLock, NO_LOCK, fenceLock, withFileLock } from "../disk/fenced-lock.js";
 import { readOwnText } from "../disk/own-file.js";
@@ -10,7 +11,7 @@ const limits = z.object({
   cost: z.number().optional(),
 });
 const statusSchema = z.object({
-  phase: z.enum(["idle", "running", "waiting-user", "completed", "failed"]),
+  phase: z.enum(RUN_PHASES),
   nodeId: z.string(),
   /** Which phase change this is: an older one never replaces a newer one. */
   change: count,

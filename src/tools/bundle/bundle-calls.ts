@@ -1,11 +1,12 @@
 import { BUNDLE_BASE, SESSION_BASE, parseBundlePath } from "../../core/bundle/bundle-path.js";
 import { type BundleToolCall, MAX_BUNDLE_FILE_BYTES } from "../../core/bundle/bundle-tools.js";
 import type { BundleToolResult } from "../../core/bundle/bundle-result.js";
-import type { ErrorCode, Fault } from "../../core/errors.js";
+import type { Fault } from "../../core/errors.js";
 import type { JsonObject } from "../../core/json.js";
 import { formatAliasPath } from "../../core/tools/alias-path.js";
 import { type SessionPlace, recordSessionFile } from "../../store/runs/bundle-session.js";
 import type { HeldLock } from "../../store/disk/fenced-lock.js";
+import type { CallOutcome } from "../../store/runs/call-journal.js";
 import type { RunFiles } from "../../store/runs/run-files.js";
 import { preloadResult, preloadWorkflow } from "./bundle-preload.js";
 import { outsideSession, readTextFile } from "./bundle-read.js";
@@ -14,15 +15,8 @@ import { Refusal } from "../sandbox/faults.js";
 import { runOnPath } from "../sandbox/run-on-path.js";
 import { type PlannedWrite, writeText } from "../files/write.js";
 
-/** What a call came to, before it is recorded. */
-export interface BundleOutcome {
-  readonly result: BundleToolResult;
-  /** Why it failed; the result itself has a sentence only. */
-  readonly code?: ErrorCode;
-}
-
 /** Everything one call works with. */
-export interface BundleSituation {
+export interface BundleEnvironment {
   readonly files: RunFiles;
   /** Of the run, for a call that has an effect. */
   readonly lock: HeldLock;
@@ -31,16 +25,16 @@ export interface BundleSituation {
   readonly now: Date;
 }
 
-export function refusedCall(fault: Fault, path?: string): BundleOutcome {
+export function refusedCall(fault: Fault, path?: string): CallOutcome<BundleToolResult> {
   const result = { success: false, error: fault.message, ...(path === undefined ? {} : { path }) } as const;
   return { result, code: fault.code };
 }
 
 export async function runBundleCall(
-  environment: BundleSituation,
+  environment: BundleEnvironment,
   callId: string,
   call: BundleToolCall,
-): Promise<BundleOutcome> {
+): Promise<CallOutcome<BundleToolResult>> {
   switch (call.tool) {
     case "read_file":
       return readBundleFile(environment, call.arguments.file_path);
@@ -51,7 +45,10 @@ export async function runBundleCall(
   }
 }
 
-async function readBundleFile({ place }: BundleSituation, text: string): Promise<BundleOutcome> {
+async function readBundleFile(
+  { place }: BundleEnvironment,
+  text: string,
+): Promise<CallOutcome<BundleToolResult>> {
   const path = parseBundlePath(text, place.layout, SESSION_BASE);
   if (!path.ok) return refusedCall(path.error);
   const name = formatAliasPath(path.value);
@@ -60,7 +57,7 @@ async function readBundleFile({ place }: BundleSituation, text: string): Promise
   return { result: { success: true, path: name, content: read.value.text, size: read.value.bytes } };
 }
 
-async function preload({ place }: BundleSituation, text: string): Promise<BundleOutcome> {
+async function preload({ place }: BundleEnvironment, text: string): Promise<CallOutcome<BundleToolResult>> {
   const path = workflowPath(place, text);
   if (!path.ok) return refusedCall(path.error);
   const loaded = await preloadWorkflow(place, path.value);
@@ -81,10 +78,10 @@ export function workflowPath(place: BundlePlace, text: string): ReturnType<typeo
  * file is removed and the call fails. The caller holds the run's lock.
  */
 async function saveOutput(
-  environment: BundleSituation,
+  environment: BundleEnvironment,
   callId: string,
   args: { readonly file_path: string; readonly content: string },
-): Promise<BundleOutcome> {
+): Promise<CallOutcome<BundleToolResult>> {
   const { place, files, lock } = environment;
   const path = parseBundlePath(args.file_path, place.layout, SESSION_BASE);
   if (!path.ok) return refusedCall(path.error);
@@ -112,7 +109,7 @@ async function saveOutput(
 }
 
 async function record(
-  { session, now, lock }: BundleSituation,
+  { session, now, lock }: BundleEnvironment,
   write: PlannedWrite,
 ): Promise<Fault | undefined> {
   const file = {

@@ -2,27 +2,14 @@ import type { BundleToolResult } from "../../core/bundle/bundle-result.js";
 import { bundleToolName, parseBundleCall } from "../../core/bundle/bundle-tools.js";
 import type { Fault } from "../../core/errors.js";
 import type { ProtectedPaths } from "../../core/tools/name-rules.js";
-import type { ChainHead } from "../../store/runs/audit-log.js";
+import type { CallOutcome } from "../../store/runs/call-journal.js";
 import { type HeldLock, LockLost } from "../../store/disk/fenced-lock.js";
 import type { Store } from "../../store/store.js";
-import { type BundleOutcome, refusedCall, runBundleCall } from "./bundle-calls.js";
+import { refusedCall, runBundleCall } from "./bundle-calls.js";
 import { type BundleRun, type BundleRuns, bundleRuns } from "./bundle-runs.js";
 import { BUNDLE_NODE, type BundleSessions, bundleSessions } from "./bundle-sessions.js";
 import { callFault } from "../sandbox/faults.js";
-import { type CallToRecord, runRecorded } from "../recorded-call.js";
-
-export interface BundleCallRequest {
-  /** Equal ids in one run are one call: the second gets the recorded result and has no effect. */
-  readonly toolCallId: string;
-  readonly name: string;
-  readonly argumentsJson: string;
-  readonly context: {
-    readonly runId: string;
-    readonly agentId: string;
-    /** Which execution of the run calls: when a newer one has taken over, the call has no effect. */
-    readonly execution?: number;
-  };
-}
+import { type CallRequest, type CallToRecord, type ExecutedCall, runRecorded } from "../recorded-call.js";
 
 /** What the run engine knows beyond the call itself. */
 export interface BundleKnowledge {
@@ -33,10 +20,6 @@ export interface BundleKnowledge {
   readonly refusal?: Fault;
 }
 
-export interface ExecutedBundleCall extends BundleOutcome {
-  readonly audit: ChainHead;
-}
-
 export interface BundleHostOptions {
   readonly store: Store;
   readonly protectedPaths?: ProtectedPaths;
@@ -45,7 +28,10 @@ export interface BundleHostOptions {
 /** Runs the tool calls of bundle runs and keeps their sessions. Expected failures are results, never rejections. */
 export interface BundleHost extends BundleSessions {
   /** Runs one call, once, with one audit event. */
-  executeForEngine(request: BundleCallRequest, knowledge?: BundleKnowledge): Promise<ExecutedBundleCall>;
+  executeForEngine(
+    request: CallRequest,
+    knowledge?: BundleKnowledge,
+  ): Promise<ExecutedCall<BundleToolResult>>;
 }
 
 export function createBundleHost({ store, protectedPaths }: BundleHostOptions): BundleHost {
@@ -68,7 +54,7 @@ export function createBundleHost({ store, protectedPaths }: BundleHostOptions): 
         hasEffect,
         isExclusive: hasEffect && knowledge.refusal === undefined,
       };
-      return runRecorded<BundleToolResult, BundleOutcome>(found.value.files, call, (lock) =>
+      return runRecorded(found.value.files, call, (lock) =>
         attempt(runs, found.value, request, knowledge, lock).catch((error: unknown) => {
           if (error instanceof LockLost) throw error;
           return refusedCall(callFault(error));
@@ -81,10 +67,10 @@ export function createBundleHost({ store, protectedPaths }: BundleHostOptions): 
 async function attempt(
   runs: BundleRuns,
   found: BundleRun,
-  request: BundleCallRequest,
+  request: CallRequest,
   knowledge: BundleKnowledge,
   lock: HeldLock,
-): Promise<BundleOutcome> {
+): Promise<CallOutcome<BundleToolResult>> {
   if (knowledge.refusal !== undefined) return refusedCall(knowledge.refusal);
   const call = parseBundleCall(request.name, request.argumentsJson);
   if (!call.ok) return refusedCall(call.error);

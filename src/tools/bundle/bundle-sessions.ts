@@ -13,7 +13,8 @@ import {
   openSessionFolder,
   readManifest,
 } from "../../store/runs/bundle-session.js";
-import type { PlainMessage, RecordedToolCall } from "../../store/runs/conversation.js";
+import type { ModelCall } from "../../core/tools/model-call.js";
+import type { PlainMessage } from "../../store/runs/conversation.js";
 import type { RunFiles } from "../../store/runs/run-files.js";
 import { loadAgent } from "./bundle-agent-file.js";
 import { workflowPath } from "./bundle-calls.js";
@@ -29,7 +30,7 @@ const MAX_CRITICAL_READS = 16;
 export interface BundleBeginning {
   readonly messages: readonly PlainMessage[];
   /** To be run before the first turn and shown to the model as an answer of its own with these calls. */
-  readonly calls: readonly RecordedToolCall[];
+  readonly calls: readonly ModelCall[];
 }
 
 /** The session of a bundle run from its first message to its end. */
@@ -203,7 +204,7 @@ function beginning(
 }
 
 /** The reads that an agent's critical actions ask for, each file once. */
-function criticalCalls(agent: BundleAgent): readonly RecordedToolCall[] {
+function criticalCalls(agent: BundleAgent): readonly ModelCall[] {
   const paths = [...new Set(agent.criticalActions.flatMap(pathsToLoad))].slice(0, MAX_CRITICAL_READS);
   return paths.map((path, index) => ({
     id: `critical-${index + 1}`,

@@ -6,7 +6,8 @@ import { recordArtifact } from "../../core/state/update-frontmatter.js";
 import type { WriteArguments } from "../../core/tools/tool-specs.js";
 import { withFrontmatter } from "../../core/documents/front-matter.js";
 import { sha256 } from "../../store/disk/sha256.js";
-import type { CallOutcome, CallEnvironment } from "./call-context.js";
+import type { CallOutcome } from "../../store/runs/call-journal.js";
+import type { CallEnvironment } from "./call-context.js";
 import { saveState } from "./state-change.js";
 import { type PlannedWrite, writeFile } from "../files/write.js";
 

@@ -1,29 +1,22 @@
 import { type Fault, fail } from "../../core/errors.js";
-import type { StateSnapshotState } from "../../core/graph-state/schemas.js";
+import type { HeldGraphState } from "../../core/graph-state/held-state.js";
 import type { ConditionFacts } from "../../core/state/transition-guard.js";
-import type { ToolResult } from "../../core/tools/tool-result.js";
 import type { HeldLock } from "../../store/disk/fenced-lock.js";
 import type { LoadedWorkflow } from "../../store/packages/package-loader.js";
+import type { CallOutcome } from "../../store/runs/call-journal.js";
 import type { RunFiles } from "../../store/runs/run-files.js";
+import type { CallContext, CallRequest } from "../recorded-call.js";
 import type { FileLimits, Workspace } from "../sandbox/workspace.js";
 
 /** Whose call it is, and in which run. */
-export interface ToolCallContext {
+export interface ToolCallContext extends CallContext {
   readonly projectRoot: string;
   readonly packageId: string;
   /** Which workflow of the package; its guard's graph is used. */
   readonly workflowId: string;
-  readonly runId: string;
-  readonly agentId: string;
-  /** Which execution of the run calls: when a newer one has taken over, the call has no effect. Absent means no engine. */
-  readonly execution?: number;
 }
 
-export interface ToolCallRequest {
-  /** Equal ids in one run are one call: the second gets the recorded result and has no effect. */
-  readonly toolCallId: string;
-  readonly name: string;
-  readonly argumentsJson: string;
+export interface ToolCallRequest extends CallRequest {
   readonly context: ToolCallContext;
   readonly signal?: AbortSignal;
 }
@@ -45,7 +38,7 @@ export interface EngineKnowledge {
   /** What conditions of edges see; absent means that they are guidance only. */
   readonly conditions?: ConditionFacts;
   /** The graph state that `state.record` changes, where the engine holds it. */
-  readonly graph?: { readonly state: StateSnapshotState; readonly change: number };
+  readonly graph?: HeldGraphState;
   /** The call is not to run: this is its result. */
   readonly refusal?: Fault;
 }
@@ -68,15 +61,6 @@ export interface CallEnvironment {
   readonly knowledge: EngineKnowledge;
   /** The run's state lock, for a call that changes files: who has lost it changes nothing more. */
   readonly lock: HeldLock;
-}
-
-/** What a call came to, before it is recorded. */
-export interface CallOutcome {
-  readonly result: ToolResult;
-  /** The state document after the call, when the call changed it. */
-  readonly state?: { readonly sha256: string; readonly artifact?: string };
-  /** The document on disk is not the one the engine holds. */
-  readonly stateConflict?: boolean;
 }
 
 export function refused(error: Fault): CallOutcome {

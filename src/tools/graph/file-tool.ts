@@ -7,7 +7,8 @@ import {
   parseAliasPath,
 } from "../../core/tools/alias-path.js";
 import type { ToolResult } from "../../core/tools/tool-result.js";
-import type { FileToolCall } from "../../core/tools/tool-specs.js";
+import type { STATE_TOOL, ToolCall } from "../../core/tools/tool-specs.js";
+import type { CallOutcome } from "../../store/runs/call-journal.js";
 import { listDirectory } from "../files/list.js";
 import { readFile } from "../files/read.js";
 import { searchFiles } from "../files/search.js";
@@ -15,14 +16,14 @@ import { Refusal } from "../sandbox/faults.js";
 import { runTool } from "../sandbox/run-on-path.js";
 import { openWriteTarget } from "../sandbox/write-target.js";
 import { writeArtifact } from "./artifact-write.js";
-import { type CallEnvironment, type CallOutcome, type ToolCallRequest, refused } from "./call-context.js";
+import { type CallEnvironment, type ToolCallRequest, refused } from "./call-context.js";
 import { changeStateDocument } from "./state-change.js";
 
 /** Runs a file tool with the arguments that were parsed. */
 export function runFileTool(
   environment: CallEnvironment,
   request: ToolCallRequest,
-  call: FileToolCall,
+  call: Exclude<ToolCall, { tool: typeof STATE_TOOL }>,
 ): Promise<CallOutcome> | CallOutcome {
   switch (call.tool) {
     case "fs.list":

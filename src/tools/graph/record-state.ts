@@ -3,7 +3,8 @@ import { mergeRecord } from "../../core/graph-state/record.js";
 import { withoutHistory } from "../../core/graph-state/walk.js";
 import type { JsonObject } from "../../core/json.js";
 import type { RunFiles } from "../../store/runs/run-files.js";
-import { type CallOutcome, type EngineKnowledge, refused } from "./call-context.js";
+import type { CallOutcome } from "../../store/runs/call-journal.js";
+import { type EngineKnowledge, refused } from "./call-context.js";
 
 /**
  * Merges a record into the graph state of the run's story and keeps it (contracts §12): into the state the engine

@@ -4,15 +4,16 @@ import type { Frontmatter } from "../../core/state/state-frontmatter.js";
 import { listedNamesFault } from "../../core/state/listed-names.js";
 import { validateWorkflowStateUpdate } from "../../core/state/transition-guard.js";
 import { updateFrontmatter } from "../../core/state/update-frontmatter.js";
-import type { FileToolCall } from "../../core/tools/tool-specs.js";
+import type { ToolCall } from "../../core/tools/tool-specs.js";
 import { LockLost } from "../../store/disk/fenced-lock.js";
 import { withFrontmatter } from "../../core/documents/front-matter.js";
 import { sha256 } from "../../store/disk/sha256.js";
 import { type StateDocument, parseStateDocument, withNewFrontmatter } from "../../store/runs/state-file.js";
-import { type CallOutcome, type CallEnvironment, refused } from "./call-context.js";
+import type { CallOutcome } from "../../store/runs/call-journal.js";
+import { type CallEnvironment, refused } from "./call-context.js";
 import { systemErrorCode, systemFault } from "../sandbox/faults.js";
 
-type StateCall = Extract<FileToolCall, { tool: "fs.write" | "fs.apply_patch" }>;
+type StateCall = Extract<ToolCall, { tool: "fs.write" | "fs.apply_patch" }>;
 
 /**
  * Changes `@state/workflow.md`, by patch or as a whole: sections 5 and 6 hold for both. The caller holds the run's

@@ -7,13 +7,11 @@ import {
   STATE_TOOL,
   canonicalToolName,
 } from "../../core/tools/tool-specs.js";
-import type { ChainHead } from "../../store/runs/audit-log.js";
 import { LockLost } from "../../store/disk/fenced-lock.js";
 import { resolveProject } from "../../store/runs/project-id.js";
 import { findAgent } from "../../store/runs/run-manager.js";
 import type { Store } from "../../store/store.js";
 import {
-  type CallOutcome,
   type EngineKnowledge,
   NO_PROJECT,
   type Place,
@@ -22,16 +20,12 @@ import {
   refused,
 } from "./call-context.js";
 import { callFault } from "../sandbox/faults.js";
-import { type CallToRecord, runRecorded } from "../recorded-call.js";
+import { type CallToRecord, type ExecutedCall, runRecorded } from "../recorded-call.js";
 import { type ToolHostOptions, runGraphCall } from "./graph-call.js";
 import { toolPolicyOf } from "./tool-policy.js";
 import { currentNode, withTexts } from "./without-engine.js";
 
 export type { ToolCallContext, ToolCallRequest, ToolHostOptions };
-
-export interface ExecutedCall extends CallOutcome {
-  readonly audit: ChainHead;
-}
 
 /** Runs tool calls on the three mounts of a run: policy, sandbox, guard, audit, each call once. */
 export interface ToolHost {
@@ -74,7 +68,7 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
       hasEffect,
       isExclusive: hasEffect && knowledge.refusal === undefined,
     };
-    return runRecorded<ToolResult, CallOutcome>(files, call, (lock) =>
+    return runRecorded<ToolResult>(files, call, (lock) =>
       runGraphCall(options, { request, knowledge, place: found.value, lock }).catch((error: unknown) => {
         if (error instanceof LockLost) throw error;
         return refused(callFault(error));

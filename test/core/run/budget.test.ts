@@ -1,20 +1,9 @@
 import { describe, expect, test } from "vitest";
-import {
-  type Spending,
-  budgetProblem,
-  findBreach,
-  isAmount,
-  raiseBudget,
-} from "../../../src/core/run/budget.js";
+import { budgetProblem, findBreach, isAmount, raiseBudget } from "../../../src/core/run/budget.js";
+import { NO_USAGE, type Usage } from "../../../src/core/run/usage.js";
 
-const spent = (changes: Partial<Spending> = {}): Spending => ({
-  modelTurns: 0,
-  promptTokens: 0,
-  completionTokens: 0,
-  cost: 0,
-  ...changes,
-});
-const used = (run: Partial<Spending>, node: Partial<Spending> = {}) => ({
+const spent = (changes: Partial<Usage> = {}): Usage => ({ ...NO_USAGE, ...changes });
+const used = (run: Partial<Usage>, node: Partial<Usage> = {}) => ({
   run: spent(run),
   node: spent(node),
 });

@@ -1,7 +1,7 @@
 import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import { CallJournal, type RecordedCall } from "../../../src/store/runs/call-journal.js";
+import { CallJournal, type CallOutcome } from "../../../src/store/runs/call-journal.js";
 import { temporaryDirectory } from "../../fakes/package-fixture.js";
 
 let path: string;
@@ -12,12 +12,12 @@ beforeEach(async () => {
 });
 
 const open = () => new CallJournal(path, join(dir, "calls.lock"));
-const done = (n: number): RecordedCall => ({ result: { ok: true, n } });
+const done = (n: number): CallOutcome => ({ result: { ok: true, n } });
 const lineCount = async () => (await readFile(path, "utf8")).split("\n").length - 1;
 
 describe("a call journal", () => {
   test("gives back what was recorded, to whoever asks, and nothing else", async () => {
-    const call: RecordedCall = {
+    const call: CallOutcome = {
       result: { ok: false, error: { code: "E_INTERNAL", message: "é\n" } },
       state: { sha256: "f", artifact: "artifacts/a.md" },
       stateConflict: true,

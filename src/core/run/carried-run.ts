@@ -1,0 +1,78 @@
+import type { GraphState } from "../graph-state/schemas.js";
+import type { Intent } from "../prompt/shells.js";
+import type { Frontmatter } from "../state/state-frontmatter.js";
+import type { AuditHead } from "./audit-head.js";
+import type { Budget } from "./budget.js";
+import type { LoopState } from "./loop-detection.js";
+import type { RunPhase } from "./phase.js";
+import type { ProgressLine } from "./run-state.js";
+import type { Usage } from "./usage.js";
+
+/** All that a run knows beside its package: nothing that matters lives next to it. */
+export interface CarriedRun {
+  readonly phase: RunPhase;
+  /** The state document as the run last saved or read it. */
+  readonly frontmatter: Frontmatter;
+  readonly stateSha256: string;
+  /** Counts node visits from 1. */
+  readonly visit: number;
+  /** Model turns of this visit. */
+  readonly turn: number;
+  /** The visit that is under way; absent between two visits. */
+  readonly visiting?: Visiting;
+  readonly usage: Usage;
+  /** What this visit has used. */
+  readonly visitUsage: Usage;
+  readonly budget: Budget;
+  readonly paused: boolean;
+  /** The run is over by a word of the model or the user, not by its graph. */
+  readonly ended: boolean;
+  readonly loop: LoopState;
+  readonly progress: readonly ProgressLine[];
+  readonly audit: AuditHead;
+  readonly phaseChanges: number;
+  /** The execution that the run belongs to, where it is not the first of its chain: it was reset. */
+  readonly executionId?: string;
+  /** The newest updates that were taken, raises apart: Temporal knows those of one execution only. */
+  readonly taken?: readonly TakenUpdate[];
+  /** The ids of the newest raises that the budget holds. */
+  readonly raises?: readonly string[];
+  /** Of a run that carries a story. */
+  readonly story?: GraphStateProgress;
+}
+
+/** An answer, a pause or a resumption. */
+export interface TakenUpdate {
+  readonly id: string;
+  readonly answer?: TakenAnswer;
+}
+
+/** Which answer it was. */
+export interface TakenAnswer {
+  readonly nodeId: string;
+  /** The start of its text. Absent where a worker of an earlier version took it. */
+  readonly begins?: string;
+}
+
+/** A visit of a node that is under way. */
+export interface Visiting {
+  readonly nodeId: string;
+  readonly intent: Intent;
+  /** The conversation of the visit that was cut short before this one: what the user said there is said again. */
+  readonly resumes?: string;
+  /** A system message for the next turn. */
+  readonly correction?: string;
+  /** How often running the model was told that its answer asks nothing. */
+  readonly nudges?: number;
+}
+
+/** The graph state of a run, and what its next change depends on. */
+export interface GraphStateProgress {
+  readonly state: GraphState;
+  /** Counts the state's changes from 1. */
+  readonly change: number;
+  /** How many calls of this visit have failed for a precondition. */
+  readonly unmetPreconditions: number;
+  /** The nodes visited so far, by their place in the graph. */
+  readonly visited: readonly number[];
+}

@@ -1,0 +1,14 @@
+import type { JsonObject, JsonValue } from "../json.js";
+
+/** What of an assistant message is its provider's own: it goes back there as it came, and nowhere else. */
+export interface ProviderPart {
+  /** Where the message comes from. */
+  readonly endpoint: string;
+  readonly dialect: string;
+  /** The fields of the message beside `role`, `content` and `tool_calls`. */
+  readonly message?: JsonObject;
+  /** The content, where it is no text. */
+  readonly content?: JsonValue;
+  /** What each call has beside its id, its name and its arguments; of a call that is no function call, all of it. */
+  readonly calls?: readonly JsonObject[];
+}

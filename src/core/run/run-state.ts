@@ -1,0 +1,40 @@
+import type { Fault } from "../errors.js";
+import type { JsonObject } from "../json.js";
+import type { AllowedNext } from "../package/graph.js";
+import type { AuditHead } from "./audit-head.js";
+import type { Budget } from "./budget.js";
+import type { RunPhase } from "./phase.js";
+import type { Question } from "./question.js";
+import type { Usage } from "./usage.js";
+
+/** What the query `runState` returns. */
+export interface RunState {
+  readonly runId: string;
+  readonly projectId: string;
+  readonly packageId: string;
+  readonly workflowRef: string;
+  readonly phase: RunPhase;
+  readonly currentNodeId: string;
+  readonly stepsCompleted: readonly string[];
+  readonly allowedNext: readonly AllowedNext[];
+  readonly variables: JsonObject;
+  readonly artifacts: readonly string[];
+  readonly question?: Question;
+  readonly failure?: Fault;
+  /** Somebody has paused the run: it goes on after `resume`. */
+  readonly paused: boolean;
+  readonly budget: Budget;
+  readonly usage: Usage;
+  /** Which visit of a node this is, and which model turn in it; both count from 1. */
+  readonly visit: number;
+  readonly turn: number;
+  readonly progress: readonly ProgressLine[];
+  readonly audit: AuditHead;
+}
+
+/** One line of what happened, for a live view; `seq` counts from 1 through the run. */
+export interface ProgressLine {
+  readonly seq: number;
+  readonly nodeId: string;
+  readonly text: string;
+}
