@@ -104,11 +104,19 @@ async function traces({ store, projectRoot, model }: Bench) {
   return { runs, project: await readTree(projectRoot), asked: model.requests.length };
 }
 
+/** A run says that it waits a moment before its files do. */
+async function tracesAtRest(bench: Bench) {
+  await eventually(async () =>
+    (await bench.store.runs.listAllRuns()).every(({ phase }) => phase !== "idle" && phase !== "running"),
+  );
+  return traces(bench);
+}
+
 describe("a start", () => {
   test("without a signature, altered, or made for another workflow, starts nothing", async () => {
     const place = await openSigned();
     const { bench, sign, request } = place;
-    const before = await traces(bench);
+    const before = await tracesAtRest(bench);
     const workflowId = `story-${randomUUID()}`;
     const good = await signedFor(sign, workflowId, request);
     const runId = randomUUID();
@@ -154,7 +162,7 @@ describe("a start", () => {
       const handle = await startRaw(place, input, workflowId);
       await until(handle, "waiting-user");
       await cancelled(handle);
-      const before = await traces(bench);
+      const before = await tracesAtRest(bench);
       const replayed = await startRaw(place, input, workflowId);
       await expect(replayed.result()).rejects.toMatchObject(REFUSED);
       expect(await traces(bench)).toEqual(before);
@@ -172,7 +180,7 @@ describe("a start", () => {
     const observed = (await bench.client.handle(handle.runId).startedWith()).input;
     expect(observed).toMatchObject({ resume: true });
     await cancelled(retried);
-    const before = await traces(bench);
+    const before = await tracesAtRest(bench);
     const replayed = await startRaw({ bench }, observed, `run-${handle.runId}`);
     await expect(replayed.result()).rejects.toMatchObject(REFUSED);
     expect(await traces(bench)).toEqual(before);
@@ -197,7 +205,7 @@ describe("a start", () => {
     const ended = await client.start(request);
     const { frontmatter } = carriedOf(await until(ended, "waiting-user"));
     await cancelled(ended);
-    const before = await traces(bench);
+    const before = await tracesAtRest(bench);
     const { workflow } = bench.client.temporal;
     // The first execution is turned away; the second one names it as the one it goes on from.
     await workflow.start("graphRun", {
@@ -245,7 +253,7 @@ describe("a start", () => {
         args,
       },
     });
-    const before = await traces(bench);
+    const before = await tracesAtRest(bench);
     await schedule.trigger();
     let scheduled = "";
     await eventually(async () => {

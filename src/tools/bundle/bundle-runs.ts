@@ -140,12 +140,21 @@ export async function staysInProject(projectRoot: string, outputRoot: string): P
   const isInside = (path: string) => path === projectRoot || path.startsWith(projectRoot + sep);
   if (!isInside(outputRoot)) return true;
   for (let at = outputRoot; ; at = dirname(at)) {
-    const real = await realpath(at).catch(() => undefined);
+    const real = await realPathOf(at);
     if (real !== undefined) return isInside(real);
-    const isBrokenLink = await lstat(at).then(
+    const isThere = await lstat(at).then(
       () => true,
       () => false,
     );
-    if (isBrokenLink || at === dirname(at)) return false;
+    if (isThere) {
+      // A link that leads nowhere, or what another run has made since.
+      const made = await realPathOf(at);
+      return made !== undefined && isInside(made);
+    }
+    if (at === dirname(at)) return false;
   }
+}
+
+async function realPathOf(path: string): Promise<string | undefined> {
+  return realpath(path).catch(() => undefined);
 }
