@@ -49,3 +49,14 @@ export function utf8Length(text: string): number {
   }
   return bytes;
 }
+
+const MAX_WORD_CHARS = 400;
+
+/**
+ * A text as a word of a shell's command: a stranger may have chosen it, and somebody may paste the command. `otherwise` is what
+ * stands there for one that is too long or not printable.
+ */
+export function shellWord(text: string, otherwise = "…"): string {
+  if (text.length > MAX_WORD_CHARS || text !== excerpt(text, MAX_WORD_CHARS)) return otherwise;
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -1,3 +1,4 @@
+import { shellWord } from "../core/text.js";
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { DamagedRoots, type RegisteredRoot, type RootPolicy, Roots } from "../store/roots/roots.js";
@@ -29,14 +30,14 @@ async function checkRegistered(
   { path, access: wanted, inode }: RegisteredRoot,
 ): Promise<Finding | undefined> {
   const name = "root";
-  const remove = `interlock project remove ${path}`;
+  const remove = `interlock project remove ${shellWord(path)}`;
   const problem = await unusable(path, wanted);
   if (problem !== undefined) return failed(name, problem, `Mend it, or take it off the list: ${remove}`);
   const kinds = ["directory", "file"] as const;
   if (kinds.some((kind) => roots.permit(path, wanted, { kind }).ok)) return undefined;
   const entry = await stat(path, { bigint: true });
   if (entry.isDirectory() && String(entry.ino) !== inode) {
-    const again = `If runs may work there: interlock project add ${path}. If not: ${remove}`;
+    const again = `If runs may work there: interlock project add ${shellWord(path)}. If not: ${remove}`;
     return failed(name, `${path}: another directory lies there than the one that was registered`, again);
   }
   const verdict = roots.permit(path, wanted);

@@ -1,3 +1,4 @@
+import { shellWord } from "../core/text.js";
 import { type Stats, constants } from "node:fs";
 import { access, lstat, readdir, stat, statfs } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -67,7 +68,7 @@ const OTHER_PLACE = "Make it writable, or name another place by INTERLOCK_STORE.
 
 async function checkPlace(dir: string, entry: Stats, uid: number | undefined): Promise<Finding> {
   const isOurs = uid === undefined || entry.uid === uid;
-  const mine = `chown -R ${uid} ${dir}, or run Interlock as the store's owner.`;
+  const mine = `chown -R ${uid} ${shellWord(dir)}, or run Interlock as the store's owner.`;
   try {
     await access(dir, constants.R_OK | constants.W_OK | constants.X_OK);
     const identity = await readStoreIdentity(dir);
@@ -105,7 +106,7 @@ async function checkModes(dir: string, entry: Stats): Promise<Finding> {
   return warning(
     name,
     `open to others: ${listed.join(", ")}${isClosed ? " (the directory itself is closed)" : ""}`,
-    `chmod go= ${[dir, ...open.slice(0, MAX_NAMED)].join(" ")}`,
+    `chmod go= ${[dir, ...open.slice(0, MAX_NAMED)].map((path) => shellWord(path)).join(" ")}`,
   );
 }
 

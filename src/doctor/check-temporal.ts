@@ -1,3 +1,4 @@
+import { shellWord } from "../core/text.js";
 import { realpath } from "node:fs/promises";
 import { Connection, type ConnectionOptions } from "@temporalio/client";
 import { SEARCH_ATTRIBUTES, registeredAttributes } from "../contract/names.js";
@@ -90,7 +91,7 @@ async function checkNamespace(
     seconds = Number(config?.workflowExecutionRetentionTtl?.seconds ?? 0);
   } catch (error) {
     if (codeOf(error) === NOT_FOUND) {
-      const create = `temporal operator namespace create --address ${address} --retention 30d --namespace ${namespace}`;
+      const create = `temporal operator namespace create --address ${shellWord(address)} --retention 30d --namespace ${shellWord(namespace)}`;
       const remedy = `Correct TEMPORAL_NAMESPACE, or make it: ${create}`;
       return [failed("namespace", `${namespace} does not exist`, remedy)];
     }
@@ -106,7 +107,7 @@ export function judgeRetention(seconds: number, namespace: string, address: stri
   const days = seconds / DAY_SECONDS;
   const found = `${counted(Number(days.toFixed(1)), "day")} after a run is over`;
   if (days >= FEW_DAYS) return passed("retention", found);
-  const update = `temporal operator namespace update --address ${address} --retention 30d --namespace ${namespace}`;
+  const update = `temporal operator namespace update --address ${shellWord(address)} --retention 30d --namespace ${shellWord(namespace)}`;
   return warning("retention", `${found}; then only the store knows it`, `Keep histories longer: ${update}`);
 }
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cutBytes, cutText, excerpt, listSome, oneLine } from "../../src/core/text.js";
+import { cutBytes, cutText, excerpt, listSome, oneLine, shellWord } from "../../src/core/text.js";
 
 describe("oneLine", () => {
   test.each([
@@ -66,4 +66,16 @@ describe("cutBytes", () => {
     expect(cutBytes(text, bytes)).toBe(cut);
     expect(Buffer.byteLength(cutBytes(text, bytes))).toBeLessThanOrEqual(Math.max(bytes, 0));
   });
+});
+
+describe("a word of a shell's command", () => {
+  test.each([
+    ["/srv/shop", "/srv/shop"],
+    ["a b", "'a b'"],
+    ["it's; rm -rf /", String.raw`'it'\''s; rm -rf /'`],
+    ["$(id)", "'$(id)'"],
+    ["", "''"],
+    ["a\nb", "…"],
+    ["x".repeat(401), "…"],
+  ])("%j is %s", (text, word) => expect(shellWord(text)).toBe(word));
 });

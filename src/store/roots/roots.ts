@@ -2,7 +2,7 @@ import { type Stats, lstatSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 import { z } from "zod";
 import { type Result, fail, ok } from "../../core/errors.js";
-import { excerpt, utf8Length } from "../../core/text.js";
+import { excerpt, shellWord, utf8Length } from "../../core/text.js";
 import {
   type Access,
   DEFAULT_PROTECTED_PATHS,
@@ -267,17 +267,11 @@ function textOf(roots: readonly RegisteredRoot[]): string {
 }
 
 function unregistered(path: string, why = ""): Result<never> {
-  const sentence = `"${excerpt(path, MAX_SHOWN)}" is not registered in this worker's store.${why} If runs may work there, register it on the store's machine: interlock project add ${shellWord(path)}`;
+  const sentence = `"${excerpt(path, MAX_SHOWN)}" is not registered in this worker's store.${why} If runs may work there, register it on the store's machine: interlock project add ${shellWord(path, "<dir>")}`;
   return fail("E_SANDBOX_VIOLATION", sentence);
 }
 
 const MAX_SHOWN = 400;
-
-/** A path as it is typed in a shell: a stranger may have chosen it, and the operator may paste it. */
-function shellWord(path: string): string {
-  if (path.length > MAX_SHOWN || path !== excerpt(path, MAX_SHOWN)) return "<dir>";
-  return /^[\w@%+=:,./-]+$/u.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
-}
 
 function notUsable(path: unknown, why: string): Result<never> {
   const shown = typeof path === "string" ? `"${excerpt(path)}"` : "A root";
