@@ -9,8 +9,8 @@ export default defineConfig({
     include: ["test/browser/**/*.test.ts"],
     reporters: report ? ["default", ["json", { outputFile: report }]] : ["default"],
     pool: "forks",
-    globalSetup: ["test/integration/global-setup.ts"],
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    globalSetup: ["test/setup/run-folder.ts", "test/integration/global-setup.ts"],
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
   },
 });

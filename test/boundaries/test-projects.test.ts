@@ -20,3 +20,13 @@ test("a test that replaces a module, or installs what a process has once, is lis
     );
   expect(found.filter((file) => !alone(file))).toEqual([]);
 });
+
+test("whoever has a server started for tests has a folder whose keeper ends it", () => {
+  const setups = readdirSync(ROOT)
+    .filter((file) => /^vitest\..*config\.ts$/.test(file))
+    .flatMap((file) => [...readFileSync(`${ROOT}${file}`, "utf8").matchAll(/globalSetup: \[(.+)\]/g)])
+    .map(([, list = ""]) => list)
+    .filter((list) => list.includes("/global-setup.ts") || list.includes("/record-setup.ts"));
+  expect(setups).toHaveLength(3);
+  expect(setups.filter((list) => !/^(?:RUN_FOLDER|"test\/setup\/run-folder.ts"), /.test(list))).toEqual([]);
+});
