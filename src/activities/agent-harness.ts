@@ -5,7 +5,7 @@ import type { RecordedResult } from "../store/runs/call-journal.js";
 import type { ModelCall } from "../core/tools/model-call.js";
 import type { AssistantEntry, PlainMessage } from "../store/runs/conversation.js";
 import type { RunFiles } from "../store/runs/run-files.js";
-import { selectWorkflow, findAgent } from "../store/runs/run-manager.js";
+import { selectWorkflow, findAgent } from "../store/packages/choose.js";
 import type { Store } from "../store/store.js";
 import type { BundleHost } from "../tools/bundle/bundle-host.js";
 import type { ToolHost } from "../tools/graph/tool-host.js";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { RunHandle, RunRequest } from "../client/client.js";
 import { ok } from "../core/errors.js";
-import { selectWorkflow } from "../store/runs/run-manager.js";
+import { selectWorkflow } from "../store/packages/choose.js";
 import type { Store } from "../store/store.js";
 import { CommandError, EXIT, type ExitCode, noWorkerHint, printNote } from "./output.js";
 import { openRunFolder } from "./run-folder.js";

@@ -9,7 +9,7 @@ import { defined } from "../core/defined.js";
 import { openingState } from "../core/graph-state/initial-state.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import { resolveProject } from "../store/runs/project-id.js";
-import { findAgent, selectWorkflow } from "../store/runs/run-manager.js";
+import { findAgent, selectWorkflow } from "../store/packages/choose.js";
 import type { Store } from "../store/store.js";
 import { NO_ANSWERS, standardInputAnswers } from "./answers.js";
 import { type BudgetChoice, budgetOf } from "./budget-options.js";

@@ -1,5 +1,5 @@
 import { type History, historyToJSON } from "@temporalio/common/lib/proto-utils.js";
-import { InterlockError } from "./run-handle.js";
+import { InterlockError } from "./interlock-error.js";
 import { writeArchive } from "../store/runs/run-archive.js";
 import type { Store } from "../store/store.js";
 

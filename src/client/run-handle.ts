@@ -1,19 +1,13 @@
 import { randomUUID } from "node:crypto";
-import {
-  type Client,
-  WorkflowFailedError,
-  WorkflowNotFoundError,
-  WorkflowUpdateFailedError,
-  isGrpcServiceError,
-} from "@temporalio/client";
-import { defaultPayloadConverter } from "@temporalio/common";
+import { isGrpcServiceError } from "@temporalio/client";
 import type { History } from "@temporalio/common/lib/proto-utils.js";
 import { newestAuditHead } from "./audit-head.js";
+import { InterlockError, isNotFound, toInterlockError } from "./interlock-error.js";
+import { type RunRequest, type TemporalAccess, startedWith } from "./run-start.js";
 import {
   ANSWER_PREVIEW_CHARS,
   ANSWER_UPDATE,
   BUDGET_UPDATE,
-  BUNDLE_RUN_WORKFLOW,
   FINISH_UPDATE,
   GRAPH_STATE_QUERY,
   PAUSE_UPDATE,
@@ -22,49 +16,14 @@ import {
   workflowIdOf,
 } from "../contract/names.js";
 import { type Sign, questionIn, updateStatement } from "../contract/signed.js";
-import type {
-  AnswerTaken,
-  BudgetRaise,
-  BundleRunInput,
-  GraphRunInput,
-  Identified,
-  RunResult,
-} from "../contract/run.js";
+import type { AnswerTaken, BudgetRaise, RunResult } from "../contract/run.js";
 import type { AuditHead } from "../core/run/audit-head.js";
 import type { Budget } from "../core/run/budget.js";
 import type { RunState } from "../core/run/run-state.js";
 import { isRunId, runIdIn } from "../core/run/run-id.js";
-import { ERROR_CODES, type Fault } from "../core/errors.js";
+import type { Fault } from "../core/errors.js";
 import { cutText } from "../core/text.js";
 import type { GraphState } from "../core/graph-state/schemas.js";
-
-/** A request that was refused, or a run that failed: `code` is one of contracts §15. */
-export class InterlockError extends Error {
-  readonly code: Fault["code"];
-
-  constructor(fault: Fault, cause?: unknown) {
-    super(fault.message, { cause });
-    this.name = "InterlockError";
-    this.code = fault.code;
-  }
-}
-
-/** A connection to Temporal and the namespace on it. */
-export interface TemporalAccess {
-  readonly temporal: Client;
-  readonly namespace: string;
-  /** Signs what runs are told, where their store takes signed starts only. */
-  readonly sign?: Sign | undefined;
-}
-
-/** What a run was started with, as Temporal's history or the store knows it. */
-export type RunRequest = (
-  | { readonly kind: "graph"; readonly input: Identified<GraphRunInput> }
-  | { readonly kind: "bundle"; readonly input: Identified<BundleRunInput> }
-) & {
-  /** The Temporal workflow that the run belongs to; absent means `run-<runId>`. */
-  readonly workflowId?: string;
-};
 
 /** What a handle is made of, where more is known than one id. */
 export interface RunReference {
@@ -381,61 +340,3 @@ function isOver(status: string, cause?: unknown): InterlockError {
   const message = `The run is over: it is ${status.toLowerCase()}.`;
   return new InterlockError({ code: "E_PRECONDITION_FAILED", message }, cause);
 }
-
-/**
- * What a run was started with. An execution that continued as new no longer holds what is said and done once, so it is asked
- * of the chain's first one; that of a long run may be forgotten by then, and the newest has to do.
- */
-async function startedWith(access: TemporalAccess, workflowId: string): Promise<RunRequest> {
-  const newest = await startOf(access, workflowId);
-  const isFirst = (newest.continuedExecutionRunId ?? "") === "";
-  const first = isFirst
-    ? newest
-    : await startOf(access, workflowId, newest.firstExecutionRunId).catch((error: unknown) => {
-        if (isNotFound(error)) return newest;
-        throw error;
-      });
-  const payload = first.input?.payloads?.[0];
-  if (payload === undefined) throw new Error("The history of the run does not begin with its input.");
-  const input: unknown = defaultPayloadConverter.fromPayload(payload);
-  if (typeof input !== "object" || input === null) {
-    const message = `The workflow ${workflowId} was not started with a run's input: start it anew.`;
-    throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
-  }
-  const kind = first.workflowType?.name === BUNDLE_RUN_WORKFLOW ? "bundle" : "graph";
-  const derived = runIdIn(workflowId) ?? newest.firstExecutionRunId;
-  const named = runIdIn(workflowId) === undefined ? { workflowId } : {};
-  return { kind, ...named, input: { runId: derived, ...input } } as RunRequest; // the workflow's door has taken it
-}
-
-/** How an execution began: the newest one, unless another is named. */
-async function startOf(access: TemporalAccess, workflowId: string, executionRunId?: string | null) {
-  const response = await access.temporal.workflowService.getWorkflowExecutionHistory({
-    namespace: access.namespace,
-    execution: { workflowId, runId: executionRunId ?? "" },
-    maximumPageSize: 1,
-  });
-  return response.history?.events?.[0]?.workflowExecutionStartedEventAttributes ?? {};
-}
-
-function toInterlockError(error: unknown, runId: string): unknown {
-  if (isNotFound(error)) {
-    return new InterlockError({ code: "E_RUN_NOT_FOUND", message: `Temporal knows no run ${runId}.` }, error);
-  }
-  if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError) {
-    const cause: unknown = error.cause;
-    const type = typeof cause === "object" && cause !== null && "type" in cause ? cause.type : undefined;
-    const code = ERROR_CODES.find((known) => known === type) ?? "ENGINE_ABORTED";
-    const message = cause instanceof Error ? cause.message : error.message;
-    return new InterlockError({ code, message }, error);
-  }
-  return error;
-}
-
-function isNotFound(error: unknown): boolean {
-  if (error instanceof WorkflowNotFoundError) return true;
-  const code: number | undefined = isGrpcServiceError(error) ? error.code : undefined;
-  return code === GRPC_NOT_FOUND;
-}
-
-const GRPC_NOT_FOUND = 5;

@@ -5,15 +5,15 @@ import { join } from "node:path";
 import { z } from "zod";
 import { type Fault, type Result, fail, ok } from "../../core/errors.js";
 import { failpoint } from "../../core/failpoint.js";
-import type { Agent } from "../../core/package/schemas.js";
 import type { JsonObject } from "../../core/json.js";
 import { parseFrontmatter } from "../../core/state/state-frontmatter.js";
-import { excerpt, listSome } from "../../core/text.js";
+import { excerpt } from "../../core/text.js";
 import { syncDirectory, writeFileAtomic } from "../disk/atomic-file.js";
 import { type CreateBundleRunRequest, newBundleRun } from "./bundle-run.js";
 import { type HeldLock, LockLost, withFileLock } from "../disk/fenced-lock.js";
 import { parseMarkdown, withFrontmatter } from "../../core/documents/front-matter.js";
-import type { LoadedPackage, LoadedWorkflow } from "../packages/package-loader.js";
+import { findAgent, selectWorkflow } from "../packages/choose.js";
+import type { LoadedWorkflow } from "../packages/package-loader.js";
 import { isOwnFolder, openOwnFile, readOwnText, standsThere } from "../disk/own-file.js";
 import type { PackageStore } from "../packages/package-store.js";
 import { type Project, isProjectId, resolveProject } from "./project-id.js";
@@ -318,45 +318,6 @@ export class RunManager {
     const oldest = this.opened.keys().next().value;
     if (this.opened.size > 500 && oldest !== undefined) this.opened.delete(oldest);
   }
-}
-
-/** Picks the workflow that a reference names (contracts §4, rule 2). */
-export function selectWorkflow(loaded: LoadedPackage, workflowRef: string): Result<LoadedWorkflow> {
-  const declared = loaded.manifest.workflows ?? [];
-  const choices =
-    declared.length > 0
-      ? loaded.workflows.filter((item) => declared.some(({ id }) => id === item.id))
-      : loaded.workflows.filter((item) => item.isEntry);
-  const ids = choices.map((item) => item.id);
-  if (workflowRef === "") {
-    const entry = choices[0];
-    if (declared.length > 0 || entry === undefined) {
-      return fail(
-        "E_WORKFLOW_REF_REQUIRED",
-        `The package lists its workflows, so one must be named: ${listSome(ids)}.`,
-        { workflows: ids },
-      );
-    }
-    return ok(entry);
-  }
-  const chosen = choices.find((item) => item.id === workflowRef);
-  if (chosen === undefined) {
-    return fail(
-      "E_WORKFLOW_NOT_FOUND",
-      `The package has no workflow "${excerpt(workflowRef)}". It has: ${listSome(ids)}.`,
-      { workflows: ids },
-    );
-  }
-  return ok(chosen);
-}
-
-/** Fault: `E_AGENT_NOT_FOUND` with the agents there are. */
-export function findAgent(loaded: LoadedPackage, agentId: string): Result<Agent> {
-  const agent = loaded.agents.find((candidate) => candidate.id === agentId);
-  if (agent !== undefined) return ok(agent);
-  const agents = loaded.agents.map((candidate) => candidate.id);
-  const sentence = `The package has no agent "${excerpt(agentId)}". It has: ${listSome(agents)}.`;
-  return fail("E_AGENT_NOT_FOUND", sentence, { agents });
 }
 
 function firstDocument(

@@ -2,7 +2,7 @@ import { type Fault, fail } from "../../core/errors.js";
 import type { ProtectedPaths } from "../../core/tools/name-rules.js";
 import { STATE_TOOL, canonicalToolName, parseToolCall } from "../../core/tools/tool-specs.js";
 import type { CallOutcome } from "../../store/runs/call-journal.js";
-import { findAgent, selectWorkflow } from "../../store/runs/run-manager.js";
+import { findAgent, selectWorkflow } from "../../store/packages/choose.js";
 import type { Store } from "../../store/store.js";
 import { openWorkspace } from "../sandbox/workspace.js";
 import { type CallEnvironment, NO_PROJECT, type PlacedCall, refused } from "./call-context.js";

@@ -9,7 +9,7 @@ import {
 } from "../../core/tools/tool-specs.js";
 import { LockLost } from "../../store/disk/fenced-lock.js";
 import { resolveProject } from "../../store/runs/project-id.js";
-import { findAgent } from "../../store/runs/run-manager.js";
+import { findAgent } from "../../store/packages/choose.js";
 import type { Store } from "../../store/store.js";
 import {
   type EngineKnowledge,

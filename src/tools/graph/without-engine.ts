@@ -1,6 +1,6 @@
 import { conditionFacts, effectiveNodeId } from "../../core/state/transition-guard.js";
 import type { RunFiles } from "../../store/runs/run-files.js";
-import { selectWorkflow } from "../../store/runs/run-manager.js";
+import { selectWorkflow } from "../../store/packages/choose.js";
 import type { Store } from "../../store/store.js";
 import type { EngineKnowledge, ToolCallContext, ToolCallRequest } from "./call-context.js";
 

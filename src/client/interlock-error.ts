@@ -1,0 +1,42 @@
+import {
+  WorkflowFailedError,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+  isGrpcServiceError,
+} from "@temporalio/client";
+import { ERROR_CODES, type Fault } from "../core/errors.js";
+
+/** A request that was refused, or a run that failed: `code` is one of contracts §15. */
+export class InterlockError extends Error {
+  readonly code: Fault["code"];
+
+  constructor(fault: Fault, cause?: unknown) {
+    super(fault.message, { cause });
+    this.name = "InterlockError";
+    this.code = fault.code;
+  }
+}
+
+/** What Temporal says, as contracts §15 has it; what is no word of Temporal's stays as it is. */
+export function toInterlockError(error: unknown, runId: string): unknown {
+  if (isNotFound(error)) {
+    return new InterlockError({ code: "E_RUN_NOT_FOUND", message: `Temporal knows no run ${runId}.` }, error);
+  }
+  if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError) {
+    const cause: unknown = error.cause;
+    const type = typeof cause === "object" && cause !== null && "type" in cause ? cause.type : undefined;
+    const code = ERROR_CODES.find((known) => known === type) ?? "ENGINE_ABORTED";
+    const message = cause instanceof Error ? cause.message : error.message;
+    return new InterlockError({ code, message }, error);
+  }
+  return error;
+}
+
+/** Temporal knows nothing of what was asked for, or it has ended. */
+export function isNotFound(error: unknown): boolean {
+  if (error instanceof WorkflowNotFoundError) return true;
+  const code: number | undefined = isGrpcServiceError(error) ? error.code : undefined;
+  return code === GRPC_NOT_FOUND;
+}
+
+const GRPC_NOT_FOUND = 5;
