@@ -11,14 +11,8 @@ export {
   type StartRun,
 } from "./client/client.js";
 export { type ExportRun, exportRun } from "./client/export-run.js";
-export type {
-  Answer,
-  AnswerTaken,
-  BudgetRaise,
-  BundleRunInput,
-  GraphRunInput,
-  RunResult,
-} from "./contract/run.js";
+export type { Answer, AnswerTaken, BudgetRaise, BundleRunInput, GraphRunInput } from "./contract/run.js";
+export type { RunResult } from "./core/run/closing.js";
 export type { AuditHead } from "./core/run/audit-head.js";
 export type { RunPhase } from "./core/run/phase.js";
 export type { Question } from "./core/run/question.js";

@@ -1,5 +1,6 @@
 import { basename, dirname } from "node:path";
-import type { OpenRunInput, OpenedRun } from "../contract/activities.js";
+import type { OpenRunInput } from "../contract/activities.js";
+import type { OpenedRun } from "../core/run/opened-run.js";
 import type { RunRef } from "../core/run/run-ref.js";
 import { newestOutputs } from "../core/bundle/listed-outputs.js";
 import type { BundleHost } from "../tools/bundle/bundle-host.js";

@@ -1,4 +1,5 @@
-import type { OpenRunInput, OpenedRun } from "../contract/activities.js";
+import type { OpenRunInput } from "../contract/activities.js";
+import type { OpenedRun } from "../core/run/opened-run.js";
 import { MAX_PAYLOAD_BYTES } from "../contract/names.js";
 import type { RunRef } from "../core/run/run-ref.js";
 import { type Result, fail } from "../core/errors.js";

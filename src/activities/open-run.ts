@@ -1,5 +1,6 @@
-import type { OpenRunInput, OpenedRun, ResumedRun } from "../contract/activities.js";
-import { ANSWER_PREVIEW_CHARS } from "../contract/names.js";
+import type { OpenRunInput } from "../contract/activities.js";
+import type { OpenedRun, ResumedRun } from "../core/run/opened-run.js";
+import { ANSWER_PREVIEW_CHARS } from "../core/run/limits.js";
 import type { Budget } from "../core/run/budget.js";
 import type { TakenUpdate } from "../core/run/carried-run.js";
 import type { RunRef } from "../core/run/run-ref.js";

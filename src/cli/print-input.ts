@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { InterlockError, signedInput } from "../client/client.js";
 import type { Config } from "../config.js";
-import { workflowIdOf } from "../contract/names.js";
+import { workflowIdOf } from "../core/run/run-id.js";
 import type { Store } from "../store/store.js";
 import { CommandError, EXIT, type ExitCode, printJson } from "./output.js";
 import { signerFor } from "./signer.js";

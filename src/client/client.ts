@@ -11,8 +11,8 @@ import {
   GRAPH_RUN_WORKFLOW,
   SEARCH_ATTRIBUTES,
   registeredAttributes,
-  workflowIdOf,
 } from "../contract/names.js";
+import { workflowIdOf } from "../core/run/run-id.js";
 import type { BundleRunInput, Fork, GraphRunInput } from "../contract/run.js";
 import { type RunInputs, validateRunInput } from "../contract/run-input.js";
 import { type Sign, startStatement } from "../contract/signed.js";

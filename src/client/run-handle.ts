@@ -5,7 +5,6 @@ import { newestAuditHead } from "./audit-head.js";
 import { InterlockError, isNotFound, toInterlockError } from "./interlock-error.js";
 import { type RunRequest, type TemporalAccess, startedWith } from "./run-start.js";
 import {
-  ANSWER_PREVIEW_CHARS,
   ANSWER_UPDATE,
   BUDGET_UPDATE,
   FINISH_UPDATE,
@@ -13,10 +12,12 @@ import {
   PAUSE_UPDATE,
   RESUME_UPDATE,
   RUN_STATE_QUERY,
-  workflowIdOf,
 } from "../contract/names.js";
+import { ANSWER_PREVIEW_CHARS } from "../core/run/limits.js";
+import { workflowIdOf } from "../core/run/run-id.js";
 import { type Sign, questionIn, updateStatement } from "../contract/signed.js";
-import type { AnswerTaken, BudgetRaise, RunResult } from "../contract/run.js";
+import type { AnswerTaken, BudgetRaise } from "../contract/run.js";
+import type { RunResult } from "../core/run/closing.js";
 import type { AuditHead } from "../core/run/audit-head.js";
 import type { Budget } from "../core/run/budget.js";
 import type { RunState } from "../core/run/run-state.js";

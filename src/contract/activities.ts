@@ -12,7 +12,7 @@ import type { ConditionFacts } from "../core/state/transition-guard.js";
 import type { ToolName } from "../core/tools/tool-specs.js";
 import type { BundleRunInput, GraphRunInput, Identified } from "./run.js";
 import type { AuditHead } from "../core/run/audit-head.js";
-import type { OpenedRun, ResumedRun } from "../core/run/opened-run.js";
+import type { OpenedRun } from "../core/run/opened-run.js";
 import type { StateChange } from "../core/run/state-changes.js";
 import type { Budget } from "../core/run/budget.js";
 import type { RunPhase } from "../core/run/phase.js";
@@ -20,8 +20,6 @@ import type { Question } from "../core/run/question.js";
 import type { RunRef } from "../core/run/run-ref.js";
 import type { TurnUsage, Usage } from "../core/run/usage.js";
 import type { UpdateStatement } from "./signed.js";
-
-export type { OpenedRun, ResumedRun, StateChange };
 
 /**
  * The seam between workflow code and the world. Which of these run as regular activities and which as local

@@ -13,8 +13,6 @@ export const FINISH_UPDATE = "finish";
 /** The task queue of a store that names none. */
 export const DEFAULT_TASK_QUEUE = "interlock";
 
-export { ANSWER_PREVIEW_CHARS } from "../core/run/limits.js";
-
 /** Search attributes a run sets, all of type Keyword. */
 export const SEARCH_ATTRIBUTES = {
   RunPhase: "Keyword",
@@ -38,8 +36,6 @@ export function registeredAttributes(custom: Readonly<Record<string, unknown>>):
 
 /** What a model turn may take beside the model's answer. */
 export const MODEL_TURN_MARGIN_MS = 60_000;
-
-export { workflowIdOf } from "../core/run/run-id.js";
 
 /** Failure types beyond the error codes of contracts §15. */
 export const WRONG_STORE_FAILURE = "WrongStore";

@@ -2,7 +2,6 @@ import type { Budget, BudgetLimits, BudgetScope } from "../core/run/budget.js";
 import type { CarriedRun, TakenAnswer } from "../core/run/carried-run.js";
 import type { EngineLimits } from "../core/run/limits.js";
 import type { Rehearsal } from "../core/run/run-ref.js";
-import type { Usage } from "../core/run/usage.js";
 import type { JsonObject } from "../core/json.js";
 
 /** What every run is started with. */
@@ -86,16 +85,6 @@ export interface BundleRunInput extends RunInput {
   readonly outputRoot?: string;
   /** The name of the session folder; absent means the run's id. */
   readonly sessionId?: string;
-}
-
-/** What a completed run returns. */
-export interface RunResult {
-  readonly runId: string;
-  readonly phase: "completed";
-  readonly currentNodeId: string;
-  readonly stepsCompleted: readonly string[];
-  readonly artifacts: readonly string[];
-  readonly usage: Usage;
 }
 
 /** What an update says where the store takes signed starts only. */

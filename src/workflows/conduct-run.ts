@@ -13,7 +13,7 @@ import type { RunExecution } from "../core/run/run-execution.js";
 import { beginGraphStateVisit } from "../core/run/run-graph-state.js";
 import type { RunRecord } from "../core/run/run-record.js";
 import { FIRST_WORDS_ID } from "../core/run/run-updates.js";
-import type { RunResult } from "../contract/run.js";
+import type { RunResult } from "../core/run/closing.js";
 import type { Fault } from "../core/errors.js";
 import { summaryLine } from "../core/markdown.js";
 import { cutText } from "../core/text.js";

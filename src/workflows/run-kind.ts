@@ -1,10 +1,5 @@
-import type {
-  ModelTurnInput,
-  OpenedRun,
-  PlannedCall,
-  ToolCallInput,
-  ToolCallOutcome,
-} from "../contract/activities.js";
+import type { ModelTurnInput, PlannedCall, ToolCallInput, ToolCallOutcome } from "../contract/activities.js";
+import type { OpenedRun } from "../core/run/opened-run.js";
 import type { RunExecution } from "../core/run/run-execution.js";
 import type { EngineLimits } from "../core/run/limits.js";
 import type { RunRecord } from "../core/run/run-record.js";

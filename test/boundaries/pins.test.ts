@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { SEARCH_ATTRIBUTES, workflowIdOf } from "../../src/contract/names.js";
+import { SEARCH_ATTRIBUTES } from "../../src/contract/names.js";
+import { workflowIdOf } from "../../src/core/run/run-id.js";
 import { ERROR_CODES } from "../../src/core/errors.js";
 import { FILE_FUNCTION_TOOLS, FILE_TOOLS } from "../../src/core/tools/tool-specs.js";
 import { graphRun } from "../../src/workflows/index.js";

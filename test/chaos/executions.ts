@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Client } from "@temporalio/client";
 import { type History, historyToJSON } from "@temporalio/common/lib/proto-utils.js";
-import { workflowIdOf } from "../../src/contract/names.js";
+import { workflowIdOf } from "../../src/core/run/run-id.js";
 
 /**
  * Writes the histories of a run's executions, oldest first. A retry begins a chain of executions, which the run continues as

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type InterlockClient, InterlockError, type RunHandle } from "../../src/client/client.js";
-import { workflowIdOf } from "../../src/contract/names.js";
+import { workflowIdOf } from "../../src/core/run/run-id.js";
 import type { Budget } from "../../src/core/run/budget.js";
 import type { Store } from "../../src/store/store.js";
 import { limiter } from "../crash/limiter.js";

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DefaultLogger, Runtime } from "@temporalio/worker";
 import type { RunHandle } from "../../src/client/client.js";
-import { workflowIdOf } from "../../src/contract/names.js";
+import { workflowIdOf } from "../../src/core/run/run-id.js";
 import { type Place, openPlace } from "../fakes/place.js";
 import type { ChatRequestBody, ScriptedAnswer } from "../fakes/scripted-model.js";
 import { valueOf } from "../fakes/run-world.js";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { workflowIdOf } from "../../src/contract/names.js";
+import { workflowIdOf } from "../../src/core/run/run-id.js";
 import { type RunningWorker, startWorker } from "../../src/worker.js";
 import type { Place } from "../fakes/place.js";
 import type { ArmedBuild, Victim } from "./armed-build.js";

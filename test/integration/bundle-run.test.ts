@@ -3,7 +3,7 @@ import { readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { RunHandle } from "../../src/client/client.js";
-import { workflowIdOf } from "../../src/contract/names.js";
+import { workflowIdOf } from "../../src/core/run/run-id.js";
 import { replayHistory } from "../../src/replay.js";
 import { findBundleFiles, findRoots } from "../../src/tools/bundle/bundle-discovery.js";
 import { readTree } from "../fakes/package-fixture.js";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { followRun } from "../../src/cli/follow.js";
-import { workflowIdOf } from "../../src/contract/names.js";
+import { workflowIdOf } from "../../src/core/run/run-id.js";
 import type { RunHandle } from "../../src/client/client.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { valueOf } from "../fakes/run-world.js";

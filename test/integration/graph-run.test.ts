@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { InterlockError } from "../../src/client/client.js";
-import { workflowIdOf } from "../../src/contract/names.js";
+import { workflowIdOf } from "../../src/core/run/run-id.js";
 import { type ScriptedAnswer, call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { openBench, until } from "./harness.js";

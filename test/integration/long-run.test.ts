@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { MAX_PAYLOAD_BYTES, workflowIdOf } from "../../src/contract/names.js";
+import { MAX_PAYLOAD_BYTES } from "../../src/contract/names.js";
+import { workflowIdOf } from "../../src/core/run/run-id.js";
 import { type ScriptedAnswer, call, patch } from "../fakes/scripted-model.js";
 import { gatePackage } from "../fakes/gate-package.js";
 import { openBench, signedClient, until } from "./harness.js";

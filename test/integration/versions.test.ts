@@ -1,6 +1,6 @@
 import { beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import type { RunHandle } from "../../src/client/client.js";
-import { workflowIdOf } from "../../src/contract/names.js";
+import { workflowIdOf } from "../../src/core/run/run-id.js";
 import { verifyAuditLog } from "../../src/store/runs/audit-verify.js";
 import { type RunningWorker, startWorker } from "../../src/worker.js";
 import { turnOf } from "../crash/crash-script.js";

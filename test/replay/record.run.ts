@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
 import { expect, test } from "vitest";
-import { workflowIdOf } from "../../src/contract/names.js";
+import { workflowIdOf } from "../../src/core/run/run-id.js";
 import { keepHistory } from "./histories.js";
 import { SCENARIOS } from "./scenarios.js";
 

@@ -24,14 +24,16 @@ export function addUnrecorded(record: RunRecord, fault: Fault, { code, message }
 }
 
 /** What a completed run returns. */
-export function toResult(record: RunRecord): {
+export interface RunResult {
   readonly runId: string;
   readonly phase: "completed";
   readonly currentNodeId: string;
   readonly stepsCompleted: readonly string[];
   readonly artifacts: readonly string[];
   readonly usage: Usage;
-} {
+}
+
+export function toResult(record: RunRecord): RunResult {
   return {
     runId: record.input.runId,
     phase: "completed",
