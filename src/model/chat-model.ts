@@ -18,6 +18,8 @@ import { collectStream, toAnswer } from "./read-answer.js";
 export interface ModelPrice {
   readonly inputPerMillion: number;
   readonly outputPerMillion: number;
+  /** Of prompt tokens from the provider's cache; absent: as others. */
+  readonly cachedInputPerMillion?: number | undefined;
 }
 
 /** Which model answers, and how it is reached. */
@@ -33,6 +35,8 @@ export interface ModelSettings {
   readonly timeoutMs: number;
   readonly temperature?: number;
   readonly maxTokens?: number;
+  /** Tokens of a request and its answer together; absent: as the endpoint says where it refuses one. */
+  readonly contextTokens?: number;
   /** How the endpoint wants to be spoken to; absent: as its address tells. */
   readonly dialect?: DialectSetting;
 }
@@ -62,7 +66,8 @@ export interface ChatAnswer {
   readonly content: string;
   readonly toolCalls: readonly ModelCall[];
   readonly finishReason: string;
-  readonly usage: Omit<TurnUsage, "cost">;
+  /** What the provider has counted; 0 where it has counted nothing. */
+  readonly usage: Pick<TurnUsage, "promptTokens" | "completionTokens" | "cachedPromptTokens">;
   readonly model: string;
   /** What goes back to the provider beside text and calls; absent where there is nothing. */
   readonly provider?: ProviderPart;
@@ -135,12 +140,12 @@ async function ask(request: ChatRequest, signal: AbortSignal, { learned, send }:
     }
     const { status, headers } = response;
     const refusal = { status, headers, body: await readErrorText(response) };
+    const failure = refusedByProvider(refusal, new Date(), { apiKey, finalErrors });
+    if (failure.code === "LLM_CONTEXT_EXCEEDED") throw failure; // nothing of its form would help
     const isLearned =
       learned.learnFrom(refusal, body, endpoint, settings.model) ||
       learned.learnHow(refusal, adapted, endpoint, settings.model);
-    if (!isLearned) {
-      throw refusedByProvider(refusal, new Date(), { apiKey, finalErrors });
-    }
+    if (!isLearned) throw failure;
   }
 }
 
