@@ -102,11 +102,18 @@ describe("a conversation that grows longer than its model's context", () => {
   test("every call keeps its one result, in its place", async () => {
     const scene = await sceneWith(readEach, { contextTokens: 16_384 });
     await walk(scene, 8);
-    for (const { messages } of scene.model.requests) {
-      for (const [index, { tool_calls }] of messages.entries()) {
-        const id = tool_calls?.[0]?.id;
-        if (id !== undefined) expect(messages[index + 1]).toMatchObject({ role: "tool", tool_call_id: id });
-      }
+    for (const [turn, { messages }] of scene.model.requests.entries()) {
+      const said = messages
+        .slice(5)
+        .map(({ role, tool_call_id, tool_calls }) => [
+          role,
+          tool_call_id ?? tool_calls?.map(({ id }) => id).join(),
+        ]);
+      const pairs = Array.from({ length: turn }, (_, read) => [
+        ["assistant", `read-${read}`],
+        ["tool", `read-${read}`],
+      ]);
+      expect(said).toEqual(pairs.flat());
     }
   });
 
@@ -289,19 +296,19 @@ describe("an answer whose tokens nobody has counted", () => {
     [
       "nothing of the prompt",
       { prompt_tokens: 0, completion_tokens: 7 },
-      { completionTokens: 7, estimated: true },
+      { promptTokens: expect.any(Number), completionTokens: 7, cost: 0, estimated: true },
     ],
     [
       "nothing of the answer",
       { prompt_tokens: 70, completion_tokens: 0 },
-      { promptTokens: 70, completionTokens: 2, estimated: true },
+      { promptTokens: 70, completionTokens: 2, cost: 0, estimated: true },
     ],
     ["both", { prompt_tokens: 70, completion_tokens: 7 }, { promptTokens: 70, completionTokens: 7, cost: 0 }],
   ])("of which the server says %s", async (_, usage, expected) => {
     const scene = await sceneWith([{ content: "Which?", usage }], {});
     const result = await takeTurn(scene, 1);
-    expect(result.usage).toMatchObject(expected);
-    if (!("estimated" in expected)) expect(result.usage).toEqual(expected);
+    expect(result.usage).toEqual(expected);
+    expect(result.usage.promptTokens).toBeGreaterThan(0);
   });
 
   test("in a stream without usage", async () => {

@@ -121,7 +121,7 @@ describe("a budget", () => {
   });
 
   test("binds where the server counts no tokens, and reports show that they are estimated", async () => {
-    const uncounted = [LOOK, ...STRAIGHT].map((answer) => ({ ...answer, usage: null }) as ScriptedAnswer);
+    const uncounted = [LOOK, ...STRAIGHT].map((answer) => ({ ...answer, usage: null }));
     const bench = await openBench(uncounted, { ...(await withPrices()), INTERLOCK_MODEL_STREAM: "true" });
     const tokens = await bench.start(twoNodePackage(), { budget: { run: { tokens: 500, cost: 1_000 } } });
     const waiting = await until(tokens, "waiting-user");
@@ -141,7 +141,7 @@ describe("a budget", () => {
 
   test("counts what came from a provider's cache, and prices it on its own", async () => {
     const usage = { prompt_tokens: 100, completion_tokens: 10, prompt_tokens_details: { cached_tokens: 60 } };
-    const cached = STRAIGHT.map((answer) => ({ ...answer, usage }) as ScriptedAnswer);
+    const cached = STRAIGHT.map((answer) => ({ ...answer, usage }));
     const bench = await openBench(cached, await withPrices({ cachedInputPerMillion: 100 }));
     const run = await bench.start(twoNodePackage());
     const { usage: used } = await run.result();

@@ -17,7 +17,7 @@ import {
 } from "../fakes/scripted-model.js";
 
 /** Most of the time a case waits for a timeout of Temporal's. */
-const CASES_AT_ONCE = Number(process.env["INTERLOCK_CRASH_CASES_AT_ONCE"] ?? 12);
+const CASES_AT_ONCE = Number(process.env["INTERLOCK_CRASH_CASES_AT_ONCE"] ?? 6);
 const CASE_TIMEOUT_MS = 600_000;
 const OF_COMPACTION = FAILPOINTS.filter((name) => name.startsWith("context."));
 

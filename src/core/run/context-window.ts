@@ -88,7 +88,7 @@ export function foldToFit(size: number, { wanted, most }: Room, results: readonl
     const instructions = instructionsAmong(results, wanted * SHARE_OF_INSTRUCTIONS);
     const older = results.filter((result) => !result.isNewest && !instructions.has(result));
     fold(older, Math.floor(wanted * SHARE_AFTER_FOLD));
-    fold([...instructions].reverse(), most);
+    fold([...instructions].toReversed(), most);
     const newest = results.filter(({ isNewest }) => isNewest);
     fold(
       newest.toSorted((a, b) => b.tokens - a.tokens),
