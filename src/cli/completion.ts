@@ -1,10 +1,10 @@
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ShellCompDirective } from "@bomb.sh/tab";
 import tab from "@bomb.sh/tab/commander";
 import type { Command } from "commander";
 import { printable } from "../core/printable.js";
 import { loadConfig } from "../config.js";
+import { standsThere } from "../store/disk/own-file.js";
 import { openStore } from "../store/store.js";
 
 /** What the tab key is offered at most: who has more runs types the beginning of one. */
@@ -42,7 +42,7 @@ function keepsIt(): void {}
 /** The newest first. A store that is not there is not made. */
 async function runsAtHand(): Promise<readonly Completion[]> {
   const { storeDir, taskQueue, roots } = loadConfig();
-  if (!existsSync(join(storeDir, "store.json"))) return [];
+  if (!standsThere(join(storeDir, "store.json"))) return [];
   const { runs } = await (await openStore(storeDir, taskQueue, roots)).runs.surveyRuns();
   const newest = [...runs]
     .sort((one, other) => (one.createdAt < other.createdAt ? 1 : -1))
