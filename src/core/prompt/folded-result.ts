@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from "../json.js";
 import { excerpt, utf8Length } from "../text.js";
 import { bundleToolName } from "../bundle/bundle-tools.js";
 import type { ModelCall } from "../tools/model-call.js";
+import { READS } from "../tools/reads.js";
 import { canonicalToolName } from "../tools/tool-specs.js";
 
 /** Where texts lie that tell a model what to do. */
@@ -9,15 +10,6 @@ const INSTRUCTIONS = /^(?:@pkg\/|\{(?:bundle|core)[-_]root\})/;
 const MAX_SUBJECT_CHARS = 160;
 /** Longer arguments are those of writes, whose results are short. */
 const MAX_ARGUMENT_CHARS = 64 * 1024;
-
-/** What has no effect can be called again: the results of these alone are left out. */
-const READS: ReadonlySet<string> = new Set([
-  "fs.list",
-  "fs.read",
-  "fs.search",
-  "read_file",
-  "preload_workflow",
-]);
 
 /** Whether the call's result tells the model what to do: the step, the workflow, what the runtime has read for it. */
 export function isInstruction(call: ModelCall, turn: number): boolean {
