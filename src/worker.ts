@@ -2,6 +2,7 @@ import { NativeConnection, type NativeConnectionOptions, Runtime, Worker } from 
 import { HEARTBEAT_MS, createActivities } from "./activities/create-activities.js";
 import type { Config } from "./config.js";
 import { SEARCH_ATTRIBUTES, registeredAttributes } from "./contract/names.js";
+import { defined } from "./core/defined.js";
 import { planSlots, readDescriptors } from "./worker/descriptors.js";
 import { createChatModel } from "./model/chat-model.js";
 import { openRehearsals } from "./worker/rehearsals.js";
@@ -35,22 +36,21 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   const { protectedPaths } = config.settings;
   const opened = options.store ?? (await openStore(config.storeDir, config.taskQueue));
   const store = { ...opened, roots: opened.roots.with(config.roots) };
-  const toolHost = createToolHost({ store, ...(protectedPaths === undefined ? {} : { protectedPaths }) });
+  const toolHost = createToolHost({ store, ...defined({ protectedPaths }) });
   const signatures = config.starts === "signed" ? await StartSignatures.open(store) : undefined;
   const rehearsals = openRehearsals(store);
   const connection = await NativeConnection.connect(options.connection);
   const activities = createActivities({
     store,
-    ...(signatures === undefined ? {} : { signatures }),
+    ...defined({ signatures }),
     searchAttributes: untilAll(() => searchAttributesOf(connection, options.namespace)),
     toolHost,
-    bundles: createBundleHost({ store, ...(protectedPaths === undefined ? {} : { protectedPaths }) }),
+    bundles: createBundleHost({ store, ...defined({ protectedPaths }) }),
     longestModelTimeoutMs: config.longestModelTimeoutMs,
     model: createChatModel(),
     modelSettingsFor: async (agentId, run) =>
       run.rehearsal === undefined ? config.modelSettingsFor(agentId) : rehearsals.settingsFor(run),
   });
-  const bundle = options.workflowBundle ?? (await workflowBundle());
   let worker: Worker;
   try {
     const { activities: slots, localActivities, note } = planSlots(readDescriptors());
@@ -59,7 +59,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       connection,
       namespace: options.namespace,
       taskQueue: store.taskQueue,
-      workflowBundle: bundle,
+      workflowBundle: options.workflowBundle ?? (await workflowBundle()),
       activities: { ...activities },
       // A model call that is running is let end; one that takes longer is cancelled and asked again.
       shutdownGraceTime: "10 seconds",
