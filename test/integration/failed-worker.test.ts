@@ -31,9 +31,9 @@ async function countedWay(address: string) {
 }
 
 test.each([
-  ["cannot be read", { codePath: "/no/where" }],
-  ["is not there", undefined],
-])("a worker whose workflow bundle %s leaves no connection open", async (_, bundle) => {
+  ["cannot be read", { codePath: "/no/where" }, "/no/where"],
+  ["is not there", undefined, "There is no bundle."],
+])("a worker whose workflow bundle %s leaves no connection open", async (_, bundle, why) => {
   quietRuntime();
   const place = await openPlace(inject("temporalAddress"), []);
   onTestFinished(() => place.close());
@@ -47,7 +47,7 @@ test.each([
       return bundle;
     },
   });
-  await expect(starting).rejects.toThrow();
+  await expect(starting).rejects.toThrow(why);
   expect(way.ever()).toBeGreaterThan(0);
   await eventually(async () => way.open() === 0);
 });
