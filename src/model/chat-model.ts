@@ -153,7 +153,7 @@ async function ask(request: ChatRequest, signal: AbortSignal, { learned, send }:
     if (response.status >= 300 && response.status < 400) throw redirected(response);
     if (response.ok) {
       const answering = { endpoint, dialect: dialect.name, streamedCalls, finalErrors, apiKey };
-      const isStream = settings.stream && !isJson(response);
+      const isStream = settings.stream && !saysJson(response);
       const answer = isStream
         ? await collectStream(eventData(boundedChunks(response)), answering)
         : toAnswer(parseAnswer(await readText(response)), answering);
@@ -171,7 +171,7 @@ async function ask(request: ChatRequest, signal: AbortSignal, { learned, send }:
 }
 
 /** Some servers answer whole though a stream was asked for. */
-function isJson(response: Response): boolean {
+function saysJson(response: Response): boolean {
   return /^application\/json\b/i.test(response.headers.get("content-type") ?? "");
 }
 
