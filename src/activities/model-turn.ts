@@ -13,6 +13,7 @@ import { ModelError } from "../model/model-error.js";
 import { LineTooLong } from "../store/disk/append-log.js";
 import type { ModelCall } from "../core/tools/model-call.js";
 import type { AssistantEntry, Conversation, ConversationEntry } from "../store/runs/conversation.js";
+import { type LiveCall, LiveWriter } from "../store/runs/live-answer.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import { toMessages } from "./conversation-messages.js";
 import type { AgentHarness } from "./agent-harness.js";
@@ -44,8 +45,13 @@ export async function modelTurn(
   const conversation = files.conversation(input.conversation);
   const harness = deps.harnesses[input.run.kind ?? "graph"];
   const startedAt = performance.now();
+  const live = new LiveWriter(files.dir, liveCallOf(input, context), files.claim);
   let entry = await conversation.findAnswer(input.visit, input.turn);
-  entry ??= await askModel(deps, files, conversation, input, context);
+  try {
+    entry ??= await askModel(deps, files, conversation, input, { context, live });
+  } finally {
+    await live.end();
+  }
   const audit = await files.audit.record(
     {
       kind: "model.turn",
@@ -87,6 +93,11 @@ export async function modelTurn(
   };
 }
 
+/** Each attempt is watched on its own. */
+function liveCallOf({ run, visit, turn }: ModelTurnInput, { info }: Context): LiveCall {
+  return { execution: run.execution ?? 1, visit, turn, attempt: info.attempt };
+}
+
 /** The answer's text for histories and terminals: bounded, and without control characters other than line breaks. */
 function printable(text: string): string {
   return cutText(text, MAX_TEXT_CHARS).replace(/(?![\n\t])\p{Cc}/gu, " ");
@@ -97,7 +108,7 @@ async function askModel(
   files: RunFiles,
   conversation: Conversation,
   input: ModelTurnInput,
-  context: Context,
+  { context, live }: { readonly context: Context; readonly live: LiveWriter },
 ): Promise<AssistantEntry> {
   const settings = await deps.modelSettingsFor(input.agentId, input.run);
   if (settings === undefined) {
@@ -117,9 +128,10 @@ async function askModel(
   const added = await newEntries(harness, files, said, input);
   const results = await resultsOf(files, [...said, ...added]);
   failpoint("model.before-request");
+  const timeoutMs = Math.min(settings.timeoutMs, longestWaitMs(context));
   const answer = await deps.model
     .complete({
-      settings: { ...settings, timeoutMs: Math.min(settings.timeoutMs, longestWaitMs(context)) },
+      settings: { ...settings, timeoutMs },
       messages: toMessages(
         [...said, ...added],
         (callId) => results.get(callId),
@@ -127,9 +139,13 @@ async function askModel(
       ),
       tools: await harness.tools(input),
       signal: context.cancellationSignal,
+      onAsked: (endpoint) => {
+        live.begin({ endpoint, model: settings.model, startedAt: new Date().toISOString(), timeoutMs });
+      },
+      onPiece: (piece) => live.add(piece),
     })
     .catch((error: unknown) => {
-      throw toFailure(error);
+      throw toFailure(error, context);
     });
   failpoint("model.answer-received");
   const entry = await toEntry(answer, input, [...said, ...added], files, settings.price);
@@ -275,11 +291,13 @@ async function withUniqueIds(
 }
 
 /** A model error as Temporal has to see it: type, whether and when to try again. Aborts pass as they are. */
-function toFailure(error: unknown): unknown {
+function toFailure(error: unknown, { info }: Context): unknown {
   if (!(error instanceof ModelError)) return error;
+  const attempts = info.retryPolicy?.maximumAttempts ?? 0;
+  const which = `(attempt ${info.attempt}${attempts === 0 ? "" : ` of ${attempts}`})`;
   return ApplicationFailure.create({
     type: error.code,
-    message: error.message,
+    message: error.retryable ? `${error.message} ${which}` : error.message,
     nonRetryable: !error.retryable,
     // Many calls at once are no fault of anything: not an error in logs and metrics.
     ...(error.code === "LLM_RATE_LIMITED" ? { category: "BENIGN" } : {}),

@@ -6,6 +6,7 @@ import { excerpt } from "../core/text.js";
 import type { ModelCall } from "../core/tools/model-call.js";
 import type { FunctionTool } from "../core/tools/tool-arguments.js";
 import { parseAnswer } from "./answer-json.js";
+import type { OnPiece } from "./answer-progress.js";
 import { type Dialect, type DialectSetting, dialectOf } from "./dialects.js";
 import { LearnedParameters } from "./learned-parameters.js";
 import { toBody } from "./to-request.js";
@@ -64,6 +65,10 @@ export interface ChatRequest {
   readonly messages: readonly ChatMessage[];
   readonly tools: readonly FunctionTool[];
   readonly signal: AbortSignal;
+  /** Hears where the request goes, as terminals may show it, before it goes there. */
+  readonly onAsked?: (address: string) => void;
+  /** Hears what comes of a streamed answer. */
+  readonly onPiece?: OnPiece;
 }
 
 export interface ChatAnswer {
@@ -131,6 +136,7 @@ async function ask(request: ChatRequest, signal: AbortSignal, { learned, send }:
   const endpoint = `${url.origin}${url.pathname}`;
   const { apiKey } = settings;
   const { finalErrors, streamedCalls } = dialect;
+  request.onAsked?.(addressOf(settings));
   for (;;) {
     const adapted = learned.adapt(dialect, endpoint, settings.model);
     const body = learned.applyTo(toBody(request, { endpoint, dialect: adapted }), endpoint, settings.model);
@@ -146,7 +152,7 @@ async function ask(request: ChatRequest, signal: AbortSignal, { learned, send }:
       const answering = { endpoint, dialect: dialect.name, streamedCalls, finalErrors, apiKey };
       const isStream = settings.stream && !isJson(response) && !isHtml(response);
       const answer = isStream
-        ? await collectStream(eventData(boundedChunks(response)), answering)
+        ? await collectStream(eventData(boundedChunks(response)), answering, request.onPiece)
         : toAnswer(parseBody(await readText(response), response.status, apiKey), answering);
       return withoutKey(answer, apiKey);
     }
