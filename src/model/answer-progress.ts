@@ -65,7 +65,7 @@ class VisibleStream {
   }
 
   add(piece: string): void {
-    for (let rest = piece; rest !== ""; ) rest = this.take(rest);
+    for (let rest = piece; rest !== "";) rest = this.take(rest);
   }
 
   /** Takes a text, and returns what has to be looked at anew. */

@@ -44,7 +44,12 @@ describe("what is seen of a streamed answer", () => {
   test("thoughts in fields and parts of their own are counted", () => {
     const seen = watch([
       { reasoning_content: "12345" },
-      { content: [{ type: "thinking", text: "678" }, { type: "text", text: "said" }] },
+      {
+        content: [
+          { type: "thinking", text: "678" },
+          { type: "text", text: "said" },
+        ],
+      },
       { reasoning: "90", content: " more" },
     ]);
     expect(seen).toEqual({ text: "said more", thinking: 10 });

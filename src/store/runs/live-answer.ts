@@ -285,9 +285,7 @@ function callsIn(dir: string): readonly LiveCall[] {
 }
 
 function compare(a: LiveCall, b: LiveCall): number {
-  return (
-    a.execution - b.execution || a.visit - b.visit || a.turn - b.turn || a.attempt - b.attempt
-  );
+  return a.execution - b.execution || a.visit - b.visit || a.turn - b.turn || a.attempt - b.attempt;
 }
 
 function nameOf({ execution, visit, turn, attempt }: LiveCall): string {

@@ -54,5 +54,9 @@ function isPassing(name: string): boolean {
   if (name.startsWith("state/")) {
     return /^\.tmp-(workflow\.md|execution\.jsonl)-|^\.il-[0-9a-f]{16}$/.test(base);
   }
-  return name.startsWith("live/") || base.startsWith(".tmp-") || /\.lock(\.\d+)?(\.done)?$|\.jsonl\.index$/.test(base);
+  return (
+    name.startsWith("live/") ||
+    base.startsWith(".tmp-") ||
+    /\.lock(\.\d+)?(\.done)?$|\.jsonl\.index$/.test(base)
+  );
 }
