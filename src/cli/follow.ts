@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { ServiceError } from "@temporalio/client";
 import { InterlockError, type RunHandle } from "../client/client.js";
 import type { Question } from "../core/run/question.js";
 import type { ProgressLine, RunState } from "../core/run/run-state.js";
+import { unlessAborted } from "./environment.js";
 import type { Standing } from "./waiting-words.js";
 import { type WorkSource, watchWork } from "./watch-work.js";
 
@@ -46,7 +48,8 @@ export async function followRun(
   try {
     for (;;) {
       signal.throwIfAborted();
-      const state = await run.state();
+      const state = await unlessAborted(signal, stateOf(run), () => Promise.resolve());
+      if (state === undefined) continue; // nobody works on it: who watches is told so
       turn = turnOf(state);
       const last = state.progress.at(-1)?.seq ?? seen;
       pauseMs = last > seen ? FIRST_PAUSE_MS : Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS);
@@ -72,6 +75,20 @@ export async function followRun(
     await ended;
     await watching;
     view.close();
+  }
+}
+
+/** Undefined where Temporal answers and no worker does. */
+async function stateOf(run: RunHandle): Promise<RunState | undefined> {
+  try {
+    return await run.state();
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    await run.pendingWork().catch(() => {
+      throw error; // it is Temporal that does not answer
+    });
+    await sleep(LONGEST_PAUSE_MS);
+    return undefined;
   }
 }
 

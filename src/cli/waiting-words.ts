@@ -8,6 +8,8 @@ export interface Standing {
   readonly turn: string;
   /** What has come of the answer that is being given, where the store is at hand. */
   readonly answer?: WatchedAnswer;
+  /** Answers can be seen as they come: where none is, none is being given. */
+  readonly seesAnswers: boolean;
   /** What to do about a queue that nobody polls; absent while somebody does, or nothing waits for it. */
   readonly nobody?: string;
   /** Milliseconds since 1970. */
@@ -80,10 +82,10 @@ export function waitingLines(standing: Standing): readonly string[] {
 }
 
 /** What has come of an answer beside its text: one line, or none. */
-export function progressWords({ thinking, calls }: LiveAnswer): string {
+export function progressWords({ thinking, calls, shown }: WatchedAnswer): string {
   const call = calls.at(-1);
   if (call !== undefined) return `${call.name}… ${call.bytes.toLocaleString("en")} bytes`;
-  return thinking === 0 ? "" : `thinking… ${thinking.toLocaleString("en")} characters`;
+  return thinking === 0 || shown.trim() !== "" ? "" : `thinking… ${thinking.toLocaleString("en")} characters`;
 }
 
 /** One line for a report: what an activity is at, why the attempt before failed, and when the next one is. */
@@ -133,10 +135,11 @@ function isPast(at: string | undefined, now: number): boolean {
 /** How long nothing has come of an answer; undefined while that is not worth a word. */
 function silenceOf(
   { activity, standing, startedAt, attempt }: PendingActivity,
-  { answer, now }: Standing,
+  { answer, seesAnswers, now }: Standing,
 ): { readonly seconds: number; readonly words: string } | undefined {
   if (activity !== MODEL_TURN || standing !== "running" || startedAt === undefined) return undefined;
   const isWatched = answer !== undefined && answer.attempt === attempt;
+  if (!isWatched && seesAnswers) return undefined;
   const seconds = secondsSince(isWatched ? (answer.lastAt ?? answer.startedAt) : startedAt, now);
   if (seconds < (SILENCE_STEPS_S[0] ?? 0)) return undefined;
   if (!isWatched) return { seconds, words: `no answer yet for ${seconds} s.` };

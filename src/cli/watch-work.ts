@@ -27,6 +27,7 @@ export async function watchWork(
   let describedAt = 0;
   let known: { readonly work: PendingWork; readonly nobody?: string } = { work: { activities: [] } };
   let answer: WatchedAnswer | undefined;
+  let seesAnswers = false;
   while (!signal.aborted) {
     const now = Date.now();
     if (now - describedAt >= DESCRIBE_PAUSE_MS) {
@@ -34,8 +35,15 @@ export async function watchWork(
       known = await look(run, source, signal).catch(() => known);
     }
     answer = watched(answer, await source.live(answer).catch(() => undefined));
+    seesAnswers ||= answer !== undefined;
     if (signal.aborted) return;
-    show({ ...known, turn: turn(), now: Date.now(), ...(answer === undefined ? {} : { answer }) });
+    show({
+      ...known,
+      turn: turn(),
+      now: Date.now(),
+      seesAnswers,
+      ...(answer === undefined ? {} : { answer }),
+    });
     await sleep(LIVE_PAUSE_MS, undefined, { signal }).catch(() => undefined);
   }
 }
