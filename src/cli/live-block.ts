@@ -72,5 +72,7 @@ export function foldLine(line: string, columns: number): readonly string[] {
 
 /** Two columns for what may take two: a line that is a little short does no harm. */
 function widthOf(char: string): number {
-  return (char.codePointAt(0) ?? 0) >= 0x1100 ? 2 : 1;
+  const code = char.codePointAt(0) ?? 0;
+  const isFrame = code >= 0x2500 && code < 0x2580;
+  return code >= 0x1100 && !isFrame ? 2 : 1;
 }

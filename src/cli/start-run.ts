@@ -200,8 +200,10 @@ export async function followAndReport(
   return end.state.phase === "completed" ? EXIT.done : EXIT.failed;
 }
 
-async function nobodyWorks({ hasWorker, embedded, client }: TemporalSession): Promise<string | undefined> {
-  return (await hasWorker()) ? undefined : noWorkerHint(embedded, client.taskQueue);
+/** A worker of another machine is remembered for minutes after its end: that one polls says little where nobody takes what is due. */
+async function nobodyWorks({ hasWorker, embedded, client }: TemporalSession): Promise<string> {
+  if (!(await hasWorker())) return noWorkerHint(embedded, client.taskQueue);
+  return `No worker of the task queue "${client.taskQueue}" takes the run's next step: it is busy, or gone. Waiting for one.`;
 }
 
 /** Reads what comes of a run's answers, once the store holds the run. */

@@ -10,7 +10,7 @@ export interface Standing {
   readonly answer?: WatchedAnswer;
   /** Answers can be seen as they come: where none is, none is being given. */
   readonly seesAnswers: boolean;
-  /** What to do about a queue that nobody polls; absent while somebody does, or nothing waits for it. */
+  /** What to do about work that no worker takes; absent while nothing waits for one. */
   readonly nobody?: string;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -125,8 +125,8 @@ export function waitsForWorker({ activities, workflowTaskSince }: PendingWork, n
   return activities.some(isDue) || (workflowTaskSince !== undefined && isPast(workflowTaskSince, now));
 }
 
-/** A worker that is there takes what is due sooner than this. */
-const PICKED_UP_MS = 2_000;
+/** A worker that is there and free takes what is due sooner than this. */
+const PICKED_UP_MS = 3_000;
 
 function isPast(at: string | undefined, now: number): boolean {
   return at !== undefined && Date.parse(at) + PICKED_UP_MS < now;

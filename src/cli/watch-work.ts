@@ -8,8 +8,8 @@ import { type Standing, type WatchedAnswer, waitsForWorker } from "./waiting-wor
 export interface WorkSource {
   /** What comes of an answer, where the store is at hand. */
   readonly live: (since: LiveAnswer | undefined) => Promise<LiveAnswer | undefined>;
-  /** What to do about a queue that nobody polls; undefined while somebody does. */
-  readonly nobody: () => Promise<string | undefined>;
+  /** What to do about work that no worker takes. */
+  readonly nobody: () => Promise<string>;
 }
 
 const DESCRIBE_PAUSE_MS = 1_000;

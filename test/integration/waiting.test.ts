@@ -3,9 +3,10 @@ import { once } from "node:events";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import { type AddressInfo, createServer as createListener } from "node:net";
 import { dirname, join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { isPrintable } from "../../src/core/printable.js";
 import { readLive } from "../../src/store/runs/live-answer.js";
+import { openPlace } from "../fakes/place.js";
 import { eventually } from "../fakes/eventually.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { type Bench, openBench, until, writeTree } from "./harness.js";
@@ -20,7 +21,7 @@ interface Command {
 }
 
 function begin(
-  bench: Bench,
+  bench: Where,
   args: readonly string[],
   file = process.execPath,
   before: readonly string[] = [],
@@ -51,8 +52,10 @@ function begin(
   return command;
 }
 
+type Where = Pick<Bench, "store" | "environment">;
+
 /** `interlock run` of a package of two nodes. */
-async function beginRun(bench: Bench): Promise<Command> {
+async function beginRun(bench: Where): Promise<Command> {
   await writeTree(join(dirname(bench.store.dir), "package"), twoNodePackage());
   return begin(bench, [MAIN, "run", "package", "--project", "project"]);
 }
@@ -188,17 +191,19 @@ describe("whoever follows a run is told what is wrong", () => {
   });
 
   test("a worker that has died, and that nobody takes its place", async () => {
-    const bench = await openBench([{ hang: true }, { hang: true }]);
-    await bench.stopWorker();
+    const bench = await openPlace(inject("temporalAddress"), [{ hang: true }, { hang: true }]);
+    onTestFinished(() => bench.close());
     const worker = begin(bench, [MAIN, "worker"]);
+    await eventually(() => bench.client.hasWorker());
     const command = await beginRun(bench);
     await eventually(() => bench.model.requests.length === 1);
+    await command.says(/node entered/);
     worker.child.kill("SIGKILL");
     await command.says(
       /model turn 1 · ask: attempt 1 failed: TIMEOUT: Its worker was not heard of any more\./,
     );
     await command.says(/No worker polls the task queue/);
-    const { runs } = { runs: await bench.store.runs.listAllRuns() };
+    const runs = await bench.store.runs.listAllRuns();
     const status = await shellOf(bench).run(["status", runs[0]?.runId ?? ""]);
     expect(status.stdout).toMatch(/at work {5}model\.turn, attempt 2 of 8: waiting for a worker/);
     expect(command.child.exitCode).toBeNull(); // it still waits
