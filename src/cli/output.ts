@@ -123,7 +123,7 @@ function faint(text: string): string {
 
 /** How much room there is for notes. */
 export function noteRoom(): { readonly columns: number; readonly rows: number } {
-  const { columns = 0, rows = 0 } = process.stderr;
+  const { columns, rows } = process.stderr; // undefined where there is no terminal, whatever their types say
   return { columns: columns > 0 ? columns : 80, rows: rows > 0 ? rows : 24 };
 }
 

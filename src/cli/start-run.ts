@@ -201,8 +201,9 @@ export async function followAndReport(
 }
 
 /** A worker of another machine is remembered for minutes after its end: that one polls says little where nobody takes what is due. */
-async function nobodyWorks({ hasWorker, embedded, client }: TemporalSession): Promise<string> {
-  if (!(await hasWorker())) return noWorkerHint(embedded, client.taskQueue);
+async function nobodyWorks(session: TemporalSession): Promise<string> {
+  const { embedded, client } = session;
+  if (!(await session.hasWorker())) return noWorkerHint(embedded, client.taskQueue);
   return `No worker of the task queue "${client.taskQueue}" takes the run's next step: it is busy, or gone. Waiting for one.`;
 }
 

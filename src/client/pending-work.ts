@@ -37,7 +37,7 @@ export interface PendingWork {
 export function pendingWorkIn({ pendingActivities, pendingWorkflowTask }: RawDescription): PendingWork {
   const activities = (pendingActivities ?? []).map((pending): PendingActivity => {
     const startedAt = toIso(pending.lastStartedTime);
-    const state = pending.state ?? 0;
+    const state = Number(pending.state ?? 0);
     const isRunning =
       state === STATE.started || state === STATE.cancelRequested || state === STATE.pauseRequested;
     const { lastFailure, lastWorkerIdentity } = pending;
@@ -56,7 +56,7 @@ export function pendingWorkIn({ pendingActivities, pendingWorkflowTask }: RawDes
       }),
     };
   });
-  const isTaken = pendingWorkflowTask?.state === STATE.started;
+  const isTaken = Number(pendingWorkflowTask?.state ?? 0) === STATE.started;
   const since = isTaken ? undefined : toIso(pendingWorkflowTask?.originalScheduledTime);
   return { activities, ...(since === undefined ? {} : { workflowTaskSince: since }) };
 }
@@ -70,7 +70,7 @@ type RawFailure = NonNullable<NonNullable<RawDescription["pendingActivities"]>[n
 function failureOf(failure: RawFailure): { readonly type: string; readonly message: string } {
   const timedOut = failure.timeoutFailureInfo;
   if (timedOut) {
-    const isHeartbeat = timedOut.timeoutType === HEARTBEAT;
+    const isHeartbeat = Number(timedOut.timeoutType ?? 0) === HEARTBEAT;
     return {
       type: "TIMEOUT",
       message: isHeartbeat ? "Its worker was not heard of any more." : "It was not done in time.",

@@ -4,8 +4,8 @@ import { type RawDescription, pendingWorkIn } from "../../src/client/pending-wor
 const at = (seconds: number) => ({ seconds, nanos: 5_000_000 }) as never; // as the service has it, with a Long
 
 test("what a description does not say is left out", () => {
-  expect(pendingWorkIn({} as RawDescription)).toEqual({ activities: [] });
-  expect(pendingWorkIn({ pendingActivities: [{}] } as RawDescription)).toEqual({
+  expect(pendingWorkIn({})).toEqual({ activities: [] });
+  expect(pendingWorkIn({ pendingActivities: [{}] })).toEqual({
     activities: [{ activity: "", standing: "waiting", attempt: 1 }],
   });
 });

@@ -158,14 +158,14 @@ export class LiveWriter {
   private timer: NodeJS.Timeout | undefined;
   private writing: Promise<void> = Promise.resolve();
 
-  /** Removes what earlier calls have left. Whoever has lost the claim writes nothing. */
+  /** Whoever has lost the claim writes nothing. */
   constructor(runDir: string, call: LiveCall, claim: HeldLock) {
     this.dir = liveDir(runDir);
     this.call = call;
     this.claim = claim;
   }
 
-  /** Begins the call's file. Once. */
+  /** Begins the call's file, once, and removes what earlier calls have left. */
   begin(header: LiveHeader): void {
     if (this.fd !== undefined || !this.claim.isHeld()) return;
     try {
@@ -236,11 +236,14 @@ export class LiveWriter {
     const { fd } = this;
     if (fd === undefined) return;
     if (this.bytes > MAX_FILE_BYTES) return this.stop();
-    this.writing = this.writing.then(async () => {
-      if (this.fd !== fd) return;
-      const { bytesWritten } = await writeTo(fd, bytes).catch(() => ({ bytesWritten: 0 }));
-      if (bytesWritten !== bytes.length) this.stop();
-    });
+    this.writing = this.writeAfter(this.writing, fd, bytes);
+  }
+
+  private async writeAfter(before: Promise<void>, fd: number, bytes: Buffer): Promise<void> {
+    await before;
+    if (this.fd !== fd) return;
+    const { bytesWritten } = await writeTo(fd, bytes).catch(() => ({ bytesWritten: 0 }));
+    if (bytesWritten !== bytes.length) this.stop();
   }
 
   private stop(): void {
@@ -259,14 +262,6 @@ const MAX_NAME_CHARS = 100;
 const MAX_ENDPOINT_CHARS = 300;
 
 /** Removes what the calls up to this one have left. */
-export function removeLive(runDir: string, call: LiveCall): void {
-  try {
-    removeUpTo(liveDir(runDir), call);
-  } catch {
-    // there is none
-  }
-}
-
 function removeUpTo(dir: string, call: LiveCall): void {
   if (!isOwnFolder(dir)) return;
   for (const other of callsIn(dir)) if (compare(other, call) <= 0) unlinkSync(join(dir, nameOf(other)));
