@@ -37,7 +37,7 @@ export interface PendingWork {
 export function pendingWorkIn({ pendingActivities, pendingWorkflowTask }: RawDescription): PendingWork {
   const activities = (pendingActivities ?? []).map((pending): PendingActivity => {
     const startedAt = toIso(pending.lastStartedTime);
-    const state = Number(pending.state ?? 0);
+    const state: number = pending.state ?? 0;
     const isRunning =
       state === STATE.started || state === STATE.cancelRequested || state === STATE.pauseRequested;
     const { lastFailure, lastWorkerIdentity } = pending;
@@ -56,7 +56,8 @@ export function pendingWorkIn({ pendingActivities, pendingWorkflowTask }: RawDes
       }),
     };
   });
-  const isTaken = Number(pendingWorkflowTask?.state ?? 0) === STATE.started;
+  const taskState: number = pendingWorkflowTask?.state ?? 0;
+  const isTaken = taskState === STATE.started;
   const since = isTaken ? undefined : toIso(pendingWorkflowTask?.originalScheduledTime);
   return { activities, ...(since === undefined ? {} : { workflowTaskSince: since }) };
 }
@@ -70,7 +71,8 @@ type RawFailure = NonNullable<NonNullable<RawDescription["pendingActivities"]>[n
 function failureOf(failure: RawFailure): { readonly type: string; readonly message: string } {
   const timedOut = failure.timeoutFailureInfo;
   if (timedOut) {
-    const isHeartbeat = Number(timedOut.timeoutType ?? 0) === HEARTBEAT;
+    const timeoutType: number = timedOut.timeoutType ?? 0;
+    const isHeartbeat = timeoutType === HEARTBEAT;
     return {
       type: "TIMEOUT",
       message: isHeartbeat ? "Its worker was not heard of any more." : "It was not done in time.",
