@@ -176,11 +176,7 @@ async function ask(request: ChatRequest, signal: AbortSignal, { learned, send }:
     if (response.status >= 300 && response.status < 400) throw redirected(response);
     if (response.ok) {
       const answering = { endpoint, dialect: dialect.name, streamedCalls, finalErrors, apiKey };
-<<<<<<< HEAD
-      const isStream = settings.stream && !isJson(response) && !isHtml(response);
-=======
-      const isStream = settings.stream && !saysJson(response);
->>>>>>> main
+      const isStream = settings.stream && !saysJson(response) && !isHtml(response);
       const answer = isStream
         ? await collectStream(eventData(boundedChunks(response)), answering, request.onPiece)
         : toAnswer(parseBody(await readText(response), response.status, apiKey), answering);
