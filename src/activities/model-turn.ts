@@ -19,6 +19,7 @@ import type {
   ConversationEntry,
   FoldEntry,
 } from "../store/runs/conversation.js";
+import { type LiveCall, LiveWriter } from "../store/runs/live-answer.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import type { AgentHarness } from "./agent-harness.js";
 import { ContextFit, type Draft, answerTokens } from "./context-fit.js";
@@ -53,8 +54,13 @@ export async function modelTurn(
   const conversation = files.conversation(input.conversation);
   const harness = deps.harnesses[input.run.kind ?? "graph"];
   const startedAt = performance.now();
+  const live = new LiveWriter(files.dir, liveCallOf(input, context), files.claim);
   let entry = await conversation.findAnswer(input.visit, input.turn);
-  entry ??= await askModel(deps, files, conversation, input, context);
+  try {
+    entry ??= await askModel(deps, files, conversation, input, { context, live });
+  } finally {
+    await live.end();
+  }
   const audit = await files.audit.record(
     {
       kind: "model.turn",
@@ -96,6 +102,11 @@ export async function modelTurn(
   };
 }
 
+/** Each attempt is watched on its own. */
+function liveCallOf({ run, visit, turn }: ModelTurnInput, { info }: Context): LiveCall {
+  return { execution: run.execution ?? 1, visit, turn, attempt: info.attempt };
+}
+
 /** The answer's text for histories and terminals: bounded, and without control characters other than line breaks. */
 function printable(text: string): string {
   return cutText(text, MAX_TEXT_CHARS).replace(/(?![\n\t])\p{Cc}/gu, " ");
@@ -106,7 +117,7 @@ async function askModel(
   files: RunFiles,
   conversation: Conversation,
   input: ModelTurnInput,
-  context: Context,
+  { context, live }: { readonly context: Context; readonly live: LiveWriter },
 ): Promise<AssistantEntry> {
   const settings = await deps.modelSettingsFor(input.agentId, input.run);
   if (settings === undefined) {
@@ -123,7 +134,7 @@ async function askModel(
   }
   const fit = new ContextFit(input, settings, deps.learnedContexts ?? new LearnedContexts());
   for (;;) {
-    const entry = await askOnce(deps, files, conversation, input, { settings, fit, context });
+    const entry = await askOnce(deps, files, conversation, input, { settings, fit, context, live });
     const known = entry ?? (await conversation.findAnswer(input.visit, input.turn));
     if (known !== undefined) return known;
   }
@@ -133,6 +144,7 @@ interface Asking {
   readonly settings: ModelSettings;
   readonly fit: ContextFit;
   readonly context: Context;
+  readonly live: LiveWriter;
 }
 
 /** The answer, written down; undefined where results had to be left out of the conversation first. */
@@ -141,7 +153,7 @@ async function askOnce(
   files: RunFiles,
   conversation: Conversation,
   input: ModelTurnInput,
-  { settings, fit, context }: Asking,
+  { settings, fit, context, live }: Asking,
 ): Promise<AssistantEntry | undefined> {
   const harness = deps.harnesses[input.run.kind ?? "graph"];
   const before = await conversation.entries();
@@ -154,15 +166,20 @@ async function askOnce(
   const fold = fit.foldBefore(draft, entries);
   if (fold !== undefined) return writeFold(conversation, fold);
   failpoint("model.before-request");
+  const timeoutMs = Math.min(settings.timeoutMs, longestWaitMs(context));
   const answer = await deps.model
     .complete({
-      settings: { ...settings, timeoutMs: Math.min(settings.timeoutMs, longestWaitMs(context)) },
+      settings: { ...settings, timeoutMs },
       messages: draft.messages,
       tools,
       signal: context.cancellationSignal,
+      onAsked: (endpoint) => {
+        live.begin({ endpoint, model: settings.model, startedAt: new Date().toISOString(), timeoutMs });
+      },
+      onPiece: (piece) => live.add(piece),
     })
     .catch((error: unknown) => {
-      if (!isOverflow(error)) throw toFailure(error);
+      if (!isOverflow(error)) throw toFailure(error, context);
       return error;
     });
   if (isOverflow(answer)) return writeFold(conversation, fit.foldAfter(answer, draft, entries));
@@ -355,11 +372,13 @@ async function withUniqueIds(
 }
 
 /** A model error as Temporal has to see it: type, whether and when to try again. Aborts pass as they are. */
-function toFailure(error: unknown): unknown {
+function toFailure(error: unknown, { info }: Context): unknown {
   if (!(error instanceof ModelError)) return error;
+  const attempts = info.retryPolicy?.maximumAttempts ?? 0;
+  const which = `(attempt ${info.attempt}${attempts === 0 ? "" : ` of ${attempts}`})`;
   return ApplicationFailure.create({
     type: error.code,
-    message: error.message,
+    message: error.retryable ? `${error.message} ${which}` : error.message,
     nonRetryable: !error.retryable,
     // Many calls at once are no fault of anything: not an error in logs and metrics.
     ...(error.code === "LLM_RATE_LIMITED" ? { category: "BENIGN" } : {}),

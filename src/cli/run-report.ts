@@ -1,4 +1,5 @@
 import { dirname, join } from "node:path";
+import type { PendingActivity } from "../client/pending-work.js";
 import { defined } from "../core/defined.js";
 import type { Budget } from "../core/run/budget.js";
 import type { RunPhase } from "../core/run/phase.js";
@@ -14,6 +15,7 @@ import type { Store } from "../store/store.js";
 import { BUNDLE_NODE } from "../tools/bundle/bundle-sessions.js";
 import { print, printLabelled } from "./output.js";
 import { folderMissing } from "./run-folder.js";
+import { failureWords, workWords } from "./waiting-words.js";
 
 /** What `run --json` and `status --json` print. */
 export interface RunReport {
@@ -28,6 +30,8 @@ export interface RunReport {
   readonly failure?: { readonly code: string; readonly message: string };
   /** What of the run's files is missing or broken, so that the report lacks what they say. */
   readonly problem?: string;
+  /** What the run waits for, as Temporal says; absent where it was not asked, or nothing is under way. */
+  readonly work?: readonly PendingActivity[];
   /** Somebody has paused the run: it goes on after `interlock resume`. */
   readonly paused: boolean;
   /** Of a run that has one. */
@@ -157,6 +161,11 @@ export function printReport(report: RunReport, projectRoot: string | undefined):
   print(`  completed   ${report.stepsCompleted.join(", ") || "none yet"}`);
   if (report.problem !== undefined) print(`  problem     ${report.problem}`);
   if (report.failure !== undefined) print(`  failure     ${report.failure.code}: ${report.failure.message}`);
+  for (const activity of report.work ?? []) {
+    print(`  at work     ${workWords(activity, Date.now())}`);
+    const failure = failureWords(activity);
+    if (failure !== undefined) print(`  last error  ${failure}`);
+  }
   for (const artifact of report.artifacts)
     print(`  artifact    ${hostPathOf(artifact, report, projectRoot)}`);
   const { usage } = report;

@@ -10,6 +10,7 @@ import { openingState } from "../core/graph-state/initial-state.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import { resolveProject } from "../store/runs/project-id.js";
 import { findAgent, selectWorkflow } from "../store/packages/choose.js";
+import { readLive } from "../store/runs/live-answer.js";
 import type { Store } from "../store/store.js";
 import { NO_ANSWERS, standardInputAnswers } from "./answers.js";
 import { type BudgetChoice, budgetOf } from "./budget-options.js";
@@ -19,6 +20,7 @@ import {
   EXIT,
   type ExitCode,
   UsageError,
+  noWorkerHint,
   notesAreRead,
   print,
   printJson,
@@ -29,6 +31,7 @@ import { registerRoot } from "./register-root.js";
 import { filesOfRun, printReport, reportOf, webUrlOf } from "./run-report.js";
 import { liveView, plainView } from "./run-views.js";
 import type { TemporalSession } from "./temporal-session.js";
+import type { WorkSource } from "./watch-work.js";
 
 /** What following a run shows of it. A bundle run has no graph. */
 export interface FollowedRun {
@@ -169,12 +172,14 @@ export async function followAndReport(
   );
   if (webUrl !== null) printNote(`Watch it: ${webUrl}`);
   const answers = choice.waitForAnswers ? standardInputAnswers() : NO_ANSWERS;
-  const { graph } = followed;
-  const isLive = notesAreRead() && !choice.json && graph !== undefined;
-  const view = isLive ? liveView(graph, answers) : plainView(answers);
+  const isLive = notesAreRead() && !choice.json;
+  const view = isLive ? liveView(followed.graph, answers) : plainView(answers);
   let end: FollowEnd;
   try {
-    end = await followRun(run, view, signal, choice.since);
+    end = await followRun(run, view, signal, {
+      since: choice.since,
+      source: { live: liveAnswers(store, run.runId), nobody: () => nobodyWorks(session) },
+    });
   } catch (error) {
     if (signal.aborted) {
       printNote("");
@@ -193,6 +198,26 @@ export async function followAndReport(
   else printReport(report, followed.projectRoot);
   if (end.waiting) return EXIT.waiting;
   return end.state.phase === "completed" ? EXIT.done : EXIT.failed;
+}
+
+/** A worker of another machine is remembered for minutes after its end: that one polls says little where nobody takes what is due. */
+async function nobodyWorks(session: TemporalSession): Promise<string> {
+  const { embedded, client } = session;
+  if (!(await session.hasWorker())) return noWorkerHint(embedded, client.taskQueue);
+  return `No worker of the task queue "${client.taskQueue}" takes the run's next step: it is busy, or gone. Waiting for one.`;
+}
+
+/** Reads what comes of a run's answers, once the store holds the run. */
+function liveAnswers(store: Store, runId: string): WorkSource["live"] {
+  let dir: string | undefined;
+  return async (since) => {
+    if (dir === undefined) {
+      const found = await store.runs.findPlaced(runId);
+      const files = found && (await store.runs.openFiles(found.projectId, found.runId));
+      dir = files?.ok === true ? files.value.dir : undefined;
+    }
+    return dir === undefined ? undefined : readLive(dir, since);
+  };
 }
 
 /** Why a run could not be followed any more, in words where it is Temporal that is gone. */
