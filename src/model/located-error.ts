@@ -18,9 +18,9 @@ const MAX_ADDRESS_CHARS = 200;
 /** The same error, saying where it happened. What is no model error is returned as it is. */
 export function located(error: unknown, address: string): unknown {
   if (!(error instanceof ModelError) || address === "" || error.message.includes(address)) return error;
-  const { message, code, retryable, retryAfterMs } = error;
+  const { message, code, retryable, retryAfterMs, contextTokens } = error;
   const sentence = message.startsWith(SUBJECT)
     ? `${SUBJECT}${address} ${message.slice(SUBJECT.length)}`
     : `${message} It came from ${address}.`;
-  return new ModelError({ code, message: sentence, retryable, retryAfterMs }, error.cause);
+  return new ModelError({ code, message: sentence, retryable, retryAfterMs, contextTokens }, error.cause);
 }

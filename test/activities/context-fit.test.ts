@@ -261,7 +261,7 @@ describe("a provider that refuses a request as too long", () => {
       type: "LLM_CONTEXT_EXCEEDED",
       nonRetryable: true,
       message: expect.stringMatching(
-        /holds 1000, .*The model endpoint answered 400 request \(\d+ tokens\) exceeds/,
+        /holds 1000, .*The model endpoint \S+ answered 400 request \(\d+ tokens\) exceeds/,
       ),
     });
     expect(scene.model.requests).toHaveLength(1);
