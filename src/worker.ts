@@ -47,8 +47,11 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     bundles: createBundleHost({ store, ...(protectedPaths === undefined ? {} : { protectedPaths }) }),
     longestModelTimeoutMs: config.longestModelTimeoutMs,
     model: createChatModel(),
-    modelSettingsFor: async (agentId, run) =>
-      run.rehearsal === undefined ? config.modelSettingsFor(agentId) : rehearsals.settingsFor(run),
+    models: config.models,
+    async modelSettingsFor(agentId, run, model) {
+      if (run.rehearsal !== undefined) return rehearsals.settingsFor(run);
+      return model === undefined ? config.modelSettingsFor(agentId) : config.models.reachRef(model, agentId);
+    },
   });
   const bundle = options.workflowBundle ?? (await workflowBundle());
   let worker: Worker;

@@ -2,6 +2,7 @@ import { ApplicationFailure, type Context } from "@temporalio/activity";
 import type { ModelTurnInput, ModelTurnResult } from "../contract/activities.js";
 import { MODEL_TURN_MARGIN_MS } from "../contract/names.js";
 import { defined } from "../core/defined.js";
+import type { ModelRef } from "../core/run/run-model.js";
 import type { RunRef } from "../core/run/run-ref.js";
 import { failpoint } from "../core/failpoint.js";
 import { whyNoQuestion } from "../core/run/no-question.js";
@@ -9,20 +10,31 @@ import { visibleText } from "../core/prompt/visible-text.js";
 import { cutText } from "../core/text.js";
 import type { ToolResult } from "../core/tools/tool-result.js";
 import type { ChatAnswer, ChatModel, ModelPrice, ModelSettings } from "../model/chat-model.js";
-import { ModelError } from "../model/model-error.js";
+import type { Missing } from "../model/model-catalog.js";
 import { LineTooLong } from "../store/disk/append-log.js";
 import type { ModelCall } from "../core/tools/model-call.js";
 import type { AssistantEntry, Conversation, ConversationEntry } from "../store/runs/conversation.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import { toMessages } from "./conversation-messages.js";
 import type { AgentHarness } from "./agent-harness.js";
+import { type Keyless, toFailure } from "./model-failures.js";
+import { keyMissing, modelMissing, unpricedSentence } from "./run-models.js";
 
 /** What a model turn works with. */
 export interface ModelTurnDeps {
   readonly harnesses: Readonly<Record<"graph" | "bundle", AgentHarness>>;
   readonly model: ChatModel;
-  /** The model of an agent in a run; undefined where none is configured. */
-  readonly modelSettingsFor: (agentId: string, run: RunRef) => Promise<ModelSettings | undefined>;
+  /**
+   * How a model is asked for an agent in a run; of a run that knows none, the agent's. Undefined where none is configured, and
+   * what is missing where this worker has not that model.
+   */
+  readonly modelSettingsFor: (
+    agentId: string,
+    run: RunRef,
+    model?: ModelRef,
+  ) => Promise<ModelSettings | Missing | undefined>;
+  /** Turns for which a model wanted a key that this worker has not: it is not asked again. */
+  readonly keyless?: Keyless;
 }
 
 /** An answer with more calls than this is no answer; up to it each call gets a result. */
@@ -56,6 +68,7 @@ export async function modelTurn(
       finishReason: entry.finishReason,
       calls: entry.calls.length,
       ...entry.usage,
+      ...defined({ answeredBy: entry.answeredBy && { ...entry.answeredBy } }),
       durationMs: Math.round(performance.now() - startedAt),
     },
     new Date(),
@@ -83,6 +96,7 @@ export async function modelTurn(
       ? {}
       : { refusal: { code: refusal.code, words: printable(visibleText(refusal.words)) } }),
     usage: entry.usage,
+    ...defined({ answeredBy: entry.answeredBy }),
     audit,
   };
 }
@@ -99,18 +113,18 @@ async function askModel(
   input: ModelTurnInput,
   context: Context,
 ): Promise<AssistantEntry> {
-  const settings = await deps.modelSettingsFor(input.agentId, input.run);
+  const settings = await deps.modelSettingsFor(input.agentId, input.run, input.model);
   if (settings === undefined) {
     throw ApplicationFailure.nonRetryable(
       "No model is configured on this worker. Set OPENAI_API_KEY or OPENAI_BASE_URL, and INTERLOCK_MODEL.",
       "LLM_AUTH_FAILED",
     );
   }
+  if ("missing" in settings) throw modelMissing(settings.missing);
+  const keyless = deps.keyless?.why(input);
+  if (keyless !== undefined) throw keyMissing(keyless);
   if (input.needsPrice === true && settings.price === undefined) {
-    throw ApplicationFailure.nonRetryable(
-      `The run has a cost budget, but the model ${settings.model} has no price. Name it under "prices" in the settings file.`,
-      "E_PRECONDITION_FAILED",
-    );
+    throw ApplicationFailure.nonRetryable(unpricedSentence([settings.model]), "E_PRECONDITION_FAILED");
   }
   const harness = deps.harnesses[input.run.kind ?? "graph"];
   const said = await conversation.entries();
@@ -129,7 +143,7 @@ async function askModel(
       signal: context.cancellationSignal,
     })
     .catch((error: unknown) => {
-      throw toFailure(error);
+      throw toFailure(error, input, settings, deps.keyless);
     });
   failpoint("model.answer-received");
   const entry = await toEntry(answer, input, [...said, ...added], files, settings.price);
@@ -241,7 +255,7 @@ async function toEntry(
     finishReason: cutText(answer.finishReason, MAX_NAME_CHARS),
     usage: { ...answer.usage, cost: costOf(answer.usage, price) },
     model: cutText(answer.model, MAX_NAME_CHARS),
-    ...defined({ provider, refusal: answer.refusal }),
+    ...defined({ provider, refusal: answer.refusal, answeredBy: answeredBy(input) }),
   };
 }
 
@@ -274,15 +288,9 @@ async function withUniqueIds(
   });
 }
 
-/** A model error as Temporal has to see it: type, whether and when to try again. Aborts pass as they are. */
-function toFailure(error: unknown): unknown {
-  if (!(error instanceof ModelError)) return error;
-  return ApplicationFailure.create({
-    type: error.code,
-    message: error.message,
-    nonRetryable: !error.retryable,
-    // Many calls at once are no fault of anything: not an error in logs and metrics.
-    ...(error.code === "LLM_RATE_LIMITED" ? { category: "BENIGN" } : {}),
-    ...(error.retryAfterMs === undefined ? {} : { nextRetryDelay: error.retryAfterMs }),
-  });
+/** Which model the answer is of; that a worker had a key for it is not said again. */
+function answeredBy({ model }: ModelTurnInput): ModelRef | undefined {
+  if (model === undefined) return undefined;
+  const { keyed: _, ...ref } = model;
+  return ref;
 }
