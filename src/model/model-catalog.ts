@@ -75,6 +75,11 @@ export class ModelCatalog {
     return new ModelCatalog({ ...this.configuration, moreEndpoints: [...moreEndpoints, baseUrl] });
   }
 
+  /** A base URL as a run may name it; undefined for what is none, or holds a login. */
+  normal(baseUrl: string): string | undefined {
+    return normalEndpoint(baseUrl);
+  }
+
   /** Whether there is an entry of this name. */
   has(name: string): boolean {
     return this.entries.has(name);
