@@ -59,6 +59,7 @@ export const carriedSchema = z.looseObject({
   audit: z.looseObject({ lines: count, sha256: z.string() }),
   phaseChanges: count,
   models: runModelsSchema.optional(),
+  isLeft: z.boolean().optional(),
   answeredBy: modelRefSchema.optional(),
   executionId: z.string().optional(),
   taken: z

@@ -77,7 +77,7 @@ async function openWithModel(record: RunRecord, kind: RunKind): Promise<OpenedRu
   let said = "";
   for (let times = 1; ; times += 1) {
     try {
-      return await kind.open(executionOf(record));
+      return await kind.open(executionOf(record), times > 1);
     } catch (error) {
       const cause = error instanceof ActivityFailure ? error.cause : undefined;
       if (!(cause instanceof ApplicationFailure) || cause.type !== MODEL_MISSING_FAILURE) throw error;
@@ -85,6 +85,7 @@ async function openWithModel(record: RunRecord, kind: RunKind): Promise<OpenedRu
         const message = `${cause.message} Nobody took it in ${OPENINGS} tries.`;
         throw failureOf({ code: "LLM_AUTH_FAILED", message });
       }
+      record.update({ isLeft: true });
       if (said !== cause.message) record.note(cause.message);
       said = cause.message;
       await sleep(pauseAfter(times, LONGEST_PAUSE_MS));

@@ -1,4 +1,10 @@
-import { ActivityFailure, ApplicationFailure, condition, isCancellation } from "@temporalio/workflow";
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  condition,
+  isCancellation,
+} from "@temporalio/workflow";
 import type { ModelTurnResult } from "../contract/activities.js";
 import { KEY_MISSING_FAILURE, MODEL_MISSING_FAILURE } from "../contract/names.js";
 import type { Visiting } from "../core/run/carried-run.js";
@@ -41,6 +47,7 @@ export async function takeTurn(
     return answer;
   } catch (error) {
     if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
+    if (CancellationScope.current().consideredCancelled) throw error; // its worker died meanwhile
     record.update({ turn: turn - 1 });
     if (await isLeftToOthers(record, visiting, error)) return undefined;
     record.update({ turn });
@@ -57,12 +64,12 @@ function askModel(
   limits: EngineLimits,
 ): Promise<ModelTurnResult> {
   const { nodeId, intent, resumes, correction, model: place = 0 } = visiting;
-  const { visit, turn, budget } = record.carried;
+  const { visit, turn, budget, isLeft } = record.carried;
   const { conditions } = record;
   const chain = record.modelsAt(nodeId);
   const model = chain[place];
   const attempts = attemptsAt(chain, place, limits);
-  const activities = modelActivities(attempts, record.opened.modelTimeoutMs);
+  const activities = modelActivities(attempts, record.opened.modelTimeoutMs, isLeft);
   const named = model === undefined ? "" : ` · ${model.model}`;
   return activities["model.turn"].executeWithOptions(summary(`model turn ${turn} · ${nodeId}${named}`), [
     {
@@ -97,7 +104,7 @@ async function isLeftToOthers(
   const times = (visiting.missing?.times ?? 0) + 1;
   if (wantsKey && times >= WORKERS_WITHOUT_KEY) return false;
   const why = cause.message;
-  record.update({ visiting: { ...visiting, missing: { times, why } } });
+  record.update({ visiting: { ...visiting, missing: { times, why } }, isLeft: true });
   if (visiting.missing?.why !== why) record.note(why);
   const pause = pauseAfter(times, wantsKey ? LONGEST_KEY_PAUSE_MS : LONGEST_PAUSE_MS);
   await condition(() => record.isComplete || !record.isRecorded, pause);

@@ -34,6 +34,8 @@ export interface CarriedRun {
   readonly phaseChanges: number;
   /** Which models the run uses, as they were when it was opened. */
   readonly models?: RunModels;
+  /** A worker has left a turn to others: from then on each is offered to all of them at once. */
+  readonly isLeft?: boolean;
   /** Which of them has answered last. */
   readonly answeredBy?: ModelRef;
   /** The execution that the run belongs to, where it is not the first of its chain: it was reset. */
