@@ -2,7 +2,7 @@ import { ApplicationFailure, type Context } from "@temporalio/activity";
 import type { ModelTurnInput, ModelTurnResult } from "../contract/activities.js";
 import { MODEL_TURN_MARGIN_MS } from "../contract/names.js";
 import { defined } from "../core/defined.js";
-import type { ModelRef } from "../core/run/run-model.js";
+import type { AnsweredBy, ModelRef } from "../core/run/run-model.js";
 import type { RunRef } from "../core/run/run-ref.js";
 import { failpoint } from "../core/failpoint.js";
 import { whyNoQuestion } from "../core/run/no-question.js";
@@ -288,9 +288,7 @@ async function withUniqueIds(
   });
 }
 
-/** Which model the answer is of; that a worker had a key for it is not said again. */
-function answeredBy({ model }: ModelTurnInput): ModelRef | undefined {
-  if (model === undefined) return undefined;
-  const { keyed: _, ...ref } = model;
-  return ref;
+/** Whose answer it is, in a run that knows its models. */
+function answeredBy({ model: ref }: ModelTurnInput): AnsweredBy | undefined {
+  return ref && { ...defined({ name: ref.name }), model: ref.model };
 }

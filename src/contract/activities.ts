@@ -17,7 +17,7 @@ import type { StateChange } from "../core/run/state-changes.js";
 import type { Budget } from "../core/run/budget.js";
 import type { RunPhase } from "../core/run/phase.js";
 import type { Question } from "../core/run/question.js";
-import type { ModelRef } from "../core/run/run-model.js";
+import type { AnsweredBy, ModelRef } from "../core/run/run-model.js";
 import type { RunRef } from "../core/run/run-ref.js";
 import type { TurnUsage, Usage } from "../core/run/usage.js";
 import type { UpdateStatement } from "./signed.js";
@@ -109,7 +109,7 @@ export interface ModelTurnResult {
   readonly cutOff: boolean;
   readonly usage: TurnUsage;
   /** Which model has answered, in a run that knows its models: another attempt's may be the one that was written down. */
-  readonly answeredBy?: ModelRef;
+  readonly answeredBy?: AnsweredBy;
   /** What an answer without calls means for a bundle run. */
   readonly ending?: Ending;
   /** Why an answer without calls asks nobody anything. Absent where it is a question. */
@@ -212,7 +212,7 @@ export interface PhaseInput {
   readonly question?: Question;
   readonly usage: Usage;
   /** Which model has answered last. */
-  readonly answeredBy?: ModelRef;
+  readonly answeredBy?: AnsweredBy;
   /** The budget as it stands, of a run that has one. */
   readonly budget?: Budget;
   /** The ids of the newest raises that it holds. */

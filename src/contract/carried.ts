@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { modelRefSchema, runModelsSchema } from "../core/run/run-model.js";
+import { answeredBySchema, runModelsSchema } from "../core/run/run-model.js";
 import { RUN_PHASES } from "../core/run/phase.js";
 import { GraphStateSchema } from "../core/graph-state/schemas.js";
 
@@ -60,7 +60,7 @@ export const carriedSchema = z.looseObject({
   phaseChanges: count,
   models: runModelsSchema.optional(),
   isLeft: z.boolean().optional(),
-  answeredBy: modelRefSchema.optional(),
+  answeredBy: answeredBySchema.optional(),
   executionId: z.string().optional(),
   taken: z
     .array(

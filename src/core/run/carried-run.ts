@@ -5,7 +5,7 @@ import type { AuditHead } from "./audit-head.js";
 import type { Budget } from "./budget.js";
 import type { LoopState } from "./loop-detection.js";
 import type { RunPhase } from "./phase.js";
-import type { ModelRef, RunModels } from "./run-model.js";
+import type { AnsweredBy, RunModels } from "./run-model.js";
 import type { ProgressLine } from "./run-state.js";
 import type { Usage } from "./usage.js";
 
@@ -37,7 +37,7 @@ export interface CarriedRun {
   /** A worker has left a turn to others: from then on each is offered to all of them at once. */
   readonly isLeft?: boolean;
   /** Which of them has answered last. */
-  readonly answeredBy?: ModelRef;
+  readonly answeredBy?: AnsweredBy;
   /** The execution that the run belongs to, where it is not the first of its chain: it was reset. */
   readonly executionId?: string;
   /** The newest updates that were taken, raises apart: Temporal knows those of one execution only. */

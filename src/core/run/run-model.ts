@@ -12,6 +12,9 @@ export interface ModelRef {
   readonly keyed?: true;
 }
 
+/** Whose an answer is: the model's name, where it has one, and what its endpoint calls it. */
+export type AnsweredBy = Pick<ModelRef, "name" | "model">;
+
 /** What a run is started with, where it is not to be the worker's default. It names no key, and makes no endpoint known. */
 export interface WantedModel {
   /** An entry of `models` in the worker's settings. With `model` or `baseUrl`, the entry must be that one. */
@@ -41,7 +44,7 @@ export function modelsOf(models: RunModels | undefined, agentId: string): readon
 }
 
 /** A model for people: `fast (gpt-5-mini at api.openai.com)`. */
-export function modelLabel({ name, model, endpoint }: ModelRef): string {
+export function modelLabel({ name, model, endpoint = "" }: Partial<ModelRef> & AnsweredBy): string {
   const host = /^https?:\/\/([^/]*)/.exec(endpoint)?.[1] ?? "";
   const place = host === "" ? model : `${model} at ${host}`;
   return name === undefined ? place : `${name} (${place})`;
@@ -84,8 +87,11 @@ const refSchema = z.looseObject({
 });
 const chainSchema = z.array(refSchema);
 
-/** What was kept of a model, or carried along. */
-export const modelRefSchema: z.ZodType<ModelRef> = refSchema;
+/** What was kept of an answer's model, or carried along. */
+export const answeredBySchema: z.ZodType<AnsweredBy> = z.looseObject({
+  name: z.string().exactOptional(),
+  model: z.string(),
+});
 /** What was kept of a run's models, or carried along. */
 export const runModelsSchema: z.ZodType<RunModels> = z.looseObject({
   chain: chainSchema,

@@ -4,7 +4,7 @@ import type { AllowedNext } from "../package/graph.js";
 import type { AuditHead } from "./audit-head.js";
 import type { Budget } from "./budget.js";
 import type { RunPhase } from "./phase.js";
-import type { ModelRef } from "./run-model.js";
+import type { AnsweredBy, ModelRef } from "./run-model.js";
 import type { Question } from "./question.js";
 import type { Usage } from "./usage.js";
 
@@ -40,7 +40,7 @@ export interface ModelState {
   /** The model of the agent at hand, and those that are asked in its place. */
   readonly chain: readonly ModelRef[];
   /** Whose answer the last one was. */
-  readonly answeredBy?: ModelRef;
+  readonly answeredBy?: AnsweredBy;
   /** Why the turn at hand waits for another worker. */
   readonly missing?: string;
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { modelRefSchema } from "../../core/run/run-model.js";
+import { answeredBySchema } from "../../core/run/run-model.js";
 import { RUN_PHASES } from "../../core/run/phase.js";
 import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
 import { type HeldLock, NO_LOCK, fenceLock, withFileLock } from "../disk/fenced-lock.js";
@@ -28,7 +28,7 @@ const statusSchema = z.object({
   /** The ids of the newest raises that the budget holds. */
   raises: z.array(z.string()).optional(),
   /** Which model had answered last. */
-  answeredBy: modelRefSchema.optional(),
+  answeredBy: answeredBySchema.optional(),
   fault: z.object({ code: z.string(), message: z.string() }).optional(),
   question: z.object({ nodeId: z.string(), text: z.string(), code: z.string().optional() }).optional(),
 });
