@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
@@ -15,8 +16,8 @@ import {
   patch,
 } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
-import { type Bench, openBench, temporaryDirectory, until } from "./harness.js";
-import { jsonOf, shellOf } from "./shell.js";
+import { type Bench, openBench, temporaryDirectory, until, writeTree } from "./harness.js";
+import { MAIN, jsonOf, newShell, shellOf } from "./shell.js";
 
 type AttentiveScript = Parameters<typeof ScriptedModel.start>[0];
 
@@ -166,7 +167,7 @@ describe("a run's model", () => {
     await other.stop();
     await run.cancel();
     await bench.startAnotherWorker();
-    await expect(run.result()).rejects.toThrow();
+    await expect(run.result()).rejects.toMatchObject({ code: "ENGINE_ABORTED" });
   });
 });
 
@@ -374,5 +375,58 @@ describe("a run that goes on", () => {
     expect(await run.result()).toMatchObject({ phase: "completed" });
     expect((await run.state()).model).toBeUndefined();
     expect(bench.model.requests).toEqual([]);
+  });
+});
+
+describe("interlock run beside a running dev with another model", () => {
+  test("asks its own shell's model in every turn, or the one that is typed, with a key that was given for it", async () => {
+    const shell = await newShell();
+    await writeTree(join(shell.dir, "package"), twoNodePackage());
+    const seen: string[] = [];
+    const ours = await endpoint((request, _index, { apiKey }) => {
+      seen.push(`${request.model} ${apiKey}`);
+      return onwards(request);
+    });
+    const theirs = await endpoint(onwards);
+    const typed = await endpoint((request, _index, { apiKey }) => {
+      seen.push(`${request.model} ${apiKey}`);
+      return onwards(request);
+    });
+    const { environment, dir } = shell.with({ OPENAI_BASE_URL: theirs.baseUrl, INTERLOCK_MODEL: "theirs" });
+    const dev = spawn(process.execPath, [MAIN, "dev"], { env: environment, cwd: dir });
+    const devEnded = new Promise((resolve) => dev.once("exit", resolve));
+    onTestFinished(async () => {
+      dev.kill("SIGINT");
+      await devEnded;
+    });
+    let said = "";
+    for (const stream of [dev.stdout, dev.stderr]) stream.on("data", (chunk) => (said += String(chunk)));
+    await eventually(() => /polls|Ctrl-C/u.test(said));
+    const own = shell.with({
+      OPENAI_BASE_URL: ours.baseUrl,
+      INTERLOCK_MODEL: "ours",
+      OPENAI_API_KEY: "ours-only",
+    });
+    const start = ["run", "package", "--project", "project", "--json"];
+    for (let index = 0; index < 2; index += 1) {
+      expect(jsonOf(await own.run(start))).toMatchObject({
+        phase: "completed",
+        model: { answeredBy: { model: "ours" } },
+      });
+    }
+    const other = [...start, "--model", "typed", "--base-url", typed.baseUrl];
+    expect(jsonOf(await own.run(other))).toMatchObject({
+      phase: "completed",
+      model: { chain: [{ model: "typed", endpoint: typed.baseUrl }], answeredBy: { model: "typed" } },
+    });
+    expect(seen).toEqual([...Array<string>(6).fill("ours ours-only"), ...Array<string>(3).fill("typed ")]);
+    expect(theirs.requests).toEqual([]);
+    const wrong = await own.run([...start, "--base-url", "http://u:p@127.0.0.1/v1"]);
+    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining("--base-url takes") as string });
+    const unknown = await own.run([...start, "--fallback", "nobody"]);
+    expect(unknown).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('no model "nobody"') as string,
+    });
   });
 });
