@@ -7,6 +7,7 @@ import { GRAPH_RUN_WORKFLOW } from "../contract/names.js";
 import type { RunInputs } from "../contract/run-input.js";
 import { defined } from "../core/defined.js";
 import { openingState } from "../core/graph-state/initial-state.js";
+import type { WantedModel } from "../core/run/run-model.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import { resolveProject } from "../store/runs/project-id.js";
 import { findAgent, selectWorkflow } from "../store/packages/choose.js";
@@ -15,6 +16,7 @@ import type { Store } from "../store/store.js";
 import { NO_ANSWERS, standardInputAnswers } from "./answers.js";
 import { type BudgetChoice, budgetOf } from "./budget-options.js";
 import { type FollowEnd, followRun } from "./follow.js";
+import { type ModelChoice, chosenModel } from "./model-options.js";
 import {
   CommandError,
   EXIT,
@@ -49,7 +51,7 @@ export interface PreparedRun extends FollowedRun {
   start(client: InterlockClient): Promise<RunHandle>;
 }
 
-export interface RunChoice extends BudgetChoice {
+export interface RunChoice extends BudgetChoice, ModelChoice {
   readonly package: string;
   readonly project: string;
   readonly workflow?: string;
@@ -76,6 +78,7 @@ export async function prepareRun(config: Config, store: Store, choice: RunChoice
       ? { branches: choice.branches ?? false, forbiddenJump: choice.forbiddenJump ?? false }
       : undefined;
   const budget = budgetOf(choice);
+  const model = rehearsal === undefined ? chosenModel(config, choice) : undefined;
   const request: StartRun = {
     projectRoot: project.root,
     packageId,
@@ -89,10 +92,11 @@ export async function prepareRun(config: Config, store: Store, choice: RunChoice
       storyId: choice.story,
       rehearsal,
       budget,
+      model,
     }),
   };
   if (config.temporal === undefined && rehearsal === undefined) {
-    requireModel(config, agentsOf(workflow.graph, agent.id));
+    requireModel(config, agentsOf(workflow.graph, agent.id), model);
   }
   await registerRoot(store, project.root, "write");
   return {
@@ -129,14 +133,19 @@ async function installedPackage(store: Store, named: string): Promise<string> {
   return installed.value.packageId;
 }
 
-/** Refuses at once to run agents that no model is configured for. */
-function requireModel(config: Config, agentIds: readonly string[]): void {
-  const without = agentIds.filter((agentId) => config.modelSettingsFor(agentId) === undefined);
-  if (without.length === 0) return;
-  throw new UsageError(NO_MODEL);
+/** Refuses at once to run agents that no model is configured for. Throws `UsageError`. */
+export function requireModel(
+  { models }: Config,
+  agentIds: readonly string[],
+  model: WantedModel | undefined,
+): void {
+  const chosen = models.choose(model, agentIds);
+  if (!("missing" in chosen)) return;
+  const isNone = model === undefined && models.settingsFor("") === undefined;
+  throw new UsageError(isNone ? NO_MODEL : `The worker of this command cannot do it: ${chosen.missing}.`);
 }
 
-export const NO_MODEL =
+const NO_MODEL =
   "No model is configured. Set INTERLOCK_MODEL and OPENAI_API_KEY (and OPENAI_BASE_URL for an endpoint other than OpenAI's), or add --rehearse to walk the package without a model.";
 
 /** The agents a run may need: the active one and those that nodes name. */
