@@ -2,6 +2,7 @@ import { NativeConnection, type NativeConnectionOptions, Runtime, Worker } from 
 import { HEARTBEAT_MS, createActivities } from "./activities/create-activities.js";
 import type { Config } from "./config.js";
 import { SEARCH_ATTRIBUTES, registeredAttributes } from "./contract/names.js";
+import { announceStore } from "./worker/announce-store.js";
 import { planSlots, readDescriptors } from "./worker/descriptors.js";
 import { createChatModel } from "./model/chat-model.js";
 import { openRehearsals } from "./worker/rehearsals.js";
@@ -9,6 +10,7 @@ import { StartSignatures } from "./store/start-signatures.js";
 import { type Store, openStore } from "./store/store.js";
 import { createBundleHost } from "./tools/bundle/bundle-host.js";
 import { createToolHost } from "./tools/graph/tool-host.js";
+import { workerIdentity } from "./worker/worker-identity.js";
 import { workflowBundle } from "./worker/workflow-bundle.js";
 
 export interface WorkerOptions {
@@ -59,6 +61,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       connection,
       namespace: options.namespace,
       taskQueue: store.taskQueue,
+      identity: workerIdentity(),
       workflowBundle: bundle,
       activities: { ...activities },
       // A model call that is running is let end; one that takes longer is cancelled and asked again.
@@ -76,14 +79,19 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     await connection.close();
     throw error;
   }
+  const announcement = announceStore(connection, options.namespace, store);
   const done = runToEnd(worker, async () => {
+    await announcement.stop();
     await rehearsals.close();
     await connection.close();
   });
   return {
     done,
     async shutdown() {
-      if (worker.getState() === "RUNNING") worker.shutdown();
+      if (worker.getState() === "RUNNING") {
+        await announcement.leave();
+        if (worker.getState() === "RUNNING") worker.shutdown();
+      }
       await done;
     },
   };

@@ -33,6 +33,9 @@ export interface RunReport {
   /** Of a run that has one. */
   readonly budget?: Budget;
   readonly usage: Usage;
+  /** False: nobody polls the run's queue, so that it stands still; with since when, ISO, where that is known. */
+  readonly polled?: false;
+  readonly notPolledSince?: string;
   readonly webUrl: string | null;
   /** Null for a bundle run: it has no state document. */
   readonly stateFile: string | null;

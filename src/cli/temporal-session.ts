@@ -1,4 +1,3 @@
-import { hostname } from "node:os";
 import { inspect } from "node:util";
 import {
   DefaultLogger,
@@ -13,6 +12,7 @@ import { SEARCH_ATTRIBUTES } from "../contract/names.js";
 import { acquireEmbeddedServer } from "../embedded/server.js";
 import type { Sign } from "../contract/signed.js";
 import type { Store } from "../store/store.js";
+import { mayLive } from "../worker/worker-identity.js";
 import { type RunningWorker, startWorker } from "../worker.js";
 import { unlessAborted } from "./environment.js";
 import { CommandError, printError, printNote } from "./output.js";
@@ -25,6 +25,8 @@ export interface TemporalSession {
   readonly webUi: string | undefined;
   /** Whether a worker polls the store's queue. Temporal takes minutes to forget one that was killed elsewhere. */
   hasWorker(): Promise<boolean>;
+  /** As `hasWorker`, of any queue: a run may belong to another store. */
+  hasWorkerOn(taskQueue: string): Promise<boolean>;
   /** Starts a worker of the command's own. It is stopped by `close`. */
   startWorker(): Promise<RunningWorker>;
   /** Stops what the command started: its worker, its connection, and the embedded server when it is the last user. */
@@ -108,6 +110,7 @@ async function open(config: Config, store: Store, signal: AbortSignal): Promise<
     embedded: server !== undefined,
     webUi: server?.uiUrl ?? config.webUi,
     hasWorker: async () => (await client.workers()).some(mayLive),
+    hasWorkerOn: async (taskQueue) => (await client.onQueue(taskQueue).workers()).some(mayLive),
     async startWorker() {
       try {
         const starting = startWorker(config, { connection, namespace, store });
@@ -125,18 +128,6 @@ async function open(config: Config, store: Store, signal: AbortSignal): Promise<
       await server?.release();
     },
   };
-}
-
-/** False for a worker of this machine whose process is gone. */
-function mayLive(identity: string): boolean {
-  const [, pid = "", host] = /^(\d+)@(.*)$/.exec(identity) ?? [];
-  if (host !== hostname()) return true;
-  try {
-    process.kill(Number(pid), 0);
-    return true;
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM";
-  }
 }
 
 async function connect(

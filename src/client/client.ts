@@ -21,12 +21,16 @@ import type { EngineLimits } from "../core/run/limits.js";
 import type { JsonObject } from "../core/json.js";
 import { codeSpan, summaryLine } from "../core/markdown.js";
 import { InterlockError } from "./interlock-error.js";
+import { type ListedRun, type RunFilter, knownWorkflowIds, listRuns, runsWithPrefix } from "./list-runs.js";
 import { RunHandle, type RunReference } from "./run-handle.js";
+import { type KnownStore, type Polling, listStores, pollingOf } from "./stores.js";
 import { type RunRequest } from "./run-start.js";
 
 export { InterlockError } from "./interlock-error.js";
 export { RunHandle, type RunReference } from "./run-handle.js";
 export { type RunRequest } from "./run-start.js";
+export { type ListedRun, type RunFilter, fits } from "./list-runs.js";
+export { type KnownStore, type Polling } from "./stores.js";
 
 export interface InterlockClientOptions {
   /** As for Temporal's own `Connection.connect`; absent means 127.0.0.1:7233. */
@@ -216,6 +220,36 @@ export class InterlockClient {
   /** A handle on a run that exists, by its id or by its workflow's; by both, where both are known. */
   handle(id: string | RunReference): RunHandle {
     return new RunHandle(this, id);
+  }
+
+  /** The same connection, with another store's queue and nothing to sign with: a secret belongs to one store. */
+  onQueue(taskQueue: string): InterlockClient {
+    return taskQueue === this.taskQueue ? this : new InterlockClient(this.temporal, taskQueue, undefined);
+  }
+
+  /** The newest runs of all stores that fit, newest first, at most `limit`. Needs no worker. Throws what Temporal says of a query. */
+  async runs(filter: RunFilter = {}, limit = 50): Promise<readonly ListedRun[]> {
+    return listRuns(this.temporal, filter, limit, (await this.registeredAttributes()) ?? []);
+  }
+
+  /** The runs whose id or workflow id begins so, newest first, at most `limit`. */
+  async runsBeginningWith(prefix: string, limit: number): Promise<readonly ListedRun[]> {
+    return runsWithPrefix(this.temporal, prefix, limit);
+  }
+
+  /** Which of these workflows Temporal still has. */
+  async knowsOf(workflowIds: readonly string[]): Promise<ReadonlySet<string>> {
+    return knownWorkflowIds(this.temporal, workflowIds);
+  }
+
+  /** The stores that workers have made known. What they say of themselves is text from outside. */
+  async stores(): Promise<readonly KnownStore[]> {
+    return listStores(this.temporal);
+  }
+
+  /** Whether workers poll a store's queue. `mayLive` says of a worker's identity whether it may be there still. */
+  async polling(taskQueue: string, mayLive?: (identity: string) => boolean): Promise<Polling> {
+    return pollingOf(this.temporal, taskQueue, mayLive);
   }
 
   /** The search attributes of contracts §14 that the namespace lacks. Empty where that cannot be known. */

@@ -20,6 +20,7 @@ import { cutText } from "../core/text.js";
 import { isContinueAsNew, isReset } from "./continue-run-as-new.js";
 import { changePhase, setSearchAttributes } from "./change-phase.js";
 import { handleMessages } from "./messages.js";
+import { setRunMemo } from "./run-memo.js";
 import { refuseLateUpdates } from "./signed-updates.js";
 import type { RunKind } from "./run-kind.js";
 import { closeFailedGraphState } from "./keep-graph-state.js";
@@ -52,7 +53,7 @@ export async function conductRun(record: RunRecord, kind: RunKind): Promise<RunR
 
 async function openRun(record: RunRecord, kind: RunKind): Promise<void> {
   const opening = record.begin(await kind.open(executionOf(record)));
-  if (opening === "continued") return;
+  if (opening === "continued") return setRunMemo(record);
   await kind.begin(record);
   const { run } = record.opened;
   setSearchAttributes(record, {
@@ -63,8 +64,10 @@ async function openRun(record: RunRecord, kind: RunKind): Promise<void> {
     // A visit that goes on is not begun again.
     ...(record.carried.visiting === undefined ? {} : placeOf(record)),
   });
-  if (opening === "begun") record.update({ phase: "running" });
-  else await changePhase(record, "running");
+  if (opening === "begun") {
+    record.update({ phase: "running" });
+    setRunMemo(record);
+  } else await changePhase(record, "running");
 }
 
 /**
@@ -85,6 +88,7 @@ function executionOf({ input }: RunRecord): RunExecution {
 function beginVisit(record: RunRecord, kind: RunKind): void {
   record.beginVisit(kind.conversation(record));
   setSearchAttributes(record, placeOf(record));
+  setRunMemo(record);
   beginGraphStateVisit(record);
   record.note("node entered");
 }
@@ -115,6 +119,7 @@ async function closeFailed(record: RunRecord, problem: unknown): Promise<unknown
   } else {
     record.setPhase("failed");
     setSearchAttributes(record, { RunPhase: "failed" });
+    setRunMemo(record);
   }
   await refuseLateUpdates(record);
   if (isCancellation(error)) return error;

@@ -4,6 +4,7 @@ import { type BundleChoice, prepareBundleRun } from "./bundle-run.js";
 import { interruption, openEnvironment } from "../environment.js";
 import { CommandError, EXIT, type ExitCode, UsageError, noWorkerHint, printNote } from "../output.js";
 import { printInput } from "../print-input.js";
+import { isElsewhere, runElsewhere } from "../run-elsewhere.js";
 import { webUrlOf } from "../run-report.js";
 import {
   type PreparedRun,
@@ -22,7 +23,10 @@ interface FollowOptions {
   readonly printInput?: boolean;
 }
 
-export interface RunOptions extends Omit<RunChoice, "package">, FollowOptions {}
+export interface RunOptions extends Omit<RunChoice, "package">, FollowOptions {
+  /** The store that has the project: its name or id. */
+  readonly store?: string;
+}
 export interface BundleRunOptions extends BundleChoice, FollowOptions {}
 
 /** `interlock run`: starts a run and follows it. */
@@ -30,9 +34,18 @@ export function runCommand(packageArgument: string, options: RunOptions): Promis
   if (options.branches === true && options.rehearse !== true) {
     throw new UsageError("--branches is a way to rehearse: add --rehearse.");
   }
+  if (isElsewhere(options)) {
+    return runElsewhere(packageArgument, options, (project) =>
+      runCommand(packageArgument, { ...withoutStore(options), project }),
+    );
+  }
   return runPrepared(options, (config, store) =>
     prepareRun(config, store, { ...options, package: packageArgument }),
   );
+}
+
+function withoutStore({ store: _, ...options }: RunOptions): RunOptions {
+  return options;
 }
 
 /** `interlock bundle run`: starts a bundle run and follows it. */
