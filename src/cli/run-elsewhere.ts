@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { type RunHandle, type StartRun } from "../client/client.js";
 import { GRAPH_RUN_WORKFLOW } from "../contract/names.js";
@@ -10,7 +9,7 @@ import { interruption, openEnvironment } from "./environment.js";
 import { type FoundProject, findProject } from "./find-project.js";
 import { EXIT, type ExitCode, UsageError, printNote } from "./output.js";
 import { queueStandingOf } from "./queue-standing.js";
-import { isName } from "./run-filter.js";
+import { isName, isThere } from "./run-filter.js";
 import { webUrlOf } from "./run-report.js";
 import { type PreparedRun, type RunChoice, followAndReport, reportDetached, startRun } from "./start-run.js";
 import { type TemporalSession, installRuntime, openTemporalSession } from "./temporal-session.js";
@@ -25,8 +24,11 @@ export interface ElsewhereOptions extends Omit<RunChoice, "package"> {
 }
 
 /** A store is named, or the project is no directory that is here: it is a name. */
-export function isElsewhere({ project, store }: Pick<ElsewhereOptions, "project" | "store">): boolean {
-  return store !== undefined || (isName(project) && !existsSync(resolve(project)));
+export async function isElsewhere({
+  project,
+  store,
+}: Pick<ElsewhereOptions, "project" | "store">): Promise<boolean> {
+  return store !== undefined || (isName(project) && !(await isThere(resolve(project))));
 }
 
 /**
@@ -40,7 +42,8 @@ export async function runElsewhere(
 ): Promise<ExitCode> {
   const { config, store } = await openEnvironment();
   const directory = resolve(options.project);
-  if (options.store !== undefined && existsSync(directory) && (await isCalled(store, options.store))) {
+  const isOwn = options.store !== undefined && (await isCalled(store, options.store));
+  if (isOwn && (await isThere(directory))) {
     return here(directory);
   }
   const wanted = options.store === undefined || isName(options.project) ? options.project : directory;

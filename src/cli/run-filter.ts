@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { RunFilter } from "../client/client.js";
 import { defined } from "../core/defined.js";
@@ -65,7 +65,7 @@ export function sinceOf(text: string, now: Date): string {
 /** A directory that is there stands for its project; anything else is a project's name or id, here or on another host. */
 async function projectOf(text: string): Promise<string> {
   const path = resolve(text);
-  if (existsSync(path)) {
+  if (await isThere(path)) {
     const project = await resolveProject(path);
     if (project.ok) return project.value.projectId;
     throw new UsageError(project.error.message);
@@ -73,6 +73,14 @@ async function projectOf(text: string): Promise<string> {
   if (isName(text)) return text;
   throw new UsageError(
     `The project root "${text}" does not exist. Name an existing directory, or a project.`,
+  );
+}
+
+/** Whether anything stands at a path. */
+export function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
   );
 }
 

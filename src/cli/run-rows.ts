@@ -6,6 +6,8 @@ import type { Column } from "./table.js";
 
 /** A run of the listing: what Temporal says of it, what the store at hand says, or both. */
 export interface RunRow extends Omit<ListedRun, "workflowType">, Partial<Omit<RunMetadata, keyof ListedRun>> {
+  /** Absent where only the store knows the run. */
+  readonly workflowType?: string;
   readonly createdAt: string;
   /** False: Temporal does not have it any more; the store at hand says what there is. */
   readonly inTemporal: boolean;
@@ -30,17 +32,13 @@ export function joined(
     const start = own === undefined || own.createdAt > run.startedAt ? run.startedAt : own.createdAt;
     return {
       ...own,
-      ...withoutType(run),
+      ...run,
       ...(project === undefined ? {} : { project }),
       createdAt,
       startedAt: start,
       inTemporal: true,
     };
   });
-}
-
-function withoutType({ workflowType: _, ...run }: ListedRun): Omit<ListedRun, "workflowType"> {
-  return run;
 }
 
 /** A run that only the store knows. */

@@ -137,7 +137,8 @@ export class InterlockClient {
     const isNamed = request.workflowId === undefined || request.input.resume === true;
     const isMade = isNamed || (await handle.wasOpened());
     const again = isMade ? resuming(request, { limits }) : begunAnew(request, limits);
-    return this.launch(again, "ALLOW_DUPLICATE_FAILED_ONLY");
+    const ofItsStore = this.onQueue(await handle.taskQueue());
+    return ofItsStore.launch(again, "ALLOW_DUPLICATE_FAILED_ONLY");
   }
 
   /**
@@ -165,7 +166,9 @@ export class InterlockClient {
    * one that Temporal no longer knows. Throws `E_RUN_NOT_FOUND`, `E_PRECONDITION_FAILED` for a bundle run.
    */
   async fork(runId: string, options: ForkRun, source?: RunRequest): Promise<RunHandle> {
-    const request = source ?? (await this.handle(runId).startedWith());
+    const handle = this.handle(runId);
+    const request = source ?? (await handle.startedWith());
+    const ofItsStore = source === undefined ? this.onQueue(await handle.taskQueue()) : this;
     if (request.kind === "bundle") {
       const message = "A bundle run has no node boundaries to fork from. Start it anew.";
       throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
@@ -178,7 +181,7 @@ export class InterlockClient {
       ...(allowMissing === true ? { allowMissing } : {}),
     };
     const input = { ...same, projectRoot, fork, runId: options.runId ?? randomUUID() };
-    return this.launch({ kind: "graph", input });
+    return ofItsStore.launch({ kind: "graph", input });
   }
 
   private async launch(

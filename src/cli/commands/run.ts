@@ -30,11 +30,11 @@ export interface RunOptions extends Omit<RunChoice, "package">, FollowOptions {
 export interface BundleRunOptions extends BundleChoice, FollowOptions {}
 
 /** `interlock run`: starts a run and follows it. */
-export function runCommand(packageArgument: string, options: RunOptions): Promise<ExitCode> {
+export async function runCommand(packageArgument: string, options: RunOptions): Promise<ExitCode> {
   if (options.branches === true && options.rehearse !== true) {
     throw new UsageError("--branches is a way to rehearse: add --rehearse.");
   }
-  if (isElsewhere(options)) {
+  if (await isElsewhere(options)) {
     return runElsewhere(packageArgument, options, (project) =>
       runCommand(packageArgument, { ...withoutStore(options), project }),
     );
