@@ -9,8 +9,8 @@ export interface RunRow extends Omit<ListedRun, "workflowType">, Partial<Omit<Ru
   /** Absent where only the store knows the run. */
   readonly workflowType?: string;
   readonly createdAt: string;
-  /** False: Temporal does not have it any more; the store at hand says what there is. */
-  readonly inTemporal: boolean;
+  /** False: Temporal does not have it any more; the store at hand says what there is. Absent where Temporal was not asked. */
+  readonly inTemporal?: boolean;
   /** Whose run it is, where that store is known. */
   readonly store?: { readonly storeId: string; readonly name: string };
   /** Of an open run: whether anybody polls its queue, else since when not, ISO. */
@@ -51,7 +51,6 @@ export function storedRow(run: RunMetadata, taskQueue: string, project: string |
     startedAt: run.createdAt,
     since: run.lastUpdatedAt,
     taskQueue,
-    inTemporal: false,
   };
 }
 
@@ -104,7 +103,7 @@ export function runCells(row: RunRow, { isNarrow, now }: { readonly isNarrow: bo
 }
 
 function phaseOf({ phase, paused, inTemporal }: RunRow): string {
-  return `${phase}${paused ? ", paused" : ""}${inTemporal ? "" : " (store)"}`;
+  return `${phase}${paused ? ", paused" : ""}${inTemporal === false ? " (store)" : ""}`;
 }
 
 /** `<name>-<version>` of a package's id: its digest says nothing to people. */

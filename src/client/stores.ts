@@ -34,7 +34,7 @@ type Access = Pick<Client, "workflowService"> & { readonly options: { readonly n
 const MAX_STORES = 500;
 const PAGE = 100;
 /** A poll takes a minute, then the next one begins. */
-const FRESH_MS = 2 * 60_000;
+const FRESH_MS = 75_000;
 
 /**
  * The stores that workers have made known and that somebody has worked on within thirty days, the newest record first. Whoever

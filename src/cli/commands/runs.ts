@@ -104,7 +104,9 @@ async function listing(client: InterlockClient, sources: Sources, options: RunsO
   const rows = joined(listed, survey.runs, projectNames);
   const forgotten = await forgottenRows(client, { ...sources, filter }, listed);
   const all = newestFirst([...rows, ...forgotten]).slice(0, limit);
-  const open = all.filter((row) => row.inTemporal && row.phase !== "completed" && row.phase !== "failed");
+  const open = all.filter(
+    (row) => row.inTemporal === true && row.phase !== "completed" && row.phase !== "failed",
+  );
   const polled = await pollings(
     client,
     open.map(({ taskQueue }) => taskQueue),
@@ -142,7 +144,9 @@ async function forgottenRows(
     .slice(-limit);
   if (candidates.length === 0) return [];
   const known = await client.knowsOf(candidates.map(({ workflowId }) => workflowId));
-  return candidates.filter(({ workflowId }) => !known.has(workflowId));
+  return candidates
+    .filter(({ workflowId }) => !known.has(workflowId))
+    .map((row) => ({ ...row, inTemporal: false }));
 }
 
 function storedRows({ survey, filter, limit, projectNames }: Sources, taskQueue: string): readonly RunRow[] {
