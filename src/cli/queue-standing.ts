@@ -1,5 +1,6 @@
 import type { RunHandle } from "../client/client.js";
 import type { Store } from "../store/store.js";
+import { mayLive } from "../worker/worker-identity.js";
 import { notPolledSince, sentenceTime } from "./known-stores.js";
 import { noWorkerHint } from "./output.js";
 import type { TemporalSession } from "./temporal-session.js";
@@ -16,13 +17,14 @@ export interface QueueStanding {
 
 /** Throws `E_RUN_NOT_FOUND`. */
 export async function queueStandingOf(
-  { client, embedded, hasWorkerOn }: Pick<TemporalSession, "client" | "embedded" | "hasWorkerOn">,
+  { client, embedded }: Pick<TemporalSession, "client" | "embedded">,
   run: RunHandle,
   store: Store,
 ): Promise<QueueStanding> {
   const taskQueue = await run.taskQueue();
-  if (await hasWorkerOn(taskQueue)) return { polled: true, taskQueue, note: "" };
-  const [polling, stores] = await Promise.all([client.polling(taskQueue), client.stores()]);
+  const polling = await client.polling(taskQueue, mayLive);
+  if (polling.polled) return { polled: true, taskQueue, note: "" };
+  const stores = await client.stores();
   const since = notPolledSince(
     stores.find((known) => known.taskQueue === taskQueue),
     polling,

@@ -25,8 +25,6 @@ export interface TemporalSession {
   readonly webUi: string | undefined;
   /** Whether a worker polls the store's queue. Temporal takes minutes to forget one that was killed elsewhere. */
   hasWorker(): Promise<boolean>;
-  /** As `hasWorker`, of any queue: a run may belong to another store. */
-  hasWorkerOn(taskQueue: string): Promise<boolean>;
   /** Starts a worker of the command's own. It is stopped by `close`. */
   startWorker(): Promise<RunningWorker>;
   /** Stops what the command started: its worker, its connection, and the embedded server when it is the last user. */
@@ -110,7 +108,6 @@ async function open(config: Config, store: Store, signal: AbortSignal): Promise<
     embedded: server !== undefined,
     webUi: server?.uiUrl ?? config.webUi,
     hasWorker: async () => (await client.workers()).some(mayLive),
-    hasWorkerOn: async (taskQueue) => (await client.onQueue(taskQueue).workers()).some(mayLive),
     async startWorker() {
       try {
         const starting = startWorker(config, { connection, namespace, store });

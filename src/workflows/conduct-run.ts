@@ -119,7 +119,6 @@ async function closeFailed(record: RunRecord, problem: unknown): Promise<unknown
   } else {
     record.setPhase("failed");
     setSearchAttributes(record, { RunPhase: "failed" });
-    setRunMemo(record);
   }
   await refuseLateUpdates(record);
   if (isCancellation(error)) return error;

@@ -1,11 +1,15 @@
-import { patched, upsertMemo, workflowInfo } from "@temporalio/workflow";
+import { upsertMemo, workflowInfo } from "@temporalio/workflow";
 import { RUN_MEMO, type RunMemo, runMemoSchema } from "../contract/run-memo.js";
 import type { RunRecord } from "../core/run/run-record.js";
 import { runNote } from "../core/run/run-note.js";
 
-/** Writes where the run stands into its memo, so that a listing shows it without asking the run. */
+/**
+ * Writes where the run stands into its memo, so that a listing shows it without asking the run. Its opening says whether: no worker of
+ * an earlier version did so. (A marker of `patched` would do, but for queries: one that is asked of a worker without the run in its
+ * cache, while the marker stands after the last workflow task, fails.)
+ */
 export function setRunMemo(record: RunRecord): void {
-  if (!patched("run-memo")) return;
+  if (record.open?.keepsMemo !== true) return;
   const memo: RunMemo = runNote(record, phaseSince(record));
   upsertMemo({ [RUN_MEMO]: memo });
 }
