@@ -27,7 +27,10 @@ export interface ElsewhereOptions extends Omit<RunChoice, "package"> {
 export async function isElsewhere({
   project,
   store,
-}: Pick<ElsewhereOptions, "project" | "store">): Promise<boolean> {
+}: {
+  readonly project: string;
+  readonly store: string | undefined;
+}): Promise<boolean> {
   return store !== undefined || (isName(project) && !(await isThere(resolve(project))));
 }
 

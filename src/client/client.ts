@@ -24,13 +24,13 @@ import { InterlockError } from "./interlock-error.js";
 import { type ListedRun, type RunFilter, knownWorkflowIds, listRuns, runsWithPrefix } from "./list-runs.js";
 import { RunHandle, type RunReference } from "./run-handle.js";
 import { type KnownStore, type Polling, listStores, pollingOf } from "./stores.js";
-import { type RunRequest } from "./run-start.js";
+import type { RunRequest } from "./run-start.js";
 
 export { InterlockError } from "./interlock-error.js";
 export { RunHandle, type RunReference } from "./run-handle.js";
-export { type RunRequest } from "./run-start.js";
+export type { RunRequest } from "./run-start.js";
 export { type ListedRun, type RunFilter, fits } from "./list-runs.js";
-export { type KnownStore, type Polling } from "./stores.js";
+export type { KnownStore, Polling } from "./stores.js";
 
 export interface InterlockClientOptions {
   /** As for Temporal's own `Connection.connect`; absent means 127.0.0.1:7233. */

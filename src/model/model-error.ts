@@ -4,8 +4,13 @@ import { redactAbsolutePaths, redactSecrets } from "../core/prompt/redact.js";
 import { excerpt } from "../core/text.js";
 import { fieldsOf, parseAnswer } from "./answer-json.js";
 
-/** Why a model call failed, and whether trying again can help (contracts §9). */
+/**
+ * Why a model call failed, and whether trying again can help (contracts §9). What is final fails the run with this code and
+ * message; what is not is tried again, up to the run's `maxModelAttempts`. The message reaches histories and terminals: it holds
+ * no key.
+ */
 export class ModelError extends Error {
+  /** One of `LLM_AUTH_FAILED`, `LLM_TIMEOUT`, `LLM_RATE_LIMITED`, `LLM_HTTP_ERROR`, `LLM_BAD_RESPONSE`. */
   readonly code: ErrorCode;
   readonly retryable: boolean;
   /** How long the provider asks to wait, in milliseconds. */

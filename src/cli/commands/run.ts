@@ -34,18 +34,15 @@ export async function runCommand(packageArgument: string, options: RunOptions): 
   if (options.branches === true && options.rehearse !== true) {
     throw new UsageError("--branches is a way to rehearse: add --rehearse.");
   }
-  if (await isElsewhere(options)) {
+  const { store, ...here } = options;
+  if (await isElsewhere({ store, project: options.project })) {
     return runElsewhere(packageArgument, options, (project) =>
-      runCommand(packageArgument, { ...withoutStore(options), project }),
+      runCommand(packageArgument, { ...here, project }),
     );
   }
   return runPrepared(options, (config, store) =>
     prepareRun(config, store, { ...options, package: packageArgument }),
   );
-}
-
-function withoutStore({ store: _, ...options }: RunOptions): RunOptions {
-  return options;
 }
 
 /** `interlock bundle run`: starts a bundle run and follows it. */

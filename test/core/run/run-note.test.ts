@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { runMemoSchema } from "../../../src/contract/run-memo.js";
+import { isPrintable } from "../../../src/core/printable.js";
 import { firstLine, runNote } from "../../../src/core/run/run-note.js";
 import { RunRecord } from "../../../src/core/run/run-record.js";
 
@@ -20,7 +21,7 @@ describe("what a listing shows of a run", () => {
       const note = runNote(record, SINCE);
       expect(runMemoSchema.safeParse(note).success).toBe(true);
       expect(note.paused).toBe(true);
-      expect(note.question).not.toMatch(/[\u202e\u001B\n]/u);
+      expect(isPrintable(note.question ?? "\n")).toBe(true);
     }
     expect(firstLine("\r\n \n  a b  \nc")).toBe("a b");
     expect(firstLine("")).toBe("");
