@@ -1,5 +1,6 @@
 import { NativeConnection, type NativeConnectionOptions, Runtime, Worker } from "@temporalio/worker";
 import { HEARTBEAT_MS, createActivities } from "./activities/create-activities.js";
+import { storeQuestions } from "./activities/store-questions.js";
 import type { Config } from "./config.js";
 import { SEARCH_ATTRIBUTES, registeredAttributes } from "./contract/names.js";
 import { planSlots, readDescriptors } from "./worker/descriptors.js";
@@ -39,9 +40,13 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   const signatures = config.starts === "signed" ? await StartSignatures.open(store) : undefined;
   const rehearsals = openRehearsals(store);
   const connection = await NativeConnection.connect(options.connection);
-  const activities = createActivities({
+  const place = {
     store,
+    ...(protectedPaths === undefined ? {} : { protectedPaths }),
     ...(signatures === undefined ? {} : { signatures }),
+  };
+  const activities = createActivities({
+    ...place,
     searchAttributes: untilAll(() => searchAttributesOf(connection, options.namespace)),
     toolHost,
     bundles: createBundleHost({ store, ...(protectedPaths === undefined ? {} : { protectedPaths }) }),
@@ -60,7 +65,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       namespace: options.namespace,
       taskQueue: store.taskQueue,
       workflowBundle: bundle,
-      activities: { ...activities },
+      activities: { ...activities, ...storeQuestions(place) },
       // A model call that is running is let end; one that takes longer is cancelled and asked again.
       shutdownGraceTime: "10 seconds",
       shutdownForceTime: "20 seconds",
