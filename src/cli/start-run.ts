@@ -155,7 +155,7 @@ export interface FollowChoice {
 /** Follows a run with a view that fits the terminal, and reports its end. */
 export async function followAndReport(
   session: TemporalSession,
-  store: Store,
+  reader: StoreReader,
   run: RunHandle,
   followed: FollowedRun,
   choice: FollowChoice,
@@ -186,7 +186,7 @@ export async function followAndReport(
   const places = {
     workflowId: run.workflowId,
     webUrl,
-    ...(await filesOfRun(store, run.runId)),
+    ...(await filesOfRun(reader, run.runId)),
   };
   const report = reportOf(end.state, places);
   if (choice.json) printJson({ ...report, ...choice.more });

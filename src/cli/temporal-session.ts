@@ -58,7 +58,7 @@ function printLogEntry({ level, timestampNanos, message, meta }: LogEntry): void
  */
 export async function openTemporalSession(
   config: Config,
-  store: Store,
+  store: Store | undefined,
   signal: AbortSignal,
 ): Promise<TemporalSession> {
   try {
@@ -72,9 +72,19 @@ function calledOff(cause: unknown): CommandError {
   return new CommandError("Stopped while Temporal was being started or connected to.", { cause });
 }
 
-async function open(config: Config, store: Store, signal: AbortSignal): Promise<TemporalSession> {
+/** The same session, for the store of another task queue. */
+export function sessionAt(session: TemporalSession, taskQueue: string): TemporalSession {
+  const client = session.client.forQueue(taskQueue);
+  return { ...session, client, hasWorker: async () => (await client.workers()).some(mayLive) };
+}
+
+async function open(
+  config: Config,
+  store: Store | undefined,
+  signal: AbortSignal,
+): Promise<TemporalSession> {
   const server =
-    config.temporal === undefined
+    config.temporal === undefined && store !== undefined
       ? await acquireEmbeddedServer({
           ...(config.temporalCli === undefined ? {} : { cliPath: config.temporalCli }),
           pathVariable: config.pathVariable,
@@ -94,7 +104,7 @@ async function open(config: Config, store: Store, signal: AbortSignal): Promise<
   try {
     client = await unlessAborted(
       signal,
-      connect(connection, namespace, store.taskQueue, await signerFor(config, store)),
+      connect(connection, namespace, store?.taskQueue ?? config.taskQueue, await signerFor(config, store)),
       (late) => late.close(),
     );
   } catch (error) {
@@ -109,6 +119,7 @@ async function open(config: Config, store: Store, signal: AbortSignal): Promise<
     webUi: server?.uiUrl ?? config.webUi,
     hasWorker: async () => (await client.workers()).some(mayLive),
     async startWorker() {
+      if (store === undefined) throw new CommandError("There is no store here for a worker to work with.");
       try {
         const starting = startWorker(config, { connection, namespace, store });
         const worker = await unlessAborted(signal, starting, (late) => late.shutdown());

@@ -20,7 +20,10 @@ import { defined } from "../core/defined.js";
 import type { EngineLimits } from "../core/run/limits.js";
 import type { JsonObject } from "../core/json.js";
 import { codeSpan, summaryLine } from "../core/markdown.js";
+import type { StoreReader } from "../contract/reads.js";
 import { InterlockError } from "./interlock-error.js";
+import { remotePages } from "./remote-pages.js";
+import { storeReader } from "./store-reader.js";
 import { RunHandle, type RunReference } from "./run-handle.js";
 import { type RunRequest } from "./run-start.js";
 
@@ -92,6 +95,16 @@ export class InterlockClient {
       options.taskQueue ?? DEFAULT_TASK_QUEUE,
       options.sign,
     );
+  }
+
+  /** The same connection, for a store with another task queue. */
+  forQueue(taskQueue: string): InterlockClient {
+    return taskQueue === this.taskQueue ? this : new InterlockClient(this.temporal, taskQueue, this.sign);
+  }
+
+  /** Reads the store whose workers poll the task queue. `storeId`: none but that one. */
+  reader(storeId?: string): StoreReader {
+    return storeReader(remotePages(this), storeId);
   }
 
   async close(): Promise<void> {

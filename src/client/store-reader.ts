@@ -12,7 +12,7 @@ import {
   ReadRefused,
   isChange,
 } from "../contract/reads.js";
-import { type Result, ok } from "../core/errors.js";
+import { type Result, fail, ok } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
 
 /** How often an answer that has changed while it was read is read anew. */
@@ -29,13 +29,14 @@ export function storeReader(pageOf: PageSource, storeId?: string): StoreReader {
     return pageOf(name, asked);
   };
 
-  async function whole(name: StoreQuestionName, question: object): Promise<Result<Buffer>> {
+  /** Stale: it has changed since it was begun. */
+  async function whole(name: StoreQuestionName, question: object): Promise<Result<Buffer> | "stale"> {
     const begun = await first(name, question as never); // of that name: the callers' types say so
     if (!begun.ok) return begun;
     const pages = [Buffer.from(begun.value.base64, "base64")];
     for (let offset = pages[0]?.length ?? 0; offset < begun.value.size;) {
       const page = await next(name, question, begun.value, offset);
-      if (!page.ok) return page;
+      if (!page.ok) return page.error.code === "E_PRECONDITION_FAILED" ? "stale" : page;
       const bytes = Buffer.from(page.value.base64, "base64");
       if (bytes.length === 0) break;
       pages.push(bytes);
@@ -48,9 +49,10 @@ export function storeReader(pageOf: PageSource, storeId?: string): StoreReader {
     async ask<N extends JsonReadName | ChangeName>(name: N, question: StoreQuestion<N>) {
       for (let attempt = 1; ; attempt += 1) {
         const answer = await whole(name, question);
-        if (answer.ok) return ok(JSON.parse(answer.value.toString("utf8")) as JsonAnswers[N]); // as the store makes it
-        const isStale = answer.error.code === "E_PRECONDITION_FAILED" && !isChange(name);
-        if (!isStale || attempt === MAX_READS) return answer;
+        if (answer !== "stale") {
+          return answer.ok ? ok(JSON.parse(answer.value.toString("utf8")) as JsonAnswers[N]) : answer; // as the store makes it
+        }
+        if (attempt === MAX_READS || isChange(name)) return fail("E_PRECONDITION_FAILED", STALE);
       }
     },
     async *bytes<N extends ByteReadName>(name: N, question: StoreQuestion<N>) {
@@ -71,6 +73,8 @@ export function storeReader(pageOf: PageSource, storeId?: string): StoreReader {
     },
   };
 }
+
+const STALE = "What was asked for changes faster than it can be read. Ask again later.";
 
 /** All bytes of a file of a store. Throws a `ReadRefused`. */
 export async function wholeFile(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {

@@ -1,5 +1,6 @@
 import { type GoOnOptions, goOn } from "../go-on.js";
 import { wholeNumber } from "../numbers.js";
+import type { RunStatus } from "../../store/runs/status-file.js";
 import { type ExitCode, printNote } from "../output.js";
 
 export interface RetryOptions extends GoOnOptions {
@@ -17,9 +18,9 @@ export async function retryCommand(runId: string, options: RetryOptions): Promis
       ? {}
       : { maxTurnsPerRun: wholeNumber("--max-turns-per-run", options.maxTurnsPerRun) }),
   };
-  return goOn(runId, options, async ({ store, session, run, known }) => {
-    const files = known && (await store.runs.openFiles(known.projectId, known.runId));
-    const status = files?.ok === true ? await files.value.status.read() : undefined;
+  return goOn(runId, options, async ({ reader, session, run }) => {
+    const facts = await reader.ask("read.run", { run: runId });
+    const status = facts.ok ? (facts.value.status as RunStatus | null) : null; // the store has parsed it
     const ended = await run.executionStatus();
     const failed = status?.fault && { nodeId: status.nodeId, ...status.fault };
     if (failed !== undefined) printNote(`Failed at ${failed.nodeId}: ${failed.code}: ${failed.message}`);

@@ -4,6 +4,7 @@ import { type BundleChoice, prepareBundleRun } from "./bundle-run.js";
 import { interruption, openEnvironment } from "../environment.js";
 import { CommandError, EXIT, type ExitCode, UsageError, noWorkerHint, printNote } from "../output.js";
 import { printInput } from "../print-input.js";
+import { localReader } from "../readers.js";
 import { webUrlOf } from "../run-report.js";
 import {
   type PreparedRun,
@@ -76,7 +77,7 @@ async function runPrepared(
     const run = await startRun(session, prepared);
     printNote(`Run ${run.runId} of ${prepared.name} is started.`);
     const choice = { json, waitForAnswers: options.waitForAnswers };
-    return await followAndReport(session, store, run, prepared, choice, signal);
+    return await followAndReport(session, localReader(store, config), run, prepared, choice, signal);
   } finally {
     await session.close();
   }
