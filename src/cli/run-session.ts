@@ -55,9 +55,10 @@ export async function elsewhere(
   session: TemporalSession,
   run: RunHandle,
 ): Promise<Pick<RunSession, "session" | "reader">> {
-  const taskQueue = await run.taskQueue().catch((error: unknown) => {
-    // Temporal has lost it: its store may be that of the configured queue.
-    if (error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND") return session.client.taskQueue;
+  const taskQueue = await run.taskQueue().catch(async (error: unknown) => {
+    const isLost = error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND";
+    // Its store may be that of the configured queue.
+    if (isLost && (await session.hasWorker())) return session.client.taskQueue;
     throw error;
   });
   const there = sessionAt(session, taskQueue);

@@ -10,6 +10,7 @@ import { openingState } from "../core/graph-state/initial-state.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import { resolveProject } from "../store/runs/project-id.js";
 import { findAgent, selectWorkflow } from "../store/packages/choose.js";
+import type { StoreReader } from "../contract/reads.js";
 import type { Store } from "../store/store.js";
 import { NO_ANSWERS, standardInputAnswers } from "./answers.js";
 import { type BudgetChoice, budgetOf } from "./budget-options.js";

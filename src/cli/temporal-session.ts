@@ -15,7 +15,7 @@ import type { Sign } from "../contract/signed.js";
 import type { Store } from "../store/store.js";
 import { type RunningWorker, startWorker } from "../worker.js";
 import { unlessAborted } from "./environment.js";
-import { CommandError, printError, printNote } from "./output.js";
+import { CommandError, NoTemporal, printError, printNote } from "./output.js";
 import { signerFor } from "./signer.js";
 
 /** Temporal as a command uses it: configured or embedded. */
@@ -165,7 +165,7 @@ async function connect(
     });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new CommandError(
+    throw new NoTemporal(
       `No Temporal answers at ${connection.address ?? "127.0.0.1:7233"} (${reason}). Check TEMPORAL_ADDRESS, or unset it to use the embedded server.`,
       { cause: error },
     );

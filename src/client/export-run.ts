@@ -1,5 +1,8 @@
+import { Readable } from "node:stream";
 import { type History, historyToJSON } from "@temporalio/common/lib/proto-utils.js";
+import type { StoreReader } from "../contract/reads.js";
 import { InterlockError } from "./interlock-error.js";
+import { valueOf } from "./transcript.js";
 import { type ArchivedFile, archivedFiles, writeArchive } from "../store/runs/run-archive.js";
 import type { Store } from "../store/store.js";
 
@@ -43,4 +46,14 @@ export async function writeExport(
     const message = `${output} could not be written: ${reason}`;
     throw new InterlockError({ code: "E_INTERNAL", message }, error);
   }
+}
+
+/** The files of a run's folder as a reader of its store hands them out, each when its turn comes. Throws `E_RUN_NOT_FOUND`. */
+export async function archivedBy(reader: StoreReader, run: string): Promise<readonly ArchivedFile[]> {
+  const { files } = valueOf(await reader.ask("read.files", { run }));
+  return files.map(({ name, modifiedAt }) => ({
+    name,
+    modifiedAt,
+    open: () => Readable.from(reader.bytes("read.file", { run, name }), { objectMode: false }),
+  }));
 }

@@ -180,10 +180,18 @@ export interface JsonAnswers {
   "read.fork": StoredForkPoint;
   "read.packages": { readonly packages: readonly StoredPackage[] };
   "read.package": ShownPackage;
-  "read.projects": { readonly roots: readonly JsonObject[]; readonly configured: readonly string[] };
+  "read.projects": { readonly roots: readonly ShownRoot[]; readonly configured: readonly string[] };
   "package.upload": { readonly received: number };
   "package.install": StoredPackage & { readonly findings: readonly JsonObject[] };
   "package.remove": { readonly packageId: string };
+}
+
+/** `exchanged`: what lies there is not what was registered. */
+export interface ShownRoot {
+  readonly path: string;
+  readonly access: string;
+  readonly registeredAt: string;
+  readonly state: "ok" | "missing" | "exchanged";
 }
 
 /** What the index says of a run. */

@@ -1,6 +1,5 @@
 import type { JsonAnswers, StoreQuestion } from "../contract/reads.js";
 import { type Result, fail, ok } from "../core/errors.js";
-import type { JsonObject } from "../core/json.js";
 import { excerpt, listSome } from "../core/text.js";
 import { identityOf } from "../store/roots/root-places.js";
 import type { RegisteredRoot } from "../store/roots/roots.js";
@@ -78,7 +77,7 @@ export async function removePackage(
 
 /** Where runs of the store may work. */
 export function projectsOf(store: Store): Result<JsonAnswers["read.projects"]> {
-  const roots = store.roots.list().map((root): JsonObject => {
+  const roots = store.roots.list().map((root) => {
     const { path, access, registeredAt } = root;
     return { path, access, registeredAt, state: stateOf(store, root) };
   });

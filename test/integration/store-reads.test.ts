@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { readFile, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { archivedBy, writeExport } from "../../src/client/export-run.js";
 import { remotePages } from "../../src/client/remote-pages.js";
 import { storeReader, wholeFile } from "../../src/client/store-reader.js";
 import {
@@ -98,6 +99,13 @@ test("a store says the same over Temporal as at hand, to the byte", async () => 
     const [one, other] = [here, there].map((reader) => wholeFile(reader.bytes("read.file", { run, name })));
     expect([name, (await other)?.equals((await one) ?? Buffer.alloc(0))]).toEqual([name, true]);
   }
+  const archives = [here, there].map(async (reader, index) => {
+    const output = join(bench.dir, `${index}.zip`);
+    await writeExport({ output, histories: [] }, await archivedBy(reader, run));
+    return readFile(output);
+  });
+  const [one, other] = await Promise.all(archives);
+  expect(other?.equals(one ?? Buffer.alloc(0))).toBe(true);
   expect(LARGE.length).toBeGreaterThan(3 * READ_PAGE_BYTES);
 });
 
