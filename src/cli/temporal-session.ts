@@ -78,11 +78,7 @@ export function sessionAt(session: TemporalSession, taskQueue: string): Temporal
   return { ...session, client, hasWorker: async () => (await client.workers()).some(mayLive) };
 }
 
-async function open(
-  config: Config,
-  store: Store | undefined,
-  signal: AbortSignal,
-): Promise<TemporalSession> {
+async function open(config: Config, store: Store | undefined, signal: AbortSignal): Promise<TemporalSession> {
   const server =
     config.temporal === undefined && store !== undefined
       ? await acquireEmbeddedServer({

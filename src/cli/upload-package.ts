@@ -28,7 +28,9 @@ async function readArchive(path: string): Promise<Buffer> {
   try {
     const entry = await file.stat();
     if (!entry.isFile()) {
-      throw new UsageError("The store is on another machine: give a .bmad file, which is the directory as a zip.");
+      throw new UsageError(
+        "The store is on another machine: give a .bmad file, which is the directory as a zip.",
+      );
     }
     if (entry.size === 0 || entry.size > MAX_UPLOAD_BYTES) {
       const sentence = `To a store on another machine a .bmad file of at most ${MAX_UPLOAD_BYTES} bytes can be given; this one has ${entry.size}.`;

@@ -78,7 +78,8 @@ async function recordedArtifacts(
     return recorded;
   }
   const document = await files.state.read().catch(() => undefined);
-  for (const path of document?.ok === true ? document.value.frontmatter.artifacts : []) recorded.set(path, null);
+  for (const path of document?.ok === true ? document.value.frontmatter.artifacts : [])
+    recorded.set(path, null);
   for (const { kind, nodeId, output } of await eventsOf(files)) {
     if (kind !== "tool.exec" || typeof output !== "object" || output === null) continue;
     if (!("sha256After" in output) || !("path" in output)) continue; // it has not written
@@ -133,7 +134,8 @@ async function onFile<T>(
   return runOnPath(parsed.value, "read", async () => {
     const file = resolveExisting(workspace, parsed.value);
     try {
-      if (file.entry.kind !== "file") throw new Refusal("TOOL_ARGS_INVALID", "The artifact is no regular file.");
+      if (file.entry.kind !== "file")
+        throw new Refusal("TOOL_ARGS_INVALID", "The artifact is no regular file.");
       refuseLink(workspace, parsed.value, segments, file);
       return await action(file);
     } finally {

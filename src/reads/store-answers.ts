@@ -17,14 +17,7 @@ import { type ArtifactDeps, artifactsOf, openArtifact } from "./artifacts.js";
 import { type Answer, KeptTexts, bytesAnswer, pageOf, textAnswer } from "./answer-pages.js";
 import { filesOf, openFile } from "./folder-files.js";
 import { forkPointOf } from "./fork-read.js";
-import {
-  installUpload,
-  packageOf,
-  packagesOf,
-  projectsOf,
-  removePackage,
-  upload,
-} from "./package-reads.js";
+import { installUpload, packageOf, packagesOf, projectsOf, removePackage, upload } from "./package-reads.js";
 import { graphOf, graphStateOf, requestOf, runFacts, runsOf } from "./run-facts.js";
 import { conversationOf, resultsOf, visitsOf } from "./transcript.js";
 
@@ -112,7 +105,8 @@ export class StoreAnswers {
       if (page.offset + READ_PAGE_BYTES >= known.length) this.kept.forget(keyOf(page.version));
       return ok(bytesAnswer(known));
     }
-    if (page !== undefined && isChange(name)) return fail("E_PRECONDITION_FAILED", "A change is asked for once.");
+    if (page !== undefined && isChange(name))
+      return fail("E_PRECONDITION_FAILED", "A change is asked for once.");
     const value = await JSON_READS[name](this.deps, asked.value);
     const bytes = value.ok ? textAnswer(value.value) : value;
     if (!bytes.ok) return bytes;

@@ -56,7 +56,9 @@ export async function visitsOf(store: Store, id: string): Promise<Result<JsonAns
 
 async function conversationsOf(files: RunFiles): Promise<readonly string[]> {
   const entries = await readdir(join(files.dir, "conversation"), { withFileTypes: true }).catch(() => []);
-  const names = entries.flatMap((entry) => (entry.isFile() ? (CONVERSATION.exec(entry.name)?.[1] ?? []) : []));
+  const names = entries.flatMap((entry) =>
+    entry.isFile() ? (CONVERSATION.exec(entry.name)?.[1] ?? []) : [],
+  );
   const numberOf = (name: string) => Number(/\d+$/.exec(name)?.[0] ?? 0);
   return names.sort((a, b) => numberOf(a) - numberOf(b) || (a < b ? -1 : 1));
 }
@@ -80,7 +82,9 @@ export async function conversationOf(
     if (kind === "user.input" && typeof id === "string" && typeof by === "string") authors.set(id, by);
   }
   const said = await files.conversation(asked.name).entries();
-  const entries = said.map((entry) => shown(entry, { outcomes, authors, reasoning: asked.reasoning === true }));
+  const entries = said.map((entry) =>
+    shown(entry, { outcomes, authors, reasoning: asked.reasoning === true }),
+  );
   return ok({ entries });
 }
 

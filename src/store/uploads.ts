@@ -66,7 +66,10 @@ export async function takeUpload<T>(
     } finally {
       rmSync(path, { force: true });
     }
-    return fail("E_PRECONDITION_FAILED", "The upload is not there, or is not what its hash says. Upload it again.");
+    return fail(
+      "E_PRECONDITION_FAILED",
+      "The upload is not there, or is not what its hash says. Upload it again.",
+    );
   });
 }
 

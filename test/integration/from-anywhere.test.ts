@@ -107,7 +107,9 @@ test("artifacts are saved below the directory that was named, over nothing, and 
   expect(said.code).toBe(1);
   await expect(readdir(trap)).resolves.toEqual([]);
   const file = join(there.dir, "one.md");
-  await expect(there.run(["artifacts", runId, "small.md", "--output", file])).resolves.toMatchObject({ code: 0 });
+  await expect(there.run(["artifacts", runId, "small.md", "--output", file])).resolves.toMatchObject({
+    code: 0,
+  });
   await expect(readFile(file, "utf8")).resolves.toBe("# Small\n");
   await expect(there.run(["artifacts", runId, "../../etc/passwd"])).resolves.toMatchObject({ code: 2 });
 });
@@ -116,10 +118,14 @@ test("packages are listed, installed and removed from elsewhere, and a broken on
   const bench = await openBench(SCRIPT);
   const there = await stranger(bench, bench.store.taskQueue);
   const source = join(there.dir, "two.bmad");
-  const filler = Array.from({ length: 400_000 }, (_, index) => (index * 2_654_435_761) % 4_294_967_296).join(" ");
+  const filler = Array.from({ length: 400_000 }, (_, index) => (index * 2_654_435_761) % 4_294_967_296).join(
+    " ",
+  );
   await writeFile(source, await zipPackage({ ...twoNodePackage(), "assets/large.txt": filler }));
   expect((await stat(source)).size).toBeGreaterThan(1_000_000); // several pieces
-  const installed = jsonOf(await there.run(["package", "install", source, "--json"])) as { packageId: string };
+  const installed = jsonOf(await there.run(["package", "install", source, "--json"])) as {
+    packageId: string;
+  };
   expect(installed).toMatchObject({ ok: true, name: "two-nodes" });
   const { packageId } = installed;
   expect(jsonOf(await there.run(["package", "install", source, "--json"]))).toEqual(installed);
@@ -134,7 +140,9 @@ test("packages are listed, installed and removed from elsewhere, and a broken on
   await expect(readdir(join(bench.store.dir, "uploads"))).resolves.toEqual([]);
   await expect(there.run(["project", "list"])).resolves.toMatchObject({ code: 0 });
   await expect(there.run(["package", "remove", packageId])).resolves.toMatchObject({ code: 0 });
-  await expect(there.run(["package", "list"])).resolves.toMatchObject({ stdout: expect.stringContaining("No packages") as string });
+  await expect(there.run(["package", "list"])).resolves.toMatchObject({
+    stdout: expect.stringContaining("No packages") as string,
+  });
   await expect(readdir(there.home)).resolves.toEqual([]);
 });
 
@@ -142,13 +150,22 @@ test("a command that only looks makes no store, and says who does not answer", a
   const bench = await openBench([]);
   const queue = `nobody-${bench.store.taskQueue}`;
   const there = await stranger(bench, queue);
-  for (const args of [["package", "list"], ["package", "show", "x"], ["project", "list"]]) {
+  for (const args of [
+    ["package", "list"],
+    ["package", "show", "x"],
+    ["project", "list"],
+  ]) {
     const said = await there.run(args);
     expect([args, said.code]).toEqual([args, 1]);
     expect(said.stderr).toContain(queue);
   }
   const unknown = "00000000-0000-4000-8000-000000000000";
-  for (const args of [["status", unknown], ["transcript", unknown], ["artifacts", unknown], ["export", unknown]]) {
+  for (const args of [
+    ["status", unknown],
+    ["transcript", unknown],
+    ["artifacts", unknown],
+    ["export", unknown],
+  ]) {
     const said = await there.run(args);
     expect([args, said.code, said.stderr.includes(unknown)]).toEqual([args, 2, true]);
   }

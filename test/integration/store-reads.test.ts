@@ -33,7 +33,10 @@ const WRITES = [
 
 function readersOf(bench: Bench): { readonly here: StoreReader; readonly there: StoreReader } {
   const answers = new StoreAnswers({ store: bench.store });
-  return { here: storeReader((name, asked) => answers.page(name, asked)), there: storeReader(pagesOf(bench)) };
+  return {
+    here: storeReader((name, asked) => answers.page(name, asked)),
+    there: storeReader(pagesOf(bench)),
+  };
 }
 
 function pagesOf({ client, store }: Bench): PageSource {
@@ -57,7 +60,9 @@ test("a store says the same over Temporal as at hand, to the byte", async () => 
   await writeFile(join(bench.projectRoot, "artifacts/sub/large.md"), LARGE);
   const visit = { run, name: "visit-1" };
   const { entries } = valueOf(await here.ask("read.conversation", { ...visit, reasoning: true }));
-  const calls = entries.flatMap((entry) => (entry.type === "assistant" ? entry.calls.map(({ id }) => id) : []));
+  const calls = entries.flatMap((entry) =>
+    entry.type === "assistant" ? entry.calls.map(({ id }) => id) : [],
+  );
   const packageId = valueOf(await here.ask("read.run", { run })).metadata.packageId;
   const questions = [
     ["read.store", {}],
@@ -92,7 +97,9 @@ test("a store says the same over Temporal as at hand, to the byte", async () => 
     { path: "artifacts/sub/large.md", bytes: LARGE.length, nodeId: "ask" },
   ]);
   for (const { path } of artifacts) {
-    const [one, other] = [here, there].map((reader) => wholeFile(reader.bytes("read.artifact", { run, path })));
+    const [one, other] = [here, there].map((reader) =>
+      wholeFile(reader.bytes("read.artifact", { run, path })),
+    );
     expect((await other)?.equals((await one) ?? Buffer.alloc(0))).toBe(true);
   }
   for (const { name } of files.files) {
@@ -113,11 +120,15 @@ test("a question leaves nothing on the server, and no page is larger than a payl
   const bench = await openBench(WRITES);
   const run = await askedRun(bench);
   await writeFile(join(bench.projectRoot, "artifacts/sub/large.md"), LARGE);
-  const page = valueOf(await pagesOf(bench)("read.artifact", { question: { run, path: "artifacts/sub/large.md" } }));
+  const page = valueOf(
+    await pagesOf(bench)("read.artifact", { question: { run, path: "artifacts/sub/large.md" } }),
+  );
   expect(page.size).toBe(LARGE.length);
   expect(JSON.stringify(page).length).toBeLessThan(256 * 1024);
   const left: string[] = [];
-  for await (const { activityId } of bench.client.temporal.activity.list(`TaskQueue = "${bench.store.taskQueue}"`)) {
+  for await (const { activityId } of bench.client.temporal.activity.list(
+    `TaskQueue = "${bench.store.taskQueue}"`,
+  )) {
     left.push(activityId);
   }
   expect(left).toEqual([]);
@@ -146,7 +157,8 @@ test("an artifact is what the run has recorded, in a root that is registered, an
     "artifacts/small.md\0",
     ".git/config",
   ];
-  for (const path of attacks) expect([path, await get(path)]).toEqual([path, expect.stringContaining("no artifact")]);
+  for (const path of attacks)
+    expect([path, await get(path)]).toEqual([path, expect.stringContaining("no artifact")]);
   const small = join(bench.projectRoot, "artifacts/small.md");
   await expect(get("artifacts/small.md")).resolves.toBe("# Small\n");
   for (const target of ["../secret.txt", join(bench.dir, "outside.txt"), "../../outside.txt"]) {

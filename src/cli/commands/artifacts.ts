@@ -78,7 +78,9 @@ function list(artifacts: readonly StoredArtifact[], { json = false }: ArtifactsO
   else {
     for (const { path, bytes, sha256, nodeId, problem } of artifacts) {
       const size = bytes === null ? "-" : String(bytes);
-      print(`${(sha256 ?? "-").slice(0, 12).padEnd(12)}  ${size.padStart(9)}  ${(nodeId ?? "-").padEnd(20)}  ${path}`);
+      print(
+        `${(sha256 ?? "-").slice(0, 12).padEnd(12)}  ${size.padStart(9)}  ${(nodeId ?? "-").padEnd(20)}  ${path}`,
+      );
       if (problem !== undefined) print(`    ${problem}`);
     }
   }
@@ -131,10 +133,14 @@ async function saveAll(
 /** Where an artifact is saved: below a directory, its folders made, through no link. */
 async function placeInside(root: string, path: string): Promise<string> {
   const names = path.split("/").filter((name) => name !== "" && name !== ".");
-  const isPlain = names.every((name) => name !== ".." && !name.includes(sep) && !name.includes("\0") && !/^[A-Za-z]:/.test(name));
+  const isPlain = names.every(
+    (name) => name !== ".." && !name.includes(sep) && !name.includes("\0") && !/^[A-Za-z]:/.test(name),
+  );
   const last = names.pop();
   if (!isPlain || last === undefined) {
-    throw new CommandError(`"${excerpt(path)}" would not be saved inside the directory. Save it with --output.`);
+    throw new CommandError(
+      `"${excerpt(path)}" would not be saved inside the directory. Save it with --output.`,
+    );
   }
   let folder = root;
   for (const name of names) {

@@ -46,8 +46,9 @@ type Installed = StoredPackage & { readonly findings: readonly object[] };
 /** `interlock package install`: puts a directory or a .bmad file into the store; a .bmad file into one elsewhere as well. */
 export async function packageInstallCommand(source: string, options: { json?: boolean }): Promise<ExitCode> {
   const path = resolve(source);
-  const installed: Result<Installed> = await withStore<Result<Installed>>({ makes: true }, ({ store, reader }) =>
-    store === undefined ? uploadPackage(reader, path) : store.packages.install(path),
+  const installed: Result<Installed> = await withStore<Result<Installed>>(
+    { makes: true },
+    ({ store, reader }) => (store === undefined ? uploadPackage(reader, path) : store.packages.install(path)),
   );
   if (!installed.ok) {
     if (options.json === true) printJson({ ok: false, error: installed.error });

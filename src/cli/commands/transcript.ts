@@ -28,7 +28,11 @@ export async function transcriptCommand(runId: string, options: TranscriptOption
     const results =
       options.results === true ? await readResults(reader, run, transcript) : new Map<string, JsonValue>();
     if (options.json === true) {
-      printJson({ runId: run, visits: transcript, ...(options.results === true ? { results: [...results] } : {}) });
+      printJson({
+        runId: run,
+        visits: transcript,
+        ...(options.results === true ? { results: [...results] } : {}),
+      });
     } else {
       print(`# Run ${run}`);
       for (const visit of transcript) printVisit(visit, results);
@@ -43,7 +47,10 @@ function asSaid(run: string, error: unknown): unknown {
   return notFound(run, error);
 }
 
-function printVisit({ name, nodeId, entries }: TranscriptVisit, results: ReadonlyMap<string, JsonValue>): void {
+function printVisit(
+  { name, nodeId, entries }: TranscriptVisit,
+  results: ReadonlyMap<string, JsonValue>,
+): void {
   print("");
   print(`## ${nodeId === null ? name : `${codeSpan(nodeId)}, ${name}`}`);
   for (const entry of entries) printEntry(entry, results);
@@ -64,7 +71,9 @@ function printEntry(entry: TranscriptEntry, results: ReadonlyMap<string, JsonVal
       return;
     case "assistant":
       // What the runtime has read by itself before the first turn is written down as the model's.
-      print(entry.turn === 0 ? "**Interlock** has read:" : `**${codeSpan(entry.model)}**, turn ${entry.turn}:`);
+      print(
+        entry.turn === 0 ? "**Interlock** has read:" : `**${codeSpan(entry.model)}**, turn ${entry.turn}:`,
+      );
       if (entry.reasoning !== undefined) {
         print("");
         print("*Reasoning:*");
@@ -82,7 +91,9 @@ function printQuoted(text: string): void {
 }
 
 function printCall({ name, summary, outcome }: TranscriptCall, result: JsonValue | undefined): void {
-  print(`- ${codeSpan(name)} ${codeSpan(summary)}: ${outcome === undefined ? "not done" : codeSpan(outcome)}`);
+  print(
+    `- ${codeSpan(name)} ${codeSpan(summary)}: ${outcome === undefined ? "not done" : codeSpan(outcome)}`,
+  );
   if (result === undefined || result === null) return;
   print("");
   printBlock(printableJson(result, 2), "      ");

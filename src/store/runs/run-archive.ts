@@ -55,7 +55,10 @@ export async function writeArchive(
 ): Promise<readonly string[]> {
   const zip = new ZipFile();
   const names = [...texts.keys()];
-  const latest = files.map(({ modifiedAt }) => modifiedAt).sort().at(-1);
+  const latest = files
+    .map(({ modifiedAt }) => modifiedAt)
+    .sort()
+    .at(-1);
   const mtime = latest === undefined ? {} : { mtime: new Date(latest) };
   for (const [name, text] of texts) zip.addBuffer(Buffer.from(text), name, mtime);
   for (const file of files) {
