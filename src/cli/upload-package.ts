@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { open } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
 import { type JsonAnswers, MAX_UPLOAD_BYTES, READ_PAGE_BYTES, type StoreReader } from "../contract/reads.js";
 import { type Result, fail } from "../core/errors.js";
+import { readOwnFile } from "../store/disk/own-file.js";
 import { UsageError } from "./output.js";
 
 /** Hands a `.bmad` file to a store elsewhere, in pieces, and has it installed there. Throws `UsageError` for what is no such file. */
@@ -22,22 +23,17 @@ export async function uploadPackage(
 }
 
 async function readArchive(path: string): Promise<Buffer> {
-  const file = await open(path, "r").catch(() => {
+  const entry = await stat(path).catch(() => {
     throw new UsageError(`"${path}" cannot be read.`);
   });
-  try {
-    const entry = await file.stat();
-    if (!entry.isFile()) {
-      throw new UsageError(
-        "The store is on another machine: give a .bmad file, which is the directory as a zip.",
-      );
-    }
-    if (entry.size === 0 || entry.size > MAX_UPLOAD_BYTES) {
-      const sentence = `To a store on another machine a .bmad file of at most ${MAX_UPLOAD_BYTES} bytes can be given; this one has ${entry.size}.`;
-      throw new UsageError(`${sentence} Install it on the store's machine.`);
-    }
-    return await file.readFile();
-  } finally {
-    await file.close();
+  if (!entry.isFile()) {
+    throw new UsageError(
+      "The store is on another machine: give a .bmad file, which is the directory as a zip.",
+    );
   }
+  if (entry.size === 0 || entry.size > MAX_UPLOAD_BYTES) {
+    const sentence = `To a store on another machine a .bmad file of at most ${MAX_UPLOAD_BYTES} bytes can be given; this one has ${entry.size}.`;
+    throw new UsageError(`${sentence} Install it on the store's machine.`);
+  }
+  return readOwnFile(await realpath(path), MAX_UPLOAD_BYTES);
 }

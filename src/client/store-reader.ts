@@ -22,7 +22,7 @@ const MAX_READS = 3;
 export function storeReader(pageOf: PageSource, storeId?: string): StoreReader {
   const meant = storeId === undefined ? {} : { storeId };
   const first = <N extends StoreQuestionName>(name: N, question: StoreQuestion<N>) =>
-    pageOf(name, { ...meant, question: question as unknown as JsonObject }); // the schema's values are JSON
+    pageOf(name, { ...meant, question });
   const next = (name: StoreQuestionName, question: object, begun: AnswerPage, offset: number) => {
     const { storeId: from, version } = begun;
     const asked: AskedPage = { storeId: from, question: question as JsonObject, page: { offset, version } };

@@ -57,6 +57,8 @@ const BYTE_READS: ByteReads = {
   "read.file": ({ store }, asked) => openFile(store, asked),
 };
 
+type MaybeLater<T> = T | Promise<T>;
+
 /** What a store answers, whoever asks: a command on its machine, or an activity for one elsewhere. */
 export class StoreAnswers {
   private readonly deps: ArtifactDeps;
@@ -87,13 +89,15 @@ export class StoreAnswers {
     return this.text(name, question, page);
   }
 
-  private async open<N extends ByteReadName>(name: N, question: unknown): Promise<Result<Answer>> {
+  private async open(name: ByteReadName, question: unknown): Promise<Result<Answer>> {
     const asked = parseQuestion(name, question);
-    return asked.ok ? BYTE_READS[name](this.deps, asked.value) : asked;
+    if (!asked.ok) return asked;
+    const read: (deps: ArtifactDeps, asked: never) => Promise<Result<Answer>> = BYTE_READS[name];
+    return read(this.deps, asked.value as never); // parsed by the schema of that name
   }
 
-  private async text<N extends JsonReadName | ChangeName>(
-    name: N,
+  private async text(
+    name: JsonReadName | ChangeName,
     question: unknown,
     page: AskedPage["page"],
   ): Promise<Result<Answer>> {
@@ -107,7 +111,8 @@ export class StoreAnswers {
     }
     if (page !== undefined && isChange(name))
       return fail("E_PRECONDITION_FAILED", "A change is asked for once.");
-    const value = await JSON_READS[name](this.deps, asked.value);
+    const read: (deps: ArtifactDeps, asked: never) => MaybeLater<Result<object>> = JSON_READS[name];
+    const value = await read(this.deps, asked.value as never); // parsed by the schema of that name
     const bytes = value.ok ? textAnswer(value.value) : value;
     if (!bytes.ok) return bytes;
     const answer = bytesAnswer(bytes.value);

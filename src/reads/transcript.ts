@@ -111,10 +111,8 @@ function shown(entry: ConversationEntry, { outcomes, authors, reasoning }: Known
       const { visit, turn, content, model } = entry;
       const calls = entry.calls.map((call) => shownCall(call, outcomes.get(call.id)));
       const thought = reasoning ? reasoningOf(entry) : undefined;
-      return {
-        ...{ type: "assistant", visit, turn, text: content, model, calls },
-        ...(thought === undefined ? {} : { reasoning: thought }),
-      } as const;
+      const said = { type: "assistant", visit, turn, text: content, model, calls } as const;
+      return thought === undefined ? said : { ...said, reasoning: thought };
     }
   }
 }

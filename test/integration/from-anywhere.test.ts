@@ -74,6 +74,8 @@ test("every command about a run works from a machine that has nothing but the ad
   const [one, other] = await Promise.all(
     ["here.zip", "there.zip"].map((name) => readFile(join(there.dir, name))),
   );
+  await writeFile("/tmp/wd-try/here.zip", one!);
+  await writeFile("/tmp/wd-try/there.zip", other!);
   expect(other?.equals(one ?? Buffer.alloc(0))).toBe(true);
 
   await expect(there.run(["pause", runId])).resolves.toMatchObject({ code: 0 });
@@ -121,7 +123,7 @@ test("packages are listed, installed and removed from elsewhere, and a broken on
   const filler = Array.from({ length: 400_000 }, (_, index) => (index * 2_654_435_761) % 4_294_967_296).join(
     " ",
   );
-  await writeFile(source, await zipPackage({ ...twoNodePackage(), "assets/large.txt": filler }));
+  await writeFile(source, zipPackage({ ...twoNodePackage(), "assets/large.txt": filler }));
   expect((await stat(source)).size).toBeGreaterThan(1_000_000); // several pieces
   const installed = jsonOf(await there.run(["package", "install", source, "--json"])) as {
     packageId: string;

@@ -1,7 +1,9 @@
+import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { readFile, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { Connection } from "@temporalio/client";
+import { expect, inject, onTestFinished, test } from "vitest";
 import { archivedBy, writeExport } from "../../src/client/export-run.js";
 import { remotePages } from "../../src/client/remote-pages.js";
 import { storeReader, wholeFile } from "../../src/client/store-reader.js";
@@ -11,11 +13,15 @@ import {
   type StoreReader,
   READ_PAGE_BYTES,
 } from "../../src/contract/reads.js";
+import { readStatement } from "../../src/contract/signed.js";
+import { findTemporalCli } from "../../src/embedded/find-cli.js";
+import { chooseServerPorts } from "../../src/embedded/ports.js";
 import { StoreAnswers } from "../../src/reads/store-answers.js";
+import { eventually } from "../fakes/eventually.js";
 import { valueOf } from "../fakes/run-world.js";
 import { call } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
-import { type Bench, openBench, until } from "./harness.js";
+import { type Bench, openBench, signedClient, until } from "./harness.js";
 
 const LARGE = "Each line of this file is like the one before it.\n".repeat(12_000); // of several pages
 const SECRET = "THE-SECRET-OF-SOMEBODY";
@@ -250,3 +256,82 @@ test("where nobody polls the queue it says so within seconds", async () => {
     error: { message: expect.stringContaining(bench.store.taskQueue) as string },
   });
 });
+
+test("where starts are signed, so is each question, for a while, and a change of the store once", async () => {
+  const bench = await openBench([], { INTERLOCK_STARTS: "signed" });
+  const { sign } = await signedClient(bench);
+  const { there } = readersOf(bench);
+  const refused = { ok: false, error: { code: "E_PRECONDITION_FAILED" } };
+  await expect(there.ask("read.packages", {})).resolves.toMatchObject(refused);
+  const signed = bench.client.temporal;
+  const pages = remotePages({
+    temporal: signed,
+    namespace: "default",
+    taskQueue: bench.store.taskQueue,
+    sign,
+  });
+  await expect(storeReader(pages).ask("read.packages", {})).resolves.toMatchObject({ ok: true });
+  const unsigned = pagesOf(bench);
+  const at = (ms: number) => new Date(Date.now() + ms).toISOString();
+  const question = {};
+  const good = { question, until: at(60_000) };
+  const signature = await sign(readStatement("read.packages", good.until, good));
+  await expect(unsigned("read.packages", { ...good, signature })).resolves.toMatchObject({ ok: true });
+  const late = { question, until: at(-1_000) };
+  const far = { question, until: at(24 * 3_600_000) };
+  const attacks = [
+    ["read.runs", { ...good, signature }],
+    ["read.packages", { ...good, until: at(90_000), signature }],
+    ["read.packages", { ...good, page: { offset: 0, version: "x" }, signature }],
+    ["read.packages", { ...late, signature: await sign(readStatement("read.packages", late.until, late)) }],
+    ["read.packages", { ...far, signature: await sign(readStatement("read.packages", far.until, far)) }],
+    ["read.packages", { ...good, signature: `v1.${"0".repeat(32)}.${"0".repeat(64)}` }],
+  ] as const;
+  for (const [name, asked] of attacks) await expect(unsigned(name, asked)).resolves.toMatchObject(refused);
+  const remove = { question: { packageId: "nothing", closedRuns: [] }, until: at(60_000) };
+  const once = { ...remove, signature: await sign(readStatement("package.remove", remove.until, remove)) };
+  await expect(unsigned("package.remove", once)).resolves.toMatchObject({
+    error: { code: "E_PACKAGE_NOT_FOUND" },
+  });
+  await expect(unsigned("package.remove", once)).resolves.toMatchObject(refused);
+});
+
+test("a server without activities of their own is asked by a workflow of one step, which leaves nothing either", async () => {
+  const address = await oldServer();
+  const bench = await openBench(WRITES, { TEMPORAL_ADDRESS: address });
+  const run = await askedRun(bench);
+  const { here, there } = readersOf(bench);
+  for (const question of [{ run }, { run: "nobody" }]) {
+    const [one, other] = await Promise.all([here.ask("read.run", question), there.ask("read.run", question)]);
+    expect(other).toEqual(one);
+  }
+  await eventually(async () => {
+    const { count } = await bench.client.temporal.workflow.count('WorkflowType = "storeRead"');
+    return count === 0;
+  });
+  await bench.stopWorker();
+  await expect(there.ask("read.store", {})).resolves.toMatchObject({
+    ok: false,
+    error: { message: expect.stringContaining(bench.store.taskQueue) as string },
+  });
+});
+
+/** A server on which activities without a workflow are switched off. */
+async function oldServer(): Promise<string> {
+  const { path } = await findTemporalCli({
+    cacheDir: inject("cacheDir"),
+    pathVariable: process.env["PATH"] ?? "",
+  });
+  const { grpc: port } = await chooseServerPorts();
+  const flags = ["--headless", "--log-level", "error", "--port", String(port)];
+  const off = ["--dynamic-config-value", "activity.enableStandalone=false"];
+  const server = spawn(path, ["server", "start-dev", ...flags, ...off], { stdio: "ignore" });
+  onTestFinished(() => void server.kill());
+  const address = `127.0.0.1:${port}`;
+  await eventually(async () => {
+    const connection = await Connection.connect({ address }).catch(() => undefined);
+    await connection?.close();
+    return connection !== undefined;
+  });
+  return address;
+}

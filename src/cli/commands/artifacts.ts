@@ -1,7 +1,8 @@
-import { constants } from "node:fs";
-import { type FileHandle, link, lstat, mkdir, open, realpath, rename, rm } from "node:fs/promises";
+import { link, lstat, mkdir, realpath, rename, rm } from "node:fs/promises";
 import { randomBytes } from "node:crypto";
 import { dirname, join, resolve, sep } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import type { StoreReader, StoredArtifact } from "../../contract/reads.js";
 import { ReadRefused } from "../../contract/reads.js";
 import { excerpt } from "../../core/text.js";
@@ -17,6 +18,7 @@ import {
   printJson,
   writeBytes,
 } from "../output.js";
+import { writeOwnStream } from "../../store/disk/own-file.js";
 import { notFound, read } from "../run-folder.js";
 import { withReader } from "../run-session.js";
 
@@ -168,17 +170,12 @@ async function save(
     throw new CommandError(`${file} is there already. ${remedy}`);
   }
   const temporary = join(dirname(file), `.interlock-${randomBytes(6).toString("hex")}`);
-  let handle: FileHandle | undefined;
   try {
-    handle = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o644);
-    for await (const piece of pieces) await handle.writeFile(piece);
-    await handle.close();
-    handle = undefined;
+    await pipeline(Readable.from(pieces, { objectMode: false }), writeOwnStream(temporary));
     if (force) await rename(temporary, file);
     else await link(temporary, file); // fails where something has come there meanwhile
     await rm(temporary, { force: true });
   } catch (error) {
-    await handle?.close();
     await rm(temporary, { force: true });
     if (error instanceof ReadRefused) throw refusal(runId, error);
     throw new CommandError(`${file} could not be written: ${error instanceof Error ? error.message : ""}`, {
