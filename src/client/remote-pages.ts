@@ -25,7 +25,7 @@ export interface RemoteStore {
 const SILENCE_MS = 5_000;
 const ANSWER_MS = 60_000;
 
-const GRPC_UNIMPLEMENTED: number = 12;
+const GRPC_UNIMPLEMENTED = 12;
 
 /** Servers that have no activities without a workflow: asked once. */
 const withoutActivities = new WeakSet<Client["connection"]>();
@@ -78,7 +78,10 @@ async function ask(store: RemoteStore, name: StoreQuestionName, asked: AskedPage
 
 function isUnimplemented(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
-  return [error, cause].some((each) => isGrpcServiceError(each) && each.code === GRPC_UNIMPLEMENTED);
+  return [error, cause].some((each) => {
+    const code: number | undefined = isGrpcServiceError(each) ? each.code : undefined;
+    return code === GRPC_UNIMPLEMENTED;
+  });
 }
 
 async function askByActivity(
