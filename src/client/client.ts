@@ -25,11 +25,11 @@ import { InterlockError } from "./interlock-error.js";
 import { remotePages } from "./remote-pages.js";
 import { storeReader } from "./store-reader.js";
 import { RunHandle, type RunReference } from "./run-handle.js";
-import { type RunRequest } from "./run-start.js";
+import type { RunRequest } from "./run-start.js";
 
 export { InterlockError } from "./interlock-error.js";
 export { RunHandle, type RunReference } from "./run-handle.js";
-export { type RunRequest } from "./run-start.js";
+export type { RunRequest } from "./run-start.js";
 
 export interface InterlockClientOptions {
   /** As for Temporal's own `Connection.connect`; absent means 127.0.0.1:7233. */

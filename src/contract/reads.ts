@@ -255,6 +255,8 @@ export interface StoredVisit {
 /** What was said, in order. */
 export type TranscriptEntry =
   | { readonly type: "begin"; readonly visit: number }
+  /** The conversation had grown too long: from here on the model did not see the results of so many calls. */
+  | { readonly type: "fold"; readonly visit: number; readonly turn: number; readonly calls: number }
   | {
       readonly type: "user";
       readonly id: string;

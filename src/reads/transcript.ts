@@ -103,6 +103,10 @@ function shown(entry: ConversationEntry, { outcomes, authors, reasoning }: Known
       const by = authors.get(id);
       return { type: "user", id, nodeId, text, ...(by === undefined ? {} : { by }) };
     }
+    case "fold": {
+      const { visit, turn, calls } = entry;
+      return { type: "fold", visit, turn, calls: calls.length };
+    }
     case "correction": {
       const { visit, turn, text } = entry;
       return { type: "correction", visit, turn, text };

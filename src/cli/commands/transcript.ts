@@ -65,6 +65,9 @@ function printEntry(entry: TranscriptEntry, results: ReadonlyMap<string, JsonVal
       print(`**${entry.by === undefined ? "User" : codeSpan(entry.by)}**, at ${codeSpan(entry.nodeId)}:`);
       printQuoted(entry.text);
       return;
+    case "fold":
+      print(`*From here on the model does not see the results of ${entry.calls} calls: they no longer fit.*`);
+      return;
     case "correction":
       print("**Interlock**:");
       printQuoted(entry.text);
