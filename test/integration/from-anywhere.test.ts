@@ -1,6 +1,8 @@
 import { mkdir, readFile, readdir, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { eventually } from "../fakes/eventually.js";
+import { valueOf } from "../fakes/run-world.js";
 import { call } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { type Bench, openBench, temporaryDirectory, until } from "./harness.js";
@@ -38,6 +40,8 @@ const SCRIPT = [
 async function waitingRun(bench: Bench) {
   const run = await bench.start(twoNodePackage());
   await until(run, "waiting-user");
+  // A run says that it waits a moment before its files do.
+  await eventually(async () => valueOf(await bench.store.runs.findRun(run.runId)).phase === "waiting-user");
   return run;
 }
 

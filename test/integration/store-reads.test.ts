@@ -53,6 +53,8 @@ function pagesOf({ client, store }: Bench): PageSource {
 async function askedRun(bench: Bench): Promise<string> {
   const run = await bench.start(twoNodePackage());
   await until(run, "waiting-user");
+  // A run says that it waits a moment before its files do.
+  await eventually(async () => valueOf(await bench.store.runs.findRun(run.runId)).phase === "waiting-user");
   return run.runId;
 }
 
