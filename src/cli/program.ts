@@ -12,6 +12,7 @@ import {
 } from "./output.js";
 import { withBudgetOptions } from "./budget-options.js";
 import { addOperateCommands } from "./operate-commands.js";
+import type { ImportOptions } from "./commands/package-import.js";
 import type { BundleRunOptions, RunOptions } from "./commands/run.js";
 
 const EPILOGUE = `
@@ -142,6 +143,19 @@ function addPackageCommands(program: Command, finish: (code: ExitCode) => void):
     .option(...json)
     .action(async (dir: string, options: { json?: boolean }) =>
       finish(await (await import("./commands/package.js")).packageCheckCommand(dir, options)),
+    );
+  packages
+    .command("import <source>")
+    .description(
+      "make a package of a workflow of step files, or of a skill: a directory, SKILL.md or workflow.md",
+    )
+    .option("--out <dir>", "the new directory (default: the workflow's name; with --all: imported)")
+    .option("--workflow <name>", "which one, where there are several")
+    .option("--all", "all of them, each into a directory of its own")
+    .option("--install", "put it into the store as well; prints its id")
+    .option(...json)
+    .action(async (source: string, options: ImportOptions) =>
+      finish(await (await import("./commands/package-import.js")).packageImportCommand(source, options)),
     );
   packages
     .command("list")

@@ -53,7 +53,7 @@ function configFiles(tree: SourceTree, entryFile: string): ReadonlySet<string> {
   for (const module of ["core", ...(names === undefined ? [] : [names])]) {
     for (const folder of foldersOfModule(tree, module)) inModule(folder);
   }
-  for (const folder of ancestors(entryFile).reverse()) inModule(folder);
+  for (const folder of ancestors(entryFile)) inModule(folder);
   return found;
 }
 
@@ -63,16 +63,17 @@ function foldersOfModule(tree: SourceTree, module: string): readonly string[] {
   return [...new Set(folders)].filter((folder) => [module, `${module}-skills`].includes(nameOf(folder)));
 }
 
-function ancestors(file: string): string[] {
-  const folders: string[] = [];
-  for (let folder = folderOf(file); ; folder = folderOf(folder)) {
-    folders.push(folder);
-    if (folder === "") return folders;
-  }
+/** The root first. */
+function ancestors(file: string): readonly string[] {
+  const names = folderOf(file).split("/");
+  return ["", ...names.map((_, index) => names.slice(0, index + 1).join("/"))];
 }
 
 /** A config's texts as they are; of a module's prompts what the installer makes of their defaults. */
-function* valuesOf(config: JsonObject, known: ReadonlyMap<string, string>): Generator<readonly [string, string]> {
+function* valuesOf(
+  config: JsonObject,
+  known: ReadonlyMap<string, string>,
+): Generator<readonly [string, string]> {
   const answers = new Map<string, string>();
   for (const [key, value] of Object.entries(config)) {
     if (["code", "name", "header", "subheader", "prompt", "description"].includes(key)) continue;

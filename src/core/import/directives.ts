@@ -20,7 +20,7 @@ const HELPER = /\bsub-?(?:agent|process|task)s?\b|\bworkers?\b|\btask tool\b|\bi
 export function directiveOf(line: SourceLine, token: Token, before: string): Directive {
   if (line.isCode) return USE;
   const text = line.text.trim();
-  if (text.startsWith("|")) return USE;
+  if (text.startsWith("|")) return rowOf(text, token);
   const isAlone = withoutMarks(text.replace(token.text, "")).length < 4;
   const said = isAlone && !/^\s*#/.test(before) ? `${before} ${text}` : text;
   const lead = isAlone ? before : line.text.slice(0, token.at);
@@ -28,24 +28,58 @@ export function directiveOf(line: SourceLine, token: Token, before: string): Dir
   return { kind: "go", ...labelOf(said) };
 }
 
+/** A row of a menu, `| [C] | workflow-create.md | … |`, leads on; any other table tells of files. */
+function rowOf(text: string, token: Token): Directive {
+  const label = /^\|\s{0,4}`?\[([A-Z]{1,2}|\d)\]/.exec(text)?.[1];
+  if (label === undefined || !token.text.endsWith(".md")) return USE;
+  return {
+    kind: "go",
+    label,
+    condition: withoutMarks(text.replaceAll("|", " ")).slice(0, 300),
+    isDefault: false,
+  };
+}
+
 /** `IF C: …`, `**[C] Continue**`, `If it is ready …, load …`: when a way is taken, in the words of the step. */
-function labelOf(line: string): { readonly label: string; readonly condition?: string; readonly isDefault: boolean } {
+function labelOf(line: string): {
+  readonly label: string;
+  readonly condition?: string;
+  readonly isDefault: boolean;
+} {
   const text = withoutMarks(line);
   const condition = text.slice(0, 300);
-  const letter = /^[-*\s\d.)]{0,8}(?:if\s+)?\[?([A-Z]{1,2}|\d)\]?(?:\s+(?:selected|chosen))?\s*[:—)-]/i.exec(text)?.[1];
-  if (letter !== undefined) return { label: letter.toUpperCase(), condition, isDefault: letter.toUpperCase() === "C" };
-  const selects = /\b(?:selects?|chooses?|only when|after)\s+(?:the\s+)?['"[]*([A-Z])\b['"\]]/i.exec(text)?.[1];
-  if (selects !== undefined) return { label: selects.toUpperCase(), condition, isDefault: selects.toUpperCase() === "C" };
-  const only = /\[C continue option\b|\[C\]|'C'|\bC is selected\b/.test(text);
-  if (only) return { label: "C", condition, isDefault: true };
-  const when = /\b(?:if|when|unless|otherwise|after|once)\b\s*([^:→,]{1,60})/i.exec(text);
-  if (when !== null) return { label: (when[1] ?? "").trim() || "otherwise", condition, isDefault: false };
+  const letter = MENU_ITEM.exec(text)?.[1] ?? CHOSEN.exec(text)?.[1];
+  if (letter !== undefined) return { label: letter, condition, isDefault: letter === "C" };
+  if (BACK.test(text)) return { label: "back", condition, isDefault: false };
+  const when = /\b(?:if|when|unless|otherwise|after|once)\b\s*([^:→,]{1,60})/i.exec(text)?.[1]?.trim();
+  if (when !== undefined) return { label: when || "otherwise", condition, isDefault: false };
   return { label: "next", isDefault: /\bnext\b|^read fully|immediately|without delay/i.test(text) };
+}
+
+/** `IF C: …`, `[C] Continue: …`, `1) …` at the beginning of a line. */
+const MENU_ITEM =
+  /^[-•\s]{0,8}(?:(?:IF|If|if)\s+)?\[?([A-Z]|[1-9])\]?\s*(?:\([^)]{0,60}\)|[Ss]elected|[Cc]hosen)?\s*[:—)\]]/;
+/** `After user selects 'C'`, `ONLY WHEN [C continue option] is selected`, `WHEN C is selected`. */
+const CHOSEN =
+  /\b(?:selects?|chooses?|when|option)\s+(?:the\s+)?['"[]{0,2}([A-Z])\b(?:['"\]]| continue option| is (?:selected|chosen))/i;
+const BACK = /\b(?:return|go back|loop back|back to|restart|re-?run)\b/i;
+
+/** Whether a line sends its reader back to the workflow's own document. */
+export function leadsBack(line: SourceLine): boolean {
+  return !line.isCode && (BACK.test(line.text) || /\bmenu\b/i.test(line.text));
+}
+
+/** Whether a line has the steps of a folder carried out. */
+export function startsFolder(line: SourceLine): boolean {
+  return /\b(?:execute|run|follow|start|begin|work through)\b/i.test(line.text);
 }
 
 /** A line's words, without the marks of Markdown. */
 export function withoutMarks(text: string): string {
-  return text.replaceAll(/[*_`#>]/g, "").replaceAll(/\s+/g, " ").trim();
+  return text
+    .replaceAll(/[*_`#>]/g, "")
+    .replaceAll(/\s+/g, " ")
+    .trim();
 }
 
 /** Each token of a body with the line it stands in and the line above it that is not empty. */

@@ -49,9 +49,11 @@ export function findEntries(tree: SourceTree): readonly Entry[] {
 /** `workflow-sketch.md` beside a `workflow.md` that begins all of them, or a plan that was left there. */
 function isPartOf(path: string, entries: readonly Entry[]): boolean {
   const name = nameOf(path);
-  if (/^workflow-plan/.test(name)) return true;
+  if (name.startsWith("workflow-plan")) return true;
   if (!/^workflow-.*\.md$/.test(name)) return false;
-  return entries.some((entry) => folderOf(entry.path) === folderOf(path) && /^(?:SKILL|workflow)\.md$/.test(nameOf(entry.path)));
+  return entries.some(
+    (entry) => folderOf(entry.path) === folderOf(path) && /^(?:SKILL|workflow)\.md$/.test(nameOf(entry.path)),
+  );
 }
 
 /** Templates, data and references of a workflow that makes workflows. */
@@ -66,16 +68,19 @@ function yamlEntry(tree: SourceTree, path: string): Entry | undefined {
   return { path, name: shown, description: "", form: "yaml", document: path };
 }
 
-function textEntry(tree: SourceTree, path: string): Entry {
+/** A `workflow-….md` that neither leads to steps nor has a name is a text about workflows. */
+function textEntry(tree: SourceTree, path: string): Entry | undefined {
   const source = readSource(tree.text(path));
   const document = documentOf(tree, path, source);
   const described = textsOf(source.frontmatter);
   const own = described.has("name") ? described : textsOf(readSource(tree.text(document)).frontmatter);
+  const form = formOf(tree, path, document);
+  if (form !== "steps" && nameOf(path).startsWith("workflow-") && !own.has("name")) return undefined;
   return {
     path,
     name: lineAt(own, "name") || fallbackName(path),
     description: lineAt(own, "description"),
-    form: formOf(tree, path, document),
+    form,
     document,
   };
 }
@@ -111,7 +116,8 @@ function formOf(tree: SourceTree, path: string, document: string): EntryForm {
     if (target?.kind === "file" && isStepFile(tree, target.path)) return "steps";
     if (target?.kind === "folder" && isStepFolder(target.path)) return "steps";
   }
-  const isAgent = /(?:^|[-/])agents?(?:-|\/|$)/.test(folderOf(path)) && /\bpersona\b|\bmenu\b/i.test(tree.text(document));
+  const isAgent =
+    /(?:^|[-/])agents?(?:-|\/|$)/.test(folderOf(path)) && /\bpersona\b|\bmenu\b/i.test(tree.text(document));
   return isAgent ? "agent" : "instructions";
 }
 
@@ -127,7 +133,7 @@ export function isStepFolder(folder: string): boolean {
 export function isStepFile(tree: SourceTree, path: string): boolean {
   if (!path.endsWith(".md")) return false;
   const name = nameOf(path);
-  if (/^step[-_]?[a-z]?-?\d/i.test(name) || /^step-/.test(name)) return true;
+  if (/^step[-_]?[a-z]?-?\d/i.test(name) || name.startsWith("step-")) return true;
   if (isStepFolder(folderOf(path)) || isStepFolder(folderOf(folderOf(path)))) return true;
   return /^(?:nextStepFile|nextStep|thisStepFile):/m.test(tree.text(path).slice(0, 4_000));
 }

@@ -57,7 +57,12 @@ export function importPackage(tree: SourceTree, entry: Entry): Imported {
   });
   const [first] = remembering;
   if (first !== undefined) {
-    findings.add("note", first.path, first.line, "relies on what was said before: runs keep the whole conversation");
+    findings.add(
+      "note",
+      first.path,
+      first.line,
+      "relies on what was said before: runs keep the whole conversation",
+    );
   }
   const listed = findings.list();
   return {
@@ -88,7 +93,8 @@ function takeAlong(
   for (const call of calls) {
     const from = call.folder;
     if (from === undefined || isBelow(folder, from) || folder === from) continue;
-    for (const path of filesOfSkill(tree, from)) places.add(tree, path, { folder: from, as: `skills/${call.name}` });
+    for (const path of filesOfSkill(tree, from))
+      places.add(tree, path, { folder: from, as: `skills/${call.name}` });
   }
   for (const path of graph.used) if (path !== graph.document) places.add(tree, path);
 }
@@ -132,7 +138,6 @@ class PackageMaker {
     this.nodes = this.makeNodes();
   }
 
-
   files(wholeRunConversation: boolean): ReadonlyMap<string, string> {
     const files = new Map<string, string>();
     const name = packageName(this.entry);
@@ -152,7 +157,11 @@ class PackageMaker {
       if (node !== undefined) files.set(node.file, this.step(path, node));
     }
     const last = this.nodes.at(-1);
-    if (last?.id === FINISHED) files.set(last.file, renderStep(last, {}, ["", "# Finished", "", "The workflow is done: finish this node.", ""]));
+    if (last?.id === FINISHED)
+      files.set(
+        last.file,
+        renderStep(last, {}, ["", "# Finished", "", "The workflow is done: finish this node.", ""]),
+      );
     return files;
   }
 
@@ -206,9 +215,9 @@ class PackageMaker {
     });
     const finished = this.graph.finishedAfter.map((path): MadeEdge => {
       const conditionText = "The workflow is done, or the user ends it.";
-      return { from: this.idOf(path), to: FINISHED, label: "finished", conditionText, isDefault: false };
+      return { from: this.idOf(path), to: FINISHED, label: "finished", conditionText, isDefault: true };
     });
-    return oneDefaultEach([...edges, ...finished]);
+    return oneDefaultEach([...finished, ...edges]);
   }
 
   private idOf(path: string): string {
@@ -224,7 +233,8 @@ class PackageMaker {
       if (!/^(?:default)?_?output_?file$/i.test(key)) continue;
       if (!source.body.some(({ text }) => text.includes(`{${key}}`))) continue;
       const written = rewriteJson(value, rules);
-      if (typeof written === "string" && /^@project\/[^*]+$/.test(written)) outputs.add(written.slice("@project/".length));
+      if (typeof written === "string" && /^@project\/[^*]+$/.test(written))
+        outputs.add(written.slice("@project/".length));
     }
     return [...outputs].filter((output) => !output.split("/").includes(".."));
   }
@@ -239,7 +249,8 @@ class PackageMaker {
         if (target.kind !== "file") return undefined;
         return target.path === this.graph.document ? this.placeOfDocument() : this.places.of(target.path);
       },
-      valueOf: (name) => (variables.has(name) && !NO_VARIABLE.has(name) ? undefined : this.config.values.get(name)),
+      valueOf: (name) =>
+        variables.has(name) && !NO_VARIABLE.has(name) ? undefined : this.config.values.get(name),
     };
   }
 

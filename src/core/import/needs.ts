@@ -18,30 +18,32 @@ const ASKS: readonly (Omit<Need, "places"> & { readonly asks: RegExp })[] = [
     name: "shell",
     covered: false,
     asks: /\b(?:python3?|uv run|npm|npx|yarn|pnpm|bash|pytest|node) [\w./{-]|\bRun: `|\brun the (?:tests?|command|script)|\bshell\b|\bterminal\b|\bexecute (?:the )?(?:tests?|command|script)/i,
-    instead: "no command is run: the model says what to run, or does by hand what the script would do",
+    instead: "the model says what to run, or does by hand what the script would do",
   },
   {
     name: "git",
     covered: false,
     asks: /\bgit (?:diff|log|status|add|commit|rev-parse|show|stash|checkout|branch|worktree|init)\b|\bcommit the changes\b|\bworking tree\b/i,
-    instead: "no git: paste a diff or name the files when the run asks",
+    instead: "paste a diff or name the files when the run asks",
   },
   {
     name: "web",
     covered: false,
     asks: /\bweb ?-?search|\bsearch (?:the|for .{1,40} on the) (?:web|internet)|\bbrowse the web\b|\bfetch (?:the )?(?:url|page)|\bweb (?:research|browsing)\b|\binternet\b/i,
-    instead: "no web: the model says that it works from what it knows and what the project holds",
+    instead: "the model says that it works from what it knows and what the project holds",
   },
   {
     name: "subagents",
     covered: false,
     asks: /\bsub-?agents?\b|\bsub-?process(?:es)?\b|\btask tool\b|\bagent team\b/i,
-    instead: "no helpers of its own: the model does their work itself, one after the other",
+    instead: "the model does their work itself, one after the other",
   },
 ];
 
 /** What the steps ask for that goes beyond reading and writing files of the project. */
-export function needsOf(texts: readonly { readonly path: string; readonly source: SourceText }[]): readonly Need[] {
+export function needsOf(
+  texts: readonly { readonly path: string; readonly source: SourceText }[],
+): readonly Need[] {
   return ASKS.flatMap(({ asks, ...need }) => {
     const places: string[] = [];
     for (const { path, source } of texts) {

@@ -7,7 +7,14 @@ import { type SourceTree, folderOf } from "./source-tree.js";
 /** Bounds on what is taken along: a workflow with more lies in a folder that holds other things. */
 const MAX_FILES = 2_000;
 const MAX_CHARS = 32 * 1024 * 1024;
-const OWN = new Set(["bmad.json", "agents.json", "workflow.md", "workflow.graph.json", "finished.md", "steps/workflow.md"]);
+const OWN = new Set([
+  "bmad.json",
+  "agents.json",
+  "workflow.md",
+  "workflow.graph.json",
+  "finished.md",
+  "steps/workflow.md",
+]);
 
 /** Where each file of the source lies in the package. */
 export class Places {
@@ -34,7 +41,12 @@ export class Places {
     this.chars += tree.text(path).length;
     if (this.bySource.size >= MAX_FILES || this.chars > MAX_CHARS) {
       const bound = `${MAX_FILES} files and ${MAX_CHARS} characters`;
-      this.findings.add("error", this.folder || ".", 0, `holds more than ${bound}: import the folder of one workflow alone`);
+      this.findings.add(
+        "error",
+        this.folder || ".",
+        0,
+        `holds more than ${bound}: import the folder of one workflow alone`,
+      );
       return;
     }
     this.bySource.set(path, place);
@@ -43,7 +55,8 @@ export class Places {
 
   private wanted(path: string, below: { readonly folder: string; readonly as: string } | undefined): string {
     if (isBelow(path, this.folder)) return this.folder === "" ? path : path.slice(this.folder.length + 1);
-    if (below !== undefined) return `${below.as}/${path.slice(below.folder === "" ? 0 : below.folder.length + 1)}`;
+    if (below !== undefined)
+      return `${below.as}/${path.slice(below.folder === "" ? 0 : below.folder.length + 1)}`;
     return `shared/${path}`;
   }
 
@@ -53,7 +66,12 @@ export class Places {
       .split("/")
       .map((name) => name.replace(/^\.+/, "") || "_")
       .join("/");
-    if (packagePathProblem(visible) !== undefined || isLitter(visible) || !/^[\p{L}\p{N}\p{P}\p{S} ]+$/u.test(visible)) return undefined;
+    if (
+      packagePathProblem(visible) !== undefined ||
+      isLitter(visible) ||
+      !/^[\p{L}\p{N}\p{P}\p{S} ]+$/u.test(visible)
+    )
+      return undefined;
     if (!this.taken.has(foldPath(visible))) return visible;
     const aside = `source/${visible}`;
     return this.taken.has(foldPath(aside)) ? undefined : aside;
@@ -77,5 +95,4 @@ export class Places {
   entries(): Iterable<readonly [string, string]> {
     return this.bySource;
   }
-
 }

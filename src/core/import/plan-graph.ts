@@ -1,8 +1,8 @@
-import { directiveOf, tokensInBody } from "./directives.js";
+import { directiveOf, leadsBack, startsFolder, tokensInBody } from "./directives.js";
 import { type Entry, isEntryName, isStepFile, isStepFolder } from "./entries.js";
 import { type ImportFindings, named } from "./findings.js";
 import { References, type Target, isBelow } from "./references.js";
-import { type SourceText, readSource, textsOf } from "./source-text.js";
+import { type SourceLine, type SourceText, readSource, textsOf } from "./source-text.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 
 /** A way from one step file to another, as the source says it. */
@@ -30,8 +30,13 @@ export interface SourceGraph {
 
 /** More steps than this are no workflow. */
 const MAX_NODES = 400;
-const NEXT_KEY = /^(?:next\w*|alt(?:ernate)?\w*(?:Step|File)\w*|skipTo\w*|continue(?:Step)?File|validationFlow)$/;
-const RESUME = /^(?:step|e|v)?-?[a-z]?-?\d{1,3}[a-z]?-(?:continue|continuation|resume)\.md$/i;
+const NEXT_KEY =
+  /^(?:next\w*|alt(?:ernate)?\w*(?:Step|File)\w*|skipTo\w*|continue(?:Step)?File|validationFlow)$/;
+const RESUME = /^(?:(?:step|e|v)?-?[a-z]?-?\d{1,3}[a-z]?-)?(?:continue|continuation|resume)\.md$/i;
+/** By its name or in its words the last step, whatever it offers to go on with. */
+const LAST_NAME =
+  /-(?:complete|completion|finish|final|finalize|wrapup|celebrate|results)(?:-[\w-]{1,40})?\.md$/i;
+const LAST_WORDS = /\bfinal step\b|\bworkflow (?:is )?complet|\blast step\b|\bend of (?:the )?workflow\b/i;
 
 /** Follows an entry from step to step. What is ambiguous becomes a finding. */
 export function planGraph(tree: SourceTree, entry: Entry, findings: ImportFindings): SourceGraph {
@@ -78,9 +83,16 @@ class GraphWalk {
     const isNode = first === undefined || starts.length > 1 || isReturnedTo;
     const nodes = isNode ? [document, ...this.order] : this.order;
     const kept = [...this.edges.values()].filter((edge) => isNode || edge.from !== document);
-    const edges = withoutEndless(nodes, kept);
-    for (const path of edges.finishedAfter) {
-      this.findings.add("warning", path, 0, `a circle without an end: after ${named(path)} a way to an end was added`);
+    const goesOn = new Set(kept.map(({ from }) => from));
+    const last = nodes.filter((path) => goesOn.has(path) && LAST_NAME.test(nameOf(path)));
+    const endless = endlessAfter(nodes, kept, last);
+    for (const path of endless) {
+      this.findings.add(
+        "warning",
+        path,
+        0,
+        "goes round in a circle without an end: a way to an end was added here",
+      );
     }
     return {
       document,
@@ -89,7 +101,7 @@ class GraphWalk {
       edges: kept,
       texts: this.texts,
       used: this.used,
-      finishedAfter: edges.finishedAfter,
+      finishedAfter: [...last, ...endless],
     };
   }
 
@@ -114,7 +126,12 @@ class GraphWalk {
       if (target.kind === "missing") {
         const near = this.nearest(path, target.path);
         const remedy = near === undefined ? "no edge was made" : `taken for ${named(near)}`;
-        this.findings.add("warning", path, 1, `${key} names ${named(value)}, which does not exist: ${remedy}`);
+        this.findings.add(
+          "warning",
+          path,
+          1,
+          `${key} names ${named(value)}, which does not exist: ${remedy}`,
+        );
         if (near !== undefined) this.connect(path, near, 1, { label: "next", isDefault: true });
       } else if (target.kind === "file" && target.path.endsWith(".md")) {
         const isDefault = /^next(?:StepFile|Step)?$/.test(key);
@@ -129,15 +146,22 @@ class GraphWalk {
       const target = references.resolve(token.text);
       if (target.kind === "other") continue;
       if (target.kind === "outside") {
-        this.findings.add("warning", path, line.number, `${named(token.text)} leaves the directory that is imported: it was left as it is`);
+        this.findings.add(
+          "warning",
+          path,
+          line.number,
+          `${named(token.text)} leaves the directory that is imported: it was left as it is`,
+        );
         continue;
       }
       const directive = directiveOf(line, token, before);
       if (target.kind === "missing") {
-        if (directive.kind === "go" || isStepFile(this.tree, target.path)) this.reportMissing(path, line.number, target, directive.kind === "go");
+        if (directive.kind === "go" || isStepFile(this.tree, target.path))
+          this.reportMissing(path, line.number, target, directive.kind === "go");
       } else if (target.kind === "folder") {
-        if (directive.kind === "go" && isStepFolder(target.path)) this.enterFolder(path, target.path, line.number);
-      } else if (directive.kind === "go" && this.mayBeNode(target.path, path)) {
+        if (directive.kind === "go" && isStepFolder(target.path) && startsFolder(line))
+          this.enterFolder(path, target.path, line.number);
+      } else if (directive.kind === "go" && this.mayBeNode(target.path, path, line)) {
         this.connect(path, target.path, line.number, directive);
       } else this.used.add(target.path);
     }
@@ -157,19 +181,24 @@ class GraphWalk {
     const folder = this.tree.filesIn(folderOf(missing)).length > 0 ? folderOf(missing) : folderOf(path);
     const alike = this.tree
       .filesIn(folder)
-      .filter((known) => nameOf(known).startsWith(`${number}-`) && !RESUME.test(nameOf(known)) && known !== path);
+      .filter(
+        (known) => nameOf(known).startsWith(`${number}-`) && !RESUME.test(nameOf(known)) && known !== path,
+      );
     return alike.length === 1 ? alike[0] : undefined;
   }
 
   /** "Execute the steps in `./steps-k/`": the first of them. */
   private enterFolder(path: string, folder: string, line: number): void {
-    const first = this.tree.filesIn(folder).find((file) => file.endsWith(".md") && !RESUME.test(nameOf(file)));
+    const first = this.tree
+      .filesIn(folder)
+      .find((file) => file.endsWith(".md") && !RESUME.test(nameOf(file)));
     if (first !== undefined) this.connect(path, first, line, { label: nameOf(folder), isDefault: false });
   }
 
-  private mayBeNode(target: string, from: string): boolean {
+  private mayBeNode(target: string, from: string, line: SourceLine): boolean {
     if (!target.endsWith(".md") || target === from) return false;
-    if (isStepFile(this.tree, target) || target === this.entry.document) return true;
+    if (target === this.entry.document) return leadsBack(line);
+    if (isStepFile(this.tree, target)) return true;
     return isEntryName(nameOf(target)) && nameOf(target) !== "SKILL.md";
   }
 
@@ -182,19 +211,30 @@ class GraphWalk {
     if (from === to) return;
     if (RESUME.test(nameOf(to))) {
       this.used.add(to);
-      this.findings.add("note", to, 0, "is left out: Interlock itself goes on with a run that was interrupted");
+      this.findings.add(
+        "note",
+        to,
+        0,
+        "is left out: Interlock itself goes on with a run that was interrupted",
+      );
       return;
     }
     if (!isBelow(to, this.folder)) {
       this.used.add(to);
-      this.findings.add("note", from, line, `leads on to ${named(to)}, another workflow: import it and run it after this one`);
+      this.findings.add(
+        "note",
+        from,
+        line,
+        `leads on to ${named(to)}, another workflow: import it and run it after this one`,
+      );
       return;
     }
     const key = `${from}\n${to}`;
     const known = this.edges.get(key);
     if (known === undefined) this.edges.set(key, { from, to, ...edge });
     else this.edges.set(key, better(known, edge));
-    if (to !== this.entry.document && !this.order.includes(to) && this.order.length < MAX_NODES) this.order.push(to);
+    if (to !== this.entry.document && !this.order.includes(to) && this.order.length < MAX_NODES)
+      this.order.push(to);
   }
 
   /** A step that names none after it, with one numbered after it beside it, and that does not say it is the last. */
@@ -203,12 +243,19 @@ class GraphWalk {
       if (this.entry.form === "steps") this.assumeFirst(path);
       return;
     }
-    const isLast = source.body.some(({ text }) => /\bfinal step\b|\bworkflow (?:is )?complet|\blast step\b|\bend of (?:the )?workflow\b/i.test(text));
+    const isLast = source.body.some(({ text }) => LAST_WORDS.test(text));
     const beside = this.tree.filesIn(folderOf(path)).filter((file) => file.endsWith(".md"));
     const number = numberOf(path);
-    const next = beside.find((file) => number !== undefined && numberOf(file) === number + 1 && !RESUME.test(nameOf(file)));
+    const next = beside.find(
+      (file) => number !== undefined && numberOf(file) === number + 1 && !RESUME.test(nameOf(file)),
+    );
     if (next === undefined || isLast || this.used.has(path)) return;
-    this.findings.add("warning", path, 0, `names no step after it: ${named(nameOf(next))} was taken, by its number`);
+    this.findings.add(
+      "warning",
+      path,
+      0,
+      `names no step after it: ${named(nameOf(next))} was taken, by its number`,
+    );
     this.connect(path, next, 0, { label: "next", isDefault: true });
   }
 
@@ -230,7 +277,13 @@ class GraphWalk {
     for (const folder of folders) {
       for (const path of this.tree.filesIn(folder)) {
         if (!path.endsWith(".md") || reached.has(path)) continue;
-        if (RESUME.test(nameOf(path))) this.findings.add("note", path, 0, "is left out: Interlock itself goes on with a run that was interrupted");
+        if (RESUME.test(nameOf(path)))
+          this.findings.add(
+            "note",
+            path,
+            0,
+            "is left out: Interlock itself goes on with a run that was interrupted",
+          );
         else this.findings.add("warning", path, 0, "no step leads here: it is in the package, but no node");
       }
     }
@@ -244,7 +297,9 @@ function numberOf(path: string): number | undefined {
 
 /** Of two lines that say the same way: a menu's letter over any other words, the default if one says so. */
 function better(known: SourceEdge, other: Omit<SourceEdge, "from" | "to">): SourceEdge {
-  const isPlain = known.label === "next" && other.label !== "next";
+  const isLetter = (label: string): boolean => label.length === 1;
+  const isPlain =
+    (known.label === "next" && other.label !== "next") || (!isLetter(known.label) && isLetter(other.label));
   const condition = known.condition ?? other.condition;
   return {
     from: known.from,
@@ -255,23 +310,26 @@ function better(known: SourceEdge, other: Omit<SourceEdge, "from" | "to">): Sour
   };
 }
 
-/** The last node of each circle that has no way out. */
-function withoutEndless(nodes: readonly string[], edges: readonly SourceEdge[]): { readonly finishedAfter: readonly string[] } {
-  const ends = new Set(nodes.filter((node) => !edges.some((edge) => edge.from === node)));
-  const finishedAfter: string[] = [];
+/** The last node of each circle that has no way out, where the nodes of `last` have one. */
+function endlessAfter(
+  nodes: readonly string[],
+  edges: readonly SourceEdge[],
+  last: readonly string[],
+): readonly string[] {
+  const ends = new Set([...last, ...nodes.filter((node) => !edges.some((edge) => edge.from === node))]);
+  const found: string[] = [];
   for (;;) {
     grow(ends, edges);
-    const endless = nodes.filter((node) => !ends.has(node));
-    const last = endless.at(-1);
-    if (last === undefined) return { finishedAfter };
-    finishedAfter.push(last);
-    ends.add(last);
+    const endless = nodes.findLast((node) => !ends.has(node));
+    if (endless === undefined) return found;
+    found.push(endless);
+    ends.add(endless);
   }
 }
 
 /** Adds every node from which one of the set can be reached. */
 function grow(ends: Set<string>, edges: readonly SourceEdge[]): void {
-  for (let size = -1; size !== ends.size; ) {
+  for (let size = -1; size !== ends.size;) {
     size = ends.size;
     for (const edge of edges) if (ends.has(edge.to)) ends.add(edge.from);
   }

@@ -47,7 +47,14 @@ export type Target =
 const OTHER: Target = { kind: "other" };
 
 /** The names under which a workflow knows the folder it lies in. */
-const OWN_FOLDER = new Set(["installed_path", "workflow_path", "skill-root", "skill_root", "bundle-root", "workflow-root"]);
+const OWN_FOLDER = new Set([
+  "installed_path",
+  "workflow_path",
+  "skill-root",
+  "skill_root",
+  "bundle-root",
+  "workflow-root",
+]);
 const INSTALLED = /^(?:_bmad|\.bmad|bmad|\{bmad_folder\}|\{_bmad\})\//;
 
 /** Where references of one file lead. */
@@ -89,10 +96,14 @@ export class References {
 
   private installed(rest: string): Target {
     const inModule = rest.replace(INSTALLED, "");
-    if (inModule === rest || /[{}*]/.test(inModule) || !FILE_NAME.test(inModule)) return OTHER;
+    if (/[{}*]/.test(inModule) || !FILE_NAME.test(inModule)) return OTHER;
     const path = this.tree.endingLike(inModule, this.file);
-    if (path !== undefined) return { kind: "file", path };
-    return /(?:^|\/)(?:steps?(?:-\w+)?|\w+-steps)\/[^/]+$/.test(inModule) ? { kind: "missing", path: inModule } : OTHER;
+    const isInstalled = inModule !== rest;
+    if (path !== undefined && (isInstalled || isBelow(path, this.entryFolder))) return { kind: "file", path };
+    if (!isInstalled) return OTHER;
+    return /(?:^|\/)(?:steps?(?:-\w+)?|\w+-steps)\/[^/]+$/.test(inModule)
+      ? { kind: "missing", path: inModule }
+      : OTHER;
   }
 
   private inTree(folders: readonly string[], rest: string): Target {

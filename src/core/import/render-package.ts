@@ -23,12 +23,23 @@ export interface MadeEdge {
 
 /** Keys of a step's front matter that mean something else in a package; the source's stand under `source_…`. */
 const OURS = new Set([
-  "schemaVersion", "nodeId", "type", "title", "agentId", "inputs", "outputs", "setsVariables", "artifactTypes", "transitions",
+  "schemaVersion",
+  "nodeId",
+  "type",
+  "title",
+  "agentId",
+  "inputs",
+  "outputs",
+  "setsVariables",
+  "artifactTypes",
+  "transitions",
 ]);
 
 /** A step file: the node's front matter and what of the source's stays, then the body, line for line. */
 export function renderStep(node: MadeNode, frontmatter: JsonObject, body: readonly string[]): string {
-  const kept = Object.entries(frontmatter).map(([key, value]) => [OURS.has(key) ? `source_${key}` : key, value] as const);
+  const kept = Object.entries(frontmatter).map(
+    ([key, value]) => [OURS.has(key) ? `source_${key}` : key, value] as const,
+  );
   const head: JsonObject = {
     schemaVersion: "1.1",
     nodeId: node.id,
@@ -54,12 +65,20 @@ export function renderWorkflow(name: string, body: readonly string[]): string {
   return `---\n${renderYaml(state)}---\n${body.join("\n")}`;
 }
 
-export function renderGraph(entryNodeId: string, nodes: readonly MadeNode[], edges: readonly MadeEdge[]): string {
+export function renderGraph(
+  entryNodeId: string,
+  nodes: readonly MadeNode[],
+  edges: readonly MadeEdge[],
+): string {
   const graph = {
     schemaVersion: "1.1",
     entryNodeId,
     nodes: nodes.map(({ id, type, file, title, outputs }) => ({
-      id, type, file, title, ...(outputs.length === 0 ? {} : { outputs }),
+      id,
+      type,
+      file,
+      title,
+      ...(outputs.length === 0 ? {} : { outputs }),
     })),
     edges,
   };
@@ -117,7 +136,8 @@ function roleOf(source: SourceText): { readonly role: string; readonly goal: str
   let goal = "";
   for (const { text } of source.body.slice(0, 80)) {
     const line = withoutMarks(text.slice(0, 2_000));
-    if (role === "" && /^your role:/i.test(line)) role = excerpt(line.slice("your role:".length).trim(), 1_500);
+    if (role === "" && /^your role:/i.test(line))
+      role = excerpt(line.slice("your role:".length).trim(), 1_500);
     if (goal === "" && /^goal:/i.test(line)) goal = excerpt(line.slice("goal:".length).trim(), 1_500);
   }
   return { role, goal };

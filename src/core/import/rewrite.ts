@@ -31,7 +31,9 @@ function placeOf(token: string, rules: RewriteRules, marked: boolean): string | 
   if (!token.includes("/") && !marked) return undefined;
   const target = rules.resolve(token);
   const place = rules.placeOf(target);
-  return place === undefined ? undefined : `@pkg/${place}${target.kind === "folder" && token.endsWith("/") ? "/" : ""}`;
+  return place === undefined
+    ? undefined
+    : `@pkg/${place}${target.kind === "folder" && token.endsWith("/") ? "/" : ""}`;
 }
 
 /** A bare name counts as a path only where it stands as code, in quotes or in brackets. */
@@ -65,7 +67,13 @@ export function rewriteObject(object: JsonObject, rules: RewriteRules): JsonObje
 function rewriteValue(value: string, rules: RewriteRules): string {
   const [token] = tokensOf(value);
   const place = token?.text === value ? placeOf(value, rules, true) : undefined;
-  return place ?? value.split("\n").map((line) => rewriteLine(line, rules)).join("\n");
+  return (
+    place ??
+    value
+      .split("\n")
+      .map((line) => rewriteLine(line, rules))
+      .join("\n")
+  );
 }
 
 function isList(value: JsonValue): value is readonly JsonValue[] {

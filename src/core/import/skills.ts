@@ -29,7 +29,12 @@ export function callsOf(
         const folder = folderOfSkill(tree, name, from);
         calls.set(name, { name, ...(folder === undefined ? {} : { folder }) });
         if (folder === undefined) {
-          findings.add("note", path, line.number, `calls the skill ${named(name)}, which is not at hand: the model is told to do without`);
+          findings.add(
+            "note",
+            path,
+            line.number,
+            `calls the skill ${named(name)}, which is not at hand: the model is told to do without`,
+          );
         }
       }
     }

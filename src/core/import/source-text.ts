@@ -42,7 +42,8 @@ function bodyOf(lines: readonly string[], from: number): readonly SourceLine[] {
   let fence: string | undefined;
   return lines.slice(from).map((text, index) => {
     const mark = /^\s{0,12}(`{3,}|~{3,})/.exec(text.slice(0, 200))?.[1];
-    const isFence = mark !== undefined && (fence === undefined || (mark.startsWith(fence) && !/\w/.test(text)));
+    const isFence =
+      mark !== undefined && (fence === undefined || (mark.startsWith(fence) && !/\w/.test(text)));
     const isCode = fence !== undefined || isFence || text.length > MAX_LINE_CHARS;
     if (isFence) fence = fence === undefined ? mark : undefined;
     return { text, number: from + index + 1, isCode };
@@ -71,6 +72,8 @@ function unquoted(value: string): string {
 
 /** The texts of a front matter's own keys. */
 export function textsOf(frontmatter: JsonObject): ReadonlyMap<string, string> {
-  const texts = Object.entries(frontmatter).filter((pair): pair is [string, string] => typeof pair[1] === "string");
+  const texts = Object.entries(frontmatter).filter(
+    (pair): pair is [string, string] => typeof pair[1] === "string",
+  );
   return new Map(texts);
 }

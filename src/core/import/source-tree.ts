@@ -22,7 +22,8 @@ export class SourceTree {
     for (const path of this.paths) {
       push(this.byName, nameOf(path), path);
       push(this.folders, folderOf(path), path);
-      for (let folder = folderOf(path); !this.ancestors.has(folder); folder = folderOf(folder)) this.ancestors.add(folder);
+      for (let folder = folderOf(path); !this.ancestors.has(folder); folder = folderOf(folder))
+        this.ancestors.add(folder);
     }
   }
 
@@ -79,7 +80,8 @@ function push(map: Map<string, string[]>, key: string, value: string): void {
 
 function sharedEnd(one: readonly string[], other: readonly string[]): number {
   let count = 0;
-  while (count < one.length && count < other.length && one.at(-1 - count) === other.at(-1 - count)) count += 1;
+  while (count < one.length && count < other.length && one.at(-1 - count) === other.at(-1 - count))
+    count += 1;
   return count;
 }
 
@@ -104,7 +106,8 @@ export function joinPath(folder: string, path: string): Result<string> {
   for (const name of path.split("/")) {
     if (name === "" || name === ".") continue;
     if (name !== "..") names.push(name);
-    else if (names.pop() === undefined) return fail("E_SANDBOX_VIOLATION", "leaves the directory that is imported");
+    else if (names.pop() === undefined)
+      return fail("E_SANDBOX_VIOLATION", "leaves the directory that is imported");
   }
   return ok(names.join("/"));
 }

@@ -77,7 +77,9 @@ export const manifestSchema = z.strictObject({
       wholeRunConversation: z
         .boolean()
         .optional()
-        .describe("Nodes rely on what was said at earlier ones: runs keep one conversation from beginning to end."),
+        .describe(
+          "Nodes rely on what was said at earlier ones: runs keep one conversation from beginning to end.",
+        ),
     })
     .optional(),
   integrity: z
