@@ -236,6 +236,11 @@ function addRunCommand(program: Command, finish: (code: ExitCode) => void): void
     .option("--agent <id>", "the agent for nodes that name none (default: the package's first agent)")
     .option("--input <text>", "your words for the first node")
     .option("--autopilot", "tell agents to decide what they can without asking")
+    .option(
+      "--whole-run-conversation",
+      "nodes see what was said at earlier ones (default: as the package says)",
+    )
+    .option("--no-whole-run-conversation", "each node begins afresh, whatever the package says")
     .option("--conditions", "make conditionExpr of edges binding: the guard evaluates it")
     .option(
       "--story <id>",

@@ -43,17 +43,18 @@ export function findEntries(tree: SourceTree): readonly Entry[] {
     entries.push(entry);
     if (entry.document !== path) pointedAt.add(entry.document);
   }
-  return entries.filter(({ path }) => !pointedAt.has(path) && !isPartOf(path, entries));
+  const withMain = new Set(
+    entries.filter(({ path }) => MAIN.test(nameOf(path))).map(({ path }) => folderOf(path)),
+  );
+  return entries.filter(({ path }) => !pointedAt.has(path) && !isPartOf(path, withMain));
 }
 
+const MAIN = /^(?:SKILL|workflow)\.md$/;
+
 /** `workflow-sketch.md` beside a `workflow.md` that begins all of them, or a plan that was left there. */
-function isPartOf(path: string, entries: readonly Entry[]): boolean {
+function isPartOf(path: string, withMain: ReadonlySet<string>): boolean {
   const name = nameOf(path);
-  if (name.startsWith("workflow-plan")) return true;
-  if (!/^workflow-.*\.md$/.test(name)) return false;
-  return entries.some(
-    (entry) => folderOf(entry.path) === folderOf(path) && /^(?:SKILL|workflow)\.md$/.test(nameOf(entry.path)),
-  );
+  return name.startsWith("workflow-plan") || (name.startsWith("workflow-") && withMain.has(folderOf(path)));
 }
 
 /** Templates, data and references of a workflow that makes workflows. */
@@ -100,11 +101,13 @@ function documentOf(tree: SourceTree, path: string, source: SourceText): string 
   const words = source.body.filter(({ text }) => text.trim() !== "");
   if (nameOf(path) !== "SKILL.md" || words.length > 6) return path;
   const references = new References(tree, folderOf(path), path, new Map());
+  const named = new Set<string>();
   for (const { token } of tokensInBody(source.body)) {
     const target = references.resolve(token.text);
-    if (target.kind === "file" && target.path.endsWith(".md") && target.path !== path) return target.path;
+    if (target.kind === "file" && target.path.endsWith(".md")) named.add(target.path);
   }
-  return path;
+  const [only = path] = named;
+  return named.size === 1 && isEntryName(nameOf(only)) ? only : path;
 }
 
 function formOf(tree: SourceTree, path: string, document: string): EntryForm {

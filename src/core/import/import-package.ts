@@ -265,8 +265,10 @@ const NO_VARIABLE = new Set(["name", "description", "title", "type", "web_bundle
 /** At most one default out of each node: the first that says so, else the only way there is. */
 function oneDefaultEach(edges: readonly MadeEdge[]): readonly MadeEdge[] {
   const withDefault = new Set<string>();
+  const count = new Map<string, number>();
+  for (const { from } of edges) count.set(from, (count.get(from) ?? 0) + 1);
   return edges.map((edge) => {
-    const isOnly = edges.filter(({ from }) => from === edge.from).length === 1;
+    const isOnly = count.get(edge.from) === 1;
     const isDefault = (edge.isDefault || isOnly) && !withDefault.has(edge.from);
     if (isDefault) withDefault.add(edge.from);
     return { ...edge, isDefault };

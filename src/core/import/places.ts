@@ -20,6 +20,8 @@ const OWN = new Set([
 export class Places {
   private readonly bySource = new Map<string, string>();
   private readonly taken = new Set<string>();
+  /** Looked up when everything was added. */
+  private readonly byFolder = new Map<string, string | undefined>();
   private readonly folder: string;
   private readonly findings: ImportFindings;
   private chars = 0;
@@ -68,7 +70,7 @@ export class Places {
       .join("/");
     if (
       packagePathProblem(visible) !== undefined ||
-      isLitter(visible) ||
+      isLitter(wanted) ||
       !/^[\p{L}\p{N}\p{P}\p{S} ]+$/u.test(visible)
     )
       return undefined;
@@ -83,6 +85,11 @@ export class Places {
 
   /** Where a folder of the source lies, if anything of it was taken along. */
   ofFolder(folder: string): string | undefined {
+    if (!this.byFolder.has(folder)) this.byFolder.set(folder, this.findFolder(folder));
+    return this.byFolder.get(folder);
+  }
+
+  private findFolder(folder: string): string | undefined {
     for (const [path, place] of this.bySource) {
       if (!isBelow(path, folder)) continue;
       const rest = folder === "" ? path : path.slice(folder.length + 1);

@@ -28,8 +28,9 @@ export interface SourceGraph {
   readonly finishedAfter: readonly string[];
 }
 
-/** More steps than this are no workflow. */
+/** More steps and ways than these are no workflow. */
 const MAX_NODES = 400;
+const MAX_EDGES = 4_000;
 const NEXT_KEY =
   /^(?:next\w*|alt(?:ernate)?\w*(?:Step|File)\w*|skipTo\w*|continue(?:Step)?File|validationFlow)$/;
 const RESUME = /^(?:(?:step|e|v)?-?[a-z]?-?\d{1,3}[a-z]?-)?(?:continue|continuation|resume)\.md$/i;
@@ -231,10 +232,15 @@ class GraphWalk {
     }
     const key = `${from}\n${to}`;
     const known = this.edges.get(key);
-    if (known === undefined) this.edges.set(key, { from, to, ...edge });
-    else this.edges.set(key, better(known, edge));
-    if (to !== this.entry.document && !this.order.includes(to) && this.order.length < MAX_NODES)
-      this.order.push(to);
+    const isNew = to !== this.entry.document && !this.order.includes(to);
+    if (known !== undefined) this.edges.set(key, better(known, edge));
+    else if (this.edges.size >= MAX_EDGES || (isNew && this.order.length >= MAX_NODES)) {
+      const bound = `${MAX_NODES} steps and ${MAX_EDGES} ways between them`;
+      this.findings.add("error", this.entry.path, 0, `has more than ${bound}: divide it`);
+    } else {
+      this.edges.set(key, { from, to, ...edge });
+      if (isNew) this.order.push(to);
+    }
   }
 
   /** A step that names none after it, with one numbered after it beside it, and that does not say it is the last. */

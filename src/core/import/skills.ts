@@ -12,6 +12,7 @@ export interface Call {
 const SKILL_FILES = ["SKILL.md", "workflow.md"];
 const NAMED_SKILL = /(?:\bskill:|`)(bmad-[a-z0-9-]{2,60})`?/g;
 const MAX_SKILL_FILES = 200;
+const MAX_CALLS = 100;
 
 /** The skills that steps name in words, `invoke the … skill`, or as `skill:…`. */
 export function callsOf(
@@ -25,7 +26,7 @@ export function callsOf(
     for (const line of source.body) {
       if (!/\bskill\b/i.test(line.text.slice(0, 2_000))) continue;
       for (const [, name = ""] of line.text.slice(0, 2_000).matchAll(NAMED_SKILL)) {
-        if (calls.has(name) || nameOf(folderOf(from)) === name) continue;
+        if (calls.size >= MAX_CALLS || calls.has(name) || nameOf(folderOf(from)) === name) continue;
         const folder = folderOfSkill(tree, name, from);
         calls.set(name, { name, ...(folder === undefined ? {} : { folder }) });
         if (folder === undefined) {

@@ -20,6 +20,8 @@ export interface SourceLine {
 /** Lines that are longer hold data. Nothing in them is taken for an instruction. */
 const MAX_LINE_CHARS = 4_000;
 const MAX_FRONT_LINES = 400;
+const MAX_FRONT_CHARS = 64 * 1024;
+const TOO_LONG = `it is longer than ${MAX_FRONT_CHARS} characters`;
 
 /** Takes a step file apart. What begins with no fence, or closes none, has no front matter. */
 export function readSource(text: string): SourceText {
@@ -28,7 +30,9 @@ export function readSource(text: string): SourceText {
   const body = bodyOf(lines, end === undefined ? 0 : end + 1);
   if (end === undefined) return { frontmatter: {}, body };
   const block = lines.slice(1, end);
-  const parsed = parseYaml(block.join("\n"));
+  const yaml = block.join("\n");
+  if (yaml.length > MAX_FRONT_CHARS) return { frontmatter: readLineByLine(block), problem: TOO_LONG, body };
+  const parsed = parseYaml(yaml);
   if (parsed.ok) return { frontmatter: parsed.value, body };
   return { frontmatter: readLineByLine(block), problem: parsed.error.message, body };
 }

@@ -7,6 +7,9 @@ import { fail, ok } from "../errors.js";
  */
 export type SourceFiles = ReadonlyMap<string, string>;
 
+/** Of so many files of one name the one that is meant is looked for. */
+const MAX_CANDIDATES = 200;
+
 /** The files of a tree, found by path, by name and by folder. */
 export class SourceTree {
   readonly files: SourceFiles;
@@ -60,7 +63,7 @@ export class SourceTree {
   endingLike(path: string, from: string): string | undefined {
     const names = path.split("/");
     let best: { readonly path: string; readonly shared: number; readonly near: number } | undefined;
-    for (const candidate of this.named(names.at(-1) ?? "")) {
+    for (const candidate of this.named(names.at(-1) ?? "").slice(0, MAX_CANDIDATES)) {
       const shared = sharedEnd(candidate.split("/"), names);
       const near = sharedStart(candidate.split("/"), from.split("/"));
       if (shared < Math.min(2, names.length)) continue;

@@ -16,6 +16,8 @@ export interface OpenedRun {
   readonly forkedAfter?: number;
   /** The graph state that a fork begins with. */
   readonly graphState?: StateSnapshotState;
+  /** The package asks for one conversation from the run's beginning to its end. A run that was started with a say in it has that. */
+  readonly wholeRunConversation?: boolean;
   /** The execution that it was opened for, where that was reset. */
   readonly openedFor?: string;
   /** The longest wait for one answer of a model, as the worker is set. Absent means 540 s. */
