@@ -1,6 +1,11 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { type BundleReport, checkBundles, nothingRuns } from "../../tools/bundle/bundle-check.js";
+import {
+  type BundleReport,
+  type OtherEntry,
+  checkBundles,
+  nothingRuns,
+} from "../../tools/bundle/bundle-check.js";
 import { EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
 
 /** `interlock bundle list`: every workflow and agent of a directory, and what is missing. */
@@ -18,7 +23,7 @@ export async function bundleListCommand(dir: string, options: { json?: boolean }
       print(`agent     ${path}  ${name}, ${title}  ${commands.join(" ")}`.trimEnd());
     }
     printOthers(report);
-    print(summary(report));
+    print(`${report.workflows.length} workflows, ${report.agents.length} agents.${told(report)}`);
   }
   return endOf(report, options);
 }
@@ -36,7 +41,7 @@ export async function bundleCheckCommand(dir: string, options: { json?: boolean 
     printOthers(report);
     const lacking = report.workflows.filter(({ missing }) => missing.length > 0).length;
     print(
-      `${report.workflows.length} workflows: ${broken.length} with errors, ${lacking} that lack something. ${report.others.length} of other forms. ${report.agents.length} agents.`,
+      `${report.workflows.length} workflows: ${broken.length} with errors, ${lacking} that lack something. ${report.agents.length} agents.${told(report)}`,
     );
   }
   const end = endOf(report, options);
@@ -46,7 +51,7 @@ export async function bundleCheckCommand(dir: string, options: { json?: boolean 
 const FORMS = { steps: "steps", instructions: "skill", agent: "persona" } as const;
 
 /** What a bundle run does not run as it is, with what to do. */
-function printOthers({ others, complete }: BundleReport): void {
+function printOthers({ others = [], complete }: BundleReport): void {
   for (const { path, name, description, form, remedy } of others) {
     print(`${FORMS[form].padEnd(8)}  ${path}  ${name}${description === "" ? "" : `  ${description}`}`);
     print(`    ${form === "agent" ? remedy : `to run it: ${remedy}`}`);
@@ -55,10 +60,11 @@ function printOthers({ others, complete }: BundleReport): void {
     print("There is more below this directory than was looked at: name one nearer to the workflows.");
 }
 
-function summary({ workflows, agents, others }: BundleReport): string {
-  const steps = others.filter(({ form }) => form === "steps").length;
-  const skills = others.filter(({ form }) => form === "instructions").length;
-  return `${workflows.length} workflows, ${steps} of step files, ${skills} skills, ${agents.length + others.length - steps - skills} agents.`;
+/** How many there are of other forms, where there are any. */
+function told({ others = [] }: BundleReport): string {
+  if (others.length === 0) return "";
+  const count = (form: OtherEntry["form"]): number => others.filter((other) => other.form === form).length;
+  return ` To be imported: ${count("steps")} made of steps, ${count("instructions")} skills. ${count("agent")} personas.`;
 }
 
 /** A directory of which nothing runs is not fine. */

@@ -59,7 +59,8 @@ function isPartOf(path: string, withMain: ReadonlySet<string>): boolean {
 
 /** Templates, data and references of a workflow that makes workflows. */
 function isTemplate(path: string): boolean {
-  return /(?:^|\/)(?:templates?|data|references?|examples?|docs|resources|node_modules)\//i.test(path);
+  // `tasks/workflow.md` is the engine that carries out the older form.
+  return /(?:^|\/)(?:tasks|templates?|data|references?|examples?|docs|resources|node_modules)\//i.test(path);
 }
 
 function yamlEntry(tree: SourceTree, path: string): Entry | undefined {

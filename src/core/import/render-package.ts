@@ -109,6 +109,7 @@ const PRINCIPLES = [
   "[C] goes on to the next step. Any other menu item, such as [A] or [P], is work within this node, after which you show the menu again.",
   "A skill that a step calls lies in @pkg/skills/: read its SKILL.md or workflow.md, do what it says within this node, and come back. Without it, do the same by your own means and say so.",
   "Where a step names a subagent, do its work yourself, one after the other. Where it asks for a command, for git or for the web, say that this run has none and ask for what you need.",
+  "Where a step appends to a document, send only its own part: fs.write with append. Write the document as a whole only to change what is there already.",
   "stepsCompleted in a document's own front matter is part of that document. The run's progress is kept in @state/workflow.md alone.",
   "Interlock goes on with interrupted runs by itself: begin afresh, unless the user asks to continue a document that is there.",
   "A {name} that is still in braces is filled by you, from the conversation or from what a step has set. {date} is today's.",

@@ -46,13 +46,14 @@ export interface OtherEntry {
 export interface BundleReport {
   readonly workflows: readonly CheckedWorkflow[];
   readonly agents: readonly CheckedAgent[];
-  readonly others: readonly OtherEntry[];
-  /** False when the directory holds more than is looked at: then there may be more. */
-  readonly complete: boolean;
+  /** Absent where there are none. */
+  readonly others?: readonly OtherEntry[];
+  /** Only where the directory holds more than is looked at: there may be more. */
+  readonly complete?: false;
 }
 
 /** Why nothing of a directory can be run as it is, with what to do; nothing where something can. */
-export function nothingRuns({ workflows, agents, others }: BundleReport): string | undefined {
+export function nothingRuns({ workflows, agents, others = [] }: BundleReport): string | undefined {
   if (workflows.some(({ ok }) => ok)) return undefined;
   const importable = others.filter(({ form }) => form !== "agent").length;
   if (importable > 0) {
@@ -74,15 +75,22 @@ export async function checkBundles(dir: string): Promise<BundleReport> {
   const root = await realpath(dir);
   const files = await findBundleFiles(root);
   const workflows: CheckedWorkflow[] = [];
-  for (const file of files.workflows) workflows.push(await checkWorkflow(root, file));
+  const source = await readSource(root);
+  const entries = findEntries(source.tree);
+  const hidden = entries.filter(({ form }) => form === "yaml").map(({ path }) => join(root, path));
+  for (const file of [...new Set([...files.workflows, ...hidden])].sort()) workflows.push(await checkWorkflow(root, file));
   const agents: CheckedAgent[] = [];
   for (const file of files.agents) {
     const read = await readAgentFile(file);
     if (read.ok) agents.push(...read.value.map((agent) => describeAgent(relative(root, file), agent)));
   }
-  const source = await readSource(root);
-  const others = findEntries(source.tree).flatMap(describeOther);
-  return { workflows, agents, others, complete: source.complete };
+  const others = entries.flatMap(describeOther);
+  return {
+    workflows,
+    agents,
+    ...(others.length === 0 ? {} : { others }),
+    ...(source.complete ? {} : { complete: false }),
+  };
 }
 
 function describeOther({ path, name, description, form }: Entry): OtherEntry[] {
