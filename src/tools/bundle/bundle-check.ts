@@ -78,7 +78,8 @@ export async function checkBundles(dir: string): Promise<BundleReport> {
   const source = await readSource(root);
   const entries = findEntries(source.tree);
   const hidden = entries.filter(({ form }) => form === "yaml").map(({ path }) => join(root, path));
-  for (const file of [...new Set([...files.workflows, ...hidden])].sort()) workflows.push(await checkWorkflow(root, file));
+  for (const file of [...new Set([...files.workflows, ...hidden])].sort())
+    workflows.push(await checkWorkflow(root, file));
   const agents: CheckedAgent[] = [];
   for (const file of files.agents) {
     const read = await readAgentFile(file);
