@@ -171,7 +171,7 @@ class GraphWalk {
   private reportMissing(path: string, line: number, target: Target & { path: string }, isGo: boolean): void {
     const near = this.nearest(path, target.path);
     const hint = near === undefined ? "" : `; ${named(near)} is like it`;
-    if (!isGo) return;
+    if (!isGo || RESUME.test(nameOf(target.path))) return;
     this.findings.add("warning", path, line, `names ${named(target.path)}, which does not exist${hint}`);
   }
 

@@ -121,7 +121,7 @@ export class References {
     const path = first ?? rest;
     if (!path.endsWith(".md")) return OTHER;
     const nearby = this.tree.named(nameOf(path)).filter((known) => isBelow(known, this.entryFolder));
-    if (rest.startsWith("step-") && !rest.includes("/") && nearby.length === 1)
+    if (/^(?:\.\/)?step-[^/]+$/.test(rest) && nearby.length === 1)
       return { kind: "file", path: nearby[0] ?? path };
     return isRelative || /(?:^|\/)step-?\d/.test(path) ? { kind: "missing", path } : OTHER;
   }

@@ -42,14 +42,14 @@ function closingFence(lines: readonly string[]): number | undefined {
   return at === -1 ? undefined : at + 1;
 }
 
+/** A fence with a language opens a block, inside another too: templates hold blocks of their own. A bare one ends the innermost. */
 function bodyOf(lines: readonly string[], from: number): readonly SourceLine[] {
-  let fence: string | undefined;
+  let depth = 0;
   return lines.slice(from).map((text, index) => {
-    const mark = /^\s{0,12}(`{3,}|~{3,})/.exec(text.slice(0, 200))?.[1];
-    const isFence =
-      mark !== undefined && (fence === undefined || (mark.startsWith(fence) && !/\w/.test(text)));
-    const isCode = fence !== undefined || isFence || text.length > MAX_LINE_CHARS;
-    if (isFence) fence = fence === undefined ? mark : undefined;
+    const [, mark, language] = /^\s{0,12}(`{3,}|~{3,})\s{0,4}(\w?)/.exec(text.slice(0, 200)) ?? [];
+    const before = depth;
+    if (mark !== undefined) depth = language === "" && depth > 0 ? depth - 1 : depth + 1;
+    const isCode = before > 0 || depth > 0 || text.length > MAX_LINE_CHARS;
     return { text, number: from + index + 1, isCode };
   });
 }
