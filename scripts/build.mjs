@@ -2,6 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { chmod, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { writeCommonJsTypes } from "./commonjs-types.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 await rm(`${root}/dist`, { recursive: true, force: true });
@@ -15,4 +16,7 @@ execFileSync(
 const { bundleWorkflows } = await import("../dist/worker/workflow-bundle.js");
 const { code } = await bundleWorkflows();
 await writeFile(`${root}/dist/workflow-bundle.cjs`, code);
+await writeCommonJsTypes(
+  ["index", "core/index", "replay", "worker"].map((name) => `${root}/dist/${name}.js`),
+);
 await chmod(`${root}/dist/cli/main.js`, 0o755);

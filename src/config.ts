@@ -57,6 +57,9 @@ const environmentSchema = z.object({
 /** Every variable that Interlock reads, Temporal's aside. */
 export const INTERLOCK_VARIABLES: readonly string[] = Object.keys(environmentSchema.shape);
 
+/** Tokens of a request and its answer together. In fewer, a node's first messages do not fit. */
+const contextLength = z.int().min(1_024);
+
 const modelOverrideSchema = z.strictObject({
   model: z.string().min(1).optional(),
   baseUrl: modelUrl.optional(),
@@ -66,6 +69,7 @@ const modelOverrideSchema = z.strictObject({
   timeoutSeconds: z.int().min(1).max(MAX_MODEL_TIMEOUT_SECONDS, TIMEOUT_SENTENCE).optional(),
   temperature: z.number().min(0).max(2).optional(),
   maxTokens: z.int().min(1).optional(),
+  contextTokens: contextLength.optional(),
   /** How the endpoint wants to be spoken to, where its address does not tell. */
   dialect: dialectSettingSchema.optional(),
 });
@@ -79,13 +83,20 @@ const protectedNames = z.array(
 const settingsSchema = z.strictObject({
   /** As an agent's, for every agent at the common endpoint. */
   dialect: dialectSettingSchema.optional(),
+  /** As an agent's, for every agent that names neither a model nor an endpoint of its own. */
+  contextTokens: contextLength.optional(),
   /** Model overrides by agent id. */
   agents: z.record(z.string(), modelOverrideSchema).optional(),
   /** What a model's tokens cost, by model name, for budgets and reports. */
   prices: z
     .record(
       z.string(),
-      z.strictObject({ inputPerMillion: z.number().min(0), outputPerMillion: z.number().min(0) }),
+      z.strictObject({
+        inputPerMillion: z.number().min(0),
+        outputPerMillion: z.number().min(0),
+        /** Of prompt tokens that come from the provider's cache; as others where it is absent. */
+        cachedInputPerMillion: z.number().min(0).optional(),
+      }),
     )
     .optional(),
   /**
@@ -275,6 +286,8 @@ function modelSettings(
   if (model === undefined || (baseUrl === undefined && apiKey === undefined)) return undefined;
   // Like a key, a dialect belongs to the endpoint that it was given for.
   const dialect = override.dialect ?? (override.baseUrl === undefined ? settings.dialect : undefined);
+  const isCommonModel = override.baseUrl === undefined && override.model === undefined;
+  const contextTokens = override.contextTokens ?? (isCommonModel ? settings.contextTokens : undefined);
   const prices = settings.prices ?? {};
   const price = Object.hasOwn(prices, model) ? prices[model] : undefined;
   return {
@@ -284,6 +297,6 @@ function modelSettings(
     timeoutMs:
       (override.timeoutSeconds ?? env.INTERLOCK_MODEL_TIMEOUT_SECONDS ?? DEFAULT_MODEL_TIMEOUT_SECONDS) *
       1_000,
-    ...defined({ temperature: override.temperature, maxTokens: override.maxTokens, dialect }),
+    ...defined({ temperature: override.temperature, maxTokens: override.maxTokens, contextTokens, dialect }),
   };
 }

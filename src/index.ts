@@ -88,6 +88,23 @@ export type { WorkflowGraph } from "./core/package/graph.js";
 export { validateWorkflowStateUpdate, type GuardVerdict } from "./core/state/transition-guard.js";
 export type { ToolResult } from "./core/tools/tool-result.js";
 
+// models: what a program brings to a worker of its own (interlock-temporal/worker)
+export {
+  type ChatAnswer,
+  type ChatMessage,
+  type ChatModel,
+  type ChatRequest,
+  type ModelPrice,
+  type ModelSettings,
+  createChatModel,
+} from "./model/chat-model.js";
+export type { Dialect, DialectSetting } from "./model/dialects.js";
+export { ModelError } from "./model/model-error.js";
+export type { ModelRefusal } from "./core/run/model-refusal.js";
+export type { ProviderPart } from "./core/run/provider-part.js";
+export type { ModelCall } from "./core/tools/model-call.js";
+export type { FunctionTool } from "./core/tools/tool-arguments.js";
+
 // store and tools, for hosts without Temporal
 export { startSigner } from "./store/start-signatures.js";
 export { type Store, openStore } from "./store/store.js";

@@ -1,27 +1,44 @@
 import { NativeConnection, type NativeConnectionOptions, Runtime, Worker } from "@temporalio/worker";
 import { HEARTBEAT_MS, createActivities } from "./activities/create-activities.js";
-import type { Config } from "./config.js";
+import { type Config, ConfigError, loadConfig } from "./config.js";
 import { SEARCH_ATTRIBUTES, registeredAttributes } from "./contract/names.js";
+import { defined } from "./core/defined.js";
 import { planSlots, readDescriptors } from "./worker/descriptors.js";
-import { createChatModel } from "./model/chat-model.js";
-import { openRehearsals } from "./worker/rehearsals.js";
+import { type ChatModel, type ModelSettings, createChatModel } from "./model/chat-model.js";
+import { heldToInterface } from "./model/own-model.js";
+import { besideRehearsals, openRehearsals } from "./worker/rehearsals.js";
 import { StartSignatures } from "./store/start-signatures.js";
 import { type Store, openStore } from "./store/store.js";
 import { createBundleHost } from "./tools/bundle/bundle-host.js";
 import { createToolHost } from "./tools/graph/tool-host.js";
 import { workflowBundle } from "./worker/workflow-bundle.js";
 
+// What a program needs that runs a worker of its own: this file is `interlock-temporal/worker`.
+export { type Config, ConfigError, loadConfig };
+
+/** Where a worker works, and what it works with. */
 export interface WorkerOptions {
+  /** As for `NativeConnection.connect` of `@temporalio/worker`; `{ address: "127.0.0.1:7233" }` is one. */
   readonly connection: NativeConnectionOptions;
+  /** Temporal's namespace, `default` in most places. */
   readonly namespace: string;
-  /** Already open, where the caller has it open. */
+  /** Already open, where the caller has it open; absent: that of the configuration is opened. */
   readonly store?: Store;
-  /** Already made, where the caller has one. */
+  /** Already made, where the caller has one; absent: the one that comes with the package. */
   readonly workflowBundle?: { readonly codePath: string };
+  /** What answers for the agents; absent: `createChatModel()`, any OpenAI-compatible endpoint. Rehearsals keep their script. */
+  readonly model?: ChatModel;
+  /**
+   * The settings of an agent's requests, by the agent's id; undefined where no model is configured for it, which fails the run
+   * with `LLM_AUTH_FAILED`. Absent: those of the configuration, and `{ model: "custom" }` with the longest configured wait
+   * where it names none and `model` is given.
+   */
+  readonly modelSettingsFor?: (agentId: string) => ModelSettings | undefined;
 }
 
+/** A worker that polls. */
 export interface RunningWorker {
-  /** Settles when the worker has stopped, by `shutdown` or by itself. */
+  /** Settles when the worker has stopped, by `shutdown` or by itself; rejects with what has stopped it. */
   readonly done: Promise<void>;
   /** Stops taking tasks, lets running ones end, and disconnects. */
   shutdown(): Promise<void>;
@@ -29,28 +46,29 @@ export interface RunningWorker {
 
 /**
  * The composition root: config → store, tools, model → activities → a worker on the store's task queue. Resolves
- * when the worker polls.
+ * when the worker polls. Rejects where Temporal does not answer, the store is damaged or cannot be written, or the process may
+ * open too few files; nothing is left open then.
  */
 export async function startWorker(config: Config, options: WorkerOptions): Promise<RunningWorker> {
   const { protectedPaths } = config.settings;
   const opened = options.store ?? (await openStore(config.storeDir, config.taskQueue));
   const store = { ...opened, roots: opened.roots.with(config.roots) };
-  const toolHost = createToolHost({ store, ...(protectedPaths === undefined ? {} : { protectedPaths }) });
+  const toolHost = createToolHost({ store, ...defined({ protectedPaths }) });
   const signatures = config.starts === "signed" ? await StartSignatures.open(store) : undefined;
   const rehearsals = openRehearsals(store);
+  const settingsFor = options.modelSettingsFor ?? settingsOf(config, options);
   const connection = await NativeConnection.connect(options.connection);
   const activities = createActivities({
     store,
-    ...(signatures === undefined ? {} : { signatures }),
+    ...defined({ signatures }),
     searchAttributes: untilAll(() => searchAttributesOf(connection, options.namespace)),
     toolHost,
-    bundles: createBundleHost({ store, ...(protectedPaths === undefined ? {} : { protectedPaths }) }),
+    bundles: createBundleHost({ store, ...defined({ protectedPaths }) }),
     longestModelTimeoutMs: config.longestModelTimeoutMs,
-    model: createChatModel(),
+    model: modelOf(options),
     modelSettingsFor: async (agentId, run) =>
-      run.rehearsal === undefined ? config.modelSettingsFor(agentId) : rehearsals.settingsFor(run),
+      run.rehearsal === undefined ? settingsFor(agentId) : rehearsals.settingsFor(run),
   });
-  const bundle = options.workflowBundle ?? (await workflowBundle());
   let worker: Worker;
   try {
     const { activities: slots, localActivities, note } = planSlots(readDescriptors());
@@ -59,7 +77,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       connection,
       namespace: options.namespace,
       taskQueue: store.taskQueue,
-      workflowBundle: bundle,
+      workflowBundle: options.workflowBundle ?? (await workflowBundle()),
       activities: { ...activities },
       // A model call that is running is let end; one that takes longer is cancelled and asked again.
       shutdownGraceTime: "10 seconds",
@@ -87,6 +105,18 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       await done;
     },
   };
+}
+
+function modelOf({ model }: WorkerOptions): ChatModel {
+  const speaksHttp = createChatModel();
+  return model === undefined ? speaksHttp : besideRehearsals(heldToInterface(model), speaksHttp);
+}
+
+/** A model of the program's own needs no endpoint and no key to be configured. */
+function settingsOf(config: Config, { model }: WorkerOptions) {
+  return (agentId: string): ModelSettings | undefined =>
+    config.modelSettingsFor(agentId) ??
+    (model && { model: "custom", stream: false, timeoutMs: config.longestModelTimeoutMs });
 }
 
 /** The search attributes that runs may set: one that the namespace lacks would end them. None where that cannot be known. */

@@ -7,15 +7,22 @@ import { failpoint } from "../core/failpoint.js";
 import { whyNoQuestion } from "../core/run/no-question.js";
 import { visibleText } from "../core/prompt/visible-text.js";
 import { cutText } from "../core/text.js";
-import type { ToolResult } from "../core/tools/tool-result.js";
+import type { TurnUsage } from "../core/run/usage.js";
 import type { ChatAnswer, ChatModel, ModelPrice, ModelSettings } from "../model/chat-model.js";
 import { ModelError } from "../model/model-error.js";
 import { LineTooLong } from "../store/disk/append-log.js";
 import type { ModelCall } from "../core/tools/model-call.js";
-import type { AssistantEntry, Conversation, ConversationEntry } from "../store/runs/conversation.js";
+import type { RecordedResult } from "../store/runs/call-journal.js";
+import type {
+  AssistantEntry,
+  Conversation,
+  ConversationEntry,
+  FoldEntry,
+} from "../store/runs/conversation.js";
 import type { RunFiles } from "../store/runs/run-files.js";
-import { toMessages } from "./conversation-messages.js";
 import type { AgentHarness } from "./agent-harness.js";
+import { ContextFit, type Draft, answerTokens } from "./context-fit.js";
+import { LearnedContexts } from "./learned-contexts.js";
 
 /** What a model turn works with. */
 export interface ModelTurnDeps {
@@ -23,6 +30,8 @@ export interface ModelTurnDeps {
   readonly model: ChatModel;
   /** The model of an agent in a run; undefined where none is configured. */
   readonly modelSettingsFor: (agentId: string, run: RunRef) => Promise<ModelSettings | undefined>;
+  /** What endpoints have said of the lengths of contexts. */
+  readonly learnedContexts?: LearnedContexts;
 }
 
 /** An answer with more calls than this is no answer; up to it each call gets a result. */
@@ -55,7 +64,7 @@ export async function modelTurn(
       model: entry.model,
       finishReason: entry.finishReason,
       calls: entry.calls.length,
-      ...entry.usage,
+      ...defined({ ...entry.usage, folded: entry.folded }),
       durationMs: Math.round(performance.now() - startedAt),
     },
     new Date(),
@@ -112,27 +121,53 @@ async function askModel(
       "E_PRECONDITION_FAILED",
     );
   }
+  const fit = new ContextFit(input, settings, deps.learnedContexts ?? new LearnedContexts());
+  for (;;) {
+    const entry = await askOnce(deps, files, conversation, input, { settings, fit, context });
+    const known = entry ?? (await conversation.findAnswer(input.visit, input.turn));
+    if (known !== undefined) return known;
+  }
+}
+
+interface Asking {
+  readonly settings: ModelSettings;
+  readonly fit: ContextFit;
+  readonly context: Context;
+}
+
+/** The answer, written down; undefined where results had to be left out of the conversation first. */
+async function askOnce(
+  deps: ModelTurnDeps,
+  files: RunFiles,
+  conversation: Conversation,
+  input: ModelTurnInput,
+  { settings, fit, context }: Asking,
+): Promise<AssistantEntry | undefined> {
   const harness = deps.harnesses[input.run.kind ?? "graph"];
-  const said = await conversation.entries();
-  const added = await newEntries(harness, files, said, input);
-  const results = await resultsOf(files, [...said, ...added]);
+  const before = await conversation.entries();
+  const added = await newEntries(harness, files, before, input);
+  const entries = [...before, ...added];
+  const results = await resultsOf(files, entries);
+  const tools = await harness.tools(input);
+  const resultOf = (callId: string): RecordedResult | undefined => results.get(callId);
+  const draft = fit.draft({ entries, resultOf, toResult: (fault) => harness.toResult(fault), tools });
+  const fold = fit.foldBefore(draft, entries);
+  if (fold !== undefined) return writeFold(conversation, fold);
   failpoint("model.before-request");
   const answer = await deps.model
     .complete({
       settings: { ...settings, timeoutMs: Math.min(settings.timeoutMs, longestWaitMs(context)) },
-      messages: toMessages(
-        [...said, ...added],
-        (callId) => results.get(callId),
-        (fault) => harness.toResult(fault),
-      ),
-      tools: await harness.tools(input),
+      messages: draft.messages,
+      tools,
       signal: context.cancellationSignal,
     })
     .catch((error: unknown) => {
-      throw toFailure(error);
+      if (!isOverflow(error)) throw toFailure(error);
+      return error;
     });
+  if (isOverflow(answer)) return writeFold(conversation, fit.foldAfter(answer, draft, entries));
   failpoint("model.answer-received");
-  const entry = await toEntry(answer, input, [...said, ...added], files, settings.price);
+  const entry = await toEntry(answer, input, entries, files, { price: settings.price, draft });
   const isFirst = await conversation.append([...added, entry]).catch((error: unknown) => {
     throw error instanceof LineTooLong
       ? ApplicationFailure.retryable("The model's answer is too long to be written down.", "LLM_BAD_RESPONSE")
@@ -143,6 +178,17 @@ async function askModel(
   const written = await conversation.findAnswer(input.visit, input.turn);
   if (written === undefined) throw new Error("An answer is written down and cannot be read.");
   return written;
+}
+
+function isOverflow(error: unknown): error is ModelError {
+  return error instanceof ModelError && error.code === "LLM_CONTEXT_EXCEEDED";
+}
+
+/** Before a request is made without them, it is written down which results are left out: of two writers the first one's choice stands. */
+async function writeFold(conversation: Conversation, fold: FoldEntry): Promise<undefined> {
+  failpoint("context.before-fold");
+  await conversation.append([fold]);
+  failpoint("context.folded");
 }
 
 /**
@@ -209,9 +255,9 @@ async function wordsSaidBefore(
 async function resultsOf(
   files: RunFiles,
   said: readonly ConversationEntry[],
-): Promise<ReadonlyMap<string, ToolResult>> {
+): Promise<ReadonlyMap<string, RecordedResult>> {
   const calls = said.flatMap((entry) => (entry.type === "assistant" ? entry.calls : []));
-  const records = await files.calls.findAll(calls.map(({ id }) => id));
+  const records = await files.calls.findAll<RecordedResult>(calls.map(({ id }) => id));
   return new Map([...records].map(([id, { result }]) => [id, result]));
 }
 
@@ -220,7 +266,7 @@ async function toEntry(
   input: ModelTurnInput,
   said: readonly ConversationEntry[],
   files: RunFiles,
-  price: ModelPrice | undefined,
+  { price, draft }: { readonly price: ModelPrice | undefined; readonly draft: Draft },
 ): Promise<AssistantEntry> {
   if (answer.toolCalls.length > MAX_RECORDED_CALLS) {
     throw ApplicationFailure.retryable(
@@ -232,6 +278,7 @@ async function toEntry(
   const runsNone = answer.finishReason === "length" || answer.refusal !== undefined;
   const { calls: _, ...withoutCalls } = answer.provider ?? { endpoint: "", dialect: "" };
   const provider = runsNone ? answer.provider && withoutCalls : answer.provider;
+  const usage = usageOf(answer, draft);
   return {
     type: "assistant",
     visit: input.visit,
@@ -239,16 +286,49 @@ async function toEntry(
     content: answer.content,
     calls: runsNone ? [] : await withUniqueIds(answer, input, said, files),
     finishReason: cutText(answer.finishReason, MAX_NAME_CHARS),
-    usage: { ...answer.usage, cost: costOf(answer.usage, price) },
+    usage: { ...usage, cost: costOf(usage, price) },
+    sentTokens: draft.sentTokens,
+    ...leftOut(said, input),
     model: cutText(answer.model, MAX_NAME_CHARS),
     ...defined({ provider, refusal: answer.refusal }),
   };
 }
 
-function costOf(usage: ChatAnswer["usage"], price: ModelPrice | undefined): number {
+/** How many results were left out for this turn, where any were. */
+function leftOut(
+  said: readonly ConversationEntry[],
+  { visit, turn }: ModelTurnInput,
+): Pick<AssistantEntry, "folded"> {
+  const folded = said
+    .filter((entry) => entry.type === "fold")
+    .filter((entry) => entry.visit === visit && entry.turn === turn)
+    .reduce((sum, { calls, withheld }) => sum + calls.length + withheld.length, 0);
+  return folded === 0 ? {} : { folded };
+}
+
+/** What the provider has counted; where it has counted nothing, tokens are estimated, so that budgets bind. */
+function usageOf(answer: ChatAnswer, { tokens }: Draft): Omit<TurnUsage, "cost"> {
+  const { promptTokens, completionTokens } = answer.usage;
+  const said = answerTokens(answer);
+  if (promptTokens > 0 && (completionTokens > 0 || said === 0)) return answer.usage;
+  return {
+    ...answer.usage,
+    promptTokens: promptTokens || tokens,
+    completionTokens: completionTokens || said,
+    estimated: true,
+  };
+}
+
+function costOf(usage: Omit<TurnUsage, "cost">, price: ModelPrice | undefined): number {
   if (price === undefined) return 0;
   const { promptTokens, completionTokens } = usage;
-  return (promptTokens * price.inputPerMillion + completionTokens * price.outputPerMillion) / 1_000_000;
+  const { inputPerMillion, outputPerMillion, cachedInputPerMillion = inputPerMillion } = price;
+  const cached = Math.min(usage.cachedPromptTokens ?? 0, promptTokens);
+  const cost =
+    (promptTokens - cached) * inputPerMillion +
+    cached * cachedInputPerMillion +
+    completionTokens * outputPerMillion;
+  return cost / 1_000_000;
 }
 
 /**

@@ -23,6 +23,8 @@ Environment:
   INTERLOCK_PROJECT_ROOTS                            directories under which any project may be worked on
   INTERLOCK_STARTS                                   signed: only whoever can read the store starts runs
 
+Completion by the tab key: source <(interlock completion bash), or zsh, fish, powershell.
+
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 waiting for an answer or a larger budget.`;
 
 /**
@@ -257,6 +259,11 @@ function addRunCommand(program: Command, finish: (code: ExitCode) => void): void
     );
 }
 
+/** The library for it looks at all commands, and is loaded for nothing else. */
+function isAboutCompletion([command]: readonly string[]): boolean {
+  return command === "completion" || command === "complete";
+}
+
 /** Loading a command's modules takes that many, all at once; what cannot be loaded says nothing that helps. */
 const DESCRIPTORS_TO_LOAD = 128;
 
@@ -287,6 +294,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     exitCode = code;
   });
   try {
+    if (isAboutCompletion(argv)) await (await import("./completion.js")).addCompletion(program);
     await program.parseAsync([...argv], { from: "user" });
     return exitCode;
   } catch (error) {

@@ -3,7 +3,7 @@ import { defined } from "../core/defined.js";
 import type { Budget } from "../core/run/budget.js";
 import type { RunPhase } from "../core/run/phase.js";
 import type { RunState } from "../core/run/run-state.js";
-import { NO_USAGE, type Usage } from "../core/run/usage.js";
+import { NO_USAGE, type Usage, about, tokensInWords } from "../core/run/usage.js";
 import { newestOutputs } from "../core/bundle/listed-outputs.js";
 import { fail } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
@@ -160,9 +160,9 @@ export function printReport(report: RunReport, projectRoot: string | undefined):
   for (const artifact of report.artifacts)
     print(`  artifact    ${hostPathOf(artifact, report, projectRoot)}`);
   const { usage } = report;
-  const cost = usage.cost > 0 ? `, cost ${usage.cost.toFixed(4)}` : "";
+  const cost = usage.cost > 0 ? `, cost ${about(usage)}${usage.cost.toFixed(4)}` : "";
   print(
-    `  usage       ${usage.modelTurns} model turns, ${usage.toolCalls} tool calls, ${usage.promptTokens}+${usage.completionTokens} tokens${cost}`,
+    `  usage       ${usage.modelTurns} model turns, ${usage.toolCalls} tool calls, ${tokensInWords(usage)}${cost}`,
   );
   if (report.sessionFolder !== null) print(`  session     ${report.sessionFolder}`);
   if (report.stateFile !== null) print(`  state       ${report.stateFile}`);

@@ -1,5 +1,6 @@
 import type { Question } from "../core/run/question.js";
 import type { RunState } from "../core/run/run-state.js";
+import { tokensInWords } from "../core/run/usage.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import type { AnswerSource } from "./answers.js";
 import type { RunView } from "./follow.js";
@@ -59,6 +60,6 @@ export function renderGraph(graph: WorkflowGraph, state: RunState): readonly str
     return `  ${mark} ${node.id}${isCurrent ? `  (visit ${state.visit}, turn ${state.turn})` : ""}`;
   });
   const { usage } = state;
-  const totals = `${usage.modelTurns} model turns, ${usage.toolCalls} tool calls, ${usage.promptTokens}+${usage.completionTokens} tokens`;
+  const totals = `${usage.modelTurns} model turns, ${usage.toolCalls} tool calls, ${tokensInWords(usage)}`;
   return ["", ...nodes, `  ${state.phase}${state.paused ? ", paused" : ""}: ${totals}`];
 }

@@ -22,11 +22,11 @@ import type { JsonObject } from "../core/json.js";
 import { codeSpan, summaryLine } from "../core/markdown.js";
 import { InterlockError } from "./interlock-error.js";
 import { RunHandle, type RunReference } from "./run-handle.js";
-import { type RunRequest } from "./run-start.js";
+import type { RunRequest } from "./run-start.js";
 
 export { InterlockError } from "./interlock-error.js";
 export { RunHandle, type RunReference } from "./run-handle.js";
-export { type RunRequest } from "./run-start.js";
+export type { RunRequest } from "./run-start.js";
 
 export interface InterlockClientOptions {
   /** As for Temporal's own `Connection.connect`; absent means 127.0.0.1:7233. */

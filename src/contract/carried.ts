@@ -12,6 +12,8 @@ const usage = z.looseObject({
   modelTurns: count,
   toolCalls: count,
   promptTokens: z.number().min(0),
+  cachedPromptTokens: z.number().min(0).optional(),
+  estimated: z.boolean().optional(),
   completionTokens: z.number().min(0),
   cost: z.number().min(0),
 });

@@ -3,6 +3,7 @@ import type { Config } from "../config.js";
 import { redactKey } from "../core/prompt/redact-key.js";
 import { functionTool } from "../core/tools/tool-arguments.js";
 import { type ChatAnswer, type ModelSettings, createChatModel, endpointOf } from "../model/chat-model.js";
+import { dialectOf } from "../model/dialects.js";
 import { type ModelList, listModels } from "../model/list-models.js";
 import { ModelError, codeOfCause } from "../model/model-error.js";
 import { CHECK_MS, type Finding, counted, failed, passed, reasonOf, skipped, warning } from "./finding.js";
@@ -146,7 +147,19 @@ class Visit {
       this.judgeCall(answer),
       this.judgeStream(streamed),
       this.judgeUsage(answer, streamed),
+      ...this.judgeContext(),
     ];
+  }
+
+  /** Other servers refuse what is too long, and say how long it may be. */
+  private judgeContext(): readonly Finding[] {
+    const { settings } = this.model;
+    const { name } = dialectOf(endpointOf(settings, "chat/completions"), settings.dialect);
+    if (name !== "ollama" || settings.contextTokens !== undefined) return [];
+    const found = "not set: Ollama drops the beginning of a request that is too long, and says nothing";
+    const remedy =
+      "Set contextTokens in settings.json to the length it serves (num_ctx, OLLAMA_CONTEXT_LENGTH).";
+    return [warning(`${this.name}: context`, found, remedy)];
   }
 
   private judgeCall({ toolCalls, finishReason, content, refusal }: ChatAnswer): Finding {
@@ -183,14 +196,14 @@ class Visit {
   private judgeUsage(answer: ChatAnswer, streamed: Attempt): Finding {
     const name = this.part("usage");
     const tokens = totalOf(answer);
-    const remedy = "Budgets of tokens and cost cannot count on it: bound turns as well (--max-turns).";
-    if (tokens === 0) return warning(name, "none is reported", remedy);
+    const remedy = "Budgets bind on estimates, shown with ~: bound turns as well (--max-turns).";
+    if (tokens === 0) return warning(name, "none is reported: tokens are estimated", remedy);
     const whole = `${counted(tokens, "token")} for this`;
     if ("answer" in streamed && streamed.isStream && totalOf(streamed.answer) === 0) {
       return warning(
         name,
-        `${whole}; none in a stream`,
-        "Leave stream off, or bound turns as well (--max-turns).",
+        `${whole}; none in a stream: tokens are estimated there`,
+        "Leave stream off, or bound turns as well (--max-turns): budgets bind on estimates, shown with ~.",
       );
     }
     return passed(name, whole);

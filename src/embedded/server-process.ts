@@ -13,6 +13,7 @@ import { HOST, type ServerPorts } from "./ports.js";
 import { answersAsTemporal } from "./probe.js";
 import { commandLine, listensOn, processIdentity } from "./process-identity.js";
 import { IGNORE_USER_CONFIG } from "./run-command.js";
+import { keepEndedRuns } from "./retention.js";
 import { registerMissing } from "./search-attributes.js";
 import {
   readServerRecord,
@@ -228,7 +229,7 @@ function signalGroup(pid: number, signal: "SIGTERM" | "SIGKILL"): void {
   }
 }
 
-/** Registers what is missing; what was recorded is brought up to date. */
+/** Registers what is missing, has ended runs kept; what was recorded is brought up to date. */
 export async function settleServer(
   files: ServerFiles,
   record: ServerRecord,
@@ -237,7 +238,11 @@ export async function settleServer(
 ): Promise<ServerRecord> {
   const missing = searchAttributes.filter((name) => !record.searchAttributes.includes(name));
   if (record.established && missing.length === 0) return record;
-  if (missing.length > 0) await registerMissing({ ...record, namespace: NAMESPACE }, missing, signal);
+  const target = { ...record, namespace: NAMESPACE };
+  await Promise.all([
+    missing.length > 0 ? registerMissing(target, missing, signal) : undefined,
+    record.established ? undefined : keepEndedRuns(target, signal),
+  ]);
   const settled = {
     ...record,
     searchAttributes: [...record.searchAttributes, ...missing],

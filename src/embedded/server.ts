@@ -220,7 +220,7 @@ async function settle(
   } catch (error) {
     options.signal?.throwIfAborted();
     throw new EmbeddedServerError(
-      `The search attributes could not be registered on the Temporal server at ${record.address}: ` +
+      `The namespace ${NAMESPACE} of the Temporal server at ${record.address} could not be set up: ` +
         `${reasonOf(error)}. The server's log is ${files.log}.`,
     );
   }

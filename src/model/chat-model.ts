@@ -18,13 +18,17 @@ import { collectStream, toAnswer } from "./read-answer.js";
 export interface ModelPrice {
   readonly inputPerMillion: number;
   readonly outputPerMillion: number;
+  /** Of prompt tokens from the provider's cache; absent: as others. */
+  readonly cachedInputPerMillion?: number | undefined;
 }
 
-/** Which model answers, and how it is reached. */
+/** Which model answers, and how it is reached. A `ChatModel` of another kind heeds of it what it can. */
 export interface ModelSettings {
   /** Absent where the settings name none. */
   readonly price?: ModelPrice;
+  /** The model's name, as its provider knows it. */
   readonly model: string;
+  /** As `http://127.0.0.1:8080/v1`; absent means OpenAI's. */
   readonly baseUrl?: string;
   readonly apiKey?: string;
   /** Ask for the answer as a stream. */
@@ -32,12 +36,18 @@ export interface ModelSettings {
   /** Longest wait for one answer, in milliseconds. */
   readonly timeoutMs: number;
   readonly temperature?: number;
+  /** The most tokens of an answer. */
   readonly maxTokens?: number;
+  /** Tokens of a request and its answer together; absent: as the endpoint says where it refuses one. */
+  readonly contextTokens?: number;
   /** How the endpoint wants to be spoken to; absent: as its address tells. */
   readonly dialect?: DialectSetting;
 }
 
-/** A message of OpenAI's chat completions; roles system, user, assistant and tool only. */
+/**
+ * A message of OpenAI's chat completions; roles system, user, assistant and tool only. Each call of an assistant message has
+ * its result in a tool message right after it, in the order of the calls. System messages may stand anywhere.
+ */
 export type ChatMessage =
   | { readonly role: "system" | "user"; readonly content: string }
   | {
@@ -51,32 +61,52 @@ export type ChatMessage =
     }
   | { readonly role: "tool"; readonly toolCallId: string; readonly content: string };
 
+/** What a model is asked. */
 export interface ChatRequest {
   readonly settings: ModelSettings;
+  /** The whole conversation of the node visit, oldest first. */
   readonly messages: readonly ChatMessage[];
+  /** What the model may call. */
   readonly tools: readonly FunctionTool[];
+  /** Fires when nobody waits for the answer any more: the run was cancelled, the worker stops, or the time is up. */
   readonly signal: AbortSignal;
 }
 
+/** What a model has answered. */
 export interface ChatAnswer {
+  /** Its text; empty where it only calls tools. Without calls it is a question to the user. */
   readonly content: string;
+  /** With the ids that its provider gave them, which may be empty. */
   readonly toolCalls: readonly ModelCall[];
+  /** As `stop` or `tool_calls`; `length` where the answer was cut off: none of its calls is run. */
   readonly finishReason: string;
-  readonly usage: Omit<TurnUsage, "cost">;
+  /** Tokens of this request and its answer; 0 where they are not counted, and then estimated. */
+  readonly usage: Pick<TurnUsage, "promptTokens" | "completionTokens" | "cachedPromptTokens">;
+  /** The name of the model that has answered. */
   readonly model: string;
   /** What goes back to the provider beside text and calls; absent where there is nothing. */
   readonly provider?: ProviderPart;
+  /** The model or its provider has refused: the run waits for the user, with these words. */
   readonly refusal?: ModelRefusal;
 }
 
+/** What answers for an agent. The default speaks to any OpenAI-compatible endpoint; a program may bring its own. */
 export interface ChatModel {
   /**
-   * One answer, no retries: a request that is refused for a parameter is made again without it, and never with it again.
-   * Rejects with a `ModelError`, or as aborted when the signal fires. */
+   * One answer to one request. It is not repeated here: what is worth another try is tried again by Temporal, and an answer is
+   * asked for again when a worker dies before it has written it down.
+   *
+   * Rejects with a `ModelError`: `retryable` says whether another try may help, `retryAfterMs` when the next one begins at the
+   * earliest. When the signal fires, it rejects with the signal's reason. Anything else that is thrown counts as a broken
+   * connection (`LLM_HTTP_ERROR`) where it is one, and as `LLM_BAD_RESPONSE` where not; both are tried again.
+   */
   complete(request: ChatRequest): Promise<ChatAnswer>;
 }
 
-/** Any OpenAI-compatible endpoint. `send` is what the requests go out with: whoever looks on passes their own. */
+/**
+ * Any OpenAI-compatible endpoint (docs/models.md). A request that is refused for a parameter is made again without it, and never
+ * with it again. `send` is what the requests go out with: whoever looks on passes their own.
+ */
 export function createChatModel(send: typeof fetch = fetch): ChatModel {
   const wire: Wire = { learned: new LearnedParameters(), send };
   return {
@@ -127,7 +157,7 @@ async function ask(request: ChatRequest, signal: AbortSignal, { learned, send }:
     if (response.status >= 300 && response.status < 400) throw redirected(response);
     if (response.ok) {
       const answering = { endpoint, dialect: dialect.name, streamedCalls, finalErrors, apiKey };
-      const isStream = settings.stream && !isJson(response);
+      const isStream = settings.stream && !saysJson(response);
       const answer = isStream
         ? await collectStream(eventData(boundedChunks(response)), answering)
         : toAnswer(parseAnswer(await readText(response)), answering);
@@ -135,17 +165,17 @@ async function ask(request: ChatRequest, signal: AbortSignal, { learned, send }:
     }
     const { status, headers } = response;
     const refusal = { status, headers, body: await readErrorText(response) };
+    const failure = refusedByProvider(refusal, new Date(), { apiKey, finalErrors });
+    if (failure.code === "LLM_CONTEXT_EXCEEDED") throw failure; // nothing of its form would help
     const isLearned =
       learned.learnFrom(refusal, body, endpoint, settings.model) ||
       learned.learnHow(refusal, adapted, endpoint, settings.model);
-    if (!isLearned) {
-      throw refusedByProvider(refusal, new Date(), { apiKey, finalErrors });
-    }
+    if (!isLearned) throw failure;
   }
 }
 
 /** Some servers answer whole though a stream was asked for. */
-function isJson(response: Response): boolean {
+function saysJson(response: Response): boolean {
   return /^application\/json\b/i.test(response.headers.get("content-type") ?? "");
 }
 

@@ -3,16 +3,30 @@ import { redactKey } from "../core/prompt/redact-key.js";
 import { redactAbsolutePaths, redactSecrets } from "../core/prompt/redact.js";
 import { excerpt } from "../core/text.js";
 import { fieldsOf, parseAnswer } from "./answer-json.js";
+import { readOverflow } from "./context-overflow.js";
 
-/** Why a model call failed, and whether trying again can help (contracts §9). */
+/**
+ * Why a model call failed, and whether trying again can help (contracts §9). What is final fails the run with this code and
+ * message; what is not is tried again, up to the run's `maxModelAttempts`. The message reaches histories and terminals: it holds
+ * no key.
+ */
 export class ModelError extends Error {
+  /** One of `LLM_AUTH_FAILED`, `LLM_TIMEOUT`, `LLM_RATE_LIMITED`, `LLM_HTTP_ERROR`, `LLM_BAD_RESPONSE`; `LLM_CONTEXT_EXCEEDED`: asked again with less. */
   readonly code: ErrorCode;
   readonly retryable: boolean;
   /** How long the provider asks to wait, in milliseconds. */
   readonly retryAfterMs: number | undefined;
+  /** Of `LLM_CONTEXT_EXCEEDED`: how many tokens the model's context has, where the provider names it. */
+  readonly contextTokens: number | undefined;
 
   constructor(
-    failure: { code: ErrorCode; message: string; retryable: boolean; retryAfterMs?: number | undefined },
+    failure: {
+      code: ErrorCode;
+      message: string;
+      retryable: boolean;
+      retryAfterMs?: number | undefined;
+      contextTokens?: number | undefined;
+    },
     cause?: unknown,
   ) {
     super(failure.message, { cause });
@@ -20,6 +34,7 @@ export class ModelError extends Error {
     this.code = failure.code;
     this.retryable = failure.retryable;
     this.retryAfterMs = failure.retryAfterMs;
+    this.contextTokens = failure.contextTokens;
   }
 }
 
@@ -104,12 +119,17 @@ export function refusedByProvider(
   { apiKey, finalErrors = [] }: Refusing = {},
 ): ModelError {
   const said = readProviderError(body);
+  const words = redact(said.words, apiKey);
+  const message = `The model endpoint answered ${status} ${words === "" ? "and said nothing" : words}`;
+  const overflow = readOverflow({ status, body, ...said });
+  if (overflow !== undefined) {
+    return new ModelError({ code: "LLM_CONTEXT_EXCEEDED", message, retryable: false, ...overflow });
+  }
   const isFinal = said.codes.some((code) => finalErrors.includes(code));
   const retryable = !isFinal && (status === 408 || status === 409 || status === 429 || status >= 500);
-  const words = redact(said.words, apiKey);
   return new ModelError({
     code: isFiltered(said) ? "LLM_CONTENT_FILTERED" : codeOfStatus(status),
-    message: `The model endpoint answered ${status} ${words === "" ? "and said nothing" : words}`,
+    message,
     retryable,
     retryAfterMs: retryable ? readRetryAfter(headers, now) : undefined,
   });
@@ -122,10 +142,15 @@ export function errorInAnswer(error: { readonly error: unknown }, refusing: Refu
   const status = codes.map(Number).find((code) => code >= 400 && code < 600);
   if (status !== undefined)
     return refusedByProvider({ status, headers: new Headers(), body }, new Date(), refusing);
+  const message = `The model's answer is not a chat completion: it says ${redact(words, refusing.apiKey)}.`;
+  const overflow = readOverflow({ words, codes, body });
+  if (overflow !== undefined) {
+    return new ModelError({ code: "LLM_CONTEXT_EXCEEDED", message, retryable: false, ...overflow });
+  }
   const isFinal = codes.some((code) => refusing.finalErrors?.includes(code) === true);
   return new ModelError({
     code: isFiltered({ codes, words }) ? "LLM_CONTENT_FILTERED" : "LLM_BAD_RESPONSE",
-    message: `The model's answer is not a chat completion: it says ${redact(words, refusing.apiKey)}.`,
+    message,
     retryable: !isFinal,
   });
 }

@@ -3,6 +3,7 @@ import type { ProviderPart } from "../core/run/provider-part.js";
 import type { ModelCall } from "../core/tools/model-call.js";
 import type { ChatAnswer } from "./chat-model.js";
 import { badResponse, errorInAnswer } from "./model-error.js";
+import { toUsage } from "./read-usage.js";
 import { mergePiece, unknownParts, withPiece } from "./provider-part.js";
 
 /** Who answers, and how. */
@@ -221,6 +222,7 @@ const FINISH_REASONS: ReadonlyMap<string, string> = new Map([
   ["model_length", "length"],
   ["max_length", "length"],
   ["truncated", "length"],
+  ["model_context_window_exceeded", "length"],
   ["safety", "content_filter"],
   ["content_filtered", "content_filter"],
   ["contentfilter", "content_filter"],
@@ -268,18 +270,6 @@ function nameOf(kind: string, name: string): string {
 /** Some servers send arguments as an object where the protocol says text. */
 function argumentsText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value ?? {});
-}
-
-function toUsage(value: unknown): ChatAnswer["usage"] {
-  const usage = fieldsOf(value);
-  return {
-    promptTokens: count(usage?.["prompt_tokens"]),
-    completionTokens: count(usage?.["completion_tokens"]),
-  };
-}
-
-function count(value: unknown): number {
-  return typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0;
 }
 
 /** Characters that have to be escaped one by one where an answer is written down; no text has many of them. */

@@ -1,5 +1,5 @@
 import type { RunRef } from "../core/run/run-ref.js";
-import type { ModelSettings } from "../model/chat-model.js";
+import type { ChatModel, ModelSettings } from "../model/chat-model.js";
 import { type RehearsalModel, startRehearsalModel } from "../rehearsal/server.js";
 import type { Store } from "../store/store.js";
 
@@ -9,6 +9,7 @@ export interface Rehearsals {
   close(): Promise<void>;
 }
 
+const REHEARSAL_MODEL = "interlock-rehearsal";
 const REHEARSAL_TIMEOUT_MS = 60_000;
 
 /** Rehearsals that remember something of their run; one that is forgotten starts again from what the store says. */
@@ -62,7 +63,7 @@ export function openRehearsals(store: Store): Rehearsals {
     async settingsFor(run) {
       const { baseUrl } = await ofRun(run);
       return {
-        model: "interlock-rehearsal",
+        model: REHEARSAL_MODEL,
         price: { inputPerMillion: 0, outputPerMillion: 0 },
         baseUrl,
         dialect: "openai",
@@ -73,6 +74,14 @@ export function openRehearsals(store: Store): Rehearsals {
     async close() {
       await (await listening?.catch(() => undefined))?.close();
     },
+  };
+}
+
+/** A program's own model, and for rehearsals the scripted one behind its endpoint. */
+export function besideRehearsals(own: ChatModel, ofRehearsals: ChatModel): ChatModel {
+  return {
+    complete: (request) =>
+      (request.settings.model === REHEARSAL_MODEL ? ofRehearsals : own).complete(request),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { RunState } from "../core/run/run-state.js";
+import { about } from "../core/run/usage.js";
 import { codeBlock, codeSpan } from "../core/markdown.js";
 
 /** Temporal keeps 20,000 bytes of details, and most characters of an escape are one. */
@@ -12,14 +13,16 @@ const MAX_LISTED = 40;
  */
 export function renderDetails(state: RunState): string {
   const { usage } = state;
-  const cost = usage.cost > 0 ? `, cost ${usage.cost.toFixed(4)}` : "";
+  const cost = usage.cost > 0 ? `, cost ${about(usage)}${usage.cost.toFixed(4)}` : "";
+  const { cachedPromptTokens = 0 } = usage;
+  const cached = cachedPromptTokens > 0 ? ` (${cachedPromptTokens} cached)` : "";
   const parts = [
     [
       `**${state.paused ? `${state.phase}, paused` : state.phase}** at ${codeSpan(state.currentNodeId)}, visit ${state.visit}, turn ${state.turn}`,
       "",
       `Steps completed: ${listOf(state.stepsCompleted).join(", ") || "none"}`,
       "",
-      `Model turns ${usage.modelTurns}, tool calls ${usage.toolCalls}, tokens ${usage.promptTokens} in and ${usage.completionTokens} out${cost}.`,
+      `Model turns ${usage.modelTurns}, tool calls ${usage.toolCalls}, tokens ${about(usage)}${usage.promptTokens} in${cached} and ${usage.completionTokens} out${cost}.`,
     ],
     state.question === undefined ? [] : questionOf(state.runId, state.question),
     [

@@ -42,10 +42,16 @@ function missingIn(document: string, text: string): readonly string[] {
     return anchor === undefined || anchorsOf(read(target)).includes(anchor) ? [] : [link];
   });
   const paths = [...text.matchAll(PATH)].filter(([path]) => !existsSync(join(ROOT, path)));
-  const code = [...text.matchAll(CODE_FILE)].filter(
-    ([name]) => !topmost.includes(name) && !files.some((file) => file === name || file.endsWith(`/${name}`)),
-  );
-  return [...links, ...[...paths, ...code].map(([name]) => name)];
+  return [...links, ...paths.map(([name]) => name), ...missingFiles(text)];
+}
+
+/** The files of the code that a text names and that are not there. */
+function missingFiles(text: string): readonly string[] {
+  return [...text.matchAll(CODE_FILE)]
+    .map(([name]) => name)
+    .filter(
+      (name) => !topmost.includes(name) && !files.some((file) => file === name || file.endsWith(`/${name}`)),
+    );
 }
 
 describe("the documents for readers", () => {
@@ -64,5 +70,15 @@ describe("the documents for readers", () => {
       "no-such-file.ts",
       "src/core/x.ts",
     ]);
+  });
+
+  test("comments in the code name only files that are there", () => {
+    const code = files.filter((file) => /^src\/.*\.ts$/.test(file));
+    const missing = code.flatMap((file) => {
+      const comments = read(file).match(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm) ?? [];
+      return missingFiles(comments.join("\n")).map((name) => `${file}: ${name}`);
+    });
+    expect(missing).toEqual([]);
+    expect(missingFiles("as in `no-such-file.ts`")).toEqual(["no-such-file.ts"]);
   });
 });

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import * as core from "../../src/core/index.js";
 import * as root from "../../src/index.js";
+import * as worker from "../../src/worker.js";
 import type {
   BudgetRaise,
   BundleRunInput,
@@ -52,11 +53,13 @@ test("the values that the package exports", () => {
       "GraphRunInputSchema",
       "InterlockClient",
       "InterlockError",
+      "ModelError",
       "PAUSE_UPDATE",
       "RESUME_UPDATE",
       "RUN_STATE_QUERY",
       "RunHandle",
       "RunManager",
+      "createChatModel",
       "createToolHost",
       "startSigner",
       "exportRun",
@@ -70,6 +73,7 @@ test("the values that the package exports", () => {
   expect(Object.keys(core).sort()).toEqual(
     ["ERROR_CODES", "validateWorkflowStateUpdate", ...graphState].sort(),
   );
+  expect(Object.keys(worker).sort()).toEqual(["ConfigError", "loadConfig", "startWorker"]);
 });
 
 /** What a program writes that starts, follows and steers runs with the exported types alone; compiled, not run. */

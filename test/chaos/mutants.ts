@@ -58,7 +58,11 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "compare-and-set-ignored",
     patches: [
-      { file: "store/runs/state-file.ts", from: "sha256(readFileSync(path)) !== sha256Before", to: "false" },
+      {
+        file: "store/runs/state-file.ts",
+        from: "sha256(readOwnFileSync(path)) !== sha256Before",
+        to: "false",
+      },
       {
         file: "store/disk/fenced-lock.ts",
         from: "if (hasSuccessor(lockFile, generation)) throw",
@@ -88,7 +92,11 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "plans-forgotten",
     patches: [
-      { file: "store/runs/call-journal.ts", from: "return this.plans.get(id);", to: "return undefined;" },
+      {
+        file: "store/runs/call-journal.ts",
+        from: "const position = this.plans.get(id);",
+        to: "const position = undefined;",
+      },
     ],
     strike: { at: "write.renamed", hit: writeOfFirstArtifact, action: "kill" },
     verdicts: ["lost"],

@@ -112,6 +112,14 @@ async function registeredAttributes(address: string): Promise<readonly string[]>
   return Object.keys(customAttributes).sort();
 }
 
+/** Protobuf's JSON of a duration, as in `86400s`. */
+async function retentionOf({ address }: EmbeddedServer): Promise<string> {
+  const describe = ["operator", "namespace", "describe", "-n", "default", "--output", "json"];
+  const { stdout } = await promisify(execFile)(cli.path, [...describe, "--address", address]);
+  const { config } = JSON.parse(stdout) as { config: { workflowExecutionRetentionTtl: string } };
+  return config.workflowExecutionRetentionTtl;
+}
+
 /** The process of the gate before the Web UI. */
 function gateOf(storeDir: string): number {
   return readServerRecord(serverFiles(storeDir))!.front!.gate!.pid;
@@ -289,6 +297,19 @@ describe("a store that was used before", () => {
     });
     expect(third.pid).toBe(second.pid);
     expect(await registeredAttributes(third.address)).toContain("InterlockPackage");
+  });
+
+  test("keeps ended runs for 30 days, unless somebody has said for how long", async () => {
+    const storeDir = await newStore();
+    const first = await acquire(optionsFor(storeDir));
+    await expect(retentionOf(first)).resolves.toBe("2592000s");
+    const week = ["operator", "namespace", "update", "-n", "default", "--retention", "7d"];
+    await promisify(execFile)(cli.path, [...week, "--address", first.address]);
+    await first.release();
+
+    const second = await acquire(optionsFor(storeDir));
+    await expect(retentionOf(second)).resolves.toBe("604800s");
+    await second.release();
   });
 
   test("whose database is damaged is an error that quotes the server and names the file", async () => {

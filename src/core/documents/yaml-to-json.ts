@@ -4,6 +4,7 @@ import {
   type Document,
   type Node,
   Composer,
+  Lexer,
   LineCounter,
   Parser,
   isAlias,
@@ -22,6 +23,8 @@ import { printableJson } from "./printable-json.js";
 /** Bounds on front matter (contracts §5). */
 const MAX_DEPTH = 100;
 const MAX_VALUES = 50_000;
+/** Of marks and words: each costs far more to put together than to find, a wrong one most. */
+const MAX_PIECES = 100_000;
 /** Aliases may repeat long texts as well. */
 const MAX_TEXT_CHARS = 1024 * 1024;
 
@@ -52,6 +55,7 @@ export function parseYaml(text: string, subject = "The front matter"): Result<Js
 }
 
 function composeDocument(text: string, lines: LineCounter, subject: string): Document.Parsed | undefined {
+  refuseManyPieces(text);
   const tokens = [...new Parser(lines.addNewLine).parse(text)];
   for (const token of tokens) refuseDeepNesting(token);
   const composer = new Composer({
@@ -70,6 +74,14 @@ function composeDocument(text: string, lines: LineCounter, subject: string): Doc
     throw refusal(lines, problem.pos[0], excerpt(sentence ?? "", 200));
   }
   return document;
+}
+
+function refuseManyPieces(text: string): void {
+  let pieces = 0;
+  for (const piece of new Lexer().lex(text)) {
+    if (piece.trim() !== "") pieces += 1;
+    if (pieces > MAX_PIECES) throw new YamlRefused(`The YAML has more than ${MAX_PIECES} marks and words.`);
+  }
 }
 
 function refusal(lines: LineCounter, offset: number, sentence: string): YamlRefused {

@@ -1,4 +1,6 @@
-/** How far a run may go before the engine stops it (contracts §9, §16). Counts, not times. */
+/** Bounds of a run, of an answer and of the file tools. Counts and bytes, not times. */
+
+/** How far a run may go before the engine stops it (contracts §9, §16). */
 export interface EngineLimits {
   /** Model turns in one visit of a node. */
   readonly maxTurnsPerNode: number;

@@ -13,7 +13,7 @@ import type { OpenedRun } from "./opened-run.js";
 import type { RunPhase } from "./phase.js";
 import type { Question } from "./question.js";
 import type { ProgressLine, RunState } from "./run-state.js";
-import { NO_USAGE, type Usage } from "./usage.js";
+import { NO_USAGE, type Usage, addUsage } from "./usage.js";
 
 const PROGRESS_LINES = 60;
 const PROGRESS_CHARS = 8_000;
@@ -256,16 +256,6 @@ const FRESH: CarriedRun = {
   audit: { lines: 0, sha256: "" },
   phaseChanges: 0,
 };
-
-function addUsage(usage: Usage, used: Partial<Usage>): Usage {
-  return {
-    modelTurns: usage.modelTurns + (used.modelTurns ?? 0),
-    toolCalls: usage.toolCalls + (used.toolCalls ?? 0),
-    promptTokens: usage.promptTokens + (used.promptTokens ?? 0),
-    completionTokens: usage.completionTokens + (used.completionTokens ?? 0),
-    cost: usage.cost + (used.cost ?? 0),
-  };
-}
 
 /** The newest lines, few and short enough for the run to be carried over in one value. */
 function newestLines(lines: readonly ProgressLine[]): readonly ProgressLine[] {

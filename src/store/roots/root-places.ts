@@ -8,19 +8,52 @@ export interface FileIdentity {
   readonly ino: bigint;
 }
 
-/** Why nobody's project can be here, as the end of a sentence; undefined when it may. `real` is a real path. */
-export function forbiddenPlace(real: string, ours: readonly string[]): string | undefined {
-  if (real === parse(real).root) return "is the root of the file system";
-  const system = SYSTEM_PLACES.find((place) => isInside(place, real));
-  if (system !== undefined && !isInside("/dev/shm", real)) return `belongs to the system (${system})`;
-  if (real === "/dev/shm") return "belongs to the system (/dev/shm)";
-  if (leadsIntoOneOf(real, ours)) return "belongs to Interlock itself";
+/** Why nobody's project can be in a place, as the end of a sentence, and where it can be. */
+export interface Forbidden {
+  readonly why: string;
+  readonly instead: string;
+}
+
+/** Undefined where a project may be. `real` is a real path. */
+export function forbiddenPlace(real: string, ours: readonly string[]): Forbidden | undefined {
+  const named = forbiddenName(real);
+  if (named !== undefined) return named;
+  if (leadsIntoOneOf(real, ours)) return OURS;
   const self = identityOf(real);
   knownHomes ??= homeDirectories();
   const { homes, people } = knownHomes;
-  if (homes.some((home) => home.path === real || isSame(self, home.identity))) return "is a home directory";
-  if (people.some((home) => isInside(real, home))) return "holds a home directory";
+  if (homes.some((home) => home.path === real || isSame(self, home.identity))) return HOME;
+  if (people.some((home) => isInside(real, home))) return HOLDS_HOME;
   return undefined;
+}
+
+const IN_IT = "Make a directory in it for the project, and name that one";
+const ELSEWHERE = "Name a project's directory outside of it";
+const OURS: Forbidden = { why: "belongs to Interlock itself", instead: ELSEWHERE };
+const HOME: Forbidden = { why: "is a home directory", instead: IN_IT };
+const HOLDS_HOME: Forbidden = { why: "holds a home directory", instead: IN_IT };
+
+/** What is no project on any machine: its name says so, and nothing has to be looked at. */
+function forbiddenName(path: string): Forbidden | undefined {
+  if (path === parse(path).root) return { why: "is the root of the file system", instead: IN_IT };
+  const system = SYSTEM_PLACES.find((place) => isInside(place, path));
+  const isOfSystem = system !== undefined && (path === SHARED_MEMORY || !isInside(SHARED_MEMORY, path));
+  return isOfSystem
+    ? { why: `belongs to the system (${path === SHARED_MEMORY ? path : system})`, instead: ELSEWHERE }
+    : undefined;
+}
+
+const SHARED_MEMORY = "/dev/shm";
+
+/**
+ * What a path that is not registered is by its name alone, where it could not be registered either. The names of home
+ * directories are those that are usual: which are there is not told to whoever asks.
+ */
+export function forbiddenByName(path: string, ours: readonly string[]): Forbidden | undefined {
+  if (ours.some((place) => isInside(place, path))) return OURS;
+  if (path === "/root" || /^\/(?:home|Users)\/[^/]+$/u.test(path)) return HOME;
+  if (path === "/home" || path === "/Users") return HOLDS_HOME;
+  return path === homedir() ? HOME : forbiddenName(path);
 }
 
 /** They show other directories under names of their own, and are written to at once. */

@@ -14,6 +14,8 @@ import { withFileLock } from "../disk/fenced-lock.js";
 import { readOwnFileSync } from "../disk/own-file.js";
 import {
   type FileIdentity,
+  type Forbidden,
+  forbiddenByName,
   forbiddenPlace,
   identityOf,
   isInside,
@@ -119,8 +121,8 @@ export class Roots {
     if (problem !== undefined) return notUsable(path, problem);
     const real = realPathOf(path);
     if (real === undefined || identityOf(real) === undefined) return missing(path);
-    const why = this.forbids(real);
-    if (why !== undefined) return notUsable(real, why);
+    const forbidden = this.forbids(real);
+    if (forbidden !== undefined) return notAllowed(real, forbidden);
     if (!isKind(real, "directory") && (access === "write" || !isKind(real, "file"))) {
       return fail("E_PROJECT_INVALID", `"${excerpt(path)}" is no directory.`);
     }
@@ -158,8 +160,8 @@ export class Roots {
     if (isReal && real !== withoutSlash(path)) return notUsable(path, "is reached through a link now");
     const approved = this.approves(real, access, path);
     if (!approved.ok) return approved;
-    const why = this.forbids(real);
-    if (why !== undefined) return notUsable(path, why);
+    const forbidden = this.forbids(real);
+    if (forbidden !== undefined) return notAllowed(path, forbidden);
     return isKind(real, kind)
       ? ok({ path: real, identity: identityOf(real) })
       : fail("E_PROJECT_INVALID", `"${excerpt(path)}" is no ${kind === "file" ? "file" : "directory"}.`);
@@ -169,8 +171,9 @@ export class Roots {
   inspect(path: string): Result<PermittedRoot> {
     const real = realPathOf(path);
     if (real === undefined) return missing(path);
-    const why = this.forbids(real);
-    return why === undefined ? ok({ path: real, identity: identityOf(real) }) : notUsable(path, why);
+    const forbidden = this.forbids(real);
+    if (forbidden !== undefined) return notAllowed(path, forbidden);
+    return ok({ path: real, identity: identityOf(real) });
   }
 
   /** Makes the registry of a store that has none, from the roots of the runs that it holds. */
@@ -192,11 +195,21 @@ export class Roots {
   /** That a path does not exist is told of roots only. */
   private missing(path: string, access: Access): Result<never> {
     const future = futurePath(path);
-    return future !== undefined && this.approves(future, access).ok ? missing(path) : unregistered(path);
+    return future !== undefined && this.approves(future, access).ok ? missing(path) : this.unregistered(path);
   }
 
-  private forbids(real: string): string | undefined {
-    return forbiddenPlace(real, [this.storeDir, ...(this.policy.privatePaths ?? [])]);
+  /** Of what could not be registered either, the sentence says so: by its name alone, whatever is there. */
+  private unregistered(path: string, why = ""): Result<never> {
+    const forbidden = forbiddenByName(withoutSlash(path), this.ours);
+    return forbidden === undefined ? unregistered(path, why) : notAllowed(path, forbidden);
+  }
+
+  private get ours(): readonly string[] {
+    return [this.storeDir, ...(this.policy.privatePaths ?? [])];
+  }
+
+  private forbids(real: string): Forbidden | undefined {
+    return forbiddenPlace(real, this.ours);
   }
 
   /** Whether a real path is a root, or lies in one by a way that no protected name bars. `shown` is for the sentence. */
@@ -219,7 +232,7 @@ export class Roots {
     if (found.some((root) => root.inode === inodeOf(root.path))) return ok(undefined);
     const [exchanged] = found.filter((root) => identityOf(root.path) !== undefined);
     if (found.length > 0 && exchanged === undefined) return ok(undefined); // it is missing, and said to be
-    return exchanged === undefined ? unregistered(shown) : unregistered(shown, ANOTHER);
+    return this.unregistered(shown, exchanged === undefined ? "" : ANOTHER);
   }
 
   private read(): readonly RegisteredRoot[] | undefined {
@@ -279,6 +292,11 @@ function notUsable(path: unknown, why: string): Result<never> {
     "E_SANDBOX_VIOLATION",
     `${shown} ${why}: no run works there. Name a project's directory by its absolute path; to register one: interlock project add <dir>`,
   );
+}
+
+/** For what nobody can register: no word of registering it. */
+function notAllowed(path: string, { why, instead }: Forbidden): Result<never> {
+  return fail("E_SANDBOX_VIOLATION", `"${excerpt(path, MAX_SHOWN)}" ${why}: no run works there. ${instead}.`);
 }
 
 function missing(path: string): Result<never> {

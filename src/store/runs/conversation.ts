@@ -14,7 +14,29 @@ export type ConversationEntry =
   | { readonly type: "begin"; readonly visit: number; readonly messages: readonly PlainMessage[] }
   | { readonly type: "user"; readonly id: string; readonly nodeId: string; readonly text: string }
   | { readonly type: "correction"; readonly visit: number; readonly turn: number; readonly text: string }
+  | FoldEntry
   | AssistantEntry;
+
+/**
+ * From this turn on the results of these calls are left out of requests: the conversation has grown too long for the model's
+ * context. Written down before the first request without them, so that whoever asks again asks the same.
+ */
+export interface FoldEntry {
+  readonly type: "fold";
+  readonly visit: number;
+  readonly turn: number;
+  /** Counts the folds of a turn from 1. */
+  readonly nth: number;
+  /** The model that is asked, and the tokens of its context. */
+  readonly model: string;
+  readonly contextTokens: number;
+  /** Who says so. */
+  readonly by: "settings" | "provider";
+  /** Calls whose results are replaced by a line that says what was there. */
+  readonly calls: readonly string[];
+  /** Calls of the newest answer: the model is told that their results do not fit. */
+  readonly withheld: readonly string[];
+}
 
 export interface PlainMessage {
   readonly role: "system" | "user";
@@ -29,6 +51,10 @@ export interface AssistantEntry {
   readonly calls: readonly ModelCall[];
   readonly finishReason: string;
   readonly usage: TurnUsage;
+  /** What the request was estimated at, in tokens. Absent in older files. */
+  readonly sentTokens?: number;
+  /** How many results were left out before it. */
+  readonly folded?: number;
   readonly model: string;
   /** What the provider's message holds beside that, to go back as it came. Absent in older files, and where it held none. */
   readonly provider?: ProviderPart;
@@ -120,6 +146,8 @@ function identityOf(entry: ConversationEntry): string {
       return `begin:${entry.visit}`;
     case "user":
       return `user:${entry.id}`;
+    case "fold":
+      return `fold:${entry.visit}:${entry.turn}:${entry.nth}`;
     case "correction":
     case "assistant":
       return `${entry.type}:${entry.visit}:${entry.turn}`;

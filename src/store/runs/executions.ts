@@ -22,7 +22,7 @@ export class ExecutionOver extends LockLost {
  *
  * X1. `execution.<n>` says which execution has the number n. The one that a run begins with is 1 and has no file.
  * X2. An execution is over as soon as there is a file for the next number; that is never undone. All that is done for an
- *     execution is done under locks that it owns, so that they check this as well (`file-lock.ts`).
+ *     execution is done under locks that it owns, so that they check this as well (`fenced-lock.ts`).
  * X3. Whoever opens a new execution gives it its number first. Then it fences the locks of the older ones, and only then
  *     it reads. So an older one has done a thing before that, or it never will.
  * X4. An execution that Temporal began before the newest one gets no number: whoever opens it was asleep.

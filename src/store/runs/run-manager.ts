@@ -69,8 +69,8 @@ export class RunManager {
    * `E_INDEX_WRITE_FAILED`, `E_SCHEMA_VALIDATION`.
    */
   async createRun(request: CreateRunRequest, now = new Date()): Promise<Result<RunMetadata>> {
-    const runId = request.runId ?? randomUUID();
-    if (!uuid.safeParse(runId).success) return fail("E_RUN_NOT_FOUND", "A run id is a UUID in lower case.");
+    const runId = idOf(request);
+    if (!runId.ok) return runId;
     const project = await resolveProject(request.projectRoot);
     if (!project.ok) return project;
     const loaded = await this.packages.open(request.packageId);
@@ -80,7 +80,7 @@ export class RunManager {
     const agent = findAgent(loaded.value, request.activeAgentId);
     if (!agent.ok) return agent;
     const run: RunMetadata = {
-      runId,
+      runId: runId.value,
       ...(request.workflowId === undefined ? {} : { workflowId: request.workflowId }),
       projectId: project.value.projectId,
       packageId: request.packageId,
@@ -102,11 +102,11 @@ export class RunManager {
    * `E_INDEX_WRITE_FAILED`.
    */
   async createBundleRun(request: CreateBundleRunRequest, now = new Date()): Promise<Result<RunMetadata>> {
-    const runId = request.runId ?? randomUUID();
-    if (!uuid.safeParse(runId).success) return fail("E_RUN_NOT_FOUND", "A run id is a UUID in lower case.");
+    const runId = idOf(request);
+    if (!runId.ok) return runId;
     const project = await resolveProject(request.projectRoot);
     if (!project.ok) return project;
-    const run = await newBundleRun(request, runId, project.value, now);
+    const run = await newBundleRun(request, runId.value, project.value, now);
     return run.ok ? this.place(project.value, run.value) : run;
   }
 
@@ -170,10 +170,7 @@ export class RunManager {
     if (!uuid.safeParse(runId).success) return undefined;
     const names = await readdir(this.projectsDir).catch(() => []);
     for (const projectId of names.filter(isProjectId)) {
-      const exists = await stat(join(this.projectsDir, projectId, "runs", runId)).then(
-        () => true,
-        () => false,
-      );
+      const exists = standsThere(this.filesOf(projectId, runId).dir);
       const run = exists ? await this.index(projectId).find(runId) : undefined;
       if (run !== undefined) return run;
     }
@@ -318,6 +315,13 @@ export class RunManager {
     const oldest = this.opened.keys().next().value;
     if (this.opened.size > 500 && oldest !== undefined) this.opened.delete(oldest);
   }
+}
+
+/** The id that is asked for, or a new one. */
+function idOf({ runId = randomUUID() }: Pick<CreateRunRequest, "runId">): Result<string> {
+  return uuid.safeParse(runId).success
+    ? ok(runId)
+    : fail("E_RUN_NOT_FOUND", "A run id is a UUID in lower case.");
 }
 
 function firstDocument(

@@ -19,6 +19,8 @@ const statusSchema = z.object({
     modelTurns: count,
     toolCalls: count,
     promptTokens: count,
+    cachedPromptTokens: count.optional(),
+    estimated: z.boolean().optional(),
     completionTokens: count,
     cost: z.number().min(0).default(0),
   }),

@@ -170,6 +170,21 @@ describe("parseYaml", () => {
     expect(refusal(nested(100))).toBe("The YAML is nested deeper than 100 levels.");
   });
 
+  test.each([
+    ["nothing but commas", `a: [${",".repeat(130_000)}]`],
+    ["lists in lists", `a: ${"[".repeat(100_000)}`],
+  ])("%s is refused before it is put together", (_, text) => {
+    expect(parseYaml(text)).toMatchObject({
+      ok: false,
+      error: { message: "The YAML has more than 100000 marks and words." },
+    });
+  });
+
+  test("as many values as JSON on a line of its own are none too many", () => {
+    const list = Array.from({ length: 49_000 }, () => 1);
+    expect(parseYaml(`a: ${JSON.stringify(list)}\n`)).toEqual({ ok: true, value: { a: list } });
+  });
+
   test("a billion laughs end at 50,000 values, however few bytes they take", () => {
     const laughs = Array.from(
       { length: 9 },

@@ -218,6 +218,37 @@ test.each([
   expect(refused.ok ? "" : refused.error.message.split("interlock ")[1]).toBe(command);
 });
 
+describe("the advice for what could not be registered either", () => {
+  const places: readonly (readonly [string, () => string, string])[] = [
+    ["the root of the file system", () => "/", "Make a directory in it"],
+    ["a home directory", () => homedir(), "Make a directory in it"],
+    ["another one, by its name, there or not", () => "/home/somebody", "Make a directory in it"],
+    ["with a slash", () => `${homedir()}/`, "Make a directory in it"],
+    ["what holds homes", () => "/home", "Make a directory in it"],
+    ["the store", () => at("store"), "outside of it"],
+    ["a directory of the store", () => at("store/projects"), "outside of it"],
+    ["/proc", () => "/proc", "outside of it"],
+  ];
+
+  test.each(places)(
+    "%s: where else, and not the command that refuses it as well",
+    async (_, pathOf, advice) => {
+      const refused = permit(pathOf());
+      expect(refused).toMatchObject({ ok: false, error: { code: "E_SANDBOX_VIOLATION" } });
+      expect(refused.ok ? "" : refused.error.message).toContain(advice);
+      const added = await store.roots.add(pathOf(), "write");
+      for (const told of [refused, added]) {
+        expect(told.ok ? "" : told.error.message).not.toContain("project add");
+      }
+    },
+  );
+
+  test("a directory in a home is registered as any other", () => {
+    const refused = permit(`${homedir()}/no-such-project`);
+    expect(refused.ok ? "" : refused.error.message).toContain("interlock project add");
+  });
+});
+
 describe("configured roots", () => {
   test("permit themselves and what lies in them by its real path", async () => {
     store = await reopen({ projectRoots: [at("project")] });

@@ -1,0 +1,54 @@
+import { join } from "node:path";
+import { ShellCompDirective } from "@bomb.sh/tab";
+import tab from "@bomb.sh/tab/commander";
+import type { Command } from "commander";
+import { printable } from "../core/printable.js";
+import { loadConfig } from "../config.js";
+import { standsThere } from "../store/disk/own-file.js";
+import { openStore } from "../store/store.js";
+
+/** What the tab key is offered at most: who has more runs types the beginning of one. */
+const MAX_RUNS = 200;
+
+const FILES_OTHERWISE = ShellCompDirective.ShellCompDirectiveDefault;
+
+interface Completion {
+  readonly value: string;
+  readonly description: string;
+}
+
+/**
+ * Adds the command `completion`, which prints a script for a shell, and the hidden `complete`, which that script asks at
+ * each tab key. Runs are offered as the store at hand knows them.
+ */
+export async function addCompletion(program: Command): Promise<void> {
+  const completion = tab(program, { completionCommandName: "completion" });
+  // The library always says that no files are meant; many arguments are some. Shells then offer them where nothing else is offered.
+  Object.defineProperty(completion, "directive", { get: () => FILES_OTHERWISE, set: keepsIt });
+  const runs = await runsAtHand().catch((): readonly Completion[] => []); // the tab key has no place for a sentence
+  for (const command of completion.commands.values()) {
+    for (const argument of command.arguments.values()) {
+      if (!argument.name.startsWith("runId")) continue;
+      argument.handler = (complete) => {
+        for (const { value, description } of runs) complete(value, description);
+      };
+    }
+  }
+}
+
+/** A setter that takes nothing. */
+function keepsIt(): void {}
+
+/** The newest first. A store that is not there is not made. */
+async function runsAtHand(): Promise<readonly Completion[]> {
+  const { storeDir, taskQueue, roots } = loadConfig();
+  if (!standsThere(join(storeDir, "store.json"))) return [];
+  const { runs } = await (await openStore(storeDir, taskQueue, roots)).runs.surveyRuns();
+  const newest = [...runs]
+    .sort((one, other) => (one.createdAt < other.createdAt ? 1 : -1))
+    .slice(0, MAX_RUNS);
+  return newest.map(({ runId, phase, packageId }) => ({
+    value: runId,
+    description: printable(`${phase} ${packageId}`),
+  }));
+}

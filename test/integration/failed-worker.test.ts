@@ -1,0 +1,53 @@
+import { connect, createServer } from "node:net";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { startWorker } from "../../src/worker.js";
+import { eventually } from "../fakes/eventually.js";
+import { openPlace } from "../fakes/place.js";
+import { quietRuntime } from "./harness.js";
+
+/** A way to the suite's server that knows how many connections are open. */
+async function countedWay(address: string) {
+  const [host = "", port = ""] = address.split(":");
+  let open = 0;
+  let ever = 0;
+  const server = createServer((socket) => {
+    open += 1;
+    ever += 1;
+    const onward = connect(Number(port), host);
+    socket.pipe(onward).pipe(socket);
+    for (const end of [socket, onward]) end.on("error", () => end.destroy());
+    socket.once("close", () => {
+      open -= 1;
+      onward.destroy();
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const at = server.address() as AddressInfo;
+  return { address: `127.0.0.1:${at.port}`, open: () => open, ever: () => ever };
+}
+
+test.each([
+  ["cannot be read", { codePath: "/no/where" }, "/no/where"],
+  ["is not there", undefined, "There is no bundle."],
+])("a worker whose workflow bundle %s leaves no connection open", async (_, bundle, why) => {
+  quietRuntime();
+  const place = await openPlace(inject("temporalAddress"), []);
+  onTestFinished(() => place.close());
+  const way = await countedWay(inject("temporalAddress"));
+  const starting = startWorker(place.config, {
+    connection: { address: way.address },
+    namespace: "default",
+    store: place.store,
+    get workflowBundle() {
+      if (bundle === undefined) throw new Error("There is no bundle.");
+      return bundle;
+    },
+  });
+  await expect(starting).rejects.toThrow(why);
+  expect(way.ever()).toBeGreaterThan(0);
+  await eventually(async () => way.open() === 0);
+});

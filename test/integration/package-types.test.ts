@@ -1,0 +1,90 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rename, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { beforeAll, expect, test } from "vitest";
+
+/**
+ * What a program gets that depends on the package: its types hold under `--strict` without `skipLibCheck`, however the program
+ * resolves modules, and its values are there for `import` and for `require`.
+ */
+
+const ROOT = resolve(import.meta.dirname, "../..");
+const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
+
+let project: string;
+
+/** An empty project with the packed package, and of the other packages only what an install would bring. */
+beforeAll(async () => {
+  project = await mkdtemp(join(tmpdir(), "interlock-consumer-"));
+  const modules = join(project, "node_modules");
+  await mkdir(modules);
+  const npm = ["pack", "--silent", "--ignore-scripts", "--pack-destination", project];
+  const { stdout } = await promisify(execFile)("npm", npm, { cwd: ROOT });
+  const tarball = stdout.trim().split("\n").at(-1) ?? "";
+  await promisify(execFile)("tar", ["-xzf", join(project, tarball), "-C", project]);
+  await rename(join(project, "package"), join(modules, "interlock-temporal"));
+  const lock = JSON.parse(await readFile(join(ROOT, "package-lock.json"), "utf8")) as {
+    packages: Record<string, { dev?: boolean; optional?: boolean }>;
+  };
+  for (const [path, { dev, optional }] of Object.entries(lock.packages)) {
+    if (!/^node_modules\/(?:@[^/]+\/)?[^/]+$/.test(path) || optional === true) continue;
+    if (dev === true && path !== "node_modules/@types/node" && path !== "node_modules/undici-types") continue;
+    await mkdir(dirname(join(project, path)), { recursive: true });
+    await symlink(join(ROOT, path), join(project, path));
+  }
+  await writeFile(join(project, "package.json"), JSON.stringify({ type: "module" }));
+});
+
+const ES_MODULE = `
+import { type ErrorCode, GraphStateSchema, InterlockClient, type RunState, createToolHost } from "interlock-temporal";
+import { ERROR_CODES } from "interlock-temporal/core";
+import { replayHistory } from "interlock-temporal/replay";
+
+export async function phaseOf(runId: string): Promise<RunState["phase"]> {
+  const client: InterlockClient = await InterlockClient.connect({ connection: { address: "127.0.0.1:7233" } });
+  return (await client.handle(runId).state()).phase;
+}
+export const codes: readonly ErrorCode[] = ERROR_CODES;
+export const values = [GraphStateSchema, InterlockClient, createToolHost, replayHistory];
+// @ts-expect-error: types are there, and hold
+export const wrong: RunState["phase"] = "no phase";
+`;
+
+const COMMON_JS = `
+import interlock = require("interlock-temporal");
+import { type Budget, InterlockClient, InterlockError } from "interlock-temporal";
+
+export const connect = (): Promise<InterlockClient> => InterlockClient.connect({});
+export const isOurs = (error: unknown): error is InterlockError => error instanceof interlock.InterlockError;
+// @ts-expect-error: types are there, and hold
+export const wrong: Budget = { run: { turns: "many" } };
+if (interlock.InterlockClient !== InterlockClient) throw new Error("two packages");
+console.log("loaded");
+`;
+
+async function compile(file: string, source: string, options: readonly string[]): Promise<string> {
+  await writeFile(join(project, file), source);
+  const strict = ["--strict", "--skipLibCheck", "false", "--target", "es2023", "--types", "node"];
+  try {
+    const run = promisify(execFile)(process.execPath, [TSC, ...strict, ...options, file], { cwd: project });
+    return (await run).stdout;
+  } catch (error) {
+    return (error as { stdout: string }).stdout;
+  }
+}
+
+test.each([
+  ["node16", ["--module", "node16"]],
+  ["nodenext", ["--module", "nodenext"]],
+  ["bundler", ["--module", "esnext", "--moduleResolution", "bundler"]],
+])("an ES module has types that hold without skipLibCheck: %s", async (_, options) => {
+  await expect(compile("program.ts", ES_MODULE, [...options, "--noEmit"])).resolves.toBe("");
+});
+
+test.each(["node16", "nodenext"])("a .cts file has types and values: %s", async (module) => {
+  await expect(compile("program.cts", COMMON_JS, ["--module", module])).resolves.toBe("");
+  const { stdout } = await promisify(execFile)(process.execPath, ["program.cjs"], { cwd: project });
+  expect(stdout).toContain("loaded");
+});
