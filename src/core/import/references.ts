@@ -47,7 +47,7 @@ export type Target =
 const OTHER: Target = { kind: "other" };
 
 /** The names under which a workflow knows the folder it lies in. */
-const OWN_FOLDER = new Set([
+export const OWN_FOLDER: ReadonlySet<string> = new Set([
   "installed_path",
   "workflow_path",
   "skill-root",

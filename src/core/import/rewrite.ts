@@ -1,6 +1,5 @@
 import type { JsonObject, JsonValue } from "../json.js";
-import { tokensOf } from "./references.js";
-import type { Target } from "./references.js";
+import { OWN_FOLDER, type Target, tokensOf } from "./references.js";
 
 /** What a text of the source is rewritten with. */
 export interface RewriteRules {
@@ -31,9 +30,9 @@ function placeOf(token: string, rules: RewriteRules, marked: boolean): string | 
   if (!token.includes("/") && !marked) return undefined;
   const target = rules.resolve(token);
   const place = rules.placeOf(target);
-  return place === undefined
-    ? undefined
-    : `@pkg/${place}${target.kind === "folder" && token.endsWith("/") ? "/" : ""}`;
+  if (place === undefined) return undefined;
+  const isFolder = target.kind === "folder" && place !== "" && token.endsWith("/");
+  return `@pkg/${place}${isFolder ? "/" : ""}`;
 }
 
 /** A bare name counts as a path only where it stands as code, in quotes or in brackets. */
@@ -45,6 +44,7 @@ function isMarked(line: string, at: number): boolean {
 function fillIn(text: string, rules: RewriteRules): string {
   return text.replaceAll(/\{\{?([\w-]{1,80})\}?\}/g, (whole, name: string) => {
     if (name === "project-root" || name === "project_root") return "@project";
+    if (OWN_FOLDER.has(name)) return "@pkg";
     const isTemplate = whole.startsWith("{{");
     if (isTemplate !== whole.endsWith("}}")) return whole;
     return rules.valueOf(name) ?? whole;
@@ -60,7 +60,9 @@ export function rewriteJson(value: JsonValue, rules: RewriteRules): JsonValue {
 }
 
 export function rewriteObject(object: JsonObject, rules: RewriteRules): JsonObject {
-  return Object.fromEntries(Object.entries(object).map(([key, item]) => [key, rewriteJson(item, rules)]));
+  const valueOf = (key: string, item: JsonValue): JsonValue =>
+    OWN_FOLDER.has(key) ? "@pkg" : rewriteJson(item, rules);
+  return Object.fromEntries(Object.entries(object).map(([key, item]) => [key, valueOf(key, item)]));
 }
 
 /** A value that is one path is a path, however it is spelt. */

@@ -30,13 +30,21 @@ const TEA: Texts = {
     "Greet {user_name} in {communication_language}, {{user_name}}; {{teapots}} pots, {unknown}.",
     "Copy the template from `../templates/tea.md` to `{outputFile}`, see [it](../templates/tea.md).",
     "Load ../../../data/kinds.csv and {project-root}/_bmad/core/tasks/taste.xml, all of `../templates/`.",
+    "In `{skill-root}/`, `{installed_path}/x/*.md`, `../steps/../`, `../../../../elsewhere/bmad-taste/`, `../../../data/` and `../../../gone/`.",
     "Look in {planning_artifacts}/** and {project-root}/docs/*.md for `tea.md` and tea.md.",
     "Run: `python3 {project-root}/_bmad/scripts/x.py`, then `git diff`; search the web; ask a subagent.",
     "Invoke the `bmad-taste` skill, or skill:bmad-none.",
     "- IF C: append to {outputFile}, then read fully and follow: ./step-02-end.md",
   ].join("\r\n"),
   "_bmad/leaf/skills/tea/steps/step-02-end.md": page(
-    { title: "mine", outputs: "none", list: "../templates/tea.md", outputFile: "{output_folder}/../tea.md" },
+    {
+      workflow_path: "{project-root}/_bmad/leaf/skills/tea",
+      title: "mine",
+      outputs: "none",
+      many: 'x\'\nlist2: ["../templates/tea.md", 1, {a: "{user_name}"}, null]\nlast: \'',
+      list: "../templates/tea.md",
+      outputFile: "{output_folder}/../tea.md",
+    },
     "# Step 2",
     "As established in the previous conversation: {outputFile}.",
   ),
@@ -94,6 +102,7 @@ describe("an imported package", () => {
       "Greet Ada in German, Ada; 3 pots, {unknown}.",
       "Copy the template from `@pkg/templates/tea.md` to `{outputFile}`, see [it](@pkg/templates/tea.md).",
       "Load @pkg/shared/_bmad/leaf/data/kinds.csv and @pkg/shared/_bmad/core/tasks/taste.xml, all of `@pkg/templates/`.",
+      "In `@pkg/`, `@pkg/x/*.md`, `@pkg/`, `../../../../elsewhere/bmad-taste/`, `@pkg/shared/_bmad/leaf/data/` and `../../../gone/`.",
       "Look in @project/out/plans/** and @project/docs/*.md for `tea.md` and tea.md.",
       "Run: `python3 @project/_bmad/scripts/x.py`, then `git diff`; search the web; ask a subagent.",
       "Invoke the `bmad-taste` skill, or skill:bmad-none.",
@@ -105,8 +114,12 @@ describe("an imported package", () => {
       'nodeId: "step-02-end"',
       'type: "end"',
       'title: "Step 2"',
+      'workflow_path: "@pkg"',
       'source_title: "mine"',
       'source_outputs: "none"',
+      'many: "x"',
+      'list2: ["@pkg/templates/tea.md",1,{"a":"Ada"},null]',
+      'last: ""',
       'list: "@pkg/templates/tea.md"',
       'outputFile: "@project/out/../tea.md"',
       "---",
@@ -120,10 +133,10 @@ describe("an imported package", () => {
 
   test("is told of with what it needs, what it calls and where its config comes from", () => {
     expect(made.needs.map(({ name, covered, places }) => [name, covered, places])).toEqual([
-      ["shell", false, ["_bmad/leaf/skills/tea/steps/step-01-pot.md:6"]],
-      ["git", false, ["_bmad/leaf/skills/tea/steps/step-01-pot.md:6"]],
-      ["web", false, ["_bmad/leaf/skills/tea/steps/step-01-pot.md:6"]],
-      ["subagents", false, ["_bmad/leaf/skills/tea/steps/step-01-pot.md:6"]],
+      ["shell", false, ["_bmad/leaf/skills/tea/steps/step-01-pot.md:7"]],
+      ["git", false, ["_bmad/leaf/skills/tea/steps/step-01-pot.md:7"]],
+      ["web", false, ["_bmad/leaf/skills/tea/steps/step-01-pot.md:7"]],
+      ["subagents", false, ["_bmad/leaf/skills/tea/steps/step-01-pot.md:7"]],
     ]);
     expect(made.calls).toEqual([
       { name: "bmad-taste", folder: "_bmad/core/skills/bmad-taste" },
@@ -131,8 +144,8 @@ describe("an imported package", () => {
     ]);
     expect(made.configFiles).toEqual(["_bmad/core/config.yaml", "_bmad/leaf/config.yaml"]);
     expect(said(made, true)).toEqual([
-      'note _bmad/leaf/skills/tea/steps/step-01-pot.md:7 calls the skill "bmad-none", which is not at hand: the model is told to do without',
-      "note _bmad/leaf/skills/tea/steps/step-02-end.md:8 relies on what was said before: runs keep the whole conversation",
+      'note _bmad/leaf/skills/tea/steps/step-01-pot.md:8 calls the skill "bmad-none", which is not at hand: the model is told to do without',
+      "note _bmad/leaf/skills/tea/steps/step-02-end.md:12 relies on what was said before: runs keep the whole conversation",
     ]);
   });
 

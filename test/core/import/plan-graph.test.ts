@@ -217,6 +217,19 @@ describe("what is ambiguous", () => {
     ]);
   });
 
+  test("steps of one name have ids of their own, and a step whose folder is wrong is found by its name", () => {
+    const made = importOf({
+      "SKILL.md": page({ name: "tea" }, "Load ./step-01-a.md and go to the menu"),
+      "x/steps/step-01-a.md": "load ../../y/steps/step-01.md\n",
+      "y/steps/step-01.md": "load ../../z/steps/step-01.md\n",
+      "z/steps/step-01.md": "load ../../w/steps/step-01.md; the workflow file is [it](../../SKILL.md)\n",
+      "w/steps/step-01.md": "# End\n",
+    });
+    expect(made.nodes.map(({ id }) => id)).toEqual(["step-01-a", "step-01", "steps.step-01", "step-01.2"]);
+    expect(made.files.get("z/steps/step-01.md")).toContain("[it](@pkg/workflow.md)");
+    expect(said(made)).toEqual([]);
+  });
+
   test("more steps than a workflow has are an error, and leave no package", () => {
     const many = Array.from({ length: 420 }, (_, index) => `load ./step-${index + 1}-x.md`).join("\n");
     const files = Object.fromEntries(
