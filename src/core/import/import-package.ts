@@ -48,7 +48,7 @@ export function importPackage(tree: SourceTree, entry: Entry): Imported {
   const graph = planGraph(tree, entry, findings);
   const config = configValues(tree, entry.document);
   const places = new Places(entry, findings);
-  const calls = callsOf(tree, graph.texts, entry.path, findings);
+  const calls = callsOf(tree, graph, entry.path, findings);
   takeAlong(tree, entry, graph, calls, places);
   const made = new PackageMaker(tree, entry, graph, config, places);
   const remembering = [...graph.texts].flatMap(([path, source]) => {

@@ -24,6 +24,8 @@ export interface SourceGraph {
   readonly texts: ReadonlyMap<string, SourceText>;
   /** Files that steps use and come back from: data, templates, helpers, other skills. */
   readonly used: ReadonlySet<string>;
+  /** The folders of other workflows that a menu calls and comes back from. */
+  readonly called: ReadonlySet<string>;
   /** The nodes after which a run is finished, beside those that nothing follows. */
   readonly finishedAfter: readonly string[];
 }
@@ -60,6 +62,7 @@ class GraphWalk {
   private readonly texts = new Map<string, SourceText>();
   private readonly edges = new Map<string, SourceEdge>();
   private readonly used = new Set<string>();
+  private readonly called = new Set<string>();
   private readonly order: string[] = [];
 
   constructor(tree: SourceTree, entry: Entry, findings: ImportFindings) {
@@ -102,6 +105,7 @@ class GraphWalk {
       edges: kept,
       texts: this.texts,
       used: this.used,
+      called: this.called,
       finishedAfter: [...last, ...endless],
     };
   }
@@ -163,9 +167,15 @@ class GraphWalk {
         if (directive.kind === "go" && isStepFolder(target.path) && startsFolder(line))
           this.enterFolder(path, target.path, line.number);
       } else if (directive.kind === "go" && this.mayBeNode(target.path, path, line)) {
-        this.connect(path, target.path, line.number, directive);
+        if (this.isCall(target.path, directive.label)) this.called.add(folderOf(target.path));
+        else this.connect(path, target.path, line.number, directive);
       } else this.used.add(target.path);
     }
+  }
+
+  /** `[A]` and `[P]` lead into other workflows and return; only `[C]` goes on. */
+  private isCall(target: string, label: string): boolean {
+    return !isBelow(target, this.folder) && isEntryName(nameOf(target)) && /^[A-BD-Z]$/.test(label);
   }
 
   private reportMissing(path: string, line: number, target: Target & { path: string }, isGo: boolean): void {

@@ -1,5 +1,5 @@
 import { type ImportFindings, named } from "./findings.js";
-import { type SourceText } from "./source-text.js";
+import type { SourceGraph } from "./plan-graph.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 
 /** Another skill that a step calls and comes back from: what is behind the menu items [A] and [P], for example. */
@@ -17,11 +17,13 @@ const MAX_CALLS = 100;
 /** The skills that steps name in words, `invoke the … skill`, or as `skill:…`. */
 export function callsOf(
   tree: SourceTree,
-  texts: ReadonlyMap<string, SourceText>,
+  { texts, called }: Pick<SourceGraph, "texts" | "called">,
   from: string,
   findings: ImportFindings,
 ): readonly Call[] {
-  const calls = new Map<string, Call>();
+  const calls = new Map(
+    [...called].map((folder): [string, Call] => [nameOf(folder), { name: nameOf(folder), folder }]),
+  );
   for (const [path, source] of texts) {
     for (const line of source.body) {
       if (!/\bskill\b/i.test(line.text.slice(0, 2_000))) continue;

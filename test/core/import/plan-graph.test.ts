@@ -217,6 +217,35 @@ describe("what is ambiguous", () => {
     ]);
   });
 
+  test("a menu that calls another workflow is no way on: it is taken along whole", () => {
+    const made = importOf(
+      {
+        "_bmad/leaf/workflows/tea/workflow.md": "Load ./steps/step-01-pot.md\n",
+        "_bmad/leaf/workflows/tea/steps/step-01-pot.md": page(
+          { partyWorkflow: "{project-root}/_bmad/core/workflows/party/workflow.md" },
+          "- IF P: Execute {partyWorkflow}, then show the menu again",
+          "- IF C: load ./step-02-end.md",
+        ),
+        "_bmad/leaf/workflows/tea/steps/step-02-end.md":
+          "# End\nThen run {project-root}/_bmad/core/workflows/other/workflow.md\n",
+        "_bmad/core/workflows/party/workflow.md": "Load ./steps/step-01-dance.md\n",
+        "_bmad/core/workflows/party/steps/step-01-dance.md": "# Dance\n",
+        "_bmad/core/workflows/other/workflow.md": "Load ./steps/step-01-x.md\n",
+        "_bmad/core/workflows/other/steps/step-01-x.md": "# X\n",
+      },
+      "_bmad/leaf/workflows/tea/workflow.md",
+    );
+    expect(ways(made)).toEqual(["step-01-pot -C*-> step-02-end"]);
+    expect(made.calls).toEqual([{ name: "party", folder: "_bmad/core/workflows/party" }]);
+    expect(made.files.get("steps/step-01-pot.md")).toContain(
+      'partyWorkflow: "@pkg/skills/party/workflow.md"',
+    );
+    expect(made.files.get("skills/party/steps/step-01-dance.md")).toBe("# Dance\n");
+    expect(said(made, true)).toEqual([
+      'note _bmad/leaf/workflows/tea/steps/step-02-end.md:2 leads on to "_bmad/core/workflows/other/workflow.md", another workflow: import it and run it after this one',
+    ]);
+  });
+
   test("steps of one name have ids of their own, and a step whose folder is wrong is found by its name", () => {
     const made = importOf({
       "SKILL.md": page({ name: "tea" }, "Load ./step-01-a.md and go to the menu"),

@@ -444,7 +444,7 @@ describe("fs.write with append", () => {
 
   test("many at once lose nothing", async () => {
     await Promise.all(["a", "b", "c", "d", "e"].map((letter) => append("@project/doc.md", letter)));
-    expect([...scratch.text("project/doc.md")].sort().join("")).toBe("abcde");
+    expect(scratch.text("project/doc.md").split("").sort()).toEqual(["a", "b", "c", "d", "e"]);
   });
 
   test("refuses what would be too much as a whole, and what is no text", async () => {
