@@ -10,6 +10,7 @@ export {
   type StartBundleRun,
   type StartRun,
 } from "./client/client.js";
+export type { PendingActivity, PendingWork } from "./client/pending-work.js";
 export { type ExportRun, exportRun } from "./client/export-run.js";
 export type { Answer, AnswerTaken, BudgetRaise, BundleRunInput, GraphRunInput } from "./contract/run.js";
 export type { RunResult } from "./core/run/closing.js";

@@ -57,6 +57,8 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   const signatures = config.starts === "signed" ? await StartSignatures.open(store) : undefined;
   const rehearsals = openRehearsals(store);
   const settingsFor = options.modelSettingsFor ?? settingsOf(config, options);
+  // A program's own model answers whatever a run has chosen elsewhere, and nothing is chosen for it.
+  const isOwn = options.model !== undefined || options.modelSettingsFor !== undefined;
   const connection = await NativeConnection.connect(options.connection);
   const activities = createActivities({
     store,
@@ -66,8 +68,11 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     bundles: createBundleHost({ store, ...defined({ protectedPaths }) }),
     longestModelTimeoutMs: config.longestModelTimeoutMs,
     model: modelOf(options),
-    modelSettingsFor: async (agentId, run) =>
-      run.rehearsal === undefined ? settingsFor(agentId) : rehearsals.settingsFor(run),
+    ...(isOwn ? {} : { models: config.models }),
+    async modelSettingsFor(agentId, run, model) {
+      if (run.rehearsal !== undefined) return rehearsals.settingsFor(run);
+      return isOwn || model === undefined ? settingsFor(agentId) : config.models.reachRef(model, agentId);
+    },
   });
   let worker: Worker;
   try {

@@ -2,6 +2,7 @@ import { Context } from "@temporalio/activity";
 import type { Activities, ToolCallInput } from "../contract/activities.js";
 import { failpoint } from "../core/failpoint.js";
 import { toActivityError, toApplicationFailure, unwrap } from "./failures.js";
+import { Keyless } from "./model-failures.js";
 import { type ModelTurnDeps, modelTurn } from "./model-turn.js";
 import type { OpenRunDeps } from "./begin-execution.js";
 import { openRun } from "./open-run.js";
@@ -26,6 +27,7 @@ export function createActivities(deps: ActivityDeps): Activities {
   const { store, toolHost, bundles } = deps;
   const harnesses = { graph: graphHarness(store, toolHost), bundle: bundleHarness(bundles) };
   const learnedContexts = new LearnedContexts();
+  const keyless = new Keyless();
   const tool = (input: ToolCallInput) => runTool(deps, input);
   const activities: Activities = {
     "fs.list": tool,
@@ -49,7 +51,7 @@ export function createActivities(deps: ActivityDeps): Activities {
       const context = Context.current();
       const heartbeat = setInterval(() => context.heartbeat(), HEARTBEAT_MS);
       try {
-        return await modelTurn({ ...deps, harnesses, learnedContexts }, files, input, context);
+        return await modelTurn({ ...deps, harnesses, learnedContexts, keyless }, files, input, context);
       } finally {
         clearInterval(heartbeat);
       }

@@ -1,8 +1,10 @@
 import { join } from "node:path";
 import type { RunHandle, RunRequest } from "../client/client.js";
+import type { Config } from "../config.js";
 import { ok } from "../core/errors.js";
 import { selectWorkflow } from "../store/packages/choose.js";
 import type { Store } from "../store/store.js";
+import { type ModelChoice, configFor } from "./model-options.js";
 import { CommandError, EXIT, type ExitCode, noWorkerHint, printNote } from "./output.js";
 import { openRunFolder } from "./run-folder.js";
 import { webUrlOf } from "./run-report.js";
@@ -10,7 +12,7 @@ import { type RunSession, withRun } from "./run-session.js";
 import { type FollowedRun, followAndReport, reportDetached } from "./start-run.js";
 import type { TemporalSession } from "./temporal-session.js";
 
-export interface GoOnOptions {
+export interface GoOnOptions extends ModelChoice {
   readonly detach?: boolean;
   readonly json?: boolean;
   readonly waitForAnswers: boolean;
@@ -40,7 +42,8 @@ export function goOn(
   options: GoOnOptions,
   begin: (place: RunSession) => Promise<GoneOn>,
 ): Promise<ExitCode> {
-  return withRun(runId, async (place) => {
+  const adapt = (config: Config): Config => configFor(config, options);
+  const act = async (place: RunSession): Promise<ExitCode> => {
     const { store, session, signal } = place;
     const { run, more = {} } = await begin(place);
     const json = options.json ?? false;
@@ -56,7 +59,8 @@ export function goOn(
     const followed = await followedRun(store, run);
     const choice = { json, waitForAnswers: options.waitForAnswers, more };
     return followAndReport(session, store, run, followed, choice, signal);
-  });
+  };
+  return withRun(runId, act, adapt);
 }
 
 /** Says what was started, for a command that does not follow it. */

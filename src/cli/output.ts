@@ -108,7 +108,23 @@ export function printError(message: string): void {
 /** One step of a run, as people follow it. `dimmed` on a terminal only. */
 export function printStep(nodeId: string, text: string, dimmed: boolean): void {
   const node = printable(nodeId).padEnd(28);
-  write("stderr", `${dimmed ? `  \u001B[2m${node}\u001B[22m` : node} ${printable(text)}\n`);
+  write("stderr", `${dimmed ? `  ${faint(node)}` : node} ${printable(text)}\n`);
+}
+
+/** As `printNote`, for what matters less. */
+export function printFaintNote(line: string): void {
+  write("stderr", `${faint(printable(line))}\n`);
+}
+
+/** Where colours are not wanted (`NO_COLOR`), nothing is faint either. */
+function faint(text: string): string {
+  return process.stderr.isTTY && process.stderr.hasColors() ? `\u001B[2m${text}\u001B[22m` : text;
+}
+
+/** How much room there is for notes. */
+export function noteRoom(): { readonly columns: number; readonly rows: number } {
+  const { columns, rows } = process.stderr; // undefined where there is no terminal, whatever their types say
+  return { columns: columns > 0 ? columns : 80, rows: rows > 0 ? rows : 24 };
 }
 
 /** Takes the last lines on standard error back. For a terminal. */

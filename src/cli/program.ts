@@ -11,6 +11,7 @@ import {
   printNoteBlock,
 } from "./output.js";
 import { withBudgetOptions } from "./budget-options.js";
+import { withModelOptions } from "./model-options.js";
 import { addOperateCommands } from "./operate-commands.js";
 import type { ImportOptions } from "./commands/package-import.js";
 import type { BundleRunOptions, RunOptions } from "./commands/run.js";
@@ -189,10 +190,12 @@ function addPackageCommands(program: Command, finish: (code: ExitCode) => void):
     );
 }
 
+const DEFAULT_MODEL = "default: INTERLOCK_MODEL, else model of settings.json";
+
 function addBundleCommands(program: Command, finish: (code: ExitCode) => void): void {
   const json = ["--json", "print JSON for programs"] as const;
   const bundles = program.command("bundle").description("workflows that the model orchestrates itself");
-  withBudgetOptions(
+  const command = withBudgetOptions(
     bundles
       .command("run <workflow>")
       .description("run a workflow.yaml: the model orchestrates it, results land in a session folder")
@@ -206,7 +209,8 @@ function addBundleCommands(program: Command, finish: (code: ExitCode) => void): 
       .option("--session <id>", "the session folder's name (default: the run's id)")
       .option("--autopilot", "tell the agent to decide what it can without asking")
       .option("--rehearse", "without a model: placeholder texts instead of real work"),
-  )
+  );
+  withModelOptions(command, DEFAULT_MODEL)
     .option("--detach", "start the run and return")
     .option("--print-input", "start nothing: print what other clients of Temporal start the run with")
     .option("--no-wait-for-answers", "end with exit code 3 when the run asks something")
@@ -231,7 +235,7 @@ function addBundleCommands(program: Command, finish: (code: ExitCode) => void): 
 }
 
 function addRunCommand(program: Command, finish: (code: ExitCode) => void): void {
-  withBudgetOptions(program.command("run <package>"))
+  withModelOptions(withBudgetOptions(program.command("run <package>")), DEFAULT_MODEL)
     .description("run a package (a directory, a .bmad file or an installed package's id) on a project")
     .requiredOption("--project <dir>", "the project the agents work on; results land in its artifacts/")
     .option("--workflow <id>", "which workflow, where the package has several")

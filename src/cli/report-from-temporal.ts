@@ -33,6 +33,7 @@ export async function reportFromTemporal(
     const executionRunId = await run.executionRunId();
     const { workflowId } = run;
     const webUrl = webUrlOf(session.webUi, client.namespace, workflowId, executionRunId);
+    const work = await workOf(run);
     const state = (await session.hasWorker()) ? await stateInTime(client, run) : undefined;
     const failure = state === undefined ? await run.closedBy() : undefined;
     if (failure !== undefined && stored !== undefined) {
@@ -42,10 +43,10 @@ export async function reportFromTemporal(
     if (state === undefined) {
       const note = noWorkerHint(session.embedded, client.taskQueue);
       if (stored === undefined) throw new CommandError(note);
-      return { report: { ...stored, webUrl }, note };
+      return { report: { ...stored, webUrl, ...work }, note };
     }
     const places = { workflowId, webUrl, ...(await filesOfRun(store, runId)) };
-    return { report: reportOf(state, places) };
+    return { report: { ...reportOf(state, places), ...work } };
   } catch (error) {
     if (!(error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND")) throw error;
     if (stored === undefined) return { report: undefined };
@@ -54,6 +55,12 @@ export async function reportFromTemporal(
   } finally {
     await session.close();
   }
+}
+
+/** What the run is at; nothing where nothing is under way. */
+async function workOf(run: RunHandle): Promise<Pick<RunReport, "work">> {
+  const { activities } = await run.pendingWork();
+  return activities.length === 0 ? {} : { work: activities };
 }
 
 /** Undefined where nobody answers. */

@@ -1,8 +1,10 @@
 import { dirname, join } from "node:path";
+import type { PendingActivity } from "../client/pending-work.js";
 import { defined } from "../core/defined.js";
 import type { Budget } from "../core/run/budget.js";
 import type { RunPhase } from "../core/run/phase.js";
-import type { RunState } from "../core/run/run-state.js";
+import { modelLabel, modelsOf } from "../core/run/run-model.js";
+import type { ModelState, RunState } from "../core/run/run-state.js";
 import { NO_USAGE, type Usage, about, tokensInWords } from "../core/run/usage.js";
 import { newestOutputs } from "../core/bundle/listed-outputs.js";
 import { fail } from "../core/errors.js";
@@ -10,10 +12,12 @@ import type { JsonObject } from "../core/json.js";
 import { readManifest, sessionDir } from "../store/runs/bundle-session.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import { type BundleSettings, type RunMetadata, workflowIdOfRun } from "../store/runs/run-index.js";
+import type { RunStatus } from "../store/runs/status-file.js";
 import type { Store } from "../store/store.js";
 import { BUNDLE_NODE } from "../tools/bundle/bundle-sessions.js";
 import { print, printLabelled } from "./output.js";
 import { folderMissing } from "./run-folder.js";
+import { failureWords, workWords } from "./waiting-words.js";
 
 /** What `run --json` and `status --json` print. */
 export interface RunReport {
@@ -28,11 +32,15 @@ export interface RunReport {
   readonly failure?: { readonly code: string; readonly message: string };
   /** What of the run's files is missing or broken, so that the report lacks what they say. */
   readonly problem?: string;
+  /** What the run waits for, as Temporal says; absent where it was not asked, or nothing is under way. */
+  readonly work?: readonly PendingActivity[];
   /** Somebody has paused the run: it goes on after `interlock resume`. */
   readonly paused: boolean;
   /** Of a run that has one. */
   readonly budget?: Budget;
   readonly usage: Usage;
+  /** Of a run that knows its models. */
+  readonly model?: ModelState;
   readonly webUrl: string | null;
   /** Null for a bundle run: it has no state document. */
   readonly stateFile: string | null;
@@ -58,6 +66,7 @@ export function reportOf(state: RunState, places: RunPlaces): RunReport {
     paused: state.paused,
     ...(state.budget.run === undefined && state.budget.node === undefined ? {} : { budget: state.budget }),
     usage: state.usage,
+    ...defined({ model: state.model }),
     ...places,
   };
 }
@@ -93,9 +102,21 @@ export async function reportFromStore(store: Store, run: RunMetadata): Promise<R
     paused: status?.paused === true && run.phase !== "completed" && run.phase !== "failed",
     ...(status?.budget === undefined ? {} : { budget: status.budget as Budget }), // written from one
     usage: status?.usage ?? NO_USAGE,
+    ...(files.ok ? await modelOfStore(run, files.value, status) : {}),
     webUrl: null,
     ...(await filesOfRun(store, run.runId)),
   };
+}
+
+/** Which models a run uses, as its folder says. */
+async function modelOfStore(
+  run: RunMetadata,
+  files: RunFiles,
+  status: RunStatus | undefined,
+): Promise<Pick<RunReport, "model">> {
+  const models = (await files.request.read())?.models;
+  const chain = modelsOf(models, run.activeAgentId);
+  return models === undefined ? {} : { model: { chain, ...defined({ answeredBy: status?.answeredBy }) } };
 }
 
 /** How far a run has come. */
@@ -157,6 +178,11 @@ export function printReport(report: RunReport, projectRoot: string | undefined):
   print(`  completed   ${report.stepsCompleted.join(", ") || "none yet"}`);
   if (report.problem !== undefined) print(`  problem     ${report.problem}`);
   if (report.failure !== undefined) print(`  failure     ${report.failure.code}: ${report.failure.message}`);
+  for (const activity of report.work ?? []) {
+    print(`  at work     ${workWords(activity, Date.now())}`);
+    const failure = failureWords(activity);
+    if (failure !== undefined) print(`  last error  ${failure}`);
+  }
   for (const artifact of report.artifacts)
     print(`  artifact    ${hostPathOf(artifact, report, projectRoot)}`);
   const { usage } = report;
@@ -164,6 +190,7 @@ export function printReport(report: RunReport, projectRoot: string | undefined):
   print(
     `  usage       ${usage.modelTurns} model turns, ${usage.toolCalls} tool calls, ${tokensInWords(usage)}${cost}`,
   );
+  if (report.model !== undefined) printModel(report.model);
   if (report.sessionFolder !== null) print(`  session     ${report.sessionFolder}`);
   if (report.stateFile !== null) print(`  state       ${report.stateFile}`);
   if (report.logFile !== null) print(`  audit log   ${join(dirname(report.logFile), "execution.jsonl")}`);
@@ -174,6 +201,15 @@ export function printReport(report: RunReport, projectRoot: string | undefined):
     if (report.sessionFolder !== null) print(`  or end it with interlock finish ${report.runId}`);
   }
   if (report.paused) print(`  let it go on with interlock resume ${report.runId}`);
+}
+
+function printModel({ chain: [first, ...fallbacks], answeredBy, missing }: ModelState): void {
+  const after = fallbacks.length === 0 ? "" : `, else ${fallbacks.map(modelLabel).join(", ")}`;
+  if (first !== undefined) print(`  model       ${modelLabel(first)}${after}`);
+  if (answeredBy !== undefined && (fallbacks.length > 0 || first === undefined)) {
+    print(`  answered by ${modelLabel(answeredBy)}`);
+  }
+  if (missing !== undefined) print(`  waits       ${missing}`);
 }
 
 function hostPathOf(artifact: string, { sessionFolder }: RunReport, projectRoot: string | undefined): string {

@@ -41,8 +41,13 @@ export async function withTemporal<T>(
  * Opens Temporal for a command about one run, and says in one sentence what goes wrong. The embedded server is not started
  * for a run that this store does not hold. Throws `UsageError` for a run that nobody knows.
  */
-export async function withRun<T>(runId: string, action: (place: RunSession) => Promise<T>): Promise<T> {
-  const { config, store } = await openEnvironment();
+export async function withRun<T>(
+  runId: string,
+  action: (place: RunSession) => Promise<T>,
+  adapt: (config: Config) => Config = (config) => config,
+): Promise<T> {
+  const { config: configured, store } = await openEnvironment();
+  const config = adapt(configured);
   const found = await store.runs.findRun(runId);
   const known = found.ok ? found.value : undefined;
   if (!found.ok && found.error.code !== "E_RUN_NOT_FOUND") throw notFound(runId, found.error);

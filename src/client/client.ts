@@ -13,11 +13,12 @@ import {
   registeredAttributes,
 } from "../contract/names.js";
 import { workflowIdOf } from "../core/run/run-id.js";
-import type { BundleRunInput, Fork, GraphRunInput } from "../contract/run.js";
+import type { BundleRunInput, Fork, GraphRunInput, RunInput } from "../contract/run.js";
 import { type RunInputs, validateRunInput } from "../contract/run-input.js";
 import { type Sign, startStatement } from "../contract/signed.js";
 import { defined } from "../core/defined.js";
 import type { EngineLimits } from "../core/run/limits.js";
+import type { WantedModel } from "../core/run/run-model.js";
 import type { JsonObject } from "../core/json.js";
 import { codeSpan, summaryLine } from "../core/markdown.js";
 import { InterlockError } from "./interlock-error.js";
@@ -59,6 +60,8 @@ export interface ForkRun {
   readonly set?: JsonObject;
   /** Begin also where files of that moment cannot be restored in the other project. */
   readonly allowMissing?: boolean;
+  /** Other models than the old run's. */
+  readonly model?: WantedModel;
   /** Another project; absent means the old run's. */
   readonly projectRoot?: string;
   /** A UUID; made when absent. */
@@ -112,13 +115,13 @@ export class InterlockClient {
   }
 
   /**
-   * Lets a failed, cancelled or terminated run, named by its id or its workflow's, go on from its document, under the same ids.
-   * One that has failed before it was opened begins anew. Throws `E_RUN_NOT_FOUND`
+   * Lets a failed, cancelled or terminated run, named by its id or its workflow's, go on from its document, under the same ids
+   * and with its models, unless others are named. One that has failed before it was opened begins anew. Throws `E_RUN_NOT_FOUND`
    * when Temporal does not know it, `E_PRECONDITION_FAILED` when it is open or completed.
    */
   async retry(
     run: string | RunHandle,
-    changes: { readonly limits?: Partial<EngineLimits> } = {},
+    changes: { readonly limits?: Partial<EngineLimits>; readonly model?: WantedModel } = {},
   ): Promise<RunHandle> {
     const handle = typeof run === "string" ? this.handle(run) : run;
     const { runId } = handle;
@@ -132,7 +135,8 @@ export class InterlockClient {
     // Without an id of its own a run is its first execution's: one that has not been made is begun again, with another id.
     const isNamed = request.workflowId === undefined || request.input.resume === true;
     const isMade = isNamed || (await handle.wasOpened());
-    const again = isMade ? resuming(request, { limits }) : begunAnew(request, limits);
+    const changed = { limits, ...defined({ model: changes.model }) };
+    const again = isMade ? resuming(request, changed) : begunAnew(request, changed);
     return this.launch(again, "ALLOW_DUPLICATE_FAILED_ONLY");
   }
 
@@ -167,13 +171,13 @@ export class InterlockClient {
       throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
     }
     const { resume: _resume, carried: _carried, fork: _fork, ...same } = request.input;
-    const { fromNode, visit, set, allowMissing, projectRoot = same.projectRoot } = options;
+    const { fromNode, visit, set, allowMissing, projectRoot = same.projectRoot, model } = options;
     const fork: Fork = {
       runId: request.input.runId,
       ...defined({ fromNode, visit, set }),
       ...(allowMissing === true ? { allowMissing } : {}),
     };
-    const input = { ...same, projectRoot, fork, runId: options.runId ?? randomUUID() };
+    const input = { ...same, projectRoot, fork, ...defined({ model }), runId: options.runId ?? randomUUID() };
     return this.launch({ kind: "graph", input });
   }
 
@@ -277,13 +281,13 @@ type Launch =
   | { readonly kind: "graph"; readonly input: GraphRunInput; readonly workflowId?: string }
   | { readonly kind: "bundle"; readonly input: BundleRunInput; readonly workflowId?: string };
 
-function begunAnew(request: RunRequest, limits: Partial<EngineLimits>): Launch {
+function begunAnew(request: RunRequest, changes: Pick<RunInput, "limits" | "model">): Launch {
   if (request.kind === "graph") {
     const { runId: _, carried: _carried, resume: _resume, ...input } = request.input;
-    return { ...request, input: { ...input, limits } };
+    return { ...request, input: { ...input, ...changes } };
   }
   const { runId: _, carried: _carried, resume: _resume, ...input } = request.input;
-  return { ...request, input: { ...input, limits } };
+  return { ...request, input: { ...input, ...changes } };
 }
 
 /** A request that makes its run go on from the store. */

@@ -3,6 +3,7 @@ import { isGrpcServiceError } from "@temporalio/client";
 import type { History } from "@temporalio/common/lib/proto-utils.js";
 import { newestAuditHead } from "./audit-head.js";
 import { InterlockError, isNotFound, toInterlockError } from "./interlock-error.js";
+import { type PendingWork, pendingWorkIn } from "./pending-work.js";
 import { type RunRequest, type TemporalAccess, startedWith } from "./run-start.js";
 import {
   ANSWER_UPDATE,
@@ -177,6 +178,17 @@ export class RunHandle {
   /** Temporal's status of the newest execution, such as `RUNNING`. Throws `E_RUN_NOT_FOUND`. */
   async executionStatus(): Promise<string> {
     return this.guarded(async () => (await this.workflow().describe()).status.name);
+  }
+
+  /**
+   * What the run waits for: its activities that are not done, with their attempts, the failure before, and when the next try is.
+   * Needs no worker. Throws `E_RUN_NOT_FOUND`.
+   */
+  async pendingWork({ signal }: { readonly signal?: AbortSignal } = {}): Promise<PendingWork> {
+    const ask = async () => pendingWorkIn((await this.workflow().describe()).raw);
+    return this.guarded(() =>
+      signal === undefined ? ask() : this.access.temporal.withAbortSignal(signal, ask),
+    );
   }
 
   /** What the run was started with. Throws `E_RUN_NOT_FOUND`. */

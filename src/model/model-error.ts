@@ -3,6 +3,7 @@ import { redactKey } from "../core/prompt/redact-key.js";
 import { redactAbsolutePaths, redactSecrets } from "../core/prompt/redact.js";
 import { excerpt } from "../core/text.js";
 import { fieldsOf, parseAnswer } from "./answer-json.js";
+import { wordsOfConnection } from "./connection-words.js";
 import { readOverflow } from "./context-overflow.js";
 
 /**
@@ -40,11 +41,11 @@ export class ModelError extends Error {
 
 const LONGEST_WAIT_MS = 10 * 60_000;
 
-/** No answer in time. */
-export function timedOut(): ModelError {
+/** No answer in time, or not all of it. */
+export function timedOut(afterMs: number): ModelError {
   return new ModelError({
     code: "LLM_TIMEOUT",
-    message: "The model did not answer in time.",
+    message: `The model endpoint did not answer within ${afterMs / 1_000} s.`,
     retryable: true,
   });
 }
@@ -56,6 +57,13 @@ export function badResponse(why: string): ModelError {
     message: `The model's answer is not a chat completion: ${why}.`,
     retryable: true,
   });
+}
+
+/** A page for browsers stands where the endpoint should: in place of an answer, another try may bring one. */
+export function answeredWithPage(status: number, page: string, apiKey?: string): ModelError {
+  const title = redact(wordsOfPage(page), apiKey);
+  const message = `The model endpoint answered ${status} with a web page, not a chat completion: ${title}`;
+  return new ModelError({ code: "LLM_BAD_RESPONSE", message, retryable: true });
 }
 
 /** The endpoint cannot be used as it is configured: asking again does not help. */
@@ -72,7 +80,9 @@ export function classifyModelError(error: unknown, apiKey?: string): unknown {
   if (error instanceof ModelError) return error;
   if (codeOfCause(error) === "UND_ERR_HEADERS_OVERFLOW") return badResponse("its headers are too long");
   if (isBrokenConnection(error)) {
-    const message = "The model endpoint cannot be reached or broke the connection.";
+    const code = codeOfCause(error);
+    const reason = code === "EUNKNOWN" ? redact(reasonOf(error), apiKey) : code;
+    const message = `The model endpoint ${wordsOfConnection(code)} (${reason}).`;
     return new ModelError({ code: "LLM_HTTP_ERROR", message, retryable: true }, error);
   }
   if (error instanceof Error && error.name === "AbortError") return error;
@@ -91,6 +101,12 @@ export function codeOfCause(error: unknown): string {
   const { cause } = error;
   if (cause instanceof AggregateError) return codeOf(cause.errors[0]);
   return codeOf(cause) || (error.message === "fetch failed" ? "EUNKNOWN" : "");
+}
+
+/** As fetch says of ports that it does not connect to. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error ? cause.message : "no reason given";
 }
 
 function codeOf(cause: unknown): string {
@@ -168,7 +184,7 @@ export function readProviderError(body: string): ProviderError {
   try {
     value = parseAnswer(body);
   } catch {
-    return { words: /<(?:!doctype|html|head|body)\b/i.test(body) ? wordsOfPage(body) : body, codes: [] };
+    return { words: isPage(body) ? wordsOfPage(body) : body, codes: [] };
   }
   const fields = fieldsOf(Array.isArray(value) ? value[0] : value);
   const error = fieldsOf(fields?.["error"]) ?? fields;
@@ -179,6 +195,11 @@ export function readProviderError(body: string): ProviderError {
     words: said.find((words): words is string => typeof words === "string" && words !== "") ?? body,
     codes: codes.filter((code) => typeof code === "string" || typeof code === "number").map(String),
   };
+}
+
+/** Whether a text is a page for browsers. */
+export function isPage(body: string): boolean {
+  return /<(?:!doctype|html|head|body)\b/i.test(body.slice(0, MAX_LOOKED_AT));
 }
 
 /** A page's title, else its text. */

@@ -34,7 +34,7 @@ export function heldToInterface(model: ChatModel): ChatModel {
         return checked(await Promise.race([model.complete({ ...request, signal: over }), abortOf(over)]));
       } catch (error) {
         signal.throwIfAborted();
-        if (timeout.aborted) throw timedOut();
+        if (timeout.aborted) throw timedOut(settings.timeoutMs);
         throw classifyModelError(error, settings.apiKey);
       }
     },

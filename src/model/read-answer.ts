@@ -1,6 +1,7 @@
 import { fieldsOf, parseAnswer, textOf } from "./answer-json.js";
 import type { ProviderPart } from "../core/run/provider-part.js";
 import type { ModelCall } from "../core/tools/model-call.js";
+import { AnswerProgress, type OnPiece } from "./answer-progress.js";
 import type { ChatAnswer } from "./chat-model.js";
 import { badResponse, errorInAnswer } from "./model-error.js";
 import { toUsage } from "./read-usage.js";
@@ -31,7 +32,9 @@ export function toAnswer(completion: unknown, answering: Answering): ChatAnswer 
 export async function collectStream(
   events: AsyncIterable<string>,
   answering: Answering,
+  onPiece?: OnPiece,
 ): Promise<ChatAnswer> {
+  const progress = onPiece && new AnswerProgress(onPiece, answering.apiKey);
   let message: Record<string, unknown> = {};
   let reason: unknown;
   let model: unknown;
@@ -53,7 +56,11 @@ export async function collectStream(
     message["content"] = withContent(message["content"], delta["content"]);
     const pieces: unknown = delta["tool_calls"] ?? [];
     if (!Array.isArray(pieces)) throw badResponse("its calls are no list");
-    for (const piece of pieces) calls.add(piece);
+    progress?.delta(delta);
+    for (const piece of pieces) {
+      const call = calls.add(piece);
+      progress?.call(call, piece);
+    }
   }
   if (textOf(reason) === "") throw badResponse("the stream ended early");
   if (calls.all.length > 0) message["tool_calls"] = calls.all;
@@ -81,7 +88,8 @@ class StreamedCalls {
     this.by = by;
   }
 
-  add(value: unknown): void {
+  /** The call that a piece belongs to, grown by it. */
+  add(value: unknown): Readonly<Record<string, unknown>> {
     const piece = fieldsOf(value) ?? {};
     const call = this.callOf(piece);
     const kind = textOf(call["type"] || piece["type"]);
@@ -91,6 +99,7 @@ class StreamedCalls {
     const given = body["arguments"] ?? body["input"];
     this.complete.get(call)?.read(textOf(given));
     if (Object.keys(body).length > 0) call[key] = mergePiece(fieldsOf(call[key]) ?? {}, body, []);
+    return call;
   }
 
   /**

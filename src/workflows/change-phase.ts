@@ -24,7 +24,7 @@ export function setSearchAttributes(
 /** Moves the run to a phase: in the workflow, in the index, in the audit log and in what can be searched. */
 export async function changePhase(record: RunRecord, phase: RunPhase, fault?: Fault): Promise<void> {
   record.setPhase(phase);
-  const { paused, budget, raises } = record.carried;
+  const { paused, budget, raises, answeredBy } = record.carried;
   record.note(fault === undefined ? `${phase}${paused ? ", paused" : ""}` : `${phase}: ${fault.code}`);
   setSearchAttributes(record, { RunPhase: phase });
   const audit = await runActivities["run.phase"].executeWithOptions({ summary: phase }, [
@@ -37,6 +37,7 @@ export async function changePhase(record: RunRecord, phase: RunPhase, fault?: Fa
       usage: record.carried.usage,
       ...(budget.run === undefined && budget.node === undefined ? {} : { budget }),
       ...(raises === undefined ? {} : { raises }),
+      ...(answeredBy === undefined ? {} : { answeredBy }),
       ...(record.question === undefined ? {} : { question: record.question }),
       ...(fault === undefined ? {} : { fault }),
     },

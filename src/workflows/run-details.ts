@@ -1,3 +1,4 @@
+import { modelLabel } from "../core/run/run-model.js";
 import type { RunState } from "../core/run/run-state.js";
 import { about } from "../core/run/usage.js";
 import { codeBlock, codeSpan } from "../core/markdown.js";
@@ -22,6 +23,7 @@ export function renderDetails(state: RunState): string {
       "",
       `Steps completed: ${listOf(state.stepsCompleted).join(", ") || "none"}`,
       "",
+      ...modelOf(state),
       `Model turns ${usage.modelTurns}, tool calls ${usage.toolCalls}, tokens ${about(usage)}${usage.promptTokens} in${cached} and ${usage.completionTokens} out${cost}.`,
     ],
     state.question === undefined ? [] : questionOf(state.runId, state.question),
@@ -50,6 +52,15 @@ function questionOf(
     "",
     ...codeBlock(`interlock ${command} ${runId} …`),
   ];
+}
+
+function modelOf({ model }: RunState): readonly string[] {
+  if (model === undefined) return [];
+  const { chain, answeredBy, missing } = model;
+  const asked = chain.map((ref) => codeSpan(modelLabel(ref))).join(", else ");
+  const last = answeredBy === undefined ? "" : `; the last answer is of ${codeSpan(modelLabel(answeredBy))}`;
+  const waits = missing === undefined ? [] : [`Waits: ${codeSpan(missing, 1_000)}`, ""];
+  return [`Model: ${asked || "each agent's own"}${last}.`, "", ...waits];
 }
 
 /** The newest names, as code. */

@@ -5,6 +5,7 @@ import { resolveProject } from "../../store/runs/project-id.js";
 import type { Store } from "../../store/store.js";
 import { type ForkedFile, compareFiles, refuseMissing } from "../../tools/files/fork-files.js";
 import { type GoOnOptions, goOn, requestOf } from "../go-on.js";
+import { modelOf } from "../model-options.js";
 import { wholeNumber } from "../numbers.js";
 import { type ExitCode, UsageError, printNote, usable } from "../output.js";
 import { registerRoot } from "../register-root.js";
@@ -30,7 +31,7 @@ export async function forkCommand(runId: string, options: ForkOptions): Promise<
     ...(atVisit === undefined ? {} : { visit: atVisit === "0" ? 0 : wholeNumber("--at-visit", atVisit) }),
   };
   const set = variablesOf(options.set ?? []);
-  return goOn(runId, options, async ({ store, session }) => {
+  return goOn(runId, options, async ({ config, store, session }) => {
     const point = usable(await findForkPoint(store.runs, { runId, ...where }));
     const project = usable(
       await resolveProject(await projectOf(store, point.run.projectId, options.project)),
@@ -48,7 +49,12 @@ export async function forkCommand(runId: string, options: ForkOptions): Promise<
     const { visit, next: nodeId } = point.boundary;
     const source = point.run.runId;
     const request = await requestOf(store, source);
-    const changes = { ...(Object.keys(set).length === 0 ? {} : { set }), allowMissing };
+    const model = modelOf(config, options);
+    const changes = {
+      ...(Object.keys(set).length === 0 ? {} : { set }),
+      allowMissing,
+      ...(model === undefined ? {} : { model }),
+    };
     // The moment that was compared: a run that goes on may enter the node again meanwhile.
     const run = await session.client.fork(source, { visit, projectRoot, ...changes }, request);
     return { run, more: { forkedFrom: { runId: source, visit, nodeId, files } } };

@@ -1,4 +1,5 @@
 import { type GoOnOptions, goOn } from "../go-on.js";
+import { modelOf } from "../model-options.js";
 import { wholeNumber } from "../numbers.js";
 import { type ExitCode, printNote } from "../output.js";
 
@@ -17,7 +18,8 @@ export async function retryCommand(runId: string, options: RetryOptions): Promis
       ? {}
       : { maxTurnsPerRun: wholeNumber("--max-turns-per-run", options.maxTurnsPerRun) }),
   };
-  return goOn(runId, options, async ({ store, session, run, known }) => {
+  return goOn(runId, options, async ({ config, store, session, run, known }) => {
+    const model = modelOf(config, options);
     const files = known && (await store.runs.openFiles(known.projectId, known.runId));
     const status = files?.ok === true ? await files.value.status.read() : undefined;
     const ended = await run.executionStatus();
@@ -25,7 +27,7 @@ export async function retryCommand(runId: string, options: RetryOptions): Promis
     if (failed !== undefined) printNote(`Failed at ${failed.nodeId}: ${failed.code}: ${failed.message}`);
     else if (ended !== "RUNNING" && ended !== "COMPLETED")
       printNote(`The run is ${ended.toLowerCase()}, and left no word why.`);
-    const retried = await session.client.retry(run, { limits });
+    const retried = await session.client.retry(run, { limits, ...(model === undefined ? {} : { model }) });
     return { run: retried, ...(failed === undefined ? {} : { more: { failedBefore: failed } }) };
   });
 }

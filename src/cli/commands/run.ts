@@ -3,6 +3,7 @@ import type { Store } from "../../store/store.js";
 import { type BundleChoice, prepareBundleRun } from "./bundle-run.js";
 import { interruption, openEnvironment } from "../environment.js";
 import { CommandError, EXIT, type ExitCode, UsageError, noWorkerHint, printNote } from "../output.js";
+import { type ModelChoice, configFor } from "../model-options.js";
 import { printInput } from "../print-input.js";
 import { webUrlOf } from "../run-report.js";
 import {
@@ -15,7 +16,7 @@ import {
 } from "../start-run.js";
 import { installRuntime, openTemporalSession } from "../temporal-session.js";
 
-interface FollowOptions {
+interface FollowOptions extends ModelChoice {
   readonly detach?: boolean;
   readonly json?: boolean;
   readonly waitForAnswers: boolean;
@@ -44,7 +45,8 @@ async function runPrepared(
   options: FollowOptions,
   prepare: (config: Config, store: Store) => Promise<PreparedRun>,
 ): Promise<ExitCode> {
-  const { config, store } = await openEnvironment();
+  const { config: configured, store } = await openEnvironment();
+  const config = configFor(configured, options);
   const prepared = await prepare(config, store);
   if (options.printInput === true) return printInput(config, store, prepared);
   const signal = interruption();

@@ -1,3 +1,4 @@
+import { defined } from "../defined.js";
 import type { Fault } from "../errors.js";
 import { type ConditionData, allowedNext, findNode } from "../package/graph.js";
 import type { Intent } from "../prompt/shells.js";
@@ -13,6 +14,7 @@ import type { OpenedRun } from "./opened-run.js";
 import type { RunPhase } from "./phase.js";
 import type { Question } from "./question.js";
 import type { ProgressLine, RunState } from "./run-state.js";
+import { type ModelRef, modelsOf } from "./run-model.js";
 import { NO_USAGE, type Usage, addUsage } from "./usage.js";
 
 const PROGRESS_LINES = 60;
@@ -106,6 +108,11 @@ export class RunRecord {
     return turn === 0 && usage.modelTurns === 0 && words !== "" ? words : undefined;
   }
 
+  /** The models of a node's agent, in the order in which they are asked; none where each worker asks its own. */
+  modelsAt(nodeId: string): readonly ModelRef[] {
+    return modelsOf(this.carried.models, this.agentOf(nodeId));
+  }
+
   /** What conditions of edges see; undefined while they are guidance only. */
   get conditions(): ConditionFacts | undefined {
     return this.evaluatesConditions ? conditionFacts(this.carried.story?.state) : undefined;
@@ -127,7 +134,8 @@ export class RunRecord {
    */
   begin(opened: OpenedRun): "continued" | "begun" | "resumed" {
     this.open = opened;
-    const { openedFor, resumed } = opened;
+    const { openedFor, resumed, models } = opened;
+    if (models !== undefined && this.carried.models === undefined) this.update({ models });
     if (openedFor !== undefined) this.update({ executionId: openedFor });
     if (resumed === undefined) return this.input.carried === undefined ? "begun" : "continued";
     if (this.input.carried !== undefined) this.forget();
@@ -207,11 +215,20 @@ export class RunRecord {
       paused: carried.paused,
       budget: carried.budget,
       usage: carried.usage,
+      ...this.modelState(),
       visit: carried.visit,
       turn: carried.turn,
       progress: carried.progress,
       audit: carried.audit,
     };
+  }
+
+  private modelState(): Pick<RunState, "model"> {
+    const { models, answeredBy, visiting } = this.carried;
+    if (models === undefined || this.open === undefined) return {};
+    const chain = this.modelsAt(visiting?.nodeId ?? this.nodeId);
+    const missing = visiting?.missing?.why;
+    return { model: { chain, ...defined({ answeredBy, missing }) } };
   }
 
   setPhase(phase: RunPhase): void {

@@ -2,6 +2,7 @@ import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { JsonObject } from "../../core/json.js";
 import type { ModelRefusal } from "../../core/run/model-refusal.js";
+import type { AnsweredBy } from "../../core/run/run-model.js";
 import type { ProviderPart } from "../../core/run/provider-part.js";
 import type { TurnUsage } from "../../core/run/usage.js";
 import type { ModelCall } from "../../core/tools/model-call.js";
@@ -59,6 +60,8 @@ export interface AssistantEntry {
   /** What the provider's message holds beside that, to go back as it came. Absent in older files, and where it held none. */
   readonly provider?: ProviderPart;
   readonly refusal?: ModelRefusal;
+  /** Which of the run's models it is; `model` is what that one calls itself. Absent where the run knew none. */
+  readonly answeredBy?: AnsweredBy;
 }
 
 /** The conversations of a run share a lock: whoever takes it over puts copies in the place of all of them. */

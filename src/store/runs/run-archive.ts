@@ -48,11 +48,15 @@ export async function writeArchive(
   return names;
 }
 
-/** Locks, indexes, and files that are being written. In `state/`, a run may have files of such names. */
+/** Locks, indexes, files that are being written, and what is only there to be watched. In `state/`, a run may have files of such names. */
 function isPassing(name: string): boolean {
   const base = name.slice(name.lastIndexOf("/") + 1);
   if (name.startsWith("state/")) {
     return /^\.tmp-(workflow\.md|execution\.jsonl)-|^\.il-[0-9a-f]{16}$/.test(base);
   }
-  return base.startsWith(".tmp-") || /\.lock(\.\d+)?(\.done)?$|\.jsonl\.index$/.test(base);
+  return (
+    name.startsWith("live/") ||
+    base.startsWith(".tmp-") ||
+    /\.lock(\.\d+)?(\.done)?$|\.jsonl\.index$/.test(base)
+  );
 }
