@@ -3,6 +3,7 @@ import { HEARTBEAT_MS, createActivities } from "./activities/create-activities.j
 import { type Config, ConfigError, loadConfig } from "./config.js";
 import { SEARCH_ATTRIBUTES, registeredAttributes } from "./contract/names.js";
 import { defined } from "./core/defined.js";
+import { announceStore } from "./worker/announce-store.js";
 import { planSlots, readDescriptors } from "./worker/descriptors.js";
 import { type ChatModel, type ModelSettings, createChatModel } from "./model/chat-model.js";
 import { heldToInterface } from "./model/own-model.js";
@@ -11,6 +12,7 @@ import { StartSignatures } from "./store/start-signatures.js";
 import { type Store, openStore } from "./store/store.js";
 import { createBundleHost } from "./tools/bundle/bundle-host.js";
 import { createToolHost } from "./tools/graph/tool-host.js";
+import { workerIdentity } from "./worker/worker-identity.js";
 import { workflowBundle } from "./worker/workflow-bundle.js";
 
 // What a program needs that runs a worker of its own: this file is `interlock-temporal/worker`.
@@ -82,6 +84,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       connection,
       namespace: options.namespace,
       taskQueue: store.taskQueue,
+      identity: workerIdentity(),
       workflowBundle: options.workflowBundle ?? (await workflowBundle()),
       activities: { ...activities },
       // A model call that is running is let end; one that takes longer is cancelled and asked again.
@@ -99,14 +102,19 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     await connection.close();
     throw error;
   }
+  const announcement = announceStore(connection, options.namespace, store);
   const done = runToEnd(worker, async () => {
+    await announcement.stop();
     await rehearsals.close();
     await connection.close();
   });
   return {
     done,
     async shutdown() {
-      if (worker.getState() === "RUNNING") worker.shutdown();
+      if (worker.getState() === "RUNNING") {
+        await announcement.leave();
+        if (worker.getState() === "RUNNING") worker.shutdown();
+      }
       await done;
     },
   };

@@ -65,6 +65,7 @@ async function conditionsOf(deps: OpenRunDeps, { input, execution }: OpenRunInpu
   const { longestModelTimeoutMs: modelTimeoutMs } = deps;
   const looks = input.searchAttributes === undefined && deps.searchAttributes !== undefined;
   return {
+    keepsMemo: true as const,
     ...(modelTimeoutMs === undefined ? {} : { modelTimeoutMs }),
     ...(execution?.resetOf === undefined ? {} : { openedFor: execution.id }),
     ...(looks ? { searchAttributes: await deps.searchAttributes() } : {}),

@@ -5,7 +5,8 @@ import { ok } from "../core/errors.js";
 import { selectWorkflow } from "../store/packages/choose.js";
 import type { Store } from "../store/store.js";
 import { type ModelChoice, configFor } from "./model-options.js";
-import { CommandError, EXIT, type ExitCode, noWorkerHint, printNote } from "./output.js";
+import { CommandError, EXIT, type ExitCode, printNote } from "./output.js";
+import { queueStandingOf } from "./queue-standing.js";
 import { openRunFolder } from "./run-folder.js";
 import { webUrlOf } from "./run-report.js";
 import { type RunSession, withRun } from "./run-session.js";
@@ -47,9 +48,11 @@ export function goOn(
     const { store, session, signal } = place;
     const { run, more = {} } = await begin(place);
     const json = options.json ?? false;
-    if (!(await session.hasWorker())) {
-      if (session.embedded && options.detach !== true) await session.startWorker();
-      else printNote(noWorkerHint(session.embedded, session.client.taskQueue));
+    const standing = await queueStandingOf(session, run, store);
+    if (!standing.polled) {
+      const isOwn = session.embedded && standing.taskQueue === store.taskQueue;
+      if (isOwn && options.detach !== true) await session.startWorker();
+      else printNote(standing.note);
     }
     if (options.detach === true) {
       await reportStarted(session, run, { json, more });
@@ -78,6 +81,9 @@ export async function followedRun(store: Store, run: RunHandle): Promise<Followe
   const { kind, input } = await run.startedWith();
   if (kind === "bundle") return { graph: undefined, projectRoot: input.projectRoot };
   const known = await store.runs.findRun(run.runId);
+  if (!known.ok && (await run.taskQueue()) !== store.taskQueue) {
+    return { graph: undefined, projectRoot: input.projectRoot }; // another store's
+  }
   const packageId = known.ok ? ok(known.value.packageId) : await store.packages.resolve(input.packageId);
   const loaded = packageId.ok ? await store.packages.open(packageId.value) : packageId;
   const workflow = loaded.ok ? selectWorkflow(loaded.value, input.workflowRef ?? "") : loaded;

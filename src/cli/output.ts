@@ -142,6 +142,11 @@ export function notesAreRead(): boolean {
   return process.stderr.isTTY;
 }
 
+/** How many characters a line of the output has room for; undefined where it goes to no terminal. */
+export function outputWidth(): number | undefined {
+  return process.stdout.isTTY ? process.stdout.columns : undefined;
+}
+
 /** A run id that names nothing. */
 export function noSuchRun(runId: string): UsageError {
   return new UsageError(`There is no run "${excerpt(runId, 80)}" in this store. See: interlock runs`);

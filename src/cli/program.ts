@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { readDescriptors } from "../worker/descriptors.js";
+import { version } from "../worker/version.js";
 import {
   CommandError,
   EXIT,
@@ -11,6 +11,7 @@ import {
   printNoteBlock,
 } from "./output.js";
 import { withBudgetOptions } from "./budget-options.js";
+import { addLookCommands } from "./look-commands.js";
 import { withModelOptions } from "./model-options.js";
 import { addOperateCommands } from "./operate-commands.js";
 import type { ImportOptions } from "./commands/package-import.js";
@@ -35,7 +36,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 waiting for an answer or a larger
 function buildProgram(finish: (code: ExitCode) => void): Command {
   const program = new Command("interlock")
     .description("Runs workflow packages with an LLM agent, durably, on Temporal.")
-    .version(packageVersion())
+    .version(version())
     .addHelpText("after", EPILOGUE)
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
@@ -43,7 +44,12 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
       writeErr: (text) => printNoteBlock(withoutEnd(text)),
     })
     .exitOverride()
-    .hook("preAction", refuseFewDescriptors);
+    .hook("preAction", refuseFewDescriptors)
+    .hook("preAction", async (_program, command) => {
+      if (!command.registeredArguments.some((argument) => argument.name().startsWith("run"))) return;
+      const { resolveRunArguments } = await import("./resolve-run.js");
+      await resolveRunArguments(command);
+    });
   const json = ["--json", "print JSON for programs"] as const;
 
   program
@@ -63,14 +69,7 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
     .description("a worker against the configured Temporal, in the foreground")
     .action(async () => finish(await (await import("./commands/dev.js")).workerCommand()));
   addRunCommand(program, finish);
-  program
-    .command("runs")
-    .description("list this store's runs, oldest first")
-    .option("--project <dir>", "only those of one project")
-    .option(...json)
-    .action(async (options: { project?: string; json?: boolean }) =>
-      finish(await (await import("./commands/runs.js")).runsCommand(options)),
-    );
+  addLookCommands(program, finish);
   program
     .command("status <runId>")
     .description("where a run stands")
@@ -237,7 +236,11 @@ function addBundleCommands(program: Command, finish: (code: ExitCode) => void): 
 function addRunCommand(program: Command, finish: (code: ExitCode) => void): void {
   withModelOptions(withBudgetOptions(program.command("run <package>")), DEFAULT_MODEL)
     .description("run a package (a directory, a .bmad file or an installed package's id) on a project")
-    .requiredOption("--project <dir>", "the project the agents work on; results land in its artifacts/")
+    .requiredOption(
+      "--project <project>",
+      "the directory the agents work on, or a project's name; results land in its artifacts/",
+    )
+    .option("--store <store>", "the store that has the project: its name or id")
     .option("--workflow <id>", "which workflow, where the package has several")
     .option("--agent <id>", "the agent for nodes that name none (default: the package's first agent)")
     .option("--input <text>", "your words for the first node")
@@ -282,13 +285,6 @@ function refuseFewDescriptors(): void {
 /** The parser ends its texts itself. */
 function withoutEnd(text: string): string {
   return text.replace(/\n$/, "");
-}
-
-function packageVersion(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
-  return typeof manifest === "object" && manifest !== null && "version" in manifest
-    ? String(manifest.version)
-    : "";
 }
 
 /** Runs one command line; returns the exit code. Errors become one sentence on standard error. */

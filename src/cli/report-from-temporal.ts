@@ -1,9 +1,11 @@
 import { type InterlockClient, InterlockError, type RunHandle } from "../client/client.js";
 import type { Config } from "../config.js";
+import { defined } from "../core/defined.js";
 import type { RunState } from "../core/run/run-state.js";
 import type { Store } from "../store/store.js";
 import { interruption } from "./environment.js";
 import { CommandError, noWorkerHint } from "./output.js";
+import { queueStandingOf } from "./queue-standing.js";
 import { type RunReport, filesOfRun, reportOf, webUrlOf } from "./run-report.js";
 import { referenceOf } from "./run-session.js";
 import { openTemporalSession } from "./temporal-session.js";
@@ -34,16 +36,18 @@ export async function reportFromTemporal(
     const { workflowId } = run;
     const webUrl = webUrlOf(session.webUi, client.namespace, workflowId, executionRunId);
     const work = await workOf(run);
-    const state = (await session.hasWorker()) ? await stateInTime(client, run) : undefined;
+    const standing = await queueStandingOf(session, run, store);
+    const state = standing.polled ? await stateInTime(client, run) : undefined;
     const failure = state === undefined ? await run.closedBy() : undefined;
     if (failure !== undefined && stored !== undefined) {
       const { question: _, ...rest } = stored;
       return { report: { ...rest, phase: "failed", paused: false, failure, webUrl } };
     }
     if (state === undefined) {
-      const note = noWorkerHint(session.embedded, client.taskQueue);
+      const note = standing.note || noWorkerHint(session.embedded, standing.taskQueue);
       if (stored === undefined) throw new CommandError(note);
-      return { report: { ...stored, webUrl, ...work }, note };
+      const { notPolledSince } = standing;
+      return { report: { ...stored, webUrl, ...work, polled: false, ...defined({ notPolledSince }) }, note };
     }
     const places = { workflowId, webUrl, ...(await filesOfRun(store, runId)) };
     return { report: { ...reportOf(state, places), ...work } };

@@ -41,6 +41,9 @@ export interface RunReport {
   readonly usage: Usage;
   /** Of a run that knows its models. */
   readonly model?: ModelState;
+  /** False: nobody polls the run's queue, so that it stands still; with since when, ISO, where that is known. */
+  readonly polled?: false;
+  readonly notPolledSince?: string;
   readonly webUrl: string | null;
   /** Null for a bundle run: it has no state document. */
   readonly stateFile: string | null;

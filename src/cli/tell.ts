@@ -1,7 +1,8 @@
 import type { RunHandle } from "../client/client.js";
 import type { RunState } from "../core/run/run-state.js";
 import { followedRun } from "./go-on.js";
-import { EXIT, type ExitCode, noWorkerHint, print, printJson, printNote } from "./output.js";
+import { EXIT, type ExitCode, print, printJson, printNote } from "./output.js";
+import { queueStandingOf } from "./queue-standing.js";
 import { type RunSession, unlessInterrupted, withRun } from "./run-session.js";
 import { followAndReport } from "./start-run.js";
 
@@ -59,12 +60,14 @@ export function tellAndFollow(
 }
 
 /** Makes sure that somebody hears of it, once it is clear that the run is open. True where it is a worker of our own. */
-async function bringWorker({ session, run }: RunSession): Promise<boolean> {
+async function bringWorker({ session, run, store }: RunSession): Promise<boolean> {
   await run.requireOpen();
-  if (await session.hasWorker()) return false;
-  if (session.embedded) await session.startWorker();
-  else printNote(noWorkerHint(false, session.client.taskQueue));
-  return session.embedded;
+  const { polled, taskQueue, note } = await queueStandingOf(session, run, store);
+  if (polled) return false;
+  const isOwn = session.embedded && taskQueue === store.taskQueue;
+  if (isOwn) await session.startWorker();
+  else printNote(note);
+  return isOwn;
 }
 
 function heard<T>(place: RunSession, action: Promise<T>): Promise<T> {

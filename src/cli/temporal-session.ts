@@ -1,4 +1,3 @@
-import { hostname } from "node:os";
 import { inspect } from "node:util";
 import {
   DefaultLogger,
@@ -13,6 +12,7 @@ import { SEARCH_ATTRIBUTES } from "../contract/names.js";
 import { acquireEmbeddedServer } from "../embedded/server.js";
 import type { Sign } from "../contract/signed.js";
 import type { Store } from "../store/store.js";
+import { mayLive } from "../worker/worker-identity.js";
 import { type RunningWorker, startWorker } from "../worker.js";
 import { unlessAborted } from "./environment.js";
 import { CommandError, printError, printNote } from "./output.js";
@@ -125,18 +125,6 @@ async function open(config: Config, store: Store, signal: AbortSignal): Promise<
       await server?.release();
     },
   };
-}
-
-/** False for a worker of this machine whose process is gone. */
-function mayLive(identity: string): boolean {
-  const [, pid = "", host] = /^(\d+)@(.*)$/.exec(identity) ?? [];
-  if (host !== hostname()) return true;
-  try {
-    process.kill(Number(pid), 0);
-    return true;
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM";
-  }
 }
 
 async function connect(

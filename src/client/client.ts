@@ -22,12 +22,16 @@ import type { WantedModel } from "../core/run/run-model.js";
 import type { JsonObject } from "../core/json.js";
 import { codeSpan, summaryLine } from "../core/markdown.js";
 import { InterlockError } from "./interlock-error.js";
+import { type ListedRun, type RunFilter, knownWorkflowIds, listRuns, runsWithPrefix } from "./list-runs.js";
 import { RunHandle, type RunReference } from "./run-handle.js";
+import { type KnownStore, type Polling, listStores, pollingOf } from "./stores.js";
 import type { RunRequest } from "./run-start.js";
 
 export { InterlockError } from "./interlock-error.js";
 export { RunHandle, type RunReference } from "./run-handle.js";
 export type { RunRequest } from "./run-start.js";
+export { type ListedRun, type RunFilter, fits } from "./list-runs.js";
+export type { KnownStore, Polling } from "./stores.js";
 
 export interface InterlockClientOptions {
   /** As for Temporal's own `Connection.connect`; absent means 127.0.0.1:7233. */
@@ -137,7 +141,8 @@ export class InterlockClient {
     const isMade = isNamed || (await handle.wasOpened());
     const changed = { limits, ...defined({ model: changes.model }) };
     const again = isMade ? resuming(request, changed) : begunAnew(request, changed);
-    return this.launch(again, "ALLOW_DUPLICATE_FAILED_ONLY");
+    const ofItsStore = this.onQueue(await handle.taskQueue());
+    return ofItsStore.launch(again, "ALLOW_DUPLICATE_FAILED_ONLY");
   }
 
   /**
@@ -165,7 +170,9 @@ export class InterlockClient {
    * one that Temporal no longer knows. Throws `E_RUN_NOT_FOUND`, `E_PRECONDITION_FAILED` for a bundle run.
    */
   async fork(runId: string, options: ForkRun, source?: RunRequest): Promise<RunHandle> {
-    const request = source ?? (await this.handle(runId).startedWith());
+    const handle = this.handle(runId);
+    const request = source ?? (await handle.startedWith());
+    const ofItsStore = source === undefined ? this.onQueue(await handle.taskQueue()) : this;
     if (request.kind === "bundle") {
       const message = "A bundle run has no node boundaries to fork from. Start it anew.";
       throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
@@ -178,7 +185,7 @@ export class InterlockClient {
       ...(allowMissing === true ? { allowMissing } : {}),
     };
     const input = { ...same, projectRoot, fork, ...defined({ model }), runId: options.runId ?? randomUUID() };
-    return this.launch({ kind: "graph", input });
+    return ofItsStore.launch({ kind: "graph", input });
   }
 
   private async launch(
@@ -220,6 +227,36 @@ export class InterlockClient {
   /** A handle on a run that exists, by its id or by its workflow's; by both, where both are known. */
   handle(id: string | RunReference): RunHandle {
     return new RunHandle(this, id);
+  }
+
+  /** The same connection, with another store's queue and nothing to sign with: a secret belongs to one store. */
+  onQueue(taskQueue: string): InterlockClient {
+    return taskQueue === this.taskQueue ? this : new InterlockClient(this.temporal, taskQueue, undefined);
+  }
+
+  /** The newest runs of all stores that fit, newest first, at most `limit`. Needs no worker. Throws what Temporal says of a query. */
+  async runs(filter: RunFilter = {}, limit = 50): Promise<readonly ListedRun[]> {
+    return listRuns(this.temporal, filter, limit, (await this.registeredAttributes()) ?? []);
+  }
+
+  /** The runs whose id or workflow id begins so, newest first, at most `limit`. */
+  async runsBeginningWith(prefix: string, limit: number): Promise<readonly ListedRun[]> {
+    return runsWithPrefix(this.temporal, prefix, limit);
+  }
+
+  /** Which of these workflows Temporal still has. */
+  async knowsOf(workflowIds: readonly string[]): Promise<ReadonlySet<string>> {
+    return knownWorkflowIds(this.temporal, workflowIds);
+  }
+
+  /** The stores that workers have made known. What they say of themselves is text from outside. */
+  async stores(): Promise<readonly KnownStore[]> {
+    return listStores(this.temporal);
+  }
+
+  /** Whether workers poll a store's queue. `mayLive` says of a worker's identity whether it may be there still. */
+  async polling(taskQueue: string, mayLive?: (identity: string) => boolean): Promise<Polling> {
+    return pollingOf(this.temporal, taskQueue, mayLive);
   }
 
   /** The search attributes of contracts §14 that the namespace lacks. Empty where that cannot be known. */

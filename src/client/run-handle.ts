@@ -4,6 +4,7 @@ import type { History } from "@temporalio/common/lib/proto-utils.js";
 import { newestAuditHead } from "./audit-head.js";
 import { InterlockError, isNotFound, toInterlockError } from "./interlock-error.js";
 import { type PendingWork, pendingWorkIn } from "./pending-work.js";
+import { quoted } from "./quoted.js";
 import { type RunRequest, type TemporalAccess, startedWith } from "./run-start.js";
 import {
   ANSWER_UPDATE,
@@ -191,6 +192,11 @@ export class RunHandle {
     );
   }
 
+  /** The queue that it is on: that of its store. Throws `E_RUN_NOT_FOUND`. */
+  async taskQueue(): Promise<string> {
+    return this.guarded(async () => (await this.workflow().describe()).taskQueue);
+  }
+
   /** What the run was started with. Throws `E_RUN_NOT_FOUND`. */
   async startedWith(): Promise<RunRequest> {
     return this.guarded(() => startedWith(this.access, this.workflowId));
@@ -337,11 +343,6 @@ export class RunHandle {
 
 /** What was told had been signed for the execution before. */
 class ContinuedMeanwhile extends Error {}
-
-/** A text in a query of Temporal's. */
-function quoted(text: string): string {
-  return JSON.stringify(text);
-}
 
 const OPEN: readonly string[] = ["RUNNING", "PAUSED"];
 

@@ -6,6 +6,7 @@ import type { Fault } from "../core/errors.js";
 import { printable } from "../core/printable.js";
 import { cutBytes } from "../core/text.js";
 import { runActivities } from "./activity-options.js";
+import { setRunMemo } from "./run-memo.js";
 import type { RunRecord } from "../core/run/run-record.js";
 
 /** Sets search attributes where the namespace has them: without them a run works, but cannot be searched for. */
@@ -27,6 +28,7 @@ export async function changePhase(record: RunRecord, phase: RunPhase, fault?: Fa
   const { paused, budget, raises, answeredBy } = record.carried;
   record.note(fault === undefined ? `${phase}${paused ? ", paused" : ""}` : `${phase}: ${fault.code}`);
   setSearchAttributes(record, { RunPhase: phase });
+  setRunMemo(record);
   const audit = await runActivities["run.phase"].executeWithOptions({ summary: phase }, [
     {
       run: record.opened.run,

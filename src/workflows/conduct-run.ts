@@ -25,6 +25,7 @@ import { isContinueAsNew, isReset } from "./continue-run-as-new.js";
 import { failureOf } from "./failures.js";
 import { changePhase, setSearchAttributes } from "./change-phase.js";
 import { handleMessages } from "./messages.js";
+import { setRunMemo } from "./run-memo.js";
 import { refuseLateUpdates } from "./signed-updates.js";
 import type { RunKind } from "./run-kind.js";
 import { closeFailedGraphState } from "./keep-graph-state.js";
@@ -57,7 +58,7 @@ export async function conductRun(record: RunRecord, kind: RunKind): Promise<RunR
 
 async function openRun(record: RunRecord, kind: RunKind): Promise<void> {
   const opening = record.begin(await openWithModel(record, kind));
-  if (opening === "continued") return;
+  if (opening === "continued") return setRunMemo(record);
   await kind.begin(record);
   const { run } = record.opened;
   setSearchAttributes(record, {
@@ -68,8 +69,10 @@ async function openRun(record: RunRecord, kind: RunKind): Promise<void> {
     // A visit that goes on is not begun again.
     ...(record.carried.visiting === undefined ? {} : placeOf(record)),
   });
-  if (opening === "begun") record.update({ phase: "running" });
-  else await changePhase(record, "running");
+  if (opening === "begun") {
+    record.update({ phase: "running" });
+    setRunMemo(record);
+  } else await changePhase(record, "running");
 }
 
 /** Opens the run with a worker that has its model: one that has not leaves it to another one. Nothing is made until then. */
@@ -115,6 +118,7 @@ function executionOf({ input }: RunRecord): RunExecution {
 function beginVisit(record: RunRecord, kind: RunKind): void {
   record.beginVisit(kind.conversation(record));
   setSearchAttributes(record, placeOf(record));
+  setRunMemo(record);
   beginGraphStateVisit(record);
   record.note("node entered");
 }

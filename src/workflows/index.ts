@@ -1,2 +1,3 @@
 export { bundleRun } from "./bundle-run.js";
 export { graphRun } from "./graph-run.js";
+export { storeRecord } from "./store-record.js";

@@ -5,6 +5,7 @@ import { interruption, openEnvironment } from "../environment.js";
 import { CommandError, EXIT, type ExitCode, UsageError, noWorkerHint, printNote } from "../output.js";
 import { type ModelChoice, configFor } from "../model-options.js";
 import { printInput } from "../print-input.js";
+import { isElsewhere, runElsewhere } from "../run-elsewhere.js";
 import { webUrlOf } from "../run-report.js";
 import {
   type PreparedRun,
@@ -23,13 +24,22 @@ interface FollowOptions extends ModelChoice {
   readonly printInput?: boolean;
 }
 
-export interface RunOptions extends Omit<RunChoice, "package">, FollowOptions {}
+export interface RunOptions extends Omit<RunChoice, "package">, FollowOptions {
+  /** The store that has the project: its name or id. */
+  readonly store?: string;
+}
 export interface BundleRunOptions extends BundleChoice, FollowOptions {}
 
 /** `interlock run`: starts a run and follows it. */
-export function runCommand(packageArgument: string, options: RunOptions): Promise<ExitCode> {
+export async function runCommand(packageArgument: string, options: RunOptions): Promise<ExitCode> {
   if (options.branches === true && options.rehearse !== true) {
     throw new UsageError("--branches is a way to rehearse: add --rehearse.");
+  }
+  const { store, ...here } = options;
+  if (await isElsewhere({ store, project: options.project })) {
+    return runElsewhere(packageArgument, options, (project) =>
+      runCommand(packageArgument, { ...here, project }),
+    );
   }
   return runPrepared(options, (config, store) =>
     prepareRun(config, store, { ...options, package: packageArgument }),

@@ -60,7 +60,8 @@ function isPartOf(path: string, withMain: ReadonlySet<string>): boolean {
 /** Templates, data and references of a workflow that makes workflows. */
 function isTemplate(path: string): boolean {
   // `tasks/workflow.md` is the engine that carries out the older form.
-  return /(?:^|\/)(?:tasks|templates?|data|references?|examples?|docs|resources|node_modules)\//i.test(path);
+  if (/(?:^|\/)tasks\/[^/]*$/.test(path)) return true;
+  return /(?:^|\/)(?:templates?|data|references?|examples?|docs|resources|node_modules)\//i.test(path);
 }
 
 function yamlEntry(tree: SourceTree, path: string): Entry | undefined {

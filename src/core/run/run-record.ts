@@ -23,6 +23,7 @@ const PROGRESS_CHARS = 8_000;
 /** What of a run's input its decisions depend on. */
 export interface RunTerms {
   readonly runId: string;
+  readonly projectRoot?: string;
   readonly input?: string;
   readonly autopilot?: boolean;
   readonly limits?: Partial<EngineLimits>;

@@ -208,12 +208,15 @@ describe("the entries of a tree", () => {
         "6",
       ),
       "h/references/SKILL.md": "x\n",
+      "core/tasks/workflow.md": "The engine.",
+      "core/tasks/bmad-help/SKILL.md": page({ name: "help" }, "Help."),
       "i/SKILL.md": page({ description: "d" }, "Load references/a.md"),
       "i/references/a.md": page({ nextStepFile: "./b.md" }, "A"),
     });
     expect(findEntries(tree).map(({ path, name, form, document }) => [path, name, form, document])).toEqual([
       ["a/workflow.yaml", "yaml one", "yaml", "a/workflow.yaml"],
       ["b/workflow.yml", "b", "yaml", "b/workflow.yml"],
+      ["core/tasks/bmad-help/SKILL.md", "help", "instructions", "core/tasks/bmad-help/SKILL.md"],
       ["d/SKILL.md", "pointer", "steps", "d/workflow.md"],
       ["e/workflow-one.md", "one", "steps", "e/workflow-one.md"],
       ["g/bmad-agent-x/SKILL.md", "x", "agent", "g/bmad-agent-x/SKILL.md"],
