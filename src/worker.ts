@@ -1,5 +1,6 @@
 import { NativeConnection, type NativeConnectionOptions, Runtime, Worker } from "@temporalio/worker";
 import { HEARTBEAT_MS, createActivities } from "./activities/create-activities.js";
+import { storeQuestions } from "./activities/store-questions.js";
 import { type Config, ConfigError, loadConfig } from "./config.js";
 import { SEARCH_ATTRIBUTES, registeredAttributes } from "./contract/names.js";
 import { defined } from "./core/defined.js";
@@ -62,9 +63,12 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   // A program's own model answers whatever a run has chosen elsewhere, and nothing is chosen for it.
   const isOwn = options.model !== undefined || options.modelSettingsFor !== undefined;
   const connection = await NativeConnection.connect(options.connection);
-  const activities = createActivities({
+  const place = {
     store,
-    ...defined({ signatures }),
+    ...defined({ protectedPaths, signatures }),
+  };
+  const activities = createActivities({
+    ...place,
     searchAttributes: untilAll(() => searchAttributesOf(connection, options.namespace)),
     toolHost,
     bundles: createBundleHost({ store, ...defined({ protectedPaths }) }),
@@ -86,7 +90,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       taskQueue: store.taskQueue,
       identity: workerIdentity(),
       workflowBundle: options.workflowBundle ?? (await workflowBundle()),
-      activities: { ...activities },
+      activities: { ...activities, ...storeQuestions(place) },
       // A model call that is running is let end; one that takes longer is cancelled and asked again.
       shutdownGraceTime: "10 seconds",
       shutdownForceTime: "20 seconds",

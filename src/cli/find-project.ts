@@ -19,14 +19,15 @@ export interface FoundProject {
  */
 export async function findProject(
   client: InterlockClient | undefined,
-  own: Store,
+  own: Store | undefined,
   wanted: string,
   storeName: string | undefined,
 ): Promise<FoundProject> {
-  const projects = await projectsOf(own);
-  const mine = { workers: [], storeId: own.storeId, taskQueue: own.taskQueue, name: "this store" };
-  const known = client === undefined ? [mine] : await knownStores(client, own);
-  const stores = known.map((store) => (store.storeId === own.storeId ? { ...store, projects } : store));
+  const projects = own === undefined ? [] : await projectsOf(own);
+  const mine = own && { workers: [], storeId: own.storeId, taskQueue: own.taskQueue, name: "this store" };
+  const known =
+    client === undefined ? [mine].filter((store) => store !== undefined) : await knownStores(client, own);
+  const stores = known.map((store) => (store.storeId === own?.storeId ? { ...store, projects } : store));
   const all = stores.map((store) => ({ projects: [], ...store }));
   const among = storeName === undefined ? all : [chooseStore(all, storeName)];
   return theOnly(among, wanted);

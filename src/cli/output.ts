@@ -17,6 +17,9 @@ export class UsageError extends Error {}
 /** A command that cannot go on for a reason the user can mend. */
 export class CommandError extends Error {}
 
+/** Nothing answers where Temporal is configured to be. */
+export class NoTemporal extends CommandError {}
+
 /** What was asked for. Throws `UsageError` with code and message where that is a fault. */
 export function usable<T>(result: Result<T>): T {
   if (result.ok) return result.value;
@@ -70,6 +73,17 @@ function write(stream: Stream, text: string): void {
 /** One JSON value on standard output, for programs. */
 export function printJson(value: unknown): void {
   write("stdout", `${printableJsonText(JSON.stringify(value))}\n`);
+}
+
+/** Whether people read what is printed, at a terminal. */
+export function outputIsTerminal(): boolean {
+  return process.stdout.isTTY;
+}
+
+/** Bytes as they are, for a program: never for a terminal. Waits until they are taken. */
+export async function writeBytes(bytes: Uint8Array): Promise<void> {
+  if (broken !== undefined || process.stdout.isTTY) return;
+  await new Promise<void>((resolve) => process.stdout.write(bytes, () => resolve()));
 }
 
 /** One line. What is not printable in it is shown as an escape, line breaks included. */

@@ -15,6 +15,8 @@ import { addLookCommands } from "./look-commands.js";
 import { withModelOptions } from "./model-options.js";
 import { addOperateCommands } from "./operate-commands.js";
 import type { ImportOptions } from "./commands/package-import.js";
+import type { ArtifactsOptions } from "./commands/artifacts.js";
+import type { TranscriptOptions } from "./commands/transcript.js";
 import type { BundleRunOptions, RunOptions } from "./commands/run.js";
 
 const EPILOGUE = `
@@ -77,6 +79,7 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
     .action(async (runId: string, options: { json?: boolean }) =>
       finish(await (await import("./commands/status.js")).statusCommand(runId, options)),
     );
+  addReadingCommands(program, finish);
   program
     .command("state <runId>")
     .description("the graph state of a run that carries a story")
@@ -107,6 +110,30 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
   addPackageCommands(program, finish);
   addBundleCommands(program, finish);
   return program;
+}
+
+function addReadingCommands(program: Command, finish: (code: ExitCode) => void): void {
+  const json = ["--json", "print JSON for programs"] as const;
+  program
+    .command("transcript <runId>")
+    .description("what was said in a run, as Markdown")
+    .option("--node <id>", "the visits of one node")
+    .option("--results", "with the results of tool calls")
+    .option("--reasoning", "with what models have thought, where their providers say it")
+    .option(...json)
+    .action(async (runId: string, options: TranscriptOptions) =>
+      finish(await (await import("./commands/transcript.js")).transcriptCommand(runId, options)),
+    );
+  program
+    .command("artifacts <runId> [name]")
+    .description("list what a run has made; print or save it")
+    .option("--save <dir>", "save below a directory, all or the one that is named")
+    .option("--output <file>", "save the one that is named to a file")
+    .option("--force", "replace files that are there")
+    .option(...json)
+    .action(async (runId: string, name: string | undefined, options: ArtifactsOptions) =>
+      finish(await (await import("./commands/artifacts.js")).artifactsCommand(runId, name, options)),
+    );
 }
 
 function addProjectCommands(program: Command, finish: (code: ExitCode) => void): void {

@@ -19,7 +19,7 @@ export interface QueueStanding {
 export async function queueStandingOf(
   { client, embedded }: Pick<TemporalSession, "client" | "embedded">,
   run: RunHandle,
-  store: Store,
+  store: Store | undefined,
 ): Promise<QueueStanding> {
   const taskQueue = await run.taskQueue();
   const polling = await client.polling(taskQueue, mayLive);
@@ -29,7 +29,7 @@ export async function queueStandingOf(
     stores.find((known) => known.taskQueue === taskQueue),
     polling,
   );
-  const hint = noWorkerHint(embedded && taskQueue === store.taskQueue, taskQueue);
+  const hint = noWorkerHint(embedded && taskQueue === store?.taskQueue, taskQueue);
   return {
     polled: false,
     taskQueue,

@@ -4,7 +4,7 @@ import { isRunId, runIdIn } from "../core/run/run-id.js";
 import { excerpt } from "../core/text.js";
 import { isServed } from "../embedded/server.js";
 import { type RunMetadata, workflowIdOfRun } from "../store/runs/run-index.js";
-import { interruption, openEnvironment } from "./environment.js";
+import { interruption, lookAround } from "./environment.js";
 import { CommandError, UsageError } from "./output.js";
 
 /** Fewer characters say nothing. */
@@ -42,21 +42,21 @@ export async function resolveRun(text: string): Promise<string> {
   const own = runIdIn(text) ?? text;
   if (isRunId(own)) return own;
   if (text.length < SHORTEST || /[/\\\0]|\.json$/.test(text)) return text;
-  const { config, store } = await openEnvironment();
-  const exact = await store.runs.findRun(text);
-  if (exact.ok) return text;
-  const { runs } = await store.runs.surveyRuns();
+  const { config, store } = await lookAround();
+  const exact = await store?.runs.findRun(text);
+  if (exact?.ok === true) return text;
+  const { runs } = (await store?.runs.surveyRuns()) ?? { runs: [] };
   const stored = runs
     .map((run) => ({ runId: run.runId, workflowId: workflowIdOfRun(run), told: toldStored(run) }))
     .filter((run) => begins(run, text));
-  const isServing = config.temporal !== undefined || (await isServed(store.dir));
+  const isServing = config.temporal !== undefined || (store !== undefined && (await isServed(store.dir)));
   const listed = isServing ? await fromTemporal(text) : [];
   if (listed.some(({ workflowId }) => workflowId === text)) return text;
   return only(text, [...listed, ...stored]);
 }
 
 async function fromTemporal(text: string): Promise<readonly Candidate[]> {
-  const { config, store } = await openEnvironment();
+  const { config, store } = await lookAround();
   const { openTemporalSession } = await import("./temporal-session.js");
   const session = await openTemporalSession(config, store, interruption()).catch((error: unknown) => {
     if (error instanceof CommandError) return undefined; // what the command itself will say

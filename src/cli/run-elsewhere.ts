@@ -5,7 +5,8 @@ import { defined } from "../core/defined.js";
 import { isServed } from "../embedded/server.js";
 import { type Store, readStoreName } from "../store/store.js";
 import { budgetOf } from "./budget-options.js";
-import { interruption, openEnvironment } from "./environment.js";
+import { interruption, lookAround } from "./environment.js";
+import { followedRun } from "./go-on.js";
 import { type FoundProject, findProject } from "./find-project.js";
 import { EXIT, type ExitCode, UsageError, printNote } from "./output.js";
 import { queueStandingOf } from "./queue-standing.js";
@@ -43,14 +44,14 @@ export async function runElsewhere(
   options: ElsewhereOptions,
   here: (projectRoot: string) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const { config, store } = await openEnvironment();
+  const { config, store } = await lookAround();
   const directory = resolve(options.project);
-  const isOwn = options.store !== undefined && (await isCalled(store, options.store));
+  const isOwn = store !== undefined && options.store !== undefined && (await isCalled(store, options.store));
   if (isOwn && (await isThere(directory))) {
     return here(directory);
   }
   const wanted = options.store === undefined || isName(options.project) ? options.project : directory;
-  if (config.temporal === undefined && !(await isServed(store.dir))) {
+  if (store !== undefined && config.temporal === undefined && !(await isServed(store.dir))) {
     return here((await findProject(undefined, store, wanted, options.store)).project.root);
   }
   const signal = interruption();
@@ -58,7 +59,7 @@ export async function runElsewhere(
   const session = await openTemporalSession(config, store, signal);
   try {
     const found = await findProject(session.client, store, wanted, options.store);
-    if (found.store.storeId !== store.storeId) {
+    if (found.store.storeId !== store?.storeId) {
       return await runThere({ session, store, signal }, found, packageName, options);
     }
     const { root } = found.project;
@@ -75,7 +76,7 @@ async function isCalled({ storeId, dir }: Store, name: string): Promise<boolean>
 
 interface Place {
   readonly session: TemporalSession;
-  readonly store: Store;
+  readonly store: Store | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -105,9 +106,9 @@ async function runThere(
     return EXIT.done;
   }
   printNote(`Run ${run.runId} of ${packageName} is started in the store ${found.store.name}.`);
-  const followed = { graph: undefined, projectRoot: found.project.root };
   const choice = { json, waitForAnswers: options.waitForAnswers };
-  return followAndReport(there, store, run, followed, choice, signal);
+  const reader = client.reader(found.store.storeId);
+  return followAndReport(there, { reader, store }, run, await followedRun(reader, run), choice, signal);
 }
 
 async function webUrlOfRun({ webUi, client }: TemporalSession, run: RunHandle): Promise<string | null> {

@@ -3,20 +3,14 @@ import type { PendingActivity } from "../client/pending-work.js";
 import { defined } from "../core/defined.js";
 import type { Budget } from "../core/run/budget.js";
 import type { RunPhase } from "../core/run/phase.js";
-import { modelLabel, modelsOf } from "../core/run/run-model.js";
+import { modelLabel } from "../core/run/run-model.js";
 import type { ModelState, RunState } from "../core/run/run-state.js";
 import { NO_USAGE, type Usage, about, tokensInWords } from "../core/run/usage.js";
-import { newestOutputs } from "../core/bundle/listed-outputs.js";
-import { fail } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
-import { readManifest, sessionDir } from "../store/runs/bundle-session.js";
-import type { RunFiles } from "../store/runs/run-files.js";
-import { type BundleSettings, type RunMetadata, workflowIdOfRun } from "../store/runs/run-index.js";
+import type { RunFacts, StoreReader } from "../contract/reads.js";
 import type { RunStatus } from "../store/runs/status-file.js";
-import type { Store } from "../store/store.js";
-import { BUNDLE_NODE } from "../tools/bundle/bundle-sessions.js";
+import { workflowIdOfRun } from "../store/runs/run-index.js";
 import { print, printLabelled } from "./output.js";
-import { folderMissing } from "./run-folder.js";
 import { failureWords, workWords } from "./waiting-words.js";
 
 /** What `run --json` and `status --json` print. */
@@ -74,84 +68,29 @@ export function reportOf(state: RunState, places: RunPlaces): RunReport {
   };
 }
 
-/** Where a run's files lie; null where this store does not hold it. */
-export async function filesOfRun(store: Store, runId: string): Promise<RunFilePlaces> {
-  const run = await store.runs.findRun(runId);
-  const files = run.ok ? await store.runs.openFiles(run.value.projectId, run.value.runId) : run;
-  if (!run.ok || !files.ok) return { stateFile: null, logFile: null, sessionFolder: null };
-  const { logFile, stateDir } = files.value;
-  const { bundle } = run.value;
-  return bundle === undefined
-    ? { stateFile: join(stateDir, "workflow.md"), logFile, sessionFolder: null }
-    : { stateFile: null, logFile, sessionFolder: sessionDir(bundle) };
+/** Where a run's files lie; null where nobody can say. */
+export async function filesOfRun(reader: StoreReader, runId: string): Promise<RunFilePlaces> {
+  const facts = await reader.ask("read.run", { run: runId });
+  return facts.ok ? facts.value.places : { stateFile: null, logFile: null, sessionFolder: null };
 }
 
 /** A run as its files tell it, without Temporal. */
-export async function reportFromStore(store: Store, run: RunMetadata): Promise<RunReport> {
-  const files = await store.runs.openFiles(run.projectId, run.runId);
-  const standing = !files.ok
-    ? { ...UNKNOWN, problem: folderMissing(run.runId) }
-    : run.bundle === undefined
-      ? await standingOfGraphRun(store, run, files.value)
-      : await standingOfBundleRun(run, run.bundle);
-  const status = files.ok ? await files.value.status.read() : undefined;
+export function reportFromStore({ metadata, status: written, standing, places, model }: RunFacts): RunReport {
+  const status = written as RunStatus | null; // the store has parsed it
+  const { phase } = metadata;
   return {
-    runId: run.runId,
-    workflowId: workflowIdOfRun(run),
-    phase: run.phase,
+    runId: metadata.runId,
+    workflowId: workflowIdOfRun(metadata),
+    phase,
     ...standing,
-    ...(status?.question === undefined || run.phase !== "waiting-user" ? {} : { question: status.question }),
-    ...(status?.fault === undefined || run.phase !== "failed" ? {} : { failure: status.fault }),
-    paused: status?.paused === true && run.phase !== "completed" && run.phase !== "failed",
+    ...(status?.question === undefined || phase !== "waiting-user" ? {} : { question: status.question }),
+    ...(status?.fault === undefined || phase !== "failed" ? {} : { failure: status.fault }),
+    paused: status?.paused === true && phase !== "completed" && phase !== "failed",
     ...(status?.budget === undefined ? {} : { budget: status.budget as Budget }), // written from one
     usage: status?.usage ?? NO_USAGE,
-    ...(files.ok ? await modelOfStore(run, files.value, status) : {}),
+    ...defined({ model }),
     webUrl: null,
-    ...(await filesOfRun(store, run.runId)),
-  };
-}
-
-/** Which models a run uses, as its folder says. */
-async function modelOfStore(
-  run: RunMetadata,
-  files: RunFiles,
-  status: RunStatus | undefined,
-): Promise<Pick<RunReport, "model">> {
-  const models = (await files.request.read())?.models;
-  const chain = modelsOf(models, run.activeAgentId);
-  return models === undefined ? {} : { model: { chain, ...defined({ answeredBy: status?.answeredBy }) } };
-}
-
-/** How far a run has come. */
-type Standing = Pick<RunReport, "currentNodeId" | "stepsCompleted" | "variables" | "artifacts" | "problem">;
-
-/** Of a run whose files do not say it. */
-const UNKNOWN: Standing = { currentNodeId: "", stepsCompleted: [], variables: {}, artifacts: [] };
-
-async function standingOfGraphRun(store: Store, run: RunMetadata, files: RunFiles): Promise<Standing> {
-  const document = await files.state.read().catch((error: NodeJS.ErrnoException) => {
-    return fail("E_INTERNAL", error.message); // no file of ours, or one that may not be read
-  });
-  if (!document.ok) {
-    const problem = `The state document ${join(files.stateDir, "workflow.md")} cannot be used: ${document.error.message} Restore it from a backup.`;
-    return { ...UNKNOWN, problem };
-  }
-  const { currentNodeId, stepsCompleted, variables, artifacts } = document.value.frontmatter;
-  const loaded = await store.packages.open(run.packageId);
-  const workflow = loaded.ok ? loaded.value.workflows.find(({ id }) => id === run.workflowRef) : undefined;
-  const nodeId = currentNodeId.trim() || (workflow?.graph.entryNodeId ?? "");
-  return { currentNodeId: nodeId, stepsCompleted, variables, artifacts };
-}
-
-/** A bundle run has no state document: its manifest says what it has saved. */
-async function standingOfBundleRun(run: RunMetadata, bundle: BundleSettings): Promise<Standing> {
-  const manifest = await readManifest(bundle);
-  const isOwn = manifest.ok && manifest.value.runId === run.runId;
-  return {
-    currentNodeId: BUNDLE_NODE,
-    stepsCompleted: run.phase === "completed" ? [BUNDLE_NODE] : [],
-    variables: {},
-    artifacts: isOwn ? newestOutputs(manifest.value.files.map(({ path }) => `${SESSION}/${path}`)) : [],
+    ...places,
   };
 }
 

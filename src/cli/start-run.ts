@@ -11,6 +11,7 @@ import type { WantedModel } from "../core/run/run-model.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import { resolveProject } from "../store/runs/project-id.js";
 import { findAgent, selectWorkflow } from "../store/packages/choose.js";
+import type { StoreReader } from "../contract/reads.js";
 import { readLive } from "../store/runs/live-answer.js";
 import type { Store } from "../store/store.js";
 import { NO_ANSWERS, standardInputAnswers } from "./answers.js";
@@ -169,7 +170,7 @@ export interface FollowChoice {
 /** Follows a run with a view that fits the terminal, and reports its end. */
 export async function followAndReport(
   session: TemporalSession,
-  store: Store,
+  { reader, store }: { readonly reader: StoreReader; readonly store: Store | undefined },
   run: RunHandle,
   followed: FollowedRun,
   choice: FollowChoice,
@@ -189,7 +190,10 @@ export async function followAndReport(
   try {
     end = await followRun(run, view, signal, {
       since: choice.since,
-      source: { live: liveAnswers(store, run.runId), nobody: () => nobodyWorks(session) },
+      source: {
+        live: store === undefined ? nothingLive : liveAnswers(store, run.runId),
+        nobody: () => nobodyWorks(session),
+      },
     });
   } catch (error) {
     if (signal.aborted) {
@@ -202,7 +206,7 @@ export async function followAndReport(
   const places = {
     workflowId: run.workflowId,
     webUrl,
-    ...(await filesOfRun(store, run.runId)),
+    ...(await filesOfRun(reader, run.runId)),
   };
   const report = reportOf(end.state, places);
   if (choice.json) printJson({ ...report, ...choice.more });
@@ -217,6 +221,9 @@ async function nobodyWorks(session: TemporalSession): Promise<string> {
   if (!(await session.hasWorker())) return noWorkerHint(embedded, client.taskQueue);
   return `No worker of the task queue "${client.taskQueue}" takes the run's next step: it is busy, or gone. Waiting for one.`;
 }
+
+/** Of a run of another machine's store. */
+async function nothingLive(): Promise<undefined> {}
 
 /** Reads what comes of a run's answers, once the store holds the run. */
 function liveAnswers(store: Store, runId: string): WorkSource["live"] {

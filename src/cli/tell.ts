@@ -39,7 +39,7 @@ export function tellAndFollow(
   action: (run: RunHandle, state: RunState) => Promise<Told & { readonly staysPaused: boolean }>,
 ): Promise<ExitCode> {
   return withRun(runId, async (place) => {
-    const { session, store, run, signal } = place;
+    const { session, reader, store, run, signal } = place;
     const isOwnWorker = await bringWorker(place);
     const state = await heard(place, run.state());
     const { staysPaused, sentence, result } = await heard(place, action(run, state));
@@ -55,7 +55,7 @@ export function tellAndFollow(
     printNote(`${sentence} No other worker is there: following the run with a worker of this command's own.`);
     const since = state.progress.at(-1)?.seq ?? 0;
     const choice = { json, waitForAnswers: process.stdin.isTTY, since };
-    return followAndReport(session, store, run, await followedRun(store, run), choice, signal);
+    return followAndReport(session, { reader, store }, run, await followedRun(reader, run), choice, signal);
   });
 }
 
@@ -64,7 +64,7 @@ async function bringWorker({ session, run, store }: RunSession): Promise<boolean
   await run.requireOpen();
   const { polled, taskQueue, note } = await queueStandingOf(session, run, store);
   if (polled) return false;
-  const isOwn = session.embedded && taskQueue === store.taskQueue;
+  const isOwn = session.embedded && taskQueue === store?.taskQueue;
   if (isOwn) await session.startWorker();
   else printNote(note);
   return isOwn;

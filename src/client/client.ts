@@ -21,8 +21,11 @@ import type { EngineLimits } from "../core/run/limits.js";
 import type { WantedModel } from "../core/run/run-model.js";
 import type { JsonObject } from "../core/json.js";
 import { codeSpan, summaryLine } from "../core/markdown.js";
+import type { StoreReader } from "../contract/reads.js";
 import { InterlockError } from "./interlock-error.js";
 import { type ListedRun, type RunFilter, knownWorkflowIds, listRuns, runsWithPrefix } from "./list-runs.js";
+import { remotePages } from "./remote-pages.js";
+import { storeReader } from "./store-reader.js";
 import { RunHandle, type RunReference } from "./run-handle.js";
 import { type KnownStore, type Polling, listStores, pollingOf } from "./stores.js";
 import type { RunRequest } from "./run-start.js";
@@ -99,6 +102,11 @@ export class InterlockClient {
       options.taskQueue ?? DEFAULT_TASK_QUEUE,
       options.sign,
     );
+  }
+
+  /** Reads the store whose workers poll the task queue. `storeId`: none but that one. */
+  reader(storeId?: string): StoreReader {
+    return storeReader(remotePages(this), storeId);
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,8 @@
 /** The names that users, Temporal and other processes see (contracts §14). Frozen: changing one breaks runs. */
 
 export const GRAPH_RUN_WORKFLOW = "graphRun";
+/** Asks a store, where the server knows no activities without a workflow. */
+export const STORE_READ_WORKFLOW = "storeRead";
 export const RUN_STATE_QUERY = "runState";
 export const GRAPH_STATE_QUERY = "graphState";
 export const BUNDLE_RUN_WORKFLOW = "bundleRun";

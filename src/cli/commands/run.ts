@@ -5,6 +5,7 @@ import { interruption, openEnvironment } from "../environment.js";
 import { CommandError, EXIT, type ExitCode, UsageError, noWorkerHint, printNote } from "../output.js";
 import { type ModelChoice, configFor } from "../model-options.js";
 import { printInput } from "../print-input.js";
+import { localReader } from "../readers.js";
 import { isElsewhere, runElsewhere } from "../run-elsewhere.js";
 import { webUrlOf } from "../run-report.js";
 import {
@@ -88,7 +89,14 @@ async function runPrepared(
     const run = await startRun(session, prepared);
     printNote(`Run ${run.runId} of ${prepared.name} is started.`);
     const choice = { json, waitForAnswers: options.waitForAnswers };
-    return await followAndReport(session, store, run, prepared, choice, signal);
+    return await followAndReport(
+      session,
+      { reader: localReader(store, config), store },
+      run,
+      prepared,
+      choice,
+      signal,
+    );
   } finally {
     await session.close();
   }

@@ -4,7 +4,7 @@ import { isServed } from "../../embedded/server.js";
 import type { RunMetadata } from "../../store/runs/run-index.js";
 import type { RunSurvey } from "../../store/runs/run-manager.js";
 import type { Store } from "../../store/store.js";
-import { interruption, openEnvironment } from "../environment.js";
+import { interruption, lookAround } from "../environment.js";
 import { chooseStore, knownStores, notPolledSince, pollings, sentenceTime } from "../known-stores.js";
 import { EXIT, type ExitCode, UsageError, outputWidth, print, printJson, printNote } from "../output.js";
 import { type RunsOptions, filterOf, limitOf } from "../run-filter.js";
@@ -22,7 +22,8 @@ import { tableLines } from "../table.js";
 
 /** What a listing is made from. */
 interface Sources {
-  readonly store: Store;
+  /** Undefined where none stands here. */
+  readonly store: Store | undefined;
   readonly filter: RunFilter;
   readonly limit: number;
   readonly survey: RunSurvey;
@@ -38,18 +39,19 @@ interface Listing {
 /** `interlock runs`: the runs of all stores, newest first, from Temporal; what it no longer has, from the store at hand. */
 export async function runsCommand(options: RunsOptions): Promise<ExitCode> {
   const now = new Date();
-  const { config, store } = await openEnvironment();
+  const { config, store } = await lookAround();
   const limit = limitOf(options);
   const filter = await filterOf(options, now);
-  const survey = await store.runs.surveyRuns();
-  const sources = { store, filter, limit, survey, projectNames: await projectNamesOf(store, survey) };
-  const isServing = config.temporal !== undefined || (await isServed(store.dir));
+  const survey = (await store?.runs.surveyRuns()) ?? { runs: [], damaged: [] };
+  const projectNames = store === undefined ? new Map<string, string>() : await projectNamesOf(store, survey);
+  const sources = { store, filter, limit, survey, projectNames };
+  const isServing = config.temporal !== undefined || (store !== undefined && (await isServed(store.dir)));
   if (!isServing && (options.store !== undefined || options.query !== undefined)) {
     throw new UsageError("--store and --query ask Temporal. Set TEMPORAL_ADDRESS, or start: interlock dev");
   }
   const { rows, notes } = isServing
     ? await fromTemporal(config, sources, options)
-    : { rows: storedRows(sources, store.taskQueue), notes: [] };
+    : { rows: storedRows(sources, store?.taskQueue ?? ""), notes: [] };
   for (const { error } of survey.damaged) printNote(error.message);
   for (const note of notes) printNote(note);
   show(rows, options, {
@@ -139,7 +141,7 @@ async function forgottenRows(
   const last = listed.length < limit ? undefined : listed.at(-1)?.startedAt;
   const candidates = survey.runs
     .filter(({ runId, createdAt }) => !shown.has(runId) && (last === undefined || createdAt > last))
-    .map((run) => storedRow(run, store.taskQueue, projectNames.get(run.projectId)))
+    .map((run) => storedRow(run, store?.taskQueue ?? "", projectNames.get(run.projectId)))
     .filter((row) => storedFits(row, filter))
     .slice(-limit);
   if (candidates.length === 0) return [];

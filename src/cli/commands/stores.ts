@@ -1,6 +1,6 @@
 import { isServed } from "../../embedded/server.js";
 import { readStoreName, renameStore } from "../../store/store.js";
-import { interruption, openEnvironment } from "../environment.js";
+import { interruption, lookAround, openEnvironment } from "../environment.js";
 import { type StoreStanding, knownStores, pollings, sentenceTime, standingOf } from "../known-stores.js";
 import {
   CommandError,
@@ -27,8 +27,8 @@ const COLUMNS: readonly Column[] = [
 
 /** `interlock stores`: the stores that workers have made known to Temporal, and whether anybody works on them. */
 export async function storesCommand(options: { json?: boolean }): Promise<ExitCode> {
-  const { config, store } = await openEnvironment();
-  if (config.temporal === undefined && !(await isServed(store.dir))) {
+  const { config, store } = await lookAround();
+  if (config.temporal === undefined && (store === undefined || !(await isServed(store.dir)))) {
     throw new CommandError(
       "Stores are found through Temporal. Set TEMPORAL_ADDRESS, or start: interlock dev",
     );
@@ -39,7 +39,7 @@ export async function storesCommand(options: { json?: boolean }): Promise<ExitCo
   let stores: readonly StoreStanding[];
   try {
     const { client } = session;
-    const own = (await client.stores()).some(({ storeId }) => storeId === store.storeId) ? store : undefined;
+    const own = (await client.stores()).some(({ storeId }) => storeId === store?.storeId) ? store : undefined;
     const known = await knownStores(client, own);
     const polled = await pollings(
       client,
