@@ -7,6 +7,7 @@ const report = process.env["INTERLOCK_TEST_REPORT"];
 const CRASH_TESTS = [
   "test/integration/crash-matrix.test.ts",
   "test/integration/bundle-crash.test.ts",
+  "test/integration/compaction-crash.test.ts",
   "test/integration/execution-fence.test.ts",
 ];
 

@@ -5,10 +5,19 @@ import envPaths from "env-paths";
 import { z } from "zod";
 import { DEFAULT_TASK_QUEUE } from "./contract/names.js";
 import { fetchEnvironment } from "./embedded/helper-environment.js";
-import { defined } from "./core/defined.js";
 import { DEFAULT_PROTECTED_PATHS } from "./core/tools/name-rules.js";
 import type { ModelSettings } from "./model/chat-model.js";
 import { dialectSettingSchema } from "./model/dialects.js";
+import { ModelCatalog } from "./model/model-catalog.js";
+import {
+  MAX_MODEL_TIMEOUT_SECONDS,
+  TIMEOUT_SENTENCE,
+  contextLength,
+  fallbackProblem,
+  modelEntriesSchema,
+  modelOverrideSchema,
+  modelUrl,
+} from "./model/model-entries.js";
 import { NotOurFile, readOwnFileSync } from "./store/disk/own-file.js";
 import type { RootPolicy } from "./store/roots/roots.js";
 
@@ -20,17 +29,6 @@ const positiveInteger = z
   .string()
   .regex(/^[1-9]\d*$/, "must be a whole number above 0")
   .transform(Number);
-
-/** A day: whoever waits longer for an answer waits for none. */
-const MAX_MODEL_TIMEOUT_SECONDS = 86_400;
-const TIMEOUT_SENTENCE = `must be at most ${MAX_MODEL_TIMEOUT_SECONDS}, a day`;
-
-/** Where a model answers. What stands before an `@` would be sent nowhere, and fetch refuses it on each try. */
-const modelUrl = z
-  .url({ protocol: /^https?$/ })
-  .refine((url) => !URL.canParse(url) || (new URL(url).username === "" && new URL(url).password === ""), {
-    error: "must hold no user name and no password: give the key in its own variable",
-  });
 
 /** Whose starts a worker takes: those of whoever reaches Temporal, or those that are signed with the store's secret. */
 const startsSchema = z.enum(["open", "signed"]);
@@ -57,19 +55,6 @@ const environmentSchema = z.object({
 /** Every variable that Interlock reads, Temporal's aside. */
 export const INTERLOCK_VARIABLES: readonly string[] = Object.keys(environmentSchema.shape);
 
-const modelOverrideSchema = z.strictObject({
-  model: z.string().min(1).optional(),
-  baseUrl: modelUrl.optional(),
-  /** The name of the environment variable that holds the key: keys themselves do not belong in a file. */
-  apiKeyVariable: z.string().min(1).optional(),
-  stream: z.boolean().optional(),
-  timeoutSeconds: z.int().min(1).max(MAX_MODEL_TIMEOUT_SECONDS, TIMEOUT_SENTENCE).optional(),
-  temperature: z.number().min(0).max(2).optional(),
-  maxTokens: z.int().min(1).optional(),
-  /** How the endpoint wants to be spoken to, where its address does not tell. */
-  dialect: dialectSettingSchema.optional(),
-});
-
 /** Empty names would be those of no file, and of every rule's end. */
 const protectedNames = z.array(
   z.string().regex(/^(?![\s\S]*\0)[^/]+(?:\/[^/]+)*$/, "must be names, as in .vscode/tasks.json"),
@@ -77,15 +62,26 @@ const protectedNames = z.array(
 
 /** The settings file, `settings.json` in the store unless `INTERLOCK_SETTINGS` names another. */
 const settingsSchema = z.strictObject({
+  /** The model of runs that name none: one of `models`, or what the common endpoint calls it. `INTERLOCK_MODEL` takes its place. */
+  model: z.string().min(1).optional(),
+  /** Models by the names that runs, agents and fallbacks call them. */
+  models: modelEntriesSchema.optional(),
   /** As an agent's, for every agent at the common endpoint. */
   dialect: dialectSettingSchema.optional(),
+  /** As an agent's, for every agent that names neither a model nor an endpoint of its own. */
+  contextTokens: contextLength.optional(),
   /** Model overrides by agent id. */
   agents: z.record(z.string(), modelOverrideSchema).optional(),
-  /** What a model's tokens cost, by model name, for budgets and reports. */
+  /** What a model's tokens cost, by its name in `models` or at its endpoint, for budgets and reports. */
   prices: z
     .record(
       z.string(),
-      z.strictObject({ inputPerMillion: z.number().min(0), outputPerMillion: z.number().min(0) }),
+      z.strictObject({
+        inputPerMillion: z.number().min(0),
+        outputPerMillion: z.number().min(0),
+        /** Of prompt tokens that come from the provider's cache; as others where it is absent. */
+        cachedInputPerMillion: z.number().min(0).optional(),
+      }),
     )
     .optional(),
   /**
@@ -128,7 +124,9 @@ export interface Config {
   readonly temporal: ClientConnectConfig | undefined;
   /** The longest wait for one answer that any agent's settings allow, in milliseconds. */
   readonly longestModelTimeoutMs: number;
-  /** The model of an agent; undefined where none is configured. */
+  /** Which models there are, and how they are reached. */
+  readonly models: ModelCatalog;
+  /** The model of an agent where a run says nothing of models; undefined where none is configured. */
   readonly modelSettingsFor: (agentId: string) => ModelSettings | undefined;
   readonly settings: Settings;
   /** What is said of the directories that runs may open. */
@@ -162,6 +160,7 @@ export function loadConfig(
   const paths = envPaths("interlock", { suffix: "" });
   const storeDir = resolve(env.INTERLOCK_STORE ?? join(paths.data, "store"));
   const settings = withoutSettings ? {} : readSettings(env.INTERLOCK_SETTINGS, storeDir);
+  const models = catalogOf(env, settings, environment);
   return Object.freeze({
     storeDir,
     cacheDir: env.INTERLOCK_CACHE ?? paths.cache,
@@ -171,7 +170,8 @@ export function loadConfig(
     fetchEnvironment: fetchEnvironment(environment),
     temporal: readTemporal(environment),
     longestModelTimeoutMs: longestTimeoutMs(env, settings),
-    modelSettingsFor: (agentId: string) => modelSettings(env, settings, environment, agentId),
+    models,
+    modelSettingsFor: (agentId: string) => models.settingsFor(agentId),
     settings,
     roots: {
       projectRoots: projectRoots(env.INTERLOCK_PROJECT_ROOTS, settings),
@@ -243,7 +243,11 @@ function readSettings(configured: string | undefined, storeDir: string): Setting
     throw new ConfigError(`The settings file ${path} is not valid JSON. Correct it.`);
   }
   const parsed = settingsSchema.safeParse(value);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) {
+    const problem = fallbackProblem(parsed.data);
+    if (problem === undefined) return parsed.data;
+    throw new ConfigError(`The settings file ${path} is not valid at ${problem}. Correct it.`);
+  }
   const issue = parsed.error.issues[0];
   throw new ConfigError(
     `The settings file ${path} is not valid at ${issue?.path.map(String).join(".") || "its root"}: ${issue?.message}. Correct it.`,
@@ -252,38 +256,34 @@ function readSettings(configured: string | undefined, storeDir: string): Setting
 
 const DEFAULT_MODEL_TIMEOUT_SECONDS = 540;
 
-function longestTimeoutMs(env: z.infer<typeof environmentSchema>, { agents = {} }: Settings): number {
+function longestTimeoutMs(
+  env: z.infer<typeof environmentSchema>,
+  { agents = {}, models = {} }: Settings,
+): number {
   const general = env.INTERLOCK_MODEL_TIMEOUT_SECONDS ?? DEFAULT_MODEL_TIMEOUT_SECONDS;
-  const named = Object.values(agents).map(({ timeoutSeconds }) => timeoutSeconds ?? 0);
+  const named = [...Object.values(agents), ...Object.values(models)].map(
+    ({ timeoutSeconds }) => timeoutSeconds ?? 0,
+  );
   return Math.max(general, ...named) * 1_000;
 }
 
-function modelSettings(
+function catalogOf(
   env: z.infer<typeof environmentSchema>,
   settings: Settings,
   environment: Environment,
-  agentId: string,
-): ModelSettings | undefined {
-  const agents = settings.agents ?? {};
-  const override = (Object.hasOwn(agents, agentId) ? agents[agentId] : undefined) ?? {};
-  const baseUrl = override.baseUrl ?? env.OPENAI_BASE_URL;
-  const keyVariable = override.apiKeyVariable ?? "";
-  const ownKey = Object.hasOwn(environment, keyVariable) ? environment[keyVariable] : undefined;
-  // A key goes only to the endpoint it was given for: an agent's own endpoint gets its own key or none.
-  const apiKey = ownKey ?? (override.baseUrl === undefined ? env.OPENAI_API_KEY : undefined);
-  const model = override.model ?? env.INTERLOCK_MODEL;
-  if (model === undefined || (baseUrl === undefined && apiKey === undefined)) return undefined;
-  // Like a key, a dialect belongs to the endpoint that it was given for.
-  const dialect = override.dialect ?? (override.baseUrl === undefined ? settings.dialect : undefined);
-  const prices = settings.prices ?? {};
-  const price = Object.hasOwn(prices, model) ? prices[model] : undefined;
-  return {
-    model,
-    ...defined({ price, baseUrl, apiKey }),
-    stream: override.stream ?? env.INTERLOCK_MODEL_STREAM ?? false,
-    timeoutMs:
-      (override.timeoutSeconds ?? env.INTERLOCK_MODEL_TIMEOUT_SECONDS ?? DEFAULT_MODEL_TIMEOUT_SECONDS) *
-      1_000,
-    ...defined({ temperature: override.temperature, maxTokens: override.maxTokens, dialect }),
-  };
+): ModelCatalog {
+  const timeoutSeconds = env.INTERLOCK_MODEL_TIMEOUT_SECONDS ?? DEFAULT_MODEL_TIMEOUT_SECONDS;
+  return new ModelCatalog({
+    model: env.INTERLOCK_MODEL ?? settings.model,
+    baseUrl: env.OPENAI_BASE_URL,
+    apiKey: env.OPENAI_API_KEY,
+    dialect: settings.dialect,
+    contextTokens: settings.contextTokens,
+    stream: env.INTERLOCK_MODEL_STREAM ?? false,
+    timeoutMs: timeoutSeconds * 1_000,
+    models: settings.models ?? {},
+    agents: settings.agents ?? {},
+    prices: settings.prices ?? {},
+    variable: (name) => (Object.hasOwn(environment, name) ? environment[name] : undefined),
+  });
 }

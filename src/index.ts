@@ -10,7 +10,10 @@ export {
   type StartBundleRun,
   type StartRun,
 } from "./client/client.js";
+export type { PendingActivity, PendingWork } from "./client/pending-work.js";
+export type { TranscriptChoice, TranscriptVisit } from "./client/transcript.js";
 export { type ExportRun, exportRun } from "./client/export-run.js";
+export type { StoredArtifact, StoreReader, TranscriptCall, TranscriptEntry } from "./contract/reads.js";
 export type { Answer, AnswerTaken, BudgetRaise, BundleRunInput, GraphRunInput } from "./contract/run.js";
 export type { RunResult } from "./core/run/closing.js";
 export type { AuditHead } from "./core/run/audit-head.js";
@@ -39,7 +42,7 @@ export {
   runInputJsonSchemas,
   validateRunInput,
 } from "./contract/run-input.js";
-export type { Sign, StartStatement, Statement, UpdateStatement } from "./contract/signed.js";
+export type { ReadStatement, Sign, StartStatement, Statement, UpdateStatement } from "./contract/signed.js";
 export type { Budget, BudgetLimits, BudgetScope } from "./core/run/budget.js";
 export type { EngineLimits } from "./core/run/limits.js";
 

@@ -1,8 +1,10 @@
 import { NativeConnection, type NativeConnectionOptions, Runtime, Worker } from "@temporalio/worker";
 import { HEARTBEAT_MS, createActivities } from "./activities/create-activities.js";
+import { storeQuestions } from "./activities/store-questions.js";
 import { type Config, ConfigError, loadConfig } from "./config.js";
 import { SEARCH_ATTRIBUTES, registeredAttributes } from "./contract/names.js";
 import { defined } from "./core/defined.js";
+import { announceStore } from "./worker/announce-store.js";
 import { planSlots, readDescriptors } from "./worker/descriptors.js";
 import { type ChatModel, type ModelSettings, createChatModel } from "./model/chat-model.js";
 import { heldToInterface } from "./model/own-model.js";
@@ -11,6 +13,7 @@ import { StartSignatures } from "./store/start-signatures.js";
 import { type Store, openStore } from "./store/store.js";
 import { createBundleHost } from "./tools/bundle/bundle-host.js";
 import { createToolHost } from "./tools/graph/tool-host.js";
+import { workerIdentity } from "./worker/worker-identity.js";
 import { workflowBundle } from "./worker/workflow-bundle.js";
 
 // What a program needs that runs a worker of its own: this file is `interlock-temporal/worker`.
@@ -57,17 +60,25 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   const signatures = config.starts === "signed" ? await StartSignatures.open(store) : undefined;
   const rehearsals = openRehearsals(store);
   const settingsFor = options.modelSettingsFor ?? settingsOf(config, options);
+  // A program's own model answers whatever a run has chosen elsewhere, and nothing is chosen for it.
+  const isOwn = options.model !== undefined || options.modelSettingsFor !== undefined;
   const connection = await NativeConnection.connect(options.connection);
-  const activities = createActivities({
+  const place = {
     store,
-    ...defined({ signatures }),
+    ...defined({ protectedPaths, signatures }),
+  };
+  const activities = createActivities({
+    ...place,
     searchAttributes: untilAll(() => searchAttributesOf(connection, options.namespace)),
     toolHost,
     bundles: createBundleHost({ store, ...defined({ protectedPaths }) }),
     longestModelTimeoutMs: config.longestModelTimeoutMs,
     model: modelOf(options),
-    modelSettingsFor: async (agentId, run) =>
-      run.rehearsal === undefined ? settingsFor(agentId) : rehearsals.settingsFor(run),
+    ...(isOwn ? {} : { models: config.models }),
+    async modelSettingsFor(agentId, run, model) {
+      if (run.rehearsal !== undefined) return rehearsals.settingsFor(run);
+      return isOwn || model === undefined ? settingsFor(agentId) : config.models.reachRef(model, agentId);
+    },
   });
   let worker: Worker;
   try {
@@ -77,8 +88,9 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       connection,
       namespace: options.namespace,
       taskQueue: store.taskQueue,
+      identity: workerIdentity(),
       workflowBundle: options.workflowBundle ?? (await workflowBundle()),
-      activities: { ...activities },
+      activities: { ...activities, ...storeQuestions(place) },
       // A model call that is running is let end; one that takes longer is cancelled and asked again.
       shutdownGraceTime: "10 seconds",
       shutdownForceTime: "20 seconds",
@@ -94,14 +106,19 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     await connection.close();
     throw error;
   }
+  const announcement = announceStore(connection, options.namespace, store);
   const done = runToEnd(worker, async () => {
+    await announcement.stop();
     await rehearsals.close();
     await connection.close();
   });
   return {
     done,
     async shutdown() {
-      if (worker.getState() === "RUNNING") worker.shutdown();
+      if (worker.getState() === "RUNNING") {
+        await announcement.leave();
+        if (worker.getState() === "RUNNING") worker.shutdown();
+      }
       await done;
     },
   };

@@ -245,6 +245,45 @@ describe("the dialect of an agent's endpoint", () => {
   );
 });
 
+describe("the length of a context", () => {
+  const variables = { INTERLOCK_MODEL: "m", OPENAI_API_KEY: "k" };
+  const lengthFor = (agentId: string) => load(variables).modelSettingsFor(agentId)?.contextTokens;
+
+  test("is the agent's, else the common one for who has neither a model nor an endpoint of their own", async () => {
+    await settings({
+      contextTokens: 32_768,
+      agents: {
+        own: { model: "own", contextTokens: 8_192 },
+        other: { model: "other" },
+        elsewhere: { baseUrl: "http://own.example/v1" },
+        warm: { temperature: 1 },
+      },
+    });
+    expect(["nobody", "own", "other", "elsewhere", "warm"].map(lengthFor)).toEqual([
+      32_768,
+      8_192,
+      undefined,
+      undefined,
+      32_768,
+    ]);
+  });
+
+  test.each([1_023, 0, -1, 8_192.5, "8192"])(
+    "is refused where it cannot be one: %j",
+    async (contextTokens) => {
+      await settings({ contextTokens });
+      expect(refusal(variables)).toMatch(/is not valid at contextTokens/u);
+    },
+  );
+});
+
+test("prompt tokens from a provider's cache may have a price of their own", async () => {
+  const price = { inputPerMillion: 2, outputPerMillion: 8, cachedInputPerMillion: 0.5 };
+  await settings({ prices: { m: price } });
+  const { modelSettingsFor } = load({ INTERLOCK_MODEL: "m", OPENAI_API_KEY: "k" });
+  expect(modelSettingsFor("a")?.price).toEqual(price);
+});
+
 describe("a key goes only to the endpoint it was given for", () => {
   const own = "http://own.example/v1";
 

@@ -11,10 +11,11 @@ import { BUNDLE_NODE } from "../tools/bundle/bundle-sessions.js";
 import { endWritesBefore } from "../tools/sandbox/temporary-file.js";
 import { platformPins } from "../tools/sandbox/workspace.js";
 import { unwrap } from "./failures.js";
+import type { ModelChoiceDeps } from "./run-models.js";
 import { openFiles } from "./run-scope.js";
 import type { SigningDeps } from "./signed-run.js";
 
-export interface OpenRunDeps extends SigningDeps {
+export interface OpenRunDeps extends SigningDeps, ModelChoiceDeps {
   readonly bundles: BundleHost;
   /** The longest wait for one answer of a model, in milliseconds; absent means no longer than usual. */
   readonly longestModelTimeoutMs?: number;

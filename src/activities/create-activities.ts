@@ -2,10 +2,12 @@ import { Context } from "@temporalio/activity";
 import type { Activities, ToolCallInput } from "../contract/activities.js";
 import { failpoint } from "../core/failpoint.js";
 import { toActivityError, toApplicationFailure, unwrap } from "./failures.js";
+import { Keyless } from "./model-failures.js";
 import { type ModelTurnDeps, modelTurn } from "./model-turn.js";
 import type { OpenRunDeps } from "./begin-execution.js";
 import { openRun } from "./open-run.js";
 import { recordPhase, recordSnapshot, recordUserInput } from "./run-records.js";
+import { LearnedContexts } from "./learned-contexts.js";
 import { openFiles } from "./run-scope.js";
 import { runTool } from "./run-tool.js";
 import { type SigningDeps, refuseUnsigned, verifyUpdate } from "./signed-run.js";
@@ -24,6 +26,8 @@ export interface ActivityDeps extends OpenRunDeps, Omit<ModelTurnDeps, "harnesse
 export function createActivities(deps: ActivityDeps): Activities {
   const { store, toolHost, bundles } = deps;
   const harnesses = { graph: graphHarness(store, toolHost), bundle: bundleHarness(bundles) };
+  const learnedContexts = new LearnedContexts();
+  const keyless = new Keyless();
   const tool = (input: ToolCallInput) => runTool(deps, input);
   const activities: Activities = {
     "fs.list": tool,
@@ -47,7 +51,7 @@ export function createActivities(deps: ActivityDeps): Activities {
       const context = Context.current();
       const heartbeat = setInterval(() => context.heartbeat(), HEARTBEAT_MS);
       try {
-        return await modelTurn({ ...deps, harnesses }, files, input, context);
+        return await modelTurn({ ...deps, harnesses, learnedContexts, keyless }, files, input, context);
       } finally {
         clearInterval(heartbeat);
       }

@@ -2,27 +2,50 @@ import { ApplicationFailure, type Context } from "@temporalio/activity";
 import type { ModelTurnInput, ModelTurnResult } from "../contract/activities.js";
 import { MODEL_TURN_MARGIN_MS } from "../contract/names.js";
 import { defined } from "../core/defined.js";
+import type { AnsweredBy, ModelRef } from "../core/run/run-model.js";
 import type { RunRef } from "../core/run/run-ref.js";
 import { failpoint } from "../core/failpoint.js";
 import { whyNoQuestion } from "../core/run/no-question.js";
 import { visibleText } from "../core/prompt/visible-text.js";
 import { cutText } from "../core/text.js";
-import type { ToolResult } from "../core/tools/tool-result.js";
+import type { TurnUsage } from "../core/run/usage.js";
 import type { ChatAnswer, ChatModel, ModelPrice, ModelSettings } from "../model/chat-model.js";
 import { ModelError } from "../model/model-error.js";
+import type { Missing } from "../model/model-catalog.js";
 import { LineTooLong } from "../store/disk/append-log.js";
 import type { ModelCall } from "../core/tools/model-call.js";
-import type { AssistantEntry, Conversation, ConversationEntry } from "../store/runs/conversation.js";
+import type { RecordedResult } from "../store/runs/call-journal.js";
+import type {
+  AssistantEntry,
+  Conversation,
+  ConversationEntry,
+  FoldEntry,
+} from "../store/runs/conversation.js";
+import { type LiveCall, LiveWriter } from "../store/runs/live-answer.js";
 import type { RunFiles } from "../store/runs/run-files.js";
-import { toMessages } from "./conversation-messages.js";
 import type { AgentHarness } from "./agent-harness.js";
+import { ContextFit, type Draft, answerTokens } from "./context-fit.js";
+import { LearnedContexts } from "./learned-contexts.js";
+import { type Keyless, toFailure } from "./model-failures.js";
+import { keyMissing, modelMissing, unpricedSentence } from "./run-models.js";
 
 /** What a model turn works with. */
 export interface ModelTurnDeps {
   readonly harnesses: Readonly<Record<"graph" | "bundle", AgentHarness>>;
   readonly model: ChatModel;
-  /** The model of an agent in a run; undefined where none is configured. */
-  readonly modelSettingsFor: (agentId: string, run: RunRef) => Promise<ModelSettings | undefined>;
+  /**
+   * How a model is asked for an agent in a run; of a run that knows none, the agent's. Undefined where none is configured, and
+   * what is missing where this worker has not that model.
+   */
+  readonly modelSettingsFor: (
+    agentId: string,
+    run: RunRef,
+    model?: ModelRef,
+  ) => Promise<ModelSettings | Missing | undefined>;
+  /** What endpoints have said of the lengths of contexts. */
+  readonly learnedContexts?: LearnedContexts;
+  /** Turns for which a model wanted a key that this worker has not: it is not asked again. */
+  readonly keyless?: Keyless;
 }
 
 /** An answer with more calls than this is no answer; up to it each call gets a result. */
@@ -44,8 +67,13 @@ export async function modelTurn(
   const conversation = files.conversation(input.conversation);
   const harness = deps.harnesses[input.run.kind ?? "graph"];
   const startedAt = performance.now();
+  const live = new LiveWriter(files.dir, liveCallOf(input, context), files.claim);
   let entry = await conversation.findAnswer(input.visit, input.turn);
-  entry ??= await askModel(deps, files, conversation, input, context);
+  try {
+    entry ??= await askModel(deps, files, conversation, input, { context, live });
+  } finally {
+    await live.end();
+  }
   const audit = await files.audit.record(
     {
       kind: "model.turn",
@@ -55,7 +83,11 @@ export async function modelTurn(
       model: entry.model,
       finishReason: entry.finishReason,
       calls: entry.calls.length,
-      ...entry.usage,
+      ...defined({
+        ...entry.usage,
+        folded: entry.folded,
+        answeredBy: entry.answeredBy && { ...entry.answeredBy },
+      }),
       durationMs: Math.round(performance.now() - startedAt),
     },
     new Date(),
@@ -83,8 +115,14 @@ export async function modelTurn(
       ? {}
       : { refusal: { code: refusal.code, words: printable(visibleText(refusal.words)) } }),
     usage: entry.usage,
+    ...defined({ answeredBy: entry.answeredBy }),
     audit,
   };
+}
+
+/** Each attempt is watched on its own. */
+function liveCallOf({ run, visit, turn }: ModelTurnInput, { info }: Context): LiveCall {
+  return { execution: run.execution ?? 1, visit, turn, attempt: info.attempt };
 }
 
 /** The answer's text for histories and terminals: bounded, and without control characters other than line breaks. */
@@ -97,42 +135,75 @@ async function askModel(
   files: RunFiles,
   conversation: Conversation,
   input: ModelTurnInput,
-  context: Context,
+  { context, live }: { readonly context: Context; readonly live: LiveWriter },
 ): Promise<AssistantEntry> {
-  const settings = await deps.modelSettingsFor(input.agentId, input.run);
+  const settings = await deps.modelSettingsFor(input.agentId, input.run, input.model);
   if (settings === undefined) {
     throw ApplicationFailure.nonRetryable(
       "No model is configured on this worker. Set OPENAI_API_KEY or OPENAI_BASE_URL, and INTERLOCK_MODEL.",
       "LLM_AUTH_FAILED",
     );
   }
+  if ("missing" in settings) throw modelMissing(settings.missing);
+  const keyless = deps.keyless?.why(input);
+  if (keyless !== undefined) throw keyMissing(keyless);
   if (input.needsPrice === true && settings.price === undefined) {
-    throw ApplicationFailure.nonRetryable(
-      `The run has a cost budget, but the model ${settings.model} has no price. Name it under "prices" in the settings file.`,
-      "E_PRECONDITION_FAILED",
-    );
+    throw ApplicationFailure.nonRetryable(unpricedSentence([settings.model]), "E_PRECONDITION_FAILED");
   }
+  const fit = new ContextFit(input, settings, deps.learnedContexts ?? new LearnedContexts());
+  for (;;) {
+    const entry = await askOnce(deps, files, conversation, input, { settings, fit, context, live });
+    const known = entry ?? (await conversation.findAnswer(input.visit, input.turn));
+    if (known !== undefined) return known;
+  }
+}
+
+interface Asking {
+  readonly settings: ModelSettings;
+  readonly fit: ContextFit;
+  readonly context: Context;
+  readonly live: LiveWriter;
+}
+
+/** The answer, written down; undefined where results had to be left out of the conversation first. */
+async function askOnce(
+  deps: ModelTurnDeps,
+  files: RunFiles,
+  conversation: Conversation,
+  input: ModelTurnInput,
+  { settings, fit, context, live }: Asking,
+): Promise<AssistantEntry | undefined> {
   const harness = deps.harnesses[input.run.kind ?? "graph"];
-  const said = await conversation.entries();
-  const added = await newEntries(harness, files, said, input);
-  const results = await resultsOf(files, [...said, ...added]);
+  const before = await conversation.entries();
+  const added = await newEntries(harness, files, before, input);
+  const entries = [...before, ...added];
+  const results = await resultsOf(files, entries);
+  const tools = await harness.tools(input);
+  const resultOf = (callId: string): RecordedResult | undefined => results.get(callId);
+  const draft = fit.draft({ entries, resultOf, toResult: (fault) => harness.toResult(fault), tools });
+  const fold = fit.foldBefore(draft, entries);
+  if (fold !== undefined) return writeFold(conversation, fold);
   failpoint("model.before-request");
+  const timeoutMs = Math.min(settings.timeoutMs, longestWaitMs(context));
   const answer = await deps.model
     .complete({
-      settings: { ...settings, timeoutMs: Math.min(settings.timeoutMs, longestWaitMs(context)) },
-      messages: toMessages(
-        [...said, ...added],
-        (callId) => results.get(callId),
-        (fault) => harness.toResult(fault),
-      ),
-      tools: await harness.tools(input),
+      settings: { ...settings, timeoutMs },
+      messages: draft.messages,
+      tools,
       signal: context.cancellationSignal,
+      onAsked: (endpoint) => {
+        live.begin({ endpoint, model: settings.model, startedAt: new Date().toISOString(), timeoutMs });
+      },
+      onPiece: (piece) => live.add(piece),
     })
     .catch((error: unknown) => {
-      throw toFailure(error);
+      if (isOverflow(error)) return error;
+      const { info } = context;
+      throw toFailure(error, { input, settings, info, ...defined({ keyless: deps.keyless }) });
     });
+  if (isOverflow(answer)) return writeFold(conversation, fit.foldAfter(answer, draft, entries));
   failpoint("model.answer-received");
-  const entry = await toEntry(answer, input, [...said, ...added], files, settings.price);
+  const entry = await toEntry(answer, input, entries, files, { price: settings.price, draft });
   const isFirst = await conversation.append([...added, entry]).catch((error: unknown) => {
     throw error instanceof LineTooLong
       ? ApplicationFailure.retryable("The model's answer is too long to be written down.", "LLM_BAD_RESPONSE")
@@ -143,6 +214,17 @@ async function askModel(
   const written = await conversation.findAnswer(input.visit, input.turn);
   if (written === undefined) throw new Error("An answer is written down and cannot be read.");
   return written;
+}
+
+function isOverflow(error: unknown): error is ModelError {
+  return error instanceof ModelError && error.code === "LLM_CONTEXT_EXCEEDED";
+}
+
+/** Before a request is made without them, it is written down which results are left out: of two writers the first one's choice stands. */
+async function writeFold(conversation: Conversation, fold: FoldEntry): Promise<undefined> {
+  failpoint("context.before-fold");
+  await conversation.append([fold]);
+  failpoint("context.folded");
 }
 
 /**
@@ -209,9 +291,9 @@ async function wordsSaidBefore(
 async function resultsOf(
   files: RunFiles,
   said: readonly ConversationEntry[],
-): Promise<ReadonlyMap<string, ToolResult>> {
+): Promise<ReadonlyMap<string, RecordedResult>> {
   const calls = said.flatMap((entry) => (entry.type === "assistant" ? entry.calls : []));
-  const records = await files.calls.findAll(calls.map(({ id }) => id));
+  const records = await files.calls.findAll<RecordedResult>(calls.map(({ id }) => id));
   return new Map([...records].map(([id, { result }]) => [id, result]));
 }
 
@@ -220,7 +302,7 @@ async function toEntry(
   input: ModelTurnInput,
   said: readonly ConversationEntry[],
   files: RunFiles,
-  price: ModelPrice | undefined,
+  { price, draft }: { readonly price: ModelPrice | undefined; readonly draft: Draft },
 ): Promise<AssistantEntry> {
   if (answer.toolCalls.length > MAX_RECORDED_CALLS) {
     throw ApplicationFailure.retryable(
@@ -232,6 +314,7 @@ async function toEntry(
   const runsNone = answer.finishReason === "length" || answer.refusal !== undefined;
   const { calls: _, ...withoutCalls } = answer.provider ?? { endpoint: "", dialect: "" };
   const provider = runsNone ? answer.provider && withoutCalls : answer.provider;
+  const usage = usageOf(answer, draft);
   return {
     type: "assistant",
     visit: input.visit,
@@ -239,16 +322,49 @@ async function toEntry(
     content: answer.content,
     calls: runsNone ? [] : await withUniqueIds(answer, input, said, files),
     finishReason: cutText(answer.finishReason, MAX_NAME_CHARS),
-    usage: { ...answer.usage, cost: costOf(answer.usage, price) },
+    usage: { ...usage, cost: costOf(usage, price) },
+    sentTokens: draft.sentTokens,
+    ...leftOut(said, input),
     model: cutText(answer.model, MAX_NAME_CHARS),
-    ...defined({ provider, refusal: answer.refusal }),
+    ...defined({ provider, refusal: answer.refusal, answeredBy: answeredBy(input) }),
   };
 }
 
-function costOf(usage: ChatAnswer["usage"], price: ModelPrice | undefined): number {
+/** How many results were left out for this turn, where any were. */
+function leftOut(
+  said: readonly ConversationEntry[],
+  { visit, turn }: ModelTurnInput,
+): Pick<AssistantEntry, "folded"> {
+  const folded = said
+    .filter((entry) => entry.type === "fold")
+    .filter((entry) => entry.visit === visit && entry.turn === turn)
+    .reduce((sum, { calls, withheld }) => sum + calls.length + withheld.length, 0);
+  return folded === 0 ? {} : { folded };
+}
+
+/** What the provider has counted; where it has counted nothing, tokens are estimated, so that budgets bind. */
+function usageOf(answer: ChatAnswer, { tokens }: Draft): Omit<TurnUsage, "cost"> {
+  const { promptTokens, completionTokens } = answer.usage;
+  const said = answerTokens(answer);
+  if (promptTokens > 0 && (completionTokens > 0 || said === 0)) return answer.usage;
+  return {
+    ...answer.usage,
+    promptTokens: promptTokens || tokens,
+    completionTokens: completionTokens || said,
+    estimated: true,
+  };
+}
+
+function costOf(usage: Omit<TurnUsage, "cost">, price: ModelPrice | undefined): number {
   if (price === undefined) return 0;
   const { promptTokens, completionTokens } = usage;
-  return (promptTokens * price.inputPerMillion + completionTokens * price.outputPerMillion) / 1_000_000;
+  const { inputPerMillion, outputPerMillion, cachedInputPerMillion = inputPerMillion } = price;
+  const cached = Math.min(usage.cachedPromptTokens ?? 0, promptTokens);
+  const cost =
+    (promptTokens - cached) * inputPerMillion +
+    cached * cachedInputPerMillion +
+    completionTokens * outputPerMillion;
+  return cost / 1_000_000;
 }
 
 /**
@@ -274,15 +390,7 @@ async function withUniqueIds(
   });
 }
 
-/** A model error as Temporal has to see it: type, whether and when to try again. Aborts pass as they are. */
-function toFailure(error: unknown): unknown {
-  if (!(error instanceof ModelError)) return error;
-  return ApplicationFailure.create({
-    type: error.code,
-    message: error.message,
-    nonRetryable: !error.retryable,
-    // Many calls at once are no fault of anything: not an error in logs and metrics.
-    ...(error.code === "LLM_RATE_LIMITED" ? { category: "BENIGN" } : {}),
-    ...(error.retryAfterMs === undefined ? {} : { nextRetryDelay: error.retryAfterMs }),
-  });
+/** Whose answer it is, in a run that knows its models. */
+function answeredBy({ model: ref }: ModelTurnInput): AnsweredBy | undefined {
+  return ref && { ...defined({ name: ref.name }), model: ref.model };
 }

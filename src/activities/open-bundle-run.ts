@@ -3,16 +3,22 @@ import type { OpenRunInput } from "../contract/activities.js";
 import type { OpenedRun } from "../core/run/opened-run.js";
 import type { RunRef } from "../core/run/run-ref.js";
 import { newestOutputs } from "../core/bundle/listed-outputs.js";
+import type { RunMetadata } from "../store/runs/run-index.js";
 import type { BundleHost } from "../tools/bundle/bundle-host.js";
 import { permittedBundle } from "../tools/bundle/bundle-roots.js";
 import { BUNDLE_NODE } from "../tools/bundle/bundle-sessions.js";
 import { type OpenRunDeps, beginExecution, noteUnopened, runRef, workflowOf } from "./begin-execution.js";
 import { toApplicationFailure, unwrap } from "./failures.js";
+import { chooseModels } from "./run-models.js";
 
 type OpenBundleRun = Extract<OpenRunInput, { readonly kind: "bundle" }>;
 
 /** Makes a bundle run, or finds it made, with its session. */
-export async function openBundleRun(deps: OpenRunDeps, request: OpenBundleRun): Promise<OpenedRun> {
+export async function openBundleRun(
+  deps: OpenRunDeps,
+  request: OpenBundleRun,
+  known: RunMetadata | undefined,
+): Promise<OpenedRun> {
   const { store, bundles } = deps;
   const { input } = request;
   const { sessionId } = input;
@@ -22,6 +28,8 @@ export async function openBundleRun(deps: OpenRunDeps, request: OpenBundleRun): 
   const workflowPath = input.workflowPath.startsWith("{")
     ? input.workflowPath
     : `{bundle-root}/${input.workflowPath}`;
+  const activeAgentId = agentFile === undefined ? "facilitator" : agentIdOf(agentFile);
+  const models = await chooseModels(deps, request, [activeAgentId], known);
   const metadata = unwrap(
     await store.runs.createBundleRun({
       runId: input.runId,
@@ -30,7 +38,7 @@ export async function openBundleRun(deps: OpenRunDeps, request: OpenBundleRun): 
       bundleRoot,
       workflowPath,
       workflowRef: basename(dirname(workflowPath)),
-      activeAgentId: agentFile === undefined ? "facilitator" : agentIdOf(agentFile),
+      activeAgentId,
       ...(coreRoot === undefined ? {} : { coreRoot }),
       ...(agentFile === undefined ? {} : { agentFile }),
       ...(sessionId === undefined ? {} : { sessionId }),
@@ -51,6 +59,7 @@ export async function openBundleRun(deps: OpenRunDeps, request: OpenBundleRun): 
   return {
     run,
     graph: { entryNodeId: node.id, nodes: [node], edges: [] },
+    ...(models === undefined ? {} : { models }),
   };
 }
 

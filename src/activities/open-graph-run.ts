@@ -5,6 +5,7 @@ import type { RunRef } from "../core/run/run-ref.js";
 import { type Result, fail } from "../core/errors.js";
 import { MAX_HISTORY_BYTES } from "../core/graph-state/walk.js";
 import type { JsonObject } from "../core/json.js";
+import { type WorkflowGraph, reachableNodes } from "../core/package/graph.js";
 import { effectiveNodeId } from "../core/state/transition-guard.js";
 import type { PermittedRoot } from "../store/roots/roots.js";
 import { type ForkPoint, findForkPoint, visitsBefore } from "../store/runs/fork-point.js";
@@ -16,6 +17,7 @@ import type { Store } from "../store/store.js";
 import { type ForkPlace, compareFiles, refuseMissing, restoreFiles } from "../tools/files/fork-files.js";
 import { type OpenRunDeps, beginExecution, noteUnopened, runRef, workflowOf } from "./begin-execution.js";
 import { toApplicationFailure, unwrap } from "./failures.js";
+import { chooseModels } from "./run-models.js";
 import { executionOf, openFiles, permittedProject } from "./run-scope.js";
 
 /** Room for what is told of an opened run beside its graph: its ids, and what a run that goes on has left. */
@@ -39,13 +41,14 @@ export async function openGraphRun(
     known?.packageId ?? unwrap(await store.packages.resolve(input.packageId, point?.run.packageId));
   const loaded = unwrap(await store.packages.open(packageId));
   const { graph } = unwrap(selectWorkflow(loaded, input.workflowRef ?? ""));
-  const room = OPENED_BYTES + (input.storyId === undefined ? 0 : RESUMED_BYTES);
-  if (Buffer.byteLength(JSON.stringify(graph)) > MAX_PAYLOAD_BYTES - room) {
+  const activeAgentId = input.activeAgentId ?? loaded.agents[0]?.id ?? "";
+  const models = await chooseModels(deps, request, agentsOf(graph, activeAgentId), known);
+  const room = OPENED_BYTES + bytesOf(models ?? "") + (input.storyId === undefined ? 0 : RESUMED_BYTES);
+  if (bytesOf(graph) > MAX_PAYLOAD_BYTES - room) {
     throw toApplicationFailure(
       fail("E_PACKAGE_INVALID", "The graph is too large to run: shorten its texts.").error,
     );
   }
-  const activeAgentId = input.activeAgentId ?? loaded.agents[0]?.id ?? "";
   const metadata = unwrap(
     await store.runs.createRun({
       runId: input.runId,
@@ -76,9 +79,21 @@ export async function openGraphRun(
   return {
     run,
     graph,
+    ...(models === undefined ? {} : { models }),
     ...(forkedFrom === undefined ? {} : { forkedAfter: await visitsBefore(store.runs, metadata) }),
     ...(point?.graphState === undefined ? {} : { graphState: point.graphState }),
   };
+}
+
+function bytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}
+
+/** The agents that the run may come to. */
+function agentsOf(graph: WorkflowGraph, activeAgentId: string): readonly string[] {
+  const reached = reachableNodes(graph);
+  const nodes = graph.nodes.filter(({ id }) => reached.has(id));
+  return [...new Set(nodes.map(({ agentId }) => agentId ?? activeAgentId))];
 }
 
 /**

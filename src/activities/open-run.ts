@@ -30,12 +30,14 @@ export async function openRun(deps: OpenRunDeps, request: OpenRunInput): Promise
   const signed = await admitStart(deps, request);
   const known = await ownRun(deps.store, request);
   const made =
-    request.kind === "graph" ? await openGraphRun(deps, request, known) : await openBundleRun(deps, request);
+    request.kind === "graph"
+      ? await openGraphRun(deps, request, known)
+      : await openBundleRun(deps, request, known);
   const begun = signed ? { ...made, run: { ...made.run, signed: true as const } } : made;
   const opened = { ...begun, ...(await conditionsOf(deps, request)) };
   const files = await openFiles(deps.store, opened.run);
   const { input, origin } = requestOf(request, opened.run);
-  await files.request.keep(request.kind, input, origin);
+  await files.request.keep(request.kind, input, origin, opened.models);
   if (!resumes(request)) return opened;
   await completeAudit(files, opened);
   const resumed = toResumedRun(unwrap(await findResumePoint(files, opened.graph)));
@@ -63,6 +65,7 @@ async function conditionsOf(deps: OpenRunDeps, { input, execution }: OpenRunInpu
   const { longestModelTimeoutMs: modelTimeoutMs } = deps;
   const looks = input.searchAttributes === undefined && deps.searchAttributes !== undefined;
   return {
+    keepsMemo: true as const,
     ...(modelTimeoutMs === undefined ? {} : { modelTimeoutMs }),
     ...(execution?.resetOf === undefined ? {} : { openedFor: execution.id }),
     ...(looks ? { searchAttributes: await deps.searchAttributes() } : {}),

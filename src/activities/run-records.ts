@@ -37,13 +37,13 @@ function freeId(said: readonly ConversationEntry[], { inputId, text }: UserInput
 /** Records a phase: for those who list runs, for those who ask without Temporal, and in the audit log. */
 export async function recordPhase({ store, bundles }: OpenRunDeps, input: PhaseInput): Promise<AuditHead> {
   const files = await openFiles(store, input.run);
-  const { phase, nodeId, change, fault, question, usage, paused, budget, raises } = input;
+  const { phase, nodeId, change, fault, question, usage, paused, budget, raises, answeredBy } = input;
   const status = {
     phase,
     nodeId,
     change,
     usage,
-    ...defined({ fault, question }),
+    ...defined({ fault, question, answeredBy }),
     ...(paused === true ? { paused } : {}),
     ...(budget === undefined ? {} : { budget }),
     ...(raises === undefined ? {} : { raises: [...raises] }),

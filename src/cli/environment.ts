@@ -1,6 +1,6 @@
 import { type Config, ConfigError, loadConfig } from "../config.js";
 import { DamagedRoots } from "../store/roots/roots.js";
-import { type Store, openStore } from "../store/store.js";
+import { type Store, openStore, readStoreIdentity } from "../store/store.js";
 import { UsageError, outputClosed } from "./output.js";
 
 /** Configuration and store of a command. */
@@ -13,6 +13,23 @@ export async function openEnvironment(): Promise<{ config: Config; store: Store 
       throw new UsageError(error.message, { cause: error });
     throw error;
   }
+}
+
+/**
+ * Configuration and, where one stands here, store of a command that only looks, or works elsewhere: with a Temporal configured, nothing
+ * is made where there is no store.
+ */
+export async function lookAround(): Promise<{ config: Config; store: Store | undefined }> {
+  try {
+    const config = loadConfig();
+    const isElsewhere =
+      config.temporal !== undefined && (await readStoreIdentity(config.storeDir)) === undefined;
+    if (isElsewhere) return { config, store: undefined };
+  } catch (error) {
+    if (error instanceof ConfigError) throw new UsageError(error.message, { cause: error });
+    throw error;
+  }
+  return openEnvironment();
 }
 
 /**

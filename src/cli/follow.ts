@@ -1,11 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { ServiceError } from "@temporalio/client";
 import { InterlockError, type RunHandle } from "../client/client.js";
 import type { Question } from "../core/run/question.js";
 import type { ProgressLine, RunState } from "../core/run/run-state.js";
+import { unlessAborted } from "./environment.js";
+import type { Standing } from "./waiting-words.js";
+import { type WorkSource, watchWork } from "./watch-work.js";
 
 /** What following a run shows, and how it asks. */
 export interface RunView {
   show(state: RunState, news: readonly ProgressLine[]): void;
+  /** What the run waits for at this moment. */
+  wait(standing: Standing): void;
   /** The user's answer; undefined where there will be none. */
   ask(question: Question): Promise<string | undefined>;
   close(): void;
@@ -17,14 +23,18 @@ export type FollowEnd = { readonly state: RunState; readonly waiting: boolean };
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 2_000;
 
-/** Follows a run to its end, or to a question that stays unanswered. Shows every step after `since` on the way. */
+/**
+ * Follows a run to its end, or to a question that stays unanswered. Shows every step after `since` on the way, and what it waits
+ * for as `source` tells it.
+ */
 export async function followRun(
   run: RunHandle,
   view: RunView,
   signal: AbortSignal,
-  since = 0,
+  { since = 0, source }: { readonly since?: number | undefined; readonly source?: WorkSource } = {},
 ): Promise<FollowEnd> {
   let seen = since;
+  let turn = "";
   let pauseMs = FIRST_PAUSE_MS;
   // However the run ends: by itself, or because Temporal closes it while somebody is asked.
   const watch = new AbortController();
@@ -32,10 +42,15 @@ export async function followRun(
     () => undefined,
     () => undefined,
   );
+  const show = (standing: Standing): void => view.wait(standing);
+  const watching =
+    source && watchWork(run, source, () => turn, show, AbortSignal.any([signal, watch.signal]));
   try {
     for (;;) {
       signal.throwIfAborted();
-      const state = await run.state();
+      const state = await unlessAborted(signal, stateOf(run), () => Promise.resolve());
+      if (state === undefined) continue; // nobody works on it: who watches is told so
+      turn = turnOf(state);
       const last = state.progress.at(-1)?.seq ?? seen;
       pauseMs = last > seen ? FIRST_PAUSE_MS : Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS);
       view.show(
@@ -58,8 +73,28 @@ export async function followRun(
     // A wait that outlives its connection is tried again on one that is closed, and that ends the process.
     watch.abort();
     await ended;
+    await watching;
     view.close();
   }
+}
+
+/** Undefined where Temporal answers and no worker does. */
+async function stateOf(run: RunHandle): Promise<RunState | undefined> {
+  try {
+    return await run.state();
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    await run.pendingWork().catch(() => {
+      throw error; // it is Temporal that does not answer
+    });
+    await sleep(LONGEST_PAUSE_MS);
+    return undefined;
+  }
+}
+
+/** As Temporal's timeline names it. */
+function turnOf({ turn, currentNodeId }: RunState): string {
+  return turn === 0 ? "" : `model turn ${turn} · ${currentNodeId}`;
 }
 
 /** The phase is set a moment before the workflow closes: wait for that, so that nothing is cut short. */

@@ -1,28 +1,28 @@
-import { join } from "node:path";
 import type { RunHandle, RunRequest } from "../client/client.js";
-import { ok } from "../core/errors.js";
-import { selectWorkflow } from "../store/packages/choose.js";
-import type { Store } from "../store/store.js";
-import { CommandError, EXIT, type ExitCode, noWorkerHint, printNote } from "./output.js";
-import { openRunFolder } from "./run-folder.js";
+import type { Config } from "../config.js";
+import type { StoreReader } from "../contract/reads.js";
+import type { WorkflowGraph } from "../core/package/graph.js";
+import { type ModelChoice, configFor } from "./model-options.js";
+import { CommandError, EXIT, type ExitCode, printNote } from "./output.js";
+import { queueStandingOf } from "./queue-standing.js";
+import { read } from "./run-folder.js";
 import { webUrlOf } from "./run-report.js";
 import { type RunSession, withRun } from "./run-session.js";
 import { type FollowedRun, followAndReport, reportDetached } from "./start-run.js";
 import type { TemporalSession } from "./temporal-session.js";
 
-export interface GoOnOptions {
+export interface GoOnOptions extends ModelChoice {
   readonly detach?: boolean;
   readonly json?: boolean;
   readonly waitForAnswers: boolean;
 }
 
 /** What a run was started with, as its folder says. */
-export async function requestOf(store: Store, runId: string): Promise<RunRequest> {
-  const { files } = await openRunFolder(store, runId);
-  const request = await files.request.read();
-  if (request === undefined) {
+export async function requestOf(reader: StoreReader, runId: string): Promise<RunRequest> {
+  const { request, place } = read(runId, await reader.ask("read.request", { run: runId }));
+  if (request === null) {
     throw new CommandError(
-      `The folder of run ${runId} does not say what the run was started with: ${join(files.dir, "run.json")} is missing or damaged. Restore it from a backup.`,
+      `The folder of run ${runId} does not say what the run was started with: ${place} is missing or damaged. Restore it from a backup.`,
     );
   }
   return request as unknown as RunRequest; // as `run.open` was given it
@@ -40,23 +40,27 @@ export function goOn(
   options: GoOnOptions,
   begin: (place: RunSession) => Promise<GoneOn>,
 ): Promise<ExitCode> {
-  return withRun(runId, async (place) => {
-    const { store, session, signal } = place;
+  const adapt = (config: Config): Config => configFor(config, options);
+  const act = async (place: RunSession): Promise<ExitCode> => {
+    const { reader, store, session, signal } = place;
     const { run, more = {} } = await begin(place);
     const json = options.json ?? false;
-    if (!(await session.hasWorker())) {
-      if (session.embedded && options.detach !== true) await session.startWorker();
-      else printNote(noWorkerHint(session.embedded, session.client.taskQueue));
+    const standing = await queueStandingOf(session, run, store);
+    if (!standing.polled) {
+      const isOwn = session.embedded && standing.taskQueue === store?.taskQueue;
+      if (isOwn && options.detach !== true) await session.startWorker();
+      else printNote(standing.note);
     }
     if (options.detach === true) {
       await reportStarted(session, run, { json, more });
       return EXIT.done;
     }
     printNote(`Run ${run.runId} goes on.`);
-    const followed = await followedRun(store, run);
+    const followed = await followedRun(reader, run);
     const choice = { json, waitForAnswers: options.waitForAnswers, more };
-    return followAndReport(session, store, run, followed, choice, signal);
-  });
+    return followAndReport(session, { reader, store }, run, followed, choice, signal);
+  };
+  return withRun(runId, act, adapt);
 }
 
 /** Says what was started, for a command that does not follow it. */
@@ -70,13 +74,11 @@ export async function reportStarted(
 }
 
 /** What following a run shows of it: its graph and its project. */
-export async function followedRun(store: Store, run: RunHandle): Promise<FollowedRun> {
+export async function followedRun(reader: StoreReader, run: RunHandle): Promise<FollowedRun> {
   const { kind, input } = await run.startedWith();
-  if (kind === "bundle") return { graph: undefined, projectRoot: input.projectRoot };
-  const known = await store.runs.findRun(run.runId);
-  const packageId = known.ok ? ok(known.value.packageId) : await store.packages.resolve(input.packageId);
-  const loaded = packageId.ok ? await store.packages.open(packageId.value) : packageId;
-  const workflow = loaded.ok ? selectWorkflow(loaded.value, input.workflowRef ?? "") : loaded;
-  if (!workflow.ok) throw new CommandError(workflow.error.message);
-  return { graph: workflow.value.graph, projectRoot: input.projectRoot };
+  const { projectRoot } = input;
+  if (kind === "bundle") return { graph: undefined, projectRoot };
+  const known = await reader.ask("read.graph", { run: run.runId });
+  const graph = known.ok ? (known.value.graph as unknown as WorkflowGraph | null) : null; // of an installed package
+  return { graph: graph ?? undefined, projectRoot };
 }

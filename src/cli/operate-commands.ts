@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { ForkOptions } from "./commands/fork.js";
 import type { RetryOptions } from "./commands/retry.js";
 import type { BudgetOptions } from "./commands/operate.js";
+import { withModelOptions } from "./model-options.js";
 import type { ExitCode } from "./output.js";
 import type { RestoreOptions } from "./commands/restore.js";
 
@@ -80,12 +81,14 @@ function addTellingCommands(program: Command, finish: Finish): void {
 }
 
 function addGoOnCommands(program: Command, finish: Finish): void {
+  const asBefore = "default: the run's";
   withFollowOptions(
     program
       .command("retry <runId>")
       .description("let a failed or cancelled run go on from its document")
       .option("--max-turns-per-node <n>", "another limit than the run was started with")
       .option("--max-turns-per-run <n>", "another limit than the run was started with"),
+    asBefore,
   ).action(async (runId: string, options: RetryOptions) =>
     finish(await (await import("./commands/retry.js")).retryCommand(runId, options)),
   );
@@ -106,6 +109,7 @@ function addGoOnCommands(program: Command, finish: Finish): void {
       .option("--set <key=value>", "set a variable; the value is JSON where it reads as JSON", eachTime)
       .option("--project <dir>", "on another project; its files are restored as they were")
       .option("--allow-missing", "begin also where some of these files can no longer be restored"),
+    asBefore,
   ).action(async (runId: string, options: ForkOptions) =>
     finish(await (await import("./commands/fork.js")).forkCommand(runId, options)),
   );
@@ -116,8 +120,8 @@ function eachTime(value: string, before: readonly string[] = []): readonly strin
   return [...before, value];
 }
 
-function withFollowOptions(command: Command): Command {
-  return command
+function withFollowOptions(command: Command, model?: string): Command {
+  return (model === undefined ? command : withModelOptions(command, model))
     .option("--detach", "start and return")
     .option("--no-wait-for-answers", "end with exit code 3 when the run asks something")
     .option("--json", "print one JSON object at the end");

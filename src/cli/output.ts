@@ -17,6 +17,9 @@ export class UsageError extends Error {}
 /** A command that cannot go on for a reason the user can mend. */
 export class CommandError extends Error {}
 
+/** Nothing answers where Temporal is configured to be. */
+export class NoTemporal extends CommandError {}
+
 /** What was asked for. Throws `UsageError` with code and message where that is a fault. */
 export function usable<T>(result: Result<T>): T {
   if (result.ok) return result.value;
@@ -72,6 +75,17 @@ export function printJson(value: unknown): void {
   write("stdout", `${printableJsonText(JSON.stringify(value))}\n`);
 }
 
+/** Whether people read what is printed, at a terminal. */
+export function outputIsTerminal(): boolean {
+  return process.stdout.isTTY;
+}
+
+/** Bytes as they are, for a program: never for a terminal. Waits until they are taken. */
+export async function writeBytes(bytes: Uint8Array): Promise<void> {
+  if (broken !== undefined || process.stdout.isTTY) return;
+  await new Promise<void>((resolve) => process.stdout.write(bytes, () => resolve()));
+}
+
 /** One line. What is not printable in it is shown as an escape, line breaks included. */
 export function print(line: string): void {
   write("stdout", `${printable(line)}\n`);
@@ -108,7 +122,23 @@ export function printError(message: string): void {
 /** One step of a run, as people follow it. `dimmed` on a terminal only. */
 export function printStep(nodeId: string, text: string, dimmed: boolean): void {
   const node = printable(nodeId).padEnd(28);
-  write("stderr", `${dimmed ? `  \u001B[2m${node}\u001B[22m` : node} ${printable(text)}\n`);
+  write("stderr", `${dimmed ? `  ${faint(node)}` : node} ${printable(text)}\n`);
+}
+
+/** As `printNote`, for what matters less. */
+export function printFaintNote(line: string): void {
+  write("stderr", `${faint(printable(line))}\n`);
+}
+
+/** Where colours are not wanted (`NO_COLOR`), nothing is faint either. */
+function faint(text: string): string {
+  return process.stderr.isTTY && process.stderr.hasColors() ? `\u001B[2m${text}\u001B[22m` : text;
+}
+
+/** How much room there is for notes. */
+export function noteRoom(): { readonly columns: number; readonly rows: number } {
+  const { columns, rows } = process.stderr; // undefined where there is no terminal, whatever their types say
+  return { columns: columns > 0 ? columns : 80, rows: rows > 0 ? rows : 24 };
 }
 
 /** Takes the last lines on standard error back. For a terminal. */
@@ -124,6 +154,11 @@ export function printPrompt(): void {
 /** Whether people read what is noted, at a terminal. */
 export function notesAreRead(): boolean {
   return process.stderr.isTTY;
+}
+
+/** How many characters a line of the output has room for; undefined where it goes to no terminal. */
+export function outputWidth(): number | undefined {
+  return process.stdout.isTTY ? process.stdout.columns : undefined;
 }
 
 /** A run id that names nothing. */

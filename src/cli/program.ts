@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { readDescriptors } from "../worker/descriptors.js";
+import { version } from "../worker/version.js";
 import {
   CommandError,
   EXIT,
@@ -11,7 +11,11 @@ import {
   printNoteBlock,
 } from "./output.js";
 import { withBudgetOptions } from "./budget-options.js";
+import { addLookCommands } from "./look-commands.js";
+import { withModelOptions } from "./model-options.js";
 import { addOperateCommands } from "./operate-commands.js";
+import type { ArtifactsOptions } from "./commands/artifacts.js";
+import type { TranscriptOptions } from "./commands/transcript.js";
 import type { BundleRunOptions, RunOptions } from "./commands/run.js";
 
 const EPILOGUE = `
@@ -33,7 +37,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 waiting for an answer or a larger
 function buildProgram(finish: (code: ExitCode) => void): Command {
   const program = new Command("interlock")
     .description("Runs workflow packages with an LLM agent, durably, on Temporal.")
-    .version(packageVersion())
+    .version(version())
     .addHelpText("after", EPILOGUE)
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
@@ -41,7 +45,12 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
       writeErr: (text) => printNoteBlock(withoutEnd(text)),
     })
     .exitOverride()
-    .hook("preAction", refuseFewDescriptors);
+    .hook("preAction", refuseFewDescriptors)
+    .hook("preAction", async (_program, command) => {
+      if (!command.registeredArguments.some((argument) => argument.name().startsWith("run"))) return;
+      const { resolveRunArguments } = await import("./resolve-run.js");
+      await resolveRunArguments(command);
+    });
   const json = ["--json", "print JSON for programs"] as const;
 
   program
@@ -61,14 +70,7 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
     .description("a worker against the configured Temporal, in the foreground")
     .action(async () => finish(await (await import("./commands/dev.js")).workerCommand()));
   addRunCommand(program, finish);
-  program
-    .command("runs")
-    .description("list this store's runs, oldest first")
-    .option("--project <dir>", "only those of one project")
-    .option(...json)
-    .action(async (options: { project?: string; json?: boolean }) =>
-      finish(await (await import("./commands/runs.js")).runsCommand(options)),
-    );
+  addLookCommands(program, finish);
   program
     .command("status <runId>")
     .description("where a run stands")
@@ -76,6 +78,7 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
     .action(async (runId: string, options: { json?: boolean }) =>
       finish(await (await import("./commands/status.js")).statusCommand(runId, options)),
     );
+  addReadingCommands(program, finish);
   program
     .command("state <runId>")
     .description("the graph state of a run that carries a story")
@@ -106,6 +109,30 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
   addPackageCommands(program, finish);
   addBundleCommands(program, finish);
   return program;
+}
+
+function addReadingCommands(program: Command, finish: (code: ExitCode) => void): void {
+  const json = ["--json", "print JSON for programs"] as const;
+  program
+    .command("transcript <runId>")
+    .description("what was said in a run, as Markdown")
+    .option("--node <id>", "the visits of one node")
+    .option("--results", "with the results of tool calls")
+    .option("--reasoning", "with what models have thought, where their providers say it")
+    .option(...json)
+    .action(async (runId: string, options: TranscriptOptions) =>
+      finish(await (await import("./commands/transcript.js")).transcriptCommand(runId, options)),
+    );
+  program
+    .command("artifacts <runId> [name]")
+    .description("list what a run has made; print or save it")
+    .option("--save <dir>", "save below a directory, all or the one that is named")
+    .option("--output <file>", "save the one that is named to a file")
+    .option("--force", "replace files that are there")
+    .option(...json)
+    .action(async (runId: string, name: string | undefined, options: ArtifactsOptions) =>
+      finish(await (await import("./commands/artifacts.js")).artifactsCommand(runId, name, options)),
+    );
 }
 
 function addProjectCommands(program: Command, finish: (code: ExitCode) => void): void {
@@ -175,10 +202,12 @@ function addPackageCommands(program: Command, finish: (code: ExitCode) => void):
     );
 }
 
+const DEFAULT_MODEL = "default: INTERLOCK_MODEL, else model of settings.json";
+
 function addBundleCommands(program: Command, finish: (code: ExitCode) => void): void {
   const json = ["--json", "print JSON for programs"] as const;
   const bundles = program.command("bundle").description("workflows that the model orchestrates itself");
-  withBudgetOptions(
+  const command = withBudgetOptions(
     bundles
       .command("run <workflow>")
       .description("run a workflow.yaml: the model orchestrates it, results land in a session folder")
@@ -192,7 +221,8 @@ function addBundleCommands(program: Command, finish: (code: ExitCode) => void): 
       .option("--session <id>", "the session folder's name (default: the run's id)")
       .option("--autopilot", "tell the agent to decide what it can without asking")
       .option("--rehearse", "without a model: placeholder texts instead of real work"),
-  )
+  );
+  withModelOptions(command, DEFAULT_MODEL)
     .option("--detach", "start the run and return")
     .option("--print-input", "start nothing: print what other clients of Temporal start the run with")
     .option("--no-wait-for-answers", "end with exit code 3 when the run asks something")
@@ -217,9 +247,13 @@ function addBundleCommands(program: Command, finish: (code: ExitCode) => void): 
 }
 
 function addRunCommand(program: Command, finish: (code: ExitCode) => void): void {
-  withBudgetOptions(program.command("run <package>"))
+  withModelOptions(withBudgetOptions(program.command("run <package>")), DEFAULT_MODEL)
     .description("run a package (a directory, a .bmad file or an installed package's id) on a project")
-    .requiredOption("--project <dir>", "the project the agents work on; results land in its artifacts/")
+    .requiredOption(
+      "--project <project>",
+      "the directory the agents work on, or a project's name; results land in its artifacts/",
+    )
+    .option("--store <store>", "the store that has the project: its name or id")
     .option("--workflow <id>", "which workflow, where the package has several")
     .option("--agent <id>", "the agent for nodes that name none (default: the package's first agent)")
     .option("--input <text>", "your words for the first node")
@@ -259,13 +293,6 @@ function refuseFewDescriptors(): void {
 /** The parser ends its texts itself. */
 function withoutEnd(text: string): string {
   return text.replace(/\n$/, "");
-}
-
-function packageVersion(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
-  return typeof manifest === "object" && manifest !== null && "version" in manifest
-    ? String(manifest.version)
-    : "";
 }
 
 /** Runs one command line; returns the exit code. Errors become one sentence on standard error. */

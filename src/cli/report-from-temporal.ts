@@ -1,12 +1,16 @@
 import { type InterlockClient, InterlockError, type RunHandle } from "../client/client.js";
 import type { Config } from "../config.js";
+import { defined } from "../core/defined.js";
 import type { RunState } from "../core/run/run-state.js";
 import type { Store } from "../store/store.js";
+import type { StoreReader } from "../contract/reads.js";
+import { localReader } from "./readers.js";
 import { interruption } from "./environment.js";
 import { CommandError, noWorkerHint } from "./output.js";
-import { type RunReport, filesOfRun, reportOf, webUrlOf } from "./run-report.js";
-import { referenceOf } from "./run-session.js";
-import { openTemporalSession } from "./temporal-session.js";
+import { queueStandingOf } from "./queue-standing.js";
+import { type RunReport, filesOfRun, reportFromStore, reportOf, webUrlOf } from "./run-report.js";
+import { elsewhere, referenceOf } from "./run-session.js";
+import { type TemporalSession, openTemporalSession } from "./temporal-session.js";
 
 /** Temporal knows a worker that was killed for minutes. One that is alive answers sooner. */
 const QUERY_TIMEOUT_MS = 5_000;
@@ -14,46 +18,68 @@ const QUERY_TIMEOUT_MS = 5_000;
 /** A run as its workflow tells it; what the store knows where no worker can answer, with a note that says so. */
 export async function reportFromTemporal(
   config: Config,
-  store: Store,
+  store: Store | undefined,
   runId: string,
-  stored: RunReport | undefined,
+  here: RunReport | undefined,
 ): Promise<{ readonly report: RunReport | undefined; readonly note?: string }> {
-  const session = await openTemporalSession(config, store, interruption()).catch((error: unknown) => {
-    if (error instanceof CommandError && stored !== undefined) return error;
+  const opened = await openTemporalSession(config, store, interruption()).catch((error: unknown) => {
+    if (error instanceof CommandError && here !== undefined) return error;
     throw error;
   });
-  if (session instanceof CommandError) {
-    const note = `${session.message} This is what the run's files say.`;
-    return { report: stored, note };
+  if (opened instanceof CommandError) {
+    const note = `${opened.message} This is what the run's files say.`;
+    return { report: here, note };
   }
-  const { client } = session;
   try {
-    const found = await store.runs.findRun(runId);
-    const run = client.handle(referenceOf(found.ok ? found.value : undefined) ?? runId);
+    const found = await store?.runs.findRun(runId);
+    const known = found?.ok === true ? found.value : undefined;
+    const run = opened.client.handle(referenceOf(known) ?? runId);
+    const { session, reader } =
+      known === undefined || store === undefined
+        ? await elsewhere(opened, run)
+        : { session: opened, reader: localReader(store, config) };
+    const { client } = session;
     const executionRunId = await run.executionRunId();
     const { workflowId } = run;
     const webUrl = webUrlOf(session.webUi, client.namespace, workflowId, executionRunId);
-    const state = (await session.hasWorker()) ? await stateInTime(client, run) : undefined;
+    const work = await workOf(run);
+    const standing = await queueStandingOf(session, run, store);
+    const state = standing.polled ? await stateInTime(client, run) : undefined;
     const failure = state === undefined ? await run.closedBy() : undefined;
+    const stored = here ?? (state === undefined ? await storedElsewhere(session, reader, runId) : undefined);
     if (failure !== undefined && stored !== undefined) {
       const { question: _, ...rest } = stored;
       return { report: { ...rest, phase: "failed", paused: false, failure, webUrl } };
     }
     if (state === undefined) {
-      const note = noWorkerHint(session.embedded, client.taskQueue);
+      const note = standing.note || noWorkerHint(session.embedded, standing.taskQueue);
       if (stored === undefined) throw new CommandError(note);
-      return { report: { ...stored, webUrl }, note };
+      const { notPolledSince } = standing;
+      return { report: { ...stored, webUrl, ...work, polled: false, ...defined({ notPolledSince }) }, note };
     }
-    const places = { workflowId, webUrl, ...(await filesOfRun(store, runId)) };
-    return { report: reportOf(state, places) };
+    const places = { workflowId, webUrl, ...(await filesOfRun(reader, runId)) };
+    return { report: { ...reportOf(state, places), ...work } };
   } catch (error) {
     if (!(error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND")) throw error;
-    if (stored === undefined) return { report: undefined };
+    if (here === undefined) return { report: undefined };
     const note = `Temporal no longer knows this run. Start it again from its document with: interlock restore ${runId}`;
-    return { report: stored, note };
+    return { report: here, note };
   } finally {
-    await session.close();
+    await opened.close();
   }
+}
+
+/** What the run is at; nothing where nothing is under way. */
+async function workOf(run: RunHandle): Promise<Pick<RunReport, "work">> {
+  const { activities } = await run.pendingWork();
+  return activities.length === 0 ? {} : { work: activities };
+}
+
+/** What the files of a run say that this machine does not hold; undefined where nobody polls its queue. */
+async function storedElsewhere(session: TemporalSession, reader: StoreReader, runId: string) {
+  if (!(await session.hasWorker())) return undefined;
+  const facts = await reader.ask("read.run", { run: runId });
+  return facts.ok ? reportFromStore(facts.value) : undefined;
 }
 
 /** Undefined where nobody answers. */

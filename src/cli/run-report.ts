@@ -1,19 +1,17 @@
 import { dirname, join } from "node:path";
+import type { PendingActivity } from "../client/pending-work.js";
 import { defined } from "../core/defined.js";
 import type { Budget } from "../core/run/budget.js";
 import type { RunPhase } from "../core/run/phase.js";
-import type { RunState } from "../core/run/run-state.js";
-import { NO_USAGE, type Usage } from "../core/run/usage.js";
-import { newestOutputs } from "../core/bundle/listed-outputs.js";
-import { fail } from "../core/errors.js";
+import { modelLabel } from "../core/run/run-model.js";
+import type { ModelState, RunState } from "../core/run/run-state.js";
+import { NO_USAGE, type Usage, about, tokensInWords } from "../core/run/usage.js";
 import type { JsonObject } from "../core/json.js";
-import { readManifest, sessionDir } from "../store/runs/bundle-session.js";
-import type { RunFiles } from "../store/runs/run-files.js";
-import { type BundleSettings, type RunMetadata, workflowIdOfRun } from "../store/runs/run-index.js";
-import type { Store } from "../store/store.js";
-import { BUNDLE_NODE } from "../tools/bundle/bundle-sessions.js";
+import type { RunFacts, StoreReader } from "../contract/reads.js";
+import type { RunStatus } from "../store/runs/status-file.js";
+import { workflowIdOfRun } from "../store/runs/run-index.js";
 import { print, printLabelled } from "./output.js";
-import { folderMissing } from "./run-folder.js";
+import { failureWords, workWords } from "./waiting-words.js";
 
 /** What `run --json` and `status --json` print. */
 export interface RunReport {
@@ -28,11 +26,18 @@ export interface RunReport {
   readonly failure?: { readonly code: string; readonly message: string };
   /** What of the run's files is missing or broken, so that the report lacks what they say. */
   readonly problem?: string;
+  /** What the run waits for, as Temporal says; absent where it was not asked, or nothing is under way. */
+  readonly work?: readonly PendingActivity[];
   /** Somebody has paused the run: it goes on after `interlock resume`. */
   readonly paused: boolean;
   /** Of a run that has one. */
   readonly budget?: Budget;
   readonly usage: Usage;
+  /** Of a run that knows its models. */
+  readonly model?: ModelState;
+  /** False: nobody polls the run's queue, so that it stands still; with since when, ISO, where that is known. */
+  readonly polled?: false;
+  readonly notPolledSince?: string;
   readonly webUrl: string | null;
   /** Null for a bundle run: it has no state document. */
   readonly stateFile: string | null;
@@ -58,76 +63,34 @@ export function reportOf(state: RunState, places: RunPlaces): RunReport {
     paused: state.paused,
     ...(state.budget.run === undefined && state.budget.node === undefined ? {} : { budget: state.budget }),
     usage: state.usage,
+    ...defined({ model: state.model }),
     ...places,
   };
 }
 
-/** Where a run's files lie; null where this store does not hold it. */
-export async function filesOfRun(store: Store, runId: string): Promise<RunFilePlaces> {
-  const run = await store.runs.findRun(runId);
-  const files = run.ok ? await store.runs.openFiles(run.value.projectId, run.value.runId) : run;
-  if (!run.ok || !files.ok) return { stateFile: null, logFile: null, sessionFolder: null };
-  const { logFile, stateDir } = files.value;
-  const { bundle } = run.value;
-  return bundle === undefined
-    ? { stateFile: join(stateDir, "workflow.md"), logFile, sessionFolder: null }
-    : { stateFile: null, logFile, sessionFolder: sessionDir(bundle) };
+/** Where a run's files lie; null where nobody can say. */
+export async function filesOfRun(reader: StoreReader, runId: string): Promise<RunFilePlaces> {
+  const facts = await reader.ask("read.run", { run: runId });
+  return facts.ok ? facts.value.places : { stateFile: null, logFile: null, sessionFolder: null };
 }
 
 /** A run as its files tell it, without Temporal. */
-export async function reportFromStore(store: Store, run: RunMetadata): Promise<RunReport> {
-  const files = await store.runs.openFiles(run.projectId, run.runId);
-  const standing = !files.ok
-    ? { ...UNKNOWN, problem: folderMissing(run.runId) }
-    : run.bundle === undefined
-      ? await standingOfGraphRun(store, run, files.value)
-      : await standingOfBundleRun(run, run.bundle);
-  const status = files.ok ? await files.value.status.read() : undefined;
+export function reportFromStore({ metadata, status: written, standing, places, model }: RunFacts): RunReport {
+  const status = written as RunStatus | null; // the store has parsed it
+  const { phase } = metadata;
   return {
-    runId: run.runId,
-    workflowId: workflowIdOfRun(run),
-    phase: run.phase,
+    runId: metadata.runId,
+    workflowId: workflowIdOfRun(metadata),
+    phase,
     ...standing,
-    ...(status?.question === undefined || run.phase !== "waiting-user" ? {} : { question: status.question }),
-    ...(status?.fault === undefined || run.phase !== "failed" ? {} : { failure: status.fault }),
-    paused: status?.paused === true && run.phase !== "completed" && run.phase !== "failed",
+    ...(status?.question === undefined || phase !== "waiting-user" ? {} : { question: status.question }),
+    ...(status?.fault === undefined || phase !== "failed" ? {} : { failure: status.fault }),
+    paused: status?.paused === true && phase !== "completed" && phase !== "failed",
     ...(status?.budget === undefined ? {} : { budget: status.budget as Budget }), // written from one
     usage: status?.usage ?? NO_USAGE,
+    ...defined({ model }),
     webUrl: null,
-    ...(await filesOfRun(store, run.runId)),
-  };
-}
-
-/** How far a run has come. */
-type Standing = Pick<RunReport, "currentNodeId" | "stepsCompleted" | "variables" | "artifacts" | "problem">;
-
-/** Of a run whose files do not say it. */
-const UNKNOWN: Standing = { currentNodeId: "", stepsCompleted: [], variables: {}, artifacts: [] };
-
-async function standingOfGraphRun(store: Store, run: RunMetadata, files: RunFiles): Promise<Standing> {
-  const document = await files.state.read().catch((error: NodeJS.ErrnoException) => {
-    return fail("E_INTERNAL", error.message); // no file of ours, or one that may not be read
-  });
-  if (!document.ok) {
-    const problem = `The state document ${join(files.stateDir, "workflow.md")} cannot be used: ${document.error.message} Restore it from a backup.`;
-    return { ...UNKNOWN, problem };
-  }
-  const { currentNodeId, stepsCompleted, variables, artifacts } = document.value.frontmatter;
-  const loaded = await store.packages.open(run.packageId);
-  const workflow = loaded.ok ? loaded.value.workflows.find(({ id }) => id === run.workflowRef) : undefined;
-  const nodeId = currentNodeId.trim() || (workflow?.graph.entryNodeId ?? "");
-  return { currentNodeId: nodeId, stepsCompleted, variables, artifacts };
-}
-
-/** A bundle run has no state document: its manifest says what it has saved. */
-async function standingOfBundleRun(run: RunMetadata, bundle: BundleSettings): Promise<Standing> {
-  const manifest = await readManifest(bundle);
-  const isOwn = manifest.ok && manifest.value.runId === run.runId;
-  return {
-    currentNodeId: BUNDLE_NODE,
-    stepsCompleted: run.phase === "completed" ? [BUNDLE_NODE] : [],
-    variables: {},
-    artifacts: isOwn ? newestOutputs(manifest.value.files.map(({ path }) => `${SESSION}/${path}`)) : [],
+    ...places,
   };
 }
 
@@ -157,13 +120,19 @@ export function printReport(report: RunReport, projectRoot: string | undefined):
   print(`  completed   ${report.stepsCompleted.join(", ") || "none yet"}`);
   if (report.problem !== undefined) print(`  problem     ${report.problem}`);
   if (report.failure !== undefined) print(`  failure     ${report.failure.code}: ${report.failure.message}`);
+  for (const activity of report.work ?? []) {
+    print(`  at work     ${workWords(activity, Date.now())}`);
+    const failure = failureWords(activity);
+    if (failure !== undefined) print(`  last error  ${failure}`);
+  }
   for (const artifact of report.artifacts)
     print(`  artifact    ${hostPathOf(artifact, report, projectRoot)}`);
   const { usage } = report;
-  const cost = usage.cost > 0 ? `, cost ${usage.cost.toFixed(4)}` : "";
+  const cost = usage.cost > 0 ? `, cost ${about(usage)}${usage.cost.toFixed(4)}` : "";
   print(
-    `  usage       ${usage.modelTurns} model turns, ${usage.toolCalls} tool calls, ${usage.promptTokens}+${usage.completionTokens} tokens${cost}`,
+    `  usage       ${usage.modelTurns} model turns, ${usage.toolCalls} tool calls, ${tokensInWords(usage)}${cost}`,
   );
+  if (report.model !== undefined) printModel(report.model);
   if (report.sessionFolder !== null) print(`  session     ${report.sessionFolder}`);
   if (report.stateFile !== null) print(`  state       ${report.stateFile}`);
   if (report.logFile !== null) print(`  audit log   ${join(dirname(report.logFile), "execution.jsonl")}`);
@@ -174,6 +143,15 @@ export function printReport(report: RunReport, projectRoot: string | undefined):
     if (report.sessionFolder !== null) print(`  or end it with interlock finish ${report.runId}`);
   }
   if (report.paused) print(`  let it go on with interlock resume ${report.runId}`);
+}
+
+function printModel({ chain: [first, ...fallbacks], answeredBy, missing }: ModelState): void {
+  const after = fallbacks.length === 0 ? "" : `, else ${fallbacks.map(modelLabel).join(", ")}`;
+  if (first !== undefined) print(`  model       ${modelLabel(first)}${after}`);
+  if (answeredBy !== undefined && (fallbacks.length > 0 || first === undefined)) {
+    print(`  answered by ${modelLabel(answeredBy)}`);
+  }
+  if (missing !== undefined) print(`  waits       ${missing}`);
 }
 
 function hostPathOf(artifact: string, { sessionFolder }: RunReport, projectRoot: string | undefined): string {

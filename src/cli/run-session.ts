@@ -2,15 +2,18 @@ import { InterlockError, type RunHandle, type RunReference } from "../client/cli
 import type { Config } from "../config.js";
 import { type RunMetadata, workflowIdOfRun } from "../store/runs/run-index.js";
 import type { Store } from "../store/store.js";
-import { interruption, openEnvironment } from "./environment.js";
+import type { StoreReader } from "../contract/reads.js";
+import { interruption, lookAround } from "./environment.js";
 import { CommandError, noSuchRun, printNote } from "./output.js";
 import { notFound } from "./run-folder.js";
-import { type TemporalSession, installRuntime, openTemporalSession } from "./temporal-session.js";
+import { localReader } from "./readers.js";
+import { type TemporalSession, installRuntime, openTemporalSession, sessionAt } from "./temporal-session.js";
 
 /** What a command about runs works with. */
 export interface StoreSession {
   readonly config: Config;
-  readonly store: Store;
+  /** Undefined where none stands here. */
+  readonly store: Store | undefined;
   readonly session: TemporalSession;
   readonly signal: AbortSignal;
 }
@@ -18,8 +21,48 @@ export interface StoreSession {
 /** What a command about one run works with. */
 export interface RunSession extends StoreSession {
   readonly run: RunHandle;
-  /** What the store says of the run; undefined where it does not hold it. */
+  /** What the store on this machine says of the run; undefined where it does not hold it. */
   readonly known: RunMetadata | undefined;
+  /** Reads the run's store, on this machine or elsewhere. */
+  readonly reader: StoreReader;
+}
+
+/** What a command that reads a run works with. */
+export interface RunReading extends Pick<RunSession, "reader" | "known" | "config" | "store"> {
+  /** Where the run is not of this machine. */
+  readonly session?: TemporalSession;
+}
+
+/** Opens a run's store for reading: with Temporal only where the run is not of this machine. Throws `UsageError` for none. */
+export async function withReader<T>(runId: string, action: (place: RunReading) => Promise<T>): Promise<T> {
+  const { config, store } = await lookAround();
+  const known = await knownHere(store, runId);
+  if (known !== undefined && store !== undefined) {
+    return action({ config, store, known, reader: localReader(store, config) });
+  }
+  return withRun(runId, ({ reader, session }) => action({ config, store, known, reader, session }));
+}
+
+/** The run, where the store of this machine holds it. Throws for an index that cannot be read. */
+async function knownHere(store: Store | undefined, runId: string): Promise<RunMetadata | undefined> {
+  const found = await store?.runs.findRun(runId);
+  if (found?.ok === false && found.error.code !== "E_RUN_NOT_FOUND") throw notFound(runId, found.error);
+  return found?.ok === true ? found.value : undefined;
+}
+
+/** The session and the reader of a run that this machine does not hold: its workflow names the queue of its store. */
+export async function elsewhere(
+  session: TemporalSession,
+  run: RunHandle,
+): Promise<Pick<RunSession, "session" | "reader">> {
+  const taskQueue = await run.taskQueue().catch(async (error: unknown) => {
+    const isLost = error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND";
+    // Its store may be that of the configured queue.
+    if (isLost && (await session.hasWorker())) return session.client.taskQueue;
+    throw error;
+  });
+  const there = sessionAt(session, taskQueue);
+  return { session: there, reader: there.client.reader() };
 }
 
 /** Opens Temporal for a command, and closes it afterwards. */
@@ -41,16 +84,24 @@ export async function withTemporal<T>(
  * Opens Temporal for a command about one run, and says in one sentence what goes wrong. The embedded server is not started
  * for a run that this store does not hold. Throws `UsageError` for a run that nobody knows.
  */
-export async function withRun<T>(runId: string, action: (place: RunSession) => Promise<T>): Promise<T> {
-  const { config, store } = await openEnvironment();
-  const found = await store.runs.findRun(runId);
-  const known = found.ok ? found.value : undefined;
-  if (!found.ok && found.error.code !== "E_RUN_NOT_FOUND") throw notFound(runId, found.error);
+export async function withRun<T>(
+  runId: string,
+  action: (place: RunSession) => Promise<T>,
+  adapt: (config: Config) => Config = (config) => config,
+): Promise<T> {
+  const { config: configured, store } = await lookAround();
+  const config = adapt(configured);
+  const known = await knownHere(store, runId);
   if (known === undefined && config.temporal === undefined) throw noSuchRun(runId);
   try {
-    return await withTemporal({ config, store }, (place) =>
-      action({ ...place, run: place.session.client.handle(referenceOf(known) ?? runId), known }),
-    );
+    return await withTemporal({ config, store }, async (place) => {
+      const run = place.session.client.handle(referenceOf(known) ?? runId);
+      const where =
+        known === undefined || store === undefined
+          ? await elsewhere(place.session, run)
+          : { reader: localReader(store, config) };
+      return action({ ...place, ...where, run, known });
+    });
   } catch (error) {
     if (!(error instanceof InterlockError)) throw error;
     if (error.code !== "E_RUN_NOT_FOUND") {

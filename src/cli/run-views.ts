@@ -1,15 +1,25 @@
 import type { Question } from "../core/run/question.js";
-import type { RunState } from "../core/run/run-state.js";
+import type { ProgressLine, RunState } from "../core/run/run-state.js";
+import { tokensInWords } from "../core/run/usage.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import type { AnswerSource } from "./answers.js";
 import type { RunView } from "./follow.js";
-import { eraseNotes, printNote, printNoteBlock, printStep } from "./output.js";
+import { type BlockLine, blockOf, isSame } from "./live-block.js";
+import { eraseNotes, noteRoom, printFaintNote, printNote, printNoteBlock, printStep } from "./output.js";
+import { type Standing, noticesOf } from "./waiting-words.js";
 
-/** Plain lines, one for each step: for pipes, logs and CI. */
+/** Plain lines, one for each step and one for each change of what the run waits for: for pipes, logs and CI. */
 export function plainView(answers: AnswerSource): RunView {
+  const said = new Set<string>();
   return {
     show(_state, news) {
       for (const line of news) printStep(line.nodeId, line.text, false);
+    },
+    wait(standing) {
+      const notices = noticesOf(standing);
+      for (const { key, text } of notices) if (!said.has(key)) printNote(text);
+      said.clear();
+      for (const { key } of notices) said.add(key);
     },
     ask(question) {
       printQuestion(question);
@@ -19,26 +29,43 @@ export function plainView(answers: AnswerSource): RunView {
   };
 }
 
-/** The graph, redrawn in place, with what happened below it: for terminals. */
-export function liveView(graph: WorkflowGraph, answers: AnswerSource): RunView {
-  let drawn = 0;
+/** The run, redrawn in place, with what happened above it and what it waits for below: for terminals. */
+export function liveView(graph: WorkflowGraph | undefined, answers: AnswerSource): RunView {
+  let drawn: readonly BlockLine[] = [];
+  let last: RunState | undefined;
+  let waiting: Standing | undefined;
+  let isAsking = false;
   function erase(): void {
-    eraseNotes(drawn);
-    drawn = 0;
+    eraseNotes(drawn.length);
+    drawn = [];
+  }
+  function draw(news: readonly ProgressLine[]): void {
+    if (isAsking) return;
+    const block = blockOf(last === undefined ? [] : renderRun(graph, last), waiting, noteRoom());
+    if (news.length === 0 && isSame(block, drawn)) return;
+    erase();
+    for (const line of news) printStep(line.nodeId, line.text, true);
+    for (const { text, isFaint } of block) (isFaint ? printFaintNote : printNote)(text);
+    drawn = block;
   }
   return {
     show(state, news) {
-      if (news.length === 0 && drawn > 0) return;
-      erase();
-      for (const line of news) printStep(line.nodeId, line.text, true);
-      const block = renderGraph(graph, state);
-      for (const line of block) printNote(line);
-      drawn = block.length;
+      last = state;
+      draw(news);
     },
-    ask(question) {
+    wait(standing) {
+      waiting = standing;
+      draw([]);
+    },
+    async ask(question) {
+      isAsking = true;
       erase();
       printQuestion(question);
-      return answers.next();
+      try {
+        return await answers.next();
+      } finally {
+        isAsking = false;
+      }
     },
     close: () => answers.close(),
   };
@@ -50,15 +77,15 @@ function printQuestion(question: Question): void {
   printNoteBlock(question.text, "  │ ");
 }
 
-/** One line for each node, then the totals. Pure: returns the lines. */
-export function renderGraph(graph: WorkflowGraph, state: RunState): readonly string[] {
+/** One line for each node of a graph, then the totals. Pure: returns the lines. */
+function renderRun(graph: WorkflowGraph | undefined, state: RunState): readonly string[] {
   const done = new Set(state.stepsCompleted);
-  const nodes = graph.nodes.map((node) => {
+  const nodes = (graph?.nodes ?? []).map((node) => {
     const isCurrent = node.id === state.currentNodeId && state.phase !== "completed";
     const mark = isCurrent ? "▶" : done.has(node.id) ? "✔" : "·";
     return `  ${mark} ${node.id}${isCurrent ? `  (visit ${state.visit}, turn ${state.turn})` : ""}`;
   });
   const { usage } = state;
-  const totals = `${usage.modelTurns} model turns, ${usage.toolCalls} tool calls, ${usage.promptTokens}+${usage.completionTokens} tokens`;
+  const totals = `${usage.modelTurns} model turns, ${usage.toolCalls} tool calls, ${tokensInWords(usage)}`;
   return ["", ...nodes, `  ${state.phase}${state.paused ? ", paused" : ""}: ${totals}`];
 }

@@ -8,7 +8,8 @@ import { CommandError } from "./output.js";
  * What signs a command's starts and updates: where signatures are asked for, and wherever the store has a secret, since its
  * workers may be set otherwise than this command.
  */
-export async function signerFor(config: Config, store: Store): Promise<Sign | undefined> {
+export async function signerFor(config: Config, store: Store | undefined): Promise<Sign | undefined> {
+  if (store === undefined) return undefined; // the secret is where the store is
   if (config.starts !== "signed" && !hasStartSecret(store)) return undefined;
   try {
     return await startSigner(store);

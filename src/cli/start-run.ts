@@ -7,18 +7,23 @@ import { GRAPH_RUN_WORKFLOW } from "../contract/names.js";
 import type { RunInputs } from "../contract/run-input.js";
 import { defined } from "../core/defined.js";
 import { openingState } from "../core/graph-state/initial-state.js";
+import type { WantedModel } from "../core/run/run-model.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import { resolveProject } from "../store/runs/project-id.js";
 import { findAgent, selectWorkflow } from "../store/packages/choose.js";
+import type { StoreReader } from "../contract/reads.js";
+import { readLive } from "../store/runs/live-answer.js";
 import type { Store } from "../store/store.js";
 import { NO_ANSWERS, standardInputAnswers } from "./answers.js";
 import { type BudgetChoice, budgetOf } from "./budget-options.js";
 import { type FollowEnd, followRun } from "./follow.js";
+import { type ModelChoice, chosenModel } from "./model-options.js";
 import {
   CommandError,
   EXIT,
   type ExitCode,
   UsageError,
+  noWorkerHint,
   notesAreRead,
   print,
   printJson,
@@ -29,6 +34,7 @@ import { registerRoot } from "./register-root.js";
 import { filesOfRun, printReport, reportOf, webUrlOf } from "./run-report.js";
 import { liveView, plainView } from "./run-views.js";
 import type { TemporalSession } from "./temporal-session.js";
+import type { WorkSource } from "./watch-work.js";
 
 /** What following a run shows of it. A bundle run has no graph. */
 export interface FollowedRun {
@@ -46,7 +52,7 @@ export interface PreparedRun extends FollowedRun {
   start(client: InterlockClient): Promise<RunHandle>;
 }
 
-export interface RunChoice extends BudgetChoice {
+export interface RunChoice extends BudgetChoice, ModelChoice {
   readonly package: string;
   readonly project: string;
   readonly workflow?: string;
@@ -73,6 +79,7 @@ export async function prepareRun(config: Config, store: Store, choice: RunChoice
       ? { branches: choice.branches ?? false, forbiddenJump: choice.forbiddenJump ?? false }
       : undefined;
   const budget = budgetOf(choice);
+  const model = rehearsal === undefined ? chosenModel(config, choice) : undefined;
   const request: StartRun = {
     projectRoot: project.root,
     packageId,
@@ -86,10 +93,11 @@ export async function prepareRun(config: Config, store: Store, choice: RunChoice
       storyId: choice.story,
       rehearsal,
       budget,
+      model,
     }),
   };
   if (config.temporal === undefined && rehearsal === undefined) {
-    requireModel(config, agentsOf(workflow.graph, agent.id));
+    requireModel(config, agentsOf(workflow.graph, agent.id), model);
   }
   await registerRoot(store, project.root, "write");
   return {
@@ -126,14 +134,19 @@ async function installedPackage(store: Store, named: string): Promise<string> {
   return installed.value.packageId;
 }
 
-/** Refuses at once to run agents that no model is configured for. */
-function requireModel(config: Config, agentIds: readonly string[]): void {
-  const without = agentIds.filter((agentId) => config.modelSettingsFor(agentId) === undefined);
-  if (without.length === 0) return;
-  throw new UsageError(NO_MODEL);
+/** Refuses at once to run agents that no model is configured for. Throws `UsageError`. */
+export function requireModel(
+  { models }: Config,
+  agentIds: readonly string[],
+  model: WantedModel | undefined,
+): void {
+  const chosen = models.choose(model, agentIds);
+  if (!("missing" in chosen)) return;
+  const isNone = model === undefined && models.settingsFor("") === undefined;
+  throw new UsageError(isNone ? NO_MODEL : `The worker of this command cannot do it: ${chosen.missing}.`);
 }
 
-export const NO_MODEL =
+const NO_MODEL =
   "No model is configured. Set INTERLOCK_MODEL and OPENAI_API_KEY (and OPENAI_BASE_URL for an endpoint other than OpenAI's), or add --rehearse to walk the package without a model.";
 
 /** The agents a run may need: the active one and those that nodes name. */
@@ -155,7 +168,7 @@ export interface FollowChoice {
 /** Follows a run with a view that fits the terminal, and reports its end. */
 export async function followAndReport(
   session: TemporalSession,
-  store: Store,
+  { reader, store }: { readonly reader: StoreReader; readonly store: Store | undefined },
   run: RunHandle,
   followed: FollowedRun,
   choice: FollowChoice,
@@ -169,12 +182,17 @@ export async function followAndReport(
   );
   if (webUrl !== null) printNote(`Watch it: ${webUrl}`);
   const answers = choice.waitForAnswers ? standardInputAnswers() : NO_ANSWERS;
-  const { graph } = followed;
-  const isLive = notesAreRead() && !choice.json && graph !== undefined;
-  const view = isLive ? liveView(graph, answers) : plainView(answers);
+  const isLive = notesAreRead() && !choice.json;
+  const view = isLive ? liveView(followed.graph, answers) : plainView(answers);
   let end: FollowEnd;
   try {
-    end = await followRun(run, view, signal, choice.since);
+    end = await followRun(run, view, signal, {
+      since: choice.since,
+      source: {
+        live: store === undefined ? nothingLive : liveAnswers(store, run.runId),
+        nobody: () => nobodyWorks(session),
+      },
+    });
   } catch (error) {
     if (signal.aborted) {
       printNote("");
@@ -186,13 +204,36 @@ export async function followAndReport(
   const places = {
     workflowId: run.workflowId,
     webUrl,
-    ...(await filesOfRun(store, run.runId)),
+    ...(await filesOfRun(reader, run.runId)),
   };
   const report = reportOf(end.state, places);
   if (choice.json) printJson({ ...report, ...choice.more });
   else printReport(report, followed.projectRoot);
   if (end.waiting) return EXIT.waiting;
   return end.state.phase === "completed" ? EXIT.done : EXIT.failed;
+}
+
+/** A worker of another machine is remembered for minutes after its end: that one polls says little where nobody takes what is due. */
+async function nobodyWorks(session: TemporalSession): Promise<string> {
+  const { embedded, client } = session;
+  if (!(await session.hasWorker())) return noWorkerHint(embedded, client.taskQueue);
+  return `No worker of the task queue "${client.taskQueue}" takes the run's next step: it is busy, or gone. Waiting for one.`;
+}
+
+/** Of a run of another machine's store. */
+async function nothingLive(): Promise<undefined> {}
+
+/** Reads what comes of a run's answers, once the store holds the run. */
+function liveAnswers(store: Store, runId: string): WorkSource["live"] {
+  let dir: string | undefined;
+  return async (since) => {
+    if (dir === undefined) {
+      const found = await store.runs.findPlaced(runId);
+      const files = found && (await store.runs.openFiles(found.projectId, found.runId));
+      dir = files?.ok === true ? files.value.dir : undefined;
+    }
+    return dir === undefined ? undefined : readLive(dir, since);
+  };
 }
 
 /** Why a run could not be followed any more, in words where it is Temporal that is gone. */

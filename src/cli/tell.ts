@@ -1,7 +1,8 @@
 import type { RunHandle } from "../client/client.js";
 import type { RunState } from "../core/run/run-state.js";
 import { followedRun } from "./go-on.js";
-import { EXIT, type ExitCode, noWorkerHint, print, printJson, printNote } from "./output.js";
+import { EXIT, type ExitCode, print, printJson, printNote } from "./output.js";
+import { queueStandingOf } from "./queue-standing.js";
 import { type RunSession, unlessInterrupted, withRun } from "./run-session.js";
 import { followAndReport } from "./start-run.js";
 
@@ -38,7 +39,7 @@ export function tellAndFollow(
   action: (run: RunHandle, state: RunState) => Promise<Told & { readonly staysPaused: boolean }>,
 ): Promise<ExitCode> {
   return withRun(runId, async (place) => {
-    const { session, store, run, signal } = place;
+    const { session, reader, store, run, signal } = place;
     const isOwnWorker = await bringWorker(place);
     const state = await heard(place, run.state());
     const { staysPaused, sentence, result } = await heard(place, action(run, state));
@@ -54,17 +55,19 @@ export function tellAndFollow(
     printNote(`${sentence} No other worker is there: following the run with a worker of this command's own.`);
     const since = state.progress.at(-1)?.seq ?? 0;
     const choice = { json, waitForAnswers: process.stdin.isTTY, since };
-    return followAndReport(session, store, run, await followedRun(store, run), choice, signal);
+    return followAndReport(session, { reader, store }, run, await followedRun(reader, run), choice, signal);
   });
 }
 
 /** Makes sure that somebody hears of it, once it is clear that the run is open. True where it is a worker of our own. */
-async function bringWorker({ session, run }: RunSession): Promise<boolean> {
+async function bringWorker({ session, run, store }: RunSession): Promise<boolean> {
   await run.requireOpen();
-  if (await session.hasWorker()) return false;
-  if (session.embedded) await session.startWorker();
-  else printNote(noWorkerHint(false, session.client.taskQueue));
-  return session.embedded;
+  const { polled, taskQueue, note } = await queueStandingOf(session, run, store);
+  if (polled) return false;
+  const isOwn = session.embedded && taskQueue === store?.taskQueue;
+  if (isOwn) await session.startWorker();
+  else printNote(note);
+  return isOwn;
 }
 
 function heard<T>(place: RunSession, action: Promise<T>): Promise<T> {

@@ -1,4 +1,3 @@
-import { hostname } from "node:os";
 import { inspect } from "node:util";
 import {
   DefaultLogger,
@@ -13,9 +12,10 @@ import { SEARCH_ATTRIBUTES } from "../contract/names.js";
 import { acquireEmbeddedServer } from "../embedded/server.js";
 import type { Sign } from "../contract/signed.js";
 import type { Store } from "../store/store.js";
+import { mayLive } from "../worker/worker-identity.js";
 import { type RunningWorker, startWorker } from "../worker.js";
 import { unlessAborted } from "./environment.js";
-import { CommandError, printError, printNote } from "./output.js";
+import { CommandError, NoTemporal, printError, printNote } from "./output.js";
 import { signerFor } from "./signer.js";
 
 /** Temporal as a command uses it: configured or embedded. */
@@ -58,7 +58,7 @@ function printLogEntry({ level, timestampNanos, message, meta }: LogEntry): void
  */
 export async function openTemporalSession(
   config: Config,
-  store: Store,
+  store: Store | undefined,
   signal: AbortSignal,
 ): Promise<TemporalSession> {
   try {
@@ -72,9 +72,15 @@ function calledOff(cause: unknown): CommandError {
   return new CommandError("Stopped while Temporal was being started or connected to.", { cause });
 }
 
-async function open(config: Config, store: Store, signal: AbortSignal): Promise<TemporalSession> {
+/** The same session, for the store of another task queue. */
+export function sessionAt(session: TemporalSession, taskQueue: string): TemporalSession {
+  const client = session.client.onQueue(taskQueue);
+  return { ...session, client, hasWorker: async () => (await client.workers()).some(mayLive) };
+}
+
+async function open(config: Config, store: Store | undefined, signal: AbortSignal): Promise<TemporalSession> {
   const server =
-    config.temporal === undefined
+    config.temporal === undefined && store !== undefined
       ? await acquireEmbeddedServer({
           ...(config.temporalCli === undefined ? {} : { cliPath: config.temporalCli }),
           pathVariable: config.pathVariable,
@@ -94,7 +100,7 @@ async function open(config: Config, store: Store, signal: AbortSignal): Promise<
   try {
     client = await unlessAborted(
       signal,
-      connect(connection, namespace, store.taskQueue, await signerFor(config, store)),
+      connect(connection, namespace, store?.taskQueue ?? config.taskQueue, await signerFor(config, store)),
       (late) => late.close(),
     );
   } catch (error) {
@@ -109,6 +115,7 @@ async function open(config: Config, store: Store, signal: AbortSignal): Promise<
     webUi: server?.uiUrl ?? config.webUi,
     hasWorker: async () => (await client.workers()).some(mayLive),
     async startWorker() {
+      if (store === undefined) throw new CommandError("There is no store here for a worker to work with.");
       try {
         const starting = startWorker(config, { connection, namespace, store });
         const worker = await unlessAborted(signal, starting, (late) => late.shutdown());
@@ -127,18 +134,6 @@ async function open(config: Config, store: Store, signal: AbortSignal): Promise<
   };
 }
 
-/** False for a worker of this machine whose process is gone. */
-function mayLive(identity: string): boolean {
-  const [, pid = "", host] = /^(\d+)@(.*)$/.exec(identity) ?? [];
-  if (host !== hostname()) return true;
-  try {
-    process.kill(Number(pid), 0);
-    return true;
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM";
-  }
-}
-
 async function connect(
   connection: NativeConnectionOptions,
   namespace: string,
@@ -154,7 +149,7 @@ async function connect(
     });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new CommandError(
+    throw new NoTemporal(
       `No Temporal answers at ${connection.address ?? "127.0.0.1:7233"} (${reason}). Check TEMPORAL_ADDRESS, or unset it to use the embedded server.`,
       { cause: error },
     );

@@ -13,20 +13,28 @@ import {
   registeredAttributes,
 } from "../contract/names.js";
 import { workflowIdOf } from "../core/run/run-id.js";
-import type { BundleRunInput, Fork, GraphRunInput } from "../contract/run.js";
+import type { BundleRunInput, Fork, GraphRunInput, RunInput } from "../contract/run.js";
 import { type RunInputs, validateRunInput } from "../contract/run-input.js";
 import { type Sign, startStatement } from "../contract/signed.js";
 import { defined } from "../core/defined.js";
 import type { EngineLimits } from "../core/run/limits.js";
+import type { WantedModel } from "../core/run/run-model.js";
 import type { JsonObject } from "../core/json.js";
 import { codeSpan, summaryLine } from "../core/markdown.js";
+import type { StoreReader } from "../contract/reads.js";
 import { InterlockError } from "./interlock-error.js";
+import { type ListedRun, type RunFilter, knownWorkflowIds, listRuns, runsWithPrefix } from "./list-runs.js";
+import { remotePages } from "./remote-pages.js";
+import { storeReader } from "./store-reader.js";
 import { RunHandle, type RunReference } from "./run-handle.js";
+import { type KnownStore, type Polling, listStores, pollingOf } from "./stores.js";
 import type { RunRequest } from "./run-start.js";
 
 export { InterlockError } from "./interlock-error.js";
 export { RunHandle, type RunReference } from "./run-handle.js";
 export type { RunRequest } from "./run-start.js";
+export { type ListedRun, type RunFilter, fits } from "./list-runs.js";
+export type { KnownStore, Polling } from "./stores.js";
 
 export interface InterlockClientOptions {
   /** As for Temporal's own `Connection.connect`; absent means 127.0.0.1:7233. */
@@ -59,6 +67,8 @@ export interface ForkRun {
   readonly set?: JsonObject;
   /** Begin also where files of that moment cannot be restored in the other project. */
   readonly allowMissing?: boolean;
+  /** Other models than the old run's. */
+  readonly model?: WantedModel;
   /** Another project; absent means the old run's. */
   readonly projectRoot?: string;
   /** A UUID; made when absent. */
@@ -94,6 +104,11 @@ export class InterlockClient {
     );
   }
 
+  /** Reads the store whose workers poll the task queue. `storeId`: none but that one. */
+  reader(storeId?: string): StoreReader {
+    return storeReader(remotePages(this), storeId);
+  }
+
   async close(): Promise<void> {
     await this.temporal.connection.close();
   }
@@ -112,13 +127,13 @@ export class InterlockClient {
   }
 
   /**
-   * Lets a failed, cancelled or terminated run, named by its id or its workflow's, go on from its document, under the same ids.
-   * One that has failed before it was opened begins anew. Throws `E_RUN_NOT_FOUND`
+   * Lets a failed, cancelled or terminated run, named by its id or its workflow's, go on from its document, under the same ids
+   * and with its models, unless others are named. One that has failed before it was opened begins anew. Throws `E_RUN_NOT_FOUND`
    * when Temporal does not know it, `E_PRECONDITION_FAILED` when it is open or completed.
    */
   async retry(
     run: string | RunHandle,
-    changes: { readonly limits?: Partial<EngineLimits> } = {},
+    changes: { readonly limits?: Partial<EngineLimits>; readonly model?: WantedModel } = {},
   ): Promise<RunHandle> {
     const handle = typeof run === "string" ? this.handle(run) : run;
     const { runId } = handle;
@@ -132,8 +147,10 @@ export class InterlockClient {
     // Without an id of its own a run is its first execution's: one that has not been made is begun again, with another id.
     const isNamed = request.workflowId === undefined || request.input.resume === true;
     const isMade = isNamed || (await handle.wasOpened());
-    const again = isMade ? resuming(request, { limits }) : begunAnew(request, limits);
-    return this.launch(again, "ALLOW_DUPLICATE_FAILED_ONLY");
+    const changed = { limits, ...defined({ model: changes.model }) };
+    const again = isMade ? resuming(request, changed) : begunAnew(request, changed);
+    const ofItsStore = this.onQueue(await handle.taskQueue());
+    return ofItsStore.launch(again, "ALLOW_DUPLICATE_FAILED_ONLY");
   }
 
   /**
@@ -161,20 +178,22 @@ export class InterlockClient {
    * one that Temporal no longer knows. Throws `E_RUN_NOT_FOUND`, `E_PRECONDITION_FAILED` for a bundle run.
    */
   async fork(runId: string, options: ForkRun, source?: RunRequest): Promise<RunHandle> {
-    const request = source ?? (await this.handle(runId).startedWith());
+    const handle = this.handle(runId);
+    const request = source ?? (await handle.startedWith());
+    const ofItsStore = source === undefined ? this.onQueue(await handle.taskQueue()) : this;
     if (request.kind === "bundle") {
       const message = "A bundle run has no node boundaries to fork from. Start it anew.";
       throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
     }
     const { resume: _resume, carried: _carried, fork: _fork, ...same } = request.input;
-    const { fromNode, visit, set, allowMissing, projectRoot = same.projectRoot } = options;
+    const { fromNode, visit, set, allowMissing, projectRoot = same.projectRoot, model } = options;
     const fork: Fork = {
       runId: request.input.runId,
       ...defined({ fromNode, visit, set }),
       ...(allowMissing === true ? { allowMissing } : {}),
     };
-    const input = { ...same, projectRoot, fork, runId: options.runId ?? randomUUID() };
-    return this.launch({ kind: "graph", input });
+    const input = { ...same, projectRoot, fork, ...defined({ model }), runId: options.runId ?? randomUUID() };
+    return ofItsStore.launch({ kind: "graph", input });
   }
 
   private async launch(
@@ -216,6 +235,36 @@ export class InterlockClient {
   /** A handle on a run that exists, by its id or by its workflow's; by both, where both are known. */
   handle(id: string | RunReference): RunHandle {
     return new RunHandle(this, id);
+  }
+
+  /** The same connection, with another store's queue and nothing to sign with: a secret belongs to one store. */
+  onQueue(taskQueue: string): InterlockClient {
+    return taskQueue === this.taskQueue ? this : new InterlockClient(this.temporal, taskQueue, undefined);
+  }
+
+  /** The newest runs of all stores that fit, newest first, at most `limit`. Needs no worker. Throws what Temporal says of a query. */
+  async runs(filter: RunFilter = {}, limit = 50): Promise<readonly ListedRun[]> {
+    return listRuns(this.temporal, filter, limit, (await this.registeredAttributes()) ?? []);
+  }
+
+  /** The runs whose id or workflow id begins so, newest first, at most `limit`. */
+  async runsBeginningWith(prefix: string, limit: number): Promise<readonly ListedRun[]> {
+    return runsWithPrefix(this.temporal, prefix, limit);
+  }
+
+  /** Which of these workflows Temporal still has. */
+  async knowsOf(workflowIds: readonly string[]): Promise<ReadonlySet<string>> {
+    return knownWorkflowIds(this.temporal, workflowIds);
+  }
+
+  /** The stores that workers have made known. What they say of themselves is text from outside. */
+  async stores(): Promise<readonly KnownStore[]> {
+    return listStores(this.temporal);
+  }
+
+  /** Whether workers poll a store's queue. `mayLive` says of a worker's identity whether it may be there still. */
+  async polling(taskQueue: string, mayLive?: (identity: string) => boolean): Promise<Polling> {
+    return pollingOf(this.temporal, taskQueue, mayLive);
   }
 
   /** The search attributes of contracts §14 that the namespace lacks. Empty where that cannot be known. */
@@ -277,13 +326,13 @@ type Launch =
   | { readonly kind: "graph"; readonly input: GraphRunInput; readonly workflowId?: string }
   | { readonly kind: "bundle"; readonly input: BundleRunInput; readonly workflowId?: string };
 
-function begunAnew(request: RunRequest, limits: Partial<EngineLimits>): Launch {
+function begunAnew(request: RunRequest, changes: Pick<RunInput, "limits" | "model">): Launch {
   if (request.kind === "graph") {
     const { runId: _, carried: _carried, resume: _resume, ...input } = request.input;
-    return { ...request, input: { ...input, limits } };
+    return { ...request, input: { ...input, ...changes } };
   }
   const { runId: _, carried: _carried, resume: _resume, ...input } = request.input;
-  return { ...request, input: { ...input, limits } };
+  return { ...request, input: { ...input, ...changes } };
 }
 
 /** A request that makes its run go on from the store. */

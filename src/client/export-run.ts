@@ -1,6 +1,9 @@
+import { Readable } from "node:stream";
 import { type History, historyToJSON } from "@temporalio/common/lib/proto-utils.js";
+import type { StoreReader } from "../contract/reads.js";
 import { InterlockError } from "./interlock-error.js";
-import { writeArchive } from "../store/runs/run-archive.js";
+import { valueOf } from "./transcript.js";
+import { type ArchivedFile, archivedFiles, writeArchive } from "../store/runs/run-archive.js";
 import type { Store } from "../store/store.js";
 
 export interface ExportRun {
@@ -24,15 +27,33 @@ export async function exportRun(
   const found = await store.runs.findRun(runId);
   const files = found.ok ? await store.runs.openFiles(found.value.projectId, found.value.runId) : found;
   if (!files.ok) throw new InterlockError(files.error);
+  return writeExport({ output, histories }, await archivedFiles(files.value.dir));
+}
+
+/** As `exportRun`, with the run's files from wherever they are. */
+export async function writeExport(
+  { output, histories }: Omit<ExportRun, "runId">,
+  files: readonly ArchivedFile[],
+): Promise<readonly string[]> {
   const texts = histories.map((history, index): [string, string] => [
     index === histories.length - 1 ? "history.json" : `history-${index + 1}.json`,
     historyToJSON(history),
   ]);
   try {
-    return await writeArchive(output, files.value.dir, new Map(texts));
+    return await writeArchive(output, files, new Map(texts));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const message = `${output} could not be written: ${reason}`;
     throw new InterlockError({ code: "E_INTERNAL", message }, error);
   }
+}
+
+/** The files of a run's folder as a reader of its store hands them out, each when its turn comes. Throws `E_RUN_NOT_FOUND`. */
+export async function archivedBy(reader: StoreReader, run: string): Promise<readonly ArchivedFile[]> {
+  const { files } = valueOf(await reader.ask("read.files", { run }));
+  return files.map(({ name, modifiedAt }) => ({
+    name,
+    modifiedAt,
+    open: () => Readable.from(reader.bytes("read.file", { run, name }), { objectMode: false }),
+  }));
 }

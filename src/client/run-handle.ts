@@ -3,6 +3,8 @@ import { isGrpcServiceError } from "@temporalio/client";
 import type { History } from "@temporalio/common/lib/proto-utils.js";
 import { newestAuditHead } from "./audit-head.js";
 import { InterlockError, isNotFound, toInterlockError } from "./interlock-error.js";
+import { type PendingWork, pendingWorkIn } from "./pending-work.js";
+import { quoted } from "./quoted.js";
 import { type RunRequest, type TemporalAccess, startedWith } from "./run-start.js";
 import {
   ANSWER_UPDATE,
@@ -21,6 +23,10 @@ import type { RunResult } from "../core/run/closing.js";
 import type { AuditHead } from "../core/run/audit-head.js";
 import type { Budget } from "../core/run/budget.js";
 import type { RunState } from "../core/run/run-state.js";
+import { ReadRefused, type StoreReader, type StoredArtifact } from "../contract/reads.js";
+import { remotePages } from "./remote-pages.js";
+import { storeReader, wholeFile } from "./store-reader.js";
+import { type TranscriptChoice, type TranscriptVisit, readTranscript, valueOf } from "./transcript.js";
 import { isRunId, runIdIn } from "../core/run/run-id.js";
 import type { Fault } from "../core/errors.js";
 import { cutText } from "../core/text.js";
@@ -179,6 +185,22 @@ export class RunHandle {
     return this.guarded(async () => (await this.workflow().describe()).status.name);
   }
 
+  /**
+   * What the run waits for: its activities that are not done, with their attempts, the failure before, and when the next try is.
+   * Needs no worker. Throws `E_RUN_NOT_FOUND`.
+   */
+  async pendingWork({ signal }: { readonly signal?: AbortSignal } = {}): Promise<PendingWork> {
+    const ask = async () => pendingWorkIn((await this.workflow().describe()).raw);
+    return this.guarded(() =>
+      signal === undefined ? ask() : this.access.temporal.withAbortSignal(signal, ask),
+    );
+  }
+
+  /** The queue that it is on: that of its store. Throws `E_RUN_NOT_FOUND`. Needs no worker. */
+  async taskQueue(): Promise<string> {
+    return this.guarded(async () => (await this.workflow().describe()).taskQueue);
+  }
+
   /** What the run was started with. Throws `E_RUN_NOT_FOUND`. */
   async startedWith(): Promise<RunRequest> {
     return this.guarded(() => startedWith(this.access, this.workflowId));
@@ -233,6 +255,41 @@ export class RunHandle {
    */
   async auditHead(): Promise<AuditHead | undefined> {
     return newestAuditHead(await this.history());
+  }
+
+  /** Reads the run's store, wherever it is. Needs a worker of the run's queue that answers. Throws `E_RUN_NOT_FOUND`. */
+  async reader(): Promise<StoreReader> {
+    const { temporal, namespace, sign } = this.access;
+    return storeReader(remotePages({ temporal, namespace, sign, taskQueue: await this.taskQueue() }));
+  }
+
+  /**
+   * What was said, visit by visit: of one node, where it is named, and without what models have thought, unless it is asked for.
+   * Throws `E_RUN_NOT_FOUND`, `E_PRECONDITION_FAILED` where nobody who has the run's store answers.
+   */
+  async transcript(choice: TranscriptChoice = {}): Promise<readonly TranscriptVisit[]> {
+    return readTranscript(await this.reader(), await this.knownAs(), choice);
+  }
+
+  /** What the run has recorded as its results. Throws as {@link transcript}. */
+  async artifacts(): Promise<readonly StoredArtifact[]> {
+    const reader = await this.reader();
+    const { artifacts } = valueOf(await reader.ask("read.artifacts", { run: await this.knownAs() }));
+    return artifacts;
+  }
+
+  /** The bytes of one artifact, by its path. Throws as {@link transcript}, and `ENOENT`, `E_SANDBOX_VIOLATION`. */
+  async artifact(path: string): Promise<Uint8Array> {
+    const reader = await this.reader();
+    const asked = { run: await this.knownAs(), path };
+    return wholeFile(reader.bytes("read.artifact", asked)).catch((error: unknown) => {
+      throw error instanceof ReadRefused ? new InterlockError(error.fault, error) : error;
+    });
+  }
+
+  /** What the store knows the run by. */
+  private async knownAs(): Promise<string> {
+    return isRunId(this.runId) ? this.runId : (await this.identify()).runId;
   }
 
   /** Temporal's id of the current execution, for links into its Web UI. */
@@ -325,11 +382,6 @@ export class RunHandle {
 
 /** What was told had been signed for the execution before. */
 class ContinuedMeanwhile extends Error {}
-
-/** A text in a query of Temporal's. */
-function quoted(text: string): string {
-  return JSON.stringify(text);
-}
 
 const OPEN: readonly string[] = ["RUNNING", "PAUSED"];
 

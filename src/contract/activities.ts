@@ -17,6 +17,7 @@ import type { StateChange } from "../core/run/state-changes.js";
 import type { Budget } from "../core/run/budget.js";
 import type { RunPhase } from "../core/run/phase.js";
 import type { Question } from "../core/run/question.js";
+import type { AnsweredBy, ModelRef } from "../core/run/run-model.js";
 import type { RunRef } from "../core/run/run-ref.js";
 import type { TurnUsage, Usage } from "../core/run/usage.js";
 import type { UpdateStatement } from "./signed.js";
@@ -94,6 +95,10 @@ export interface ModelTurnInput {
   readonly needsPrice?: boolean;
   /** A system message for the model, said once, before this turn. */
   readonly correction?: string;
+  /** Which model is asked. Absent where the run knows none: the worker asks its own. */
+  readonly model?: ModelRef;
+  /** Another model is asked where this one fails: nobody waits long for it. */
+  readonly mayFallBack?: boolean;
 }
 
 export interface ModelTurnResult {
@@ -103,6 +108,8 @@ export interface ModelTurnResult {
   /** The provider cut the answer off: none of its calls may run (contracts §16). */
   readonly cutOff: boolean;
   readonly usage: TurnUsage;
+  /** Which model has answered, in a run that knows its models: another attempt's may be the one that was written down. */
+  readonly answeredBy?: AnsweredBy;
   /** What an answer without calls means for a bundle run. */
   readonly ending?: Ending;
   /** Why an answer without calls asks nobody anything. Absent where it is a question. */
@@ -204,6 +211,8 @@ export interface PhaseInput {
   readonly fault?: Fault;
   readonly question?: Question;
   readonly usage: Usage;
+  /** Which model has answered last. */
+  readonly answeredBy?: AnsweredBy;
   /** The budget as it stands, of a run that has one. */
   readonly budget?: Budget;
   /** The ids of the newest raises that it holds. */

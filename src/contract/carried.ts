@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { answeredBySchema, runModelsSchema } from "../core/run/run-model.js";
 import { RUN_PHASES } from "../core/run/phase.js";
 import { GraphStateSchema } from "../core/graph-state/schemas.js";
 
@@ -12,6 +13,8 @@ const usage = z.looseObject({
   modelTurns: count,
   toolCalls: count,
   promptTokens: z.number().min(0),
+  cachedPromptTokens: z.number().min(0).optional(),
+  estimated: z.boolean().optional(),
   completionTokens: z.number().min(0),
   cost: z.number().min(0),
 });
@@ -44,6 +47,8 @@ export const carriedSchema = z.looseObject({
       resumes: z.string().optional(),
       correction: z.string().optional(),
       nudges: z.int().min(0).optional(),
+      model: z.int().min(0).optional(),
+      missing: z.looseObject({ times: z.int().min(0), why: z.string() }).optional(),
     })
     .optional(),
   usage,
@@ -55,6 +60,9 @@ export const carriedSchema = z.looseObject({
   progress: z.array(z.looseObject({ seq: count, nodeId: z.string(), text: z.string() })),
   audit: z.looseObject({ lines: count, sha256: z.string() }),
   phaseChanges: count,
+  models: runModelsSchema.optional(),
+  isLeft: z.boolean().optional(),
+  answeredBy: answeredBySchema.optional(),
   executionId: z.string().optional(),
   taken: z
     .array(

@@ -1,6 +1,8 @@
 /** The names that users, Temporal and other processes see (contracts §14). Frozen: changing one breaks runs. */
 
 export const GRAPH_RUN_WORKFLOW = "graphRun";
+/** Asks a store, where the server knows no activities without a workflow. */
+export const STORE_READ_WORKFLOW = "storeRead";
 export const RUN_STATE_QUERY = "runState";
 export const GRAPH_STATE_QUERY = "graphState";
 export const BUNDLE_RUN_WORKFLOW = "bundleRun";
@@ -39,6 +41,10 @@ export const MODEL_TURN_MARGIN_MS = 60_000;
 
 /** Failure types beyond the error codes of contracts §15. */
 export const WRONG_STORE_FAILURE = "WrongStore";
+/** The worker has not the run's model, its endpoint or its key: the workflow asks for another worker. */
+export const MODEL_MISSING_FAILURE = "ModelMissing";
+/** The worker sent no key, and the endpoint wants one: after a few other workers it is the model's failure. */
+export const KEY_MISSING_FAILURE = "KeyMissing";
 
 /** No payload of a history exceeds this (contracts §14). */
 export const MAX_PAYLOAD_BYTES = 256 * 1024;

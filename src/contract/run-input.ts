@@ -7,6 +7,7 @@ import { type GraphStateStart, openingState } from "../core/graph-state/initial-
 import { type JsonBounds, boundsProblem } from "../core/json-bounds.js";
 import { type SchemaError, schemaErrors } from "../core/schema-errors.js";
 import { utf8Length } from "../core/text.js";
+import { MAX_MODELS_IN_CHAIN } from "../core/run/run-model.js";
 import { isRunId } from "../core/run/run-id.js";
 import { carriedSchema } from "./carried.js";
 import { signatureSchema } from "./signed.js";
@@ -41,6 +42,29 @@ const amounts = z.strictObject({
   cost: z.number().exactOptional(),
 });
 
+const MAX_URL_CHARS = 2_000;
+/** It chooses among endpoints that a worker has: it holds no login, no key in a query, and no spelling that needs one to guess. */
+const endpoint = z
+  .string()
+  .max(MAX_URL_CHARS)
+  .regex(/^https?:\/\/[!-~]+$/, "must be an http or https URL, in printable ASCII")
+  .regex(
+    /^[^?#\\]*$/,
+    "must have no query, no fragment and no backslash: a worker's settings may have a query",
+  )
+  .regex(/^https?:\/\/[^/@]+(?:\/|$)/, "must have a host, and no user name and no password");
+const model = z
+  .strictObject({
+    name: name.exactOptional(),
+    model: name.exactOptional(),
+    baseUrl: endpoint.exactOptional(),
+    fallbacks: z
+      .array(name)
+      .max(MAX_MODELS_IN_CHAIN - 1)
+      .exactOptional(),
+  })
+  .refine((wanted) => Object.keys(wanted).length > 0, "must name a model, a base URL or fallbacks");
+
 const runFields = {
   runId: runId.exactOptional(),
   projectRoot: path,
@@ -52,12 +76,14 @@ const runFields = {
       maxTurnsPerNode: limit.exactOptional(),
       maxTurnsPerRun: limit.exactOptional(),
       maxModelAttempts: limit.exactOptional(),
+      maxAttemptsBeforeFallback: limit.exactOptional(),
     })
     .exactOptional(),
   budget: z.strictObject({ run: amounts.exactOptional(), node: amounts.exactOptional() }).exactOptional(),
   rehearsal: z
     .strictObject({ branches: z.boolean().exactOptional(), forbiddenJump: z.boolean().exactOptional() })
     .exactOptional(),
+  model: model.exactOptional(),
   searchAttributes: z.boolean().exactOptional(),
   resume: z.boolean().exactOptional(),
   signature: signatureSchema.exactOptional(),

@@ -1,6 +1,7 @@
 import type { Budget, BudgetLimits, BudgetScope } from "../core/run/budget.js";
 import type { CarriedRun, TakenAnswer } from "../core/run/carried-run.js";
 import type { EngineLimits } from "../core/run/limits.js";
+import type { WantedModel } from "../core/run/run-model.js";
 import type { Rehearsal } from "../core/run/run-ref.js";
 import type { JsonObject } from "../core/json.js";
 
@@ -23,6 +24,8 @@ export interface RunInput {
   /** Beyond it the run waits for a decision; absent means none. */
   readonly budget?: Budget;
   readonly rehearsal?: Rehearsal;
+  /** Absent means the default of the worker that opens the run. Either way the run keeps it; agents' own models stay theirs. */
+  readonly model?: WantedModel;
   /**
    * True where the Temporal namespace has all search attributes of contracts §14, false where none are to be set. Absent means
    * that the worker looks, and that those are set which the namespace has.

@@ -38,7 +38,18 @@ export interface UpdateStatement {
   readonly content: JsonObject;
 }
 
-export type Statement = StartStatement | UpdateStatement;
+/** What a store is asked for by somebody who has nothing but Temporal, for a while. */
+export interface ReadStatement {
+  readonly kind: "read";
+  /** The activity. */
+  readonly read: string;
+  /** ISO time: it is not answered later. */
+  readonly until: string;
+  /** Question and page. */
+  readonly content: JsonObject;
+}
+
+export type Statement = StartStatement | UpdateStatement | ReadStatement;
 
 /** Signs for a store. Rejects where its secret cannot be read. */
 export type Sign = (statement: Statement) => Promise<string>;
@@ -62,6 +73,16 @@ export function startStatement({ workflow, workflowId, input, executionId }: Sta
     ...(follows || typeof runId !== "string" ? {} : { runId }),
     content,
   };
+}
+
+/** What is signed of a question to a store. */
+export function readStatement(
+  read: string,
+  until: string,
+  { question, page }: { readonly question: JsonObject; readonly page?: object },
+): ReadStatement {
+  const content = { question, ...(page === undefined ? {} : { page: page as JsonObject }) }; // plain data
+  return { kind: "read", read, until, content };
 }
 
 /** The question that an answer is signed for. */

@@ -29,6 +29,9 @@ export const FAILPOINTS = Object.freeze([
   "model.before-request",
   "model.answer-received",
   "model.answer-written",
+  // tool results are left out of a conversation that grows too long
+  "context.before-fold",
+  "context.folded",
   // the user's words
   "input.received",
   "input.written",

@@ -3,6 +3,7 @@ import type { Config } from "../config.js";
 import { redactKey } from "../core/prompt/redact-key.js";
 import { functionTool } from "../core/tools/tool-arguments.js";
 import { type ChatAnswer, type ModelSettings, createChatModel, endpointOf } from "../model/chat-model.js";
+import { dialectOf } from "../model/dialects.js";
 import { type ModelList, listModels } from "../model/list-models.js";
 import { ModelError, codeOfCause } from "../model/model-error.js";
 import { CHECK_MS, type Finding, counted, failed, passed, reasonOf, skipped, warning } from "./finding.js";
@@ -20,25 +21,33 @@ const MAX_TOKENS = 512;
 const MAX_NAMED = 5;
 const DEFAULT = "default";
 
-/** The default model and those of agents, each once, and what is wrong before anybody is asked. */
-export function configuredModels({ settings, modelSettingsFor }: Config): {
+/** The default model, those that have names, fallbacks among them, and those of agents: each once, and what is wrong before anybody is asked. */
+export function configuredModels({ settings, models: catalog }: Config): {
   readonly models: readonly ConfiguredModel[];
   readonly findings: readonly Finding[];
 } {
   const models = new Map<string, ConfiguredModel>();
   const findings: Finding[] = [];
-  const agents = Object.entries(settings.agents ?? {});
-  const nobody = `no agent ${agents.map(([id]) => id.length).join()}`; // of no agent's id
-  for (const [id, own] of [[undefined, undefined] as const, ...agents]) {
-    const found = modelSettingsFor(id ?? nobody);
+  const agents = Object.keys(settings.agents ?? {});
+  const nobody = `no agent ${agents.map((id) => id.length).join()}`; // of no agent's id
+  const places = [
+    { place: DEFAULT, found: catalog.ofAgent(nobody), none: noDefault },
+    ...catalog.names.map((name) => {
+      const place = `models.${name}`;
+      return { place, found: catalog.ofEntry(name), none: () => noModelOf(place) };
+    }),
+    ...agents.map((id) => ({ place: id, found: catalog.ofAgent(id), none: () => noModelOf(id) })),
+  ];
+  for (const { place, found, none } of places) {
     if (found === undefined) {
-      findings.push(id === undefined ? noDefault() : noModelOf(id));
+      findings.push(none());
       continue;
     }
-    const keyVariable = own?.apiKeyVariable ?? (own?.baseUrl === undefined ? "OPENAI_API_KEY" : "");
-    const key = JSON.stringify([found, keyVariable]);
+    const { settings: reached, keyVariable, lacksKey } = found;
+    if (lacksKey) findings.push(noKey(place, keyVariable));
+    const key = JSON.stringify([reached, keyVariable]);
     const known = models.get(key)?.usedBy ?? [];
-    models.set(key, { settings: found, usedBy: [...known, id ?? DEFAULT], keyVariable });
+    models.set(key, { settings: reached, usedBy: [...known, place], keyVariable });
   }
   return { models: [...models.values()], findings };
 }
@@ -53,8 +62,22 @@ function noDefault(): Finding {
 }
 
 function noModelOf(id: string): Finding {
-  const remedy = `Give agents.${id} in settings.json a model, and a baseUrl or a key in its apiKeyVariable.`;
+  const place = id.startsWith("models.") ? id : `agents.${id}`;
+  const remedy = `Give ${place} in settings.json a model, and a baseUrl or a key in its apiKeyVariable.`;
   return failed(`model (${id})`, "has settings, but no model, or neither a base URL nor a key", remedy);
+}
+
+function noKey(place: string, keyVariable: string): Finding {
+  const found = `the variable of its key, ${keyVariable}, is not set: this machine's worker leaves its turns to others`;
+  return failed(`model (${place})`, found, `Set ${keyVariable} where the worker runs.`);
+}
+
+/** Where the settings file says something of a model; of the default, what takes its place. */
+function settingOf(usedBy: readonly string[], field: "model" | "baseUrl" | "apiKeyVariable"): string {
+  if (usedBy.includes(DEFAULT)) return field === "model" ? "INTERLOCK_MODEL" : "OPENAI_BASE_URL";
+  const [place = ""] = usedBy;
+  const entry = place.startsWith("models.") ? place : `agents.${place}`;
+  return `${entry}.${field}`;
 }
 
 /** What a model's parts are called, in the order of the table. */
@@ -146,7 +169,19 @@ class Visit {
       this.judgeCall(answer),
       this.judgeStream(streamed),
       this.judgeUsage(answer, streamed),
+      ...this.judgeContext(),
     ];
+  }
+
+  /** Other servers refuse what is too long, and say how long it may be. */
+  private judgeContext(): readonly Finding[] {
+    const { settings } = this.model;
+    const { name } = dialectOf(endpointOf(settings, "chat/completions"), settings.dialect);
+    if (name !== "ollama" || settings.contextTokens !== undefined) return [];
+    const found = "not set: Ollama drops the beginning of a request that is too long, and says nothing";
+    const remedy =
+      "Set contextTokens in settings.json to the length it serves (num_ctx, OLLAMA_CONTEXT_LENGTH).";
+    return [warning(`${this.name}: context`, found, remedy)];
   }
 
   private judgeCall({ toolCalls, finishReason, content, refusal }: ChatAnswer): Finding {
@@ -183,14 +218,14 @@ class Visit {
   private judgeUsage(answer: ChatAnswer, streamed: Attempt): Finding {
     const name = this.part("usage");
     const tokens = totalOf(answer);
-    const remedy = "Budgets of tokens and cost cannot count on it: bound turns as well (--max-turns).";
-    if (tokens === 0) return warning(name, "none is reported", remedy);
+    const remedy = "Budgets bind on estimates, shown with ~: bound turns as well (--max-turns).";
+    if (tokens === 0) return warning(name, "none is reported: tokens are estimated", remedy);
     const whole = `${counted(tokens, "token")} for this`;
     if ("answer" in streamed && streamed.isStream && totalOf(streamed.answer) === 0) {
       return warning(
         name,
-        `${whole}; none in a stream`,
-        "Leave stream off, or bound turns as well (--max-turns).",
+        `${whole}; none in a stream: tokens are estimated there`,
+        "Leave stream off, or bound turns as well (--max-turns): budgets bind on estimates, shown with ~.",
       );
     }
     return passed(name, whole);
@@ -204,7 +239,7 @@ class Visit {
     const said = this.sentence(error);
     const place = usedBy.includes(DEFAULT)
       ? "OPENAI_BASE_URL"
-      : `agents.${usedBy[0]}.baseUrl in settings.json`;
+      : `${settingOf(usedBy, "baseUrl")} in settings.json`;
     if (status === undefined) return this.judgeSilence(error, list, place);
     const isServed = status < 500 && (status < 300 || status >= 400);
     if (!isServed) return this.until("reachable", said, `Correct ${place}, or mend the server there.`);
@@ -212,7 +247,7 @@ class Visit {
     const isUnlisted = list?.ids !== undefined && list.ids.length > 0 && !list.ids.includes(settings.model);
     if (status === 404 || (isUnlisted && status < 429)) {
       const has = isUnlisted ? `; GET /models has ${namesOf(list.ids)}` : "";
-      const name = usedBy.includes(DEFAULT) ? "INTERLOCK_MODEL" : `agents.${usedBy[0]}.model`;
+      const name = settingOf(usedBy, "model");
       return this.until("exists", `${said}${has}`, `Correct ${name}, or ${place}: most end in /v1.`);
     }
     const again = error instanceof ModelError && error.retryable;
@@ -236,7 +271,7 @@ class Visit {
   private keyRemedy(): string {
     const { settings, keyVariable, usedBy } = this.model;
     if (keyVariable === "")
-      return `Name the variable of its key: agents.${usedBy[0]}.apiKeyVariable in settings.json.`;
+      return `Name the variable of its key: ${settingOf(usedBy, "apiKeyVariable")} in settings.json.`;
     return settings.apiKey === undefined
       ? `Set ${keyVariable}: no key was sent.`
       : `Correct the key in ${keyVariable}, or its rights.`;

@@ -6,18 +6,29 @@ import { excerpt } from "../core/text.js";
 import type { ModelCall } from "../core/tools/model-call.js";
 import type { FunctionTool } from "../core/tools/tool-arguments.js";
 import { parseAnswer } from "./answer-json.js";
+import type { OnPiece } from "./answer-progress.js";
 import { type Dialect, type DialectSetting, dialectOf } from "./dialects.js";
 import { LearnedParameters } from "./learned-parameters.js";
 import { toBody } from "./to-request.js";
 import { boundedChunks, readErrorText, readText } from "./bounded-body.js";
 import { eventData } from "./event-stream.js";
-import { classifyModelError, refusedByProvider, timedOut, unusableEndpoint } from "./model-error.js";
+import { located, shownAddress } from "./located-error.js";
+import {
+  answeredWithPage,
+  classifyModelError,
+  isPage,
+  refusedByProvider,
+  timedOut,
+  unusableEndpoint,
+} from "./model-error.js";
 import { collectStream, toAnswer } from "./read-answer.js";
 
 /** What a million tokens cost, in a currency of the user's choice. */
 export interface ModelPrice {
   readonly inputPerMillion: number;
   readonly outputPerMillion: number;
+  /** Of prompt tokens from the provider's cache; absent: as others. */
+  readonly cachedInputPerMillion?: number | undefined;
 }
 
 /** Which model answers, and how it is reached. A `ChatModel` of another kind heeds of it what it can. */
@@ -36,6 +47,8 @@ export interface ModelSettings {
   readonly temperature?: number;
   /** The most tokens of an answer. */
   readonly maxTokens?: number;
+  /** Tokens of a request and its answer together; absent: as the endpoint says where it refuses one. */
+  readonly contextTokens?: number;
   /** How the endpoint wants to be spoken to; absent: as its address tells. */
   readonly dialect?: DialectSetting;
 }
@@ -66,6 +79,10 @@ export interface ChatRequest {
   readonly tools: readonly FunctionTool[];
   /** Fires when nobody waits for the answer any more: the run was cancelled, the worker stops, or the time is up. */
   readonly signal: AbortSignal;
+  /** Hears where the request goes, as terminals may show it, before it goes there. */
+  readonly onAsked?: (address: string) => void;
+  /** Hears what comes of a streamed answer. */
+  readonly onPiece?: OnPiece;
 }
 
 /** What a model has answered. */
@@ -76,8 +93,8 @@ export interface ChatAnswer {
   readonly toolCalls: readonly ModelCall[];
   /** As `stop` or `tool_calls`; `length` where the answer was cut off: none of its calls is run. */
   readonly finishReason: string;
-  /** Tokens of this request and its answer; 0 where they are not counted. */
-  readonly usage: Omit<TurnUsage, "cost">;
+  /** Tokens of this request and its answer; 0 where they are not counted, and then estimated. */
+  readonly usage: Pick<TurnUsage, "promptTokens" | "completionTokens" | "cachedPromptTokens">;
   /** The name of the model that has answered. */
   readonly model: string;
   /** What goes back to the provider beside text and calls; absent where there is nothing. */
@@ -116,13 +133,22 @@ export function createChatModel(send: typeof fetch = fetch): ChatModel {
         return await ask(request, AbortSignal.any([signal, timeout, over.signal]), wire);
       } catch (error) {
         signal.throwIfAborted(); // as aborted: an aborted stream only ends early
-        if (timeout.aborted) throw timedOut();
-        throw classifyModelError(error, settings.apiKey);
+        const failure = timeout.aborted
+          ? timedOut(settings.timeoutMs)
+          : classifyModelError(error, settings.apiKey);
+        throw located(failure, addressOf(settings));
       } finally {
         over.abort();
       }
     },
   };
+}
+
+/** Where a model is asked; nothing where its base URL cannot be used. */
+function addressOf(settings: ModelSettings): string {
+  const url = parseUrl(settings.baseUrl ?? OPENAI_URL);
+  if (url === undefined || url.username !== "" || url.password !== "") return "";
+  return shownAddress(endpointOf(settings, "chat/completions"), settings.apiKey);
 }
 
 /** What a timer can hold. */
@@ -140,6 +166,7 @@ async function ask(request: ChatRequest, signal: AbortSignal, { learned, send }:
   const endpoint = `${url.origin}${url.pathname}`;
   const { apiKey } = settings;
   const { finalErrors, streamedCalls } = dialect;
+  request.onAsked?.(addressOf(settings));
   for (;;) {
     const adapted = learned.adapt(dialect, endpoint, settings.model);
     const body = learned.applyTo(toBody(request, { endpoint, dialect: adapted }), endpoint, settings.model);
@@ -153,20 +180,20 @@ async function ask(request: ChatRequest, signal: AbortSignal, { learned, send }:
     if (response.status >= 300 && response.status < 400) throw redirected(response);
     if (response.ok) {
       const answering = { endpoint, dialect: dialect.name, streamedCalls, finalErrors, apiKey };
-      const isStream = settings.stream && !saysJson(response);
+      const isStream = settings.stream && !saysJson(response) && !isHtml(response);
       const answer = isStream
-        ? await collectStream(eventData(boundedChunks(response)), answering)
-        : toAnswer(parseAnswer(await readText(response)), answering);
+        ? await collectStream(eventData(boundedChunks(response)), answering, request.onPiece)
+        : toAnswer(parseBody(await readText(response), response.status, apiKey), answering);
       return withoutKey(answer, apiKey);
     }
     const { status, headers } = response;
     const refusal = { status, headers, body: await readErrorText(response) };
+    const failure = refusedByProvider(refusal, new Date(), { apiKey, finalErrors });
+    if (failure.code === "LLM_CONTEXT_EXCEEDED") throw failure; // nothing of its form would help
     const isLearned =
       learned.learnFrom(refusal, body, endpoint, settings.model) ||
       learned.learnHow(refusal, adapted, endpoint, settings.model);
-    if (!isLearned) {
-      throw refusedByProvider(refusal, new Date(), { apiKey, finalErrors });
-    }
+    if (!isLearned) throw failure;
   }
 }
 
@@ -175,9 +202,11 @@ function saysJson(response: Response): boolean {
   return /^application\/json\b/i.test(response.headers.get("content-type") ?? "");
 }
 
+const OPENAI_URL = "https://api.openai.com/v1";
+
 /** A path below the base URL, whose query stays one. Throws a `ModelError` for one that cannot be used. */
 export function endpointOf({ baseUrl }: ModelSettings, path: "chat/completions" | "models"): URL {
-  const url = parseUrl(baseUrl ?? "https://api.openai.com/v1");
+  const url = parseUrl(baseUrl ?? OPENAI_URL);
   if (url === undefined) throw unusableEndpoint("The model's base URL is not a URL. Correct it.");
   if (url.username !== "" || url.password !== "") {
     throw unusableEndpoint(
@@ -190,6 +219,19 @@ export function endpointOf({ baseUrl }: ModelSettings, path: "chat/completions" 
 
 function parseUrl(text: string, base?: string): URL | undefined {
   return URL.canParse(text, base) ? new URL(text, base) : undefined;
+}
+
+/** What proxies and wrong addresses answer with. */
+function isHtml(response: Response): boolean {
+  return /^text\/html\b/i.test(response.headers.get("content-type") ?? "");
+}
+
+function parseBody(text: string, status: number, apiKey: string | undefined): unknown {
+  try {
+    return parseAnswer(text);
+  } catch (error) {
+    throw isPage(text) ? answeredWithPage(status, text, apiKey) : error;
+  }
 }
 
 /** Following one would hand the prompt to whoever it names. */

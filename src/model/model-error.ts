@@ -3,6 +3,8 @@ import { redactKey } from "../core/prompt/redact-key.js";
 import { redactAbsolutePaths, redactSecrets } from "../core/prompt/redact.js";
 import { excerpt } from "../core/text.js";
 import { fieldsOf, parseAnswer } from "./answer-json.js";
+import { wordsOfConnection } from "./connection-words.js";
+import { readOverflow } from "./context-overflow.js";
 
 /**
  * Why a model call failed, and whether trying again can help (contracts §9). What is final fails the run with this code and
@@ -10,14 +12,22 @@ import { fieldsOf, parseAnswer } from "./answer-json.js";
  * no key.
  */
 export class ModelError extends Error {
-  /** One of `LLM_AUTH_FAILED`, `LLM_TIMEOUT`, `LLM_RATE_LIMITED`, `LLM_HTTP_ERROR`, `LLM_BAD_RESPONSE`. */
+  /** One of `LLM_AUTH_FAILED`, `LLM_TIMEOUT`, `LLM_RATE_LIMITED`, `LLM_HTTP_ERROR`, `LLM_BAD_RESPONSE`; `LLM_CONTEXT_EXCEEDED`: asked again with less. */
   readonly code: ErrorCode;
   readonly retryable: boolean;
   /** How long the provider asks to wait, in milliseconds. */
   readonly retryAfterMs: number | undefined;
+  /** Of `LLM_CONTEXT_EXCEEDED`: how many tokens the model's context has, where the provider names it. */
+  readonly contextTokens: number | undefined;
 
   constructor(
-    failure: { code: ErrorCode; message: string; retryable: boolean; retryAfterMs?: number | undefined },
+    failure: {
+      code: ErrorCode;
+      message: string;
+      retryable: boolean;
+      retryAfterMs?: number | undefined;
+      contextTokens?: number | undefined;
+    },
     cause?: unknown,
   ) {
     super(failure.message, { cause });
@@ -25,16 +35,17 @@ export class ModelError extends Error {
     this.code = failure.code;
     this.retryable = failure.retryable;
     this.retryAfterMs = failure.retryAfterMs;
+    this.contextTokens = failure.contextTokens;
   }
 }
 
 const LONGEST_WAIT_MS = 10 * 60_000;
 
-/** No answer in time. */
-export function timedOut(): ModelError {
+/** No answer in time, or not all of it. */
+export function timedOut(afterMs: number): ModelError {
   return new ModelError({
     code: "LLM_TIMEOUT",
-    message: "The model did not answer in time.",
+    message: `The model endpoint did not answer within ${afterMs / 1_000} s.`,
     retryable: true,
   });
 }
@@ -46,6 +57,13 @@ export function badResponse(why: string): ModelError {
     message: `The model's answer is not a chat completion: ${why}.`,
     retryable: true,
   });
+}
+
+/** A page for browsers stands where the endpoint should: in place of an answer, another try may bring one. */
+export function answeredWithPage(status: number, page: string, apiKey?: string): ModelError {
+  const title = redact(wordsOfPage(page), apiKey);
+  const message = `The model endpoint answered ${status} with a web page, not a chat completion: ${title}`;
+  return new ModelError({ code: "LLM_BAD_RESPONSE", message, retryable: true });
 }
 
 /** The endpoint cannot be used as it is configured: asking again does not help. */
@@ -62,7 +80,9 @@ export function classifyModelError(error: unknown, apiKey?: string): unknown {
   if (error instanceof ModelError) return error;
   if (codeOfCause(error) === "UND_ERR_HEADERS_OVERFLOW") return badResponse("its headers are too long");
   if (isBrokenConnection(error)) {
-    const message = "The model endpoint cannot be reached or broke the connection.";
+    const code = codeOfCause(error);
+    const reason = code === "EUNKNOWN" ? redact(reasonOf(error), apiKey) : code;
+    const message = `The model endpoint ${wordsOfConnection(code)} (${reason}).`;
     return new ModelError({ code: "LLM_HTTP_ERROR", message, retryable: true }, error);
   }
   if (error instanceof Error && error.name === "AbortError") return error;
@@ -81,6 +101,12 @@ export function codeOfCause(error: unknown): string {
   const { cause } = error;
   if (cause instanceof AggregateError) return codeOf(cause.errors[0]);
   return codeOf(cause) || (error.message === "fetch failed" ? "EUNKNOWN" : "");
+}
+
+/** As fetch says of ports that it does not connect to. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error ? cause.message : "no reason given";
 }
 
 function codeOf(cause: unknown): string {
@@ -109,12 +135,17 @@ export function refusedByProvider(
   { apiKey, finalErrors = [] }: Refusing = {},
 ): ModelError {
   const said = readProviderError(body);
+  const words = redact(said.words, apiKey);
+  const message = `The model endpoint answered ${status} ${words === "" ? "and said nothing" : words}`;
+  const overflow = readOverflow({ status, body, ...said });
+  if (overflow !== undefined) {
+    return new ModelError({ code: "LLM_CONTEXT_EXCEEDED", message, retryable: false, ...overflow });
+  }
   const isFinal = said.codes.some((code) => finalErrors.includes(code));
   const retryable = !isFinal && (status === 408 || status === 409 || status === 429 || status >= 500);
-  const words = redact(said.words, apiKey);
   return new ModelError({
     code: isFiltered(said) ? "LLM_CONTENT_FILTERED" : codeOfStatus(status),
-    message: `The model endpoint answered ${status} ${words === "" ? "and said nothing" : words}`,
+    message,
     retryable,
     retryAfterMs: retryable ? readRetryAfter(headers, now) : undefined,
   });
@@ -127,10 +158,15 @@ export function errorInAnswer(error: { readonly error: unknown }, refusing: Refu
   const status = codes.map(Number).find((code) => code >= 400 && code < 600);
   if (status !== undefined)
     return refusedByProvider({ status, headers: new Headers(), body }, new Date(), refusing);
+  const message = `The model's answer is not a chat completion: it says ${redact(words, refusing.apiKey)}.`;
+  const overflow = readOverflow({ words, codes, body });
+  if (overflow !== undefined) {
+    return new ModelError({ code: "LLM_CONTEXT_EXCEEDED", message, retryable: false, ...overflow });
+  }
   const isFinal = codes.some((code) => refusing.finalErrors?.includes(code) === true);
   return new ModelError({
     code: isFiltered({ codes, words }) ? "LLM_CONTENT_FILTERED" : "LLM_BAD_RESPONSE",
-    message: `The model's answer is not a chat completion: it says ${redact(words, refusing.apiKey)}.`,
+    message,
     retryable: !isFinal,
   });
 }
@@ -148,7 +184,7 @@ export function readProviderError(body: string): ProviderError {
   try {
     value = parseAnswer(body);
   } catch {
-    return { words: /<(?:!doctype|html|head|body)\b/i.test(body) ? wordsOfPage(body) : body, codes: [] };
+    return { words: isPage(body) ? wordsOfPage(body) : body, codes: [] };
   }
   const fields = fieldsOf(Array.isArray(value) ? value[0] : value);
   const error = fieldsOf(fields?.["error"]) ?? fields;
@@ -159,6 +195,11 @@ export function readProviderError(body: string): ProviderError {
     words: said.find((words): words is string => typeof words === "string" && words !== "") ?? body,
     codes: codes.filter((code) => typeof code === "string" || typeof code === "number").map(String),
   };
+}
+
+/** Whether a text is a page for browsers. */
+export function isPage(body: string): boolean {
+  return /<(?:!doctype|html|head|body)\b/i.test(body.slice(0, MAX_LOOKED_AT));
 }
 
 /** A page's title, else its text. */

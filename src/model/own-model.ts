@@ -7,7 +7,11 @@ const answerSchema = z.looseObject({
   content: z.string(),
   toolCalls: z.array(z.looseObject({ id: z.string(), name: z.string(), argumentsJson: z.string() })),
   finishReason: z.string(),
-  usage: z.looseObject({ promptTokens: z.int().min(0), completionTokens: z.int().min(0) }),
+  usage: z.looseObject({
+    promptTokens: z.int().min(0),
+    completionTokens: z.int().min(0),
+    cachedPromptTokens: z.int().min(0).optional(),
+  }),
   model: z.string(),
   provider: z.looseObject({ endpoint: z.string(), dialect: z.string() }).optional(),
   refusal: z
@@ -30,7 +34,7 @@ export function heldToInterface(model: ChatModel): ChatModel {
         return checked(await Promise.race([model.complete({ ...request, signal: over }), abortOf(over)]));
       } catch (error) {
         signal.throwIfAborted();
-        if (timeout.aborted) throw timedOut();
+        if (timeout.aborted) throw timedOut(settings.timeoutMs);
         throw classifyModelError(error, settings.apiKey);
       }
     },

@@ -1,8 +1,10 @@
 import { fieldsOf, parseAnswer, textOf } from "./answer-json.js";
 import type { ProviderPart } from "../core/run/provider-part.js";
 import type { ModelCall } from "../core/tools/model-call.js";
+import { AnswerProgress, type OnPiece } from "./answer-progress.js";
 import type { ChatAnswer } from "./chat-model.js";
 import { badResponse, errorInAnswer } from "./model-error.js";
+import { toUsage } from "./read-usage.js";
 import { mergePiece, unknownParts, withPiece } from "./provider-part.js";
 
 /** Who answers, and how. */
@@ -30,7 +32,9 @@ export function toAnswer(completion: unknown, answering: Answering): ChatAnswer 
 export async function collectStream(
   events: AsyncIterable<string>,
   answering: Answering,
+  onPiece?: OnPiece,
 ): Promise<ChatAnswer> {
+  const progress = onPiece && new AnswerProgress(onPiece, answering.apiKey);
   let message: Record<string, unknown> = {};
   let reason: unknown;
   let model: unknown;
@@ -52,7 +56,11 @@ export async function collectStream(
     message["content"] = withContent(message["content"], delta["content"]);
     const pieces: unknown = delta["tool_calls"] ?? [];
     if (!Array.isArray(pieces)) throw badResponse("its calls are no list");
-    for (const piece of pieces) calls.add(piece);
+    progress?.delta(delta);
+    for (const piece of pieces) {
+      const call = calls.add(piece);
+      progress?.call(call, piece);
+    }
   }
   if (textOf(reason) === "") throw badResponse("the stream ended early");
   if (calls.all.length > 0) message["tool_calls"] = calls.all;
@@ -80,7 +88,8 @@ class StreamedCalls {
     this.by = by;
   }
 
-  add(value: unknown): void {
+  /** The call that a piece belongs to, grown by it. */
+  add(value: unknown): Readonly<Record<string, unknown>> {
     const piece = fieldsOf(value) ?? {};
     const call = this.callOf(piece);
     const kind = textOf(call["type"] || piece["type"]);
@@ -90,6 +99,7 @@ class StreamedCalls {
     const given = body["arguments"] ?? body["input"];
     this.complete.get(call)?.read(textOf(given));
     if (Object.keys(body).length > 0) call[key] = mergePiece(fieldsOf(call[key]) ?? {}, body, []);
+    return call;
   }
 
   /**
@@ -221,6 +231,7 @@ const FINISH_REASONS: ReadonlyMap<string, string> = new Map([
   ["model_length", "length"],
   ["max_length", "length"],
   ["truncated", "length"],
+  ["model_context_window_exceeded", "length"],
   ["safety", "content_filter"],
   ["content_filtered", "content_filter"],
   ["contentfilter", "content_filter"],
@@ -268,18 +279,6 @@ function nameOf(kind: string, name: string): string {
 /** Some servers send arguments as an object where the protocol says text. */
 function argumentsText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value ?? {});
-}
-
-function toUsage(value: unknown): ChatAnswer["usage"] {
-  const usage = fieldsOf(value);
-  return {
-    promptTokens: count(usage?.["prompt_tokens"]),
-    completionTokens: count(usage?.["completion_tokens"]),
-  };
-}
-
-function count(value: unknown): number {
-  return typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0;
 }
 
 /** Characters that have to be escaped one by one where an answer is written down; no text has many of them. */

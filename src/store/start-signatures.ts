@@ -11,8 +11,9 @@ import type { Store } from "./store.js";
 
 /** What is signed: see `contract/signed.ts`. */
 interface Signed {
-  readonly kind: "start" | "update";
-  readonly workflowId: string;
+  readonly kind: "start" | "update" | "read";
+  /** Of a start and of an update. */
+  readonly workflowId?: string;
   readonly runId?: string;
   readonly content: JsonObject;
 }
@@ -101,7 +102,7 @@ export class StartSignatures {
   /** Of a start that lets a run go on: how many executions of it the store knows. */
   private async followed({ kind, workflowId, runId, content }: Signed): Promise<number | undefined> {
     if (kind !== "start" || content["resume"] !== true) return undefined;
-    const known = await this.store.runs.findPlaced(runId ?? runIdIn(workflowId) ?? "");
+    const known = await this.store.runs.findPlaced(runId ?? runIdIn(workflowId ?? "") ?? "");
     const files = known && (await this.store.runs.openFiles(known.projectId, known.runId));
     return files?.ok === true ? files.value.executions.newest() : 0;
   }

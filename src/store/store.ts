@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { chmod, mkdir, readdir } from "node:fs/promises";
+import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { z } from "zod";
+import { type Result, fail, ok } from "../core/errors.js";
 import { writeFileAtomic } from "./disk/atomic-file.js";
 import { withFileLock } from "./disk/fenced-lock.js";
 import { readOwnText, rememberStore } from "./disk/own-file.js";
@@ -10,7 +12,18 @@ import { type RootPolicy, Roots } from "./roots/roots.js";
 import { rootsOfRuns } from "./roots/roots-of-runs.js";
 import { RunManager } from "./runs/run-manager.js";
 
-const identitySchema = z.object({ storeId: z.uuid(), taskQueue: z.string().min(1) });
+const MAX_NAME_CHARS = 60;
+const nameSchema = z
+  .string()
+  .max(MAX_NAME_CHARS)
+  .regex(/^[\p{L}\p{N}](?:[\p{L}\p{N} ._-]*[\p{L}\p{N}])?$/u);
+
+const identitySchema = z.object({
+  storeId: z.uuid(),
+  taskQueue: z.string().min(1),
+  /** What people call it. */
+  name: nameSchema.optional().catch(undefined),
+});
 
 /** The service's private directory (contracts §3). */
 export interface Store {
@@ -40,12 +53,13 @@ export async function openStore(
   // A directory that holds other things already keeps its mode: it may be anybody's. What we put there is private.
   if ((await readdir(dir)).length === 0) await chmod(dir, 0o700);
   rememberStore(dir);
-  const identity = await withFileLock(join(dir, "store.lock"), () => readOrMakeIdentity(dir, taskQueue));
+  const identity = await withFileLock(lockOf(dir), () => readOrMakeIdentity(dir, taskQueue));
   const packages = openPackageStore(dir);
   const runs = new RunManager(dir, packages);
   const roots = new Roots(dir, policy);
   await roots.begin(() => rootsOfRuns(runs));
-  return { dir, ...identity, packages, runs, roots, lockDir: join(dir, "locks") };
+  const { storeId, taskQueue: queue } = identity;
+  return { dir, storeId, taskQueue: queue, packages, runs, roots, lockDir: join(dir, "locks") };
 }
 
 /**
@@ -59,12 +73,52 @@ export async function readStoreIdentity(
   return readIdentity(join(dir, "store.json"));
 }
 
+/** What people call a store: the name it was given, else its first host's and the beginning of its id. */
+export async function readStoreName(dir: string): Promise<string> {
+  const identity = await readIdentity(join(dir, "store.json"));
+  return identity?.name ?? defaultName(identity?.storeId ?? "");
+}
+
+/**
+ * Gives a store another name; its workers say it within seconds. Fault: `E_SCHEMA_VALIDATION` for what is no name, or could be taken
+ * for an id.
+ */
+export async function renameStore(dir: string, name: string): Promise<Result<string>> {
+  if (!nameSchema.safeParse(name).success || z.uuid().safeParse(name).success) {
+    const rule = `A store's name has letters, digits, spaces, "-", "_" and ".", ${MAX_NAME_CHARS} characters at most, and is no id.`;
+    return fail("E_SCHEMA_VALIDATION", rule);
+  }
+  const path = join(dir, "store.json");
+  await withFileLock(lockOf(dir), async () => {
+    const known = await readIdentity(path);
+    if (known !== undefined) await writeIdentity(path, { ...known, name });
+  });
+  return ok(name);
+}
+
+function defaultName(storeId: string): string {
+  const host = hostname()
+    .replace(/[^A-Za-z0-9-]/g, "-")
+    .replace(/^-+/, "")
+    .slice(0, 40);
+  return `${host || "store"}-${storeId.slice(0, 4)}`;
+}
+
+function lockOf(dir: string): string {
+  return join(dir, "store.lock");
+}
+
+async function writeIdentity(path: string, identity: z.infer<typeof identitySchema>): Promise<void> {
+  await writeFileAtomic(path, `${JSON.stringify(identity, undefined, 2)}\n`);
+}
+
 async function readOrMakeIdentity(dir: string, taskQueue: string) {
   const path = join(dir, "store.json");
   const known = await readIdentity(path);
   if (known !== undefined) return known;
-  const identity = { storeId: randomUUID(), taskQueue };
-  await writeFileAtomic(path, `${JSON.stringify(identity, undefined, 2)}\n`);
+  const storeId = randomUUID();
+  const identity = { storeId, taskQueue, name: defaultName(storeId) };
+  await writeIdentity(path, identity);
   return identity;
 }
 

@@ -15,12 +15,13 @@ import type { Activities, BundleToolActivities, ToolActivities } from "../contra
  * A model call may take as long as the worker's settings let a model take, and a minute for what is around it; but a dead
  * worker shows within six seconds.
  */
-export function modelActivities(maximumAttempts: number, modelTimeoutMs = 0) {
+export function modelActivities(maximumAttempts: number, modelTimeoutMs = 0, isLeft = false) {
   const startToCloseMs = Math.max(LEAST_TURN_MS, modelTimeoutMs + MODEL_TURN_MARGIN_MS);
   return proxyActivities<Pick<Activities, "model.turn">>({
     startToCloseTimeout: startToCloseMs,
     heartbeatTimeout: "6 seconds",
     cancellationType: "TRY_CANCEL",
+    ...forAnyWorker(isLeft),
     // Retry-After overrides the backoff. Eight attempts are about two minutes of it.
     retry: {
       initialInterval: "1 second",
@@ -34,7 +35,7 @@ export function modelActivities(maximumAttempts: number, modelTimeoutMs = 0) {
 const LEAST_TURN_MS = 600_000;
 
 /** Disk work of a few milliseconds. Ten attempts outlast a worker's restart; a damaged store fails the run. */
-export const runActivities = proxyActivities<Pick<Activities, "run.open" | "run.phase" | "state.persist">>({
+const DISK_WORK = {
   startToCloseTimeout: "6 seconds",
   cancellationType: "WAIT_CANCELLATION_COMPLETED",
   retry: {
@@ -43,7 +44,23 @@ export const runActivities = proxyActivities<Pick<Activities, "run.open" | "run.
     maximumInterval: "30 seconds",
     maximumAttempts: 10,
   },
-});
+} as const;
+
+export const runActivities =
+  proxyActivities<Pick<Activities, "run.open" | "run.phase" | "state.persist">>(DISK_WORK);
+
+/** `isLeft`: a worker has left it to others. */
+export function openActivities(isLeft: boolean) {
+  return proxyActivities<Pick<Activities, "run.open">>({ ...DISK_WORK, ...forAnyWorker(isLeft) });
+}
+
+/**
+ * Temporal gives an activity to the worker that has run the workflow's task, without asking anybody else. What that worker has left
+ * to others goes to the queue instead.
+ */
+function forAnyWorker(isLeft: boolean): { readonly allowEagerDispatch?: false } {
+  return isLeft ? { allowEagerDispatch: false } : {};
+}
 
 /** A call that failed for a reason of the machine, such as a full disk, may work a moment later: eight attempts, 16 s. */
 export const localActivities = proxyLocalActivities<

@@ -3,7 +3,7 @@ import type { BundleRunInput, Identified } from "../contract/run.js";
 import type { RunResult } from "../core/run/closing.js";
 import { listOutput } from "../core/bundle/listed-outputs.js";
 import { DEFAULT_ENGINE_LIMITS } from "../core/run/limits.js";
-import { localActivities, runActivities } from "./activity-options.js";
+import { localActivities, openActivities } from "./activity-options.js";
 import { conductRun } from "./conduct-run.js";
 import { enter, turnAway } from "./door.js";
 import type { RunKind } from "./run-kind.js";
@@ -23,8 +23,8 @@ export async function bundleRun(...args: [input: BundleRunInput]): Promise<RunRe
 function bundleKind(input: Identified<BundleRunInput>): RunKind {
   const { carried: _, ...request } = input;
   return {
-    open: (execution) =>
-      runActivities["run.open"].executeWithOptions({ summary: "bundle" }, [
+    open: (execution, isLeft) =>
+      openActivities(isLeft)["run.open"].executeWithOptions({ summary: "bundle" }, [
         { kind: "bundle", input: request, execution },
       ]),
     begin(record) {

@@ -6,6 +6,7 @@ import type { Fault } from "../core/errors.js";
 import { printable } from "../core/printable.js";
 import { cutBytes } from "../core/text.js";
 import { runActivities } from "./activity-options.js";
+import { setRunMemo } from "./run-memo.js";
 import type { RunRecord } from "../core/run/run-record.js";
 
 /** Sets search attributes where the namespace has them: without them a run works, but cannot be searched for. */
@@ -24,9 +25,10 @@ export function setSearchAttributes(
 /** Moves the run to a phase: in the workflow, in the index, in the audit log and in what can be searched. */
 export async function changePhase(record: RunRecord, phase: RunPhase, fault?: Fault): Promise<void> {
   record.setPhase(phase);
-  const { paused, budget, raises } = record.carried;
+  const { paused, budget, raises, answeredBy } = record.carried;
   record.note(fault === undefined ? `${phase}${paused ? ", paused" : ""}` : `${phase}: ${fault.code}`);
   setSearchAttributes(record, { RunPhase: phase });
+  setRunMemo(record);
   const audit = await runActivities["run.phase"].executeWithOptions({ summary: phase }, [
     {
       run: record.opened.run,
@@ -37,6 +39,7 @@ export async function changePhase(record: RunRecord, phase: RunPhase, fault?: Fa
       usage: record.carried.usage,
       ...(budget.run === undefined && budget.node === undefined ? {} : { budget }),
       ...(raises === undefined ? {} : { raises }),
+      ...(answeredBy === undefined ? {} : { answeredBy }),
       ...(record.question === undefined ? {} : { question: record.question }),
       ...(fault === undefined ? {} : { fault }),
     },

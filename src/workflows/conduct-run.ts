@@ -6,10 +6,14 @@ import {
   TimeoutFailure,
   createEventGroup,
   isCancellation,
+  sleep,
   workflowInfo,
 } from "@temporalio/workflow";
 import { CANCELLED, addUnrecorded, silentFault, thrownFault, toResult } from "../core/run/closing.js";
+import { MODEL_MISSING_FAILURE } from "../contract/names.js";
+import type { OpenedRun } from "../core/run/opened-run.js";
 import type { RunExecution } from "../core/run/run-execution.js";
+import { pauseAfter } from "../core/run/run-model.js";
 import { beginGraphStateVisit } from "../core/run/run-graph-state.js";
 import type { RunRecord } from "../core/run/run-record.js";
 import { FIRST_WORDS_ID } from "../core/run/run-updates.js";
@@ -18,8 +22,10 @@ import type { Fault } from "../core/errors.js";
 import { summaryLine } from "../core/markdown.js";
 import { cutText } from "../core/text.js";
 import { isContinueAsNew, isReset } from "./continue-run-as-new.js";
+import { failureOf } from "./failures.js";
 import { changePhase, setSearchAttributes } from "./change-phase.js";
 import { handleMessages } from "./messages.js";
+import { setRunMemo } from "./run-memo.js";
 import { refuseLateUpdates } from "./signed-updates.js";
 import type { RunKind } from "./run-kind.js";
 import { closeFailedGraphState } from "./keep-graph-state.js";
@@ -51,8 +57,8 @@ export async function conductRun(record: RunRecord, kind: RunKind): Promise<RunR
 }
 
 async function openRun(record: RunRecord, kind: RunKind): Promise<void> {
-  const opening = record.begin(await kind.open(executionOf(record)));
-  if (opening === "continued") return;
+  const opening = record.begin(await openWithModel(record, kind));
+  if (opening === "continued") return setRunMemo(record);
   await kind.begin(record);
   const { run } = record.opened;
   setSearchAttributes(record, {
@@ -63,9 +69,36 @@ async function openRun(record: RunRecord, kind: RunKind): Promise<void> {
     // A visit that goes on is not begun again.
     ...(record.carried.visiting === undefined ? {} : placeOf(record)),
   });
-  if (opening === "begun") record.update({ phase: "running" });
-  else await changePhase(record, "running");
+  if (opening === "begun") {
+    record.update({ phase: "running" });
+    setRunMemo(record);
+  } else await changePhase(record, "running");
 }
+
+/** Opens the run with a worker that has its model: one that has not leaves it to another one. Nothing is made until then. */
+async function openWithModel(record: RunRecord, kind: RunKind): Promise<OpenedRun> {
+  let said = "";
+  for (let times = 1; ; times += 1) {
+    try {
+      return await kind.open(executionOf(record), times > 1);
+    } catch (error) {
+      const cause = error instanceof ActivityFailure ? error.cause : undefined;
+      if (!(cause instanceof ApplicationFailure) || cause.type !== MODEL_MISSING_FAILURE) throw error;
+      if (times === OPENINGS) {
+        const message = `${cause.message} Nobody took it in ${OPENINGS} tries.`;
+        throw failureOf({ code: "LLM_AUTH_FAILED", message });
+      }
+      record.update({ isLeft: true });
+      if (said !== cause.message) record.note(cause.message);
+      said = cause.message;
+      await sleep(pauseAfter(times, LONGEST_PAUSE_MS));
+    }
+  }
+}
+
+/** How many workers are asked, one after the other and often the same: in all, some forty seconds. */
+const OPENINGS = 24;
+const LONGEST_PAUSE_MS = 2_000;
 
 /**
  * The execution that opens the run. One that was reset has another id than its history says, and what the run has done
@@ -85,6 +118,7 @@ function executionOf({ input }: RunRecord): RunExecution {
 function beginVisit(record: RunRecord, kind: RunKind): void {
   record.beginVisit(kind.conversation(record));
   setSearchAttributes(record, placeOf(record));
+  setRunMemo(record);
   beginGraphStateVisit(record);
   record.note("node entered");
 }

@@ -3,7 +3,7 @@ import type { GraphRunInput, Identified } from "../contract/run.js";
 import type { RunResult } from "../core/run/closing.js";
 import { DEFAULT_ENGINE_LIMITS } from "../core/run/limits.js";
 import { graphStateBrief } from "../core/run/run-graph-state.js";
-import { localActivities, runActivities } from "./activity-options.js";
+import { localActivities, openActivities } from "./activity-options.js";
 import { conductRun } from "./conduct-run.js";
 import { enter, turnAway } from "./door.js";
 import { afterGraphCall, runGraphCall } from "./graph-calls.js";
@@ -23,8 +23,8 @@ export async function graphRun(...args: [input: GraphRunInput]): Promise<RunResu
 function graphKind(input: Identified<GraphRunInput>): RunKind {
   const { carried: _, ...request } = input;
   return {
-    open: (execution) =>
-      runActivities["run.open"].executeWithOptions(summary(input.packageId), [
+    open: (execution, isLeft) =>
+      openActivities(isLeft)["run.open"].executeWithOptions(summary(input.packageId), [
         { kind: "graph", input: request, execution },
       ]),
     async begin(record) {

@@ -1,2 +1,4 @@
 export { bundleRun } from "./bundle-run.js";
 export { graphRun } from "./graph-run.js";
+export { storeRead } from "./store-read.js";
+export { storeRecord } from "./store-record.js";

@@ -1,4 +1,6 @@
+import { modelLabel } from "../core/run/run-model.js";
 import type { RunState } from "../core/run/run-state.js";
+import { about } from "../core/run/usage.js";
 import { codeBlock, codeSpan } from "../core/markdown.js";
 
 /** Temporal keeps 20,000 bytes of details, and most characters of an escape are one. */
@@ -12,14 +14,17 @@ const MAX_LISTED = 40;
  */
 export function renderDetails(state: RunState): string {
   const { usage } = state;
-  const cost = usage.cost > 0 ? `, cost ${usage.cost.toFixed(4)}` : "";
+  const cost = usage.cost > 0 ? `, cost ${about(usage)}${usage.cost.toFixed(4)}` : "";
+  const { cachedPromptTokens = 0 } = usage;
+  const cached = cachedPromptTokens > 0 ? ` (${cachedPromptTokens} cached)` : "";
   const parts = [
     [
       `**${state.paused ? `${state.phase}, paused` : state.phase}** at ${codeSpan(state.currentNodeId)}, visit ${state.visit}, turn ${state.turn}`,
       "",
       `Steps completed: ${listOf(state.stepsCompleted).join(", ") || "none"}`,
       "",
-      `Model turns ${usage.modelTurns}, tool calls ${usage.toolCalls}, tokens ${usage.promptTokens} in and ${usage.completionTokens} out${cost}.`,
+      ...modelOf(state),
+      `Model turns ${usage.modelTurns}, tool calls ${usage.toolCalls}, tokens ${about(usage)}${usage.promptTokens} in${cached} and ${usage.completionTokens} out${cost}.`,
     ],
     state.question === undefined ? [] : questionOf(state.runId, state.question),
     [
@@ -47,6 +52,15 @@ function questionOf(
     "",
     ...codeBlock(`interlock ${command} ${runId} …`),
   ];
+}
+
+function modelOf({ model }: RunState): readonly string[] {
+  if (model === undefined) return [];
+  const { chain, answeredBy, missing } = model;
+  const asked = chain.map((ref) => codeSpan(modelLabel(ref))).join(", else ");
+  const last = answeredBy === undefined ? "" : `; the last answer is of ${codeSpan(modelLabel(answeredBy))}`;
+  const waits = missing === undefined ? [] : [`Waits: ${codeSpan(missing, 1_000)}`, ""];
+  return [`Model: ${asked || "each agent's own"}${last}.`, "", ...waits];
 }
 
 /** The newest names, as code. */

@@ -1,6 +1,5 @@
 import type { ModelTurnResult } from "../contract/activities.js";
 import type { Visiting } from "../core/run/carried-run.js";
-import type { EngineLimits } from "../core/run/limits.js";
 import {
   type NextStep,
   afterCalls,
@@ -10,12 +9,11 @@ import {
   turnLimitReached,
 } from "../core/run/model-answers.js";
 import type { RunRecord } from "../core/run/run-record.js";
-import { modelActivities } from "./activity-options.js";
 import { continueRunAsNew } from "./continue-run-as-new.js";
 import { failureOf } from "./failures.js";
 import { runCalls } from "./run-calls.js";
 import type { RunKind } from "./run-kind.js";
-import { summary } from "./summary.js";
+import { takeTurn } from "./take-turn.js";
 import { askUser, waitUntilFree } from "./waiting.js";
 
 /**
@@ -34,7 +32,10 @@ export async function visitNode(record: RunRecord, kind: RunKind): Promise<void>
     const limit = turnLimitReached(record, visiting.nodeId, limits);
     if (limit !== undefined) throw failureOf({ code: "ENGINE_MAX_TURNS_EXCEEDED", message: limit });
     const answer = await takeTurn(record, kind, visiting, limits);
-    endTurn(record, visiting, await act(record, kind, visiting, answer));
+    // Left to another worker, or to another model: the same turn begins again.
+    if (answer === undefined) continue;
+    const { visiting: asked = visiting } = record.carried;
+    endTurn(record, asked, await act(record, kind, asked, answer));
   }
 }
 
@@ -52,42 +53,4 @@ async function act(
   }
   if (step.kind === "ask") await askUser(record, kind, step.question);
   return step;
-}
-
-async function takeTurn(
-  record: RunRecord,
-  kind: RunKind,
-  visiting: Visiting,
-  limits: EngineLimits,
-): Promise<ModelTurnResult> {
-  const { nodeId, intent, resumes, correction } = visiting;
-  const turn = record.carried.turn + 1;
-  record.update({ turn });
-  const { conditions } = record;
-  const { budget } = record.carried;
-  const activities = modelActivities(limits.maxModelAttempts, record.opened.modelTimeoutMs);
-  const answer = await activities["model.turn"].executeWithOptions(
-    summary(`model turn ${turn} · ${nodeId}`),
-    [
-      {
-        run: record.opened.run,
-        visit: record.carried.visit,
-        turn,
-        nodeId,
-        agentId: record.agentOf(nodeId),
-        intent,
-        autopilot: record.input.autopilot ?? false,
-        conversation: kind.conversation(record),
-        ...(conditions === undefined ? {} : { conditions }),
-        ...kind.turnDetails(record),
-        ...(resumes === undefined || turn > 1 ? {} : { resumes }),
-        ...(budget.run?.cost === undefined && budget.node?.cost === undefined ? {} : { needsPrice: true }),
-        ...(correction === undefined ? {} : { correction }),
-      },
-    ],
-  );
-  record.use({ modelTurns: 1, ...answer.usage });
-  record.noteAudit(answer.audit);
-  record.note(`model turn ${turn}`);
-  return answer;
 }

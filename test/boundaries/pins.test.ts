@@ -42,6 +42,7 @@ describe("names that others see", () => {
       "LLM_BAD_RESPONSE",
       "LLM_REFUSED",
       "LLM_CONTENT_FILTERED",
+      "LLM_CONTEXT_EXCEEDED",
       "ENGINE_MAX_TURNS_EXCEEDED",
       "ENGINE_LOOP_DETECTED",
       "ENGINE_ABORTED",

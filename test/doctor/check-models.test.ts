@@ -182,7 +182,19 @@ describe("a model", () => {
     expect(of("calls a tool")).toMatchObject({ status: "warning" });
   });
 
-  test("that reports no usage, or none in streams, leaves budgets unbound", async () => {
+  test("of Ollama whose context's length nobody has set is warned of: what is too long is cut off silently", async () => {
+    const [unset, set] = await Promise.all([
+      checked(good, { dialect: "ollama" }),
+      checked(good, { dialect: "ollama", contextTokens: 8_192 }),
+    ]);
+    expect(unset.of("context")).toMatchObject({
+      status: "warning",
+      remedy: expect.stringContaining("contextTokens"),
+    });
+    expect(statusesOf(set.findings)).toBe("ok ok ok ok ok ok");
+  });
+
+  test("that reports no usage, or none in streams, is estimated, and said to be", async () => {
     const [never, notInStreams] = await Promise.all([
       checked(
         posts((response, { body }) =>
@@ -197,8 +209,11 @@ describe("a model", () => {
         ),
       ),
     ]);
-    expect(never.of("usage")).toMatchObject({ status: "warning", found: "none is reported" });
-    expect(notInStreams.of("usage").found).toContain("none in a stream");
+    expect(never.of("usage")).toMatchObject({
+      status: "warning",
+      found: "none is reported: tokens are estimated",
+    });
+    expect(notInStreams.of("usage").found).toContain("none in a stream: tokens are estimated");
   });
 
   test("that answers whole where a stream is asked for does not stream", async () => {

@@ -16,6 +16,8 @@ interface Manner {
   /** The name it gives of its model; absent means the one that was asked for. */
   readonly model?: string;
   readonly afterMs?: number;
+  /** What it says of its tokens; null says nothing. Absent: 100 and 10. */
+  readonly usage?: object | null;
   /** Ends the connection after half of it. */
   readonly cut?: boolean;
 }
@@ -127,14 +129,16 @@ export class ScriptedModel {
       };
       const finishReason = next.finishReason ?? (calls.length > 0 ? "tool_calls" : "stop");
       const name = next.model ?? body.model;
-      if (body.stream === true) return stream(response, message, finishReason, name, next.cut);
+      const { usage = USAGE } = next;
+      if (body.stream === true)
+        return stream(response, message, { finishReason, model: name, usage, cut: next.cut });
       const text = JSON.stringify({
         id: "x",
         object: "chat.completion",
         created: 0,
         model: name,
         choices: [{ index: 0, message, finish_reason: finishReason }],
-        usage: { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 },
+        ...(usage === null ? {} : { usage }),
       });
       if (next.cut !== true) return send(response, 200, text);
       response.writeHead(200, { "content-type": "application/json", "content-length": text.length });
@@ -147,6 +151,8 @@ export class ScriptedModel {
     return this.close_();
   }
 }
+
+const USAGE = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 };
 
 function send(
   response: ServerResponse,
@@ -165,10 +171,14 @@ function stream(
     content: string | null;
     tool_calls?: readonly { id: string; function: { name: string; arguments: string } }[];
   },
-  finishReason: string,
-  model: string,
-  cut = false,
+  manner: {
+    readonly finishReason: string;
+    readonly model: string;
+    readonly usage: object | null;
+    readonly cut: boolean | undefined;
+  },
 ): void {
+  const { finishReason, model, usage, cut } = manner;
   response.writeHead(200, { "content-type": "text/event-stream" });
   const chunk = (value: object) =>
     response.write(
@@ -188,12 +198,12 @@ function stream(
     });
     delta({ tool_calls: [{ index, function: { arguments: text.slice(half) } }] });
   }
-  if (cut) {
+  if (cut === true) {
     response.write(": cut\n\n", () => response.destroy());
     return;
   }
   chunk({ choices: [{ index: 0, delta: {}, finish_reason: finishReason }] });
-  chunk({ choices: [], usage: { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 } });
+  if (usage !== null) chunk({ choices: [], usage });
   response.end("data: [DONE]\n\n");
 }
 

@@ -12,13 +12,13 @@ import { jsonOf, shellOf } from "./shell.js";
 const LOOK: ScriptedAnswer = { calls: [call("fs_list", { path: "@pkg" })] };
 
 /** A settings file in which a thousand tokens in cost 1 and a thousand out cost 10: a turn costs 0.2. */
-async function withPrices(): Promise<Record<string, string>> {
+async function withPrices(more: object = {}): Promise<Record<string, string>> {
   const dir = await temporaryDirectory();
   onTestFinished(() => rm(dir, { recursive: true, force: true }));
   const path = join(dir, "settings.json");
   await writeFile(
     path,
-    JSON.stringify({ prices: { scripted: { inputPerMillion: 1_000, outputPerMillion: 10_000 } } }),
+    JSON.stringify({ prices: { scripted: { inputPerMillion: 1_000, outputPerMillion: 10_000, ...more } } }),
   );
   return { INTERLOCK_SETTINGS: path };
 }
@@ -118,6 +118,37 @@ describe("a budget", () => {
     expect(usage.cost).toBeCloseTo(0.6);
     const shown = await shellOf(bench).run(["status", run.runId]);
     expect(shown.stdout).toContain("300+30 tokens, cost 0.6000");
+  });
+
+  test("binds where the server counts no tokens, and reports show that they are estimated", async () => {
+    const uncounted = [LOOK, ...STRAIGHT].map((answer) => ({ ...answer, usage: null }));
+    const bench = await openBench(uncounted, { ...(await withPrices()), INTERLOCK_MODEL_STREAM: "true" });
+    const tokens = await bench.start(twoNodePackage(), { budget: { run: { tokens: 500, cost: 1_000 } } });
+    const waiting = await until(tokens, "waiting-user");
+    expect(waiting.question?.text).toMatch(/used up: \d{3,5} of 500 tokens\./);
+    expect(waiting.usage).toMatchObject({ modelTurns: 1, estimated: true });
+    const shown = await shellOf(bench).run(["status", tokens.runId]);
+    expect(shown.stdout).toMatch(/ ~\d{3,5}\+\d+ tokens, cost ~\d+\.\d{4}\n/);
+    const { promptTokens, completionTokens, cost } = waiting.usage;
+    expect(cost).toBeCloseTo((promptTokens * 1_000 + completionTokens * 10_000) / 1_000_000);
+    await tokens.raiseBudget({ add: { tokens: 100_000 } });
+    await expect(tokens.result()).resolves.toMatchObject({ usage: { modelTurns: 4, estimated: true } });
+    const status = await shellOf(bench, { TEMPORAL_ADDRESS: "" }).run(["status", tokens.runId, "--json"]);
+    expect(jsonOf(status)).toMatchObject({ usage: { estimated: true } });
+    const turns = (await bench.auditEvents(tokens)).filter(({ kind }) => kind === "model.turn");
+    expect(turns.map(({ estimated }) => estimated)).toEqual([true, true, true, true]);
+  });
+
+  test("counts what came from a provider's cache, and prices it on its own", async () => {
+    const usage = { prompt_tokens: 100, completion_tokens: 10, prompt_tokens_details: { cached_tokens: 60 } };
+    const cached = STRAIGHT.map((answer) => ({ ...answer, usage }));
+    const bench = await openBench(cached, await withPrices({ cachedInputPerMillion: 100 }));
+    const run = await bench.start(twoNodePackage());
+    const { usage: used } = await run.result();
+    expect(used).toMatchObject({ promptTokens: 300, cachedPromptTokens: 180 });
+    expect(used.cost).toBeCloseTo(3 * (0.04 + 0.006 + 0.1));
+    const shown = await shellOf(bench).run(["status", run.runId]);
+    expect(shown.stdout).toContain("300+30 tokens (180 cached), cost 0.4380");
   });
 
   test("of cost for a model without a price fails with what is missing", async () => {

@@ -57,7 +57,7 @@ describe("interlock bundle run --rehearse", () => {
     expect(read.stdout).not.toContain("workflow.md");
     expect(read.stdout).not.toContain("{session-folder}");
     const runs = await shell.run(["runs"]);
-    expect(runs.stdout).toMatch(new RegExp(`^${report.runId}  completed .* bundle:desk intake\\n$`));
+    expect(runs.stdout).toMatch(new RegExp(`^${report.runId}  bundle:desk intake  project  completed `, "m"));
     const state = await shell.run(["state", report.runId]);
     expect(state).toMatchObject({ code: 2, stdout: "" });
     expect(state.stderr).toContain("is a bundle run: only graph runs have a graph state");

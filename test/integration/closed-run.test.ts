@@ -52,6 +52,7 @@ describe("a run that was terminated while it waited for an answer", () => {
       run,
       {
         show: () => undefined,
+        wait: () => undefined,
         ask(question) {
           asked.push(question.text);
           void terminate(bench, run);

@@ -25,7 +25,9 @@ const TIMEOUT_MS = EVERY_HIT ? 7_200_000 : 900_000;
 
 /** Hit by whoever installs a package, and by no worker. */
 const OF_INSTALLATION = FAILPOINTS.filter((name) => name.startsWith("package."));
-const OF_WORKER = FAILPOINTS.filter((name) => !OF_INSTALLATION.includes(name));
+/** Hit where a conversation grows too long for its model: compaction-crash.test.ts. */
+const OF_COMPACTION = FAILPOINTS.filter((name) => name.startsWith("context."));
+const OF_WORKER = FAILPOINTS.filter((name) => ![...OF_INSTALLATION, ...OF_COMPACTION].includes(name));
 
 /** Where a process that wakes up late would go on to write. */
 const WHERE_TO_STOP: readonly FailpointName[] = [

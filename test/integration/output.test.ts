@@ -62,7 +62,7 @@ describe("a hostile text", () => {
   test("forges no line of runs and status, and no order to the terminal", async () => {
     const runs = await shell.run(["runs"]);
     expectPrintable(runs);
-    expect(runs.stdout.trimEnd().split("\n")).toHaveLength(3);
+    expect(runs.stdout.trimEnd().split("\n")).toHaveLength(4); // with the header
     const status = await shell.run(["status", RUN]);
     expectPrintable(status);
     expect(status.code).toBe(0);

@@ -63,7 +63,10 @@ export class Shell {
 }
 
 /** The shell of somebody who works with a bench's store, by default on its Temporal. */
-export function shellOf(bench: Bench, changes: Record<string, string> = {}): Shell {
+export function shellOf(
+  bench: Pick<Bench, "store" | "environment">,
+  changes: Record<string, string> = {},
+): Shell {
   return new Shell(dirname(bench.store.dir), { ...bench.environment, ...changes });
 }
 

@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import type { ServerResponse } from "node:http";
+import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, test, onTestFinished } from "vitest";
 import { FILE_FUNCTION_TOOLS } from "../../src/core/tools/tool-specs.js";
 import {
@@ -427,7 +429,7 @@ describe("errors over HTTP, asked once", () => {
       expect([error.code, error.retryable, error.message]).toEqual([
         code,
         retryable,
-        `The model endpoint answered ${status} scripted`,
+        `The model endpoint ${server.baseUrl}/chat/completions answered ${status} scripted`,
       ]);
       expect(server.requests).toHaveLength(1);
     }
@@ -475,14 +477,22 @@ describe("errors over HTTP, asked once", () => {
   });
 });
 
+/** A port that nothing listens on. */
+async function closedPort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
 describe("connections", () => {
-  test("that are refused are LLM_HTTP_ERROR, without the machine's words", async () => {
-    const server = await startRawServer(() => undefined);
-    const closed = server.baseUrl.replace(/:\d+/u, ":1");
+  test("that are refused are LLM_HTTP_ERROR, and say where and why", async () => {
+    const closed = `http://127.0.0.1:${await closedPort()}/v1`;
     expect(await errorOf(request(closed))).toMatchObject({
       code: "LLM_HTTP_ERROR",
       retryable: true,
-      message: "The model endpoint cannot be reached or broke the connection.",
+      message: `The model endpoint ${closed}/chat/completions cannot be reached: nothing listens there (ECONNREFUSED).`,
     });
   });
 
@@ -532,8 +542,42 @@ describe("connections", () => {
     expect(await errorOf(request(server.baseUrl, { stream, timeoutMs: 150 }))).toMatchObject({
       code: "LLM_TIMEOUT",
       retryable: true,
-      message: "The model did not answer in time.",
+      message: `The model endpoint ${server.baseUrl}/chat/completions did not answer within 0.15 s.`,
     });
+  });
+
+  test("to a port that is never connected to say so", async () => {
+    expect((await errorOf(request("http://127.0.0.1:1/v1"))).message).toContain("(bad port)");
+  });
+
+  test("whose name nobody knows say so", async () => {
+    expect((await errorOf(request("http://nowhere.invalid/v1"))).message).toMatch(
+      /^The model endpoint http:\/\/nowhere\.invalid\/v1\/chat\/completions cannot be reached: its name is not known \((?:ENOTFOUND|EAI_AGAIN)\)\.$/,
+    );
+  });
+
+  test("name an endpoint without what is secret in its address", async () => {
+    const server = await startRawServer((response) => {
+      response.writeHead(500);
+      response.end();
+    });
+    const apiKey = "0123456789abcdefghij";
+    const baseUrl = server.baseUrl.replace("/v1", `/${apiKey}/sk-abcdefghijklmnopqrst/v1?key=hidden`);
+    const { message } = await errorOf(request(baseUrl, { apiKey }));
+    expect(message).toContain("/<secret>/<secret>/v1/chat/completions answered 500");
+    expect(message).not.toMatch(/hidden|0123456789|abcdefgh/);
+  });
+
+  test.each([false, true])("to a web page that is no endpoint say so, streamed: %s", async (stream) => {
+    const server = await startRawServer((response) => {
+      response.writeHead(200, { "content-type": "text/html; charset=utf-8" });
+      response.end("<!doctype html><title>Welcome to\u202e nginx</title><p>x");
+    });
+    const error = await errorOf(request(server.baseUrl, { stream }));
+    expect([error.code, error.retryable]).toEqual(["LLM_BAD_RESPONSE", true]);
+    expect(error.message).toBe(
+      `The model endpoint ${server.baseUrl}/chat/completions answered 200 with a web page, not a chat completion: Welcome to\\u{202e} nginx`,
+    );
   });
 
   test("a wait longer than a timer can hold is a long wait, not none", async () => {

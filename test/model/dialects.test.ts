@@ -327,7 +327,7 @@ describe("errors", () => {
       response.end("<!DOCTYPE html><html><head><title>Down for repair</title></head><body>x</body></html>");
     });
     expect((await errorOf(ask(server.baseUrl))).message).toBe(
-      "The model endpoint answered 503 Down for repair",
+      `The model endpoint ${server.baseUrl}/chat/completions answered 503 Down for repair`,
     );
   });
 });

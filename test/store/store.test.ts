@@ -18,6 +18,7 @@ describe("opening a store", () => {
     expect(JSON.parse(await readFile(join(store.dir, "store.json"), "utf8"))).toEqual({
       storeId: store.storeId,
       taskQueue: "queue",
+      name: expect.stringMatching(/^[A-Za-z0-9-]+-[0-9a-f]{4}$/),
     });
     expect(await modeOf(store.dir)).toBe(0o700);
     expect(await modeOf(join(store.dir, "store.json"))).toBe(0o600);

@@ -11,10 +11,11 @@ import { type BudgetChoice, budgetOf } from "../budget-options.js";
 import { UsageError, usable } from "../output.js";
 import { registerRoot } from "../register-root.js";
 import type { PreparedRun } from "../start-run.js";
-import { NO_MODEL } from "../start-run.js";
+import { requireModel } from "../start-run.js";
+import { type ModelChoice, chosenModel } from "../model-options.js";
 import { defined } from "../../core/defined.js";
 
-export interface BundleChoice extends BudgetChoice {
+export interface BundleChoice extends BudgetChoice, ModelChoice {
   readonly bundle?: string;
   readonly core?: string;
   readonly project: string;
@@ -50,6 +51,7 @@ export async function prepareBundleRun(
   const outputRoot = choice.output === undefined ? undefined : resolve(choice.output);
   await refuseTakenSession(outputRoot ?? join(project.root, "artifacts"), choice.session);
   const budget = budgetOf(choice);
+  const model = choice.rehearse === true ? undefined : chosenModel(config, choice);
   const request: StartBundleRun = {
     projectRoot: project.root,
     storeId: store.storeId,
@@ -65,15 +67,9 @@ export async function prepareBundleRun(
       autopilot: choice.autopilot,
     }),
     ...(choice.rehearse === true ? { rehearsal: {} } : {}),
-    ...(budget === undefined ? {} : { budget }),
+    ...defined({ budget, model }),
   };
-  if (
-    config.temporal === undefined &&
-    choice.rehearse !== true &&
-    config.modelSettingsFor("") === undefined
-  ) {
-    throw new UsageError(NO_MODEL);
-  }
+  if (config.temporal === undefined && choice.rehearse !== true) requireModel(config, [""], model);
   await registerRoots(store, request);
   return {
     workflow: BUNDLE_RUN_WORKFLOW,

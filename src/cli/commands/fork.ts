@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 import type { JsonObject, JsonValue } from "../../core/json.js";
-import { findForkPoint } from "../../store/runs/fork-point.js";
+import { defined } from "../../core/defined.js";
 import { resolveProject } from "../../store/runs/project-id.js";
-import type { Store } from "../../store/store.js";
-import { type ForkedFile, compareFiles, refuseMissing } from "../../tools/files/fork-files.js";
+import { type ForkedFile, refuseMissing } from "../../tools/files/fork-files.js";
 import { type GoOnOptions, goOn, requestOf } from "../go-on.js";
+import { modelOf } from "../model-options.js";
 import { wholeNumber } from "../numbers.js";
 import { type ExitCode, UsageError, printNote, usable } from "../output.js";
 import { registerRoot } from "../register-root.js";
@@ -30,25 +30,25 @@ export async function forkCommand(runId: string, options: ForkOptions): Promise<
     ...(atVisit === undefined ? {} : { visit: atVisit === "0" ? 0 : wholeNumber("--at-visit", atVisit) }),
   };
   const set = variablesOf(options.set ?? []);
-  return goOn(runId, options, async ({ store, session }) => {
-    const point = usable(await findForkPoint(store.runs, { runId, ...where }));
-    const project = usable(
-      await resolveProject(await projectOf(store, point.run.projectId, options.project)),
-    );
-    const projectRoot = project.root;
-    if (options.project !== undefined) await registerRoot(store, projectRoot, "write");
-    const place = { projectRoot, lockDir: store.lockDir, keepOut: store.roots.keepOut };
-    const files = await compareFiles(point.files, point.boundary.calls, place);
-    const isElsewhere = project.projectId !== point.run.projectId;
+  return goOn(runId, options, async ({ config, store, session, reader, known }) => {
+    const project = options.project === undefined ? undefined : resolve(options.project);
+    const isHere = store !== undefined && known !== undefined;
+    if (isHere && project !== undefined) {
+      await registerRoot(store, usable(await resolveProject(project)).root, "write");
+    }
+    const point = usable(await reader.ask("read.fork", { run: runId, ...where, ...defined({ project }) }));
+    const { files, isElsewhere, projectRoot, visit, nodeId, runId: source } = point;
     sayFiles(files, isElsewhere);
     const allowMissing = options.allowMissing === true;
     if (isElsewhere && !allowMissing) {
       usable(refuseMissing(files.filter(({ status }) => status === "lost")));
     }
-    const { visit, next: nodeId } = point.boundary;
-    const source = point.run.runId;
-    const request = await requestOf(store, source);
-    const changes = { ...(Object.keys(set).length === 0 ? {} : { set }), allowMissing };
+    const request = await requestOf(reader, source);
+    const changes = {
+      ...(Object.keys(set).length === 0 ? {} : { set }),
+      allowMissing,
+      ...defined({ model: modelOf(config, options) }),
+    };
     // The moment that was compared: a run that goes on may enter the node again meanwhile.
     const run = await session.client.fork(source, { visit, projectRoot, ...changes }, request);
     return { run, more: { forkedFrom: { runId: source, visit, nodeId, files } } };
@@ -72,13 +72,6 @@ function valueOf(text: string): JsonValue {
   } catch {
     return text;
   }
-}
-
-async function projectOf(store: Store, projectId: string, named: string | undefined): Promise<string> {
-  if (named !== undefined) return resolve(named);
-  const root = await store.runs.projectRoot(projectId);
-  if (!root.ok) throw new UsageError(`${root.error.message} Name one with --project.`);
-  return root.value;
 }
 
 function sayFiles(files: readonly ForkedFile[], isElsewhere: boolean): void {

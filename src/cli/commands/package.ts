@@ -1,12 +1,13 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Finding } from "../../core/package/findings.js";
-import type { Config } from "../../config.js";
 import { checkPackageSource } from "../../store/packages/package-source.js";
-import type { RunMetadata } from "../../store/runs/run-index.js";
-import type { Store } from "../../store/store.js";
-import { openEnvironment } from "../environment.js";
-import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
+import type { Result } from "../../core/errors.js";
+import type { StoredPackage, StoredRun } from "../../contract/reads.js";
+import { CommandError, EXIT, type ExitCode, UsageError, print, printJson, usable } from "../output.js";
+import { type StorePlace, withStore } from "../store-place.js";
+import type { TemporalSession } from "../temporal-session.js";
+import { uploadPackage } from "../upload-package.js";
 
 /** `interlock package check`: every finding with file, JSON path and sentence. */
 export async function packageCheckCommand(dir: string, options: { json?: boolean }): Promise<ExitCode> {
@@ -29,28 +30,33 @@ function printFindings(findings: readonly Finding[], errors: number): void {
   );
 }
 
-/** `interlock package list`: what this store has installed. */
+/** `interlock package list`: what the store has installed. */
 export async function packageListCommand(options: { json?: boolean }): Promise<ExitCode> {
-  const { store } = await openEnvironment();
-  const installed = await store.packages.list();
-  if (options.json === true) {
-    printJson(installed.map(({ packageId, name, version }) => ({ packageId, name, version })));
-  } else if (installed.length === 0)
-    print("No packages yet. interlock run installs the package it is given.");
-  else for (const item of installed) print(`${item.packageId}  ${item.name} ${item.version}`);
+  const { packages } = await withStore({ makes: false }, async ({ reader }) =>
+    usable(await reader.ask("read.packages", {})),
+  );
+  if (options.json === true) printJson(packages);
+  else if (packages.length === 0) print("No packages yet. interlock run installs the package it is given.");
+  else for (const item of packages) print(`${item.packageId}  ${item.name} ${item.version}`);
   return EXIT.done;
 }
 
-/** `interlock package install`: puts a directory or a .bmad file into the store. */
+type Installed = StoredPackage & { readonly findings: readonly object[] };
+
+/** `interlock package install`: puts a directory or a .bmad file into the store; a .bmad file into one elsewhere as well. */
 export async function packageInstallCommand(source: string, options: { json?: boolean }): Promise<ExitCode> {
-  const { store } = await openEnvironment();
-  const installed = await store.packages.install(resolve(source));
+  const path = resolve(source);
+  const installed: Result<Installed> = await withStore<Result<Installed>>(
+    { makes: true },
+    ({ store, reader }) => (store === undefined ? uploadPackage(reader, path) : store.packages.install(path)),
+  );
   if (!installed.ok) {
     if (options.json === true) printJson({ ok: false, error: installed.error });
     else print(`${installed.error.code}: ${installed.error.message}`);
     return EXIT.failed;
   }
-  const { packageId, name, version, findings } = installed.value;
+  const { packageId, name, version } = installed.value;
+  const findings = installed.value.findings as readonly Finding[]; // as the store has found them
   if (options.json === true) printJson({ ok: true, packageId, name, version, findings });
   else {
     for (const finding of findings)
@@ -61,23 +67,12 @@ export async function packageInstallCommand(source: string, options: { json?: bo
 }
 
 /** `interlock package show`: workflows, agents and nodes of an installed package. */
-export async function packageShowCommand(packageId: string, options: { json?: boolean }): Promise<ExitCode> {
-  const { store } = await openEnvironment();
-  const opened = await store.packages.open(packageId);
+export async function packageShowCommand(named: string, options: { json?: boolean }): Promise<ExitCode> {
+  const opened = await withStore({ makes: false }, ({ reader }) =>
+    reader.ask("read.package", { packageId: named }),
+  );
   if (!opened.ok) throw new UsageError(`${opened.error.message} See: interlock package list`);
-  const { manifest, agents, workflows } = opened.value;
-  const shown = {
-    packageId,
-    name: manifest.name,
-    version: manifest.version,
-    description: manifest.description ?? "",
-    workflows: workflows.map(({ id, isEntry, graph }) => ({
-      id,
-      isEntry,
-      nodes: graph.nodes.map((node) => node.id),
-    })),
-    agents: agents.map(({ id, metadata }) => ({ id, name: metadata.name, title: metadata.title })),
-  };
+  const shown = opened.value;
   if (options.json === true) {
     printJson(shown);
     return EXIT.done;
@@ -93,49 +88,50 @@ export async function packageRemoveCommand(
   packageId: string,
   options: { json?: boolean },
 ): Promise<ExitCode> {
-  const { config, store } = await openEnvironment();
-  const runs = await store.runs.listAllRuns();
-  const open = await stillOpen(
-    { config, store },
-    runs.filter((run) => run.packageId === packageId && !["completed", "failed"].includes(run.phase)),
-  );
-  if (open.length > 0) {
-    throw new UsageError(
-      `Runs that have not ended need this package: ${open.map(({ runId }) => runId).join(", ")}.`,
+  await withStore({ makes: false }, async (place) => {
+    const { runs, damaged } = usable(await place.reader.ask("read.runs", {}));
+    const [first] = damaged;
+    if (first !== undefined) throw new CommandError(first);
+    const needing = runs.filter(
+      (run) => run.packageId === packageId && !["completed", "failed"].includes(run.phase),
     );
-  }
-  const removed = await store.packages.remove(packageId);
-  if (!removed.ok) throw new UsageError(`${removed.error.message} See: interlock package list`);
+    const closedRuns = await closedByTemporal(place, needing);
+    const removed = await place.reader.ask("package.remove", { packageId, closedRuns });
+    if (removed.ok) return;
+    const hint = removed.error.code === "E_PACKAGE_NOT_FOUND" ? " See: interlock package list" : "";
+    throw new UsageError(`${removed.error.message}${hint}`);
+  });
   if (options.json === true) printJson({ ok: true, packageId });
   else print(`Removed ${packageId}.`);
   return EXIT.done;
 }
 
-/** The runs that the index takes for open, without those that Temporal has closed: they are failed, whatever their files say. */
-async function stillOpen(
-  environment: { readonly config: Config; readonly store: Store },
-  runs: readonly RunMetadata[],
-): Promise<readonly RunMetadata[]> {
-  if (runs.length === 0) return runs;
-  const [{ withTemporal }, { InterlockError }] = await Promise.all([
-    import("../run-session.js"),
-    import("../../client/client.js"),
-  ]);
-  return withTemporal(environment, async ({ session }) => {
-    const open: RunMetadata[] = [];
-    for (const run of runs) {
-      const closed = await session.client
-        .handle(run.runId)
-        .closedBy()
-        .catch((error: unknown) => {
-          if (error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND") return undefined; // it can be restored
-          throw error;
-        });
-      if (closed === undefined) open.push(run);
-    }
-    return open;
-  }).catch((error: unknown) => {
-    if (error instanceof CommandError) return runs; // nobody can say that they are closed
+/** Those of the runs that Temporal has closed: they are failed, whatever their files say. */
+async function closedByTemporal(
+  { config, store, session }: StorePlace,
+  runs: readonly StoredRun[],
+): Promise<string[]> {
+  if (runs.length === 0) return [];
+  if (session !== undefined) return closedOf(session, runs);
+  const { withTemporal } = await import("../run-session.js");
+  return withTemporal({ config, store }, (place) => closedOf(place.session, runs)).catch((error: unknown) => {
+    if (error instanceof CommandError) return []; // nobody can say that they are closed
     throw error;
   });
+}
+
+async function closedOf({ client }: TemporalSession, runs: readonly StoredRun[]): Promise<string[]> {
+  const { InterlockError } = await import("../../client/client.js");
+  const closed: string[] = [];
+  for (const { runId } of runs) {
+    const why = await client
+      .handle(runId)
+      .closedBy()
+      .catch((error: unknown) => {
+        if (error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND") return undefined; // it can be restored
+        throw error;
+      });
+    if (why !== undefined) closed.push(runId);
+  }
+  return closed;
 }

@@ -1,9 +1,7 @@
 import { resolve } from "node:path";
-import { identityOf } from "../../store/roots/root-places.js";
-import type { RegisteredRoot } from "../../store/roots/roots.js";
-import type { Store } from "../../store/store.js";
 import { openEnvironment } from "../environment.js";
 import { EXIT, type ExitCode, print, printJson, usable } from "../output.js";
+import { withStore } from "../store-place.js";
 
 /** `interlock project add`: runs of this store may work in a directory from now on. Again, it is the same. */
 export async function projectAddCommand(
@@ -34,9 +32,9 @@ export async function projectRemoveCommand(dir: string, options: { json?: boolea
 
 /** `interlock project list`: where runs of this store may work. */
 export async function projectListCommand(options: { json?: boolean }): Promise<ExitCode> {
-  const { store } = await openEnvironment();
-  const roots = store.roots.list().map((root) => ({ ...shown(root), state: stateOf(store, root) }));
-  const { configured } = store.roots;
+  const { roots, configured } = await withStore({ makes: false }, async ({ reader }) =>
+    usable(await reader.ask("read.projects", {})),
+  );
   if (options.json === true) {
     printJson({ roots, configured });
     return EXIT.done;
@@ -48,15 +46,4 @@ export async function projectListCommand(options: { json?: boolean }): Promise<E
   }
   for (const path of configured) print(`write  ${path} and all below  (configured)`);
   return EXIT.done;
-}
-
-function shown({ path, access, registeredAt }: RegisteredRoot) {
-  return { path, access, registeredAt };
-}
-
-/** `exchanged`: what lies there is not what was registered. Registered again, it is. */
-function stateOf(store: Store, { path, access }: RegisteredRoot): "ok" | "missing" | "exchanged" {
-  if (identityOf(path) === undefined) return "missing";
-  const kinds = ["directory", "file"] as const;
-  return kinds.some((kind) => store.roots.permit(path, access, { kind }).ok) ? "ok" : "exchanged";
 }

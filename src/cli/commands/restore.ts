@@ -1,7 +1,8 @@
 import { InterlockError, type RunHandle } from "../../client/client.js";
 import type { RunMetadata } from "../../store/runs/run-index.js";
 import type { Store } from "../../store/store.js";
-import { openEnvironment } from "../environment.js";
+import { lookAround } from "../environment.js";
+import { localReader } from "../readers.js";
 import { type GoOnOptions, goOn, reportStarted, requestOf } from "../go-on.js";
 import {
   CommandError,
@@ -26,15 +27,19 @@ export async function restoreCommand(runIds: readonly string[], options: Restore
     throw new UsageError("Say which runs to restore: their ids, or --all.");
   }
   if (runId === undefined || others.length > 0) return restoreSeveral([...new Set(runIds)], options);
-  return goOn(runId, options, async ({ store, session }) => ({
-    run: await session.client.restore(await requestOf(store, runId)),
+  return goOn(runId, options, async ({ reader, session }) => ({
+    run: await session.client.restore(await requestOf(reader, runId)),
   }));
 }
 
 /** Starts them and leaves them to the workers. Without ids: all that are not over and that Temporal does not know. */
 async function restoreSeveral(named: readonly string[], { json = false }: RestoreOptions): Promise<ExitCode> {
-  const environment = await openEnvironment();
-  const { store } = environment;
+  const environment = await lookAround();
+  const { store, config } = environment;
+  if (store === undefined) {
+    throw new UsageError("No store is here: name one run, or restore several on the store's machine.");
+  }
+  const reader = localReader(store, config);
   const runIds = named.length > 0 ? named : await unfinishedRuns(store);
   if (runIds.length === 0) {
     printNote("Nothing is to be restored: every run of this store is over.");
@@ -47,7 +52,7 @@ async function restoreSeveral(named: readonly string[], { json = false }: Restor
         throw new CommandError(`Stopped. ${restored} of ${runIds.length} runs are restored.`);
       try {
         if (named.length === 0 && (await isKnown(await handleOf(store, session, runId)))) continue;
-        const run = await session.client.restore(await requestOf(store, runId));
+        const run = await session.client.restore(await requestOf(reader, runId));
         await reportStarted(session, run, { json });
         restored += 1;
       } catch (error) {

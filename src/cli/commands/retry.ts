@@ -1,5 +1,7 @@
 import { type GoOnOptions, goOn } from "../go-on.js";
+import { modelOf } from "../model-options.js";
 import { wholeNumber } from "../numbers.js";
+import type { RunStatus } from "../../store/runs/status-file.js";
 import { type ExitCode, printNote } from "../output.js";
 
 export interface RetryOptions extends GoOnOptions {
@@ -17,15 +19,16 @@ export async function retryCommand(runId: string, options: RetryOptions): Promis
       ? {}
       : { maxTurnsPerRun: wholeNumber("--max-turns-per-run", options.maxTurnsPerRun) }),
   };
-  return goOn(runId, options, async ({ store, session, run, known }) => {
-    const files = known && (await store.runs.openFiles(known.projectId, known.runId));
-    const status = files?.ok === true ? await files.value.status.read() : undefined;
+  return goOn(runId, options, async ({ config, reader, session, run }) => {
+    const model = modelOf(config, options);
+    const facts = await reader.ask("read.run", { run: runId });
+    const status = facts.ok ? (facts.value.status as RunStatus | null) : null; // the store has parsed it
     const ended = await run.executionStatus();
     const failed = status?.fault && { nodeId: status.nodeId, ...status.fault };
     if (failed !== undefined) printNote(`Failed at ${failed.nodeId}: ${failed.code}: ${failed.message}`);
     else if (ended !== "RUNNING" && ended !== "COMPLETED")
       printNote(`The run is ${ended.toLowerCase()}, and left no word why.`);
-    const retried = await session.client.retry(run, { limits });
+    const retried = await session.client.retry(run, { limits, ...(model === undefined ? {} : { model }) });
     return { run: retried, ...(failed === undefined ? {} : { more: { failedBefore: failed } }) };
   });
 }

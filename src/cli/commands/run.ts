@@ -3,7 +3,10 @@ import type { Store } from "../../store/store.js";
 import { type BundleChoice, prepareBundleRun } from "./bundle-run.js";
 import { interruption, openEnvironment } from "../environment.js";
 import { CommandError, EXIT, type ExitCode, UsageError, noWorkerHint, printNote } from "../output.js";
+import { type ModelChoice, configFor } from "../model-options.js";
 import { printInput } from "../print-input.js";
+import { localReader } from "../readers.js";
+import { isElsewhere, runElsewhere } from "../run-elsewhere.js";
 import { webUrlOf } from "../run-report.js";
 import {
   type PreparedRun,
@@ -15,20 +18,29 @@ import {
 } from "../start-run.js";
 import { installRuntime, openTemporalSession } from "../temporal-session.js";
 
-interface FollowOptions {
+interface FollowOptions extends ModelChoice {
   readonly detach?: boolean;
   readonly json?: boolean;
   readonly waitForAnswers: boolean;
   readonly printInput?: boolean;
 }
 
-export interface RunOptions extends Omit<RunChoice, "package">, FollowOptions {}
+export interface RunOptions extends Omit<RunChoice, "package">, FollowOptions {
+  /** The store that has the project: its name or id. */
+  readonly store?: string;
+}
 export interface BundleRunOptions extends BundleChoice, FollowOptions {}
 
 /** `interlock run`: starts a run and follows it. */
-export function runCommand(packageArgument: string, options: RunOptions): Promise<ExitCode> {
+export async function runCommand(packageArgument: string, options: RunOptions): Promise<ExitCode> {
   if (options.branches === true && options.rehearse !== true) {
     throw new UsageError("--branches is a way to rehearse: add --rehearse.");
+  }
+  const { store, ...here } = options;
+  if (await isElsewhere({ store, project: options.project })) {
+    return runElsewhere(packageArgument, options, (project) =>
+      runCommand(packageArgument, { ...here, project }),
+    );
   }
   return runPrepared(options, (config, store) =>
     prepareRun(config, store, { ...options, package: packageArgument }),
@@ -44,7 +56,8 @@ async function runPrepared(
   options: FollowOptions,
   prepare: (config: Config, store: Store) => Promise<PreparedRun>,
 ): Promise<ExitCode> {
-  const { config, store } = await openEnvironment();
+  const { config: configured, store } = await openEnvironment();
+  const config = configFor(configured, options);
   const prepared = await prepare(config, store);
   if (options.printInput === true) return printInput(config, store, prepared);
   const signal = interruption();
@@ -76,7 +89,14 @@ async function runPrepared(
     const run = await startRun(session, prepared);
     printNote(`Run ${run.runId} of ${prepared.name} is started.`);
     const choice = { json, waitForAnswers: options.waitForAnswers };
-    return await followAndReport(session, store, run, prepared, choice, signal);
+    return await followAndReport(
+      session,
+      { reader: localReader(store, config), store },
+      run,
+      prepared,
+      choice,
+      signal,
+    );
   } finally {
     await session.close();
   }

@@ -1,42 +1,198 @@
-import { resolve } from "node:path";
-import { excerpt } from "../../core/text.js";
+import type { InterlockClient, KnownStore, ListedRun, Polling, RunFilter } from "../../client/client.js";
+import type { Config } from "../../config.js";
+import { isServed } from "../../embedded/server.js";
 import type { RunMetadata } from "../../store/runs/run-index.js";
-import { openEnvironment } from "../environment.js";
 import type { RunSurvey } from "../../store/runs/run-manager.js";
 import type { Store } from "../../store/store.js";
-import { CommandError, EXIT, type ExitCode, UsageError, print, printJson, printNote } from "../output.js";
+import { interruption, lookAround } from "../environment.js";
+import { chooseStore, knownStores, notPolledSince, pollings, sentenceTime } from "../known-stores.js";
+import { EXIT, type ExitCode, UsageError, outputWidth, print, printJson, printNote } from "../output.js";
+import { type RunsOptions, filterOf, limitOf } from "../run-filter.js";
+import {
+  type RunRow,
+  joined,
+  newestFirst,
+  runCells,
+  runColumns,
+  storedFits,
+  storedRow,
+} from "../run-rows.js";
+import { excerpt } from "../../core/text.js";
+import { tableLines } from "../table.js";
 
-/** `interlock runs`: what this store has run. */
-export async function runsCommand(options: { project?: string; json?: boolean }): Promise<ExitCode> {
-  const { store } = await openEnvironment();
-  const { runs, damaged } =
-    options.project === undefined
-      ? await store.runs.surveyRuns()
-      : await runsOf(store, resolve(options.project));
-  for (const { error } of damaged) printNote(error.message);
-  if (options.json === true) printJson(runs);
-  else if (runs.length === 0 && damaged.length === 0)
-    print("No runs yet. Start one with: interlock run <package> --project <dir>");
-  else {
-    for (const run of runs)
-      print(`${run.runId}  ${run.phase.padEnd(12)}  ${run.createdAt}  ${nameOf(run)}${workflowOf(run)}`);
+/** What a listing is made from. */
+interface Sources {
+  /** Undefined where none stands here. */
+  readonly store: Store | undefined;
+  readonly filter: RunFilter;
+  readonly limit: number;
+  readonly survey: RunSurvey;
+  readonly projectNames: ReadonlyMap<string, string>;
+}
+
+interface Listing {
+  readonly rows: readonly RunRow[];
+  /** What is to be said of the queues that nobody polls. */
+  readonly notes: readonly string[];
+}
+
+/** `interlock runs`: the runs of all stores, newest first, from Temporal; what it no longer has, from the store at hand. */
+export async function runsCommand(options: RunsOptions): Promise<ExitCode> {
+  const now = new Date();
+  const { config, store } = await lookAround();
+  const limit = limitOf(options);
+  const filter = await filterOf(options, now);
+  const survey = (await store?.runs.surveyRuns()) ?? { runs: [], damaged: [] };
+  const projectNames = store === undefined ? new Map<string, string>() : await projectNamesOf(store, survey);
+  const sources = { store, filter, limit, survey, projectNames };
+  const isServing = config.temporal !== undefined || (store !== undefined && (await isServed(store.dir)));
+  if (!isServing && (options.store !== undefined || options.query !== undefined)) {
+    throw new UsageError("--store and --query ask Temporal. Set TEMPORAL_ADDRESS, or start: interlock dev");
   }
-  return damaged.length === 0 ? EXIT.done : EXIT.failed;
+  const { rows, notes } = isServing
+    ? await fromTemporal(config, sources, options)
+    : { rows: storedRows(sources, store?.taskQueue ?? ""), notes: [] };
+  for (const { error } of survey.damaged) printNote(error.message);
+  for (const note of notes) printNote(note);
+  show(rows, options, {
+    now,
+    limit,
+    isNarrowed: Object.keys(filter).length > 0 || options.store !== undefined,
+  });
+  return survey.damaged.length === 0 ? EXIT.done : EXIT.failed;
 }
 
-async function runsOf(store: Store, projectRoot: string): Promise<RunSurvey> {
-  const listed = await store.runs.listRuns(projectRoot);
-  if (listed.ok) return { runs: listed.value, damaged: [] };
-  if (listed.error.code === "E_INTERNAL") throw new CommandError(listed.error.message);
-  throw new UsageError(listed.error.message);
+function show(
+  rows: readonly RunRow[],
+  { json = false }: RunsOptions,
+  { now, limit, isNarrowed }: { readonly now: Date; readonly limit: number; readonly isNarrowed: boolean },
+): void {
+  if (json) {
+    printJson(rows);
+    return;
+  }
+  if (rows.length === 0) {
+    print(
+      isNarrowed
+        ? "No runs like that."
+        : "No runs yet. Start one with: interlock run <package> --project <dir>",
+    );
+    return;
+  }
+  const width = outputWidth();
+  const isNarrow = width !== undefined;
+  const cells = rows.map((row) => runCells(row, { isNarrow, now }));
+  for (const line of tableLines(runColumns(isNarrow), cells, width)) print(line);
+  if (rows.length === limit) printNote(`The newest ${limit}. More with: --limit ${10 * limit}`);
 }
 
-/** The workflow of a run, where it is called otherwise than the run. */
-function workflowOf({ workflowId }: RunMetadata): string {
-  return workflowId === undefined ? "" : `  ${excerpt(workflowId)}`;
+async function fromTemporal(config: Config, sources: Sources, options: RunsOptions): Promise<Listing> {
+  const { installRuntime, openTemporalSession } = await import("../temporal-session.js");
+  installRuntime("ERROR");
+  const session = await openTemporalSession(config, sources.store, interruption());
+  try {
+    return await listing(session.client, sources, options);
+  } finally {
+    await session.close();
+  }
 }
 
-/** A bundle holds many workflows, and its own name says little. */
-function nameOf({ packageId, workflowRef, bundle }: RunMetadata): string {
-  return bundle === undefined ? packageId : `${packageId} ${workflowRef}`;
+async function listing(client: InterlockClient, sources: Sources, options: RunsOptions): Promise<Listing> {
+  const { store, limit, survey, projectNames } = sources;
+  const stores = await knownStores(client, store);
+  const chosen = options.store === undefined ? undefined : chooseStore(stores, options.store);
+  const filter = { ...sources.filter, ...(chosen === undefined ? {} : { taskQueues: [chosen.taskQueue] }) };
+  const listed = await asked(() => client.runs(filter, limit));
+  const rows = joined(listed, survey.runs, projectNames);
+  const forgotten = await forgottenRows(client, { ...sources, filter }, listed);
+  const all = newestFirst([...rows, ...forgotten]).slice(0, limit);
+  const open = all.filter(
+    (row) => row.inTemporal === true && row.phase !== "completed" && row.phase !== "failed",
+  );
+  const polled = await pollings(
+    client,
+    open.map(({ taskQueue }) => taskQueue),
+  );
+  return {
+    rows: all.map((row) => withStanding(row, stores, polled.get(row.taskQueue))),
+    notes: unpolledNotes(open, stores, polled),
+  };
+}
+
+/** A query that Temporal does not take is the user's. */
+async function asked<T>(action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    const details = error instanceof Error && "details" in error ? error.details : undefined;
+    const isRefused = typeof details === "string" && /invalid query|search attribute/i.test(details);
+    if (!isRefused) throw error;
+    throw new UsageError(`Temporal does not take this query: ${details}`, { cause: error });
+  }
+}
+
+/** Runs of the store at hand that Temporal no longer has. */
+async function forgottenRows(
+  client: InterlockClient,
+  { survey, filter, limit, store, projectNames }: Sources,
+  listed: readonly ListedRun[],
+): Promise<readonly RunRow[]> {
+  const shown = new Set(listed.map(({ runId }) => runId));
+  const last = listed.length < limit ? undefined : listed.at(-1)?.startedAt;
+  const candidates = survey.runs
+    .filter(({ runId, createdAt }) => !shown.has(runId) && (last === undefined || createdAt > last))
+    .map((run) => storedRow(run, store?.taskQueue ?? "", projectNames.get(run.projectId)))
+    .filter((row) => storedFits(row, filter))
+    .slice(-limit);
+  if (candidates.length === 0) return [];
+  const known = await client.knowsOf(candidates.map(({ workflowId }) => workflowId));
+  return candidates
+    .filter(({ workflowId }) => !known.has(workflowId))
+    .map((row) => ({ ...row, inTemporal: false }));
+}
+
+function storedRows({ survey, filter, limit, projectNames }: Sources, taskQueue: string): readonly RunRow[] {
+  const rows = survey.runs
+    .map((run: RunMetadata) => storedRow(run, taskQueue, projectNames.get(run.projectId)))
+    .filter((row) => storedFits(row, filter));
+  return newestFirst(rows).slice(0, limit);
+}
+
+async function projectNamesOf(store: Store, { runs }: RunSurvey): Promise<ReadonlyMap<string, string>> {
+  const names = new Map<string, string>();
+  for (const { projectId } of runs) {
+    if (names.has(projectId)) continue;
+    const root = await store.runs.projectRoot(projectId);
+    if (root.ok) names.set(projectId, root.value.split("/").at(-1) ?? projectId);
+  }
+  return names;
+}
+
+function withStanding(row: RunRow, stores: readonly KnownStore[], polling: Polling | undefined): RunRow {
+  const store = stores.find(({ taskQueue }) => taskQueue === row.taskQueue);
+  const since = polling === undefined || polling.polled ? undefined : notPolledSince(store, polling);
+  return {
+    ...row,
+    ...(store === undefined ? {} : { store: { storeId: store.storeId, name: store.name } }),
+    ...(polling === undefined ? {} : { polled: polling.polled }),
+    ...(since === undefined ? {} : { notPolledSince: since }),
+  };
+}
+
+/** One sentence for each queue that nobody polls, with how many of the runs wait for it. */
+function unpolledNotes(
+  open: readonly RunRow[],
+  stores: readonly KnownStore[],
+  polled: ReadonlyMap<string, Polling>,
+): readonly string[] {
+  return [...polled]
+    .filter(([, polling]) => !polling.polled)
+    .map(([queue, polling]) => {
+      const store = stores.find(({ taskQueue }) => taskQueue === queue);
+      const count = open.filter(({ taskQueue }) => taskQueue === queue).length;
+      const runs = count === 1 ? "1 run waits" : `${count} runs wait`;
+      const of = store === undefined ? "" : ` of the store ${excerpt(store.name)}`;
+      const since = sentenceTime(notPolledSince(store, polling));
+      return `No worker polls the task queue "${excerpt(queue)}"${of}${since}: ${runs} for one.`;
+    });
 }

@@ -2,10 +2,10 @@ import { diffGraphState } from "../../core/graph-state/diff.js";
 import type { StateDiff, StateSnapshotState } from "../../core/graph-state/schemas.js";
 import type { JsonValue } from "../../core/json.js";
 import { oneLine } from "../../core/text.js";
-import type { GraphStateFiles } from "../../store/runs/graph-state-files.js";
+import type { StoredGraphState } from "../../contract/reads.js";
 import { printableJson } from "../../core/documents/printable-json.js";
-import { openEnvironment } from "../environment.js";
-import { openRunFolder } from "../run-folder.js";
+import { read } from "../run-folder.js";
+import { withReader } from "../run-session.js";
 import { EXIT, type ExitCode, UsageError, print, printBlock, printJson } from "../output.js";
 
 export interface StateOptions {
@@ -26,10 +26,11 @@ interface Moment {
 export async function stateCommand(runId: string, options: StateOptions): Promise<ExitCode> {
   const at = visitNumber("--at", options.at);
   const other = visitNumber("--diff", options.diff);
-  const { store } = await openEnvironment();
-  const { run, files } = await openRunFolder(store, runId);
-  const moments = await momentsOf(files.graphState);
-  if (moments === undefined && run.bundle !== undefined) {
+  const stored = await withReader(runId, async ({ reader }) =>
+    read(runId, await reader.ask("read.state", { run: runId })),
+  );
+  const moments = momentsOf(stored);
+  if (moments === undefined && stored.isBundle) {
     throw new UsageError(
       `Run ${runId} is a bundle run: only graph runs have a graph state. See: interlock status ${runId}`,
     );
@@ -63,15 +64,24 @@ interface Moments {
   readonly kept: readonly Moment[];
 }
 
-async function momentsOf(files: GraphStateFiles): Promise<Moments | undefined> {
-  const held = await files.current();
+function momentsOf(stored: StoredGraphState): Moments | undefined {
+  const { held, snapshots } = stored as unknown as ParsedGraphState; // the store has parsed it
   if (held === undefined) return undefined;
-  const snapshots = await files.snapshots();
   const beginning = { visit: 0, nodeId: null, timestamp: null, state: held.initial };
   const last = snapshots.at(-1) ?? beginning;
   const isLast = !diffGraphState(last.state, held.state).hasChanges;
   const now = isLast ? last : { visit: null, nodeId: null, timestamp: null, state: held.state };
   return { now, kept: [beginning, ...snapshots] };
+}
+
+interface ParsedGraphState {
+  readonly held?: { readonly state: StateSnapshotState; readonly initial: StateSnapshotState };
+  readonly snapshots: readonly {
+    readonly visit: number;
+    readonly nodeId: string;
+    readonly timestamp: string;
+    readonly state: StateSnapshotState;
+  }[];
 }
 
 function momentAt({ now, kept }: Moments, visit: number | undefined): Moment {

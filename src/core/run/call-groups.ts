@@ -1,5 +1,6 @@
 import { type Fault, fail } from "../errors.js";
 import type { AuditHead } from "./audit-head.js";
+import { READS } from "../tools/reads.js";
 import { ENDING_KEY, type LoopVerdict, observeCall } from "./loop-detection.js";
 import { tellFailedCall } from "./run-graph-state.js";
 import type { RunRecord } from "./run-record.js";
@@ -24,14 +25,6 @@ interface CallOutcome {
   readonly unmet?: boolean;
   readonly audit: AuditHead;
 }
-
-const READS: ReadonlySet<string> = new Set([
-  "fs.list",
-  "fs.read",
-  "fs.search",
-  "read_file",
-  "preload_workflow",
-]);
 
 function isRead({ tool = "", fault }: Pick<Call, "tool" | "fault">): boolean {
   return fault === undefined && READS.has(tool);

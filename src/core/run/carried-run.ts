@@ -5,6 +5,7 @@ import type { AuditHead } from "./audit-head.js";
 import type { Budget } from "./budget.js";
 import type { LoopState } from "./loop-detection.js";
 import type { RunPhase } from "./phase.js";
+import type { AnsweredBy, RunModels } from "./run-model.js";
 import type { ProgressLine } from "./run-state.js";
 import type { Usage } from "./usage.js";
 
@@ -31,6 +32,12 @@ export interface CarriedRun {
   readonly progress: readonly ProgressLine[];
   readonly audit: AuditHead;
   readonly phaseChanges: number;
+  /** Which models the run uses, as they were when it was opened. */
+  readonly models?: RunModels;
+  /** A worker has left a turn to others: from then on each is offered to all of them at once. */
+  readonly isLeft?: boolean;
+  /** Which of them has answered last. */
+  readonly answeredBy?: AnsweredBy;
   /** The execution that the run belongs to, where it is not the first of its chain: it was reset. */
   readonly executionId?: string;
   /** The newest updates that were taken, raises apart: Temporal knows those of one execution only. */
@@ -64,6 +71,10 @@ export interface Visiting {
   readonly correction?: string;
   /** How often running the model was told that its answer asks nothing. */
   readonly nudges?: number;
+  /** Which model of its agent the visit asks, from 0. Absent means the first. */
+  readonly model?: number;
+  /** How often running no worker had that model, and why the last one had not. */
+  readonly missing?: { readonly times: number; readonly why: string };
 }
 
 /** The graph state of a run, and what its next change depends on. */

@@ -8,12 +8,15 @@ export interface EngineLimits {
   readonly maxTurnsPerRun: number;
   /** Attempts at one model turn before the run fails. */
   readonly maxModelAttempts: number;
+  /** Attempts at one model turn before the next model is asked, where there is one. */
+  readonly maxAttemptsBeforeFallback: number;
 }
 
 export const DEFAULT_ENGINE_LIMITS: EngineLimits = {
   maxTurnsPerNode: 50,
   maxTurnsPerRun: 2_000,
   maxModelAttempts: 8,
+  maxAttemptsBeforeFallback: 3,
 };
 
 /** Tool calls that one answer may hold; those beyond are refused, not run (contracts §16). */

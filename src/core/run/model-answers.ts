@@ -47,7 +47,7 @@ export function isVisitOver(record: RunRecord, { nodeId }: Visiting): boolean {
 export function turnLimitReached(
   record: RunRecord,
   nodeId: string,
-  { maxTurnsPerNode, maxTurnsPerRun }: EngineLimits,
+  { maxTurnsPerNode, maxTurnsPerRun }: Pick<EngineLimits, "maxTurnsPerNode" | "maxTurnsPerRun">,
 ): string | undefined {
   const { turn, usage } = record.carried;
   const over =

@@ -3,6 +3,7 @@ import type { WorkflowGraph } from "../package/graph.js";
 import type { AuditHead } from "./audit-head.js";
 import type { Budget } from "./budget.js";
 import type { GraphStateProgress, TakenUpdate } from "./carried-run.js";
+import type { RunModels } from "./run-model.js";
 import type { RunRef } from "./run-ref.js";
 import type { Usage } from "./usage.js";
 
@@ -18,10 +19,14 @@ export interface OpenedRun {
   readonly graphState?: StateSnapshotState;
   /** The execution that it was opened for, where that was reset. */
   readonly openedFor?: string;
+  /** Absent for a rehearsal, and where a worker of an earlier version opened the run: then each worker asks its own. */
+  readonly models?: RunModels;
   /** The longest wait for one answer of a model, as the worker is set. Absent means 540 s. */
   readonly modelTimeoutMs?: number;
   /** Those search attributes of contracts §14 that the namespace has; absent where nobody has looked. */
   readonly searchAttributes?: readonly string[];
+  /** The run keeps its memo. Absent where a worker of an earlier version has opened it. */
+  readonly keepsMemo?: true;
 }
 
 /** What the run folder says of a run that goes on. */

@@ -1,3 +1,4 @@
+import { defined } from "../defined.js";
 import type { Fault } from "../errors.js";
 import { type ConditionData, allowedNext, findNode } from "../package/graph.js";
 import type { Intent } from "../prompt/shells.js";
@@ -13,7 +14,8 @@ import type { OpenedRun } from "./opened-run.js";
 import type { RunPhase } from "./phase.js";
 import type { Question } from "./question.js";
 import type { ProgressLine, RunState } from "./run-state.js";
-import { NO_USAGE, type Usage } from "./usage.js";
+import { type ModelRef, modelsOf } from "./run-model.js";
+import { NO_USAGE, type Usage, addUsage } from "./usage.js";
 
 const PROGRESS_LINES = 60;
 const PROGRESS_CHARS = 8_000;
@@ -21,6 +23,7 @@ const PROGRESS_CHARS = 8_000;
 /** What of a run's input its decisions depend on. */
 export interface RunTerms {
   readonly runId: string;
+  readonly projectRoot?: string;
   readonly input?: string;
   readonly autopilot?: boolean;
   readonly limits?: Partial<EngineLimits>;
@@ -106,6 +109,11 @@ export class RunRecord {
     return turn === 0 && usage.modelTurns === 0 && words !== "" ? words : undefined;
   }
 
+  /** The models of a node's agent, in the order in which they are asked; none where each worker asks its own. */
+  modelsAt(nodeId: string): readonly ModelRef[] {
+    return modelsOf(this.carried.models, this.agentOf(nodeId));
+  }
+
   /** What conditions of edges see; undefined while they are guidance only. */
   get conditions(): ConditionFacts | undefined {
     return this.evaluatesConditions ? conditionFacts(this.carried.story?.state) : undefined;
@@ -127,7 +135,8 @@ export class RunRecord {
    */
   begin(opened: OpenedRun): "continued" | "begun" | "resumed" {
     this.open = opened;
-    const { openedFor, resumed } = opened;
+    const { openedFor, resumed, models } = opened;
+    if (models !== undefined && this.carried.models === undefined) this.update({ models });
     if (openedFor !== undefined) this.update({ executionId: openedFor });
     if (resumed === undefined) return this.input.carried === undefined ? "begun" : "continued";
     if (this.input.carried !== undefined) this.forget();
@@ -207,11 +216,20 @@ export class RunRecord {
       paused: carried.paused,
       budget: carried.budget,
       usage: carried.usage,
+      ...this.modelState(),
       visit: carried.visit,
       turn: carried.turn,
       progress: carried.progress,
       audit: carried.audit,
     };
+  }
+
+  private modelState(): Pick<RunState, "model"> {
+    const { models, answeredBy, visiting } = this.carried;
+    if (models === undefined || this.open === undefined) return {};
+    const chain = this.modelsAt(visiting?.nodeId ?? this.nodeId);
+    const missing = visiting?.missing?.why;
+    return { model: { chain, ...defined({ answeredBy, missing }) } };
   }
 
   setPhase(phase: RunPhase): void {
@@ -256,16 +274,6 @@ const FRESH: CarriedRun = {
   audit: { lines: 0, sha256: "" },
   phaseChanges: 0,
 };
-
-function addUsage(usage: Usage, used: Partial<Usage>): Usage {
-  return {
-    modelTurns: usage.modelTurns + (used.modelTurns ?? 0),
-    toolCalls: usage.toolCalls + (used.toolCalls ?? 0),
-    promptTokens: usage.promptTokens + (used.promptTokens ?? 0),
-    completionTokens: usage.completionTokens + (used.completionTokens ?? 0),
-    cost: usage.cost + (used.cost ?? 0),
-  };
-}
 
 /** The newest lines, few and short enough for the run to be carried over in one value. */
 function newestLines(lines: readonly ProgressLine[]): readonly ProgressLine[] {

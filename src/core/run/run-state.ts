@@ -4,6 +4,7 @@ import type { AllowedNext } from "../package/graph.js";
 import type { AuditHead } from "./audit-head.js";
 import type { Budget } from "./budget.js";
 import type { RunPhase } from "./phase.js";
+import type { AnsweredBy, ModelRef } from "./run-model.js";
 import type { Question } from "./question.js";
 import type { Usage } from "./usage.js";
 
@@ -25,11 +26,23 @@ export interface RunState {
   readonly paused: boolean;
   readonly budget: Budget;
   readonly usage: Usage;
+  /** Absent for a rehearsal, and before the run is open. */
+  readonly model?: ModelState;
   /** Which visit of a node this is, and which model turn in it; both count from 1. */
   readonly visit: number;
   readonly turn: number;
   readonly progress: readonly ProgressLine[];
   readonly audit: AuditHead;
+}
+
+/** Which models a run uses. */
+export interface ModelState {
+  /** The model of the agent at hand, and those that are asked in its place. */
+  readonly chain: readonly ModelRef[];
+  /** Whose answer the last one was. */
+  readonly answeredBy?: AnsweredBy;
+  /** Why the turn at hand waits for another worker. */
+  readonly missing?: string;
 }
 
 /** One line of what happened, for a live view; `seq` counts from 1 through the run. */

@@ -3,12 +3,42 @@ export interface Usage {
   readonly modelTurns: number;
   readonly toolCalls: number;
   readonly promptTokens: number;
+  /** Those of the prompt tokens that the provider took from its cache; absent where it has said of none. */
+  readonly cachedPromptTokens?: number | undefined;
   readonly completionTokens: number;
   readonly cost: number;
+  /** Where a provider has counted nothing, tokens are estimated, and so is what they cost. */
+  readonly estimated?: boolean | undefined;
 }
 
 /** What one answer of a model took. */
-export type TurnUsage = Pick<Usage, "promptTokens" | "completionTokens" | "cost">;
+export type TurnUsage = Omit<Usage, "modelTurns" | "toolCalls">;
+
+/** Adds up what was used. What neither says stays unsaid. */
+export function addUsage(usage: Usage, used: Partial<Usage>): Usage {
+  const cached = (usage.cachedPromptTokens ?? 0) + (used.cachedPromptTokens ?? 0);
+  return {
+    modelTurns: usage.modelTurns + (used.modelTurns ?? 0),
+    toolCalls: usage.toolCalls + (used.toolCalls ?? 0),
+    promptTokens: usage.promptTokens + (used.promptTokens ?? 0),
+    ...(cached === 0 ? {} : { cachedPromptTokens: cached }),
+    completionTokens: usage.completionTokens + (used.completionTokens ?? 0),
+    cost: usage.cost + (used.cost ?? 0),
+    ...(usage.estimated === true || used.estimated === true ? { estimated: true } : {}),
+  };
+}
+
+/** The tokens of a report: `~120+30 tokens (64 cached)`; `~` where some are estimated. */
+export function tokensInWords(usage: Usage): string {
+  const { promptTokens, completionTokens, cachedPromptTokens = 0 } = usage;
+  const cached = cachedPromptTokens === 0 ? "" : ` (${cachedPromptTokens} cached)`;
+  return `${about(usage)}${promptTokens}+${completionTokens} tokens${cached}`;
+}
+
+/** What stands before numbers of which some are estimated. */
+export function about({ estimated = false }: Usage): string {
+  return estimated ? "~" : "";
+}
 
 export const NO_USAGE: Usage = {
   modelTurns: 0,

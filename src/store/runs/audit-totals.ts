@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../core/json.js";
-import { NO_USAGE, type Usage } from "../../core/run/usage.js";
+import { NO_USAGE, type Usage, addUsage } from "../../core/run/usage.js";
 
 /** What an audit log says of a run as a whole: enough to go on from where it stopped. */
 export interface AuditTotals {
@@ -12,21 +12,24 @@ export interface AuditTotals {
 
 /** Adds up the events of `execution.jsonl`, one after the other. */
 export class AuditSum {
-  private readonly usage = { ...NO_USAGE };
+  private usage: Usage = NO_USAGE;
   private visit = 0;
   private turn = 0;
   private phaseChanges = 0;
 
   /** Of the event, only what {@link summedFields} leaves of it counts. */
   add(event: JsonObject): void {
-    const { usage } = this;
-    if (event["kind"] === "tool.exec") usage.toolCalls += 1;
+    if (event["kind"] === "tool.exec") this.usage = addUsage(this.usage, { toolCalls: 1 });
     if (event["kind"] === "run.phase") this.phaseChanges = Math.max(this.phaseChanges, count(event, "id"));
     if (event["kind"] !== "model.turn") return;
-    usage.modelTurns += 1;
-    usage.promptTokens += count(event, "promptTokens");
-    usage.completionTokens += count(event, "completionTokens");
-    usage.cost += count(event, "cost");
+    this.usage = addUsage(this.usage, {
+      modelTurns: 1,
+      promptTokens: count(event, "promptTokens"),
+      cachedPromptTokens: count(event, "cachedPromptTokens"),
+      completionTokens: count(event, "completionTokens"),
+      cost: count(event, "cost"),
+      estimated: event["estimated"] === true,
+    });
     const [inVisit = 0, inTurn = 0] = textOf(event["id"]).split(".").map(Number);
     if (inVisit > this.visit) this.turn = 0;
     this.visit = Math.max(this.visit, inVisit);
@@ -35,7 +38,7 @@ export class AuditSum {
 
   get totals(): AuditTotals {
     const { usage, visit, turn, phaseChanges } = this;
-    return { usage: { ...usage }, visit, turn, phaseChanges };
+    return { usage, visit, turn, phaseChanges };
   }
 }
 
@@ -44,7 +47,16 @@ export function summedFields(event: JsonObject): JsonObject {
   return Object.fromEntries(SUMMED.flatMap((key) => (key in event ? [[key, event[key] ?? null]] : [])));
 }
 
-const SUMMED = ["kind", "id", "toolCallId", "promptTokens", "completionTokens", "cost"] as const;
+const SUMMED = [
+  "kind",
+  "id",
+  "toolCallId",
+  "promptTokens",
+  "cachedPromptTokens",
+  "completionTokens",
+  "cost",
+  "estimated",
+] as const;
 
 function textOf(value: JsonObject[string] | undefined): string {
   return typeof value === "string" ? value : "";

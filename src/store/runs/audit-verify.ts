@@ -22,7 +22,11 @@ export interface AuditVerdict {
  * somebody else has kept, such as Temporal's history: with it, an edited last line and a cut tail show as well.
  */
 export async function verifyAuditLog(path: string, known?: AuditHead): Promise<AuditVerdict> {
-  const bytes = await readOwnFile(path);
+  return verifyAuditBytes(await readOwnFile(path), known);
+}
+
+/** As `verifyAuditLog`, for a log that was read elsewhere. */
+export function verifyAuditBytes(bytes: Buffer, known?: AuditHead): AuditVerdict {
   const findings: AuditFinding[] = [];
   let last = CHAIN_START;
   let lines = 0;

@@ -2,6 +2,7 @@ import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { JsonObject } from "../../core/json.js";
 import type { ModelRefusal } from "../../core/run/model-refusal.js";
+import type { AnsweredBy } from "../../core/run/run-model.js";
 import type { ProviderPart } from "../../core/run/provider-part.js";
 import type { TurnUsage } from "../../core/run/usage.js";
 import type { ModelCall } from "../../core/tools/model-call.js";
@@ -14,7 +15,29 @@ export type ConversationEntry =
   | { readonly type: "begin"; readonly visit: number; readonly messages: readonly PlainMessage[] }
   | { readonly type: "user"; readonly id: string; readonly nodeId: string; readonly text: string }
   | { readonly type: "correction"; readonly visit: number; readonly turn: number; readonly text: string }
+  | FoldEntry
   | AssistantEntry;
+
+/**
+ * From this turn on the results of these calls are left out of requests: the conversation has grown too long for the model's
+ * context. Written down before the first request without them, so that whoever asks again asks the same.
+ */
+export interface FoldEntry {
+  readonly type: "fold";
+  readonly visit: number;
+  readonly turn: number;
+  /** Counts the folds of a turn from 1. */
+  readonly nth: number;
+  /** The model that is asked, and the tokens of its context. */
+  readonly model: string;
+  readonly contextTokens: number;
+  /** Who says so. */
+  readonly by: "settings" | "provider";
+  /** Calls whose results are replaced by a line that says what was there. */
+  readonly calls: readonly string[];
+  /** Calls of the newest answer: the model is told that their results do not fit. */
+  readonly withheld: readonly string[];
+}
 
 export interface PlainMessage {
   readonly role: "system" | "user";
@@ -29,10 +52,16 @@ export interface AssistantEntry {
   readonly calls: readonly ModelCall[];
   readonly finishReason: string;
   readonly usage: TurnUsage;
+  /** What the request was estimated at, in tokens. Absent in older files. */
+  readonly sentTokens?: number;
+  /** How many results were left out before it. */
+  readonly folded?: number;
   readonly model: string;
   /** What the provider's message holds beside that, to go back as it came. Absent in older files, and where it held none. */
   readonly provider?: ProviderPart;
   readonly refusal?: ModelRefusal;
+  /** Which of the run's models it is; `model` is what that one calls itself. Absent where the run knew none. */
+  readonly answeredBy?: AnsweredBy;
 }
 
 /** The conversations of a run share a lock: whoever takes it over puts copies in the place of all of them. */
@@ -120,6 +149,8 @@ function identityOf(entry: ConversationEntry): string {
       return `begin:${entry.visit}`;
     case "user":
       return `user:${entry.id}`;
+    case "fold":
+      return `fold:${entry.visit}:${entry.turn}:${entry.nth}`;
     case "correction":
     case "assistant":
       return `${entry.type}:${entry.visit}:${entry.turn}`;

@@ -1,33 +1,73 @@
 import { randomBytes } from "node:crypto";
+import { lstatSync } from "node:fs";
 import { readdir, rename, rm } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
+import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { ZipFile } from "yazl";
 import { streamOwnFile, writeOwnStream } from "../disk/own-file.js";
 
+/** A file for an archive. */
+export interface ArchivedFile {
+  /** Relative to the run's folder, with `/` between names. */
+  readonly name: string;
+  /** ISO time. */
+  readonly modifiedAt: string;
+  /** Called when its turn has come; may throw. */
+  readonly open: () => Readable;
+}
+
+/** The files of a run's folder that an archive holds, by name. Links are none. */
+export async function listFolder(
+  dir: string,
+): Promise<readonly { readonly name: string; readonly bytes: number; readonly modifiedAt: string }[]> {
+  const entries = await readdir(dir, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort()
+    .flatMap((path) => {
+      const name = relative(dir, path).split(sep).join("/");
+      const entry = lstatSync(path, { throwIfNoEntry: false });
+      if (entry === undefined || isPassing(name)) return [];
+      return [{ name, bytes: entry.size, modifiedAt: entry.mtime.toISOString() }];
+    });
+}
+
+/** The files of a run's folder, each up to its present end: the logs of a run that is under way go on growing. */
+export async function archivedFiles(dir: string): Promise<readonly ArchivedFile[]> {
+  const listed = await listFolder(dir);
+  return listed.map(({ name, modifiedAt }) => ({
+    name,
+    modifiedAt,
+    open: () => streamOwnFile(join(dir, ...name.split("/"))),
+  }));
+}
+
 /**
- * Writes the files of a run's folder as one zip, after texts that stand nowhere else, by name. An archive that is there is
+ * Writes the files of a run as one zip, after texts that stand nowhere else, by name. An archive that is there is
  * whole: it is written beside the output first. Returns the names in it; throws what the system says.
  */
 export async function writeArchive(
   output: string,
-  dir: string,
+  files: readonly ArchivedFile[],
   texts: ReadonlyMap<string, string>,
 ): Promise<readonly string[]> {
   const zip = new ZipFile();
   const names = [...texts.keys()];
-  for (const [name, text] of texts) zip.addBuffer(Buffer.from(text), name);
-  const entries = await readdir(dir, { recursive: true, withFileTypes: true });
-  const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  for (const path of paths.sort()) {
+  const latest = files
+    .map(({ modifiedAt }) => modifiedAt)
+    .sort()
+    .at(-1);
+  const mtime = latest === undefined ? {} : { mtime: new Date(latest) };
+  for (const [name, text] of texts) zip.addBuffer(Buffer.from(text), name, mtime);
+  for (const file of files) {
     // A backslash is part of a name here, and a separator to those who unpack the archive elsewhere.
-    const name = relative(dir, path).split(sep).join("/").replaceAll("\\", "%5C");
-    if (isPassing(name)) continue;
+    const name = file.name.replaceAll("\\", "%5C");
     names.push(name);
-    zip.addReadStreamLazy(name, { mode: 0o100600 }, (take) => {
-      // Up to its present end: the logs of a run that is under way go on growing.
+    zip.addReadStreamLazy(name, { mode: 0o100600, mtime: new Date(file.modifiedAt) }, (take) => {
       try {
-        take(undefined, streamOwnFile(path));
+        take(undefined, file.open());
       } catch (error) {
         zip.emit("error", error);
       }
@@ -48,11 +88,15 @@ export async function writeArchive(
   return names;
 }
 
-/** Locks, indexes, and files that are being written. In `state/`, a run may have files of such names. */
+/** Locks, indexes, files that are being written, and what is only there to be watched. In `state/`, a run may have files of such names. */
 function isPassing(name: string): boolean {
   const base = name.slice(name.lastIndexOf("/") + 1);
   if (name.startsWith("state/")) {
     return /^\.tmp-(workflow\.md|execution\.jsonl)-|^\.il-[0-9a-f]{16}$/.test(base);
   }
-  return base.startsWith(".tmp-") || /\.lock(\.\d+)?(\.done)?$|\.jsonl\.index$/.test(base);
+  return (
+    name.startsWith("live/") ||
+    base.startsWith(".tmp-") ||
+    /\.lock(\.\d+)?(\.done)?$|\.jsonl\.index$/.test(base)
+  );
 }

@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import { z } from "zod";
+import { canonicalJson } from "../../core/canonical-json.js";
 import type { JsonObject } from "../../core/json.js";
+import { type RunModels, runModelsSchema } from "../../core/run/run-model.js";
 import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
 import { type HeldLock, NO_LOCK, fenceLock, withFileLock } from "../disk/fenced-lock.js";
 import { readOwnText } from "../disk/own-file.js";
@@ -14,6 +16,8 @@ const requestSchema = z.object({
   executionId: z.string().optional(),
   /** The start, or that of the newest execution, was signed. */
   signed: z.boolean().optional(),
+  /** Which models the run uses. Absent for a rehearsal, and where an earlier version has made the run. */
+  models: runModelsSchema.optional(),
 });
 
 /** What a run was started with: it can be started again should Temporal no longer know it. */
@@ -41,29 +45,21 @@ export class RunRequestFile {
   }
 
   /**
-   * Keeps the first request of a run, and of one that lets it go on the limits, which a retry may change. The execution of
+   * Keeps the first request of a run, and of one that lets it go on limits and models, which a retry may change. The execution of
    * an older request is over by then: it comes too late.
    */
   async keep(
     kind: RunRequest["kind"],
     input: JsonObject,
     origin: Pick<RunRequest, "workflowId" | "executionId" | "signed"> = {},
+    models?: RunModels,
   ): Promise<void> {
     const keepUnderLock = async (lock: HeldLock): Promise<void> => {
       const known = await this.read();
       if (known !== undefined && input["resume"] !== true) return;
-      const { limits = {} } = input;
-      const signed = origin.signed ?? false;
-      const isSame = JSON.stringify(known?.input["limits"] ?? {}) === JSON.stringify(limits);
-      if (known !== undefined && isSame && (known.signed ?? false) === signed) return;
-      const kept =
-        known === undefined
-          ? { kind, ...origin, input }
-          : {
-              ...known,
-              ...(signed === (known.signed ?? false) ? {} : { signed }),
-              input: { ...known.input, limits },
-            };
+      const begun = { kind, ...origin, input, ...(models === undefined ? {} : { models }) };
+      const kept = known === undefined ? begun : goneOn(known, begun);
+      if (known !== undefined && canonicalJson(kept) === canonicalJson(known)) return;
       await writeFileAtomic(this.path, `${JSON.stringify(kept)}\n`, lock);
     };
     await withFileLock(this.lockFile, keepUnderLock, () => removeTemporaries(this.path), {
@@ -74,4 +70,23 @@ export class RunRequestFile {
   fence(): Promise<void> {
     return fenceLock(this.lockFile, () => removeTemporaries(this.path), this.owner);
   }
+}
+
+interface Changes {
+  readonly input: JsonObject;
+  readonly signed?: boolean | undefined;
+  readonly models?: RunModels;
+}
+
+/** The first request, with what the one that lets the run go on may change. */
+function goneOn(known: RunRequest, { input, signed = false, models }: Changes): object {
+  const { limits = {}, model } = input;
+  const { model: _, ...same } = known.input;
+  const hasLimits = known.input["limits"] !== undefined || Object.keys(limits ?? {}).length > 0;
+  return {
+    ...known,
+    ...(signed === (known.signed ?? false) ? {} : { signed }),
+    ...(models === undefined ? {} : { models }),
+    input: { ...same, ...(hasLimits ? { limits } : {}), ...(model === undefined ? {} : { model }) },
+  };
 }

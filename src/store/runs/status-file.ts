@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { answeredBySchema } from "../../core/run/run-model.js";
 import { RUN_PHASES } from "../../core/run/phase.js";
 import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
 import { type HeldLock, NO_LOCK, fenceLock, withFileLock } from "../disk/fenced-lock.js";
@@ -19,6 +20,8 @@ const statusSchema = z.object({
     modelTurns: count,
     toolCalls: count,
     promptTokens: count,
+    cachedPromptTokens: count.optional(),
+    estimated: z.boolean().optional(),
     completionTokens: count,
     cost: z.number().min(0).default(0),
   }),
@@ -26,6 +29,8 @@ const statusSchema = z.object({
   budget: z.object({ run: limits.optional(), node: limits.optional() }).optional(),
   /** The ids of the newest raises that the budget holds. */
   raises: z.array(z.string()).optional(),
+  /** Which model had answered last. */
+  answeredBy: answeredBySchema.optional(),
   fault: z.object({ code: z.string(), message: z.string() }).optional(),
   question: z.object({ nodeId: z.string(), text: z.string(), code: z.string().optional() }).optional(),
 });

@@ -1,0 +1,22 @@
+import type { ModelSettings } from "../model/chat-model.js";
+
+/** Endpoints and models; more than any settings name. */
+const MAX_REMEMBERED = 1_000;
+
+/** How long the contexts of models are, as their endpoints have said when they refused a request; for the life of a worker. */
+export class LearnedContexts {
+  private readonly known = new Map<string, number>();
+
+  of(settings: ModelSettings): number | undefined {
+    return this.known.get(keyOf(settings));
+  }
+
+  learn(settings: ModelSettings, contextTokens: number): void {
+    if (this.known.size >= MAX_REMEMBERED) this.known.clear();
+    this.known.set(keyOf(settings), contextTokens);
+  }
+}
+
+function keyOf({ baseUrl = "", model }: ModelSettings): string {
+  return JSON.stringify([baseUrl, model]);
+}

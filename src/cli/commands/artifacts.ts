@@ -1,0 +1,185 @@
+import { link, lstat, mkdir, realpath, rename, rm } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { dirname, join, resolve, sep } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { StoreReader, StoredArtifact } from "../../contract/reads.js";
+import { ReadRefused } from "../../contract/reads.js";
+import { excerpt } from "../../core/text.js";
+import { wholeFile } from "../../client/store-reader.js";
+import {
+  CommandError,
+  EXIT,
+  type ExitCode,
+  UsageError,
+  outputIsTerminal,
+  print,
+  printBlock,
+  printJson,
+  writeBytes,
+} from "../output.js";
+import { writeOwnStream } from "../../store/disk/own-file.js";
+import { notFound, read } from "../run-folder.js";
+import { withReader } from "../run-session.js";
+
+export interface ArtifactsOptions {
+  readonly save?: string;
+  readonly output?: string;
+  readonly force?: boolean;
+  readonly json?: boolean;
+}
+
+/** `interlock artifacts`: what a run has recorded as its results: listed, printed or saved. */
+export async function artifactsCommand(
+  runId: string,
+  name: string | undefined,
+  options: ArtifactsOptions,
+): Promise<ExitCode> {
+  if (options.output !== undefined && name === undefined) {
+    throw new UsageError("--output is for one artifact: name it, or save all with --save <dir>.");
+  }
+  if (options.output !== undefined && options.save !== undefined) {
+    throw new UsageError("Say one of --output and --save.");
+  }
+  return withReader(runId, async ({ reader }) => {
+    const { artifacts } = read(runId, await reader.ask("read.artifacts", { run: runId }));
+    const chosen = name === undefined ? artifacts : [chosenOf(runId, artifacts, name)];
+    if (options.save !== undefined) return saveAll(reader, runId, chosen, options.save, options);
+    if (name === undefined) {
+      list(artifacts, options);
+      return EXIT.done;
+    }
+    const [artifact] = chosen;
+    const pieces = reader.bytes("read.artifact", { run: runId, path: artifact?.path ?? name });
+    if (options.output === undefined) await show(runId, pieces);
+    else {
+      await save(runId, pieces, resolve(options.output), options.force === true);
+      if (options.json === true) printJson({ runId, saved: [{ path: name, file: resolve(options.output) }] });
+    }
+    return EXIT.done;
+  });
+}
+
+/** By its path, or by the end of it where that says which. */
+function chosenOf(runId: string, artifacts: readonly StoredArtifact[], name: string): StoredArtifact {
+  const exact = artifacts.find(({ path }) => path === name);
+  if (exact !== undefined) return exact;
+  const ending = artifacts.filter(({ path }) => path.endsWith(`/${name}`));
+  const [only, other] = ending;
+  if (only !== undefined && other === undefined) return only;
+  const sentence =
+    only === undefined
+      ? `Run ${runId} has recorded no artifact "${excerpt(name)}".`
+      : `"${excerpt(name)}" is the end of several artifacts: name one in full.`;
+  throw new UsageError(`${sentence} See: interlock artifacts ${runId}`);
+}
+
+function list(artifacts: readonly StoredArtifact[], { json = false }: ArtifactsOptions): void {
+  if (json) printJson(artifacts);
+  else if (artifacts.length === 0) print("The run has recorded no artifacts.");
+  else {
+    for (const { path, bytes, sha256, nodeId, problem } of artifacts) {
+      const size = bytes === null ? "-" : String(bytes);
+      print(
+        `${(sha256 ?? "-").slice(0, 12).padEnd(12)}  ${size.padStart(9)}  ${(nodeId ?? "-").padEnd(20)}  ${path}`,
+      );
+      if (problem !== undefined) print(`    ${problem}`);
+    }
+  }
+}
+
+/** As they are for a program; for a terminal as lines that can be shown. */
+async function show(runId: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+  try {
+    if (outputIsTerminal()) {
+      printBlock((await wholeFile(pieces)).toString("utf8"));
+      return;
+    }
+    for await (const piece of pieces) await writeBytes(piece);
+  } catch (error) {
+    throw refusal(runId, error);
+  }
+}
+
+function refusal(runId: string, error: unknown): unknown {
+  return error instanceof ReadRefused ? notFound(runId, error.fault) : error;
+}
+
+async function saveAll(
+  reader: StoreReader,
+  runId: string,
+  artifacts: readonly StoredArtifact[],
+  named: string,
+  { force = false, json = false }: ArtifactsOptions,
+): Promise<ExitCode> {
+  const dir = resolve(named);
+  await mkdir(dir, { recursive: true });
+  const root = await realpath(dir);
+  const saved: { readonly path: string; readonly file: string }[] = [];
+  let failed = 0;
+  for (const { path, problem } of artifacts) {
+    if (problem !== undefined) {
+      failed += 1;
+      if (!json) print(`${path} is not saved: ${problem}`);
+      continue;
+    }
+    const file = await placeInside(root, path);
+    await save(runId, reader.bytes("read.artifact", { run: runId, path }), file, force);
+    saved.push({ path, file });
+    if (!json) print(file);
+  }
+  if (json) printJson({ runId, saved });
+  return failed === 0 ? EXIT.done : EXIT.failed;
+}
+
+/** Where an artifact is saved: below a directory, its folders made, through no link. */
+async function placeInside(root: string, path: string): Promise<string> {
+  const names = path.split("/").filter((name) => name !== "" && name !== ".");
+  const isPlain = names.every(
+    (name) => name !== ".." && !name.includes(sep) && !name.includes("\0") && !/^[A-Za-z]:/.test(name),
+  );
+  const last = names.pop();
+  if (!isPlain || last === undefined) {
+    throw new CommandError(
+      `"${excerpt(path)}" would not be saved inside the directory. Save it with --output.`,
+    );
+  }
+  let folder = root;
+  for (const name of names) {
+    folder = join(folder, name);
+    await mkdir(folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+    if (!(await lstat(folder)).isDirectory()) {
+      throw new CommandError(`${folder} is no directory of its own: nothing is saved through it.`);
+    }
+  }
+  return join(folder, last);
+}
+
+/** Written beside its place first: what is there is whole. Nothing is replaced unless it is asked for. */
+async function save(
+  runId: string,
+  pieces: AsyncIterable<Uint8Array>,
+  file: string,
+  force: boolean,
+): Promise<void> {
+  const there = await lstat(file).catch(() => undefined);
+  if (there !== undefined && (!force || !there.isFile())) {
+    const remedy = there.isFile() ? "Replace it with --force." : "Choose another place.";
+    throw new CommandError(`${file} is there already. ${remedy}`);
+  }
+  const temporary = join(dirname(file), `.interlock-${randomBytes(6).toString("hex")}`);
+  try {
+    await pipeline(Readable.from(pieces, { objectMode: false }), writeOwnStream(temporary));
+    if (force) await rename(temporary, file);
+    else await link(temporary, file); // fails where something has come there meanwhile
+    await rm(temporary, { force: true });
+  } catch (error) {
+    await rm(temporary, { force: true });
+    if (error instanceof ReadRefused) throw refusal(runId, error);
+    throw new CommandError(`${file} could not be written: ${error instanceof Error ? error.message : ""}`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,71 @@
+import { basename } from "node:path";
+import type { InterlockClient, KnownStore } from "../client/client.js";
+import type { StoreProject } from "../contract/store-record.js";
+import { excerpt } from "../core/text.js";
+import { resolveProject } from "../store/runs/project-id.js";
+import type { Store } from "../store/store.js";
+import { chooseStore, knownStores, namesOf } from "./known-stores.js";
+import { UsageError } from "./output.js";
+
+/** A project, and the store that has it. */
+export interface FoundProject {
+  readonly store: KnownStore;
+  readonly project: StoreProject;
+}
+
+/**
+ * The project of that name, id or path on its hosts, in the store that has it. `client` is absent where there is no Temporal to ask:
+ * then only the store at hand is looked at. Throws `UsageError` for none and for several.
+ */
+export async function findProject(
+  client: InterlockClient | undefined,
+  own: Store | undefined,
+  wanted: string,
+  storeName: string | undefined,
+): Promise<FoundProject> {
+  const projects = own === undefined ? [] : await projectsOf(own);
+  const mine = own && { workers: [], storeId: own.storeId, taskQueue: own.taskQueue, name: "this store" };
+  const known =
+    client === undefined ? [mine].filter((store) => store !== undefined) : await knownStores(client, own);
+  const stores = known.map((store) => (store.storeId === own?.storeId ? { ...store, projects } : store));
+  const all = stores.map((store) => ({ projects: [], ...store }));
+  const among = storeName === undefined ? all : [chooseStore(all, storeName)];
+  return theOnly(among, wanted);
+}
+
+/** Pure: the one project that is called so. */
+export function theOnly(stores: readonly KnownStore[], wanted: string): FoundProject {
+  const found = stores.flatMap((store) =>
+    store.projects
+      .filter(({ name, projectId, root }) => [name, projectId, root].includes(wanted))
+      .map((project) => ({ store, project })),
+  );
+  const [only] = found;
+  const name = excerpt(wanted);
+  if (only === undefined) {
+    const who = stores.length === 1 ? `the store ${excerpt(stores[0]?.name ?? "")} has no` : "no store has a";
+    throw new UsageError(`"${name}" is no directory, and ${who} project of that name. See: interlock stores`);
+  }
+  if (found.length === 1) return only;
+  const having = [...new Set(found.map(({ store }) => store))];
+  if (having.length > 1) {
+    const sentence = `Several stores have a project "${name}". Say which with --store and a name or id:`;
+    throw new UsageError(`${sentence}\n${namesOf(having)}`);
+  }
+  const ids = found.map(({ project }) => `${excerpt(project.projectId)}  ${excerpt(project.root)}`);
+  throw new UsageError(
+    `The store ${excerpt(only.store.name)} has several projects "${name}". Say which with its id:\n${ids.join("\n")}`,
+  );
+}
+
+/** The projects that runs of the store at hand may write to. */
+async function projectsOf(store: Store): Promise<readonly StoreProject[]> {
+  const found: StoreProject[] = [];
+  for (const { path, access } of store.roots.list()) {
+    const project = access === "write" ? await resolveProject(path) : undefined;
+    if (project?.ok !== true) continue;
+    const { projectId, root } = project.value;
+    found.push({ projectId, root, name: basename(root) });
+  }
+  return found;
+}

@@ -1,0 +1,43 @@
+import type { Command } from "commander";
+import type { ExitCode } from "./output.js";
+import type { RunsOptions } from "./run-filter.js";
+
+type Finish = (code: ExitCode) => void;
+const JSON_OPTION = ["--json", "print JSON for programs"] as const;
+
+/** The commands that show what there is: runs and stores. Each is loaded when it is called. */
+export function addLookCommands(program: Command, finish: Finish): void {
+  program
+    .command("runs")
+    .description("list the runs of all stores, newest first")
+    .option("--waiting", "those that wait for an answer or a larger budget")
+    .option("--running", "those that are under way")
+    .option("--failed", "those that have failed, were cancelled or terminated")
+    .option("--completed", "those that have completed")
+    .option("--project <project>", "those of one project: a directory, a name or an id")
+    .option("--package <name>", "those of one package: its id, or how that begins")
+    .option("--since <time>", "those begun since then: 30m, 2h, 3d, 1w, or a date")
+    .option("--store <store>", "those of one store: its name or id")
+    .option("--query <query>", "those that Temporal finds with a query as well")
+    .option("--limit <n>", "how many at most (default: 50)")
+    .option(...JSON_OPTION)
+    .action(async (options: RunsOptions) =>
+      finish(await (await import("./commands/runs.js")).runsCommand(options)),
+    );
+  program
+    .command("stores")
+    .description("list the stores that workers have made known to Temporal")
+    .option(...JSON_OPTION)
+    .action(async (options: { json?: boolean }) =>
+      finish(await (await import("./commands/stores.js")).storesCommand(options)),
+    );
+  program
+    .command("store")
+    .description("the store at hand")
+    .command("name [name]")
+    .description("show its name, or give it another one")
+    .option(...JSON_OPTION)
+    .action(async (name: string | undefined, options: { json?: boolean }) =>
+      finish(await (await import("./commands/stores.js")).storeNameCommand(name, options)),
+    );
+}

@@ -1,0 +1,150 @@
+import { resolve } from "node:path";
+import { type RunHandle, type StartRun } from "../client/client.js";
+import { GRAPH_RUN_WORKFLOW } from "../contract/names.js";
+import { defined } from "../core/defined.js";
+import { isServed } from "../embedded/server.js";
+import { type Store, readStoreName } from "../store/store.js";
+import { budgetOf } from "./budget-options.js";
+import { interruption, lookAround } from "./environment.js";
+import { followedRun } from "./go-on.js";
+import { type FoundProject, findProject } from "./find-project.js";
+import { EXIT, type ExitCode, UsageError, printNote } from "./output.js";
+import { queueStandingOf } from "./queue-standing.js";
+import { isName, isThere } from "./run-filter.js";
+import { webUrlOf } from "./run-report.js";
+import { type PreparedRun, type RunChoice, followAndReport, reportDetached, startRun } from "./start-run.js";
+import { type TemporalSession, installRuntime, openTemporalSession } from "./temporal-session.js";
+
+/** What a run somewhere is started with. */
+export interface ElsewhereOptions extends Omit<RunChoice, "package"> {
+  readonly store?: string;
+  readonly detach?: boolean;
+  readonly json?: boolean;
+  readonly waitForAnswers: boolean;
+  readonly printInput?: boolean;
+}
+
+/** A store is named, or the project is no directory that is here: it is a name. */
+export async function isElsewhere({
+  project,
+  store,
+}: {
+  readonly project: string;
+  readonly store: string | undefined;
+}): Promise<boolean> {
+  return store !== undefined || (isName(project) && !(await isThere(resolve(project))));
+}
+
+/**
+ * Runs a package on a project that is found by its name, in the store that has it. `here` runs it in the store at hand, on the
+ * project with this path. Another store's workers check what is to be checked: nothing of theirs is here.
+ */
+export async function runElsewhere(
+  packageName: string,
+  options: ElsewhereOptions,
+  here: (projectRoot: string) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const { config, store } = await lookAround();
+  const directory = resolve(options.project);
+  const isOwn = store !== undefined && options.store !== undefined && (await isCalled(store, options.store));
+  if (isOwn && (await isThere(directory))) {
+    return here(directory);
+  }
+  const wanted = options.store === undefined || isName(options.project) ? options.project : directory;
+  if (store !== undefined && config.temporal === undefined && !(await isServed(store.dir))) {
+    return here((await findProject(undefined, store, wanted, options.store)).project.root);
+  }
+  const signal = interruption();
+  installRuntime("ERROR");
+  const session = await openTemporalSession(config, store, signal);
+  try {
+    const found = await findProject(session.client, store, wanted, options.store);
+    if (found.store.storeId !== store?.storeId) {
+      return await runThere({ session, store, signal }, found, packageName, options);
+    }
+    const { root } = found.project;
+    await session.close();
+    return await here(root);
+  } finally {
+    await session.close();
+  }
+}
+
+async function isCalled({ storeId, dir }: Store, name: string): Promise<boolean> {
+  return storeId === name || (await readStoreName(dir)) === name;
+}
+
+interface Place {
+  readonly session: TemporalSession;
+  readonly store: Store | undefined;
+  readonly signal: AbortSignal;
+}
+
+async function runThere(
+  { session, store, signal }: Place,
+  found: FoundProject,
+  packageName: string,
+  options: ElsewhereOptions,
+): Promise<ExitCode> {
+  if (options.printInput === true) {
+    throw new UsageError("--print-input is for the store at hand: say it on a machine that has the store.");
+  }
+  if (/[/\\]/.test(packageName)) {
+    throw new UsageError(
+      `The store ${found.store.name} takes a package that is installed there, by its id or its name. Install it there with: interlock package install`,
+    );
+  }
+  const client = session.client.onQueue(found.store.taskQueue);
+  const there = { ...session, client };
+  const run = await startRun(there, preparedThere(found, packageName, options));
+  const standing = await queueStandingOf(there, run, store);
+  if (!standing.polled) printNote(standing.note);
+  const json = options.json ?? false;
+  const webUrl = await webUrlOfRun(there, run);
+  if (options.detach === true) {
+    reportDetached(run, { json }, webUrl);
+    return EXIT.done;
+  }
+  printNote(`Run ${run.runId} of ${packageName} is started in the store ${found.store.name}.`);
+  const choice = { json, waitForAnswers: options.waitForAnswers };
+  const reader = client.reader(found.store.storeId);
+  return followAndReport(there, { reader, store }, run, await followedRun(reader, run), choice, signal);
+}
+
+async function webUrlOfRun({ webUi, client }: TemporalSession, run: RunHandle): Promise<string | null> {
+  return webUrlOf(webUi, client.namespace, run.workflowId, await run.executionRunId());
+}
+
+function preparedThere(
+  { store, project }: FoundProject,
+  packageId: string,
+  choice: ElsewhereOptions,
+): PreparedRun {
+  const rehearsal =
+    choice.rehearse === true
+      ? { branches: choice.branches ?? false, forbiddenJump: choice.forbiddenJump ?? false }
+      : undefined;
+  const request: StartRun = {
+    projectRoot: project.root,
+    packageId,
+    storeId: store.storeId,
+    ...defined({
+      workflowRef: choice.workflow,
+      activeAgentId: choice.agent,
+      input: choice.input,
+      autopilot: choice.autopilot,
+      evaluateConditions: choice.conditions,
+      storyId: choice.story,
+      rehearsal,
+      budget: budgetOf(choice),
+    }),
+  };
+  return {
+    name: packageId,
+    workflow: GRAPH_RUN_WORKFLOW,
+    input: request,
+    start: (client) => client.start(request),
+    graph: undefined,
+    projectRoot: project.root,
+  };
+}

@@ -1,0 +1,90 @@
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { RunFilter } from "../client/client.js";
+import { defined } from "../core/defined.js";
+import type { RunPhase } from "../core/run/phase.js";
+import { resolveProject } from "../store/runs/project-id.js";
+import { UsageError } from "./output.js";
+
+export interface RunsOptions {
+  readonly waiting?: boolean;
+  readonly failed?: boolean;
+  readonly running?: boolean;
+  readonly completed?: boolean;
+  readonly project?: string;
+  readonly package?: string;
+  readonly since?: string;
+  readonly store?: string;
+  readonly query?: string;
+  readonly limit?: string;
+  readonly json?: boolean;
+}
+
+const DEFAULT_LIMIT = 50;
+const MAX_LIMIT = 10_000;
+
+/** What the options of `interlock runs` narrow the listing to. Throws `UsageError` for what is none. */
+export async function filterOf(options: RunsOptions, now: Date): Promise<RunFilter> {
+  const phases: RunPhase[] = [
+    ...(options.waiting === true ? (["waiting-user"] as const) : []),
+    ...(options.failed === true ? (["failed"] as const) : []),
+    ...(options.running === true ? (["running", "idle"] as const) : []),
+    ...(options.completed === true ? (["completed"] as const) : []),
+  ];
+  return {
+    ...(phases.length === 0 ? {} : { phases }),
+    ...defined({
+      package: options.package,
+      query: options.query,
+      project: options.project === undefined ? undefined : await projectOf(options.project),
+      since: options.since === undefined ? undefined : sinceOf(options.since, now),
+    }),
+  };
+}
+
+export function limitOf({ limit }: RunsOptions): number {
+  if (limit === undefined) return DEFAULT_LIMIT;
+  const count = /^[1-9]\d{0,4}$/.test(limit) ? Number(limit) : 0;
+  if (count < 1 || count > MAX_LIMIT) throw new UsageError(`--limit is a number from 1 to ${MAX_LIMIT}.`);
+  return count;
+}
+
+const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+
+/** `30m`, `2h`, `3d`, `1w` ago, or a date. */
+export function sinceOf(text: string, now: Date): string {
+  const [, count = "", unit = ""] = /^(\d{1,5})([mhdw])$/.exec(text) ?? [];
+  if (count !== "") return new Date(now.getTime() - Number(count) * (UNITS[unit] ?? 0)).toISOString();
+  const at = /^\d{4}-\d\d-\d\d/.test(text) ? new Date(text) : new Date(Number.NaN);
+  if (Number.isNaN(at.getTime())) {
+    throw new UsageError("--since is a time ago, such as 30m, 2h, 3d or 1w, or a date such as 2026-11-22.");
+  }
+  return at.toISOString();
+}
+
+/** A directory that is there stands for its project; anything else is a project's name or id, here or on another host. */
+async function projectOf(text: string): Promise<string> {
+  const path = resolve(text);
+  if (await isThere(path)) {
+    const project = await resolveProject(path);
+    if (project.ok) return project.value.projectId;
+    throw new UsageError(project.error.message);
+  }
+  if (isName(text)) return text;
+  throw new UsageError(
+    `The project root "${text}" does not exist. Name an existing directory, or a project.`,
+  );
+}
+
+/** Whether anything stands at a path. */
+export function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Whether a text can be the name of a project: it leads nowhere. */
+export function isName(text: string): boolean {
+  return text !== "" && text !== "." && text !== ".." && !/[/\\~\0]/.test(text);
+}

@@ -1,0 +1,124 @@
+import type { ListedRun, RunFilter } from "../client/client.js";
+import { fits } from "../client/client.js";
+import type { RunMetadata } from "../store/runs/run-index.js";
+import { workflowIdOfRun } from "../store/runs/run-index.js";
+import type { Column } from "./table.js";
+
+/** A run of the listing: what Temporal says of it, what the store at hand says, or both. */
+export interface RunRow extends Omit<ListedRun, "workflowType">, Partial<Omit<RunMetadata, keyof ListedRun>> {
+  /** Absent where only the store knows the run. */
+  readonly workflowType?: string;
+  readonly createdAt: string;
+  /** False: Temporal does not have it any more; the store at hand says what there is. Absent where Temporal was not asked. */
+  readonly inTemporal?: boolean;
+  /** Whose run it is, where that store is known. */
+  readonly store?: { readonly storeId: string; readonly name: string };
+  /** Of an open run: whether anybody polls its queue, else since when not, ISO. */
+  readonly polled?: boolean;
+  readonly notPolledSince?: string;
+}
+
+/** What both know, newest first. What Temporal says of where a run stands is newer. */
+export function joined(
+  listed: readonly ListedRun[],
+  stored: readonly RunMetadata[],
+  projectNames: ReadonlyMap<string, string>,
+): readonly RunRow[] {
+  const known = new Map(stored.map((run) => [run.runId, run]));
+  return listed.map((run) => {
+    const own = known.get(run.runId);
+    const project = run.project ?? projectNames.get(own?.projectId ?? "");
+    const createdAt = own?.createdAt ?? run.startedAt;
+    const start = own === undefined || own.createdAt > run.startedAt ? run.startedAt : own.createdAt;
+    return {
+      ...own,
+      ...run,
+      ...(project === undefined ? {} : { project }),
+      createdAt,
+      startedAt: start,
+      inTemporal: true,
+    };
+  });
+}
+
+/** A run that only the store knows. */
+export function storedRow(run: RunMetadata, taskQueue: string, project: string | undefined): RunRow {
+  return {
+    ...run,
+    workflowId: workflowIdOfRun(run),
+    paused: false,
+    ...(project === undefined ? {} : { project }),
+    startedAt: run.createdAt,
+    since: run.lastUpdatedAt,
+    taskQueue,
+  };
+}
+
+/** Whether a run that only the store knows is one of those that were asked for. */
+export function storedFits(row: RunRow, filter: RunFilter): boolean {
+  return filter.query === undefined && fits({ ...row, workflowType: "" }, filter);
+}
+
+export function newestFirst(rows: readonly RunRow[]): readonly RunRow[] {
+  return [...rows].sort((a, b) => b.startedAt.localeCompare(a.startedAt));
+}
+
+const SHORT_ID = 8;
+
+/** How a run is named where there is little room: any beginning of its id names it. */
+export function shortName({ runId, workflowId }: Pick<RunRow, "runId" | "workflowId">): string {
+  return workflowId === `run-${runId}` ? runId.slice(0, SHORT_ID) : workflowId;
+}
+
+const NAME = 60;
+
+/** The columns of the listing. */
+export function runColumns(isNarrow: boolean): readonly Column[] {
+  return [
+    { title: "RUN", max: 120, ...(isNarrow ? { gives: true } : {}) },
+    { title: "PACKAGE", max: NAME, gives: true },
+    { title: "PROJECT", max: NAME, gives: true },
+    { title: "PHASE", max: 40 },
+    { title: "NODE", max: NAME, gives: true },
+    { title: "QUESTION", max: 80, gives: true },
+    { title: "STARTED", max: 20 },
+    { title: "SINCE", max: 20 },
+  ];
+}
+
+/** A run as its cells. */
+export function runCells(row: RunRow, { isNarrow, now }: { readonly isNarrow: boolean; readonly now: Date }) {
+  const { runId, workflowId } = row;
+  const full = workflowId === `run-${runId}` ? runId : `${runId} ${workflowId}`;
+  return [
+    isNarrow ? shortName(row) : full,
+    row.bundle === undefined ? packageName(row.packageId ?? "") : `${row.packageId} ${row.workflowRef}`,
+    row.project ?? row.projectId ?? "",
+    phaseOf(row),
+    row.nodeId ?? "",
+    row.question ?? "",
+    timeOf(row.startedAt, now),
+    row.since === undefined ? "" : timeOf(row.since, now),
+  ];
+}
+
+function phaseOf({ phase, paused, inTemporal }: RunRow): string {
+  return `${phase}${paused ? ", paused" : ""}${inTemporal === false ? " (store)" : ""}`;
+}
+
+/** `<name>-<version>` of a package's id: its digest says nothing to people. */
+function packageName(packageId: string): string {
+  return packageId.replace(/-[0-9a-f]{16}$/, "");
+}
+
+const DAY_MS = 86_400_000;
+
+/** As long ago as people count: the time of day of the last day, else the date. Local time. */
+function timeOf(iso: string, now: Date): string {
+  const at = new Date(iso);
+  if (Number.isNaN(at.getTime())) return "";
+  const two = (value: number): string => String(value).padStart(2, "0");
+  const time = `${two(at.getHours())}:${two(at.getMinutes())}`;
+  if (now.getTime() - at.getTime() < DAY_MS / 2) return `${time}:${two(at.getSeconds())}`;
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${time}`;
+}

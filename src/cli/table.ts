@@ -1,0 +1,60 @@
+import { cutText } from "../core/text.js";
+import { printable } from "../core/printable.js";
+
+export interface Column {
+  readonly title: string;
+  /** What a cell has at most, in characters. */
+  readonly max: number;
+  /** Gives way where the lines are too long for the terminal, down to the length of its title. */
+  readonly gives?: boolean;
+}
+
+const GAP = "  ";
+
+/**
+ * A table with a header. Cells are texts from outside: each is printable and on one line. `width` is that of the terminal;
+ * absent, nothing gives way.
+ */
+export function tableLines(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  width?: number,
+): readonly string[] {
+  const cells = rows.map((row) => columns.map(({ max }, index) => cutText(printable(row[index] ?? ""), max)));
+  const widths = columns.map(({ title }, index) =>
+    Math.max(charsIn(title), ...cells.map((row) => charsIn(row[index] ?? ""))),
+  );
+  shrink(columns, widths, width);
+  const titles = columns.map(({ title }) => title);
+  return [titles, ...cells].map((row) =>
+    row
+      .map((cell, index) => padded(cell, widths[index] ?? 0))
+      .join(GAP)
+      .trimEnd(),
+  );
+}
+
+/** Takes what is too much from the widest column that gives way, one character after the other. */
+function shrink(columns: readonly Column[], widths: number[], width: number | undefined): void {
+  if (width === undefined) return;
+  let excess = widths.reduce((sum, each) => sum + each, 0) + GAP.length * (widths.length - 1) - width;
+  for (; excess > 0; excess -= 1) {
+    let widest = -1;
+    for (const [index, column] of columns.entries()) {
+      const mayGive = column.gives === true && (widths[index] ?? 0) > charsIn(column.title);
+      if (mayGive && (widths[index] ?? 0) > (widths[widest] ?? 0)) widest = index;
+    }
+    if (widest === -1) return;
+    widths[widest] = (widths[widest] ?? 0) - 1;
+  }
+}
+
+function padded(cell: string, width: number): string {
+  const chars = Array.from(cell);
+  if (chars.length > width) return `${chars.slice(0, Math.max(0, width - 1)).join("")}…`;
+  return cell + " ".repeat(width - chars.length);
+}
+
+function charsIn(text: string): number {
+  return Array.from(text).length;
+}

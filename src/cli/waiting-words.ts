@@ -1,0 +1,168 @@
+import type { PendingActivity, PendingWork } from "../client/pending-work.js";
+import type { LiveAnswer } from "../store/runs/live-answer.js";
+
+/** What a run waits for, as those who follow it see it. Pure words: whoever prints them makes them printable. */
+export interface Standing {
+  readonly work: PendingWork;
+  /** Which model turn it is, such as `model turn 3 · step-02`, as far as the run has said so. */
+  readonly turn: string;
+  /** What has come of the answer that is being given, where the store is at hand. */
+  readonly answer?: WatchedAnswer;
+  /** Answers can be seen as they come: where none is, none is being given. */
+  readonly seesAnswers: boolean;
+  /** What to do about work that no worker takes; absent while nothing waits for one. */
+  readonly nobody?: string;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** An answer as far as it has come. */
+export interface WatchedAnswer extends LiveAnswer {
+  /** The end of its text. */
+  readonly shown: string;
+}
+
+/** A sentence that is said once, under its key. */
+export interface Notice {
+  readonly key: string;
+  readonly text: string;
+}
+
+/** What somebody who reads a pipe is told: one sentence for each change. */
+export function noticesOf(standing: Standing): readonly Notice[] {
+  const notices: Notice[] = [];
+  if (standing.nobody !== undefined) notices.push({ key: "nobody", text: standing.nobody });
+  for (const activity of standing.work.activities) {
+    const name = nameOf(activity, standing);
+    const key = `${activity.activity} ${activity.scheduledAt ?? ""} ${activity.attempt}`;
+    const failure = failureWords(activity);
+    if (failure !== undefined) {
+      notices.push({
+        key: `${key} failed`,
+        text: `${name}: ${failure} ${nextWords(activity, standing.now)}`,
+      });
+    }
+    if (activity.standing === "paused") {
+      notices.push({
+        key: `${key} paused`,
+        text: `${name}: paused in Temporal; it goes on when it is unpaused there.`,
+      });
+    }
+    const silence = silenceOf(activity, standing);
+    const step = silence && SILENCE_STEPS_S.findLast((seconds) => seconds <= silence.seconds);
+    if (silence !== undefined && step !== undefined) {
+      const minute = Math.floor(silence.seconds / 60);
+      notices.push({ key: `${key} silent ${step} ${minute}`, text: `${name}: ${silence.words}` });
+    }
+  }
+  return notices;
+}
+
+/** When a silence is worth a sentence; after that, each minute is. */
+const SILENCE_STEPS_S = [3, 10, 30, 60];
+
+/** The same for a terminal, where it stands below the run until it changes. */
+export function waitingLines(standing: Standing): readonly string[] {
+  const lines: string[] = [];
+  for (const activity of standing.work.activities) {
+    const { startedAt, attempt, maximumAttempts } = activity;
+    const of = maximumAttempts === undefined ? "" : ` of ${maximumAttempts}`;
+    const tries = attempt > 1 ? ` · attempt ${attempt}${of}` : "";
+    const elapsed = startedAt === undefined ? "" : ` · ${secondsSince(startedAt, standing.now)} s`;
+    lines.push(`${nameOf(activity, standing)}${elapsed}${tries}`);
+    const failure = failureWords(activity);
+    if (failure !== undefined) lines.push(`${failure} ${nextWords(activity, standing.now)}`);
+    if (activity.standing === "paused")
+      lines.push("paused in Temporal; it goes on when it is unpaused there");
+    const silence = silenceOf(activity, standing);
+    if (silence !== undefined) lines.push(silence.words);
+  }
+  if (standing.nobody !== undefined) lines.push(standing.nobody);
+  return lines;
+}
+
+/** What has come of an answer beside its text: one line, or none. */
+export function progressWords({ thinking, calls, shown }: WatchedAnswer): string {
+  const call = calls.at(-1);
+  if (call !== undefined) return `${call.name}… ${call.bytes.toLocaleString("en")} bytes`;
+  return thinking === 0 || shown.trim() !== "" ? "" : `thinking… ${thinking.toLocaleString("en")} characters`;
+}
+
+/** One line for a report: what an activity is at, why the attempt before failed, and when the next one is. */
+export function workWords(activity: PendingActivity, now: number): string {
+  const { standing, startedAt, attempt, maximumAttempts } = activity;
+  const of = maximumAttempts === undefined ? "" : ` of ${maximumAttempts}`;
+  const doing =
+    standing === "running" && startedAt !== undefined
+      ? `running for ${secondsSince(startedAt, now)} s`
+      : standing === "paused"
+        ? "paused in Temporal"
+        : activity.nextTryAt === undefined
+          ? "waiting for a worker"
+          : `next try in ${secondsUntil(activity.nextTryAt, now)} s`;
+  return `${activity.activity}, attempt ${attempt}${of}: ${doing}`;
+}
+
+/** Why the attempt before failed, as one sentence; undefined where there was none. */
+export function failureWords({ lastFailure, attempt }: PendingActivity): string | undefined {
+  if (lastFailure === undefined || attempt < 2) return undefined;
+  const message = lastFailure.message.replace(/ \(attempt \d+(?: of \d+)?\)$/, "");
+  const end = /[.!?…]$/.test(message) ? "" : ".";
+  return `attempt ${attempt - 1} failed: ${lastFailure.type}: ${message}${end}`;
+}
+
+function nextWords({ standing, nextTryAt, attempt, maximumAttempts }: PendingActivity, now: number): string {
+  const which = `attempt ${attempt}${maximumAttempts === undefined ? "" : ` of ${maximumAttempts}`}`;
+  if (standing === "running") return `Trying again: ${which}.`;
+  if (nextTryAt === undefined) return `Next: ${which}.`;
+  return `Next try in ${secondsUntil(nextTryAt, now)} s: ${which}.`;
+}
+
+/** Whether anything waits for a worker to take it. */
+export function waitsForWorker({ activities, workflowTaskSince }: PendingWork, now: number): boolean {
+  const isDue = ({ standing, nextTryAt, scheduledAt }: PendingActivity): boolean =>
+    standing === "waiting" && isPast(nextTryAt ?? scheduledAt, now);
+  return activities.some(isDue) || (workflowTaskSince !== undefined && isPast(workflowTaskSince, now));
+}
+
+/** A worker that is there and free takes what is due sooner than this. */
+const PICKED_UP_MS = 3_000;
+
+function isPast(at: string | undefined, now: number): boolean {
+  return at !== undefined && Date.parse(at) + PICKED_UP_MS < now;
+}
+
+/** How long nothing has come of an answer; undefined while that is not worth a word. */
+function silenceOf(
+  { activity, standing, startedAt, attempt }: PendingActivity,
+  { answer, seesAnswers, now }: Standing,
+): { readonly seconds: number; readonly words: string } | undefined {
+  if (activity !== MODEL_TURN || standing !== "running" || startedAt === undefined) return undefined;
+  const isWatched = answer !== undefined && answer.attempt === attempt;
+  if (!isWatched && seesAnswers) return undefined;
+  const seconds = secondsSince(isWatched ? (answer.lastAt ?? answer.startedAt) : startedAt, now);
+  if (seconds < (SILENCE_STEPS_S[0] ?? 0)) return undefined;
+  if (!isWatched) return { seconds, words: `no answer yet for ${seconds} s.` };
+  const what = answer.lastAt === undefined ? "no answer yet from" : "nothing more from";
+  const timeout = Math.round(answer.timeoutMs / 1_000);
+  return { seconds, words: `${what} ${hostOf(answer.endpoint)} for ${seconds} s (timeout ${timeout} s).` };
+}
+
+const MODEL_TURN = "model.turn";
+
+function nameOf({ activity }: PendingActivity, { turn }: Standing): string {
+  return activity === MODEL_TURN && turn !== "" ? turn : activity;
+}
+
+function hostOf(endpoint: string): string {
+  return URL.canParse(endpoint) ? new URL(endpoint).host : endpoint;
+}
+
+/** Clocks may differ: never less than nothing. */
+function secondsSince(at: string, now: number): number {
+  return Math.max(0, Math.floor((now - Date.parse(at)) / 1_000));
+}
+
+function secondsUntil(at: string, now: number): number {
+  return Math.max(0, Math.ceil((Date.parse(at) - now) / 1_000));
+}

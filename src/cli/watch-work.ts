@@ -1,0 +1,70 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { RunHandle } from "../client/client.js";
+import type { PendingWork } from "../client/pending-work.js";
+import type { LiveAnswer } from "../store/runs/live-answer.js";
+import { type Standing, type WatchedAnswer, waitsForWorker } from "./waiting-words.js";
+
+/** Where somebody who follows a run sees what it waits for. */
+export interface WorkSource {
+  /** What comes of an answer, where the store is at hand. */
+  readonly live: (since: LiveAnswer | undefined) => Promise<LiveAnswer | undefined>;
+  /** What to do about work that no worker takes. */
+  readonly nobody: () => Promise<string>;
+}
+
+const DESCRIBE_PAUSE_MS = 1_000;
+const LIVE_PAUSE_MS = 200;
+const PATIENCE_MS = 5_000;
+
+/** Shows what a run waits for, again and again, until the signal. What cannot be asked for is not shown: others will say why. */
+export async function watchWork(
+  run: RunHandle,
+  source: WorkSource,
+  turn: () => string,
+  show: (standing: Standing) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let describedAt = 0;
+  let known: { readonly work: PendingWork; readonly nobody?: string } = { work: { activities: [] } };
+  let answer: WatchedAnswer | undefined;
+  let seesAnswers = false;
+  while (!signal.aborted) {
+    const now = Date.now();
+    if (now - describedAt >= DESCRIBE_PAUSE_MS) {
+      describedAt = now;
+      known = await look(run, source, signal).catch(() => known);
+    }
+    answer = watched(answer, await source.live(answer).catch(() => undefined));
+    seesAnswers ||= answer !== undefined;
+    if (signal.aborted) return;
+    show({
+      ...known,
+      turn: turn(),
+      now: Date.now(),
+      seesAnswers,
+      ...(answer === undefined ? {} : { answer }),
+    });
+    await sleep(LIVE_PAUSE_MS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+async function look(run: RunHandle, source: WorkSource, signal: AbortSignal) {
+  // A signal of this call's own: each call leaves a listener on the one it is given.
+  const patience = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
+  const work = await run.pendingWork({ signal: patience });
+  const nobody = waitsForWorker(work, Date.now()) ? await source.nobody() : undefined;
+  return { work, ...(nobody === undefined ? {} : { nobody }) };
+}
+
+/** So much of an answer's end is kept to be shown. */
+const SHOWN_CHARS = 4_000;
+
+function watched(before: WatchedAnswer | undefined, next: LiveAnswer | undefined): WatchedAnswer | undefined {
+  if (next === undefined) return undefined;
+  const shown = `${next.restarts ? "" : (before?.shown ?? "")}${next.text}`.slice(-SHOWN_CHARS);
+  const came = next.lastAt ?? before?.lastAt;
+  if (next.restarts || before === undefined) return { ...next, shown };
+  // Where nothing has come since, what came before still stands.
+  const { thinking, calls } = next.lastAt === undefined ? before : next;
+  return { ...next, shown, thinking, calls, ...(came === undefined ? {} : { lastAt: came }) };
+}

@@ -1,0 +1,279 @@
+import type { Client } from "@temporalio/client";
+import { BUNDLE_RUN_WORKFLOW, GRAPH_RUN_WORKFLOW } from "../contract/names.js";
+import { RUN_MEMO, type RunMemo, runMemoSchema } from "../contract/run-memo.js";
+import { defined } from "../core/defined.js";
+import type { RunPhase } from "../core/run/phase.js";
+import { runIdIn } from "../core/run/run-id.js";
+import { quoted } from "./quoted.js";
+
+/** A run as a listing of Temporal's shows it. What the run says of itself is text from outside. */
+export interface ListedRun {
+  readonly runId: string;
+  readonly workflowId: string;
+  readonly workflowType: string;
+  readonly phase: RunPhase;
+  readonly paused: boolean;
+  readonly packageId?: string;
+  readonly workflowRef?: string;
+  readonly projectId?: string;
+  /** The name of the project's directory. */
+  readonly project?: string;
+  readonly nodeId?: string;
+  /** The first line of what it waits with. */
+  readonly question?: string;
+  /** ISO, UTC. */
+  readonly startedAt: string;
+  /** When it came into its phase; absent where nobody says so. */
+  readonly since?: string;
+  readonly taskQueue: string;
+}
+
+/** What a listing is narrowed to; what is absent narrows nothing. */
+export interface RunFilter {
+  readonly phases?: readonly RunPhase[];
+  /** The beginning of a package's id: a name, or `name-version`. */
+  readonly package?: string;
+  /** A project's id, or the name of its directory. */
+  readonly project?: string;
+  /** Begun at or after this time, ISO. */
+  readonly since?: string;
+  readonly taskQueues?: readonly string[];
+  /** What Temporal is asked for besides, as Temporal spells it. */
+  readonly query?: string;
+}
+
+/** Executions that are looked through for one listing, at most. */
+const MAX_EXECUTIONS = 20_000;
+const PAGE = 1_000;
+/** Names in one query. */
+const BATCH = 100;
+const TYPES = [GRAPH_RUN_WORKFLOW, BUNDLE_RUN_WORKFLOW];
+const RUNS = `WorkflowType IN (${TYPES.map(quoted).join(", ")}) AND ExecutionStatus != "ContinuedAsNew"`;
+const OPEN = ["Running", "Paused"];
+
+/** What of Temporal a listing needs. */
+type Access = Pick<Client, "workflowService"> & { readonly options: { readonly namespace: string } };
+
+/**
+ * The newest runs that fit, newest first, each once: its newest execution. `searchable` are the search attributes that the
+ * namespace has; where one is missing the runs themselves are looked through. Throws what Temporal says of a query that it
+ * does not take.
+ */
+export async function listRuns(
+  temporal: Access,
+  filter: RunFilter,
+  limit: number,
+  searchable: readonly string[],
+): Promise<readonly ListedRun[]> {
+  const query = [RUNS, ...narrowing(filter, searchable)].join(" AND ");
+  const found = new Map<string, ListedRun>();
+  let seen = 0;
+  for await (const run of executions(temporal, query, Math.min(PAGE, Math.max(100, 2 * limit)))) {
+    seen += 1;
+    const key = keyOf(run);
+    // Of one that was retried, an older execution is not the run: the newest comes first.
+    if (!found.has(key) && fits(run, filter)) found.set(key, run);
+    if (found.size >= limit || seen >= MAX_EXECUTIONS) break;
+  }
+  return withoutOlder(temporal, [...found.values()], filter);
+}
+
+/** Which of these workflow ids Temporal knows. */
+export async function knownWorkflowIds(
+  temporal: Access,
+  workflowIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const known = new Set<string>();
+  for (const batch of batchesOf(workflowIds)) {
+    for await (const { workflowId } of executions(temporal, idsQuery(batch), PAGE)) known.add(workflowId);
+  }
+  return known;
+}
+
+/** Runs whose id, or whose workflow's id, begins so; at most `limit`, newest first. */
+export async function runsWithPrefix(
+  temporal: Access,
+  prefix: string,
+  limit: number,
+): Promise<readonly ListedRun[]> {
+  const starts = [prefix, `run-${prefix}`].map((text) => `WorkflowId STARTS_WITH ${quoted(text)}`);
+  // Under a workflow id of its own, a run has the id of its first execution.
+  const query = `${RUNS} AND (${[...starts, `RunId STARTS_WITH ${quoted(prefix)}`].join(" OR ")})`;
+  const found = new Map<string, ListedRun>();
+  for await (const run of executions(temporal, query, PAGE)) {
+    if (!run.runId.startsWith(prefix) && !run.workflowId.startsWith(prefix)) continue;
+    if (!found.has(keyOf(run))) found.set(keyOf(run), run);
+    if (found.size >= limit) break;
+  }
+  return [...found.values()];
+}
+
+/** Whether a run is what a listing is narrowed to. */
+export function fits(run: ListedRun, filter: RunFilter): boolean {
+  const { phases, package: name, project, since, taskQueues } = filter;
+  if (phases !== undefined && !phases.includes(run.phase)) return false;
+  if (name !== undefined && run.packageId?.startsWith(name) !== true) return false;
+  if (project !== undefined && !isProject(run, project)) return false;
+  if (since !== undefined && run.startedAt < since) return false;
+  return taskQueues === undefined || taskQueues.includes(run.taskQueue);
+}
+
+function isProject({ projectId = "", project }: ListedRun, wanted: string): boolean {
+  if (projectId === wanted) return true;
+  if (project !== undefined) return project === wanted;
+  return projectId.startsWith(`${slugOf(wanted)}-`); // of a run that does not say its project's name
+}
+
+/** As the store makes a project's id of its directory's name. */
+function slugOf(name: string): string {
+  return name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "")
+    .slice(0, 40);
+}
+
+/** What Temporal can be asked for: less is looked through then. `fits` decides. */
+function narrowing(filter: RunFilter, searchable: readonly string[]): readonly string[] {
+  const { phases, package: name, project, since, taskQueues, query } = filter;
+  const parts: string[] = [];
+  if (phases !== undefined) {
+    const wanted = phases.map((phase) => statusQuery(phase, searchable.includes("RunPhase")));
+    parts.push(`(${wanted.join(" OR ")})`);
+  }
+  if (name !== undefined && searchable.includes("RunPackage")) {
+    parts.push(`RunPackage STARTS_WITH ${quoted(name)}`);
+  }
+  if (project !== undefined && slugOf(project) !== "" && searchable.includes("RunProject")) {
+    parts.push(`RunProject STARTS_WITH ${quoted(slugOf(project))}`);
+  }
+  if (since !== undefined) parts.push(`StartTime >= ${quoted(since)}`);
+  if (taskQueues !== undefined) parts.push(`TaskQueue IN (${taskQueues.map(quoted).join(", ")})`);
+  if (query !== undefined) parts.push(`(${query})`);
+  return parts;
+}
+
+function statusQuery(phase: RunPhase, hasPhase: boolean): string {
+  if (phase === "completed") return `ExecutionStatus = "Completed"`;
+  if (phase === "failed") return `ExecutionStatus IN ("Failed", "Canceled", "Terminated", "TimedOut")`;
+  const open = `ExecutionStatus IN (${OPEN.map(quoted).join(", ")})`;
+  return hasPhase && phase === "waiting-user" ? `(${open} AND RunPhase = ${quoted(phase)})` : open;
+}
+
+/**
+ * What was looked for among the runs that are over may have gone on since: then its newest execution is another one, and it is
+ * that one that counts.
+ */
+async function withoutOlder(
+  temporal: Access,
+  runs: readonly ListedRun[],
+  { phases, query }: RunFilter,
+): Promise<readonly ListedRun[]> {
+  if (phases === undefined && query === undefined) return runs;
+  const over = runs.filter(({ phase }) => phase === "failed" || phase === "completed");
+  const newest = new Map<string, string>();
+  for (const batch of batchesOf(over.map(({ workflowId }) => workflowId))) {
+    for await (const run of executions(temporal, `${RUNS} AND ${idsQuery(batch)}`, PAGE)) {
+      if (!newest.has(keyOf(run))) newest.set(keyOf(run), run.startedAt);
+    }
+  }
+  return runs.filter((run) => (newest.get(keyOf(run)) ?? run.startedAt) <= run.startedAt);
+}
+
+function batchesOf(ids: readonly string[]): readonly (readonly string[])[] {
+  const unique = [...new Set(ids)];
+  const count = Math.ceil(unique.length / BATCH);
+  return Array.from({ length: count }, (_, index) => unique.slice(index * BATCH, (index + 1) * BATCH));
+}
+
+function idsQuery(ids: readonly string[]): string {
+  return `WorkflowId IN (${ids.map(quoted).join(", ")})`;
+}
+
+/** Under one workflow id there may be several runs, unless the id says which. */
+function keyOf({ workflowId, runId }: ListedRun): string {
+  return `${workflowId} ${runId}`;
+}
+
+type Raw = Awaited<ReturnType<Client["workflowService"]["listWorkflowExecutions"]>>["executions"][number];
+
+async function* executions(temporal: Access, query: string, pageSize: number): AsyncGenerator<ListedRun> {
+  const { namespace } = temporal.options;
+  let nextPageToken: Uint8Array = new Uint8Array();
+  do {
+    const page = await temporal.workflowService.listWorkflowExecutions({
+      namespace,
+      query,
+      pageSize,
+      nextPageToken,
+    });
+    for (const raw of page.executions) yield listed(raw);
+    ({ nextPageToken } = page);
+  } while (nextPageToken.length > 0);
+}
+
+/** The SDK's own listing ends at the first memo that it cannot read, and anybody may start a workflow with such a one. */
+function listed(raw: Raw): ListedRun {
+  const workflowId = raw.execution?.workflowId ?? "";
+  const parsed = runMemoSchema.safeParse(readJson(raw.memo?.fields?.[RUN_MEMO]));
+  const memo = parsed.success ? parsed.data : undefined;
+  const word = (name: string): string | undefined => {
+    const value = readJson(raw.searchAttributes?.indexedFields?.[name]);
+    return typeof value === "string" ? value : undefined;
+  };
+  const own = runIdIn(workflowId);
+  const phase = phaseOf(Number(raw.status), memo, word("RunPhase"));
+  const closedAt = isoOf(raw.closeTime);
+  return {
+    runId: own ?? memo?.runId ?? (raw.firstRunId || (raw.execution?.runId ?? "")),
+    workflowId,
+    workflowType: raw.type?.name ?? "",
+    phase,
+    paused: memo?.paused === true && closedAt === undefined,
+    ...defined({
+      packageId: memo?.package ?? word("RunPackage"),
+      workflowRef: memo?.workflow ?? word("RunWorkflow"),
+      projectId: memo?.projectId ?? word("RunProject"),
+      project: memo?.project,
+      nodeId: memo?.node ?? word("RunNode"),
+      question: phase === "waiting-user" ? memo?.question : undefined,
+      since: closedAt ?? memo?.since,
+    }),
+    startedAt: isoOf(raw.startTime) ?? "",
+    taskQueue: raw.taskQueue ?? "",
+  };
+}
+
+/** `WorkflowExecutionStatus` of Temporal's API. */
+const RUNNING = 1;
+const COMPLETED = 2;
+const PAUSED = 8;
+
+/** Whether a run is over says Temporal; how far an open one has come, the run. */
+function phaseOf(status: number, memo: RunMemo | undefined, attribute: string | undefined): RunPhase {
+  if (status === COMPLETED) return "completed";
+  if (status !== RUNNING && status !== PAUSED) return "failed";
+  const said = memo?.phase ?? attribute;
+  return said === "waiting-user" || said === "running" ? said : memo === undefined ? "idle" : "running";
+}
+
+/** A payload's value, where it is JSON. */
+export function readJson(payload: { readonly data?: Uint8Array | null } | null | undefined): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(payload?.data ?? new Uint8Array()));
+  } catch {
+    return undefined;
+  }
+}
+
+interface Timestamp {
+  readonly seconds?: unknown;
+  readonly nanos?: number | null;
+}
+
+/** Seconds and nanoseconds of Temporal's API as an ISO time. */
+export function isoOf(time: Timestamp | null | undefined): string | undefined {
+  const seconds = Number(time?.seconds ?? 0);
+  if (!Number.isFinite(seconds) || seconds <= 0) return undefined;
+  return new Date(seconds * 1_000 + (time?.nanos ?? 0) / 1_000_000).toISOString();
+}

@@ -1,0 +1,93 @@
+import type { Client } from "@temporalio/client";
+import {
+  STORE_MEMO,
+  STORE_WORKERS_MEMO,
+  STORE_WORKFLOW,
+  type StoreProject,
+  type StoreWorkers,
+  storeIdIn,
+  storeNoteSchema,
+  storeWorkersSchema,
+} from "../contract/store-record.js";
+import { isoOf, readJson } from "./list-runs.js";
+import { quoted } from "./quoted.js";
+
+/** A store as its workers have made it known. Names, hosts and projects are text from outside. */
+export interface KnownStore {
+  readonly storeId: string;
+  readonly name: string;
+  /** Where its runs are started. Said by Temporal. */
+  readonly taskQueue: string;
+  readonly workers: StoreWorkers;
+  readonly projects: readonly StoreProject[];
+}
+
+/** Whether a queue is polled. */
+export interface Polling {
+  readonly polled: boolean;
+  /** When it was polled last, ISO; absent where Temporal knows no more: it forgets after five minutes. */
+  readonly lastPolledAt?: string;
+}
+
+type Access = Pick<Client, "workflowService"> & { readonly options: { readonly namespace: string } };
+
+const MAX_STORES = 500;
+const PAGE = 100;
+/** A poll takes a minute, then the next one begins. */
+const FRESH_MS = 75_000;
+
+/**
+ * The stores that workers have made known and that somebody has worked on within thirty days, the newest record first. Whoever
+ * reaches Temporal may make one known that is none.
+ */
+export async function listStores(temporal: Access): Promise<readonly KnownStore[]> {
+  const { namespace } = temporal.options;
+  const query = `WorkflowType = ${quoted(STORE_WORKFLOW)} AND ExecutionStatus = "Running"`;
+  const stores: KnownStore[] = [];
+  let nextPageToken: Uint8Array = new Uint8Array();
+  do {
+    const page = await temporal.workflowService.listWorkflowExecutions({
+      namespace,
+      query,
+      pageSize: PAGE,
+      nextPageToken,
+    });
+    for (const { execution, memo, taskQueue } of page.executions) {
+      const storeId = storeIdIn(execution?.workflowId ?? "");
+      const note = storeNoteSchema.safeParse(readJson(memo?.fields?.[STORE_MEMO]));
+      const workers = storeWorkersSchema.safeParse(readJson(memo?.fields?.[STORE_WORKERS_MEMO]));
+      if (storeId === undefined || !note.success) continue;
+      stores.push({
+        storeId,
+        ...note.data,
+        taskQueue: taskQueue ?? "",
+        workers: workers.success ? workers.data : [],
+      });
+    }
+    ({ nextPageToken } = page);
+  } while (nextPageToken.length > 0 && stores.length < MAX_STORES);
+  return stores;
+}
+
+/** Whether workers poll a queue. `mayLive` says of a worker's identity whether it may be there still. */
+export async function pollingOf(
+  temporal: Access,
+  taskQueue: string,
+  mayLive: (identity: string) => boolean = () => true,
+): Promise<Polling> {
+  const { namespace } = temporal.options;
+  const { pollers } = await temporal.workflowService.describeTaskQueue({
+    namespace,
+    taskQueue: { name: taskQueue },
+  });
+  const times = (pollers ?? []).map((poller) => ({
+    at: isoOf(poller.lastAccessTime) ?? "",
+    lives: mayLive(poller.identity ?? ""),
+  }));
+  const fresh = new Date(Date.now() - FRESH_MS).toISOString();
+  const last = times.map(({ at }) => at).reduce((a, b) => (a > b ? a : b), "");
+  return {
+    polled: times.some(({ at, lives }) => lives && at >= fresh),
+    ...(last === "" ? {} : { lastPolledAt: last }),
+  };
+}

@@ -1,0 +1,67 @@
+import {
+  MAX_ASKED_CALLS,
+  type StoreReader,
+  type StoredVisit,
+  type TranscriptEntry,
+} from "../contract/reads.js";
+import type { Result } from "../core/errors.js";
+import type { JsonValue } from "../core/json.js";
+import { InterlockError } from "./interlock-error.js";
+
+/** What of a run's conversation is wanted. */
+export interface TranscriptChoice {
+  /** Visits of this node alone. */
+  readonly node?: string;
+  /** What models have thought, where their providers say it. */
+  readonly reasoning?: boolean;
+}
+
+/** What was said in one visit of a node. */
+export interface TranscriptVisit extends Pick<StoredVisit, "name" | "nodeId"> {
+  readonly entries: readonly TranscriptEntry[];
+}
+
+/** Throws the fault of what could not be had. */
+export function valueOf<T>(result: Result<T>): T {
+  if (result.ok) return result.value;
+  throw new InterlockError(result.error);
+}
+
+/** Throws `InterlockError`: `E_RUN_NOT_FOUND`, `E_PRECONDITION_FAILED` for a node that the run has not visited. */
+export async function readTranscript(
+  reader: StoreReader,
+  run: string,
+  { node, reasoning = false }: TranscriptChoice = {},
+): Promise<readonly TranscriptVisit[]> {
+  const { visits } = valueOf(await reader.ask("read.visits", { run }));
+  const wanted = visits.filter(({ nodeId }) => node === undefined || nodeId === node);
+  if (node !== undefined && wanted.length === 0) {
+    const known = [...new Set(visits.flatMap(({ nodeId }) => nodeId ?? []))];
+    const message = `The run has not visited that node. It has visited: ${known.join(", ") || "none yet"}.`;
+    throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
+  }
+  const transcript: TranscriptVisit[] = [];
+  for (const { name, nodeId } of wanted) {
+    const { entries } = valueOf(await reader.ask("read.conversation", { run, name, reasoning }));
+    transcript.push({ name, nodeId, entries });
+  }
+  return transcript;
+}
+
+/** The results of a transcript's calls, by their ids. */
+export async function readResults(
+  reader: StoreReader,
+  run: string,
+  transcript: readonly TranscriptVisit[],
+): Promise<ReadonlyMap<string, JsonValue>> {
+  const ids = transcript
+    .flatMap(({ entries }) => entries)
+    .flatMap((entry) => (entry.type === "assistant" ? entry.calls.map(({ id }) => id) : []));
+  const results = new Map<string, JsonValue>();
+  for (let from = 0; from < ids.length; from += MAX_ASKED_CALLS) {
+    const calls = ids.slice(from, from + MAX_ASKED_CALLS);
+    const answer = valueOf(await reader.ask("read.results", { run, calls }));
+    for (const { id, result } of answer.results) results.set(id, result);
+  }
+  return results;
+}

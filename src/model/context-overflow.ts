@@ -1,0 +1,94 @@
+import { fieldsOf, parseAnswer, textOf } from "./answer-json.js";
+
+/** What servers say of a request that is longer than their model's context. */
+const TOO_LONG: readonly RegExp[] = [
+  /exceed\w*.{0,80}context[ _-]?(?:length|window|size|limit)/,
+  /context[ _-]?(?:length|window|size|limit).{0,60}(?:exceed|overflow|is only|too (?:small|short))/,
+  /(?:maximum|configured|longer than|greater than|larger than|too large for|too long for|fit).{0,60}context[ _-]?(?:length|window|size)/,
+  /maximum (?:allowed )?(?:prompt|input|sequence|model) length/,
+  /longer than the maximum model length/,
+  /(?:prompt|input|request|messages?|conversation) (?:is |are )?too (?:long|large)/,
+  /prompt exceeds max length/,
+  /(?:entity|payload|body) too large/,
+  /(?:prompt|input)[ _]tokens?.{0,60}(?:exceed|limit|maximum|supports? (?:only )?up to|greater|larger)/,
+  /(?:prompt|input) token count/,
+  /tokens?\b.{0,40}exceeds? (?:the )?(?:max|model|limit)/,
+  /exceed\w* (?:the )?model token limit/,
+  /too many (?:input |prompt )?tokens/,
+  /token limit exceeded/,
+  /input length should be/,
+  /reduce the length of/,
+];
+
+/** What they say of too many requests or tokens in a time: nothing is too long there. */
+const TOO_MANY_IN_A_TIME =
+  /rate.?limit|too many requests|per[ -](?:second|minute|hour|day)|\b[tr]p[md]\b|quota|throttl|please wait/;
+
+/** Where the length of the context stands in such a sentence. */
+const NAMED_LENGTH: readonly RegExp[] = [
+  /n_ctx\W{0,5}(\d[\d,]*)/,
+  /(?:tokens?|\+ ?\d{1,9}) ?> ?(\d[\d,]*)/,
+  /(?:maximum|max|allowed|only|model'?s?|available|configured) (?:allowed )?(?:context|prompt|input|sequence|model) (?:length|size|window|limit)(?: is| of| only| has|:|=){0,3} ?\(?(\d[\d,]*)/,
+  /context (?:length|size|window|limit)(?: is| of| only| has|:|=){0,3} ?\(?(\d[\d,]*)/,
+  /with (\d[\d,]*) maximum context/,
+  /maximum number of (?:input )?tokens(?: allowed)?\W{0,5}(\d[\d,]*)/,
+  /supports? (?:only )?up to (\d[\d,]*)/,
+  /input length should be \[?\d+, ?(\d[\d,]*)/,
+  /(?:max_seq_len|max_model_len|max-model-len)\W{0,3}(\d[\d,]*)/,
+  /limit(?: is| of|:)? (\d[\d,]*)/,
+];
+
+/** Other statuses say something else, whatever the words. */
+const STATUSES: ReadonlySet<number> = new Set([400, 413, 422, 500]);
+/** No expression is tried on more. */
+const MAX_LOOKED_AT = 4_000;
+
+/** An error of a provider, as far as it tells whether a request was too long. */
+export interface SaidByProvider {
+  /** Absent where the error came in an answer. */
+  readonly status?: number | undefined;
+  readonly words: string;
+  readonly codes: readonly string[];
+  readonly body: string;
+}
+
+/**
+ * Whether a provider has refused a request because it is longer than the model's context, and how many tokens that has
+ * where it says so. Undefined for every other refusal.
+ */
+export function readOverflow({
+  status,
+  words,
+  codes,
+  body,
+}: SaidByProvider): { readonly contextTokens: number | undefined } | undefined {
+  if (status !== undefined && !STATUSES.has(status)) return undefined;
+  const error = errorFields(body);
+  const raw = textOf(fieldsOf(error?.["metadata"])?.["raw"]);
+  const text = `${codes.join(" ")} ${words} ${raw}`
+    .slice(0, MAX_LOOKED_AT)
+    .toLowerCase()
+    .replace(/\s+/g, " ");
+  if (TOO_MANY_IN_A_TIME.test(text)) return undefined;
+  if (!TOO_LONG.some((said) => said.test(text))) return undefined;
+  const field = error?.["n_ctx"];
+  return { contextTokens: typeof field === "number" ? field : lengthIn(text) };
+}
+
+function lengthIn(text: string): number | undefined {
+  for (const said of NAMED_LENGTH) {
+    const digits = said.exec(text)?.[1]?.replaceAll(",", "");
+    if (digits !== undefined && digits.length <= 9) return Number(digits);
+  }
+  return undefined;
+}
+
+function errorFields(body: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value = parseAnswer(body);
+    const fields = fieldsOf(Array.isArray(value) ? (value as readonly unknown[])[0] : value);
+    return fieldsOf(fields?.["error"]) ?? fields;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,393 @@
+import { defined } from "../core/defined.js";
+import {
+  MAX_MODELS_IN_CHAIN,
+  type ModelRef,
+  type RunModels,
+  type WantedModel,
+  modelLabel,
+} from "../core/run/run-model.js";
+import type { ModelPrice, ModelSettings } from "./chat-model.js";
+import type { DialectSetting } from "./dialects.js";
+import { type ModelEntry, type ModelOverride, expand } from "./model-entries.js";
+
+/** All that the operator of a worker has said of models. */
+export interface ModelConfiguration {
+  /** An entry's name, or what the common endpoint calls it. */
+  readonly model?: string | undefined;
+  readonly baseUrl?: string | undefined;
+  readonly apiKey?: string | undefined;
+  readonly dialect?: DialectSetting | undefined;
+  /** Of the default model, where its entry says nothing. */
+  readonly contextTokens?: number | undefined;
+  readonly stream: boolean;
+  readonly timeoutMs: number;
+  readonly models: Readonly<Record<string, ModelEntry>>;
+  readonly agents: Readonly<Record<string, ModelOverride>>;
+  readonly prices: Readonly<Record<string, ModelPrice>>;
+  /** What a variable of the environment holds; undefined where it is unset or empty. */
+  readonly variable: (name: string) => string | undefined;
+  /** Endpoints that are named where the worker is started, beside the settings: they get no key. */
+  readonly moreEndpoints?: readonly string[];
+}
+
+/** The worker cannot ask a model: what it lacks, in a clause such as `it has no endpoint at api.example.com: …`. */
+export interface Missing {
+  readonly missing: string;
+}
+
+/** A model as it is reached, and where that is said. */
+export interface ReachedModel {
+  readonly settings: ModelSettings;
+  readonly keyVariable: string;
+  /** The variable is named for its key, and is unset. */
+  readonly lacksKey: boolean;
+}
+
+const OPENAI = "https://api.openai.com/v1";
+
+/** A base URL as endpoints are compared and shown: in its normal spelling, without its query, which may hold a key. */
+export function normalEndpoint(baseUrl: string): string | undefined {
+  if (!URL.canParse(baseUrl)) return undefined;
+  const { origin, pathname, protocol, username, password } = new URL(baseUrl);
+  if (!/^https?:$/.test(protocol) || username !== "" || password !== "") return undefined;
+  return `${origin}${pathname.replace(/\/+$/, "")}`;
+}
+
+/** One place where the configuration says how a model is reached. */
+interface Source extends ReachedModel {
+  readonly name?: string;
+  readonly endpoint: string;
+}
+
+/** Which models a worker has, and how it reaches them. Keys go to the endpoints alone that they were given for. */
+export class ModelCatalog {
+  private readonly configuration: ModelConfiguration;
+  private readonly entries: ReadonlyMap<string, ModelEntry>;
+  private readonly agents: ReadonlyMap<string, ModelOverride>;
+
+  constructor(configuration: ModelConfiguration) {
+    this.configuration = configuration;
+    this.entries = new Map(Object.entries(configuration.models));
+    this.agents = new Map(Object.entries(configuration.agents));
+  }
+
+  /** The same, with an endpoint more, that gets no key unless it is configured with one. */
+  withEndpoint(baseUrl: string): ModelCatalog {
+    const { moreEndpoints = [] } = this.configuration;
+    return new ModelCatalog({ ...this.configuration, moreEndpoints: [...moreEndpoints, baseUrl] });
+  }
+
+  /** A base URL as a run may name it; undefined for what is none, or holds a login. */
+  normal(baseUrl: string): string | undefined {
+    return normalEndpoint(baseUrl);
+  }
+
+  /** Whether there is an entry of this name. */
+  has(name: string): boolean {
+    return this.entries.has(name);
+  }
+
+  /** The names of all entries. */
+  get names(): readonly string[] {
+    return [...this.entries.keys()];
+  }
+
+  /** The worker's own model of an agent, where no run says anything of models; undefined where none is configured. */
+  settingsFor(agentId: string): ModelSettings | undefined {
+    return this.ofAgent(agentId)?.settings;
+  }
+
+  /** The same, and where its parts are configured. */
+  ofAgent(agentId: string): ReachedModel | undefined {
+    const own = this.agents.get(agentId);
+    return own === undefined ? this.byDefault() : this.reach(this.overridden(own));
+  }
+
+  /** An entry, as it is reached; undefined where it has neither an endpoint nor a key. */
+  ofEntry(name: string): ReachedModel | undefined {
+    const entry = this.entries.get(name);
+    return entry && this.reach(entry, name);
+  }
+
+  /** What a run is to use from its beginning to its end, with these agents; or what this worker lacks for it. */
+  choose(wanted: WantedModel | undefined, agentIds: readonly string[]): RunModels | Missing {
+    const agents = [...new Set(agentIds)];
+    const chain = this.chainOf(wanted);
+    const first = "missing" in chain ? undefined : chain[0];
+    const own: { agentId: string; chain: readonly ModelRef[] }[] = [];
+    for (const agentId of agents) {
+      const found = this.chainOfAgent(agentId, first);
+      if (found === undefined) continue;
+      if ("missing" in found) return found;
+      own.push({ agentId, chain: found });
+    }
+    const needsCommon = wanted !== undefined || own.length < agents.length;
+    if ("missing" in chain && needsCommon) return chain;
+    return { chain: "missing" in chain ? [] : chain, ...(own.length === 0 ? {} : { agents: own }) };
+  }
+
+  /** How this worker asks a model of a run for an agent; or what it lacks. */
+  reachRef(ref: ModelRef, agentId: string): ModelSettings | Missing {
+    const own = this.agents.get(agentId);
+    const isOwn = own !== undefined && hasOwnModel(own);
+    const found = this.sources(isOwn ? agentId : undefined, ref.name).filter(
+      ({ endpoint }) => endpoint === ref.endpoint,
+    );
+    const isSame = (source: Source) =>
+      source.settings.model === ref.model && (ref.name === undefined || source.name === ref.name);
+    const usable = found.filter(
+      ({ lacksKey, settings }) => !lacksKey && (ref.keyed !== true || settings.apiKey !== undefined),
+    );
+    const source = usable.find(isSame) ?? usable[0];
+    if (source === undefined) return { missing: whatIsMissing(ref, found) };
+    const price = this.priceOf(ref);
+    const { temperature, maxTokens, contextTokens, price: _, ...connection } = source.settings;
+    const manner = isSame(source) ? defined({ temperature, maxTokens, contextTokens }) : {};
+    const settings = { ...connection, ...manner, model: ref.model, ...defined({ price }) };
+    return own === undefined || isOwn ? settings : this.withManner(settings, own, ref);
+  }
+
+  /** Of a model by its entry's name, else by what its endpoint calls it. */
+  priceOf({ name, model }: Pick<ModelRef, "name" | "model">): ModelPrice | undefined {
+    const prices = new Map(Object.entries(this.configuration.prices));
+    return (name === undefined ? undefined : prices.get(name)) ?? prices.get(model);
+  }
+
+  /** What an agent says beside its model is said of the run's, too; its key is for the common endpoint. */
+  private withManner(settings: ModelSettings, own: ModelOverride, ref: ModelRef): ModelSettings {
+    const { stream, temperature, maxTokens, timeoutSeconds } = own;
+    const isCommon = ref.endpoint === this.common()?.endpoint;
+    const isDefault = isCommon && ref.model === this.defaultId();
+    const key =
+      own.apiKeyVariable === undefined ? undefined : this.configuration.variable(own.apiKeyVariable);
+    return {
+      ...settings,
+      ...defined({ stream, temperature, maxTokens }),
+      ...(timeoutSeconds === undefined ? {} : { timeoutMs: timeoutSeconds * 1_000 }),
+      ...(isCommon
+        ? defined({ dialect: own.dialect ?? settings.dialect, apiKey: key ?? settings.apiKey })
+        : {}),
+      ...(isDefault ? defined({ contextTokens: own.contextTokens ?? settings.contextTokens }) : {}),
+    };
+  }
+
+  private chainOf(wanted: WantedModel = {}): readonly ModelRef[] | Missing {
+    const first = this.firstOf(wanted);
+    if ("missing" in first) return first;
+    const own = first.name === undefined ? [] : (this.entries.get(first.name)?.fallbacks ?? []);
+    return this.chainFrom(refOf(first), wanted.fallbacks ?? own);
+  }
+
+  private firstOf({ name, model, baseUrl }: WantedModel): Source | Missing {
+    const isPlain = name === undefined && baseUrl === undefined;
+    const entryName = name ?? (isPlain ? (model ?? this.configuration.model) : undefined);
+    const entry = entryName === undefined ? undefined : this.source(entryName);
+    if (entry !== undefined) {
+      if (!isAsWanted(entry, { model: name === undefined ? undefined : model, baseUrl })) {
+        return { missing: `its entry "${entryName}" of models is another model. ${SAME_SETTINGS}` };
+      }
+      return checked(entry);
+    }
+    if (name !== undefined || (entryName !== undefined && this.has(entryName))) {
+      const known = entryName !== undefined && this.has(entryName);
+      return {
+        missing: known
+          ? `its entry "${entryName}" of models has neither an endpoint nor a key. Set OPENAI_BASE_URL or OPENAI_API_KEY, or give it a baseUrl`
+          : `it has no model "${entryName}". Add it to models in its settings file`,
+      };
+    }
+    const id = model ?? this.defaultId();
+    if (id === undefined) return { missing: NO_MODEL_CONFIGURED };
+    if (baseUrl === undefined) {
+      const common = this.common();
+      return common === undefined ? { missing: NO_MODEL_CONFIGURED } : withId(common, id);
+    }
+    const endpoint = normalEndpoint(baseUrl) ?? "";
+    const sources = this.sources(undefined, undefined).filter((source) => source.endpoint === endpoint);
+    const found = sources.find(({ settings }) => settings.model === id) ?? sources[0];
+    if (found === undefined) return { missing: whatIsMissing({ model: id, endpoint }, []) };
+    return checked(withId(found, id));
+  }
+
+  private chainOfAgent(
+    agentId: string,
+    ofRun: ModelRef | undefined,
+  ): readonly ModelRef[] | Missing | undefined {
+    const own = this.agents.get(agentId);
+    if (own === undefined) return undefined;
+    if (!hasOwnModel(own)) {
+      return own.fallbacks === undefined || ofRun === undefined
+        ? undefined
+        : this.chainFrom(ofRun, own.fallbacks);
+    }
+    const source = this.agentSource(agentId);
+    if (source === undefined) {
+      return {
+        missing: `the model of the agent ${agentId} has neither an endpoint nor a key. Complete agents.${agentId} in its settings file`,
+      };
+    }
+    const found = checked(source);
+    return "missing" in found ? found : this.chainFrom(refOf(found), this.overridden(own).fallbacks ?? []);
+  }
+
+  private chainFrom(first: ModelRef, fallbacks: readonly string[]): readonly ModelRef[] | Missing {
+    const chain: ModelRef[] = [first];
+    for (const name of expand(fallbacks, this.entries)) {
+      if (!this.has(name))
+        return {
+          missing: `it has no model "${name}" to fall back to. Add it to models in its settings file`,
+        };
+      const source = this.source(name);
+      if (source === undefined)
+        return { missing: `its entry "${name}" of models has neither an endpoint nor a key` };
+      // One without its key is left out by nobody: its turn is left to a worker that has it.
+      const ref = { ...refOf(source), ...(source.lacksKey ? { keyed: true as const } : {}) };
+      if (!chain.some((known) => known.model === ref.model && known.endpoint === ref.endpoint))
+        chain.push(ref);
+    }
+    if (chain.length <= MAX_MODELS_IN_CHAIN) return chain;
+    return {
+      missing: `${chain.length} models would follow one another; at most ${MAX_MODELS_IN_CHAIN} may. Name fewer fallbacks`,
+    };
+  }
+
+  /** All places that name an endpoint, those first that were meant. */
+  private sources(agentId: string | undefined, name: string | undefined): readonly Source[] {
+    const more = (this.configuration.moreEndpoints ?? []).map((baseUrl) =>
+      this.toSource(this.reach({ model: this.defaultId() ?? "", baseUrl })),
+    );
+    const all = [
+      agentId === undefined ? undefined : this.agentSource(agentId),
+      name === undefined ? undefined : this.source(name),
+      this.common(),
+      ...this.names.map((other) => this.source(other)),
+      ...[...this.agents.keys()].map((id) => this.agentSource(id)),
+      ...more,
+    ];
+    return all.filter((source) => source !== undefined);
+  }
+
+  /** The model that an agent has of its own, by the name of its entry where it is one. */
+  private agentSource(agentId: string): Source | undefined {
+    const own = this.agents.get(agentId);
+    if (own === undefined || !hasOwnModel(own)) return undefined;
+    const name = own.baseUrl === undefined && this.has(own.model ?? "") ? own.model : undefined;
+    return this.toSource(this.reach(this.overridden(own), name), name);
+  }
+
+  private source(name: string): Source | undefined {
+    return this.toSource(this.ofEntry(name), name);
+  }
+
+  /** The common endpoint, whatever its model is. */
+  private common(): Source | undefined {
+    return this.toSource(this.reach({ model: this.defaultId() ?? "" }));
+  }
+
+  private byDefault(): ReachedModel | undefined {
+    const { model } = this.configuration;
+    if (model === undefined) return undefined;
+    return this.ofEntry(model) ?? (this.has(model) ? undefined : this.reach({ model }));
+  }
+
+  /** What the default model is called at its endpoint. */
+  private defaultId(): string | undefined {
+    const { model } = this.configuration;
+    return model === undefined ? undefined : (this.entries.get(model)?.model ?? model);
+  }
+
+  /** What an agent says, over the entry that it names, or else over the default. */
+  private overridden(own: ModelOverride): ModelOverride {
+    const named =
+      own.baseUrl === undefined ? this.entries.get(own.model ?? this.configuration.model ?? "") : undefined;
+    if (named === undefined) return { ...own, model: own.model ?? this.defaultId() };
+    return { ...named, ...defined(own), model: named.model };
+  }
+
+  private reach(entry: ModelOverride, name?: string): ReachedModel | undefined {
+    const { configuration } = this;
+    const { model, apiKeyVariable } = entry;
+    const isCommon = entry.baseUrl === undefined;
+    const baseUrl = entry.baseUrl ?? configuration.baseUrl;
+    const ownKey = apiKeyVariable === undefined ? undefined : configuration.variable(apiKeyVariable);
+    // A key goes only to the endpoint it was given for: an endpoint of its own gets a key of its own or none.
+    const apiKey = ownKey ?? (isCommon ? configuration.apiKey : undefined);
+    if (model === undefined || (baseUrl === undefined && apiKey === undefined)) return undefined;
+    // Like a key, a dialect belongs to the endpoint that it was given for.
+    const dialect = entry.dialect ?? (isCommon ? configuration.dialect : undefined);
+    const isDefault = isCommon && model === this.defaultId();
+    const contextTokens = entry.contextTokens ?? (isDefault ? configuration.contextTokens : undefined);
+    const price = this.priceOf({ model, ...defined({ name }) });
+    const { temperature, maxTokens, timeoutSeconds } = entry;
+    return {
+      settings: {
+        model,
+        ...defined({ price, baseUrl, apiKey }),
+        stream: entry.stream ?? configuration.stream,
+        timeoutMs: timeoutSeconds === undefined ? configuration.timeoutMs : timeoutSeconds * 1_000,
+        ...defined({ temperature, maxTokens, contextTokens, dialect }),
+      },
+      keyVariable: apiKeyVariable ?? (isCommon ? "OPENAI_API_KEY" : ""),
+      lacksKey: apiKeyVariable !== undefined && apiKey === undefined,
+    };
+  }
+
+  private toSource(reached: ReachedModel | undefined, name?: string): Source | undefined {
+    const endpoint = reached && normalEndpoint(reached.settings.baseUrl ?? OPENAI);
+    return reached === undefined || endpoint === undefined
+      ? undefined
+      : { ...reached, endpoint, ...defined({ name }) };
+  }
+}
+
+const NO_MODEL_CONFIGURED =
+  "no model is configured. Set OPENAI_API_KEY or OPENAI_BASE_URL, and INTERLOCK_MODEL";
+const SAME_SETTINGS = "Give the workers of a queue the same settings, or name another one";
+
+function hasOwnModel({ model, baseUrl }: ModelOverride): boolean {
+  return model !== undefined || baseUrl !== undefined;
+}
+
+function isAsWanted({ settings, endpoint }: Source, { model, baseUrl }: WantedRest): boolean {
+  const isModel = model === undefined || settings.model === model;
+  return isModel && (baseUrl === undefined || normalEndpoint(baseUrl) === endpoint);
+}
+
+interface WantedRest {
+  readonly model: string | undefined;
+  readonly baseUrl: string | undefined;
+}
+
+/** Another model at the same endpoint; what was said of the one that stands there is not said of it. */
+function withId({ name, settings, ...rest }: Source, model: string): Source {
+  if (settings.model === model) return { ...rest, settings, ...defined({ name }) };
+  const {
+    temperature: _,
+    maxTokens: _maxTokens,
+    contextTokens: _length,
+    price: _price,
+    ...connection
+  } = settings;
+  return { ...rest, settings: { ...connection, model } };
+}
+
+function checked(source: Source): Source | Missing {
+  return source.lacksKey ? { missing: whatIsMissing(refOf(source), [source]) } : source;
+}
+
+function refOf({ name, settings, endpoint }: Source): ModelRef {
+  const keyed = settings.apiKey === undefined ? undefined : (true as const);
+  return { ...defined({ name }), model: settings.model, endpoint, ...defined({ keyed }) };
+}
+
+/** What is missing to ask a model: its endpoint, or the key of one of the places that name it. */
+function whatIsMissing(ref: ModelRef, sources: readonly Source[]): string {
+  const label = modelLabel(ref);
+  if (sources.length === 0) {
+    return `it has no endpoint for the model ${label}. Add it to models in its settings file, or set OPENAI_BASE_URL`;
+  }
+  const variable = sources.map(({ keyVariable }) => keyVariable).find((name) => name !== "");
+  const how =
+    variable === undefined ? "Name its variable as apiKeyVariable in its settings file" : `Set ${variable}`;
+  return `it has no key for the model ${label}. ${how}`;
+}

@@ -1,0 +1,40 @@
+import { fieldsOf } from "./answer-json.js";
+import type { ChatAnswer } from "./chat-model.js";
+
+/** The tokens of an answer in the names that servers have for them: 0 where a server has counted nothing. */
+export function toUsage(value: unknown): ChatAnswer["usage"] {
+  const usage = fieldsOf(value) ?? {};
+  const details = fieldsOf(usage["prompt_tokens_details"]) ?? fieldsOf(usage["input_tokens_details"]) ?? {};
+  const cached = firstCount([
+    details["cached_tokens"],
+    usage["prompt_cache_hit_tokens"],
+    usage["cache_read_input_tokens"],
+    usage["cached_tokens"],
+  ]);
+  const written = count(usage["cache_creation_input_tokens"]);
+  const said = firstCount([usage["prompt_tokens"], usage["input_tokens"]]);
+  const missed = count(usage["prompt_cache_miss_tokens"]);
+  // Some count what was read from the cache, and what was written to it, beside the other tokens.
+  const isBeside = usage["prompt_tokens"] === undefined && usage["cache_read_input_tokens"] !== undefined;
+  const promptTokens =
+    said === 0
+      ? missed > 0
+        ? cached + missed
+        : 0
+      : isBeside || cached > said
+        ? said + cached + written
+        : said;
+  return {
+    promptTokens,
+    completionTokens: firstCount([usage["completion_tokens"], usage["output_tokens"]]),
+    ...(cached === 0 ? {} : { cachedPromptTokens: cached }),
+  };
+}
+
+function firstCount(values: readonly unknown[]): number {
+  return count(values.find((value) => count(value) > 0));
+}
+
+function count(value: unknown): number {
+  return typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0;
+}

@@ -1,0 +1,170 @@
+import { join } from "node:path";
+import { defined } from "../core/defined.js";
+import { modelsOf } from "../core/run/run-model.js";
+import type { RunStatus } from "../store/runs/status-file.js";
+import { newestOutputs } from "../core/bundle/listed-outputs.js";
+import { type Result, fail, ok } from "../core/errors.js";
+import type { JsonObject } from "../core/json.js";
+import type { JsonAnswers, RunFacts, StoredRun } from "../contract/reads.js";
+import { readManifest, sessionDir } from "../store/runs/bundle-session.js";
+import { DamagedGraphState } from "../store/runs/graph-state-files.js";
+import type { RunFiles } from "../store/runs/run-files.js";
+import type { BundleSettings, RunMetadata } from "../store/runs/run-index.js";
+import { selectWorkflow } from "../store/packages/choose.js";
+import type { Store } from "../store/store.js";
+import { BUNDLE_NODE } from "../tools/bundle/bundle-sessions.js";
+
+const SESSION = "{session-folder}";
+
+/** A run of the store and its files. Faults: `E_RUN_NOT_FOUND`, `E_INTERNAL` where its folder is missing. */
+export async function openRun(
+  store: Store,
+  id: string,
+): Promise<Result<{ readonly run: RunMetadata; readonly files: RunFiles }>> {
+  const run = await store.runs.findRun(id);
+  if (!run.ok) return run;
+  const files = await store.runs.openFiles(run.value.projectId, run.value.runId);
+  if (!files.ok) return fail("E_INTERNAL", folderMissing(run.value.runId));
+  return ok({ run: run.value, files: files.value });
+}
+
+/** What to say of a run that the store lists and whose folder is not there. */
+function folderMissing(runId: string): string {
+  return `The store lists run ${runId}, but its folder is missing, or no folder of the store. Restore it from a backup.`;
+}
+
+export function storedRun({ bundle, ...run }: RunMetadata): StoredRun {
+  return { ...run, ...(bundle === undefined ? {} : { bundle: { ...bundle } }) } as StoredRun; // absent, not undefined: it was parsed from JSON
+}
+
+/** A run as its files tell it. Fault: `E_RUN_NOT_FOUND`. */
+export async function runFacts(store: Store, id: string): Promise<Result<RunFacts>> {
+  const found = await store.runs.findRun(id);
+  if (!found.ok) return found;
+  const run = found.value;
+  const opened = await store.runs.openFiles(run.projectId, run.runId);
+  const root = await store.runs.projectRoot(run.projectId);
+  const facts = { metadata: storedRun(run), projectRoot: root.ok ? root.value : null };
+  if (!opened.ok) {
+    const standing = { ...UNKNOWN, problem: folderMissing(run.runId) };
+    return ok({ ...facts, status: null, standing, places: NOWHERE });
+  }
+  const files = opened.value;
+  const { logFile, stateDir } = files;
+  const status = (await files.status.read()) ?? null;
+  const { bundle } = run;
+  return ok({
+    ...facts,
+    ...(await modelOf(run, files, status)),
+    status: status as JsonObject | null, // parsed from JSON
+    standing:
+      bundle === undefined
+        ? await standingOfGraphRun(store, run, files)
+        : await standingOfBundleRun(run, bundle),
+    places:
+      bundle === undefined
+        ? { stateFile: join(stateDir, "workflow.md"), logFile, sessionFolder: null }
+        : { stateFile: null, logFile, sessionFolder: sessionDir(bundle) },
+  });
+}
+
+/** Which models a run uses, as its folder says. */
+async function modelOf(
+  run: RunMetadata,
+  files: RunFiles,
+  status: RunStatus | null,
+): Promise<Pick<RunFacts, "model">> {
+  const models = (await files.request.read())?.models;
+  const chain = modelsOf(models, run.activeAgentId);
+  return models === undefined ? {} : { model: { chain, ...defined({ answeredBy: status?.answeredBy }) } };
+}
+
+/** How far a run has come. */
+type Standing = RunFacts["standing"];
+
+/** Of a run whose files do not say it. */
+const UNKNOWN: Standing = { currentNodeId: "", stepsCompleted: [], variables: {}, artifacts: [] };
+const NOWHERE: RunFacts["places"] = { stateFile: null, logFile: null, sessionFolder: null };
+
+async function standingOfGraphRun(store: Store, run: RunMetadata, files: RunFiles): Promise<Standing> {
+  const document = await files.state.read().catch((error: NodeJS.ErrnoException) => {
+    return fail("E_INTERNAL", error.message); // no file of ours, or one that may not be read
+  });
+  if (!document.ok) {
+    const problem = `The state document ${join(files.stateDir, "workflow.md")} cannot be used: ${document.error.message} Restore it from a backup.`;
+    return { ...UNKNOWN, problem };
+  }
+  const { currentNodeId, stepsCompleted, variables, artifacts } = document.value.frontmatter;
+  const loaded = await store.packages.open(run.packageId);
+  const workflow = loaded.ok ? loaded.value.workflows.find(({ id }) => id === run.workflowRef) : undefined;
+  const nodeId = currentNodeId.trim() || (workflow?.graph.entryNodeId ?? "");
+  return { currentNodeId: nodeId, stepsCompleted, variables, artifacts };
+}
+
+/** A bundle run has no state document: its manifest says what it has saved. */
+async function standingOfBundleRun(run: RunMetadata, bundle: BundleSettings): Promise<Standing> {
+  const manifest = await readManifest(bundle);
+  const isOwn = manifest.ok && manifest.value.runId === run.runId;
+  return {
+    currentNodeId: BUNDLE_NODE,
+    stepsCompleted: run.phase === "completed" ? [BUNDLE_NODE] : [],
+    variables: {},
+    artifacts: isOwn ? newestOutputs(manifest.value.files.map(({ path }) => `${SESSION}/${path}`)) : [],
+  };
+}
+
+/** The workflow that a run follows; null for a bundle run. */
+export async function graphOf(store: Store, id: string): Promise<Result<JsonAnswers["read.graph"]>> {
+  const opened = await openRun(store, id);
+  if (!opened.ok) return opened;
+  const { run } = opened.value;
+  const root = await store.runs.projectRoot(run.projectId);
+  if (!root.ok) return root;
+  if (run.bundle !== undefined) return ok({ graph: null, projectRoot: root.value });
+  const loaded = await store.packages.open(run.packageId);
+  const workflow = loaded.ok ? selectWorkflow(loaded.value, run.workflowRef) : loaded;
+  if (!workflow.ok) return workflow;
+  const graph = workflow.value.graph as unknown as JsonObject; // it was read from JSON
+  return ok({ graph, projectRoot: root.value });
+}
+
+/** What a run was started with, as its folder says. */
+export async function requestOf(store: Store, id: string): Promise<Result<JsonAnswers["read.request"]>> {
+  const opened = await openRun(store, id);
+  if (!opened.ok) return opened;
+  const { files } = opened.value;
+  const request = (await files.request.read()) ?? null;
+  return ok({ request: request as JsonObject | null, place: join(files.dir, "run.json") }); // parsed from JSON
+}
+
+/** The graph state of a run and its snapshots. */
+export async function graphStateOf(store: Store, id: string): Promise<Result<JsonAnswers["read.state"]>> {
+  const opened = await openRun(store, id);
+  if (!opened.ok) return opened;
+  const { run, files } = opened.value;
+  const isBundle = run.bundle !== undefined;
+  try {
+    const held = await files.graphState.current();
+    if (held === undefined) return ok({ isBundle, snapshots: [] });
+    const snapshots = await files.graphState.snapshots();
+    const { state, initial } = held;
+    const answer = { isBundle, held: { state, initial }, snapshots };
+    return ok(answer as unknown as JsonAnswers["read.state"]); // plain JSON
+  } catch (error) {
+    if (error instanceof DamagedGraphState) return fail("E_INTERNAL", error.message);
+    throw error;
+  }
+}
+
+/** The runs of the store, or of one project. Faults: `E_PROJECT_INVALID`, `E_INTERNAL`. */
+export async function runsOf(
+  store: Store,
+  project: string | undefined,
+): Promise<Result<JsonAnswers["read.runs"]>> {
+  if (project === undefined) {
+    const { runs, damaged } = await store.runs.surveyRuns();
+    return ok({ runs: runs.map(storedRun), damaged: damaged.map(({ error }) => error.message) });
+  }
+  const listed = await store.runs.listRuns(project);
+  return listed.ok ? ok({ runs: listed.value.map(storedRun), damaged: [] }) : listed;
+}

@@ -1,0 +1,180 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { lstatSync } from "node:fs";
+import type { JsonAnswers, StoredVisit, TranscriptCall, TranscriptEntry } from "../contract/reads.js";
+import { type Result, fail, ok } from "../core/errors.js";
+import type { JsonObject, JsonValue } from "../core/json.js";
+import type { ModelCall } from "../core/tools/model-call.js";
+import { excerpt } from "../core/text.js";
+import { nestingDepth } from "../core/tools/tool-arguments.js";
+import type { AssistantEntry, ConversationEntry } from "../store/runs/conversation.js";
+import { parseLine } from "../store/disk/append-log.js";
+import { readOwnFile } from "../store/disk/own-file.js";
+import type { RunFiles } from "../store/runs/run-files.js";
+import type { Store } from "../store/store.js";
+import { openRun } from "./run-facts.js";
+
+/** A larger log is not looked through for what it says of calls. */
+const MAX_LOG_BYTES = 256 * 1024 * 1024;
+const CONVERSATION = /^([a-z]+(?:-\d+)?)\.jsonl$/;
+const SUMMARY_CHARS = 120;
+/** A call that is longer is shown by its beginning, unparsed. */
+const MAX_PARSED_CHARS = 1_000_000;
+
+/** The events of a run's audit log; none where it cannot be read. */
+export async function eventsOf(files: RunFiles): Promise<readonly JsonObject[]> {
+  const bytes = await readOwnFile(files.logFile, MAX_LOG_BYTES).catch(() => Buffer.alloc(0));
+  const events: JsonObject[] = [];
+  for (let start = 0; start < bytes.length;) {
+    const feed = bytes.indexOf(0x0a, start);
+    const end = feed === -1 ? bytes.length : feed;
+    const event = parseLine(bytes.subarray(start, end));
+    if (event !== undefined) events.push(event);
+    start = end + 1;
+  }
+  return events;
+}
+
+/** The conversations of a run, one for each visit, in order. Faults: `E_RUN_NOT_FOUND`, `E_INTERNAL`. */
+export async function visitsOf(store: Store, id: string): Promise<Result<JsonAnswers["read.visits"]>> {
+  const opened = await openRun(store, id);
+  if (!opened.ok) return opened;
+  const { files } = opened.value;
+  const nodes = new Map<string, string>();
+  for (const { kind, id: turn, nodeId } of await eventsOf(files)) {
+    if (kind !== "model.turn" || typeof turn !== "string" || typeof nodeId !== "string") continue;
+    const visit = `visit-${turn.split(".")[0]}`;
+    if (!nodes.has(visit)) nodes.set(visit, nodeId);
+  }
+  const names = await conversationsOf(files);
+  const visits = names.map((name): StoredVisit => {
+    const entry = lstatSync(join(files.dir, "conversation", `${name}.jsonl`), { throwIfNoEntry: false });
+    return { name, nodeId: nodes.get(name) ?? null, bytes: entry?.size ?? 0 };
+  });
+  return ok({ visits });
+}
+
+async function conversationsOf(files: RunFiles): Promise<readonly string[]> {
+  const entries = await readdir(join(files.dir, "conversation"), { withFileTypes: true }).catch(() => []);
+  const names = entries.flatMap((entry) =>
+    entry.isFile() ? (CONVERSATION.exec(entry.name)?.[1] ?? []) : [],
+  );
+  const numberOf = (name: string) => Number(/\d+$/.exec(name)?.[0] ?? 0);
+  return names.sort((a, b) => numberOf(a) - numberOf(b) || (a < b ? -1 : 1));
+}
+
+/** What was said in one conversation. Faults: `E_RUN_NOT_FOUND`, `ENOENT`. */
+export async function conversationOf(
+  store: Store,
+  asked: { readonly run: string; readonly name: string; readonly reasoning?: boolean },
+): Promise<Result<JsonAnswers["read.conversation"]>> {
+  const opened = await openRun(store, asked.run);
+  if (!opened.ok) return opened;
+  const { files } = opened.value;
+  if (!(await conversationsOf(files)).includes(asked.name)) {
+    return fail("ENOENT", `The run has no conversation "${excerpt(asked.name, 40)}".`);
+  }
+  const outcomes = new Map<string, string>();
+  const authors = new Map<string, string>();
+  for (const event of await eventsOf(files)) {
+    const { kind, toolCallId, output, id, by } = event;
+    if (kind === "tool.exec" && typeof toolCallId === "string") outcomes.set(toolCallId, outcomeOf(output));
+    if (kind === "user.input" && typeof id === "string" && typeof by === "string") authors.set(id, by);
+  }
+  const said = await files.conversation(asked.name).entries();
+  const entries = said.map((entry) =>
+    shown(entry, { outcomes, authors, reasoning: asked.reasoning === true }),
+  );
+  return ok({ entries });
+}
+
+interface Known {
+  readonly outcomes: ReadonlyMap<string, string>;
+  readonly authors: ReadonlyMap<string, string>;
+  readonly reasoning: boolean;
+}
+
+function shown(entry: ConversationEntry, { outcomes, authors, reasoning }: Known): TranscriptEntry {
+  switch (entry.type) {
+    case "begin":
+      return { type: "begin", visit: entry.visit };
+    case "user": {
+      const { id, nodeId, text } = entry;
+      const by = authors.get(id);
+      return { type: "user", id, nodeId, text, ...(by === undefined ? {} : { by }) };
+    }
+    case "fold": {
+      const { visit, turn, calls } = entry;
+      return { type: "fold", visit, turn, calls: calls.length };
+    }
+    case "correction": {
+      const { visit, turn, text } = entry;
+      return { type: "correction", visit, turn, text };
+    }
+    case "assistant": {
+      const { visit, turn, content, model } = entry;
+      const calls = entry.calls.map((call) => shownCall(call, outcomes.get(call.id)));
+      const thought = reasoning ? reasoningOf(entry) : undefined;
+      const said = { type: "assistant", visit, turn, text: content, model, calls } as const;
+      return thought === undefined ? said : { ...said, reasoning: thought };
+    }
+  }
+}
+
+function shownCall({ id, name, argumentsJson }: ModelCall, outcome: string | undefined): TranscriptCall {
+  return {
+    id,
+    name: excerpt(name, SUMMARY_CHARS),
+    summary: summaryOf(argumentsJson),
+    ...(outcome === undefined ? {} : { outcome }),
+  };
+}
+
+/** The path of a call, or the start of its arguments. */
+function summaryOf(argumentsJson: string): string {
+  if (argumentsJson.length <= MAX_PARSED_CHARS && nestingDepth(argumentsJson) <= 100) {
+    try {
+      const given: unknown = JSON.parse(argumentsJson);
+      if (typeof given === "object" && given !== null && "path" in given && typeof given.path === "string") {
+        return excerpt(given.path, SUMMARY_CHARS);
+      }
+    } catch {
+      // shown as it is
+    }
+  }
+  return excerpt(argumentsJson, SUMMARY_CHARS);
+}
+
+function outcomeOf(output: JsonValue | undefined): string {
+  const { ok: done, success, error } = (output ?? {}) as JsonObject; // a tool's result, summarised
+  if (done !== false && success !== false) return "ok";
+  const code = typeof error === "object" && error !== null && "code" in error ? error["code"] : undefined;
+  return typeof code === "string" ? code : "failed";
+}
+
+/** The fields in which providers keep what a model has thought. */
+const REASONING_FIELDS = ["reasoning_content", "reasoning", "thinking"];
+
+function reasoningOf({ provider }: AssistantEntry): string | undefined {
+  const message = provider?.message ?? {};
+  for (const field of REASONING_FIELDS) {
+    const value = Object.hasOwn(message, field) ? message[field] : undefined;
+    if (typeof value === "string" && value !== "") return value;
+  }
+  return undefined;
+}
+
+/** The results of calls, by their ids; null for one that is not recorded. */
+export async function resultsOf(
+  store: Store,
+  asked: { readonly run: string; readonly calls: readonly string[] },
+): Promise<Result<JsonAnswers["read.results"]>> {
+  const opened = await openRun(store, asked.run);
+  if (!opened.ok) return opened;
+  const found = await opened.value.files.calls.findAll(asked.calls);
+  const results = asked.calls.map((id) => ({
+    id,
+    result: (found.get(id)?.result ?? null) as JsonValue, // tool results are JSON
+  }));
+  return ok({ results });
+}

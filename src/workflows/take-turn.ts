@@ -1,0 +1,139 @@
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  condition,
+  isCancellation,
+} from "@temporalio/workflow";
+import type { ModelTurnResult } from "../contract/activities.js";
+import { KEY_MISSING_FAILURE, MODEL_MISSING_FAILURE } from "../contract/names.js";
+import type { Visiting } from "../core/run/carried-run.js";
+import { silentFault } from "../core/run/closing.js";
+import type { EngineLimits } from "../core/run/limits.js";
+import { attemptsAt, modelLabel, nextModel, pauseAfter } from "../core/run/run-model.js";
+import type { RunRecord } from "../core/run/run-record.js";
+import { modelActivities } from "./activity-options.js";
+import { failureOf } from "./failures.js";
+import type { RunKind } from "./run-kind.js";
+import { summary } from "./summary.js";
+
+/** While no worker has a run's model, one is asked for this often at least. */
+const LONGEST_PAUSE_MS = 30_000;
+/** An endpoint that wants a key from whoever has none: so many workers are asked, and then it is the model's failure. */
+const WORKERS_WITHOUT_KEY = 8;
+const LONGEST_KEY_PAUSE_MS = 2_000;
+
+/**
+ * One answer for the turn at hand. Undefined where it is to begin again: the worker that took it has not the run's model and leaves
+ * it to another one, or the model has failed and the next of its fallbacks is to be asked. Which one that is stands in
+ * the record, so that it is the same whoever goes on. Throws what the activity has thrown where there is no other.
+ */
+export async function takeTurn(
+  record: RunRecord,
+  kind: RunKind,
+  visiting: Visiting,
+  limits: EngineLimits,
+): Promise<ModelTurnResult | undefined> {
+  const turn = record.carried.turn + 1;
+  record.update({ turn });
+  try {
+    const answer = await askModel(record, kind, visiting, limits);
+    const { answeredBy } = answer;
+    const { missing: _, ...found } = visiting;
+    record.update({ visiting: found, ...(answeredBy === undefined ? {} : { answeredBy }) });
+    record.use({ modelTurns: 1, ...answer.usage });
+    record.noteAudit(answer.audit);
+    record.note(`model turn ${turn}`);
+    return answer;
+  } catch (error) {
+    if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
+    if (CancellationScope.current().consideredCancelled) throw error; // its worker died meanwhile
+    record.update({ turn: turn - 1 });
+    if (await isLeftToOthers(record, visiting, error)) return undefined;
+    record.update({ turn });
+    if (!fallsBack(record, visiting, error)) throw withOwnCode(error);
+    record.update({ turn: turn - 1 });
+    return undefined;
+  }
+}
+
+function askModel(
+  record: RunRecord,
+  kind: RunKind,
+  visiting: Visiting,
+  limits: EngineLimits,
+): Promise<ModelTurnResult> {
+  const { nodeId, intent, resumes, correction, model: place = 0 } = visiting;
+  const { visit, turn, budget, isLeft } = record.carried;
+  const { conditions } = record;
+  const chain = record.modelsAt(nodeId);
+  const model = chain[place];
+  const attempts = attemptsAt(chain, place, limits);
+  const activities = modelActivities(attempts, record.opened.modelTimeoutMs, isLeft);
+  const named = model === undefined ? "" : ` · ${model.model}`;
+  return activities["model.turn"].executeWithOptions(summary(`model turn ${turn} · ${nodeId}${named}`), [
+    {
+      run: record.opened.run,
+      visit,
+      turn,
+      nodeId,
+      agentId: record.agentOf(nodeId),
+      intent,
+      autopilot: record.input.autopilot ?? false,
+      conversation: kind.conversation(record),
+      ...(conditions === undefined ? {} : { conditions }),
+      ...kind.turnDetails(record),
+      ...(resumes === undefined || turn > 1 ? {} : { resumes }),
+      ...(budget.run?.cost === undefined && budget.node?.cost === undefined ? {} : { needsPrice: true }),
+      ...(correction === undefined ? {} : { correction }),
+      ...(model === undefined ? {} : { model }),
+      ...(place + 1 < chain.length ? { mayFallBack: true } : {}),
+    },
+  ]);
+}
+
+/** Waits a moment, so that another worker may take the turn. Temporal gives it to whoever asks first, often to the same one. */
+async function isLeftToOthers(
+  record: RunRecord,
+  visiting: Visiting,
+  { cause }: ActivityFailure,
+): Promise<boolean> {
+  if (!(cause instanceof ApplicationFailure)) return false;
+  const wantsKey = cause.type === KEY_MISSING_FAILURE;
+  if (!wantsKey && cause.type !== MODEL_MISSING_FAILURE) return false;
+  const times = (visiting.missing?.times ?? 0) + 1;
+  if (wantsKey && times >= WORKERS_WITHOUT_KEY) return false;
+  const why = cause.message;
+  record.update({ visiting: { ...visiting, missing: { times, why } }, isLeft: true });
+  if (visiting.missing?.why !== why) record.note(why);
+  const pause = pauseAfter(times, wantsKey ? LONGEST_KEY_PAUSE_MS : LONGEST_PAUSE_MS);
+  await condition(() => record.isComplete || !record.isRecorded, pause);
+  return true;
+}
+
+/** Whether another model is asked now. */
+function fallsBack(record: RunRecord, visiting: Visiting, failure: ActivityFailure): boolean {
+  const { model: place = 0, missing: _, ...rest } = visiting;
+  const chain = record.modelsAt(visiting.nodeId);
+  const { code, message } = failureSaid(failure);
+  const next = nextModel(chain, place, code);
+  const [failed, other] = [chain[place], next === undefined ? undefined : chain[next]];
+  if (next === undefined || failed === undefined || other === undefined) return false;
+  record.note(`${modelLabel(failed)} failed, ${code}: ${message}`);
+  record.note(`asking ${modelLabel(other)} instead`);
+  record.update({ visiting: { ...rest, model: next } });
+  return true;
+}
+
+/** An activity that has not answered in time is the model's failure; so is a key that no worker has. */
+function failureSaid({ activityType, cause, message }: ActivityFailure): { code: string; message: string } {
+  if (!(cause instanceof ApplicationFailure)) return silentFault(activityType, cause?.message ?? message);
+  const code = cause.type === KEY_MISSING_FAILURE ? "LLM_AUTH_FAILED" : (cause.type ?? "");
+  return { code, message: cause.message };
+}
+
+function withOwnCode(error: ActivityFailure): Error {
+  const { cause } = error;
+  const isKey = cause instanceof ApplicationFailure && cause.type === KEY_MISSING_FAILURE;
+  return isKey ? failureOf({ code: "LLM_AUTH_FAILED", message: cause.message }) : error;
+}

@@ -1,0 +1,113 @@
+import { describe, expect, test } from "vitest";
+import { blockOf, foldLine } from "../../src/cli/live-block.js";
+import {
+  type Standing,
+  type WatchedAnswer,
+  noticesOf,
+  waitingLines,
+  waitsForWorker,
+} from "../../src/cli/waiting-words.js";
+import type { PendingActivity } from "../../src/client/pending-work.js";
+
+const NOW = Date.parse("2026-03-04T05:06:42.000Z");
+const AT = "2026-03-04T05:06:00.000Z";
+const RUNNING: PendingActivity = { activity: "model.turn", standing: "running", attempt: 1, startedAt: AT };
+const ANSWER: WatchedAnswer = {
+  execution: 1,
+  visit: 1,
+  turn: 3,
+  attempt: 1,
+  endpoint: "http://model.test:8080/v1/chat/completions",
+  model: "m",
+  startedAt: AT,
+  timeoutMs: 600_000,
+  text: "",
+  shown: "",
+  restarts: false,
+  thinking: 0,
+  calls: [],
+  offset: 0,
+};
+const standing = (activity: PendingActivity, more: Partial<Standing> = {}): Standing => ({
+  work: { activities: [activity] },
+  turn: "model turn 3 · ask",
+  seesAnswers: true,
+  now: NOW,
+  ...more,
+});
+
+describe("what a run waits for", () => {
+  test("is said with the time it takes", () => {
+    expect(waitingLines(standing(RUNNING))).toEqual(["model turn 3 · ask · 42 s"]);
+  });
+
+  test("names who does not answer, and for how long", () => {
+    const words = "no answer yet from model.test:8080 for 42 s (timeout 600 s).";
+    const waiting = standing(RUNNING, { answer: ANSWER });
+    expect(waitingLines(waiting)[1]).toBe(words);
+    expect(noticesOf(waiting).map(({ text }) => text)).toEqual([`model turn 3 · ask: ${words}`]);
+    expect(noticesOf({ ...waiting, now: NOW + 2_000 })[0]?.key).toBe(noticesOf(waiting)[0]?.key);
+    expect(noticesOf({ ...waiting, now: NOW + 60_000 })[0]?.key).not.toBe(noticesOf(waiting)[0]?.key);
+    const came = { ...ANSWER, lastAt: "2026-03-04T05:06:30.000Z" };
+    expect(waitingLines(standing(RUNNING, { answer: came }))[1]).toMatch(/^nothing more from .* for 12 s/);
+    expect(
+      waitingLines(standing(RUNNING, { answer: { ...came, lastAt: "2026-03-04T05:06:41.000Z" } })),
+    ).toHaveLength(1);
+    expect(waitingLines(standing(RUNNING, { seesAnswers: false }))[1]).toBe("no answer yet for 42 s.");
+  });
+
+  test("says once for each attempt why it failed, and counts down to the next", () => {
+    const failed: PendingActivity = {
+      activity: "model.turn",
+      standing: "waiting",
+      attempt: 2,
+      maximumAttempts: 8,
+      lastFailure: { type: "LLM_RATE_LIMITED", message: "slow down (attempt 1 of 8)" },
+      nextTryAt: "2026-03-04T05:06:52.000Z",
+    };
+    const sentence = "attempt 1 failed: LLM_RATE_LIMITED: slow down. Next try in 10 s: attempt 2 of 8.";
+    expect(noticesOf(standing(failed)).map(({ text }) => text)).toEqual([`model turn 3 · ask: ${sentence}`]);
+    expect(waitingLines(standing(failed))).toEqual(["model turn 3 · ask · attempt 2 of 8", sentence]);
+    const again: PendingActivity = { ...failed, standing: "running", startedAt: AT };
+    expect(noticesOf(standing(again))[0]?.key).toBe(noticesOf(standing(failed))[0]?.key);
+  });
+
+  test("waits for a worker when it is due and nobody has taken it", () => {
+    const due = (activity: Partial<PendingActivity>) =>
+      waitsForWorker({ activities: [{ ...RUNNING, standing: "waiting", ...activity }] }, NOW);
+    expect(due({ scheduledAt: AT })).toBe(true);
+    expect(due({ scheduledAt: AT, nextTryAt: "2026-03-04T05:07:00.000Z" })).toBe(false);
+    expect(due({ scheduledAt: "2026-03-04T05:06:41.000Z" })).toBe(false);
+    expect(waitsForWorker({ activities: [RUNNING] }, NOW)).toBe(false);
+    expect(waitsForWorker({ activities: [], workflowTaskSince: AT }, NOW)).toBe(true);
+  });
+});
+
+describe("what stands at the end of a terminal", () => {
+  const room = { columns: 40, rows: 12 };
+
+  test("fits into its lines, whatever comes, and shows the answer's end", () => {
+    const hostile = "\u001b[2J\u202e你好 ".repeat(500);
+    const block = blockOf(
+      ["graph ".repeat(20)],
+      standing(
+        { ...RUNNING, attempt: 2, lastFailure: { type: "X", message: hostile } },
+        { answer: { ...ANSWER, attempt: 2, shown: `${hostile}\nthe end` } },
+      ),
+      room,
+    );
+    expect(block.length).toBeLessThan(room.rows);
+    for (const { text } of block) expect(foldLine(text, room.columns - 1)).toHaveLength(1);
+    expect(block.at(-1)?.text).toBe("  │ the end");
+  });
+
+  test("shows thoughts and calls as counts, faint", () => {
+    const shown = (answer: Partial<WatchedAnswer>) =>
+      blockOf([], standing(RUNNING, { answer: { ...ANSWER, ...answer } }), room).at(-1);
+    expect(shown({ thinking: 1_234 })).toEqual({ text: "  │ thinking… 1,234 characters", isFaint: true });
+    expect(shown({ calls: [{ name: "fs_write", bytes: 2_048 }] })).toEqual({
+      text: "  │ fs_write… 2,048 bytes",
+      isFaint: true,
+    });
+  });
+});

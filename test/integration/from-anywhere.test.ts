@@ -1,0 +1,179 @@
+import { mkdir, readFile, readdir, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { eventually } from "../fakes/eventually.js";
+import { valueOf } from "../fakes/run-world.js";
+import { call } from "../fakes/scripted-model.js";
+import { twoNodePackage } from "../fakes/two-node-package.js";
+import { type Bench, openBench, temporaryDirectory, until } from "./harness.js";
+import { Shell, jsonOf, shellOf } from "./shell.js";
+import { zipPackage } from "../fakes/package-fixture.js";
+
+/** Somebody who has nothing but Temporal's address: no store, no settings, a home directory that nobody may write to. */
+async function stranger(bench: Bench, queue?: string): Promise<Shell & { readonly home: string }> {
+  const dir = await temporaryDirectory();
+  const home = join(dir, "home");
+  await mkdir(home, { mode: 0o555 });
+  const shell = new Shell(dir, {
+    HOME: home,
+    INTERLOCK_STORE: "",
+    INTERLOCK_CACHE: "",
+    TEMPORAL_ADDRESS: bench.environment["TEMPORAL_ADDRESS"] ?? "",
+    TEMPORAL_CONFIG_FILE: join(dir, "none.toml"),
+    ...(queue === undefined ? {} : { INTERLOCK_TASK_QUEUE: queue }),
+  });
+  return Object.assign(shell, { home });
+}
+
+const SCRIPT = [
+  {
+    calls: [
+      call("fs_write", { path: "@project/artifacts/small.md", content: "# Small\n" }),
+      call("fs_read", { path: "@project/none.md" }),
+    ],
+    content: "I write it down.",
+  },
+  { content: "Which way?" },
+  { content: "And now?" },
+];
+
+async function waitingRun(bench: Bench) {
+  const run = await bench.start(twoNodePackage());
+  await until(run, "waiting-user");
+  // A run says that it waits a moment before its files do.
+  await eventually(async () => valueOf(await bench.store.runs.findRun(run.runId)).phase === "waiting-user");
+  return run;
+}
+
+test("every command about a run works from a machine that has nothing but the address, and says what it says at hand", async () => {
+  const bench = await openBench(SCRIPT);
+  const run = await waitingRun(bench);
+  const { runId } = run;
+  const there = await stranger(bench);
+  const here = shellOf(bench);
+  for (const args of [
+    ["status", runId, "--json"],
+    ["status", `run-${runId}`, "--json"],
+    ["transcript", runId],
+    ["transcript", runId, "--json", "--results"],
+    ["transcript", runId, "--node", "ask", "--results"],
+    ["artifacts", runId],
+    ["artifacts", runId, "--json"],
+    ["artifacts", runId, "small.md"],
+    ["audit", "verify", runId, "--json"],
+    ["replay", runId, "--json"],
+  ]) {
+    const [one, other] = await Promise.all([here.run(args), there.run(args)]);
+    expect([args, other.code, other.stdout, other.stderr]).toEqual([args, one.code, one.stdout, one.stderr]);
+    expect([args, one.code]).toEqual([args, 0]);
+  }
+  const transcript = (await there.run(["transcript", runId])).stdout;
+  expect(transcript).toContain("> I write it down.");
+  expect(transcript).toContain("- `fs_write` `@project/artifacts/small.md`: `ok`");
+  expect(transcript).toContain("- `fs_read` `@project/none.md`: `ENOENT`");
+  await expect(there.run(["transcript", runId, "--node", "nowhere"])).resolves.toMatchObject({ code: 2 });
+
+  // Temporal itself hands the fields of a history out in another order each time: what the store says is compared in store-reads.
+  const exported = async (shell: Shell) => {
+    const output = join(there.dir, "run.zip");
+    return jsonOf(await shell.run(["export", runId, "--output", output, "--json"]));
+  };
+  const atHand = await exported(here);
+  expect(await exported(there)).toEqual(atHand);
+  await expect(readFile(join(there.dir, "run.zip"))).resolves.not.toHaveLength(0);
+
+  await expect(there.run(["pause", runId])).resolves.toMatchObject({ code: 0 });
+  await expect(there.run(["resume", runId])).resolves.toMatchObject({ code: 0 });
+  await expect(there.run(["answer", runId, "This way."])).resolves.toMatchObject({ code: 0 });
+  await until(run, "waiting-user");
+  expect((await there.run(["transcript", runId])).stdout).toContain("> This way.");
+  await expect(there.run(["fork", runId, "--at-visit", "0", "--detach"])).resolves.toMatchObject({ code: 0 });
+  await expect(there.run(["cancel", runId])).resolves.toMatchObject({ code: 0 });
+  await expect(there.run(["retry", runId, "--detach", "--json"])).resolves.toMatchObject({ code: 0 });
+  await expect(readdir(there.home)).resolves.toEqual([]);
+});
+
+test("artifacts are saved below the directory that was named, over nothing, and through no link", async () => {
+  const bench = await openBench(SCRIPT);
+  const { runId } = await waitingRun(bench);
+  const there = await stranger(bench);
+  const dir = join(there.dir, "out");
+  await expect(there.run(["artifacts", runId, "--save", dir])).resolves.toMatchObject({ code: 0 });
+  await expect(readFile(join(dir, "artifacts/small.md"), "utf8")).resolves.toBe("# Small\n");
+  await writeFile(join(dir, "artifacts/small.md"), "mine");
+  await expect(there.run(["artifacts", runId, "--save", dir])).resolves.toMatchObject({ code: 1 });
+  await expect(readFile(join(dir, "artifacts/small.md"), "utf8")).resolves.toBe("mine");
+  await expect(there.run(["artifacts", runId, "--save", dir, "--force"])).resolves.toMatchObject({ code: 0 });
+  await expect(readFile(join(dir, "artifacts/small.md"), "utf8")).resolves.toBe("# Small\n");
+  const trap = join(there.dir, "trap");
+  await mkdir(trap);
+  await mkdir(join(there.dir, "linked"));
+  await symlink(trap, join(there.dir, "linked/artifacts"));
+  const said = await there.run(["artifacts", runId, "--save", join(there.dir, "linked"), "--force"]);
+  expect(said.code).toBe(1);
+  await expect(readdir(trap)).resolves.toEqual([]);
+  const file = join(there.dir, "one.md");
+  await expect(there.run(["artifacts", runId, "small.md", "--output", file])).resolves.toMatchObject({
+    code: 0,
+  });
+  await expect(readFile(file, "utf8")).resolves.toBe("# Small\n");
+  await expect(there.run(["artifacts", runId, "../../etc/passwd"])).resolves.toMatchObject({ code: 2 });
+});
+
+test("packages are listed, installed and removed from elsewhere, and a broken one is refused there", async () => {
+  const bench = await openBench(SCRIPT);
+  const there = await stranger(bench, bench.store.taskQueue);
+  const source = join(there.dir, "two.bmad");
+  const filler = Array.from({ length: 400_000 }, (_, index) => (index * 2_654_435_761) % 4_294_967_296).join(
+    " ",
+  );
+  await writeFile(source, zipPackage({ ...twoNodePackage(), "assets/large.txt": filler }));
+  expect((await stat(source)).size).toBeGreaterThan(1_000_000); // several pieces
+  const installed = jsonOf(await there.run(["package", "install", source, "--json"])) as {
+    packageId: string;
+  };
+  expect(installed).toMatchObject({ ok: true, name: "two-nodes" });
+  const { packageId } = installed;
+  expect(jsonOf(await there.run(["package", "install", source, "--json"]))).toEqual(installed);
+  const listed = await there.run(["package", "list"]);
+  expect(listed.stdout).toContain(packageId);
+  expect(listed).toEqual(await shellOf(bench).run(["package", "list"]));
+  await expect(there.run(["package", "show", "two-nodes"])).resolves.toMatchObject({ code: 0 });
+  const broken = join(there.dir, "broken.bmad");
+  await writeFile(broken, "no zip at all");
+  await expect(there.run(["package", "install", broken])).resolves.toMatchObject({ code: 1 });
+  await expect(there.run(["package", "install", there.dir])).resolves.toMatchObject({ code: 2 });
+  await expect(readdir(join(bench.store.dir, "uploads"))).resolves.toEqual([]);
+  await expect(there.run(["project", "list"])).resolves.toMatchObject({ code: 0 });
+  await expect(there.run(["package", "remove", packageId])).resolves.toMatchObject({ code: 0 });
+  await expect(there.run(["package", "list"])).resolves.toMatchObject({
+    stdout: expect.stringContaining("No packages") as string,
+  });
+  await expect(readdir(there.home)).resolves.toEqual([]);
+});
+
+test("a command that only looks makes no store, and says who does not answer", async () => {
+  const bench = await openBench([]);
+  const queue = `nobody-${bench.store.taskQueue}`;
+  const there = await stranger(bench, queue);
+  for (const args of [
+    ["package", "list"],
+    ["package", "show", "x"],
+    ["project", "list"],
+  ]) {
+    const said = await there.run(args);
+    expect([args, said.code]).toEqual([args, 1]);
+    expect(said.stderr).toContain(queue);
+  }
+  const unknown = "00000000-0000-4000-8000-000000000000";
+  for (const args of [
+    ["status", unknown],
+    ["transcript", unknown],
+    ["artifacts", unknown],
+    ["export", unknown],
+  ]) {
+    const said = await there.run(args);
+    expect([args, said.code, said.stderr.includes(unknown)]).toEqual([args, 2, true]);
+  }
+  await expect(readdir(there.home)).resolves.toEqual([]);
+});

@@ -1,0 +1,258 @@
+import { describe, expect, test } from "vitest";
+import { errorInAnswer, refusedByProvider } from "../../src/model/model-error.js";
+
+const refusal = (status: number, body: unknown) => {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  return refusedByProvider({ status, headers: new Headers(), body: text }, new Date());
+};
+const said = (message: string, code: unknown = null) => ({
+  error: { message, type: "invalid_request_error", param: "messages", code },
+});
+
+describe("a refusal because the request is longer than the context is known, with the length it names", () => {
+  test.each([
+    [
+      "OpenAI",
+      400,
+      said(
+        "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens. Please reduce the length of the messages.",
+        "context_length_exceeded",
+      ),
+      128_000,
+    ],
+    [
+      "OpenAI, newer",
+      400,
+      said(
+        "Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 300000 tokens.",
+      ),
+      272_000,
+    ],
+    [
+      "OpenAI, without a number",
+      400,
+      said("Your input exceeds the context window of this model."),
+      undefined,
+    ],
+    [
+      "llama.cpp",
+      400,
+      {
+        error: {
+          code: 400,
+          message:
+            "request (9412 tokens) exceeds the available context size (8192 tokens), try increasing it",
+          type: "exceed_context_size_error",
+          n_prompt_tokens: 9412,
+          n_ctx: 8192,
+        },
+      },
+      8_192,
+    ],
+    [
+      "llama.cpp, by code",
+      400,
+      { error: { code: 400, message: "no", type: "exceed_context_size_error", n_ctx: 4096 } },
+      4_096,
+    ],
+    ["llama-cpp-python", 500, said("Requested tokens (5153) exceed context window of 4096"), 4_096],
+    [
+      "vLLM",
+      400,
+      {
+        object: "error",
+        message:
+          "This model's maximum context length is 16384 tokens. However, you requested 122946 tokens (112946 in the messages, 10000 in the completion). Please reduce the length of the messages or completion.",
+        type: "BadRequestError",
+        param: null,
+        code: 400,
+      },
+      16_384,
+    ],
+    [
+      "vLLM, of a long answer",
+      400,
+      said(
+        "'max_tokens' or 'max_completion_tokens' is too large: 30000. This model's maximum context length is 8192 tokens and your request has 1000 input tokens (30000 > 8192 - 1000).",
+      ),
+      8_192,
+    ],
+    [
+      "DeepSeek",
+      400,
+      said(
+        "This model's maximum context length is 65536 tokens. However, you requested 70000 tokens (66000 in the messages, 4000 in the completion). Please reduce the length of the messages or completion.",
+        "invalid_request_error",
+      ),
+      65_536,
+    ],
+    [
+      "Mistral",
+      400,
+      {
+        object: "error",
+        message:
+          "Prompt contains 300000 tokens and 0 draft tokens, too large for model with 131072 maximum context length",
+        code: "3051",
+      },
+      131_072,
+    ],
+    [
+      "Gemini, as a list",
+      400,
+      [
+        {
+          error: {
+            code: 400,
+            message:
+              "The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).",
+            status: "INVALID_ARGUMENT",
+          },
+        },
+      ],
+      1_048_575,
+    ],
+    [
+      "Gemini, in other words",
+      400,
+      said(
+        "Unable to submit request because the input token count is 32825 but model only supports up to 32768.",
+      ),
+      32_768,
+    ],
+    [
+      "Groq",
+      400,
+      said("Please reduce the length of the messages or completion.", "context_length_exceeded"),
+      undefined,
+    ],
+    [
+      "OpenRouter",
+      400,
+      said(
+        "This endpoint's maximum context length is 163,840 tokens. However, you requested about 200000 tokens (190000 of text input, 10000 of tool input).",
+      ),
+      163_840,
+    ],
+    [
+      "OpenRouter, passed on",
+      400,
+      {
+        error: {
+          message: "Provider returned error",
+          code: 400,
+          metadata: { raw: "Input length 131393 exceeds the maximum allowed input length of 131040 tokens." },
+        },
+      },
+      131_040,
+    ],
+    ["Anthropic's wording", 400, said("prompt is too long: 209353 tokens > 199999 maximum"), 199_999],
+    [
+      "the same with the answer",
+      400,
+      said(
+        "input length and `max_tokens` exceed context limit: 170636 + 34048 > 200000, decrease input length",
+      ),
+      200_000,
+    ],
+    [
+      "LM Studio",
+      400,
+      {
+        error:
+          "The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 9000, n_ctx: 4096).",
+      },
+      4_096,
+    ],
+    ["Ollama", 400, { error: "prompt too long; exceeded max context length by 4096 tokens" }, undefined],
+    [
+      "Kimi",
+      400,
+      said("Invalid request: Your request exceeded model token limit: 262144 (requested: 300000)"),
+      262_144,
+    ],
+    [
+      "xAI",
+      400,
+      said("This model's maximum prompt length is 131072 but the request contains 537812 tokens."),
+      131_072,
+    ],
+    [
+      "Together",
+      422,
+      said("The input (516368 tokens) is longer than the model's context length (262144 tokens)."),
+      262_144,
+    ],
+    ["DashScope", 400, said("Range of input length should be [1, 129024]"), 129_024],
+    ["MiniMax", 400, said("invalid params, context window exceeds limit"), undefined],
+    [
+      "a proxy that takes no such body",
+      413,
+      "<html><head><title>413 Request Entity Too Large</title></head></html>",
+      undefined,
+    ],
+  ])("%s", (_, status, body, contextTokens) => {
+    expect(refusal(status, body)).toMatchObject({
+      code: "LLM_CONTEXT_EXCEEDED",
+      retryable: false,
+      contextTokens,
+    });
+  });
+
+  test("in an answer of status 200", () => {
+    const error = said("This model's maximum context length is 8192 tokens.").error;
+    expect(errorInAnswer({ error })).toMatchObject({ code: "LLM_CONTEXT_EXCEEDED", contextTokens: 8_192 });
+  });
+});
+
+describe("other refusals are no such thing", () => {
+  test.each([
+    [
+      "too many tokens in a minute",
+      429,
+      said("Rate limit reached: Limit 6000, Requested 7000"),
+      "LLM_RATE_LIMITED",
+    ],
+    [
+      "too many for what a minute allows",
+      413,
+      said(
+        "Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested 7000",
+        "rate_limit_exceeded",
+      ),
+      "LLM_HTTP_ERROR",
+    ],
+    [
+      "too many, please wait",
+      400,
+      said("Too many tokens, please wait before trying again."),
+      "LLM_HTTP_ERROR",
+    ],
+    [
+      "an answer that is too long",
+      400,
+      said("max_tokens is too large: 100000. This model supports at most 16384 completion tokens."),
+      "LLM_HTTP_ERROR",
+    ],
+    [
+      "a name that is too long",
+      400,
+      said("string too long. Expected a string with maximum length 64"),
+      "LLM_HTTP_ERROR",
+    ],
+    ["no such model", 404, said("The model's maximum context length is unknown"), "LLM_HTTP_ERROR"],
+    ["a server that breaks", 500, said("internal error"), "LLM_HTTP_ERROR"],
+    [
+      "words of the request that it repeats",
+      422,
+      { detail: "Field required", input: "prompt is too long: maximum context length is 5 tokens" },
+      "LLM_HTTP_ERROR",
+    ],
+  ])("%s", (_, status, body, code) => {
+    expect(refusal(status, body)).toMatchObject({ code, contextTokens: undefined });
+  });
+
+  test("an endless text of digits and spaces is looked at for a bounded time", () => {
+    expect(refusal(400, `context length ${"tokens 1 > ".repeat(100_000)}`).code).toBeDefined();
+  });
+});

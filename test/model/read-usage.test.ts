@@ -1,0 +1,54 @@
+import { describe, expect, test } from "vitest";
+import { toUsage } from "../../src/model/read-usage.js";
+
+describe("the usage of an answer", () => {
+  test.each([
+    [
+      "OpenAI",
+      { prompt_tokens: 100, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 64 } },
+      [100, 5, 64],
+    ],
+    [
+      "DeepSeek",
+      { prompt_tokens: 100, completion_tokens: 5, prompt_cache_hit_tokens: 64, prompt_cache_miss_tokens: 36 },
+      [100, 5, 64],
+    ],
+    [
+      "DeepSeek without a sum",
+      { completion_tokens: 5, prompt_cache_hit_tokens: 64, prompt_cache_miss_tokens: 36 },
+      [100, 5, 64],
+    ],
+    ["Moonshot", { prompt_tokens: 100, completion_tokens: 5, cached_tokens: 64 }, [100, 5, 64]],
+    [
+      "a proxy with Anthropic's names",
+      { prompt_tokens: 100, completion_tokens: 5, cache_read_input_tokens: 64 },
+      [100, 5, 64],
+    ],
+    [
+      "one that leaves out what was cached",
+      { prompt_tokens: 20, completion_tokens: 5, cache_read_input_tokens: 64 },
+      [84, 5, 64],
+    ],
+    [
+      "Anthropic",
+      { input_tokens: 20, output_tokens: 5, cache_read_input_tokens: 64, cache_creation_input_tokens: 16 },
+      [100, 5, 64],
+    ],
+    [
+      "Responses",
+      { input_tokens: 100, output_tokens: 5, input_tokens_details: { cached_tokens: 64 } },
+      [100, 5, 64],
+    ],
+    [
+      "no cache",
+      { prompt_tokens: 100, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 0 } },
+      [100, 5, undefined],
+    ],
+    ["nothing", undefined, [0, 0, undefined]],
+    ["null", { prompt_tokens: null, completion_tokens: "5", prompt_tokens_details: [] }, [0, 0, undefined]],
+    ["nonsense", { prompt_tokens: -1, completion_tokens: Number.NaN }, [0, 0, undefined]],
+  ])("in the words of %s", (_, usage, [promptTokens, completionTokens, cached]) => {
+    const { cachedPromptTokens, ...tokens } = toUsage(usage);
+    expect([tokens, cachedPromptTokens]).toEqual([{ promptTokens, completionTokens }, cached]);
+  });
+});
