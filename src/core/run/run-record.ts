@@ -229,7 +229,9 @@ export class RunRecord {
 
   /** The newest answer that was taken; nobody asks for one in the first words. */
   get lastAnswer(): LastAnswer | undefined {
-    const taken = this.carried.taken?.findLast(({ answer, id }) => answer !== undefined && id !== FIRST_WORDS_ID);
+    const taken = this.carried.taken?.findLast(
+      ({ answer, id }) => answer !== undefined && id !== FIRST_WORDS_ID,
+    );
     const { nodeId, begins, by } = taken?.answer ?? {};
     return nodeId === undefined || nodeId === "" ? undefined : { nodeId, ...defined({ begins, by }) };
   }
