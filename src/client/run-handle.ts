@@ -3,6 +3,7 @@ import { isGrpcServiceError } from "@temporalio/client";
 import type { History } from "@temporalio/common/lib/proto-utils.js";
 import { newestAuditHead } from "./audit-head.js";
 import { InterlockError, isNotFound, toInterlockError } from "./interlock-error.js";
+import { type RunQuestion, nextQuestion } from "./next-question.js";
 import { type PendingWork, pendingWorkIn } from "./pending-work.js";
 import { quoted } from "./quoted.js";
 import { type RunRequest, type TemporalAccess, startedWith } from "./run-start.js";
@@ -58,6 +59,8 @@ export class RunHandle {
   /** Temporal's id of the run's first execution, where this handle started it. */
   readonly firstExecutionRunId: string | undefined;
   private readonly access: TemporalAccess;
+  /** The questions that were given. */
+  private readonly given = new Set<string>();
   /** What the run's workflow may be called, the likeliest first. */
   private workflowIds: readonly string[];
 
@@ -145,6 +148,14 @@ export class RunHandle {
     if (taken.nodeId === nodeId && taken.begins === cutText(text, ANSWER_PREVIEW_CHARS)) return;
     const message = `The id "${answerId}" is that of an earlier answer, at ${taken.nodeId}: this one was not taken. Give it another id.`;
     throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
+  }
+
+  /**
+   * Waits for the next question that this handle has not given yet, and returns it with its `id`; undefined when the run is over. One
+   * with the code `BUDGET_EXCEEDED` takes `raiseBudget`, no answer. Rejects with the signal's reason. Throws `E_RUN_NOT_FOUND`.
+   */
+  async nextQuestion({ signal }: { readonly signal?: AbortSignal } = {}): Promise<RunQuestion | undefined> {
+    return nextQuestion(this, this.given, signal);
   }
 
   /** Lets the run stop before its next model turn, until `resume`. Throws `E_PRECONDITION_FAILED` when it is over. */
