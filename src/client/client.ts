@@ -273,12 +273,17 @@ export class InterlockClient {
     { watch = false, signal }: { readonly watch?: boolean; readonly signal?: AbortSignal } = {},
   ): AsyncGenerator<OpenQuestion, void> {
     if (!watch) {
-      yield* await openQuestions(this.questionSource(filter), true);
+      yield* await this.openQuestions(filter, true);
       return;
     }
     for await (const { kind, question } of this.questionEvents(filter, signal)) {
       if (kind === "asked") yield question;
     }
+  }
+
+  /** What waits, the oldest first; without `isWhole` no run is asked, and each text is its first line. */
+  async openQuestions(filter: QuestionFilter, isWhole: boolean): Promise<readonly OpenQuestion[]> {
+    return openQuestions(this.questionSource(filter), isWhole);
   }
 
   /** As `questions` with `watch`, and what becomes of them. */

@@ -68,7 +68,8 @@ export async function* questionEvents(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<QuestionEvent, void> {
   let open = new Map<string, OpenQuestion>();
-  while (signal?.aborted !== true) {
+  for (;;) {
+    if (signal?.aborted === true) return;
     const listed = new Map(oldestFirst(await source.list()).map((run) => [keyOf(run), run]));
     for (const [key, question] of open) {
       if (!listed.has(key)) yield await goneEvent(source, question);
