@@ -1,8 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { finished } from "node:stream/promises";
+import { readOwnText, writeOwnStream } from "../store/disk/own-file.js";
 import { printable, printableLines } from "../core/printable.js";
 import { CommandError, UsageError, editorOutput } from "./output.js";
 
@@ -33,9 +35,11 @@ export async function editAnswer(editor: string | undefined, asked: Asked): Prom
   try {
     const file = join(dir, "ANSWER.md");
     const lines = commentsOf(asked);
-    await writeFile(file, `${[...lines, MARKER].join("\n")}\n\n`, { flag: "wx", mode: 0o600 });
+    const out = writeOwnStream(file);
+    out.end(`${[...lines, MARKER].join("\n")}\n\n`);
+    await finished(out);
     await runEditor(editor, file);
-    return writtenText(await readFile(file, "utf8"), lines);
+    return writtenText(await readOwnText(file), lines);
   } finally {
     await rm(dir, { recursive: true, force: true });
   }

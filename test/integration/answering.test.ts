@@ -196,6 +196,8 @@ test("a late answer of a program goes to no other question; the same one again i
 });
 
 describe("at a terminal", () => {
+  /** `script` gives a command a terminal. */
+  const IN_TERMINAL: string = "script";
   const ON = "\u001B[?2004h";
 
   interface Terminal {
@@ -203,14 +205,13 @@ describe("at a terminal", () => {
     says(pattern: RegExp | string): Promise<void>;
   }
 
-  /** `script` gives a command a terminal. */
   async function atTerminal(bench: Bench): Promise<Terminal> {
     await writeTree(join(dirname(bench.store.dir), "package"), twoNodePackage());
     const args = [process.execPath, MAIN, "run", "package", "--project", "project"];
     const terminal =
       process.platform === "linux" ? ["-qfec", args.join(" "), "/dev/null"] : ["-q", "/dev/null", ...args];
     const shell = shellOf(bench);
-    const child: ChildProcess = spawn("script", terminal, { env: shell.environment, cwd: shell.dir });
+    const child: ChildProcess = spawn(IN_TERMINAL, terminal, { env: shell.environment, cwd: shell.dir });
     let text = "";
     child.stdout?.on("data", (chunk: Buffer) => (text += chunk.toString("utf8")));
     const closed = once(child, "close");
