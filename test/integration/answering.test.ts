@@ -118,7 +118,7 @@ describe("an editor", () => {
 
   test("shows the question as comments; headings of the answer stay, nothing of the question is sent", async () => {
     const place = await editing(
-      `cp "$file" "$HOME/shown"; ls -ld "$file" "$(dirname "$file")" | cut -c1-10 > "$HOME/modes"; printf '# Red\\n\\n## Why\\n# it is' >> "$file"`,
+      `cp "$file" "$HOME/shown"; (ls -ld "$file"; ls -ld "$(dirname "$file")") | cut -c1-10 > "$HOME/modes"; printf '# Red\\n\\n## Why\\n# it is' >> "$file"`,
     );
     const { shell, run } = place;
     expect(await shell.run(["answer", run.runId])).toMatchObject({ code: 0 });
