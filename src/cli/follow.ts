@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError } from "@temporalio/client";
 import { InterlockError, type RunHandle } from "../client/client.js";
-import type { Question } from "../core/run/question.js";
+import { type Question, questionIn } from "../core/run/question.js";
 import type { ProgressLine, RunState } from "../core/run/run-state.js";
+import { answeredBy } from "./answer-text.js";
 import { unlessAborted } from "./environment.js";
+import { printNote } from "./output.js";
 import type { Standing } from "./waiting-words.js";
 import { type WorkSource, watchWork } from "./watch-work.js";
 
@@ -63,7 +65,11 @@ export async function followRun(
         return { state: await run.state(), waiting: false };
       }
       if (state.phase === "waiting-user" && state.question !== undefined) {
-        const isAnswered = await Promise.race([answer(run, view, state.question), ended]);
+        const isAnswered = await unlessAborted(
+          signal,
+          Promise.race([answer(run, view, state, state.question), ended]),
+          () => Promise.resolve(),
+        );
         if (isAnswered === false) return { state, waiting: true };
         pauseMs = FIRST_PAUSE_MS;
       }
@@ -104,15 +110,18 @@ async function settled(run: RunHandle): Promise<void> {
   });
 }
 
-async function answer(run: RunHandle, view: RunView, question: Question): Promise<boolean> {
+/** Bound to the question that was shown. */
+async function answer(run: RunHandle, view: RunView, state: RunState, question: Question): Promise<boolean> {
   if (question.code === "BUDGET_EXCEEDED") return false; // a decision, not a text: the report says how
   const text = await view.ask(question);
   if (text === undefined) return false;
   try {
-    await run.answer({ nodeId: question.nodeId, text });
+    const by = answeredBy(undefined);
+    await run.answer({ nodeId: question.nodeId, text, question: questionIn(state), by });
   } catch (error) {
     // Somebody else was faster, or the text was refused: the next look at the state says which.
     if (!(error instanceof InterlockError)) throw error;
+    printNote(`The answer was not taken: ${error.message}`);
   }
   return true;
 }

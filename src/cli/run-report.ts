@@ -3,8 +3,9 @@ import type { PendingActivity } from "../client/pending-work.js";
 import { defined } from "../core/defined.js";
 import type { Budget } from "../core/run/budget.js";
 import type { RunPhase } from "../core/run/phase.js";
+import { firstLine } from "../core/run/run-note.js";
 import { modelLabel } from "../core/run/run-model.js";
-import type { ModelState, RunState } from "../core/run/run-state.js";
+import type { LastAnswer, ModelState, RunState } from "../core/run/run-state.js";
 import { NO_USAGE, type Usage, about, tokensInWords } from "../core/run/usage.js";
 import type { JsonObject } from "../core/json.js";
 import type { RunFacts, StoreReader } from "../contract/reads.js";
@@ -24,6 +25,8 @@ export interface RunReport {
   readonly artifacts: readonly string[];
   readonly question?: { readonly nodeId: string; readonly text: string; readonly code?: string | undefined };
   readonly failure?: { readonly code: string; readonly message: string };
+  /** What was answered last, and by whom. */
+  readonly lastAnswer?: LastAnswer;
   /** What of the run's files is missing or broken, so that the report lacks what they say. */
   readonly problem?: string;
   /** What the run waits for, as Temporal says; absent where it was not asked, or nothing is under way. */
@@ -59,7 +62,7 @@ export function reportOf(state: RunState, places: RunPlaces): RunReport {
     stepsCompleted: state.stepsCompleted,
     variables: state.variables,
     artifacts: state.artifacts,
-    ...defined({ question: state.question, failure: state.failure }),
+    ...defined({ question: state.question, failure: state.failure, lastAnswer: state.lastAnswer }),
     paused: state.paused,
     ...(state.budget.run === undefined && state.budget.node === undefined ? {} : { budget: state.budget }),
     usage: state.usage,
@@ -85,6 +88,7 @@ export function reportFromStore({ metadata, status: written, standing, places, m
     ...standing,
     ...(status?.question === undefined || phase !== "waiting-user" ? {} : { question: status.question }),
     ...(status?.fault === undefined || phase !== "failed" ? {} : { failure: status.fault }),
+    ...(status?.lastAnswer === undefined ? {} : { lastAnswer: status.lastAnswer as LastAnswer }), // written from one
     paused: status?.paused === true && phase !== "completed" && phase !== "failed",
     ...(status?.budget === undefined ? {} : { budget: status.budget as Budget }), // written from one
     usage: status?.usage ?? NO_USAGE,
@@ -125,6 +129,7 @@ export function printReport(report: RunReport, projectRoot: string | undefined):
     const failure = failureWords(activity);
     if (failure !== undefined) print(`  last error  ${failure}`);
   }
+  if (report.lastAnswer !== undefined) printLabelled("  answered    ", answeredWords(report.lastAnswer));
   for (const artifact of report.artifacts)
     print(`  artifact    ${hostPathOf(artifact, report, projectRoot)}`);
   const { usage } = report;
@@ -143,6 +148,11 @@ export function printReport(report: RunReport, projectRoot: string | undefined):
     if (report.sessionFolder !== null) print(`  or end it with interlock finish ${report.runId}`);
   }
   if (report.paused) print(`  let it go on with interlock resume ${report.runId}`);
+}
+
+function answeredWords({ nodeId, by, begins = "" }: LastAnswer): string {
+  const who = by === undefined ? "" : ` by ${by}`;
+  return `at ${nodeId}${who}${begins === "" ? "" : `: ${firstLine(begins)}`}`;
 }
 
 function printModel({ chain: [first, ...fallbacks], answeredBy, missing }: ModelState): void {

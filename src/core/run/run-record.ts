@@ -7,13 +7,13 @@ import type { Frontmatter } from "../state/state-frontmatter.js";
 import { type ConditionFacts, conditionFacts, effectiveNodeId } from "../state/transition-guard.js";
 import type { AuditHead } from "./audit-head.js";
 import type { Budget } from "./budget.js";
-import type { CarriedRun } from "./carried-run.js";
+import { type CarriedRun, FIRST_WORDS_ID } from "./carried-run.js";
 import type { EngineLimits } from "./limits.js";
 import { NO_LOOP } from "./loop-detection.js";
 import type { OpenedRun } from "./opened-run.js";
 import type { RunPhase } from "./phase.js";
 import type { Question } from "./question.js";
-import type { ProgressLine, RunState } from "./run-state.js";
+import type { LastAnswer, ProgressLine, RunState } from "./run-state.js";
 import { type ModelRef, modelsOf } from "./run-model.js";
 import { NO_USAGE, type Usage, addUsage } from "./usage.js";
 
@@ -38,6 +38,8 @@ export interface RunTerms {
 export interface PendingAnswer {
   readonly id: string;
   readonly text: string;
+  /** Who gave it, as they say. */
+  readonly by?: string;
 }
 
 /**
@@ -219,9 +221,19 @@ export class RunRecord {
       ...this.modelState(),
       visit: carried.visit,
       turn: carried.turn,
+      ...defined({ lastAnswer: this.lastAnswer }),
       progress: carried.progress,
       audit: carried.audit,
     };
+  }
+
+  /** The newest answer that was taken; nobody asks for one in the first words. */
+  get lastAnswer(): LastAnswer | undefined {
+    const taken = this.carried.taken?.findLast(
+      ({ answer, id }) => answer !== undefined && id !== FIRST_WORDS_ID,
+    );
+    const { nodeId, begins, by } = taken?.answer ?? {};
+    return nodeId === undefined || nodeId === "" ? undefined : { nodeId, ...defined({ begins, by }) };
   }
 
   private modelState(): Pick<RunState, "model"> {
