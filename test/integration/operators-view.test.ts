@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, inject, test } from "vitest";
 import { InterlockClient, type RunHandle } from "../../src/client/client.js";
@@ -18,6 +18,19 @@ import { eventually } from "../fakes/eventually.js";
 import { type Bench, openBench, quietRuntime, until, writeTree } from "./harness.js";
 
 const address = inject("temporalAddress");
+
+/** What the query `__temporal_workflow_metadata` answers, as far as it is looked at here. */
+interface WorkflowMetadata {
+  readonly currentDetails?: string;
+  readonly definition?: {
+    readonly queryDefinitions?: readonly Described[];
+    readonly updateDefinitions?: readonly Described[];
+  };
+}
+interface Described {
+  readonly name?: string;
+  readonly description?: string;
+}
 
 /** The real CLI, as an operator uses it. */
 async function temporal(args: readonly string[]): Promise<string> {
@@ -65,6 +78,49 @@ describe("a model call that takes long", () => {
       scheduled?.activityType?.name === "model.turn" ? [Number(scheduled.startToCloseTimeout?.seconds)] : [],
     );
     expect(turns).toEqual([960, 960, 960]);
+  });
+});
+
+describe("what the Web UI shows of a run", () => {
+  const metadataOf = async (bench: Bench, run: RunHandle) => {
+    const handle = bench.client.temporal.workflow.getHandle(run.workflowId);
+    return handle.query<WorkflowMetadata>("__temporal_workflow_metadata");
+  };
+
+  test("is package and project in the list, the graph and what it asks in the details", async () => {
+    const bench = await openBench([{ content: "Which colour?" }]);
+    const run = await bench.start(twoNodePackage());
+    await until(run, "waiting-user");
+    const { raw } = await bench.client.temporal.workflow.getHandle(run.workflowId).describe();
+    const { summary } = raw.executionConfig?.userMetadata ?? {};
+    const { packageId } = await run.state();
+    expect(new TextDecoder().decode(summary?.data ?? undefined)).toBe(
+      JSON.stringify(`${packageId} on ${basename(bench.projectRoot)}`),
+    );
+    const { currentDetails = "" } = await metadataOf(bench, run);
+    expect(currentDetails).toMatch(/^\| `ask` \|.*▶ waits/m);
+    expect(currentDetails).toContain(`interlock answer ${run.runId}`);
+    await run.cancel();
+    await expect(run.result()).rejects.toMatchObject({ code: "ENGINE_ABORTED" });
+    const over = (await metadataOf(bench, run)).currentDetails ?? "";
+    expect(over).toContain("**Failed: `ENGINE_ABORTED`**");
+    expect(over).toContain(`interlock retry ${run.runId}`);
+    expect(over).not.toContain("interlock answer");
+  });
+
+  test("is what it can be asked and told, each with an example", async () => {
+    const bench = await openBench([{ content: "Which colour?" }]);
+    const run = await bench.start(twoNodePackage());
+    await until(run, "waiting-user");
+    const { definition } = await metadataOf(bench, run);
+    const { queryDefinitions = [], updateDefinitions = [] } = definition ?? {};
+    const own = [...queryDefinitions, ...updateDefinitions].filter(({ name = "" }) => !name.startsWith("__"));
+    expect(own.map(({ name }) => name).toSorted()).toEqual(
+      ["answer", "budget", "finish", "graphState", "pause", "resume", "runState"].toSorted(),
+    );
+    for (const { description = "" } of own) expect(description).toMatch(/^[A-Z].*(Argument: \{|No argument)/);
+    await run.cancel();
+    await expect(run.result()).rejects.toMatchObject({ code: "ENGINE_ABORTED" });
   });
 });
 
