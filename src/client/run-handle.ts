@@ -5,6 +5,7 @@ import { newestAuditHead } from "./audit-head.js";
 import { InterlockError, isNotFound, toInterlockError } from "./interlock-error.js";
 import { type PendingWork, pendingWorkIn } from "./pending-work.js";
 import { quoted } from "./quoted.js";
+import { type RunTimes, runTimes } from "./run-times.js";
 import { type RunRequest, type TemporalAccess, startedWith } from "./run-start.js";
 import {
   ANSWER_UPDATE,
@@ -199,6 +200,14 @@ export class RunHandle {
   /** The queue that it is on: that of its store. Throws `E_RUN_NOT_FOUND`. Needs no worker. */
   async taskQueue(): Promise<string> {
     return this.guarded(async () => (await this.workflow().describe()).taskQueue);
+  }
+
+  /** Who began the run, and when it began, came into its phase and ended. Throws `E_RUN_NOT_FOUND`. */
+  async times(): Promise<RunTimes> {
+    return this.guarded(async () => {
+      const { raw } = await this.workflow().describe();
+      return runTimes(this.access, this.workflowId, raw);
+    });
   }
 
   /** What the run was started with. Throws `E_RUN_NOT_FOUND`. */

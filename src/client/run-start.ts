@@ -50,7 +50,7 @@ export async function startedWith(access: TemporalAccess, workflowId: string): P
 }
 
 /** How an execution began: the newest one, unless another is named. */
-async function startOf(access: TemporalAccess, workflowId: string, executionRunId?: string | null) {
+export async function startOf(access: TemporalAccess, workflowId: string, executionRunId?: string | null) {
   const response = await access.temporal.workflowService.getWorkflowExecutionHistory({
     namespace: access.namespace,
     execution: { workflowId, runId: executionRunId ?? "" },

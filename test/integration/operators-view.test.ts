@@ -11,11 +11,12 @@ import { findTemporalCli } from "../../src/embedded/find-cli.js";
 import { startWorker } from "../../src/worker.js";
 import { openPlace } from "../fakes/place.js";
 import { valueOf } from "../fakes/run-world.js";
-import type { Script } from "../fakes/scripted-model.js";
+import { type Script, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { STRAIGHT, straightOn } from "../fakes/walk.js";
 import { eventually } from "../fakes/eventually.js";
 import { type Bench, openBench, quietRuntime, until, writeTree } from "./harness.js";
+import { jsonOf, shellOf } from "./shell.js";
 
 const address = inject("temporalAddress");
 
@@ -122,6 +123,32 @@ describe("what the Web UI shows of a run", () => {
     await run.cancel();
     await expect(run.result()).rejects.toMatchObject({ code: "ENGINE_ABORTED" });
   });
+});
+
+test("status says what runs where, who began it and when, what each node took, and how a failed run goes on", async () => {
+  const step = (nodeId: string, next: string) =>
+    patch({ stepsCompleted: { append: [nodeId] }, currentNodeId: { set: next } });
+  const bench = await openBench([{ calls: [step("ask", "middle")] }, { status: 401 }]);
+  const run = await bench.start(twoNodePackage());
+  await expect(run.result()).rejects.toMatchObject({ code: "LLM_AUTH_FAILED" });
+  const shell = shellOf(bench);
+  const { packageId, projectId } = await run.state();
+  const told = jsonOf(await shell.run(["status", run.runId, "--json"]));
+  expect(told).toMatchObject({
+    packageId,
+    projectId,
+    startedBy: expect.stringMatching(/^\d+@/) as string,
+    startedAt: expect.stringMatching(/^20.*Z$/) as string,
+    endedAt: expect.stringMatching(/^20.*Z$/) as string,
+    usageByNode: [{ nodeId: "ask", usage: { modelTurns: 1, promptTokens: 100, completionTokens: 10 } }],
+  });
+  const { stdout } = await shell.run(["status", run.runId]);
+  expect(stdout).toContain(`  package     ${packageId}\n`);
+  expect(stdout).toContain(`  project     ${bench.projectRoot}\n`);
+  expect(stdout).toMatch(/ {2}started {5}20\S+Z by \d+@/);
+  expect(stdout).toContain(`  go on with interlock retry ${run.runId}\n`);
+  const withoutTemporal = await shellOf(bench, { TEMPORAL_ADDRESS: "" }).run(["status", run.runId]);
+  expect(withoutTemporal.stdout).toMatch(/ {2}started {5}20\S+Z\n {2}ended {7}20/);
 });
 
 test("a failure that cannot be recorded stays the failure that it is, and says that it was not recorded", async () => {
