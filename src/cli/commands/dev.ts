@@ -2,7 +2,7 @@ import type { Config } from "../../config.js";
 import type { Store } from "../../store/store.js";
 import { interruption, openEnvironment } from "../environment.js";
 import { EXIT, type ExitCode, UsageError, print, printNote } from "../output.js";
-import { installRuntime, openTemporalSession } from "../temporal-session.js";
+import { openTemporalSession } from "../temporal-session.js";
 
 /** `interlock dev`: the embedded server, its Web UI and a worker, until Ctrl-C. */
 export async function devCommand(): Promise<ExitCode> {
@@ -26,7 +26,6 @@ export async function workerCommand(): Promise<ExitCode> {
 
 async function serve(config: Config, store: Store): Promise<ExitCode> {
   const signal = interruption();
-  installRuntime("INFO");
   try {
     return await serveUntil(signal, config, store);
   } catch (error) {
@@ -39,7 +38,7 @@ async function serve(config: Config, store: Store): Promise<ExitCode> {
 async function serveUntil(signal: AbortSignal, config: Config, store: Store): Promise<ExitCode> {
   const session = await openTemporalSession(config, store, signal);
   try {
-    const worker = await session.startWorker();
+    const worker = await session.startWorker("INFO");
     print(`Worker polls "${store.taskQueue}" with the store ${store.dir}`);
     if (session.webUi !== undefined) print(`Web UI: ${session.webUi}`);
     print("Stop with Ctrl-C.");
