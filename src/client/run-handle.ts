@@ -203,12 +203,7 @@ export class RunHandle {
   }
 
   /** Who began the run, and when it began, came into its phase and ended. Throws `E_RUN_NOT_FOUND`. */
-  async times(): Promise<RunTimes> {
-    return this.guarded(async () => {
-      const { raw } = await this.workflow().describe();
-      return runTimes(this.access, this.workflowId, raw);
-    });
-  }
+  times = (): Promise<RunTimes> => this.guarded(() => runTimes(this.access, this.workflowId));
 
   /** What the run was started with. Throws `E_RUN_NOT_FOUND`. */
   async startedWith(): Promise<RunRequest> {

@@ -116,8 +116,8 @@ describe("what the Web UI shows of a run", () => {
     const { definition } = await metadataOf(bench, run);
     const { queryDefinitions = [], updateDefinitions = [] } = definition ?? {};
     const own = [...queryDefinitions, ...updateDefinitions].filter(({ name = "" }) => !name.startsWith("__"));
-    expect(own.map(({ name }) => name).toSorted()).toEqual(
-      ["answer", "budget", "finish", "graphState", "pause", "resume", "runState"].toSorted(),
+    expect(new Set(own.map(({ name }) => name))).toEqual(
+      new Set(["answer", "budget", "finish", "graphState", "pause", "resume", "runState"]),
     );
     for (const { description = "" } of own) expect(description).toMatch(/^[A-Z].*(Argument: \{|No argument)/);
     await run.cancel();
