@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError } from "@temporalio/client";
 import { InterlockError, type RunHandle } from "../client/client.js";
+import { defined } from "../core/defined.js";
 import { type Question, questionIn } from "../core/run/question.js";
 import type { ProgressLine, RunState } from "../core/run/run-state.js";
 import { answeredBy } from "./answer-text.js";
@@ -36,7 +37,7 @@ export async function followRun(
   { since = 0, source }: { readonly since?: number | undefined; readonly source?: WorkSource } = {},
 ): Promise<FollowEnd> {
   let seen = since;
-  let turn = "";
+  let said: Pick<Standing, "turn" | "missing"> = { turn: "" };
   let pauseMs = FIRST_PAUSE_MS;
   // However the run ends: by itself, or because Temporal closes it while somebody is asked.
   const watch = new AbortController();
@@ -46,13 +47,13 @@ export async function followRun(
   );
   const show = (standing: Standing): void => view.wait(standing);
   const watching =
-    source && watchWork(run, source, () => turn, show, AbortSignal.any([signal, watch.signal]));
+    source && watchWork(run, source, () => said, show, AbortSignal.any([signal, watch.signal]));
   try {
     for (;;) {
       signal.throwIfAborted();
       const state = await unlessAborted(signal, stateOf(run), () => Promise.resolve());
       if (state === undefined) continue; // nobody works on it: who watches is told so
-      turn = turnOf(state);
+      said = { turn: turnOf(state), ...defined({ missing: state.model?.missing }) };
       const last = state.progress.at(-1)?.seq ?? seen;
       pauseMs = last > seen ? FIRST_PAUSE_MS : Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS);
       view.show(

@@ -19,6 +19,8 @@ import { type Sign, startStatement } from "../contract/signed.js";
 import { defined } from "../core/defined.js";
 import type { EngineLimits } from "../core/run/limits.js";
 import type { WantedModel } from "../core/run/run-model.js";
+import { directoryName } from "../core/run/run-note.js";
+import { cutText } from "../core/text.js";
 import type { JsonObject } from "../core/json.js";
 import { codeSpan, summaryLine } from "../core/markdown.js";
 import type { StoreReader } from "../contract/reads.js";
@@ -236,7 +238,9 @@ export class InterlockClient {
         workflowIdReusePolicy,
         // A dead worker's workflow task is given to another after this long.
         workflowTaskTimeout: "5 seconds",
-        staticSummary: summaryLine(name),
+        staticSummary: summaryLine(
+          `${cutText(name, 75)} on ${cutText(directoryName(request.projectRoot), 40)}`,
+        ),
         staticDetails: `Run ${codeSpan(runId || workflowId)} of ${codeSpan(name)} on ${codeSpan(request.projectRoot, 1_000)}.`,
       });
       const { firstExecutionRunId } = handle;

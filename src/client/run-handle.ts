@@ -6,6 +6,7 @@ import { InterlockError, isNotFound, toInterlockError } from "./interlock-error.
 import { type RunQuestion, nextQuestion } from "./next-question.js";
 import { type PendingWork, pendingWorkIn } from "./pending-work.js";
 import { quoted } from "./quoted.js";
+import { type RunTimes, runTimes } from "./run-times.js";
 import { type RunRequest, type TemporalAccess, startedWith } from "./run-start.js";
 import {
   ANSWER_UPDATE,
@@ -218,6 +219,9 @@ export class RunHandle {
   async taskQueue(): Promise<string> {
     return this.guarded(async () => (await this.workflow().describe()).taskQueue);
   }
+
+  /** Who began the run, and when it began, came into its phase and ended. Throws `E_RUN_NOT_FOUND`. */
+  times = (): Promise<RunTimes> => this.guarded(() => runTimes(this.access, this.workflowId));
 
   /** What the run was started with. Throws `E_RUN_NOT_FOUND`. */
   async startedWith(): Promise<RunRequest> {

@@ -148,6 +148,7 @@ async function closeFailed(record: RunRecord, problem: unknown): Promise<unknown
     });
   } else {
     record.setPhase("failed");
+    record.note(`failed: ${fault.code}`);
     setSearchAttributes(record, { RunPhase: "failed" });
   }
   await refuseLateUpdates(record);

@@ -38,7 +38,7 @@ export function runNote(record: RunRecord, since: string): RunNote {
           workflow: short(run.workflowRef),
           projectId: short(run.projectId),
         }),
-    ...(input.projectRoot === undefined ? {} : { project: short(nameOf(input.projectRoot)) }),
+    ...(input.projectRoot === undefined ? {} : { project: short(directoryName(input.projectRoot)) }),
     ...(nodeId === "" ? {} : { node: short(nodeId) }),
     ...(question === undefined
       ? {}
@@ -62,7 +62,7 @@ export function firstLine(text: string): string {
 }
 
 /** The name of a directory, on whatever system it lies. */
-function nameOf(root: string): string {
+export function directoryName(root: string): string {
   return root.split(/[/\\]/).findLast((part) => part !== "") ?? root;
 }
 

@@ -1,6 +1,6 @@
 import { defined } from "../defined.js";
 import type { Fault } from "../errors.js";
-import { type ConditionData, allowedNext, findNode } from "../package/graph.js";
+import { type ConditionData, type WorkflowGraph, allowedNext, findNode } from "../package/graph.js";
 import type { Intent } from "../prompt/shells.js";
 import { isComplete } from "../state/completion.js";
 import type { Frontmatter } from "../state/state-frontmatter.js";
@@ -50,7 +50,7 @@ export class RunRecord {
   readonly input: RunTerms;
   /** Conditions of edges are evaluated, not only shown (contracts §6). */
   private readonly evaluatesConditions: boolean;
-  private readonly show: (state: RunState) => void;
+  private readonly show: (state: RunState, graph?: WorkflowGraph) => void;
   open: OpenedRun | undefined;
   carried: CarriedRun;
   question: Question | undefined;
@@ -60,7 +60,11 @@ export class RunRecord {
   private recorded: { readonly paused: boolean; readonly budget: Budget };
 
   /** `show` is told of the run whenever something happened that people look at. */
-  constructor(input: RunTerms, evaluatesConditions: boolean, show: (state: RunState) => void = () => {}) {
+  constructor(
+    input: RunTerms,
+    evaluatesConditions: boolean,
+    show: (state: RunState, graph?: WorkflowGraph) => void = () => {},
+  ) {
     this.input = input;
     this.evaluatesConditions = evaluatesConditions;
     this.show = show;
@@ -192,7 +196,7 @@ export class RunRecord {
     const last = this.carried.progress.at(-1)?.seq ?? 0;
     const line: ProgressLine = { seq: last + 1, nodeId: nodeId.slice(0, 200), text: text.slice(0, 300) };
     this.update({ progress: newestLines([...this.carried.progress, line]) });
-    this.show(this.toRunState());
+    this.show(this.toRunState(), this.open?.graph);
   }
 
   /** Keeps the newest head of the audit chain; reads that ran side by side report in any order. */
