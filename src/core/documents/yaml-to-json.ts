@@ -24,7 +24,7 @@ import { printableJson } from "./printable-json.js";
 const MAX_DEPTH = 100;
 const MAX_VALUES = 50_000;
 /** Of marks, words and blanks: each costs far more to put together than to find. */
-const MAX_PIECES = 50_000;
+const MAX_PIECES = 100_000;
 /** Aliases may repeat long texts as well. */
 const MAX_TEXT_CHARS = 1024 * 1024;
 

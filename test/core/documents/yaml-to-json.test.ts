@@ -184,7 +184,7 @@ describe("parseYaml", () => {
   ])("%s is refused before it is put together", (_, text) => {
     expect(parseYaml(text)).toMatchObject({
       ok: false,
-      error: { message: "The YAML has more than 50000 marks, words and blanks." },
+      error: { message: "The YAML has more than 100000 marks, words and blanks." },
     });
   });
 
