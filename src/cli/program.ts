@@ -64,11 +64,17 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
   program
     .command("dev")
     .description("embedded Temporal server, Web UI and worker, in the foreground")
-    .action(async () => finish(await (await import("./commands/dev.js")).devCommand()));
+    .option("--quiet", "say nothing of the runs")
+    .action(async (options: { quiet?: boolean }) =>
+      finish(await (await import("./commands/dev.js")).devCommand(options)),
+    );
   program
     .command("worker")
     .description("a worker against the configured Temporal, in the foreground")
-    .action(async () => finish(await (await import("./commands/dev.js")).workerCommand()));
+    .option("--quiet", "say nothing of the runs")
+    .action(async (options: { quiet?: boolean }) =>
+      finish(await (await import("./commands/dev.js")).workerCommand(options)),
+    );
   addRunCommand(program, finish);
   addLookCommands(program, finish);
   program

@@ -13,7 +13,7 @@ import { acquireEmbeddedServer } from "../embedded/server.js";
 import type { Sign } from "../contract/signed.js";
 import type { Store } from "../store/store.js";
 import { mayLive } from "../worker/worker-identity.js";
-import { type RunningWorker, startWorker } from "../worker.js";
+import { type RunningWorker, type WorkerOptions, startWorker } from "../worker.js";
 import { unlessAborted } from "./environment.js";
 import { CommandError, NoTemporal, printError, printNote } from "./output.js";
 import { signerFor } from "./signer.js";
@@ -26,7 +26,7 @@ export interface TemporalSession {
   /** Whether a worker polls the store's queue. Temporal takes minutes to forget one that was killed elsewhere. */
   hasWorker(): Promise<boolean>;
   /** Starts a worker of the command's own. It is stopped by `close`. */
-  startWorker(): Promise<RunningWorker>;
+  startWorker(options?: Pick<WorkerOptions, "onEvent">): Promise<RunningWorker>;
   /** Stops what the command started: its worker, its connection, and the embedded server when it is the last user. */
   close(): Promise<void>;
 }
@@ -114,10 +114,10 @@ async function open(config: Config, store: Store | undefined, signal: AbortSigna
     embedded: server !== undefined,
     webUi: server?.uiUrl ?? config.webUi,
     hasWorker: async () => (await client.workers()).some(mayLive),
-    async startWorker() {
+    async startWorker(options = {}) {
       if (store === undefined) throw new CommandError("There is no store here for a worker to work with.");
       try {
-        const starting = startWorker(config, { connection, namespace, store });
+        const starting = startWorker(config, { connection, namespace, store, ...options });
         const worker = await unlessAborted(signal, starting, (late) => late.shutdown());
         workers.push(worker);
         return worker;
