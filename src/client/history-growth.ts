@@ -49,8 +49,7 @@ export function historyGrowth(
       try {
         const news = await temporal.withAbortSignal(signal, poll);
         if (news === "closed") {
-          const { status } = await temporal.workflow.getHandle(workflowId).describe();
-          if (status.name !== "RUNNING" && status.name !== "PAUSED") return false;
+          if (!(await isOpen(temporal, workflowId))) return false;
           await sleep(PAUSE_MS, undefined, { signal });
           return true;
         }
@@ -66,6 +65,12 @@ export function historyGrowth(
       }
     }
   };
+}
+
+/** Whether the newest execution goes on. */
+export async function isOpen(temporal: Client, workflowId: string): Promise<boolean> {
+  const { status } = await temporal.workflow.getHandle(workflowId).describe();
+  return status.name === "RUNNING" || status.name === "PAUSED";
 }
 
 function mayHaveLogged(event: HistoryEvent): boolean {

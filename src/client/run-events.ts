@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { StoreReader, StoredEvents } from "../contract/reads.js";
 import type { Fault, Result } from "../core/errors.js";
 import type { RunEvent } from "../core/run/run-event.js";
-import { historyGrowth } from "./history-growth.js";
+import { historyGrowth, isOpen } from "./history-growth.js";
 import { InterlockError } from "./interlock-error.js";
 import type { TemporalAccess } from "./run-start.js";
 
@@ -26,7 +26,13 @@ export async function* runEvents(
   { workflowId, runId, reader }: ReadRun,
   { from, signal = new AbortController().signal }: EventChoice,
 ): AsyncGenerator<RunEvent, void> {
-  const source = { reader, run: runId, grown: historyGrowth(access, workflowId) };
+  const { temporal } = access;
+  const source: EventSource = {
+    reader,
+    run: runId,
+    grown: historyGrowth(access, workflowId),
+    onSilence: async (_fault, hasAnswered) => hasAnswered && (await isOpen(temporal, workflowId)),
+  };
   for await (const page of eventPages(source, from === undefined ? {} : { seq: from }, signal))
     yield* page.events;
 }
@@ -38,8 +44,8 @@ export interface EventSource {
   readonly run: string;
   /** Settles when there may be more, or when the signal ends the waiting; false once the run is over. */
   readonly grown: (signal: AbortSignal) => Promise<boolean>;
-  /** Told when nobody who has the store answers, and the events are asked for again. */
-  readonly onSilence?: (fault: Fault) => void;
+  /** Told that nobody who has the store answers, and whether anybody has before; whether to ask again. */
+  readonly onSilence: (fault: Fault, hasAnswered: boolean) => Promise<boolean>;
 }
 
 /** Where a reader of events begins: at an event, or with the last lines of the log; absent means at the beginning. */
@@ -51,8 +57,8 @@ export interface EventsFrom {
 const SILENCE_PAUSE_MS = 1_000;
 
 /**
- * The events of a run, page by page, each of them once, until the run is over and all of them are read. Throws where the
- * store's first answer is none; later ones are waited for.
+ * The events of a run, page by page, each of them once, until the run is over and all of them are read. Throws the fault of what
+ * is not asked for again.
  */
 export async function* eventPages(
   source: EventSource,
@@ -61,7 +67,7 @@ export async function* eventPages(
 ): AsyncGenerator<StoredEvents, void> {
   const { reader, run } = source;
   let where: EventsFrom | { readonly at: StoredEvents["next"] } = from;
-  let isOpen = true;
+  let goesOn = true;
   let hasAnswered = false;
   for (;;) {
     signal.throwIfAborted();
@@ -71,14 +77,16 @@ export async function* eventPages(
       where = { at: page.value.next };
       yield page.value;
       if (page.value.more) continue;
-    } else if (isOpen && page.error.code === "E_PRECONDITION_FAILED" && hasAnswered) {
-      source.onSilence?.(page.error);
+    } else if (
+      page.error.code === "E_PRECONDITION_FAILED" &&
+      (await source.onSilence(page.error, hasAnswered))
+    ) {
       await sleep(SILENCE_PAUSE_MS, undefined, { signal });
       continue;
-    } else if (!isOpen || page.error.code !== "E_RUN_NOT_FOUND") {
+    } else if (!goesOn || page.error.code !== "E_RUN_NOT_FOUND") {
       throw new InterlockError(page.error);
     } // a run that is being opened is in no store yet
-    if (!isOpen) return;
-    isOpen = await source.grown(signal);
+    if (!goesOn) return;
+    goesOn = await source.grown(signal);
   }
 }

@@ -129,7 +129,8 @@ test("a program is told each event once, answers when it is asked, and begins wh
     const { question, visit, turn } = await run.state();
     if (question === undefined) continue;
     answers += 1;
-    if (answers === 1) await run.answer({ nodeId: question.nodeId, text: "This way.", answerId: `${visit}.${turn}` });
+    if (answers === 1)
+      await run.answer({ nodeId: question.nodeId, text: "This way.", answerId: `${visit}.${turn}` });
     else await run.cancel();
   }
   expect(known(seen)).toEqual(await logged(bench, run));
@@ -147,7 +148,10 @@ test("a reader of the output that has gone ends the watching without a word", as
   const run = await bench.start(twoNodePackage());
   await until(run, "running");
   const { environment, dir } = shellOf(bench);
-  const child = spawn(process.execPath, [MAIN, "watch", run.runId, "--events"], { env: environment, cwd: dir });
+  const child = spawn(process.execPath, [MAIN, "watch", run.runId, "--events"], {
+    env: environment,
+    cwd: dir,
+  });
   let said = "";
   child.stderr.on("data", (piece: Buffer) => (said += piece.toString()));
   child.stdout.once("data", () => child.stdout.destroy());
@@ -155,4 +159,45 @@ test("a reader of the output that has gone ends the watching without a word", as
   await run.cancel();
   expect([0, 1, 141]).toContain(await ended);
   expect(said).not.toMatch(/EPIPE|at .*:\d+/);
+});
+
+test("a worker tells of each event that it writes, once, as whoever reads the log is told; an observer that throws harms nothing", async () => {
+  const bench = await openBench(SCRIPT);
+  const told: RunEvent[] = [];
+  const stop = bench.store.runs.observe((event) => {
+    told.push(event);
+    throw new Error("an observer's own trouble");
+  });
+  const run = await waitingRun(bench);
+  const read: RunEvent[] = [];
+  for await (const event of run.events()) {
+    read.push(event);
+    if (event.kind === "run.phase" && event.phase === "waiting-user") break;
+  }
+  await eventually(() => told.length >= read.length);
+  expect(told.toSorted((a, b) => a.seq - b.seq)).toEqual(read);
+  stop();
+});
+
+test("a worker in the foreground prints a line a turn for every run it carries, and none where it is to be quiet", async () => {
+  const bench = await openBench(SCRIPT);
+  await bench.stopWorker();
+  for (const [args, turns] of [
+    [["worker"], 2],
+    [["worker", "--quiet"], 0],
+  ] as const) {
+    const run = await bench.start(twoNodePackage());
+    const { environment, dir } = shellOf(bench);
+    const child = spawn(process.execPath, [MAIN, ...args], { env: environment, cwd: dir });
+    let said = "";
+    child.stdout.on("data", (piece: Buffer) => (said += piece.toString()));
+    const ended = new Promise((resolve) => child.once("close", resolve));
+    await waiting(bench, run);
+    await run.cancel();
+    await expect(run.result()).rejects.toThrow();
+    child.kill("SIGTERM");
+    await ended;
+    const line = new RegExp(`^${run.runId.slice(0, 8)} .* turn \\d+\\.\\d+ · `, "gm");
+    expect([args, said.match(line)?.length ?? 0]).toEqual([args, turns]);
+  }
 });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RunHandle } from "../../client/client.js";
-import { historyGrowth } from "../../client/history-growth.js";
+import { historyGrowth, isOpen } from "../../client/history-growth.js";
 import { InterlockError } from "../../client/interlock-error.js";
 import { type EventSource, type EventsFrom, eventPages } from "../../client/run-events.js";
 import { MAX_TAIL } from "../../contract/reads.js";
@@ -58,6 +58,7 @@ async function watchFiles(place: RunReading, watched: Watched): Promise<ExitCode
   const source: EventSource = {
     reader,
     run,
+    onSilence: () => Promise.resolve(false), // files answer
     async grown(signal) {
       await sleep(FILE_PAUSE_MS, undefined, { signal });
       const { metadata } = read(run, await reader.ask("read.run", { run }));
@@ -74,11 +75,16 @@ async function watchServed(place: RunSession, watched: Watched): Promise<ExitCod
   const stop = AbortSignal.any([signal, ended.signal]);
   const here = known === undefined ? undefined : ending(run, stop);
   const { workflowId } = known === undefined ? await run.identify() : run;
+  const say = saidOnce(printNote);
   const source: EventSource = {
     reader,
     run: known?.runId ?? (await run.identify()).runId,
     grown: here?.grown ?? historyGrowth(session.client, workflowId),
-    onSilence: saidOnce(printNote),
+    async onSilence(fault) {
+      if (!(await isOpen(session.client.temporal, workflowId))) return false;
+      say(fault);
+      return true;
+    },
   };
   let turn = "";
   const working =
@@ -107,7 +113,7 @@ async function watchServed(place: RunSession, watched: Watched): Promise<ExitCod
   }
 }
 
-/** A sentence each time that nobody answers after somebody has. */
+/** Each sentence once. */
 function saidOnce(say: (sentence: string) => void): (fault: { readonly message: string }) => void {
   const said = new Set<string>();
   return ({ message }) => {
