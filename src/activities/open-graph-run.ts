@@ -76,9 +76,11 @@ export async function openGraphRun(
   }
   await store.runs.setBegun(metadata, new Date());
   const { forkedFrom } = metadata;
+  const wholeRunConversation = loaded.manifest.runtime?.wholeRunConversation;
   return {
     run,
     graph,
+    ...(wholeRunConversation === undefined ? {} : { wholeRunConversation }),
     ...(models === undefined ? {} : { models }),
     ...(forkedFrom === undefined ? {} : { forkedAfter: await visitsBefore(store.runs, metadata) }),
     ...(point?.graphState === undefined ? {} : { graphState: point.graphState }),

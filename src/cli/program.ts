@@ -14,6 +14,7 @@ import { withBudgetOptions } from "./budget-options.js";
 import { addLookCommands } from "./look-commands.js";
 import { withModelOptions } from "./model-options.js";
 import { addOperateCommands } from "./operate-commands.js";
+import type { ImportOptions } from "./commands/package-import.js";
 import type { ArtifactsOptions } from "./commands/artifacts.js";
 import type { TranscriptOptions } from "./commands/transcript.js";
 import type { BundleRunOptions, RunOptions } from "./commands/run.js";
@@ -61,20 +62,7 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
     .action(async (options: { json?: boolean; rehearse?: boolean }) =>
       finish(await (await import("./commands/demo.js")).demoCommand(options)),
     );
-  program
-    .command("dev")
-    .description("embedded Temporal server, Web UI and worker, in the foreground")
-    .option("--quiet", "say nothing of the runs")
-    .action(async (options: { quiet?: boolean }) =>
-      finish(await (await import("./commands/dev.js")).devCommand(options)),
-    );
-  program
-    .command("worker")
-    .description("a worker against the configured Temporal, in the foreground")
-    .option("--quiet", "say nothing of the runs")
-    .action(async (options: { quiet?: boolean }) =>
-      finish(await (await import("./commands/dev.js")).workerCommand(options)),
-    );
+  addServeCommands(program, finish);
   addRunCommand(program, finish);
   addLookCommands(program, finish);
   program
@@ -115,6 +103,23 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
   addPackageCommands(program, finish);
   addBundleCommands(program, finish);
   return program;
+}
+
+function addServeCommands(program: Command, finish: (code: ExitCode) => void): void {
+  program
+    .command("dev")
+    .description("embedded Temporal server, Web UI and worker, in the foreground")
+    .option("--quiet", "say nothing of the runs")
+    .action(async (options: { quiet?: boolean }) =>
+      finish(await (await import("./commands/dev.js")).devCommand(options)),
+    );
+  program
+    .command("worker")
+    .description("a worker against the configured Temporal, in the foreground")
+    .option("--quiet", "say nothing of the runs")
+    .action(async (options: { quiet?: boolean }) =>
+      finish(await (await import("./commands/dev.js")).workerCommand(options)),
+    );
 }
 
 function addReadingCommands(program: Command, finish: (code: ExitCode) => void): void {
@@ -177,6 +182,19 @@ function addPackageCommands(program: Command, finish: (code: ExitCode) => void):
     .option(...json)
     .action(async (dir: string, options: { json?: boolean }) =>
       finish(await (await import("./commands/package.js")).packageCheckCommand(dir, options)),
+    );
+  packages
+    .command("import <source>")
+    .description(
+      "make a package of a workflow of step files, or of a skill: a directory, SKILL.md or workflow.md",
+    )
+    .option("--out <dir>", "the new directory (default: the workflow's name; with --all: imported)")
+    .option("--workflow <name>", "which one, where there are several")
+    .option("--all", "all of them, each into a directory of its own")
+    .option("--install", "put it into the store as well; prints its id")
+    .option(...json)
+    .action(async (source: string, options: ImportOptions) =>
+      finish(await (await import("./commands/package-import.js")).packageImportCommand(source, options)),
     );
   packages
     .command("list")
@@ -264,6 +282,11 @@ function addRunCommand(program: Command, finish: (code: ExitCode) => void): void
     .option("--agent <id>", "the agent for nodes that name none (default: the package's first agent)")
     .option("--input <text>", "your words for the first node")
     .option("--autopilot", "tell agents to decide what they can without asking")
+    .option(
+      "--whole-run-conversation",
+      "nodes see what was said at earlier ones (default: as the package says)",
+    )
+    .option("--no-whole-run-conversation", "each node begins afresh, whatever the package says")
     .option("--conditions", "make conditionExpr of edges binding: the guard evaluates it")
     .option(
       "--story <id>",

@@ -13,7 +13,7 @@ import { queueStandingOf } from "./queue-standing.js";
 import { isName, isThere } from "./run-filter.js";
 import { webUrlOf } from "./run-report.js";
 import { type PreparedRun, type RunChoice, followAndReport, reportDetached, startRun } from "./start-run.js";
-import { type TemporalSession, installRuntime, openTemporalSession } from "./temporal-session.js";
+import { type TemporalSession, openTemporalSession } from "./temporal-session.js";
 
 /** What a run somewhere is started with. */
 export interface ElsewhereOptions extends Omit<RunChoice, "package"> {
@@ -55,7 +55,6 @@ export async function runElsewhere(
     return here((await findProject(undefined, store, wanted, options.store)).project.root);
   }
   const signal = interruption();
-  installRuntime("ERROR");
   const session = await openTemporalSession(config, store, signal);
   try {
     const found = await findProject(session.client, store, wanted, options.store);

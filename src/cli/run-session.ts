@@ -7,7 +7,7 @@ import { interruption, lookAround } from "./environment.js";
 import { CommandError, noSuchRun, printNote } from "./output.js";
 import { notFound } from "./run-folder.js";
 import { localReader } from "./readers.js";
-import { type TemporalSession, installRuntime, openTemporalSession, sessionAt } from "./temporal-session.js";
+import { type TemporalSession, openTemporalSession, sessionAt } from "./temporal-session.js";
 
 /** What a command about runs works with. */
 export interface StoreSession {
@@ -71,7 +71,6 @@ export async function withTemporal<T>(
   action: (place: StoreSession) => Promise<T>,
 ): Promise<T> {
   const signal = interruption();
-  installRuntime("ERROR");
   const session = await openTemporalSession(config, store, signal);
   try {
     return await action({ config, store, session, signal });

@@ -60,6 +60,7 @@ export interface RunChoice extends BudgetChoice, ModelChoice {
   readonly input?: string;
   readonly autopilot?: boolean;
   readonly conditions?: boolean;
+  readonly wholeRunConversation?: boolean;
   readonly story?: string;
   readonly rehearse?: boolean;
   readonly branches?: boolean;
@@ -90,6 +91,7 @@ export async function prepareRun(config: Config, store: Store, choice: RunChoice
       input: choice.input,
       autopilot: choice.autopilot,
       evaluateConditions: choice.conditions,
+      wholeRunConversation: choice.wholeRunConversation,
       storyId: choice.story,
       rehearsal,
       budget,

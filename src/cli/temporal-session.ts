@@ -1,11 +1,4 @@
-import { inspect } from "node:util";
-import {
-  DefaultLogger,
-  type LogEntry,
-  type NativeConnectionOptions,
-  Runtime,
-  makeTelemetryFilterString,
-} from "@temporalio/worker";
+import type { NativeConnectionOptions } from "@temporalio/worker";
 import { InterlockClient } from "../client/client.js";
 import type { Config } from "../config.js";
 import { SEARCH_ATTRIBUTES } from "../contract/names.js";
@@ -13,9 +6,9 @@ import { acquireEmbeddedServer } from "../embedded/server.js";
 import type { Sign } from "../contract/signed.js";
 import type { Store } from "../store/store.js";
 import { mayLive } from "../worker/worker-identity.js";
-import { type RunningWorker, type WorkerOptions, startWorker } from "../worker.js";
+import type { RunningWorker, WorkerOptions } from "../worker.js";
 import { unlessAborted } from "./environment.js";
-import { CommandError, NoTemporal, printError, printNote } from "./output.js";
+import { CommandError, NoTemporal, printNote } from "./output.js";
 import { signerFor } from "./signer.js";
 
 /** Temporal as a command uses it: configured or embedded. */
@@ -26,30 +19,9 @@ export interface TemporalSession {
   /** Whether a worker polls the store's queue. Temporal takes minutes to forget one that was killed elsewhere. */
   hasWorker(): Promise<boolean>;
   /** Starts a worker of the command's own. It is stopped by `close`. */
-  startWorker(options?: Pick<WorkerOptions, "onEvent">): Promise<RunningWorker>;
+  startWorker(logs?: "INFO" | "ERROR", options?: Pick<WorkerOptions, "onEvent">): Promise<RunningWorker>;
   /** Stops what the command started: its worker, its connection, and the embedded server when it is the last user. */
   close(): Promise<void>;
-}
-
-/** How much the SDK logs, on standard error: a worker in the foreground says more than a command in passing. */
-export function installRuntime(level: "INFO" | "ERROR"): void {
-  // The commands handle signals themselves: workers are shut down by `close`, in order.
-  Runtime.install({
-    logger: new DefaultLogger(level, printLogEntry),
-    // The SDK's core would write to standard output by itself, and that belongs to `--json`.
-    telemetryOptions: {
-      logging: level === "ERROR" ? { filter: "off" } : { filter: CORE_WARNINGS, forward: {} },
-    },
-    shutdownSignals: [],
-  });
-}
-
-const CORE_WARNINGS = makeTelemetryFilterString({ core: "WARN", other: "ERROR" });
-
-/** What a worker logs may hold what models and projects have said. */
-function printLogEntry({ level, timestampNanos, message, meta }: LogEntry): void {
-  const at = new Date(Number(timestampNanos / 1_000_000n)).toISOString();
-  printError(`${at} [${level}] ${message}${meta === undefined ? "" : ` ${inspect(meta)}`}`);
 }
 
 /**
@@ -114,8 +86,10 @@ async function open(config: Config, store: Store | undefined, signal: AbortSigna
     embedded: server !== undefined,
     webUi: server?.uiUrl ?? config.webUi,
     hasWorker: async () => (await client.workers()).some(mayLive),
-    async startWorker(options = {}) {
+    async startWorker(logs = "ERROR", options = {}) {
       if (store === undefined) throw new CommandError("There is no store here for a worker to work with.");
+      const { installRuntime, startWorker } = await import("./worker-runtime.js");
+      installRuntime(logs);
       try {
         const starting = startWorker(config, { connection, namespace, store, ...options });
         const worker = await unlessAborted(signal, starting, (late) => late.shutdown());

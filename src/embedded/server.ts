@@ -1,4 +1,5 @@
 import { mkdir, realpath } from "node:fs/promises";
+import { standsThere } from "../store/disk/own-file.js";
 import { FileLock, isHeld, lockExclusively } from "./server-lock.js";
 import { type CliLookup, findTemporalCli, type TemporalCli } from "./find-cli.js";
 import { ensureGate } from "./gate-process.js";
@@ -78,6 +79,7 @@ export async function acquireEmbeddedServer(options: EmbeddedServerOptions): Pro
 /** Whether a server of this store lives: it is neither started nor used. */
 export async function isServed(storeDir: string): Promise<boolean> {
   const files = serverFiles(await realpath(storeDir));
+  if (!standsThere(files.log)) return false; // never had one, and gets no file by being asked
   const turn = await lockExclusively(files.turn, {});
   try {
     return isHeld(files.log);

@@ -35,7 +35,10 @@ function graphKind(input: Identified<GraphRunInput>): RunKind {
     },
     userMayFinish: false,
     limits: DEFAULT_ENGINE_LIMITS,
-    conversation: (record) => (input.wholeRunConversation === true ? "run" : `visit-${record.carried.visit}`),
+    conversation(record) {
+      const isWhole = input.wholeRunConversation ?? record.opened.wholeRunConversation ?? false;
+      return isWhole ? "run" : `visit-${record.carried.visit}`;
+    },
     turnDetails(record) {
       const story = graphStateBrief(record);
       if (story === undefined) return {};

@@ -249,7 +249,10 @@ describe("interlock run", () => {
     ]);
     expect(noAgent.stderr).toContain('The package has no agent "nobody". It has: author, closer.');
     const noProject = await shell.run(["run", "package", "--project", "missing", "--rehearse"]);
-    expect(noProject.stderr).toContain("E_PROJECT_INVALID");
+    expect([noProject.code, noProject.stderr]).toEqual([
+      2,
+      expect.stringContaining('"missing" is no directory'),
+    ]);
     expect((await shell.run(["run", "package"])).code).toBe(2);
     expect((await shell.run(["worker"])).stderr).toContain("Set TEMPORAL_ADDRESS");
     expect((await readdir(join(shell.dir, "store"))).filter((name) => name.startsWith("temporal"))).toEqual(

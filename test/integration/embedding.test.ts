@@ -125,7 +125,7 @@ describe("a chat model of a program's own", () => {
     [
       "nothing in time, though its signal fires",
       () => new Promise(() => undefined),
-      { code: "LLM_TIMEOUT", message: expect.stringContaining("in time") as string },
+      { code: "LLM_TIMEOUT", message: expect.stringContaining("did not answer within") as string },
     ],
   ])("that gives %s fails its run with the code", async (_, fail, failure) => {
     const { complete } = failingWith(fail);

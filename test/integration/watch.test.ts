@@ -3,7 +3,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
-import type { RunHandle } from "../../src/client/client.js";
+import { InterlockError, type RunHandle } from "../../src/client/client.js";
 import type { RunEvent } from "../../src/core/run/run-event.js";
 import { eventually } from "../fakes/eventually.js";
 import { valueOf } from "../fakes/run-world.js";
@@ -111,7 +111,7 @@ test("two watch a run to its end, and go on where an answer and another worker c
     expect(code).toBe(3);
   }
   await run.cancel();
-  await expect(run.result()).rejects.toThrow();
+  await expect(run.result()).rejects.toThrow(InterlockError);
   const there = await (await stranger(bench)).run(["watch", run.runId, "--events"]);
   expect(there.code).toBe(1);
   expect(known(eventsIn(there.stdout))).toEqual(await logged(bench, run));
@@ -194,7 +194,7 @@ test("a worker in the foreground prints a line a turn for every run it carries, 
     const ended = new Promise((resolve) => child.once("close", resolve));
     await waiting(bench, run);
     await run.cancel();
-    await expect(run.result()).rejects.toThrow();
+    await expect(run.result()).rejects.toThrow(InterlockError);
     child.kill("SIGTERM");
     await ended;
     const line = new RegExp(`^${run.runId.slice(0, 8)} .* turn \\d+\\.\\d+ · `, "gm");

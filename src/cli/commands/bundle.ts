@@ -1,12 +1,17 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { type BundleReport, checkBundles } from "../../tools/bundle/bundle-check.js";
+import {
+  type BundleReport,
+  type OtherEntry,
+  checkBundles,
+  nothingRuns,
+} from "../../tools/bundle/bundle-check.js";
 import { EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
 
 /** `interlock bundle list`: every workflow and agent of a directory, and what is missing. */
 export async function bundleListCommand(dir: string, options: { json?: boolean }): Promise<ExitCode> {
   const report = await reportOf(dir);
-  if (options.json === true) printJson(report);
+  if (options.json === true) printJson(withReason(report));
   else {
     for (const { path, name, description, ok, missing, errors } of report.workflows) {
       print(
@@ -17,27 +22,62 @@ export async function bundleListCommand(dir: string, options: { json?: boolean }
     for (const { path, name, title, commands } of report.agents) {
       print(`agent     ${path}  ${name}, ${title}  ${commands.join(" ")}`.trimEnd());
     }
-    print(`${report.workflows.length} workflows, ${report.agents.length} agents.`);
+    printOthers(report);
+    print(`${report.workflows.length} workflows, ${report.agents.length} agents.${told(report)}`);
   }
-  return EXIT.done;
+  return endOf(report, options);
 }
 
 /** `interlock bundle check`: whether every workflow of a directory can be run. */
 export async function bundleCheckCommand(dir: string, options: { json?: boolean }): Promise<ExitCode> {
   const report = await reportOf(dir);
   const broken = report.workflows.filter(({ ok }) => !ok);
-  if (options.json === true) printJson(report);
+  if (options.json === true) printJson(withReason(report));
   else {
     for (const { path, missing, errors } of report.workflows) {
       for (const item of errors) print(`error    ${path}  ${item}`);
       for (const item of missing) print(`missing  ${path}  ${item}`);
     }
+    printOthers(report);
     const lacking = report.workflows.filter(({ missing }) => missing.length > 0).length;
     print(
-      `${report.workflows.length} workflows: ${broken.length} with errors, ${lacking} that lack something. ${report.agents.length} agents.`,
+      `${report.workflows.length} workflows: ${broken.length} with errors, ${lacking} that lack something. ${report.agents.length} agents.${told(report)}`,
     );
   }
-  return broken.length === 0 ? EXIT.done : EXIT.failed;
+  const end = endOf(report, options);
+  return broken.length === 0 ? end : EXIT.failed;
+}
+
+const FORMS = { steps: "steps", instructions: "skill", agent: "persona" } as const;
+
+/** What a bundle run does not run as it is, with what to do. */
+function printOthers({ others = [], complete }: BundleReport): void {
+  for (const { path, name, description, form, remedy } of others) {
+    print(`${FORMS[form].padEnd(8)}  ${path}  ${name}${description === "" ? "" : `  ${description}`}`);
+    print(`    ${form === "agent" ? remedy : `to run it: ${remedy}`}`);
+  }
+  if (!complete)
+    print("There is more below this directory than was looked at: name one nearer to the workflows.");
+}
+
+/** How many there are of other forms, where there are any. */
+function told({ others = [] }: BundleReport): string {
+  if (others.length === 0) return "";
+  const count = (form: OtherEntry["form"]): number => others.filter((other) => other.form === form).length;
+  return ` To be imported: ${count("steps")} made of steps, ${count("instructions")} skills. ${count("agent")} personas.`;
+}
+
+/** A directory of which nothing runs is not fine. */
+function endOf(report: BundleReport, options: { readonly json?: boolean }): ExitCode {
+  const reason = nothingRuns(report);
+  if (reason === undefined) return EXIT.done;
+  if (options.json !== true) print(reason);
+  return EXIT.failed;
+}
+
+function withReason(report: BundleReport): object {
+  const reason = nothingRuns(report);
+  return reason === undefined ? report : { ...report, reason };
 }
 
 async function reportOf(dir: string): Promise<BundleReport> {

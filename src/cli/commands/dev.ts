@@ -4,7 +4,7 @@ import type { Store } from "../../store/store.js";
 import { interruption, openEnvironment } from "../environment.js";
 import { EXIT, type ExitCode, UsageError, print, printNote } from "../output.js";
 import { eventLine } from "../event-lines.js";
-import { installRuntime, openTemporalSession } from "../temporal-session.js";
+import { openTemporalSession } from "../temporal-session.js";
 
 export interface ServeOptions {
   /** Nothing is said of the runs. */
@@ -33,7 +33,6 @@ export async function workerCommand(options: ServeOptions = {}): Promise<ExitCod
 
 async function serve(config: Config, store: Store, options: ServeOptions): Promise<ExitCode> {
   const signal = interruption();
-  installRuntime("INFO");
   try {
     return await serveUntil(signal, config, store, options);
   } catch (error) {
@@ -52,7 +51,7 @@ async function serveUntil(
   const session = await openTemporalSession(config, store, signal);
   try {
     const onEvent = options.quiet === true ? undefined : printCarried;
-    const worker = await session.startWorker(onEvent === undefined ? {} : { onEvent });
+    const worker = await session.startWorker("INFO", onEvent === undefined ? {} : { onEvent });
     print(`Worker polls "${store.taskQueue}" with the store ${store.dir}`);
     if (session.webUi !== undefined) print(`Web UI: ${session.webUi}`);
     print("Stop with Ctrl-C.");

@@ -16,7 +16,7 @@ import {
   reportDetached,
   startRun,
 } from "../start-run.js";
-import { installRuntime, openTemporalSession } from "../temporal-session.js";
+import { openTemporalSession } from "../temporal-session.js";
 
 interface FollowOptions extends ModelChoice {
   readonly detach?: boolean;
@@ -61,7 +61,6 @@ async function runPrepared(
   const prepared = await prepare(config, store);
   if (options.printInput === true) return printInput(config, store, prepared);
   const signal = interruption();
-  installRuntime("ERROR");
   const session = await openTemporalSession(config, store, signal);
   try {
     const json = options.json ?? false;

@@ -87,8 +87,7 @@ function show(
 }
 
 async function fromTemporal(config: Config, sources: Sources, options: RunsOptions): Promise<Listing> {
-  const { installRuntime, openTemporalSession } = await import("../temporal-session.js");
-  installRuntime("ERROR");
+  const { openTemporalSession } = await import("../temporal-session.js");
   const session = await openTemporalSession(config, sources.store, interruption());
   try {
     return await listing(session.client, sources, options);

@@ -33,8 +33,7 @@ export async function storesCommand(options: { json?: boolean }): Promise<ExitCo
       "Stores are found through Temporal. Set TEMPORAL_ADDRESS, or start: interlock dev",
     );
   }
-  const { installRuntime, openTemporalSession } = await import("../temporal-session.js");
-  installRuntime("ERROR");
+  const { openTemporalSession } = await import("../temporal-session.js");
   const session = await openTemporalSession(config, store, interruption());
   let stores: readonly StoreStanding[];
   try {

@@ -135,7 +135,7 @@ function ending(run: RunHandle, stop: AbortSignal) {
     get settled() {
       return settled;
     },
-    async grown(signal: AbortSignal): Promise<boolean> {
+    grown: async (signal: AbortSignal): Promise<boolean> => {
       await Promise.race([sleep(FILE_PAUSE_MS, undefined, { signal }), settled]);
       signal.throwIfAborted();
       if (!isSettled) return true;
@@ -209,7 +209,7 @@ async function reportEnd({ source, asEvents }: Shown, place: Place): Promise<Exi
   } else if (report.question !== undefined) {
     printNote(`The run asks, at ${report.question.nodeId}:`);
     printNoteBlock(report.question.text, "  │ ");
-    printNote(`${wayOn(report.runId, report.question)}`);
+    printNote(wayOn(report.runId, report.question));
   }
   if (report.phase === "waiting-user") return EXIT.waiting;
   return report.phase === "completed" ? EXIT.done : EXIT.failed;

@@ -23,8 +23,8 @@ import { printableJson } from "./printable-json.js";
 /** Bounds on front matter (contracts §5). */
 const MAX_DEPTH = 100;
 const MAX_VALUES = 50_000;
-/** Of marks and words: each costs far more to put together than to find, a wrong one most. */
-const MAX_PIECES = 100_000;
+/** Of marks, words and blanks: each costs far more to put together than to find. */
+const MAX_PIECES = 50_000;
 /** Aliases may repeat long texts as well. */
 const MAX_TEXT_CHARS = 1024 * 1024;
 
@@ -55,9 +55,16 @@ export function parseYaml(text: string, subject = "The front matter"): Result<Js
 }
 
 function composeDocument(text: string, lines: LineCounter, subject: string): Document.Parsed | undefined {
-  refuseManyPieces(text);
-  const tokens = [...new Parser(lines.addNewLine).parse(text)];
-  for (const token of tokens) refuseDeepNesting(token);
+  const tokens = readTokens(text, lines);
+  for (const token of tokens) {
+    if (token.type === "error") {
+      throw refusal(lines, token.offset, `${token.message}: ${JSON.stringify(token.source)}`);
+    }
+    refuseDeepNesting(token);
+  }
+  if (tokens.filter(({ type }) => type === "document").length > 1) {
+    throw new YamlRefused(`${subject} holds more than one YAML document.`);
+  }
   const composer = new Composer({
     version: "1.2",
     schema: "core",
@@ -65,28 +72,44 @@ function composeDocument(text: string, lines: LineCounter, subject: string): Doc
     merge: false,
     lineCounter: lines,
   });
-  const documents = [...composer.compose(tokens)];
-  if (documents.length > 1) throw new YamlRefused(`${subject} holds more than one YAML document.`);
-  const document = documents[0];
-  const problem = document?.errors[0] ?? document?.warnings[0];
-  if (problem !== undefined) {
-    const sentence = problem.message.split("\n")[0]?.replace(/ at line \d+, column \d+:?$/, "");
-    throw refusal(lines, problem.pos[0], excerpt(sentence ?? "", 200));
-  }
+  let first: YamlRefused | undefined;
+  // The library would make an error of each mistake, with a stack trace: a second for 128 KiB of them. One is enough.
+  Object.assign(composer, {
+    onError(source: Mistake, _code: string, message: string) {
+      first ??= refusal(lines, offsetOf(source), message);
+    },
+  });
+  const [document] = composer.compose(tokens);
+  const problem = document?.errors[0] ?? document?.warnings[0]; // should the library not ask `onError`
+  if (problem !== undefined) first ??= refusal(lines, problem.pos[0], problem.message);
+  if (first !== undefined) throw first;
   return document;
 }
 
-function refuseManyPieces(text: string): void {
-  let pieces = 0;
+/** Where the library finds one. */
+type Mistake = number | readonly [number, ...number[]] | { readonly offset: number };
+
+function offsetOf(source: Mistake): number {
+  if (typeof source === "number") return source;
+  return "offset" in source ? source.offset : source[0];
+}
+
+function readTokens(text: string, lines: LineCounter): readonly CST.Token[] {
+  const pieces: string[] = [];
   for (const piece of new Lexer().lex(text)) {
-    if (piece.trim() !== "") pieces += 1;
-    if (pieces > MAX_PIECES) throw new YamlRefused(`The YAML has more than ${MAX_PIECES} marks and words.`);
+    pieces.push(piece);
+    if (pieces.length > MAX_PIECES) {
+      throw new YamlRefused(`The YAML has more than ${MAX_PIECES} marks, words and blanks.`);
+    }
   }
+  lines.addNewLine(0);
+  const parser = new Parser(lines.addNewLine);
+  return [...pieces.flatMap((piece) => [...parser.next(piece)]), ...parser.end()];
 }
 
 function refusal(lines: LineCounter, offset: number, sentence: string): YamlRefused {
   const { line, col } = lines.linePos(offset);
-  return new YamlRefused(`YAML, line ${line}, column ${col}: ${sentence}`);
+  return new YamlRefused(`YAML, line ${line}, column ${col}: ${excerpt(sentence, 200)}`);
 }
 
 /** Walks the syntax tree with a stack of its own, before anything recursive sees it. */
@@ -240,15 +263,25 @@ function parseRendered(text: string): JsonObject | undefined {
     );
   };
   for (const line of text.split("\n")) {
-    if (line === "" || line === "\r") continue;
-    const [start, key = ""] = /^([A-Za-z_][\w-]*): /.exec(line) ?? [];
-    if (start === undefined || key === "__proto__" || /^(?:true|false|null)$/i.test(key)) return undefined;
+    if (/^ *\r?$/.test(line)) continue;
+    const [start, word, quoted] = KEY.exec(line) ?? [];
+    if (start === undefined) return undefined;
+    const key = quoted === undefined ? word : textOf(quoted);
     const value = parseJsonText(line.slice(start.length));
-    if (Object.hasOwn(object, key) || key.length >= MAX_PLAIN_KEY_CHARS) return undefined;
+    if (key === undefined || key === "__proto__" || key.length >= MAX_PLAIN_KEY_CHARS) return undefined;
+    if (Object.hasOwn(object, key)) return undefined;
     if (!value.ok || !isPlain(value.value, 1)) return undefined;
     object[key] = value.value;
   }
   return values === 0 ? undefined : object;
+}
+
+/** A key and its colon, as the first word of a line or in quotes. */
+const KEY = /^(?:(?!(?:true|false|null):)([A-Za-z_][\w-]*)|("(?:[^"\\]|\\.){0,900}")): /i;
+
+function textOf(json: string): string | undefined {
+  const parsed = parseJsonText(json);
+  return parsed.ok && typeof parsed.value === "string" ? parsed.value : undefined;
 }
 
 /** Deeper values and longer keys are left to the library, which knows YAML's bounds. */

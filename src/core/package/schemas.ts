@@ -74,6 +74,12 @@ export const manifestSchema = z.strictObject({
     .strictObject({
       minRuntimeVersion: text.optional(),
       requiresNetwork: z.boolean().default(false),
+      wholeRunConversation: z
+        .boolean()
+        .optional()
+        .describe(
+          "Nodes rely on what was said at earlier ones: runs keep one conversation from beginning to end.",
+        ),
     })
     .optional(),
   integrity: z

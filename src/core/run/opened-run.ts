@@ -17,6 +17,8 @@ export interface OpenedRun {
   readonly forkedAfter?: number;
   /** The graph state that a fork begins with. */
   readonly graphState?: StateSnapshotState;
+  /** The package asks for one conversation from the run's beginning to its end. A run that was started with a say in it has that. */
+  readonly wholeRunConversation?: boolean;
   /** The execution that it was opened for, where that was reset. */
   readonly openedFor?: string;
   /** Absent for a rehearsal, and where a worker of an earlier version opened the run: then each worker asks its own. */

@@ -3,6 +3,7 @@ import { HOST_MAX_WRITE_BYTES } from "../run/limits.js";
 import { type Result, fail, ok } from "../errors.js";
 import { StateRecordSchema } from "../graph-state/record.js";
 import type { JsonObject } from "../json.js";
+import { isStateDocument, parseAliasPath } from "./alias-path.js";
 import { type ArgumentSpec, type FunctionTool, functionTool, parseToolArguments } from "./tool-arguments.js";
 
 /** The canonical names of the five file tools (contracts §7). */
@@ -47,8 +48,14 @@ const writeArguments = z.strictObject({
   content: z
     .string()
     .refine((content) => content.isWellFormed(), "holds half a surrogate pair: UTF-8 cannot hold it")
-    .describe("The whole new content, UTF-8."),
+    .describe("The whole new content, UTF-8; with append, what is to follow the content that is there."),
   ifMatchSha256: sha256.optional(),
+  append: z
+    .boolean()
+    .optional()
+    .describe(
+      "Add the content to the end of the file instead of replacing it. A file that is not there is made.",
+    ),
 });
 
 const SHORT_ARGUMENTS = 64 * 1024;
@@ -133,7 +140,7 @@ const FILE_SPECS: readonly ToolSpec[] = [
   },
   {
     name: "fs.write",
-    description: "Write a whole text file, atomically. Missing directories are made.",
+    description: "Write a whole text file, or append to one, atomically. Missing directories are made.",
     maxArgumentChars: WRITE_ARGUMENTS,
     parameters: writeArguments,
   },
@@ -178,6 +185,11 @@ export function canonicalToolName(name: string): ToolName | undefined {
   return TOOLS.find((tool) => tool === name || wireToolName(tool) === name);
 }
 
+function isOfState(path: string): boolean {
+  const parsed = parseAliasPath(path);
+  return parsed.ok && isStateDocument(parsed.value);
+}
+
 /**
  * Parses the arguments a model sent for a tool (contracts §7, §9, §16).
  * Faults: `TOOL_NOT_AVAILABLE`, `TOOL_ARGS_INVALID_JSON`, `TOOL_ARGS_INVALID` with what was expected;
@@ -192,5 +204,12 @@ export function parseToolCall(name: string, argumentsJson: string): Result<ToolC
   const isWrite = spec.name === "fs.write" || spec.name === "fs.apply_patch";
   const parsed = parseToolArguments(spec, argumentsJson, isWrite ? "E_WRITE_LIMIT" : "TOOL_ARGS_INVALID");
   if (!parsed.ok) return parsed;
-  return ok({ tool: spec.name, arguments: parsed.value } as ToolCall); // the spec's schema made it so
+  const call = { tool: spec.name, arguments: parsed.value } as ToolCall; // the spec's schema made it so
+  if (call.tool === "fs.write" && call.arguments.append === true && isOfState(call.arguments.path)) {
+    return fail(
+      "TOOL_ARGS_INVALID",
+      "@state/workflow.md is never appended to: change it with fs.apply_patch.",
+    );
+  }
+  return ok(call);
 }

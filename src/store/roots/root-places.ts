@@ -130,17 +130,28 @@ interface MountPoint {
 
 function mounts(): readonly MountPoint[] {
   if (process.platform !== "linux") return [];
-  let text: string;
   try {
-    text = readFileSync("/proc/self/mountinfo", "utf8");
+    return mountsIn(readFileSync("/proc/self/mountinfo", "utf8"));
   } catch {
     return [];
   }
-  return text.split("\n").flatMap((line) => {
+}
+
+const mountsIn = keepingLast((text): readonly MountPoint[] =>
+  text.split("\n").flatMap((line) => {
     const [, , device, root, point] = line.split(" ");
     if (device === undefined || root === undefined || point === undefined) return [];
     return [{ device, root: unescapeMount(root), point: unescapeMount(point) }];
-  });
+  }),
+);
+
+/** As `read`, which is asked again only for another text than the last one: what is on disk is looked at each time. */
+export function keepingLast<T>(read: (text: string) => T): (text: string) => T {
+  let last: { readonly text: string; readonly value: T } | undefined;
+  return (text) => {
+    if (last?.text !== text) last = { text, value: read(text) };
+    return last.value;
+  };
 }
 
 /** The kernel writes spaces and the like as three octal digits. */

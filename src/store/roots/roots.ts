@@ -19,6 +19,7 @@ import {
   forbiddenPlace,
   identityOf,
   isInside,
+  keepingLast,
   parentsOf,
   realPathOf,
 } from "./root-places.js";
@@ -84,6 +85,9 @@ export class Roots {
   private readonly storeDir: string;
   private readonly file: string;
   private readonly policy: RootPolicy;
+  private readonly rootsIn = keepingLast(
+    (text): readonly RegisteredRoot[] => fileSchema.parse(JSON.parse(text)).roots,
+  );
 
   constructor(storeDir: string, policy: RootPolicy = {}) {
     this.storeDir = storeDir;
@@ -237,7 +241,7 @@ export class Roots {
 
   private read(): readonly RegisteredRoot[] | undefined {
     try {
-      return fileSchema.parse(JSON.parse(readOwnFileSync(this.file).toString("utf8"))).roots;
+      return this.rootsIn(readOwnFileSync(this.file).toString("utf8"));
     } catch (error) {
       if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
       throw this.damaged(error);

@@ -3,8 +3,10 @@ import { basename, dirname, join, relative, sep } from "node:path";
 import { tmpdir } from "node:os";
 import type { BundleAgent } from "../../core/bundle/bundle-agent.js";
 import type { BundlePath } from "../../core/bundle/bundle-path.js";
+import { type Entry, findEntries } from "../../core/import/entries.js";
 import type { JsonObject } from "../../core/json.js";
-import { cutText, oneLine } from "../../core/text.js";
+import { cutText, oneLine, shellWord } from "../../core/text.js";
+import { readSource } from "../import/read-source.js";
 import { readAgentFile } from "./bundle-agent-file.js";
 import { findBundleFiles, findRoots } from "./bundle-discovery.js";
 import { preloadWorkflow } from "./bundle-preload.js";
@@ -30,9 +32,37 @@ export interface CheckedAgent {
   readonly commands: readonly string[];
 }
 
+/** A workflow that a bundle run does not run as it is. */
+export interface OtherEntry {
+  readonly path: string;
+  readonly name: string;
+  readonly description: string;
+  /** Made of step files, or instructions in one file: to be imported. Or a persona in a `SKILL.md`. */
+  readonly form: "steps" | "instructions" | "agent";
+  /** What to do with it, as a command where there is one. */
+  readonly remedy: string;
+}
+
 export interface BundleReport {
   readonly workflows: readonly CheckedWorkflow[];
   readonly agents: readonly CheckedAgent[];
+  /** Absent where there are none. */
+  readonly others?: readonly OtherEntry[];
+  /** Only where the directory holds more than is looked at: there may be more. */
+  readonly complete?: false;
+}
+
+/** Why nothing of a directory can be run as it is, with what to do; nothing where something can. */
+export function nothingRuns({ workflows, agents, others = [] }: BundleReport): string | undefined {
+  if (workflows.some(({ ok }) => ok)) return undefined;
+  const importable = others.filter(({ form }) => form !== "agent").length;
+  if (importable > 0) {
+    return `None of these runs as it is. Import them first, ${importable} can be: interlock package import <path>`;
+  }
+  if (workflows.length > 0) return "None of these can be run: see what is missing.";
+  const found = agents.length + others.length;
+  const what = found > 0 ? "There are agents, and no workflow" : "There is no workflow here";
+  return `${what}: no workflow.yaml, workflow.md or SKILL.md begins one. Name the directory that BMAD was installed in, or a module.`;
 }
 
 const MAX_TEXT = 2000;
@@ -45,13 +75,32 @@ export async function checkBundles(dir: string): Promise<BundleReport> {
   const root = await realpath(dir);
   const files = await findBundleFiles(root);
   const workflows: CheckedWorkflow[] = [];
-  for (const file of files.workflows) workflows.push(await checkWorkflow(root, file));
+  const source = await readSource(root);
+  const entries = findEntries(source.tree);
+  const hidden = entries.filter(({ form }) => form === "yaml").map(({ path }) => join(root, path));
+  for (const file of [...new Set([...files.workflows, ...hidden])].sort())
+    workflows.push(await checkWorkflow(root, file));
   const agents: CheckedAgent[] = [];
   for (const file of files.agents) {
     const read = await readAgentFile(file);
     if (read.ok) agents.push(...read.value.map((agent) => describeAgent(relative(root, file), agent)));
   }
-  return { workflows, agents };
+  const others = entries.flatMap(describeOther);
+  return {
+    workflows,
+    agents,
+    ...(others.length === 0 ? {} : { others }),
+    ...(source.complete ? {} : { complete: false }),
+  };
+}
+
+function describeOther({ path, name, description, form }: Entry): OtherEntry[] {
+  if (form === "yaml") return [];
+  const remedy =
+    form === "agent"
+      ? "a persona: import the workflows of its menu"
+      : `interlock package import ${shellWord(path, "<path>")}`;
+  return [{ path, name, description, form, remedy }];
 }
 
 async function checkWorkflow(root: string, file: string): Promise<CheckedWorkflow> {

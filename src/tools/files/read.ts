@@ -186,6 +186,13 @@ export async function hashFile(pins: Pins, target: PinnedEntry): Promise<string 
   return bytes === undefined ? undefined : hash.digest("hex");
 }
 
+/** The bytes of a pinned file; undefined when it is larger than what can be hashed. */
+export async function readPinned(pins: Pins, target: PinnedEntry): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  const bytes = await forEachChunk(pins, target, (chunk) => chunks.push(Buffer.from(chunk)));
+  return bytes === undefined ? undefined : Buffer.concat(chunks, bytes);
+}
+
 /** Hands a file over in chunks that are valid during the call; its length, or undefined when over the limit. */
 async function forEachChunk(
   pins: Pins,

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { constants, accessSync, renameSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +16,7 @@ import { type HeldLock, LockLost, withFileLock } from "../../store/disk/fenced-l
 import { HookFailure, Refusal, systemErrorCode } from "../sandbox/faults.js";
 import { foldName } from "../../core/tools/name-rules.js";
 import { type PinnedEntry, isStillAt, pinIfPresent, sameIdentity } from "../sandbox/pinned-entry.js";
-import { MAX_HASHED_BYTES, hashFile } from "./read.js";
+import { MAX_HASHED_BYTES, hashFile, readPinned } from "./read.js";
 import { runTool, succeed } from "../sandbox/run-on-path.js";
 import { makeTemporaryFile, removeAbandonedFile, removeIfPresent } from "../sandbox/temporary-file.js";
 import { type FileLimits, type Workspace, mountOf } from "../sandbox/workspace.js";
@@ -49,12 +50,15 @@ export interface WriteHooks {
    * bytes, they are taken as written by it; `afterCommit` still runs.
    */
   readonly earlierAttempt?: PlannedWrite;
+  /** Told what the file holds, as a whole, when the write has succeeded. */
+  readonly written?: (bytes: Uint8Array) => void;
 }
 
 const MAX_ATTEMPTS = 8;
 
 /**
- * `fs.write`: replaces a whole text file, or makes it and its directories. Temporary file → fsync → rename →
+ * `fs.write`: replaces a whole text file, or makes it and its directories; with `append` what is given follows what is there,
+ * once, however often the call is repeated. Temporary file → fsync → rename →
  * fsync of the directory, under a lock that all writers with the same `lockDir` share, so that
  * `ifMatchSha256` is a compare-and-set. Mode and owner of a replaced file are kept, and one without write
  * permission is not replaced. A link in `@project` is followed: the file it leads to is replaced, not the link.
@@ -80,7 +84,7 @@ export function writeFile(
 export async function writeText(
   workspace: Workspace,
   path: AliasPath,
-  text: Pick<WriteArguments, "content" | "ifMatchSha256">,
+  text: Pick<WriteArguments, "content" | "ifMatchSha256" | "append">,
   limits: Pick<FileLimits, "maxWriteBytes">,
   hooks: WriteHooks = {},
 ): Promise<{ readonly bytes: number; readonly sha256: string }> {
@@ -88,8 +92,10 @@ export async function writeText(
   if (!mountOf(workspace, path).writable) throw readOnly(path);
   const sha256 = createHash("sha256").update(bytes).digest("hex");
   const draft: Draft = { path, bytes, sha256, ifMatchSha256: text.ifMatchSha256?.toLowerCase() };
-  await writeDraft(workspace, draft, hooks);
-  return { bytes: bytes.length, sha256 };
+  const maxBytes = text.append === true ? limits.maxWriteBytes : undefined;
+  const whole = await writeDraft(workspace, maxBytes === undefined ? draft : { ...draft, maxBytes }, hooks);
+  hooks.written?.(whole.bytes);
+  return { bytes: bytes.length, sha256: whole.sha256 };
 }
 
 function readOnly(path: AliasPath): Refusal {
@@ -101,7 +107,12 @@ interface Draft {
   readonly bytes: Buffer;
   readonly sha256: string;
   readonly ifMatchSha256: string | undefined;
+  /** The bytes follow those that are there; with these, the file may have so many. */
+  readonly maxBytes?: number;
 }
+
+/** What the file holds when it is written. */
+type Whole = Pick<Draft, "bytes" | "sha256">;
 
 function checkContent(content: string, maxBytes: number): Buffer {
   const bytes = Buffer.from(content);
@@ -124,14 +135,13 @@ class TargetMoved extends Refusal {
   }
 }
 
-async function writeDraft(workspace: Workspace, draft: Draft, hooks: WriteHooks): Promise<void> {
+async function writeDraft(workspace: Workspace, draft: Draft, hooks: WriteHooks): Promise<Whole> {
   for (let attempt = 1; ; attempt += 1) {
     let target: WriteTarget | undefined;
     try {
       target = openWriteTarget(workspace, draft.path, draft.ifMatchSha256 === undefined);
       if (target === undefined) throw mismatch(draft, undefined);
-      await replaceUnderLock({ workspace, draft, hooks, target });
-      return;
+      return await replaceUnderLock({ workspace, draft, hooks, target });
     } catch (error) {
       target?.removeMade();
       // A directory that was just found can be gone again: another call may have made and removed it.
@@ -171,19 +181,19 @@ function assertOurs({ hooks, lock }: LockedJob): void {
  * The lock stands for directory and name, whatever the path to them; names that a file system might take
  * for one share it. There are 256 of them: writers of different files seldom wait for each other.
  */
-async function replaceUnderLock(job: Job): Promise<void> {
+async function replaceUnderLock(job: Job): Promise<Whole> {
   const { workspace, target } = job;
   const { dev, ino } = target.directory.stats;
   const key = createHash("sha256").update(`${dev}:${ino}/${foldName(target.name)}`);
   const slot = join(workspace.lockDir, `write-${key.digest("hex").slice(0, 2)}`);
   const noteFile = `${slot}.json`;
-  await withFileLock(
+  return withFileLock(
     `${slot}.lock`,
     async (lock) => {
       removeAbandonedFile(workspace.pins, noteFile);
       const old = pinIfPresent(workspace.pins, target.directory, target.name);
       try {
-        await replace({ ...job, lock, noteFile }, old);
+        return await replace({ ...job, lock, noteFile }, old);
       } finally {
         old?.close();
       }
@@ -192,14 +202,16 @@ async function replaceUnderLock(job: Job): Promise<void> {
   );
 }
 
-async function replace(job: LockedJob, old: PinnedEntry | undefined): Promise<void> {
-  const { draft, hooks, target } = job;
-  assertOurs(job);
-  const sha256Before = await checkOld(job, old);
+async function replace(asked: LockedJob, old: PinnedEntry | undefined): Promise<Whole> {
+  const { hooks, target } = asked;
+  assertOurs(asked);
+  const sha256Before = await checkOld(asked, old);
   const earlier = hooks.earlierAttempt;
+  const draft = await wholeDraft(asked, old, sha256Before);
+  const job = { ...asked, draft };
   if (old !== undefined && sha256Before === draft.sha256 && earlier?.sha256After === draft.sha256) {
     await settle(job, earlier, old);
-    return;
+    return draft;
   }
   if (draft.ifMatchSha256 !== undefined && draft.ifMatchSha256 !== sha256Before) {
     throw mismatch(draft, sha256Before);
@@ -216,9 +228,33 @@ async function replace(job: LockedJob, old: PinnedEntry | undefined): Promise<vo
   const written = await commit(job, plan, old);
   try {
     await settle(job, plan, written);
+    return draft;
   } finally {
     written.close();
   }
+}
+
+/** What the file is to hold as a whole. What an earlier attempt has appended is not appended again. */
+async function wholeDraft(
+  { workspace, draft, hooks }: LockedJob,
+  old: PinnedEntry | undefined,
+  sha256Before: string | undefined,
+): Promise<Draft> {
+  const { maxBytes, path } = draft;
+  if (maxBytes === undefined || old === undefined) return draft;
+  const there = await readPinned(workspace.pins, old);
+  const isDone = sha256Before !== undefined && hooks.earlierAttempt?.sha256After === sha256Before;
+  if (there !== undefined && isDone) return { ...draft, bytes: there, sha256: sha256Before };
+  if (there === undefined || there.length + draft.bytes.length > maxBytes) {
+    const sentence = `${describeAliasPath(path)} would have more than ${maxBytes} bytes. Go on in another file.`;
+    throw new Refusal("E_WRITE_LIMIT", sentence);
+  }
+  if (!isUtf8(there)) {
+    const sentence = `${describeAliasPath(path)} is not a UTF-8 text: nothing can be appended to it.`;
+    throw new Refusal("TOOL_ARGS_INVALID", sentence);
+  }
+  const bytes = Buffer.concat([there, draft.bytes]);
+  return { ...draft, bytes, sha256: createHash("sha256").update(bytes).digest("hex") };
 }
 
 /** The hash of the file that is there, if any; refuses what is no file. */

@@ -26,8 +26,12 @@ export async function writeArtifact(
   const earlier = environment.files.calls.planOf(callId);
   let state: CallOutcome["state"];
   let stateConflict = false;
+  let whole: Uint8Array | undefined;
   const result = await writeFile(environment.workspace, args, environment.limits, {
     assertOurs: () => environment.lock.assertHeld(),
+    written: (bytes) => {
+      whole = bytes;
+    },
     beforeCommit: (write) => environment.files.calls.plan(callId, asJson(write), environment.lock),
     afterCommit: async (write) => {
       environment.lock.assertHeld();
@@ -51,7 +55,7 @@ export async function writeArtifact(
     },
     ...(earlier === undefined ? {} : { earlierAttempt: earlier as unknown as PlannedWrite }), // written above
   });
-  if (result.ok) environment.files.blobs.keep(Buffer.from(args.content));
+  if (result.ok && whole !== undefined) environment.files.blobs.keep(whole);
   return { result, ...(state === undefined ? {} : { state }), ...(stateConflict ? { stateConflict } : {}) };
 }
 

@@ -41,3 +41,47 @@ test("bundle check ends with 1 when a workflow cannot be run, bundle list does n
 test.each(["nowhere", "room/README.md"])("%s is no directory: wrong usage", async (name) => {
   expect(await main(["bundle", "check", world.at(name)])).toBe(2);
 });
+
+test("a directory of other forms is listed with what to do, and ends with 1: none of it runs as it is", async () => {
+  world.put(
+    "kit/skills/tea/SKILL.md",
+    "---\nname: tea\n---\nRead fully and follow: `./steps/step-01-pot.md`\n",
+  );
+  world.put("kit/skills/tea/steps/step-01-pot.md", "# Pot\n");
+  world.put("kit/.claude/skills/taste/SKILL.md", "---\nname: taste\ndescription: Tastes.\n---\nTaste it.\n");
+  world.put(
+    "kit/bmad-agent-iris/SKILL.md",
+    "---\nname: iris\n---\nYour persona, with a menu.\n1\n2\n3\n4\n5\n6\n",
+  );
+  for (const command of ["list", "check"]) {
+    output = "";
+    expect(await main(["bundle", command, world.at("kit")])).toBe(1);
+    expect(output).toContain("steps     skills/tea/SKILL.md  tea\n");
+    expect(output).toContain("to run it: interlock package import skills/tea/SKILL.md\n");
+    expect(output).toContain("skill     .claude/skills/taste/SKILL.md  taste  Tastes.\n");
+    expect(output).toContain("persona   bmad-agent-iris/SKILL.md  iris\n");
+    expect(output).toContain(
+      "None of these runs as it is. Import them first, 2 can be: interlock package import <path>\n",
+    );
+  }
+  output = "";
+  expect(await main(["bundle", "check", world.at("kit"), "--json"])).toBe(1);
+  expect(JSON.parse(output)).toMatchObject({
+    workflows: [],
+    others: [
+      { path: ".claude/skills/taste/SKILL.md", form: "instructions" },
+      { path: "bmad-agent-iris/SKILL.md", form: "agent" },
+      { path: "skills/tea/SKILL.md", form: "steps", remedy: "interlock package import skills/tea/SKILL.md" },
+    ],
+    reason: expect.stringContaining("None of these runs as it is."),
+  });
+});
+
+test("an empty directory is never fine", async () => {
+  world.put("empty/notes.md", "x");
+  expect(await main(["bundle", "list", world.at("empty")])).toBe(1);
+  expect(output).toContain("There is no workflow here");
+  output = "";
+  expect(await main(["bundle", "check", world.at("empty"), "--json"])).toBe(1);
+  expect(JSON.parse(output)).toMatchObject({ reason: expect.stringContaining("There is no workflow here") });
+});

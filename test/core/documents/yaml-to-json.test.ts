@@ -153,6 +153,13 @@ describe("parseYaml", () => {
     ],
     ["a list at the root", "- a\n", "The front matter is not a mapping of keys to values."],
     ["a text at the root", "just words\n", "The front matter is not a mapping of keys to values."],
+    ["an error, and a warning before it", "a: !x 1\nb: [\n", "YAML, line 1, column 4: Unresolved tag: !x"],
+    ["the end of a document before it", "...\na: 1\n", "The front matter holds more than one YAML document."],
+    [
+      "what belongs to no document",
+      "a: 1\n}\n",
+      'YAML, line 2, column 1: Unexpected flow-map-end token in YAML stream: "}"',
+    ],
     ["two documents", "a: 1\n--- \nb: 2\n", "The front matter holds more than one YAML document."],
   ])("%s is refused with a sentence", (_, text, sentence) => {
     expect(refusal(text)).toBe(sentence);
@@ -173,10 +180,11 @@ describe("parseYaml", () => {
   test.each([
     ["nothing but commas", `a: [${",".repeat(130_000)}]`],
     ["lists in lists", `a: ${"[".repeat(100_000)}`],
+    ["line ends", `a: [${"\n".repeat(130_000)}]`],
   ])("%s is refused before it is put together", (_, text) => {
     expect(parseYaml(text)).toMatchObject({
       ok: false,
-      error: { message: "The YAML has more than 100000 marks and words." },
+      error: { message: "The YAML has more than 50000 marks, words and blanks." },
     });
   });
 
@@ -406,6 +414,21 @@ describe("what is JSON line by line is read without the library, and as the libr
     "a: 01\n",
     "a: \n",
     "---\na: 1\n",
+    '"a b": 1\n"true": 2\n"": 3\n"\\u00e9\\n": [4]\n',
+    '"a":1\n',
+    '"a" : 1\n',
+    '"a": 1\na: 2\n',
+    '"__proto__": 1\n',
+    '"\\u005f_proto__": 1\n',
+    '"a\\x": 1\n',
+    '"a": 1, "b": 2\n',
+    "'a': 1\n",
+    `"${"\\u0041".repeat(200)}": 1\n`,
+    "  \na: 1\n \n\nb: 2\n   \n",
+    "a: 1\n\u00a0\nb: 2\n",
+    "null: 1\n",
+    "nullable: 1\n",
+    "a: 1\n  b: 2\n",
   ])("%j", (text) => {
     expect(parseYaml(text)).toEqual(byLibrary(text));
   });

@@ -39,6 +39,21 @@ describe("a run begins", () => {
     });
   });
 
+  test("with the models that were chosen for it, each agent with its own", () => {
+    const common = { model: "big", endpoint: "https://models.example/v1" };
+    const own = { name: "careful", model: "slow", endpoint: "https://other.example/v1" };
+    const models = { chain: [common], agents: [{ agentId: "reviewer", chain: [own] }] };
+    const record = new RunRecord(TERMS, false);
+    record.begin({ ...OPENED, models });
+    expect(record.modelsAt("draft")).toEqual([common]);
+    expect(record.toRunState().model).toEqual({ chain: [common] });
+    record.update({ answeredBy: { name: "careful", model: "slow" } });
+    expect(record.toRunState().model).toEqual({
+      chain: [common],
+      answeredBy: { name: "careful", model: "slow" },
+    });
+  });
+
   test("as what it carries where it has continued as new", () => {
     const { carried } = openedRecord({ carried: { visit: 5, usage: USAGE } });
     const next = new RunRecord({ ...TERMS, carried }, false);

@@ -57,6 +57,19 @@ describe("tool names", () => {
   });
 });
 
+test.each(["@state/workflow.md", "@state/./workflow.md", "@state//workflow.md"])(
+  "%s is never appended to",
+  (path) => {
+    expect(parse("fs.write", { path, content: "x", append: true })).toMatchObject({
+      code: "TOOL_ARGS_INVALID",
+    });
+    expect(parse("fs.write", { path, content: "x", append: false })).toMatchObject({ tool: "fs.write" });
+    expect(parse("fs.write", { path: "@project/x", content: "x", append: true })).toMatchObject({
+      tool: "fs.write",
+    });
+  },
+);
+
 describe("the function tools that a model is offered", () => {
   test("have a name, a description and a closed JSON schema each", () => {
     expect(FILE_FUNCTION_TOOLS).toHaveLength(5);
@@ -75,7 +88,7 @@ describe("the function tools that a model is offered", () => {
     ["fs_list", ["path"], ["path"]],
     ["fs_read", ["path", "startLine", "endLine"], ["path"]],
     ["fs_search", ["path", "pattern", "before", "after", "maxMatches"], ["path", "pattern"]],
-    ["fs_write", ["path", "content", "ifMatchSha256"], ["path", "content"]],
+    ["fs_write", ["path", "content", "ifMatchSha256", "append"], ["path", "content"]],
     ["fs_apply_patch", ["path", "patch"], ["path", "patch"]],
   ])("%s takes %j", (name, properties, required) => {
     const tool = FILE_FUNCTION_TOOLS.find((candidate) => candidate.function.name === name);
@@ -226,7 +239,9 @@ describe("arguments of another shape are TOOL_ARGS_INVALID with what was expecte
   });
 
   test("says which arguments there are and which may be left out", () => {
-    expect(parse("fs.write", {})).toMatchObject({ details: { expected: "path, content, ifMatchSha256?" } });
+    expect(parse("fs.write", {})).toMatchObject({
+      details: { expected: "path, content, ifMatchSha256?, append?" },
+    });
   });
 
   test.each([

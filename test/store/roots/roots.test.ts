@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { homedir, userInfo } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -179,18 +179,24 @@ describe("what can be nobody's project", () => {
     expect(permit(at("iris.md"))).toMatchObject(VIOLATION);
   });
 
-  test("a bind mount of the store's directories is seen for what it is", () => {
+  test("a bind mount of the store's directories is seen for what it is, for as long as it is there", () => {
     // In namespaces of its own: the mount is gone with the process.
     const script = `
       import { mkdirSync } from "node:fs"; import { execFileSync } from "node:child_process";
       const { openStore } = await import(process.argv[1]);
       const dir = process.argv[2];
       const store = await openStore(dir + "/store", undefined, { projectRoots: [dir] });
+      const permits = (name) => store.roots.permit(dir + "/" + name, "write").ok;
+      const seen = [];
       for (const [name, source] of [["b1", "store"], ["b2", "store/projects"], ["b3", "project"]]) {
         mkdirSync(dir + "/store/projects", { recursive: true }); mkdirSync(dir + "/" + name);
+        const before = permits(name);
         execFileSync("mount", ["--bind", dir + "/" + source, dir + "/" + name]);
+        const mounted = permits(name);
+        execFileSync("umount", [dir + "/" + name]);
+        seen.push([before, mounted, permits(name)]);
       }
-      console.log(JSON.stringify(["b1", "b2", "b3"].map((name) => store.roots.permit(dir + "/" + name, "write").ok)));
+      console.log(JSON.stringify(seen));
     `;
     const unshare = "/usr/bin/unshare";
     const namespaces = ["--user", "--map-root-user", "--mount"];
@@ -204,7 +210,11 @@ describe("what can be nobody's project", () => {
     const module = pathToFileURL(join(compiled.directory, "store/store.js")).href;
     const child = [process.execPath, "--input-type=module", "-e", script, module, dir];
     const output = execFileSync(unshare, [...namespaces, ...child], { encoding: "utf8" });
-    expect(JSON.parse(output)).toEqual([false, false, true]);
+    expect(JSON.parse(output)).toEqual([
+      [true, false, true],
+      [true, false, true],
+      [true, true, true],
+    ]);
   }, 120_000); // the compiler takes most of it
 });
 
@@ -283,6 +293,27 @@ describe("roots.json", () => {
     await rm(at("store/roots.json"));
     await writeFile(at("store/roots.json"), "{");
     await expect(reopen()).rejects.toThrow("roots.json is damaged");
+  });
+
+  test("is asked each time: what another process has changed, or put back, counts at once", async () => {
+    valueOf(await store.roots.add(at("project"), "write"));
+    const [registered, { atime, mtime }] = [
+      await readFile(at("store/roots.json")),
+      await stat(at("store/roots.json")),
+    ];
+    expect(permit(at("project"))).toMatchObject({ ok: true });
+    const reduced = registered.toString().replace('"write"', '"read" '); // as long as before
+    await writeFile(at("store/roots.json"), reduced);
+    await utimes(at("store/roots.json"), atime, mtime);
+    expect(permit(at("project"))).toMatchObject(VIOLATION);
+    expect(permit(at("project"), "read")).toMatchObject({ ok: true });
+    await writeFile(at("store/roots.json"), "{");
+    expect(() => permit(at("project"), "read")).toThrow("is damaged");
+    expect(() => permit(at("project"), "read")).toThrow("is damaged");
+    await writeFile(at("store/roots.json"), registered);
+    expect(permit(at("project"))).toMatchObject({ ok: true });
+    await rm(at("store/roots.json"));
+    expect(permit(at("project"))).toMatchObject(VIOLATION);
   });
 
   test("of a store without one is made from its runs, once; places that can be no project stay out", async () => {

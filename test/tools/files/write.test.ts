@@ -412,6 +412,80 @@ describe("a repeated call", () => {
   });
 });
 
+describe("fs.write with append", () => {
+  const append = (
+    path: string,
+    content: string,
+    args: Partial<WriteArguments> = {},
+    hooks: WriteHooks = {},
+  ) => write(path, content, { append: true, ...args }, hooks);
+
+  test("adds to what is there, byte for byte, and makes what is not", async () => {
+    const wholes: string[] = [];
+    const written = (bytes: Uint8Array) => void wholes.push(Buffer.from(bytes).toString());
+    expect(await append("@project/doc.md", "# é\n", {}, { written })).toMatchObject({
+      ok: true,
+      bytesWritten: 5,
+    });
+    expect(await append("@project/doc.md", "two", {}, { written })).toEqual({
+      ok: true,
+      path: "@project/doc.md",
+      bytesWritten: 3,
+      sha256After: sha256("# é\ntwo"),
+    });
+    expect(scratch.text("project/doc.md")).toBe("# é\ntwo");
+    expect(wholes).toEqual(["# é\n", "# é\ntwo"]);
+    expect(codeOf(await append("@project/doc.md", "x", { ifMatchSha256: sha256("two") }))).toBe(
+      "E_PRECONDITION_FAILED",
+    );
+    await append("@project/doc.md", "!", { ifMatchSha256: sha256("# é\ntwo") });
+    expect(scratch.text("project/doc.md")).toBe("# é\ntwo!");
+  });
+
+  test("many at once lose nothing", async () => {
+    await Promise.all(["a", "b", "c", "d", "e"].map((letter) => append("@project/doc.md", letter)));
+    expect(scratch.text("project/doc.md").split("").sort()).toEqual(["a", "b", "c", "d", "e"]);
+  });
+
+  test("refuses what would be too much as a whole, and what is no text", async () => {
+    scratch.put("project/doc.md", "x".repeat(99_999));
+    expect(codeOf(await append("@project/doc.md", "yz"))).toBe("E_WRITE_LIMIT");
+    writeFileSync(scratch.at("project/image"), Uint8Array.of(0xff, 0xfe));
+    expect(codeOf(await append("@project/image", "x"))).toBe("TOOL_ARGS_INVALID");
+    expect(codeOf(await append("@pkg/doc.md", "x"))).toBe("E_SANDBOX_VIOLATION");
+    expect(scratch.text("project/doc.md")).toHaveLength(99_999);
+  });
+
+  test("a repetition after a crash does not append again", async () => {
+    scratch.put("project/doc.md", "one ");
+    let earlierAttempt: PlannedWrite | undefined;
+    await append(
+      "@project/doc.md",
+      "two",
+      {},
+      { beforeCommit: async (plan) => void (earlierAttempt = plan) },
+    );
+    if (earlierAttempt === undefined) throw new Error("not reached");
+    const wholes: string[] = [];
+    const repeated = await append(
+      "@project/doc.md",
+      "two",
+      {},
+      {
+        earlierAttempt,
+        beforeCommit: () => Promise.reject(new Error("must not plan again")),
+        written: (bytes) => void wholes.push(Buffer.from(bytes).toString()),
+      },
+    );
+    expect(repeated).toMatchObject({ ok: true, sha256After: sha256("one two") });
+    expect(scratch.text("project/doc.md")).toBe("one two");
+    expect(wholes).toEqual(["one two"]);
+    scratch.put("project/doc.md", "one "); // it had not come to the rename
+    await append("@project/doc.md", "two", {}, { earlierAttempt });
+    expect(scratch.text("project/doc.md")).toBe("one two");
+  });
+});
+
 const fileName = fc
   .string({ unit: "binary", minLength: 1, maxLength: 20 })
   .map((text) => text.replaceAll(/[/\0]/gu, "_"))

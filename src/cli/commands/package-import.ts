@@ -1,0 +1,175 @@
+import { mkdir, realpath, stat } from "node:fs/promises";
+import { dirname, join, relative, resolve, sep } from "node:path";
+import { type Entry, findEntries } from "../../core/import/entries.js";
+import { type Imported, importPackage } from "../../core/import/import-package.js";
+import { type Finding, isError } from "../../core/package/findings.js";
+import { listSome, shellWord } from "../../core/text.js";
+import { type ReadSource, readSource, sourceRootOf } from "../../tools/import/read-source.js";
+import { writePackage } from "../../tools/import/write-package.js";
+import { openEnvironment } from "../environment.js";
+import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
+
+export interface ImportOptions {
+  readonly out?: string;
+  readonly workflow?: string;
+  readonly all?: boolean;
+  readonly install?: boolean;
+  readonly json?: boolean;
+}
+
+/** `interlock package import`: makes a graph package of a workflow that is made of step files, or of a skill. */
+export async function packageImportCommand(source: string, options: ImportOptions): Promise<ExitCode> {
+  if (options.all === true && options.workflow !== undefined) {
+    throw new UsageError("Say either --workflow or --all.");
+  }
+  const read = await readEntries(source);
+  const chosen = choose(read.entries, source, options);
+  const out = resolve(options.out ?? (options.all === true ? "imported" : ""));
+  const made: Made[] = [];
+  const taken = new Set<string>();
+  for (const entry of chosen) {
+    const imported = importPackage(read.source.tree, entry);
+    const name = freeName(imported.name, taken);
+    const place = options.all === true || options.out === undefined ? join(out, name) : out;
+    made.push(await makeOne(imported, place, options));
+  }
+  if (options.json === true) printJson({ ok: made.every(isMade), packages: made.map(toJson) });
+  else for (const one of made) printMade(one, options);
+  if (options.all === true && options.json !== true) {
+    print(`${made.filter(isMade).length} of ${made.length} workflows were imported into ${out}.`);
+  }
+  return made.every(isMade) ? EXIT.done : EXIT.failed;
+}
+
+interface ReadEntries {
+  readonly source: ReadSource;
+  /** Those at or below the path that was named. */
+  readonly entries: readonly Entry[];
+}
+
+async function readEntries(named: string): Promise<ReadEntries> {
+  const path = await realpath(resolve(named)).catch(() => undefined);
+  const entry = path === undefined ? undefined : await stat(path);
+  if (path === undefined || entry === undefined) throw new UsageError(`"${named}" does not exist.`);
+  if (!entry.isDirectory() && !entry.isFile())
+    throw new UsageError(`"${named}" is neither a directory nor a file.`);
+  const folder = entry.isDirectory() ? path : dirname(path);
+  const source = await readSource(await sourceRootOf(folder), folder);
+  const within = relative(source.root, path).split(sep).join("/");
+  const all = findEntries(source.tree);
+  const entries = entry.isDirectory()
+    ? all.filter((found) => within === "" || found.path.startsWith(`${within}/`))
+    : all.filter((found) => found.path === within || found.document === within);
+  return { source, entries };
+}
+
+function choose(entries: readonly Entry[], source: string, options: ImportOptions): readonly Entry[] {
+  const importable = entries.filter(({ form }) => form === "steps" || form === "instructions");
+  const { workflow } = options;
+  if (workflow !== undefined) {
+    const found = importable.filter(
+      ({ name, path }) => name === workflow || `/${path}`.endsWith(`/${workflow}`),
+    );
+    if (found.length === 1) return found;
+    const there = listSome(importable.map(({ name }) => name));
+    throw new UsageError(
+      found.length === 0
+        ? `There is no workflow "${workflow}" to import (there are: ${there}).`
+        : `Several workflows are called "${workflow}". Name one by its path: ${listSome(found.map(({ path }) => path))}`,
+    );
+  }
+  if (importable.length === 0) throw new CommandError(nothingToImport(entries, source));
+  if (importable.length === 1 || options.all === true) return importable;
+  const steps = importable.filter(({ form }) => form === "steps");
+  if (steps.length === 1 && importable.length < 3) return steps;
+  throw new UsageError(
+    `There are ${importable.length} workflows. Choose one with --workflow, or import them with --all: ${listSome(importable.map(({ path }) => path))}`,
+  );
+}
+
+function nothingToImport(entries: readonly Entry[], source: string): string {
+  if (entries.some(({ form }) => form === "yaml")) {
+    return `There are only workflow.yaml files in "${source}". They run as they are: interlock bundle run <workflow.yaml>`;
+  }
+  if (entries.length > 0) return `There are only agents in "${source}", which have no workflow of their own.`;
+  return `No workflow begins in "${source}": no SKILL.md, workflow.md or workflow-….md was found.`;
+}
+
+function freeName(name: string, taken: Set<string>): string {
+  let free = name;
+  for (let count = 2; taken.has(free); count += 1) free = `${name}-${count}`;
+  taken.add(free);
+  return free;
+}
+
+interface Made {
+  readonly imported: Imported;
+  readonly out: string;
+  /** What `package check` says of it. */
+  readonly check: readonly Finding[];
+  /** Why there is no package. */
+  readonly problem?: string;
+  readonly packageId?: string;
+}
+
+function isMade(made: Made): boolean {
+  return made.problem === undefined;
+}
+
+async function makeOne(imported: Imported, out: string, options: ImportOptions): Promise<Made> {
+  if (imported.files.size === 0)
+    return { imported, out, check: [], problem: "The source has errors: mend them first." };
+  if (options.all === true) await mkdir(dirname(out), { recursive: true });
+  const written = await writePackage(imported.files, out);
+  if (!written.ok) return { imported, out, check: [], problem: `"${out}" ${written.error.message}` };
+  const check = written.value;
+  if (check.some(isError)) return { imported, out, check, problem: "What was made is no valid package." };
+  if (options.install !== true) return { imported, out, check };
+  const { store } = await openEnvironment();
+  const installed = await store.packages.install(out);
+  if (!installed.ok) return { imported, out, check, problem: installed.error.message };
+  return { imported, out, check, packageId: installed.value.packageId };
+}
+
+function toJson({ imported, out, check, problem, packageId }: Made): object {
+  const { entry, name, nodes, edges, findings, needs, calls, configFiles, wholeRunConversation } = imported;
+  return {
+    ok: problem === undefined,
+    name,
+    source: entry.path,
+    form: entry.form,
+    out: problem === undefined ? out : null,
+    ...(packageId === undefined ? {} : { packageId }),
+    ...(problem === undefined ? {} : { problem }),
+    nodes,
+    edges,
+    findings,
+    check,
+    needs,
+    calls: calls.map((call) => ({ name: call.name, atHand: call.folder !== undefined })),
+    configFiles,
+    wholeRunConversation,
+  };
+}
+
+function printMade({ imported, out, check, problem, packageId }: Made, options: ImportOptions): void {
+  const { entry, nodes, edges, findings, needs, calls } = imported;
+  const ends = nodes.filter(({ type }) => type === "end").length;
+  print(`${imported.name}  ${entry.path}  ${nodes.length} nodes, ${edges.length} edges, ${ends} ends`);
+  for (const { severity, file, line, message } of findings) {
+    print(`  ${severity.padEnd(7)}  ${line === 0 ? file : `${file}:${line}`}  ${message}`);
+  }
+  for (const { severity, file, path, message } of check)
+    print(`  ${severity.padEnd(7)}  ${file}  ${path}  ${message}`);
+  for (const need of needs) {
+    print(`  needs    ${need.name}, which no tool covers: ${need.instead} (${need.places.join(", ")})`);
+  }
+  const skills = calls.filter(({ folder }) => folder !== undefined).map(({ name }) => name);
+  if (skills.length > 0) print(`  skills   taken along: ${listSome(skills)}`);
+  if (problem !== undefined) return print(`  ${problem}`);
+  if (options.all === true) return;
+  if (packageId !== undefined) print(packageId);
+  print(
+    `Made ${out}. Walk it without a model: interlock run ${shellWord(packageId ?? out)} --project <dir> --rehearse`,
+  );
+}

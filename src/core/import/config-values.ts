@@ -1,0 +1,122 @@
+import { parseYaml } from "../documents/yaml-to-json.js";
+import type { JsonObject, JsonValue } from "../json.js";
+import { cutText, oneLine } from "../text.js";
+import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
+
+/** What a workflow's `{name}`s are filled with. Folders of the project begin with `@project`. */
+export interface ConfigValues {
+  readonly values: ReadonlyMap<string, string>;
+  /** Where they come from; empty where there is neither a config nor a module. */
+  readonly files: readonly string[];
+}
+
+const MAX_CONFIG_CHARS = 64 * 1024;
+const MAX_VALUE_CHARS = 200;
+const FOLDER = /(?:_folder|_artifacts|_path|_knowledge|_dir|_location)$/;
+
+/**
+ * The configuration that a workflow is imported with: the `config.yaml` of its module where it is installed, else the defaults
+ * of the prompts that the module would be installed with. The core's come first, the module's replace them.
+ */
+export function configValues(tree: SourceTree, entryFile: string): ConfigValues {
+  const files = [...configFiles(tree, entryFile)];
+  const raw = new Map<string, string>();
+  for (const file of files) {
+    const parsed = parseYaml(tree.text(file).slice(0, MAX_CONFIG_CHARS));
+    if (parsed.ok) for (const [key, value] of valuesOf(parsed.value, raw)) raw.set(key, value);
+  }
+  const values = new Map<string, string>();
+  for (const [key, value] of raw) {
+    const shown = usable(key, value);
+    if (shown !== undefined) values.set(key, shown);
+  }
+  for (const key of ["output_folder", "planning_artifacts", "implementation_artifacts", "test_artifacts"]) {
+    if (!values.has(key)) values.set(key, "@project/artifacts");
+  }
+  if (!values.has("project_knowledge")) values.set("project_knowledge", "@project/docs");
+  return { values, files };
+}
+
+const CONFIGS = ["module.yaml", "_module-installer/install-config.yaml", "config.yaml"];
+
+/** Of the core, then of the module that the entry lies in or names. */
+function configFiles(tree: SourceTree, entryFile: string): ReadonlySet<string> {
+  const text = tree.text(entryFile).slice(0, MAX_CONFIG_CHARS);
+  const names = /bmad\/([\w-]{1,40})\/config\.yaml/.exec(text)?.[1];
+  const found = new Set<string>();
+  const inModule = (folder: string): void => {
+    for (const name of CONFIGS) {
+      const path = folder === "" ? name : `${folder}/${name}`;
+      if (tree.has(path) && (name !== "config.yaml" || !nameOf(folder).startsWith("skill"))) found.add(path);
+    }
+  };
+  for (const module of ["core", ...(names === undefined ? [] : [names])]) {
+    for (const folder of foldersOfModule(tree, module)) inModule(folder);
+  }
+  for (const folder of ancestors(entryFile)) inModule(folder);
+  return found;
+}
+
+function foldersOfModule(tree: SourceTree, module: string): readonly string[] {
+  const places = CONFIGS.flatMap((config) => tree.named(nameOf(config)));
+  const folders = places.map((path) => folderOf(path).replace(/\/?_module-installer$/, ""));
+  return [...new Set(folders)].filter((folder) => [module, `${module}-skills`].includes(nameOf(folder)));
+}
+
+/** The root first. */
+function ancestors(file: string): readonly string[] {
+  const names = folderOf(file).split("/");
+  return ["", ...names.map((_, index) => names.slice(0, index + 1).join("/"))];
+}
+
+/** A config's texts as they are; of a module's prompts what the installer makes of their defaults. */
+function* valuesOf(
+  config: JsonObject,
+  known: ReadonlyMap<string, string>,
+): Generator<readonly [string, string]> {
+  const answers = new Map<string, string>();
+  for (const [key, value] of Object.entries(config)) {
+    if (["code", "name", "header", "subheader", "prompt", "description"].includes(key)) continue;
+    const asked = promptOf(value);
+    if (asked === undefined) {
+      const text = textOf(value);
+      if (text !== undefined && !Object.hasOwn(config, "code")) yield [key, text];
+      continue;
+    }
+    const answer = fill(asked.default, (name) => answers.get(name) ?? withoutRoot(known.get(name)));
+    answers.set(key, answer);
+    yield [key, asked.result.replaceAll("{value}", answer)];
+  }
+}
+
+function promptOf(value: JsonValue): { readonly default: string; readonly result: string } | undefined {
+  if (value === null || typeof value !== "object" || Array.isArray(value)) return undefined;
+  const prompt = value as JsonObject; // no array, as just checked
+  const usual = textOf(prompt["default"]);
+  if (usual === undefined) return undefined;
+  return { default: usual, result: textOf(prompt["result"]) ?? "{value}" };
+}
+
+function textOf(value: JsonValue | undefined): string | undefined {
+  if (typeof value === "string") return value;
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
+}
+
+function withoutRoot(value: string | undefined): string | undefined {
+  return value?.replace(/^\{project[-_]root\}\//, "");
+}
+
+/** Replaces `{name}`s that are known. */
+export function fill(text: string, valueOf: (name: string) => string | undefined): string {
+  return text.replace(/\{([\w-]{1,80})\}/g, (whole, name: string) => valueOf(name) ?? whole);
+}
+
+/** A value as a step may hold it: one line, no way out of the project, no placeholder that nobody fills. */
+function usable(key: string, value: string): string | undefined {
+  const filled = value.replace(/^(?:\{project[-_]root\}\/?)+/, "@project/");
+  const text = cutText(oneLine(filled), MAX_VALUE_CHARS).replace(/\/+$/, "");
+  if (text === "" || /[{}]/.test(text)) return undefined;
+  if (!FOLDER.test(key) && !text.startsWith("@project")) return text;
+  if (text.split("/").includes("..") || /^[/~]|^[A-Za-z]:|\\/.test(text)) return undefined;
+  return text.startsWith("@project") ? text : `@project/${text.replace(/^\.\//, "")}`;
+}

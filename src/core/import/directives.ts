@@ -1,0 +1,96 @@
+import type { SourceLine } from "./source-text.js";
+import { type Token, tokensOf } from "./references.js";
+
+/** What a line says about a file that it names. */
+export type Directive =
+  /** The workflow goes on there. */
+  | { readonly kind: "go"; readonly label: string; readonly condition?: string; readonly isDefault: boolean }
+  /** It is used there and then, and the step goes on: data, another skill, a helper of its own. */
+  | { readonly kind: "use" };
+
+const USE: Directive = { kind: "use" };
+
+const GOES =
+  /\b(?:load|loads|loading|read|follow|follows|execute|executes|proceed|proceeds|continue|continues|continuing|go|goto|jump|route|routes|return|returns|restart|begin|start|launch|move|advance|skip|open|exit|loop|resume|transition|next|run|start|enter|switch)\b|→|->|=>/i;
+const NEVER = /\b(?:never|not|don't|forbidden|avoid|without|instead of|before)\b[^.;:!?]{0,80}$/i;
+const EXAMPLE = /\b(?:example|for instance|e\.g)\b|\blast (?:element|step)\b.{0,20}\bis\b/i;
+const HELPER = /\bsub-?(?:agent|process|task)s?\b|\bworkers?\b|\btask tool\b|\bin parallel\b|\bspawn/i;
+
+/** What the line says of what it names at `token`; `before` is the line above it that is not empty. */
+export function directiveOf(line: SourceLine, token: Token, before: string): Directive {
+  if (line.isCode) return USE;
+  const text = line.text.trim();
+  if (text.startsWith("|")) return rowOf(text, token);
+  const isAlone = withoutMarks(text.replace(token.text, "")).length < 4;
+  const said = isAlone && !/^\s*#/.test(before) ? `${before} ${text}` : text;
+  const lead = isAlone ? before : line.text.slice(0, token.at);
+  if (!GOES.test(said) || EXAMPLE.test(said) || NEVER.test(lead) || HELPER.test(said)) return USE;
+  return { kind: "go", ...labelOf(said) };
+}
+
+/** A row of a menu, `| [C] | workflow-create.md | … |`, leads on; any other table tells of files. */
+function rowOf(text: string, token: Token): Directive {
+  const label = /^\|\s{0,4}`?\[([A-Z]{1,2}|\d)\]/.exec(text)?.[1];
+  if (label === undefined || !token.text.endsWith(".md")) return USE;
+  return {
+    kind: "go",
+    label,
+    condition: withoutMarks(text.replaceAll("|", " ")).slice(0, 300),
+    isDefault: false,
+  };
+}
+
+/** `IF C: …`, `**[C] Continue**`, `If it is ready …, load …`: when a way is taken, in the words of the step. */
+function labelOf(line: string): {
+  readonly label: string;
+  readonly condition?: string;
+  readonly isDefault: boolean;
+} {
+  const text = withoutMarks(line);
+  const condition = text.slice(0, 300);
+  const letter = MENU_ITEM.exec(text)?.[1] ?? CHOSEN.exec(text)?.[1];
+  if (letter !== undefined) return { label: letter, condition, isDefault: letter === "C" };
+  if (BACK.test(text)) return { label: "back", condition, isDefault: false };
+  const when = /\b(?:if|when|unless|otherwise|after|once)\b\s*([^:→,]{1,60})/i.exec(text)?.[1]?.trim();
+  if (when !== undefined) return { label: when || "otherwise", condition, isDefault: false };
+  return { label: "next", isDefault: /\bnext\b|^read fully|immediately|without delay/i.test(text) };
+}
+
+/** `IF C: …`, `[C] Continue: …`, `1) …` at the beginning of a line. */
+const MENU_ITEM =
+  /^[-•\s]{0,8}(?:(?:IF|If|if)\s+)?\[?([A-Z]|[1-9])\]?\s*(?:\([^)]{0,60}\)|[Ss]elected|[Cc]hosen)?\s*[:—)\]]/;
+/** `After user selects 'C'`, `ONLY WHEN [C continue option] is selected`, `WHEN C is selected`. */
+const CHOSEN =
+  /\b(?:selects?|chooses?|when|option)\s+(?:the\s+)?['"[]{0,2}([A-Z])\b(?:['"\]]| continue option| is (?:selected|chosen))/i;
+const BACK = /\b(?:return|go back|loop back|back to|restart|re-?run)\b/i;
+
+/** Whether a line sends its reader back to the workflow's own document. */
+export function leadsBack(line: SourceLine): boolean {
+  return !line.isCode && (BACK.test(line.text) || /\bmenu\b/i.test(line.text));
+}
+
+/** Whether a line has the steps of a folder carried out. */
+export function startsFolder(line: SourceLine): boolean {
+  return /\b(?:execute|run|follow|start|begin|work through)\b/i.test(line.text);
+}
+
+/** A line's words, without the marks of Markdown. */
+export function withoutMarks(text: string): string {
+  return text
+    .replaceAll(/[*_`#>]/g, "")
+    .replaceAll(/\s+/g, " ")
+    .trim();
+}
+
+/** Each token of a body with the line it stands in and the line above it that is not empty. */
+export function* tokensInBody(body: readonly SourceLine[]): Generator<{
+  readonly line: SourceLine;
+  readonly token: Token;
+  readonly before: string;
+}> {
+  let before = "";
+  for (const line of body) {
+    for (const token of tokensOf(line.text.slice(0, 4_000))) yield { line, token, before };
+    if (line.text.trim() !== "") before = line.text.slice(0, 400);
+  }
+}

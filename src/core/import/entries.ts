@@ -1,0 +1,144 @@
+import type { JsonObject } from "../json.js";
+import { cutText, oneLine } from "../text.js";
+import { tokensInBody } from "./directives.js";
+import { References } from "./references.js";
+import { type SourceText, readSource, textsOf } from "./source-text.js";
+import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
+
+/** The forms in which workflows are found. */
+export type EntryForm =
+  /** `workflow.yaml` with instructions: a bundle run runs it. */
+  | "yaml"
+  /** An entry that leads to step files: imported, each step is a node. */
+  | "steps"
+  /** Instructions in one file, a skill without steps: imported, it is one node. */
+  | "instructions"
+  /** A persona with a menu of other workflows. */
+  | "agent";
+
+export interface Entry {
+  readonly path: string;
+  readonly name: string;
+  readonly description: string;
+  readonly form: EntryForm;
+  /** What the entry's text is read from: the file itself, or the one that it points to. */
+  readonly document: string;
+}
+
+const MAX_TEXT = 600;
+
+/** Whether a name is one that a workflow begins with. */
+export function isEntryName(name: string): boolean {
+  return name === "SKILL.md" || /^workflow(?:-[\w-]{1,80})?\.(?:md|ya?ml)$/.test(name);
+}
+
+/** Every file of a tree that a workflow begins with, in the order of the paths. */
+export function findEntries(tree: SourceTree): readonly Entry[] {
+  const entries: Entry[] = [];
+  const pointedAt = new Set<string>();
+  for (const path of tree.paths) {
+    if (!isEntryName(nameOf(path)) || isTemplate(path)) continue;
+    const entry = /\.ya?ml$/.test(path) ? yamlEntry(tree, path) : textEntry(tree, path);
+    if (entry === undefined) continue;
+    entries.push(entry);
+    if (entry.document !== path) pointedAt.add(entry.document);
+  }
+  const withMain = new Set(
+    entries.filter(({ path }) => MAIN.test(nameOf(path))).map(({ path }) => folderOf(path)),
+  );
+  return entries.filter(({ path }) => !pointedAt.has(path) && !isPartOf(path, withMain));
+}
+
+const MAIN = /^(?:SKILL|workflow)\.md$/;
+
+/** `workflow-sketch.md` beside a `workflow.md` that begins all of them, or a plan that was left there. */
+function isPartOf(path: string, withMain: ReadonlySet<string>): boolean {
+  const name = nameOf(path);
+  return name.startsWith("workflow-plan") || (name.startsWith("workflow-") && withMain.has(folderOf(path)));
+}
+
+/** Templates, data and references of a workflow that makes workflows. */
+function isTemplate(path: string): boolean {
+  // `tasks/workflow.md` is the engine that carries out the older form.
+  if (/(?:^|\/)tasks\/[^/]*$/.test(path)) return true;
+  return /(?:^|\/)(?:templates?|data|references?|examples?|docs|resources|node_modules)\//i.test(path);
+}
+
+function yamlEntry(tree: SourceTree, path: string): Entry | undefined {
+  if (!/^workflow\.ya?ml$/.test(nameOf(path))) return undefined;
+  const name = /^name:\s{0,8}["']?([^"'\n]{1,200})/m.exec(tree.text(path).slice(0, 20_000))?.[1];
+  const shown = name?.trim() ?? nameOf(folderOf(path));
+  return { path, name: shown, description: "", form: "yaml", document: path };
+}
+
+/** A `workflow-….md` that neither leads to steps nor has a name is a text about workflows. */
+function textEntry(tree: SourceTree, path: string): Entry | undefined {
+  const source = readSource(tree.text(path));
+  const document = documentOf(tree, path, source);
+  const described = textsOf(source.frontmatter);
+  const own = described.has("name") ? described : textsOf(readSource(tree.text(document)).frontmatter);
+  const form = formOf(tree, path, document);
+  if (form !== "steps" && nameOf(path).startsWith("workflow-") && !own.has("name")) return undefined;
+  return {
+    path,
+    name: lineAt(own, "name") || fallbackName(path),
+    description: lineAt(own, "description"),
+    form,
+    document,
+  };
+}
+
+function fallbackName(path: string): string {
+  const name = nameOf(path).replace(/\.md$/, "");
+  const folder = nameOf(folderOf(path));
+  return name === "SKILL" || name === "workflow" ? folder || name : name;
+}
+
+function lineAt(texts: ReadonlyMap<string, string>, key: string): string {
+  return cutText(oneLine(texts.get(key) ?? ""), MAX_TEXT);
+}
+
+/** A short `SKILL.md` that names one workflow file is a pointer to it. */
+function documentOf(tree: SourceTree, path: string, source: SourceText): string {
+  const words = source.body.filter(({ text }) => text.trim() !== "");
+  if (nameOf(path) !== "SKILL.md" || words.length > 6) return path;
+  const references = new References(tree, folderOf(path), path, new Map());
+  const named = new Set<string>();
+  for (const { token } of tokensInBody(source.body)) {
+    const target = references.resolve(token.text);
+    if (target.kind === "file" && target.path.endsWith(".md")) named.add(target.path);
+  }
+  const [only = path] = named;
+  return named.size === 1 && isEntryName(nameOf(only)) ? only : path;
+}
+
+function formOf(tree: SourceTree, path: string, document: string): EntryForm {
+  const folder = folderOf(document);
+  const source = readSource(tree.text(document));
+  const references = new References(tree, folder, document, variablesOf(source.frontmatter));
+  for (const { line, token } of tokensInBody(source.body)) {
+    const target = line.isCode ? undefined : references.resolve(token.text);
+    if (target?.kind === "file" && isStepFile(tree, target.path)) return "steps";
+    if (target?.kind === "folder" && isStepFolder(target.path)) return "steps";
+  }
+  const isAgent =
+    /(?:^|[-/])agents?(?:-|\/|$)/.test(folderOf(path)) && /\bpersona\b|\bmenu\b/i.test(tree.text(document));
+  return isAgent ? "agent" : "instructions";
+}
+
+function variablesOf(frontmatter: JsonObject): ReadonlyMap<string, string> {
+  return textsOf(frontmatter);
+}
+
+export function isStepFolder(folder: string): boolean {
+  return /^(?:steps?(?:-\w{1,20})?|\w{1,40}-steps)$/.test(nameOf(folder));
+}
+
+/** A file that is a step by its name or place, or because it names the step after it. */
+export function isStepFile(tree: SourceTree, path: string): boolean {
+  if (!path.endsWith(".md")) return false;
+  const name = nameOf(path);
+  if (/^step[-_]?[a-z]?-?\d/i.test(name) || name.startsWith("step-")) return true;
+  if (isStepFolder(folderOf(path)) || isStepFolder(folderOf(folderOf(path)))) return true;
+  return /^(?:nextStepFile|nextStep|thisStepFile):/m.test(tree.text(path).slice(0, 4_000));
+}

@@ -1,0 +1,295 @@
+import type { JsonObject } from "../json.js";
+import { excerpt } from "../text.js";
+import { type ConfigValues, configValues } from "./config-values.js";
+import type { Entry } from "./entries.js";
+import { type ImportFinding, ImportFindings } from "./findings.js";
+import { type Need, needsOf, remembers } from "./needs.js";
+import { Places } from "./places.js";
+import { type SourceGraph, planGraph, variablesFor } from "./plan-graph.js";
+import { References, isBelow } from "./references.js";
+import {
+  type MadeEdge,
+  type MadeNode,
+  renderAgents,
+  renderGraph,
+  renderManifest,
+  renderStep,
+  renderWorkflow,
+  titleOf,
+} from "./render-package.js";
+import { type RewriteRules, rewriteJson, rewriteLine, rewriteObject } from "./rewrite.js";
+import { type Call, callsOf, filesOfSkill } from "./skills.js";
+import { type SourceText, readSource, textsOf } from "./source-text.js";
+import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
+
+/** A package that was made from an entry, and what there is to say of it. */
+export interface Imported {
+  readonly entry: Entry;
+  readonly name: string;
+  /** The package's files by their paths; empty where a finding is an error. */
+  readonly files: ReadonlyMap<string, string>;
+  readonly nodes: readonly MadeNode[];
+  readonly edges: readonly MadeEdge[];
+  readonly findings: readonly ImportFinding[];
+  readonly needs: readonly Need[];
+  readonly calls: readonly Call[];
+  /** The files that config values were taken from. */
+  readonly configFiles: readonly string[];
+  /** Steps rely on what was said before them: runs of the package keep the conversation. */
+  readonly wholeRunConversation: boolean;
+}
+
+const VERSION = "1.0.0";
+const FINISHED = "finished";
+
+/** Makes a graph package of an entry that is no `workflow.yaml`. Never throws for what the source holds. */
+export function importPackage(tree: SourceTree, entry: Entry): Imported {
+  const findings = new ImportFindings();
+  const graph = planGraph(tree, entry, findings);
+  const config = configValues(tree, entry.document);
+  const places = new Places(entry, findings);
+  const calls = callsOf(tree, graph, entry.path, findings);
+  takeAlong(tree, entry, graph, calls, places);
+  const made = new PackageMaker(tree, entry, graph, config, places);
+  const remembering = [...graph.texts].flatMap(([path, source]) => {
+    const line = remembers(source);
+    return line === undefined || graph.nodes.length === 1 ? [] : [{ path, line }];
+  });
+  const [first] = remembering;
+  if (first !== undefined) {
+    findings.add(
+      "note",
+      first.path,
+      first.line,
+      "relies on what was said before: runs keep the whole conversation",
+    );
+  }
+  const listed = findings.list();
+  return {
+    entry,
+    name: packageName(entry),
+    files: listed.some(({ severity }) => severity === "error") ? new Map() : made.files(first !== undefined),
+    nodes: made.nodes,
+    edges: made.edges,
+    findings: listed,
+    needs: needsOf([...graph.texts].map(([path, source]) => ({ path, source }))),
+    calls,
+    configFiles: config.files,
+    wholeRunConversation: first !== undefined,
+  };
+}
+
+/** The workflow's own folder, what its steps use from elsewhere, and the skills that they call. */
+function takeAlong(
+  tree: SourceTree,
+  entry: Entry,
+  graph: SourceGraph,
+  calls: readonly Call[],
+  places: Places,
+): void {
+  for (const path of graph.nodes) if (path !== graph.document) places.add(tree, path);
+  const folder = folderOf(entry.document);
+  for (const path of tree.filesBelow(folder)) if (path !== entry.document) places.add(tree, path);
+  for (const call of calls) {
+    const from = call.folder;
+    if (from === undefined || isBelow(folder, from) || folder === from) continue;
+    for (const path of filesOfSkill(tree, from))
+      places.add(tree, path, { folder: from, as: `skills/${call.name}` });
+  }
+  for (const path of graph.used) if (path !== graph.document) places.add(tree, path);
+}
+
+/** The name of the package: the entry's, in small letters. */
+function packageName(entry: Entry): string {
+  const name = idOf(entry.name.toLowerCase());
+  return name === "" ? "workflow" : name;
+}
+
+/** A text as an id: letters, digits and dashes. */
+function idOf(text: string): string {
+  return text
+    .slice(0, 200)
+    .replace(/[^A-Za-z0-9._-]+/g, "-")
+    .replace(/^[^A-Za-z0-9]+/, "")
+    .slice(0, 80)
+    .replace(/[-.]+$/, "");
+}
+
+class PackageMaker {
+  readonly nodes: readonly MadeNode[];
+  readonly edges: readonly MadeEdge[];
+  private readonly tree: SourceTree;
+  private readonly entry: Entry;
+  private readonly graph: SourceGraph;
+  private readonly config: ConfigValues;
+  private readonly places: Places;
+  private readonly ids: ReadonlyMap<string, string>;
+  private readonly document: SourceText;
+
+  constructor(tree: SourceTree, entry: Entry, graph: SourceGraph, config: ConfigValues, places: Places) {
+    this.tree = tree;
+    this.entry = entry;
+    this.graph = graph;
+    this.config = config;
+    this.places = places;
+    this.document = graph.texts.get(graph.document) ?? readSource("");
+    this.ids = idsOf(graph.nodes);
+    this.edges = this.makeEdges();
+    this.nodes = this.makeNodes();
+  }
+
+  files(wholeRunConversation: boolean): ReadonlyMap<string, string> {
+    const files = new Map<string, string>();
+    const name = packageName(this.entry);
+    const rules = this.rulesFor(this.graph.document, this.document);
+    const body = this.document.body.map((line) => rewriteLine(line.text, rules));
+    files.set("bmad.json", renderManifest(name, VERSION, this.entry.description, wholeRunConversation));
+    files.set("agents.json", renderAgents(name, this.document));
+    files.set("workflow.md", renderWorkflow(name, body));
+    const entryNodeId = this.ids.get(this.graph.startsAt) ?? "";
+    files.set("workflow.graph.json", renderGraph(entryNodeId, this.nodes, this.edges));
+    const nodeFiles = new Set(this.graph.nodes);
+    for (const [path, place] of this.places.entries()) {
+      if (!nodeFiles.has(path)) files.set(place, this.tree.text(path));
+    }
+    for (const [index, path] of this.graph.nodes.entries()) {
+      const node = this.nodes[index];
+      if (node !== undefined) files.set(node.file, this.step(path, node));
+    }
+    const last = this.nodes.at(-1);
+    if (last?.id === FINISHED)
+      files.set(
+        last.file,
+        renderStep(last, {}, ["", "# Finished", "", "The workflow is done: finish this node.", ""]),
+      );
+    return files;
+  }
+
+  private step(path: string, node: MadeNode): string {
+    const source = this.graph.texts.get(path) ?? readSource("");
+    const rules = this.rulesFor(path, source);
+    const body = source.body.map((line) => rewriteLine(line.text, rules));
+    const own = rewriteObject(source.frontmatter, rules);
+    return renderStep(node, { ...own, ...this.inherited(source, body) }, body);
+  }
+
+  /** What the body names and only the workflow's document defines. */
+  private inherited(source: SourceText, body: readonly string[]): JsonObject {
+    const rules = this.rulesFor(this.graph.document, this.document);
+    const own = new Set(Object.keys(source.frontmatter));
+    const wanted = [...textsOf(this.document.frontmatter)].filter(
+      ([key]) => !own.has(key) && !NO_VARIABLE.has(key) && body.some((line) => line.includes(`{${key}}`)),
+    );
+    return Object.fromEntries(wanted.map(([key, value]) => [key, rewriteJson(value, rules)]));
+  }
+
+  private makeNodes(): readonly MadeNode[] {
+    const nodes = this.graph.nodes.map((path): MadeNode => {
+      const id = this.idOf(path);
+      const source = this.graph.texts.get(path) ?? readSource("");
+      const out = this.edges.filter((edge) => edge.from === id).length;
+      const isRouter = path === this.graph.document && out > 1;
+      return {
+        id,
+        type: isRouter ? "decision" : out === 0 ? "end" : "step",
+        file: path === this.graph.document ? "steps/workflow.md" : (this.places.of(path) ?? path),
+        title: titleOf(source, id),
+        outputs: this.outputsOf(path, source),
+      };
+    });
+    if (this.graph.finishedAfter.length === 0) return nodes;
+    return [...nodes, { id: FINISHED, type: "end", file: "finished.md", title: "Finished", outputs: [] }];
+  }
+
+  private makeEdges(): readonly MadeEdge[] {
+    const edges = this.graph.edges.map((edge): MadeEdge => {
+      const label = excerpt(edge.label, 80) || "next";
+      const condition = edge.condition === undefined ? "" : excerpt(edge.condition, 300);
+      return {
+        from: this.idOf(edge.from),
+        to: this.idOf(edge.to),
+        label,
+        ...(condition === "" || condition === label ? {} : { conditionText: condition }),
+        isDefault: edge.isDefault,
+      };
+    });
+    const finished = this.graph.finishedAfter.map((path): MadeEdge => {
+      const conditionText = "The workflow is done, or the user ends it.";
+      return { from: this.idOf(path), to: FINISHED, label: "finished", conditionText, isDefault: true };
+    });
+    return oneDefaultEach([...finished, ...edges]);
+  }
+
+  private idOf(path: string): string {
+    return this.ids.get(path) ?? "";
+  }
+
+  /** The project files that a step names as its output file, relative to the project. */
+  private outputsOf(path: string, source: SourceText): readonly string[] {
+    const variables = variablesFor(source, this.document);
+    const rules = this.rulesFor(path, source);
+    const outputs = new Set<string>();
+    for (const [key, value] of variables) {
+      if (!/^(?:default)?_?output_?file$/i.test(key)) continue;
+      if (!source.body.some(({ text }) => text.includes(`{${key}}`))) continue;
+      const written = rewriteJson(value, rules);
+      if (typeof written === "string" && /^@project\/[^*]+$/.test(written))
+        outputs.add(written.slice("@project/".length));
+    }
+    return [...outputs].filter((output) => !output.split("/").includes(".."));
+  }
+
+  private rulesFor(path: string, source: SourceText): RewriteRules {
+    const variables = variablesFor(source, this.document);
+    const references = new References(this.tree, folderOf(this.graph.document), path, variables);
+    return {
+      resolve: (token) => references.resolve(token),
+      placeOf: (target) => {
+        if (target.kind === "folder") return this.places.ofFolder(target.path);
+        if (target.kind !== "file") return undefined;
+        return target.path === this.graph.document ? this.placeOfDocument() : this.places.of(target.path);
+      },
+      valueOf: (name) =>
+        variables.has(name) && !NO_VARIABLE.has(name) ? undefined : this.config.values.get(name),
+    };
+  }
+
+  private placeOfDocument(): string {
+    return this.graph.nodes.includes(this.graph.document) ? "steps/workflow.md" : "workflow.md";
+  }
+}
+
+/** Keys of every workflow document that say what it is. */
+const NO_VARIABLE = new Set(["name", "description", "title", "type", "web_bundle", "author", "version"]);
+
+/** At most one default out of each node: the first that says so, else the only way there is. */
+function oneDefaultEach(edges: readonly MadeEdge[]): readonly MadeEdge[] {
+  const withDefault = new Set<string>();
+  const count = new Map<string, number>();
+  for (const { from } of edges) count.set(from, (count.get(from) ?? 0) + 1);
+  return edges.map((edge) => {
+    const isOnly = count.get(edge.from) === 1;
+    const isDefault = (edge.isDefault || isOnly) && !withDefault.has(edge.from);
+    if (isDefault) withDefault.add(edge.from);
+    return { ...edge, isDefault };
+  });
+}
+
+/** An id for each file: its name, with its folder's where two are alike. */
+function idsOf(paths: readonly string[]): ReadonlyMap<string, string> {
+  const ids = new Map<string, string>();
+  const taken = new Set<string>([FINISHED]);
+  for (const path of paths) {
+    const name = idOf(nameOf(path).replace(/\.md$/, "")) || "step";
+    const folder = idOf(nameOf(folderOf(path)));
+    const candidates = [name, `${folder}.${name}`.replace(/^\./, "")];
+    let id = candidates.find((candidate) => !taken.has(candidate));
+    for (let count = 2; id === undefined; count += 1) {
+      const numbered = `${name}.${count}`;
+      if (!taken.has(numbered)) id = numbered;
+    }
+    taken.add(id);
+    ids.set(path, id);
+  }
+  return ids;
+}

@@ -1,0 +1,352 @@
+import { directiveOf, leadsBack, startsFolder, tokensInBody } from "./directives.js";
+import { type Entry, isEntryName, isStepFile, isStepFolder } from "./entries.js";
+import { type ImportFindings, named } from "./findings.js";
+import { References, type Target, isBelow } from "./references.js";
+import { type SourceLine, type SourceText, readSource, textsOf } from "./source-text.js";
+import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
+
+/** A way from one step file to another, as the source says it. */
+export interface SourceEdge {
+  readonly from: string;
+  readonly to: string;
+  readonly label: string;
+  readonly condition?: string;
+  readonly isDefault: boolean;
+}
+
+/** The files that become nodes, in the order in which they are reached, and the ways between them. */
+export interface SourceGraph {
+  /** What the entry document is read as; a node of its own only where `startsAt` is it. */
+  readonly document: string;
+  readonly startsAt: string;
+  readonly nodes: readonly string[];
+  readonly edges: readonly SourceEdge[];
+  readonly texts: ReadonlyMap<string, SourceText>;
+  /** Files that steps use and come back from: data, templates, helpers, other skills. */
+  readonly used: ReadonlySet<string>;
+  /** The folders of other workflows that a menu calls and comes back from. */
+  readonly called: ReadonlySet<string>;
+  /** The nodes after which a run is finished, beside those that nothing follows. */
+  readonly finishedAfter: readonly string[];
+}
+
+/** More steps and ways than these are no workflow. */
+const MAX_NODES = 400;
+const MAX_EDGES = 4_000;
+const NEXT_KEY =
+  /^(?:next\w*|alt(?:ernate)?\w*(?:Step|File)\w*|skipTo\w*|continue(?:Step)?File|validationFlow)$/;
+const RESUME = /^(?:(?:step|e|v)?-?[a-z]?-?\d{1,3}[a-z]?-)?(?:continue|continuation|resume)\.md$/i;
+/** By its name or in its words the last step, whatever it offers to go on with. */
+const LAST_NAME =
+  /-(?:complete|completion|finish|final|finalize|wrapup|celebrate|results)(?:-[\w-]{1,40})?\.md$/i;
+const LAST_WORDS = /\bfinal step\b|\bworkflow (?:is )?complet|\blast step\b|\bend of (?:the )?workflow\b/i;
+
+/** Follows an entry from step to step. What is ambiguous becomes a finding. */
+export function planGraph(tree: SourceTree, entry: Entry, findings: ImportFindings): SourceGraph {
+  const walk = new GraphWalk(tree, entry, findings);
+  walk.run();
+  return walk.graph();
+}
+
+/** The variables that a file's references may begin with: its own, then its workflow's. */
+export function variablesFor(own: SourceText, workflow: SourceText): ReadonlyMap<string, string> {
+  return new Map([...textsOf(workflow.frontmatter), ...textsOf(own.frontmatter)]);
+}
+
+class GraphWalk {
+  private readonly tree: SourceTree;
+  private readonly entry: Entry;
+  private readonly findings: ImportFindings;
+  private readonly folder: string;
+  private readonly document: SourceText;
+  private readonly texts = new Map<string, SourceText>();
+  private readonly edges = new Map<string, SourceEdge>();
+  private readonly used = new Set<string>();
+  private readonly called = new Set<string>();
+  private readonly order: string[] = [];
+
+  constructor(tree: SourceTree, entry: Entry, findings: ImportFindings) {
+    this.tree = tree;
+    this.entry = entry;
+    this.findings = findings;
+    this.folder = folderOf(entry.document);
+    this.document = readSource(tree.text(entry.document));
+  }
+
+  run(): void {
+    this.visit(this.entry.document);
+    for (const path of this.order) this.visit(path);
+    this.reportUnreached();
+  }
+
+  graph(): SourceGraph {
+    const { document } = this.entry;
+    const starts = [...this.edges.values()].filter((edge) => edge.from === document);
+    const isReturnedTo = [...this.edges.values()].some((edge) => edge.to === document);
+    const [first] = starts;
+    const isNode = first === undefined || starts.length > 1 || isReturnedTo;
+    const nodes = isNode ? [document, ...this.order] : this.order;
+    const kept = [...this.edges.values()].filter((edge) => isNode || edge.from !== document);
+    const goesOn = new Set(kept.map(({ from }) => from));
+    const last = nodes.filter((path) => goesOn.has(path) && LAST_NAME.test(nameOf(path)));
+    const endless = endlessAfter(nodes, kept, last);
+    for (const path of endless) {
+      this.findings.add(
+        "warning",
+        path,
+        0,
+        "goes round in a circle without an end: a way to an end was added here",
+      );
+    }
+    return {
+      document,
+      startsAt: isNode ? document : first.to,
+      nodes,
+      edges: kept,
+      texts: this.texts,
+      used: this.used,
+      called: this.called,
+      finishedAfter: [...last, ...endless],
+    };
+  }
+
+  private visit(path: string): void {
+    const source = path === this.entry.document ? this.document : readSource(this.tree.text(path));
+    this.texts.set(path, source);
+    if (source.problem !== undefined) {
+      this.findings.add("warning", path, 1, `the front matter was read line by line: ${source.problem}`);
+    }
+    const variables = variablesFor(source, this.document);
+    const references = new References(this.tree, this.folder, path, variables);
+    this.followKeys(path, source, references);
+    this.followBody(path, source, references);
+    if (this.edgesFrom(path).length === 0) this.followOrder(path, source);
+  }
+
+  /** `nextStepFile` and its like. */
+  private followKeys(path: string, source: SourceText, references: References): void {
+    for (const [key, value] of textsOf(source.frontmatter)) {
+      if (!NEXT_KEY.test(key)) continue;
+      const target = references.resolve(value);
+      if (target.kind === "missing") {
+        const near = this.nearest(path, target.path);
+        const remedy = near === undefined ? "no edge was made" : `taken for ${named(near)}`;
+        this.findings.add(
+          "warning",
+          path,
+          1,
+          `${key} names ${named(value)}, which does not exist: ${remedy}`,
+        );
+        if (near !== undefined) this.connect(path, near, 1, { label: "next", isDefault: true });
+      } else if (target.kind === "file" && target.path.endsWith(".md")) {
+        const isDefault = /^next(?:StepFile|Step)?$/.test(key);
+        const label = isDefault ? "next" : key.replace(/^next(?:StepFile|Step)?_?/, "") || "next";
+        this.connect(path, target.path, 1, { label, isDefault });
+      }
+    }
+  }
+
+  private followBody(path: string, source: SourceText, references: References): void {
+    for (const { line, token, before } of tokensInBody(source.body)) {
+      const target = references.resolve(token.text);
+      if (target.kind === "other") continue;
+      if (target.kind === "outside") {
+        this.findings.add(
+          "warning",
+          path,
+          line.number,
+          `${named(token.text)} leaves the directory that is imported: it was left as it is`,
+        );
+        continue;
+      }
+      const directive = directiveOf(line, token, before);
+      if (target.kind === "missing") {
+        if (directive.kind === "go" || isStepFile(this.tree, target.path))
+          this.reportMissing(path, line.number, target, directive.kind === "go");
+      } else if (target.kind === "folder") {
+        if (directive.kind === "go" && isStepFolder(target.path) && startsFolder(line))
+          this.enterFolder(path, target.path, line.number);
+      } else if (directive.kind === "go" && this.mayBeNode(target.path, path, line)) {
+        if (this.isCall(target.path, directive.label)) this.called.add(folderOf(target.path));
+        else this.connect(path, target.path, line.number, directive);
+      } else this.used.add(target.path);
+    }
+  }
+
+  /** `[A]` and `[P]` lead into other workflows and return; only `[C]` goes on. */
+  private isCall(target: string, label: string): boolean {
+    return !isBelow(target, this.folder) && isEntryName(nameOf(target)) && /^[A-BD-Z]$/.test(label);
+  }
+
+  private reportMissing(path: string, line: number, target: Target & { path: string }, isGo: boolean): void {
+    const near = this.nearest(path, target.path);
+    const hint = near === undefined ? "" : `; ${named(near)} is like it`;
+    if (!isGo || RESUME.test(nameOf(target.path))) return;
+    this.findings.add("warning", path, line, `names ${named(target.path)}, which does not exist${hint}`);
+  }
+
+  /** The one file beside that has the same number. */
+  private nearest(path: string, missing: string): string | undefined {
+    const number = /^(?:step-)?[a-z]?-?\d{1,3}[a-z]?/i.exec(nameOf(missing))?.[0];
+    if (number === undefined) return undefined;
+    const folder = this.tree.filesIn(folderOf(missing)).length > 0 ? folderOf(missing) : folderOf(path);
+    const alike = this.tree
+      .filesIn(folder)
+      .filter(
+        (known) => nameOf(known).startsWith(`${number}-`) && !RESUME.test(nameOf(known)) && known !== path,
+      );
+    return alike.length === 1 ? alike[0] : undefined;
+  }
+
+  /** "Execute the steps in `./steps-k/`": the first of them. */
+  private enterFolder(path: string, folder: string, line: number): void {
+    const first = this.tree
+      .filesIn(folder)
+      .find((file) => file.endsWith(".md") && !RESUME.test(nameOf(file)));
+    if (first !== undefined) this.connect(path, first, line, { label: nameOf(folder), isDefault: false });
+  }
+
+  private mayBeNode(target: string, from: string, line: SourceLine): boolean {
+    if (!target.endsWith(".md") || target === from) return false;
+    if (target === this.entry.document) return leadsBack(line);
+    if (isStepFile(this.tree, target)) return true;
+    return isEntryName(nameOf(target)) && nameOf(target) !== "SKILL.md";
+  }
+
+  private connect(
+    from: string,
+    to: string,
+    line: number,
+    edge: { readonly label: string; readonly condition?: string; readonly isDefault: boolean },
+  ): void {
+    if (from === to) return;
+    if (RESUME.test(nameOf(to))) {
+      this.used.add(to);
+      this.findings.add(
+        "note",
+        to,
+        0,
+        "is left out: Interlock itself goes on with a run that was interrupted",
+      );
+      return;
+    }
+    if (!isBelow(to, this.folder)) {
+      this.used.add(to);
+      this.findings.add(
+        "note",
+        from,
+        line,
+        `leads on to ${named(to)}, another workflow: import it and run it after this one`,
+      );
+      return;
+    }
+    const key = `${from}\n${to}`;
+    const known = this.edges.get(key);
+    const isNew = to !== this.entry.document && !this.order.includes(to);
+    if (known !== undefined) this.edges.set(key, better(known, edge));
+    else if (this.edges.size >= MAX_EDGES || (isNew && this.order.length >= MAX_NODES)) {
+      const bound = `${MAX_NODES} steps and ${MAX_EDGES} ways between them`;
+      this.findings.add("error", this.entry.path, 0, `has more than ${bound}: divide it`);
+    } else {
+      this.edges.set(key, { from, to, ...edge });
+      if (isNew) this.order.push(to);
+    }
+  }
+
+  /** A step that names none after it, with one numbered after it beside it, and that does not say it is the last. */
+  private followOrder(path: string, source: SourceText): void {
+    if (path === this.entry.document) {
+      if (this.entry.form === "steps") this.assumeFirst(path);
+      return;
+    }
+    const isLast = source.body.some(({ text }) => LAST_WORDS.test(text));
+    const beside = this.tree.filesIn(folderOf(path)).filter((file) => file.endsWith(".md"));
+    const number = numberOf(path);
+    const next = beside.find(
+      (file) => number !== undefined && numberOf(file) === number + 1 && !RESUME.test(nameOf(file)),
+    );
+    if (next === undefined || isLast || this.used.has(path)) return;
+    this.findings.add(
+      "warning",
+      path,
+      0,
+      `names no step after it: ${named(nameOf(next))} was taken, by its number`,
+    );
+    this.connect(path, next, 0, { label: "next", isDefault: true });
+  }
+
+  private assumeFirst(path: string): void {
+    const folders = new Set(this.tree.filesBelow(this.folder).map(folderOf).filter(isStepFolder));
+    const [folder] = folders;
+    if (folder === undefined) return;
+    this.findings.add("warning", path, 0, `names no first step: the first of ${named(folder)} was taken`);
+    this.enterFolder(path, folder, 0);
+  }
+
+  private edgesFrom(path: string): readonly SourceEdge[] {
+    return [...this.edges.values()].filter((edge) => edge.from === path);
+  }
+
+  private reportUnreached(): void {
+    const folders = new Set(this.order.map(folderOf).filter((folder) => isStepFolder(folder)));
+    const reached = new Set([...this.order, ...this.used, this.entry.document]);
+    for (const folder of folders) {
+      for (const path of this.tree.filesIn(folder)) {
+        if (!path.endsWith(".md") || reached.has(path)) continue;
+        if (RESUME.test(nameOf(path)))
+          this.findings.add(
+            "note",
+            path,
+            0,
+            "is left out: Interlock itself goes on with a run that was interrupted",
+          );
+        else this.findings.add("warning", path, 0, "no step leads here: it is in the package, but no node");
+      }
+    }
+  }
+}
+
+function numberOf(path: string): number | undefined {
+  const digits = /^(?:step-)?(?:[a-z]-)?(\d{1,3})-/i.exec(nameOf(path))?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+/** Of two lines that say the same way: a menu's letter over any other words, the default if one says so. */
+function better(known: SourceEdge, other: Omit<SourceEdge, "from" | "to">): SourceEdge {
+  const isLetter = (label: string): boolean => label.length === 1;
+  const isPlain =
+    (known.label === "next" && other.label !== "next") || (!isLetter(known.label) && isLetter(other.label));
+  const condition = known.condition ?? other.condition;
+  return {
+    from: known.from,
+    to: known.to,
+    label: isPlain ? other.label : known.label,
+    ...(condition === undefined ? {} : { condition }),
+    isDefault: known.isDefault || other.isDefault,
+  };
+}
+
+/** The last node of each circle that has no way out, where the nodes of `last` have one. */
+function endlessAfter(
+  nodes: readonly string[],
+  edges: readonly SourceEdge[],
+  last: readonly string[],
+): readonly string[] {
+  const ends = new Set([...last, ...nodes.filter((node) => !edges.some((edge) => edge.from === node))]);
+  const found: string[] = [];
+  for (;;) {
+    grow(ends, edges);
+    const endless = nodes.findLast((node) => !ends.has(node));
+    if (endless === undefined) return found;
+    found.push(endless);
+    ends.add(endless);
+  }
+}
+
+/** Adds every node from which one of the set can be reached. */
+function grow(ends: Set<string>, edges: readonly SourceEdge[]): void {
+  for (let size = -1; size !== ends.size;) {
+    size = ends.size;
+    for (const edge of edges) if (ends.has(edge.to)) ends.add(edge.from);
+  }
+}

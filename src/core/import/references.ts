@@ -1,0 +1,132 @@
+import { joinPath, folderOf, nameOf, type SourceTree } from "./source-tree.js";
+
+/** Something in a line that looks like a path or a variable, and where it stands. */
+export interface Token {
+  readonly text: string;
+  readonly at: number;
+}
+
+/** One class of characters, so that a line is walked once. */
+const TOKEN = /[\w{}@./*:~-]+/g;
+const MAX_TOKENS = 200;
+const FILE_NAME = /\.(?:md|xml|csv|ya?ml|json|toml|txt|py|mjs|js|sh|html)$/i;
+
+/** The paths, folders and variables in a line, without the punctuation around them. */
+export function tokensOf(line: string): readonly Token[] {
+  const tokens: Token[] = [];
+  for (const match of line.matchAll(TOKEN)) {
+    if (tokens.length === MAX_TOKENS) break;
+    const lead = leadOf(match[0]);
+    const text = match[0].slice(lead).replace(/(?<![.:])[.:]{1,4}$/, "");
+    if (isPathLike(text)) tokens.push({ text, at: match.index + lead });
+  }
+  return tokens;
+}
+
+/** `[[snapshot:step.md]]` and `File:step.md` name what stands behind the colon. */
+function leadOf(word: string): number {
+  const colon = word.lastIndexOf(":");
+  return colon === -1 || colon === word.length - 1 || word.startsWith("//", colon + 1) ? 0 : colon + 1;
+}
+
+function isPathLike(text: string): boolean {
+  if (text.length > 400 || text.includes("//")) return false;
+  return FILE_NAME.test(text) || /^\{[\w-]{1,80}\}$/.test(text) || (text.includes("/") && /[\w}]/.test(text));
+}
+
+/** What a token stands for. */
+export type Target =
+  | { readonly kind: "file"; readonly path: string }
+  | { readonly kind: "folder"; readonly path: string }
+  /** A file of the workflow that is not there. */
+  | { readonly kind: "missing"; readonly path: string }
+  | { readonly kind: "outside"; readonly path: string }
+  /** A place of the project, or something that only the run knows. */
+  | { readonly kind: "other" };
+
+const OTHER: Target = { kind: "other" };
+
+/** The names under which a workflow knows the folder it lies in. */
+export const OWN_FOLDER: ReadonlySet<string> = new Set([
+  "installed_path",
+  "workflow_path",
+  "skill-root",
+  "skill_root",
+  "bundle-root",
+  "workflow-root",
+]);
+const INSTALLED = /^(?:_bmad|\.bmad|bmad|\{bmad_folder\}|\{_bmad\})\//;
+
+/** Where references of one file lead. */
+export class References {
+  private readonly tree: SourceTree;
+  private readonly entryFolder: string;
+  private readonly file: string;
+  private readonly variables: ReadonlyMap<string, string>;
+
+  /** `variables` are the texts of the file's own front matter, then those of its workflow. */
+  constructor(tree: SourceTree, entryFolder: string, file: string, variables: ReadonlyMap<string, string>) {
+    this.tree = tree;
+    this.entryFolder = entryFolder;
+    this.file = file;
+    this.variables = variables;
+  }
+
+  resolve(token: string): Target {
+    const text = this.expand(token);
+    const [, variable = "", rest = ""] = /^\{([\w-]{1,80})\}\/?(.*)$/s.exec(text) ?? [];
+    if (OWN_FOLDER.has(variable)) return this.inTree([this.entryFolder], rest);
+    if (variable === "project-root" || variable === "project_root") return this.installed(rest);
+    if (INSTALLED.test(text)) return this.installed(text);
+    if (/[{}*<>@~\\]|^\//.test(text)) return OTHER;
+    return this.inTree([folderOf(this.file), this.entryFolder], text);
+  }
+
+  /** Replaces variables of the front matter that stand at the beginning, again and again. */
+  private expand(token: string): string {
+    let text = token;
+    for (let round = 0; round < 5; round += 1) {
+      const [whole = "", name = ""] = /^\{\{?([\w-]{1,80})\}?\}/.exec(text) ?? [];
+      const value = this.variables.get(name);
+      if (value === undefined || value.length > 400 || /\s/.test(value)) return text;
+      text = value + text.slice(whole.length);
+    }
+    return text;
+  }
+
+  private installed(rest: string): Target {
+    const inModule = rest.replace(INSTALLED, "");
+    if (/[{}*]/.test(inModule) || !FILE_NAME.test(inModule)) return OTHER;
+    const path = this.tree.endingLike(inModule, this.file);
+    const isInstalled = inModule !== rest;
+    if (path !== undefined && (isInstalled || isBelow(path, this.entryFolder))) return { kind: "file", path };
+    if (!isInstalled) return OTHER;
+    return /(?:^|\/)(?:steps?(?:-\w+)?|\w+-steps)\/[^/]+$/.test(inModule)
+      ? { kind: "missing", path: inModule }
+      : OTHER;
+  }
+
+  private inTree(folders: readonly string[], rest: string): Target {
+    const isRelative = /^\.{1,2}\//.test(rest);
+    let first: string | undefined;
+    for (const folder of folders) {
+      const joined = joinPath(folder, rest);
+      if (!joined.ok) return { kind: "outside", path: rest };
+      first ??= joined.value;
+      if (this.tree.has(joined.value)) return { kind: "file", path: joined.value };
+      if (rest !== "" && !FILE_NAME.test(rest) && this.tree.hasFolder(joined.value)) {
+        return { kind: "folder", path: joined.value };
+      }
+    }
+    const path = first ?? rest;
+    if (!path.endsWith(".md")) return OTHER;
+    const nearby = this.tree.named(nameOf(path)).filter((known) => isBelow(known, this.entryFolder));
+    if (/^(?:\.\/)?step-[^/]+$/.test(rest) && nearby.length === 1)
+      return { kind: "file", path: nearby[0] ?? path };
+    return isRelative || /(?:^|\/)step-?\d/.test(path) ? { kind: "missing", path } : OTHER;
+  }
+}
+
+export function isBelow(path: string, folder: string): boolean {
+  return folder === "" || path.startsWith(`${folder}/`);
+}

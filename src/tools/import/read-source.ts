@@ -1,0 +1,121 @@
+import { lstat, opendir, realpath } from "node:fs/promises";
+import { basename, dirname, join, relative, sep } from "node:path";
+import { SourceTree } from "../../core/import/source-tree.js";
+import { PackageFileRefused, readPackageFile } from "../../store/packages/package-files.js";
+
+/** Bounds on what an import looks at. */
+const MAX_DEPTH = 16;
+const MAX_DIRECTORIES = 20_000;
+const MAX_FILES = 20_000;
+const MAX_FILE_BYTES = 1024 * 1024;
+const MAX_BYTES = 128 * 1024 * 1024;
+const MAX_LEVELS_UP = 8;
+
+const TEXTS = /\.(?:md|ya?ml|xml|csv|toml|txt|json|py|mjs|js|sh|html)$/i;
+
+/** The texts of a directory, and whether all of them were looked at. */
+export interface ReadSource {
+  /** The real path that the tree's paths are relative to. */
+  readonly root: string;
+  readonly tree: SourceTree;
+  readonly complete: boolean;
+}
+
+/**
+ * Reads the texts below `root` for an import, those below `first` before all others. Links, hidden directories but those of
+ * tools that hold `skills`, `node_modules`, what is no UTF-8 and what is larger than 1 MiB are left out. Nothing is followed out of it.
+ */
+export async function readSource(root: string, first: string = root): Promise<ReadSource> {
+  const reader = new TreeReader(await realpath(root));
+  const begin = relative(reader.root, await realpath(first));
+  const isInside = begin !== "" && !begin.startsWith("..");
+  const complete = (!isInside || (await reader.read(begin.split(sep).join("/")))) && (await reader.read(""));
+  return { root: reader.root, tree: new SourceTree(reader.files), complete };
+}
+
+class TreeReader {
+  readonly root: string;
+  readonly files = new Map<string, string>();
+  private readonly seen = new Set<string>();
+  private bytes = 0;
+
+  constructor(root: string) {
+    this.root = root;
+  }
+
+  /** False when a bound was reached. */
+  async read(from: string): Promise<boolean> {
+    const queue = [{ folder: from, depth: 0 }];
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      if (this.seen.has(next.folder)) continue;
+      this.seen.add(next.folder);
+      if (this.seen.size > MAX_DIRECTORIES) return false;
+      for (const { name, isFolder } of await this.childrenOf(next.folder)) {
+        const path = next.folder === "" ? name : `${next.folder}/${name}`;
+        if (isFolder) {
+          if (next.depth < MAX_DEPTH) queue.push({ folder: path, depth: next.depth + 1 });
+        } else if (!(await this.readFile(path))) return false;
+      }
+    }
+    return true;
+  }
+
+  private async childrenOf(folder: string): Promise<{ readonly name: string; readonly isFolder: boolean }[]> {
+    const children: { name: string; isFolder: boolean }[] = [];
+    const directory = await opendir(join(this.root, folder)).catch(() => undefined);
+    if (directory === undefined) return children;
+    for await (const entry of directory) {
+      if (entry.isDirectory()) {
+        if (await this.isSearched(folder, entry.name)) children.push({ name: entry.name, isFolder: true });
+      } else if (entry.isFile() && TEXTS.test(entry.name)) {
+        children.push({ name: entry.name, isFolder: false });
+      }
+      if (children.length > MAX_FILES) break;
+    }
+    return children.sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  private async isSearched(folder: string, name: string): Promise<boolean> {
+    if (!name.startsWith(".")) return name !== "node_modules";
+    if (name === ".bmad") return true;
+    const skills = await lstat(join(this.root, folder, name, "skills")).catch(() => undefined);
+    return skills?.isDirectory() === true;
+  }
+
+  private async readFile(path: string): Promise<boolean> {
+    if (this.files.has(path)) return true;
+    if (this.files.size >= MAX_FILES || this.bytes >= MAX_BYTES) return false;
+    try {
+      const bytes = await readPackageFile(this.root, path, MAX_FILE_BYTES);
+      this.files.set(path, new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+      this.bytes += bytes.length;
+    } catch (error) {
+      if (!(error instanceof PackageFileRefused || error instanceof TypeError)) throw error;
+    }
+    return true;
+  }
+}
+
+const MARKS = ["_bmad", ".bmad", "bmad", ".git", "src/core", "src/core-skills"];
+
+/**
+ * Where to look for what a workflow uses beside its own folder, such as its module's configuration and the core: the nearest
+ * directory above it that holds an installation, a module or a repository; the folder itself where there is none.
+ */
+export async function sourceRootOf(folder: string): Promise<string> {
+  let at = folder;
+  for (let level = 0; level < MAX_LEVELS_UP; level += 1) {
+    for (const mark of MARKS) if (await exists(join(at, mark))) return at;
+    if (["_bmad", ".bmad", "bmad"].includes(basename(at))) return dirname(at);
+    if (dirname(at) === at) break;
+    at = dirname(at);
+  }
+  return folder;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
+}

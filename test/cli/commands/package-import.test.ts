@@ -1,0 +1,161 @@
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import { main } from "../../../src/cli/program.js";
+
+let dir: string;
+let output: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "interlock-import-"));
+  output = "";
+  const spies = [process.stdout, process.stderr].map((stream) =>
+    vi.spyOn(stream, "write").mockImplementation((text) => {
+      output += String(text);
+      return true;
+    }),
+  );
+  vi.stubEnv("INTERLOCK_STORE", join(dir, "store"));
+  return () => {
+    for (const spy of spies) spy.mockRestore();
+    vi.unstubAllEnvs();
+  };
+});
+
+function put(path: string, text: string | Uint8Array): void {
+  mkdirSync(dirname(join(dir, path)), { recursive: true });
+  writeFileSync(join(dir, path), text);
+}
+
+function putTea(at: string, name = "tea"): void {
+  put(`${at}/SKILL.md`, `---\nname: ${name}\n---\nRead fully and follow: \`./steps/step-01-pot.md\`\n`);
+  put(`${at}/steps/step-01-pot.md`, "# Pot\n\n- IF C: load ./step-02-end.md\n");
+  put(`${at}/steps/step-02-end.md`, "# End\n");
+}
+
+const run = (...args: readonly string[]) =>
+  main(["package", "import", ...args.map((arg) => arg.replace(/^~/, dir))]);
+
+describe("interlock package import", () => {
+  test("makes a package that is checked, and tells of it", async () => {
+    putTea("kit/skills/tea");
+    put("kit/_bmad/core/config.yaml", "user_name: Ada\n");
+    expect(await run("~/kit/skills/tea", "--out", "~/made")).toBe(0);
+    expect(output).toContain("tea  skills/tea/SKILL.md  2 nodes, 1 edges, 1 ends\n");
+    expect(output).toContain("Walk it without a model: interlock run ");
+    expect(readdirSync(join(dir, "made")).sort()).toEqual([
+      "agents.json",
+      "bmad.json",
+      "steps",
+      "workflow.graph.json",
+      "workflow.md",
+    ]);
+    expect(readdirSync(dir).filter((name) => name.includes("importing"))).toEqual([]);
+    expect(await main(["package", "check", join(dir, "made")])).toBe(0);
+  });
+
+  test("installs it with --install, and tells programs all there is", async () => {
+    putTea("tea");
+    put("tea/steps/step-05-lost.md", "# Lost\n");
+    expect(await run("~/tea/SKILL.md", "--out", "~/made", "--install", "--json")).toBe(0);
+    const report = JSON.parse(output) as { packages: { packageId: string }[] };
+    expect(report).toMatchObject({
+      ok: true,
+      packages: [
+        {
+          ok: true,
+          name: "tea",
+          source: "SKILL.md",
+          form: "steps",
+          out: join(dir, "made"),
+          packageId: expect.stringMatching(/^tea-1\.0\.0-[0-9a-f]{16}$/),
+          edges: [
+            {
+              from: "step-01-pot",
+              to: "step-02-end",
+              label: "C",
+              conditionText: "- IF C: load ./step-02-end.md",
+              isDefault: true,
+            },
+          ],
+          findings: [{ severity: "warning", file: "steps/step-05-lost.md", line: 0 }],
+          check: [],
+          needs: [],
+          wholeRunConversation: false,
+        },
+      ],
+    });
+    output = "";
+    expect(await main(["package", "list", "--json"])).toBe(0);
+    expect(JSON.parse(output)).toMatchObject([{ packageId: report.packages[0]?.packageId }]);
+  });
+
+  test("replaces nothing, and leaves nothing where the source has errors", async () => {
+    putTea("tea");
+    put("made/mine.txt", "mine");
+    expect(await run("~/tea", "--out", "~/made")).toBe(1);
+    expect(output).toContain("is there already: name another directory with --out, or remove it");
+    expect(readdirSync(join(dir, "made"))).toEqual(["mine.txt"]);
+    for (let count = 0; count < 2_100; count += 1) put(`tea/data/${count}.md`, "x");
+    expect(await run("~/tea", "--out", "~/other")).toBe(1);
+    expect(output).toContain("error    .  holds more than 2000 files");
+    expect(readdirSync(dir)).not.toContain("other");
+  });
+
+  test("asks which one where there are several, or takes all", async () => {
+    putTea("kit/a", "one");
+    putTea("kit/b", "one");
+    put("kit/c/SKILL.md", "---\nname: two\n---\nTaste it.\n");
+    expect(await run("~/kit")).toBe(2);
+    expect(output).toContain(
+      "There are 3 workflows. Choose one with --workflow, or import them with --all: a/SKILL.md, b/SKILL.md, c/SKILL.md",
+    );
+    expect(await run("~/kit", "--workflow", "one")).toBe(2);
+    expect(output).toContain('Several workflows are called "one"');
+    expect(await run("~/kit", "--workflow", "three")).toBe(2);
+    expect(output).toContain('There is no workflow "three" to import (there are: one, one, two).');
+    expect(await run("~/kit", "--workflow", "b/SKILL.md", "--out", "~/b")).toBe(0);
+    expect(await run("~/kit", "--workflow", "x", "--all")).toBe(2);
+    expect(await run("~/kit", "--all", "--out", "~/all")).toBe(0);
+    expect(output).toContain("3 of 3 workflows were imported into ");
+    expect(readdirSync(join(dir, "all"))).toEqual(["one", "one-2", "two"]);
+  });
+
+  test("says what there is instead where nothing can be imported", async () => {
+    put("old/workflow.yaml", "name: x\n");
+    expect(await run("~/old")).toBe(1);
+    expect(output).toContain("They run as they are: interlock bundle run <workflow.yaml>");
+    put("none/readme.md", "x\n");
+    expect(await run("~/none")).toBe(1);
+    expect(output).toContain("No workflow begins in ");
+    put("men/agent-x/SKILL.md", "Your persona, a menu.\n1\n2\n3\n4\n5\n6\n");
+    expect(await run("~/men")).toBe(1);
+    expect(output).toContain("There are only agents in ");
+    expect(await run("~/gone")).toBe(2);
+    expect(await run("/dev/null")).toBe(2);
+  });
+});
+
+test("what is read is bounded, and nothing leads out of it: links, other encodings, hidden and huge files", async () => {
+  putTea("kit/tea");
+  put("secret.md", "a secret\n");
+  symlinkSync(join(dir, "secret.md"), join(dir, "kit/tea/link.md"));
+  symlinkSync(dir, join(dir, "kit/tea/folder"));
+  put("kit/tea/latin.md", Uint8Array.of(0x23, 0xe9));
+  put("kit/tea/huge.md", "x".repeat(1024 * 1024 + 1));
+  put("kit/tea/.git/config.md", "x");
+  put("kit/tea/node_modules/x/SKILL.md", "x");
+  put("kit/tea/image.png", "x");
+  expect(await run("~/kit/tea", "--out", "~/made")).toBe(0);
+  const files = readdirSync(join(dir, "made"), { recursive: true }).map(String).sort();
+  expect(files).toEqual([
+    "agents.json",
+    "bmad.json",
+    "steps",
+    "steps/step-01-pot.md",
+    "steps/step-02-end.md",
+    "workflow.graph.json",
+    "workflow.md",
+  ]);
+  expect(readFileSync(join(dir, "made/workflow.md"), "utf8")).toContain("`@pkg/steps/step-01-pot.md`");
+});
