@@ -8,6 +8,11 @@ import { openStore } from "../dist/store/store.js";
 /** A poll lasts a minute at most before the next one is sent. */
 const SILENCE_MS = 150_000;
 
+/** A worker's identity is <process id>@<host name>/<where that id is known>. */
+function hostOf(identity) {
+  return identity.replace(/^\d+@/, "").replace(/\/\w+$/, "");
+}
+
 const { storeDir, taskQueue: defaultQueue, temporal } = loadConfig();
 if (temporal === undefined) throw new Error("No Temporal is configured. Set TEMPORAL_ADDRESS.");
 const { taskQueue } = await openStore(storeDir, defaultQueue);
@@ -21,8 +26,7 @@ try {
   // Who polls for workflow tasks: that is what no type means.
   const queue = { namespace, taskQueue: { name: taskQueue } };
   const { pollers } = await client.temporal.workflowService.describeTaskQueue(queue);
-  // The SDK's identity of a worker is <process id>@<host name>.
-  const own = pollers.filter(({ identity }) => identity?.endsWith(`@${hostname()}`));
+  const own = pollers.filter(({ identity }) => hostOf(identity ?? "") === hostname());
   const lastSeenMs = own.map(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1_000);
   if (Math.max(0, ...lastSeenMs) < Date.now() - SILENCE_MS) {
     throw new Error(`No worker of ${hostname()} polls the task queue "${taskQueue}".`);

@@ -133,6 +133,8 @@ export interface Config {
   readonly roots: RootPolicy;
   /** Whose starts a worker takes. */
   readonly starts: z.infer<typeof startsSchema>;
+  /** What the user writes longer texts in, as a shell takes it: `VISUAL`, else `EDITOR`. */
+  readonly editor: string | undefined;
   /** Base URL of the Web UI of a configured Temporal, for links. */
   readonly webUi: string | undefined;
 }
@@ -181,8 +183,14 @@ export function loadConfig(
       protectedPaths: settings.protectedPaths,
     },
     starts: env.INTERLOCK_STARTS ?? settings.starts ?? "open",
+    editor: (isDumbTerminal(environment) ? undefined : environment["VISUAL"]) ?? environment["EDITOR"],
     webUi: env.INTERLOCK_WEB_UI,
   });
+}
+
+/** Whether the terminal takes nothing but text. */
+export function isDumbTerminal(variables: Environment = process.env): boolean {
+  return variables["TERM"] === "dumb";
 }
 
 function withoutEmpty(variables: Environment): Record<string, string> {

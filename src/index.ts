@@ -5,6 +5,8 @@ export {
   RunHandle,
   type ForkRun,
   type InterlockClientOptions,
+  type OpenQuestion,
+  type RunQuestion,
   type RunReference,
   type RunRequest,
   type StartBundleRun,

@@ -5,6 +5,7 @@ import type { Budget } from "../core/run/budget.js";
 import type { TakenUpdate } from "../core/run/carried-run.js";
 import type { RunRef } from "../core/run/run-ref.js";
 import { bundleToolName } from "../core/bundle/bundle-tools.js";
+import { defined } from "../core/defined.js";
 import type { JsonObject } from "../core/json.js";
 import { cutText } from "../core/text.js";
 import { canonicalToolName } from "../core/tools/tool-specs.js";
@@ -95,6 +96,6 @@ function toResumedRun({ status, said, graphState, ...point }: ResumePoint): Resu
 }
 
 /** A client that heard nothing sends an answer again, to whoever is there. */
-function toAnswer({ id, nodeId, text }: SaidByUser): TakenUpdate {
-  return { id, answer: { nodeId, begins: cutText(text, ANSWER_PREVIEW_CHARS) } };
+function toAnswer({ id, nodeId, text, by }: SaidByUser): TakenUpdate {
+  return { id, answer: { nodeId, begins: cutText(text, ANSWER_PREVIEW_CHARS), ...defined({ by }) } };
 }

@@ -17,13 +17,14 @@ import { executionOf, openFiles } from "./run-scope.js";
 export async function recordUserInput(store: Store, input: UserInput): Promise<AuditHead> {
   const files = await openFiles(store, input.run);
   const { nodeId, text } = input;
+  const by = defined({ by: input.by });
   failpoint("input.received");
   const conversation = files.conversation(input.conversation);
   const id = freeId(await conversation.entries(), input);
-  await conversation.append([{ type: "user", id, nodeId, text }]);
+  await conversation.append([{ type: "user", id, nodeId, text, ...by }]);
   failpoint("input.written");
   const digest = summarizeForAudit({ content: text });
-  return files.audit.record({ kind: "user.input", id, nodeId, input: digest }, new Date());
+  return files.audit.record({ kind: "user.input", id, nodeId, ...by, input: digest }, new Date());
 }
 
 /** Temporal knows an answer's id in one execution only: one that other words have had must not be taken for them. */
@@ -37,13 +38,14 @@ function freeId(said: readonly ConversationEntry[], { inputId, text }: UserInput
 /** Records a phase: for those who list runs, for those who ask without Temporal, and in the audit log. */
 export async function recordPhase({ store, bundles }: OpenRunDeps, input: PhaseInput): Promise<AuditHead> {
   const files = await openFiles(store, input.run);
-  const { phase, nodeId, change, fault, question, usage, paused, budget, raises, answeredBy } = input;
+  const { phase, nodeId, change, fault, question, usage, paused, budget, raises } = input;
+  const { answeredBy, lastAnswer } = input;
   const status = {
     phase,
     nodeId,
     change,
     usage,
-    ...defined({ fault, question, answeredBy }),
+    ...defined({ fault, question, answeredBy, lastAnswer }),
     ...(paused === true ? { paused } : {}),
     ...(budget === undefined ? {} : { budget }),
     ...(raises === undefined ? {} : { raises: [...raises] }),

@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError } from "@temporalio/client";
 import { InterlockError, type RunHandle } from "../client/client.js";
-import type { Question } from "../core/run/question.js";
+import { defined } from "../core/defined.js";
+import { type Question, questionIn } from "../core/run/question.js";
 import type { ProgressLine, RunState } from "../core/run/run-state.js";
+import { answeredBy } from "./answer-text.js";
 import { unlessAborted } from "./environment.js";
+import { printNote } from "./output.js";
 import type { Standing } from "./waiting-words.js";
 import { type WorkSource, watchWork } from "./watch-work.js";
 
@@ -34,7 +37,7 @@ export async function followRun(
   { since = 0, source }: { readonly since?: number | undefined; readonly source?: WorkSource } = {},
 ): Promise<FollowEnd> {
   let seen = since;
-  let turn = "";
+  let said: Pick<Standing, "turn" | "missing"> = { turn: "" };
   let pauseMs = FIRST_PAUSE_MS;
   // However the run ends: by itself, or because Temporal closes it while somebody is asked.
   const watch = new AbortController();
@@ -44,13 +47,13 @@ export async function followRun(
   );
   const show = (standing: Standing): void => view.wait(standing);
   const watching =
-    source && watchWork(run, source, () => turn, show, AbortSignal.any([signal, watch.signal]));
+    source && watchWork(run, source, () => said, show, AbortSignal.any([signal, watch.signal]));
   try {
     for (;;) {
       signal.throwIfAborted();
       const state = await unlessAborted(signal, stateOf(run), () => Promise.resolve());
       if (state === undefined) continue; // nobody works on it: who watches is told so
-      turn = turnOf(state);
+      said = { turn: turnOf(state), ...defined({ missing: state.model?.missing }) };
       const last = state.progress.at(-1)?.seq ?? seen;
       pauseMs = last > seen ? FIRST_PAUSE_MS : Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS);
       view.show(
@@ -63,7 +66,11 @@ export async function followRun(
         return { state: await run.state(), waiting: false };
       }
       if (state.phase === "waiting-user" && state.question !== undefined) {
-        const isAnswered = await Promise.race([answer(run, view, state.question), ended]);
+        const isAnswered = await unlessAborted(
+          signal,
+          Promise.race([answer(run, view, state, state.question), ended]),
+          () => Promise.resolve(),
+        );
         if (isAnswered === false) return { state, waiting: true };
         pauseMs = FIRST_PAUSE_MS;
       }
@@ -104,15 +111,18 @@ async function settled(run: RunHandle): Promise<void> {
   });
 }
 
-async function answer(run: RunHandle, view: RunView, question: Question): Promise<boolean> {
+/** Bound to the question that was shown. */
+async function answer(run: RunHandle, view: RunView, state: RunState, question: Question): Promise<boolean> {
   if (question.code === "BUDGET_EXCEEDED") return false; // a decision, not a text: the report says how
   const text = await view.ask(question);
   if (text === undefined) return false;
   try {
-    await run.answer({ nodeId: question.nodeId, text });
+    const by = answeredBy(undefined);
+    await run.answer({ nodeId: question.nodeId, text, question: questionIn(state), by });
   } catch (error) {
     // Somebody else was faster, or the text was refused: the next look at the state says which.
     if (!(error instanceof InterlockError)) throw error;
+    printNote(`The answer was not taken: ${error.message}`);
   }
   return true;
 }

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { InboxOptions } from "./commands/inbox.js";
 import type { ExitCode } from "./output.js";
 import type { WatchOptions } from "./commands/watch.js";
 import type { RunsOptions } from "./run-filter.js";
@@ -32,6 +33,16 @@ export function addLookCommands(program: Command, finish: Finish): void {
     .option("--events", "print every event as JSON, one on a line (schemas/events.schema.json)")
     .action(async (runId: string, options: WatchOptions) =>
       finish(await (await import("./commands/watch.js")).watchCommand(runId, options)),
+    );
+  program
+    .command("inbox")
+    .description("list the questions that wait, of all stores, oldest first")
+    .option("--watch", "go on with those that come, and say when one is answered")
+    .option("--project <project>", "those of one project: a directory, a name or an id")
+    .option("--store <store>", "those of one store: its name or id")
+    .option(...JSON_OPTION)
+    .action(async (options: InboxOptions) =>
+      finish(await (await import("./commands/inbox.js")).inboxCommand(options)),
     );
   program
     .command("stores")

@@ -1,3 +1,4 @@
+import { type Interface, createInterface } from "node:readline";
 import type { Result } from "../core/errors.js";
 import { excerpt } from "../core/text.js";
 import { printable, printableJsonText, printableLines } from "../core/printable.js";
@@ -149,6 +150,33 @@ export function eraseNotes(lines: number): void {
 /** Asks for a line, at a terminal. */
 export function printPrompt(): void {
   if (process.stdin.isTTY) write("stderr", "> ");
+}
+
+/**
+ * Reads lines at a terminal, echoing them where the question stands. A terminal that knows it says where a pasted text begins and ends
+ * until `end` is called.
+ */
+export function openTerminal(isDumb: boolean): { readonly reader: Interface; end(): void } {
+  const reader = createInterface({
+    input: process.stdin,
+    output: process.stderr,
+    terminal: true,
+    prompt: "> ",
+    historySize: 0,
+  });
+  if (!isDumb) write("stderr", "\u001B[?2004h");
+  return {
+    reader,
+    end() {
+      reader.close();
+      if (!isDumb) write("stderr", "\u001B[?2004l");
+    },
+  };
+}
+
+/** Where an editor draws: standard output may belong to a program. */
+export function editorOutput(): "inherit" | 2 {
+  return process.stdout.isTTY ? "inherit" : 2;
 }
 
 /** Whether people read what is noted, at a terminal. */

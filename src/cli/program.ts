@@ -16,6 +16,7 @@ import { withModelOptions } from "./model-options.js";
 import { addOperateCommands } from "./operate-commands.js";
 import type { ImportOptions } from "./commands/package-import.js";
 import type { ArtifactsOptions } from "./commands/artifacts.js";
+import type { AnswerOptions } from "./commands/answer.js";
 import type { TranscriptOptions } from "./commands/transcript.js";
 import type { BundleRunOptions, RunOptions } from "./commands/run.js";
 
@@ -83,10 +84,14 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
       finish(await (await import("./commands/state.js")).stateCommand(runId, options)),
     );
   program
-    .command("answer <runId> <text>")
-    .description("answer the question a run waits with")
+    .command("answer <runId> [text]")
+    .description("answer the question a run waits with: a text, - for standard input, or nothing for $EDITOR")
+    .option("--file <file>", "the text is in a file")
+    .option("--node <id>", "only if the run asks at this node")
+    .option("--question <id>", "only if it is this question, as inbox shows it: <visit>.<turn>")
+    .option("--as <name>", "who answers (default: user@host)")
     .option(...json)
-    .action(async (runId: string, text: string, options: { json?: boolean }) =>
+    .action(async (runId: string, text: string | undefined, options: AnswerOptions) =>
       finish(await (await import("./commands/answer.js")).answerCommand(runId, text, options)),
     );
   program

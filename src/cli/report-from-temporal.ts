@@ -42,14 +42,14 @@ export async function reportFromTemporal(
     const executionRunId = await run.executionRunId();
     const { workflowId } = run;
     const webUrl = webUrlOf(session.webUi, client.namespace, workflowId, executionRunId);
-    const work = await workOf(run);
+    const work = { ...(await workOf(run)), ...(await run.times()) };
     const standing = await queueStandingOf(session, run, store);
     const state = standing.polled ? await stateInTime(client, run) : undefined;
     const failure = state === undefined ? await run.closedBy() : undefined;
     const stored = here ?? (state === undefined ? await storedElsewhere(session, reader, runId) : undefined);
     if (failure !== undefined && stored !== undefined) {
       const { question: _, ...rest } = stored;
-      return { report: { ...rest, phase: "failed", paused: false, failure, webUrl } };
+      return { report: { ...rest, ...work, phase: "failed", paused: false, failure, webUrl } };
     }
     if (state === undefined) {
       const note = standing.note || noWorkerHint(session.embedded, standing.taskQueue);
@@ -58,7 +58,7 @@ export async function reportFromTemporal(
       return { report: { ...stored, webUrl, ...work, polled: false, ...defined({ notPolledSince }) }, note };
     }
     const places = { workflowId, webUrl, ...(await filesOfRun(reader, runId)) };
-    return { report: { ...reportOf(state, places), ...work } };
+    return { report: { ...reportOf(state, places), ...defined({ startedAt: here?.startedAt }), ...work } };
   } catch (error) {
     if (!(error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND")) throw error;
     if (here === undefined) return { report: undefined };

@@ -3,8 +3,9 @@ import type { PendingActivity } from "../client/pending-work.js";
 import { defined } from "../core/defined.js";
 import type { Budget } from "../core/run/budget.js";
 import type { RunPhase } from "../core/run/phase.js";
+import { firstLine } from "../core/run/run-note.js";
 import { modelLabel } from "../core/run/run-model.js";
-import type { ModelState, RunState } from "../core/run/run-state.js";
+import type { LastAnswer, ModelState, RunState } from "../core/run/run-state.js";
 import { NO_USAGE, type Usage, about, tokensInWords } from "../core/run/usage.js";
 import type { JsonObject } from "../core/json.js";
 import type { RunFacts, StoreReader } from "../contract/reads.js";
@@ -17,6 +18,16 @@ import { failureWords, workWords } from "./waiting-words.js";
 export interface RunReport {
   readonly runId: string;
   readonly workflowId: string;
+  /** Empty where the run is not open yet. */
+  readonly packageId: string;
+  readonly workflowRef: string;
+  readonly projectId: string;
+  /** Who began it; absent where Temporal was not asked. */
+  readonly startedBy?: string;
+  /** When it began, came into its phase and ended: UTC, ISO. */
+  readonly startedAt?: string;
+  readonly since?: string;
+  readonly endedAt?: string;
   readonly phase: RunPhase;
   readonly currentNodeId: string;
   readonly stepsCompleted: readonly string[];
@@ -24,6 +35,8 @@ export interface RunReport {
   readonly artifacts: readonly string[];
   readonly question?: { readonly nodeId: string; readonly text: string; readonly code?: string | undefined };
   readonly failure?: { readonly code: string; readonly message: string };
+  /** What was answered last, and by whom. */
+  readonly lastAnswer?: LastAnswer;
   /** What of the run's files is missing or broken, so that the report lacks what they say. */
   readonly problem?: string;
   /** What the run waits for, as Temporal says; absent where it was not asked, or nothing is under way. */
@@ -33,6 +46,11 @@ export interface RunReport {
   /** Of a run that has one. */
   readonly budget?: Budget;
   readonly usage: Usage;
+  /** Of each node, as the audit log says; absent where it is not at hand. */
+  readonly usageByNode?: RunFacts["usageByNode"] & {};
+  /** Which visit of a node this is, and which model turn in it; absent where only the files were asked. */
+  readonly visit?: number;
+  readonly turn?: number;
   /** Of a run that knows its models. */
   readonly model?: ModelState;
   /** False: nobody polls the run's queue, so that it stands still; with since when, ISO, where that is known. */
@@ -49,20 +67,25 @@ export interface RunReport {
 /** What a report says that the run itself does not know. */
 export type RunPlaces = Pick<RunReport, "workflowId" | "webUrl" | "stateFile" | "logFile" | "sessionFolder">;
 
-type RunFilePlaces = Omit<RunPlaces, "workflowId" | "webUrl">;
+type RunFilePlaces = Omit<RunPlaces, "workflowId" | "webUrl"> & Pick<RunReport, "usageByNode">;
 
 export function reportOf(state: RunState, places: RunPlaces): RunReport {
   return {
     runId: state.runId,
+    packageId: state.packageId,
+    workflowRef: state.workflowRef,
+    projectId: state.projectId,
     phase: state.phase,
     currentNodeId: state.currentNodeId,
     stepsCompleted: state.stepsCompleted,
     variables: state.variables,
     artifacts: state.artifacts,
-    ...defined({ question: state.question, failure: state.failure }),
+    ...defined({ question: state.question, failure: state.failure, lastAnswer: state.lastAnswer }),
     paused: state.paused,
     ...(state.budget.run === undefined && state.budget.node === undefined ? {} : { budget: state.budget }),
     usage: state.usage,
+    visit: state.visit,
+    turn: state.turn,
     ...defined({ model: state.model }),
     ...places,
   };
@@ -71,24 +94,35 @@ export function reportOf(state: RunState, places: RunPlaces): RunReport {
 /** Where a run's files lie; null where nobody can say. */
 export async function filesOfRun(reader: StoreReader, runId: string): Promise<RunFilePlaces> {
   const facts = await reader.ask("read.run", { run: runId });
-  return facts.ok ? facts.value.places : { stateFile: null, logFile: null, sessionFolder: null };
+  if (!facts.ok) return { stateFile: null, logFile: null, sessionFolder: null };
+  const { places, usageByNode } = facts.value;
+  return { ...places, ...defined({ usageByNode }) };
 }
 
 /** A run as its files tell it, without Temporal. */
-export function reportFromStore({ metadata, status: written, standing, places, model }: RunFacts): RunReport {
+export function reportFromStore(facts: RunFacts): RunReport {
+  const { metadata, status: written, standing, places, model, usageByNode } = facts;
   const status = written as RunStatus | null; // the store has parsed it
-  const { phase } = metadata;
+  const { phase, packageId, workflowRef, projectId, createdAt: startedAt, lastUpdatedAt: since } = metadata;
+  const isOver = phase === "completed" || phase === "failed";
   return {
     runId: metadata.runId,
     workflowId: workflowIdOfRun(metadata),
+    packageId,
+    workflowRef,
+    projectId,
+    startedAt,
+    since,
+    ...(isOver ? { endedAt: since } : {}),
     phase,
     ...standing,
     ...(status?.question === undefined || phase !== "waiting-user" ? {} : { question: status.question }),
     ...(status?.fault === undefined || phase !== "failed" ? {} : { failure: status.fault }),
+    ...(status?.lastAnswer === undefined ? {} : { lastAnswer: status.lastAnswer as LastAnswer }), // written from one
     paused: status?.paused === true && phase !== "completed" && phase !== "failed",
     ...(status?.budget === undefined ? {} : { budget: status.budget as Budget }), // written from one
     usage: status?.usage ?? NO_USAGE,
-    ...defined({ model }),
+    ...defined({ model, usageByNode }),
     webUrl: null,
     ...places,
   };
@@ -96,7 +130,7 @@ export function reportFromStore({ metadata, status: written, standing, places, m
 
 const SESSION = "{session-folder}";
 
-/** The page of a run in Temporal's Web UI. It needs the execution's id for every tab but one. */
+/** The page of a run in Temporal's Web UI that shows its current details: where it stands, and what it asks. */
 export function webUrlOf(
   webUi: string | undefined,
   namespace: string,
@@ -104,7 +138,7 @@ export function webUrlOf(
   executionRunId: string,
 ) {
   if (webUi === undefined) return null;
-  return `${webUi.replace(/\/$/, "")}/namespaces/${namespace}/workflows/${encodeURIComponent(workflowId)}/${executionRunId}/timeline`;
+  return `${webUi.replace(/\/$/, "")}/namespaces/${namespace}/workflows/${encodeURIComponent(workflowId)}/${executionRunId}/user-metadata`;
 }
 
 /** What a waiting run needs. */
@@ -117,21 +151,26 @@ export function wayOn(runId: string, question: { readonly code?: string | undefi
 export function printReport(report: RunReport, projectRoot: string | undefined): void {
   print(`Run ${report.runId}: ${report.phase}${report.paused ? ", paused" : ""}`);
   if (report.currentNodeId !== "") print(`  node        ${report.currentNodeId}`);
+  printOrigin(report, projectRoot);
   print(`  completed   ${report.stepsCompleted.join(", ") || "none yet"}`);
   if (report.problem !== undefined) print(`  problem     ${report.problem}`);
-  if (report.failure !== undefined) print(`  failure     ${report.failure.code}: ${report.failure.message}`);
+  if (report.failure !== undefined) {
+    print(`  failure     ${report.failure.code}: ${report.failure.message}`);
+    if (report.problem === undefined) print(`  go on with interlock retry ${report.runId}`);
+  }
   for (const activity of report.work ?? []) {
     print(`  at work     ${workWords(activity, Date.now())}`);
     const failure = failureWords(activity);
     if (failure !== undefined) print(`  last error  ${failure}`);
   }
+  if (report.lastAnswer !== undefined) printLabelled("  answered    ", answeredWords(report.lastAnswer));
   for (const artifact of report.artifacts)
     print(`  artifact    ${hostPathOf(artifact, report, projectRoot)}`);
-  const { usage } = report;
-  const cost = usage.cost > 0 ? `, cost ${about(usage)}${usage.cost.toFixed(4)}` : "";
-  print(
-    `  usage       ${usage.modelTurns} model turns, ${usage.toolCalls} tool calls, ${tokensInWords(usage)}${cost}`,
-  );
+  print(`  usage       ${usageInWords(report.usage)}`);
+  const { usageByNode = [] } = report;
+  if (usageByNode.length > 1) {
+    for (const { nodeId, usage } of usageByNode) print(`    ${nodeId}: ${usageInWords(usage)}`);
+  }
   if (report.model !== undefined) printModel(report.model);
   if (report.sessionFolder !== null) print(`  session     ${report.sessionFolder}`);
   if (report.stateFile !== null) print(`  state       ${report.stateFile}`);
@@ -139,10 +178,35 @@ export function printReport(report: RunReport, projectRoot: string | undefined):
   if (report.webUrl !== null) print(`  web ui      ${report.webUrl}`);
   if (report.question !== undefined) {
     printLabelled("  question    ", report.question.text);
+    if (report.visit !== undefined) {
+      print(`  asked       at ${report.question.nodeId}, visit ${report.visit}, turn ${report.turn ?? 0}`);
+    }
     print(`  ${wayOn(report.runId, report.question)}`);
     if (report.sessionFolder !== null) print(`  or end it with interlock finish ${report.runId}`);
   }
   if (report.paused) print(`  let it go on with interlock resume ${report.runId}`);
+}
+
+function answeredWords({ nodeId, by, begins = "" }: LastAnswer): string {
+  const who = by === undefined ? "" : ` by ${by}`;
+  return `at ${nodeId}${who}${begins === "" ? "" : `: ${firstLine(begins)}`}`;
+}
+
+/** Which package on which project, who began it and when. */
+function printOrigin(report: RunReport, projectRoot: string | undefined): void {
+  const { packageId, workflowRef, projectId, startedAt, startedBy, since, endedAt } = report;
+  if (packageId !== "") print(`  package     ${packageId}`);
+  if (workflowRef !== "") print(`  workflow    ${workflowRef}`);
+  if (projectId !== "") print(`  project     ${projectRoot ?? projectId}`);
+  const by = startedBy === undefined ? "" : ` by ${startedBy}`;
+  if (startedAt !== undefined) print(`  started     ${startedAt}${by}`);
+  if (endedAt !== undefined) print(`  ended       ${endedAt}`);
+  else if (since !== undefined) print(`  since       ${since}`);
+}
+
+function usageInWords(usage: Usage): string {
+  const cost = usage.cost > 0 ? `, cost ${about(usage)}${usage.cost.toFixed(4)}` : "";
+  return `${usage.modelTurns} model turns, ${usage.toolCalls} tool calls, ${tokensInWords(usage)}${cost}`;
 }
 
 function printModel({ chain: [first, ...fallbacks], answeredBy, missing }: ModelState): void {

@@ -114,7 +114,7 @@ function packageName(packageId: string): string {
 const DAY_MS = 86_400_000;
 
 /** As long ago as people count: the time of day of the last day, else the date. Local time. */
-function timeOf(iso: string, now: Date): string {
+export function timeOf(iso: string, now: Date): string {
   const at = new Date(iso);
   if (Number.isNaN(at.getTime())) return "";
   const two = (value: number): string => String(value).padStart(2, "0");

@@ -14,7 +14,7 @@ import { findAgent, selectWorkflow } from "../store/packages/choose.js";
 import type { StoreReader } from "../contract/reads.js";
 import { readLive } from "../store/runs/live-answer.js";
 import type { Store } from "../store/store.js";
-import { NO_ANSWERS, standardInputAnswers } from "./answers.js";
+import { NO_ANSWERS, userAnswers } from "./answers.js";
 import { type BudgetChoice, budgetOf } from "./budget-options.js";
 import { type FollowEnd, followRun } from "./follow.js";
 import { type ModelChoice, chosenModel } from "./model-options.js";
@@ -183,7 +183,7 @@ export async function followAndReport(
     await run.executionRunId(),
   );
   if (webUrl !== null) printNote(`Watch it: ${webUrl}`);
-  const answers = choice.waitForAnswers ? standardInputAnswers() : NO_ANSWERS;
+  const answers = choice.waitForAnswers ? userAnswers() : NO_ANSWERS;
   const isLive = notesAreRead() && !choice.json;
   const view = isLive ? liveView(followed.graph, answers) : plainView(answers);
   let end: FollowEnd;

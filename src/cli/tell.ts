@@ -1,4 +1,5 @@
 import type { RunHandle } from "../client/client.js";
+import type { Config } from "../config.js";
 import type { RunState } from "../core/run/run-state.js";
 import { followedRun } from "./go-on.js";
 import { EXIT, type ExitCode, print, printJson, printNote } from "./output.js";
@@ -35,14 +36,32 @@ export function tell(
  */
 export function tellAndFollow(
   runId: string,
+  options: JsonOption,
+  action: (run: RunHandle, state: RunState) => Promise<ToldOn>,
+): Promise<ExitCode> {
+  return tellPrepared(runId, options, { before: () => Promise.resolve(undefined), tell: action });
+}
+
+/** What a run is told that lets it go on. */
+export interface ToldOn extends Told {
+  readonly staysPaused: boolean;
+}
+
+/** As `tellAndFollow`, where the user does something first that may take its time: nobody's silence is meant then. */
+export function tellPrepared<T>(
+  runId: string,
   { json = false }: JsonOption,
-  action: (run: RunHandle, state: RunState) => Promise<Told & { readonly staysPaused: boolean }>,
+  action: {
+    readonly before: (state: RunState, config: Config) => Promise<T>;
+    readonly tell: (run: RunHandle, state: RunState, prepared: T) => Promise<ToldOn>;
+  },
 ): Promise<ExitCode> {
   return withRun(runId, async (place) => {
     const { session, reader, store, run, signal } = place;
     const isOwnWorker = await bringWorker(place);
     const state = await heard(place, run.state());
-    const { staysPaused, sentence, result } = await heard(place, action(run, state));
+    const prepared = await action.before(state, place.config);
+    const { staysPaused, sentence, result } = await heard(place, action.tell(run, state, prepared));
     if (staysPaused) {
       const remedy = `The run is paused. Let it go on with: interlock resume ${runId}`;
       report(runId, { json }, { sentence: `${sentence} ${remedy}`, result });

@@ -10,6 +10,8 @@ export interface Standing {
   readonly answer?: WatchedAnswer;
   /** Answers can be seen as they come: where none is, none is being given. */
   readonly seesAnswers: boolean;
+  /** Why the turn waits for another worker: none that was asked has the run's model. Between two tries nothing is at work. */
+  readonly missing?: string;
   /** What to do about work that no worker takes; absent while nothing waits for one. */
   readonly nobody?: string;
   /** Milliseconds since 1970. */
@@ -32,6 +34,9 @@ export interface Notice {
 export function noticesOf(standing: Standing): readonly Notice[] {
   const notices: Notice[] = [];
   if (standing.nobody !== undefined) notices.push({ key: "nobody", text: standing.nobody });
+  if (standing.missing !== undefined) {
+    notices.push({ key: `missing ${standing.missing}`, text: missingWords(standing.missing) });
+  }
   for (const activity of standing.work.activities) {
     const name = nameOf(activity, standing);
     const key = `${activity.activity} ${activity.scheduledAt ?? ""} ${activity.attempt}`;
@@ -58,6 +63,11 @@ export function noticesOf(standing: Standing): readonly Notice[] {
   return notices;
 }
 
+/** Why a turn waits while nothing is at work; it is asked for again and again. */
+function missingWords(missing: string): string {
+  return `waiting for a worker that has the run's model: ${missing}`;
+}
+
 /** When a silence is worth a sentence; after that, each minute is. */
 const SILENCE_STEPS_S = [3, 10, 30, 60];
 
@@ -77,6 +87,8 @@ export function waitingLines(standing: Standing): readonly string[] {
     const silence = silenceOf(activity, standing);
     if (silence !== undefined) lines.push(silence.words);
   }
+  const isAtWork = standing.work.activities.some((activity) => activity.standing === "running");
+  if (standing.missing !== undefined && !isAtWork) lines.push(missingWords(standing.missing));
   if (standing.nobody !== undefined) lines.push(standing.nobody);
   return lines;
 }

@@ -16,11 +16,11 @@ const DESCRIBE_PAUSE_MS = 1_000;
 const LIVE_PAUSE_MS = 200;
 const PATIENCE_MS = 5_000;
 
-/** Shows what a run waits for, again and again, until the signal. What cannot be asked for is not shown: others will say why. */
+/** Shows what a run waits for, again and again, until the signal; `said` is what the run itself said last. What cannot be asked for is not shown: others will say why. */
 export async function watchWork(
   run: RunHandle,
   source: WorkSource,
-  turn: () => string,
+  said: () => Pick<Standing, "turn" | "missing">,
   show: (standing: Standing) => void,
   signal: AbortSignal,
 ): Promise<void> {
@@ -39,7 +39,7 @@ export async function watchWork(
     if (signal.aborted) return;
     show({
       ...known,
-      turn: turn(),
+      ...said(),
       now: Date.now(),
       seesAnswers,
       ...(answer === undefined ? {} : { answer }),

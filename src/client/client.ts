@@ -19,6 +19,8 @@ import { type Sign, startStatement } from "../contract/signed.js";
 import { defined } from "../core/defined.js";
 import type { EngineLimits } from "../core/run/limits.js";
 import type { WantedModel } from "../core/run/run-model.js";
+import { directoryName } from "../core/run/run-note.js";
+import { cutText } from "../core/text.js";
 import type { JsonObject } from "../core/json.js";
 import { codeSpan, summaryLine } from "../core/markdown.js";
 import type { StoreReader } from "../contract/reads.js";
@@ -26,12 +28,21 @@ import { InterlockError } from "./interlock-error.js";
 import { type ListedRun, type RunFilter, knownWorkflowIds, listRuns, runsWithPrefix } from "./list-runs.js";
 import { remotePages } from "./remote-pages.js";
 import { storeReader } from "./store-reader.js";
+import {
+  type OpenQuestion,
+  type QuestionEvent,
+  type QuestionSource,
+  openQuestions,
+  questionEvents,
+} from "./questions.js";
 import { RunHandle, type RunReference } from "./run-handle.js";
 import { type KnownStore, type Polling, listStores, pollingOf } from "./stores.js";
 import type { RunRequest } from "./run-start.js";
 
 export { InterlockError } from "./interlock-error.js";
 export { RunHandle, type RunReference } from "./run-handle.js";
+export type { RunQuestion } from "./next-question.js";
+export type { OpenQuestion, QuestionEvent } from "./questions.js";
 export type { RunRequest } from "./run-start.js";
 export { type ListedRun, type RunFilter, fits } from "./list-runs.js";
 export type { KnownStore, Polling } from "./stores.js";
@@ -74,6 +85,13 @@ export interface ForkRun {
   /** A UUID; made when absent. */
   readonly runId?: string;
 }
+
+/** What questions are narrowed to. */
+export type QuestionFilter = Omit<RunFilter, "phases">;
+
+const MAX_QUESTIONS = 10_000;
+/** How long a run is waited for that is asked for its question. */
+const ANSWER_WITHIN_MS = 5_000;
 
 const ATTRIBUTES: readonly string[] = Object.keys(SEARCH_ATTRIBUTES);
 
@@ -220,7 +238,9 @@ export class InterlockClient {
         workflowIdReusePolicy,
         // A dead worker's workflow task is given to another after this long.
         workflowTaskTimeout: "5 seconds",
-        staticSummary: summaryLine(name),
+        staticSummary: summaryLine(
+          `${cutText(name, 75)} on ${cutText(directoryName(request.projectRoot), 40)}`,
+        ),
         staticDetails: `Run ${codeSpan(runId || workflowId)} of ${codeSpan(name)} on ${codeSpan(request.projectRoot, 1_000)}.`,
       });
       const { firstExecutionRunId } = handle;
@@ -245,6 +265,44 @@ export class InterlockClient {
   /** The newest runs of all stores that fit, newest first, at most `limit`. Needs no worker. Throws what Temporal says of a query. */
   async runs(filter: RunFilter = {}, limit = 50): Promise<readonly ListedRun[]> {
     return listRuns(this.temporal, filter, limit, (await this.registeredAttributes()) ?? []);
+  }
+
+  /**
+   * Every question that waits, in all stores, the oldest first. With `watch` it goes on with those that come, until the signal ends
+   * it. Answer with `client.handle(workflowId).answer({ nodeId, text, question: id })`. Where no worker says the whole text within
+   * five seconds it is the first line (`isWhole`).
+   */
+  async *questions(
+    filter: QuestionFilter = {},
+    { watch = false, signal }: { readonly watch?: boolean; readonly signal?: AbortSignal } = {},
+  ): AsyncGenerator<OpenQuestion, void> {
+    if (!watch) {
+      yield* await this.openQuestions(filter, true);
+      return;
+    }
+    for await (const { kind, question } of this.questionEvents(filter, signal)) {
+      if (kind === "asked") yield question;
+    }
+  }
+
+  /** What waits, the oldest first; without `isWhole` no run is asked, and each text is its first line. */
+  async openQuestions(filter: QuestionFilter, isWhole: boolean): Promise<readonly OpenQuestion[]> {
+    return openQuestions(this.questionSource(filter), isWhole);
+  }
+
+  /** As `questions` with `watch`, and what becomes of them. */
+  questionEvents(filter: QuestionFilter = {}, signal?: AbortSignal): AsyncGenerator<QuestionEvent, void> {
+    return questionEvents(this.questionSource(filter), signal);
+  }
+
+  private questionSource(filter: QuestionFilter): QuestionSource {
+    return {
+      list: () => this.runs({ ...filter, phases: ["waiting-user"] }, MAX_QUESTIONS),
+      state: ({ runId, workflowId }) =>
+        this.temporal.withDeadline(Date.now() + ANSWER_WITHIN_MS, () =>
+          this.handle({ runId, workflowId }).state(),
+        ),
+    };
   }
 
   /** The runs whose id or workflow id begins so, newest first, at most `limit`. */

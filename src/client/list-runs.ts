@@ -21,6 +21,10 @@ export interface ListedRun {
   readonly nodeId?: string;
   /** The first line of what it waits with. */
   readonly question?: string;
+  /** That question's id, `<visit>.<turn>`. */
+  readonly asked?: string;
+  /** Why the engine asks, where it is not the model. */
+  readonly code?: string;
   /** ISO, UTC. */
   readonly startedAt: string;
   /** When it came into its phase; absent where nobody says so. */
@@ -236,7 +240,7 @@ function listed(raw: Raw): ListedRun {
       projectId: memo?.projectId ?? word("RunProject"),
       project: memo?.project,
       nodeId: memo?.node ?? word("RunNode"),
-      question: phase === "waiting-user" ? memo?.question : undefined,
+      ...(phase === "waiting-user" ? { question: memo?.question, asked: memo?.asked, code: memo?.code } : {}),
       since: closedAt ?? memo?.since,
     }),
     startedAt: isoOf(raw.startTime) ?? "",

@@ -3,8 +3,10 @@ import type { History } from "@temporalio/common/lib/proto-utils.js";
 import { type EventChoice, runEvents } from "./run-events.js";
 import { newestAuditHead } from "./audit-head.js";
 import { InterlockError, isBetweenWorkers, isNotFound, toInterlockError } from "./interlock-error.js";
+import { type RunQuestion, nextQuestion } from "./next-question.js";
 import { type PendingWork, pendingWorkIn } from "./pending-work.js";
 import { quoted } from "./quoted.js";
+import { type RunTimes, runTimes } from "./run-times.js";
 import { type RunRequest, type TemporalAccess, startedWith } from "./run-start.js";
 import {
   ANSWER_UPDATE,
@@ -16,7 +18,8 @@ import {
   RUN_STATE_QUERY,
 } from "../contract/names.js";
 import { ANSWER_PREVIEW_CHARS } from "../core/run/limits.js";
-import { type Sign, questionIn, updateStatement } from "../contract/signed.js";
+import { type Sign, updateStatement } from "../contract/signed.js";
+import { questionIn } from "../core/run/question.js";
 import type { AnswerTaken, BudgetRaise } from "../contract/run.js";
 import type { RunResult } from "../core/run/closing.js";
 import type { AuditHead } from "../core/run/audit-head.js";
@@ -28,6 +31,7 @@ import { remotePages } from "./remote-pages.js";
 import { storeReader, wholeFile } from "./store-reader.js";
 import { type TranscriptChoice, type TranscriptVisit, readTranscript, valueOf } from "./transcript.js";
 import { isRunId, runIdIn, workflowIdOf } from "../core/run/run-id.js";
+import { defined } from "../core/defined.js";
 import type { Fault } from "../core/errors.js";
 import { cutText } from "../core/text.js";
 import type { GraphState } from "../core/graph-state/schemas.js";
@@ -50,6 +54,8 @@ export class RunHandle {
   /** Temporal's id of the run's first execution, where this handle started it. */
   readonly firstExecutionRunId: string | undefined;
   private readonly access: TemporalAccess;
+  /** The questions that were given. */
+  private readonly given = new Set<string>();
   /** What the run's workflow may be called, the likeliest first. */
   private workflowIds: readonly string[];
 
@@ -118,20 +124,33 @@ export class RunHandle {
 
   /**
    * Answers the question the run waits with. `answerId` makes it idempotent: the same id again is the same answer, so each
-   * question of a run needs one of its own, such as `${state.visit}.${state.turn}`. Throws `E_PRECONDITION_FAILED` when the
-   * run does not wait at that node, and for an id that another answer has had.
+   * question of a run needs one of its own, such as `${state.visit}.${state.turn}`. With `question`, the id of a question, no
+   * other question takes it. `by` is who answers, one line of at most 200 characters: it is kept, and nobody checks it. Throws
+   * `E_PRECONDITION_FAILED` when the run does not wait at that node or with that question, and for an id that another answer has
+   * had.
    */
   async answer(answer: {
     readonly nodeId: string;
     readonly text: string;
+    readonly question?: string;
+    readonly by?: string;
     readonly answerId?: string;
   }): Promise<void> {
-    const { nodeId, text, answerId } = answer;
-    const taken = await this.update<AnswerTaken>(ANSWER_UPDATE, { nodeId, text }, answerId);
+    const { nodeId, text, question, by, answerId } = answer;
+    const told = { nodeId, text, ...defined({ question, by }) };
+    const taken = await this.update<AnswerTaken>(ANSWER_UPDATE, told, answerId);
     if (taken.begins === undefined) return; // taken by a worker of an earlier version
     if (taken.nodeId === nodeId && taken.begins === cutText(text, ANSWER_PREVIEW_CHARS)) return;
     const message = `The id "${answerId}" is that of an earlier answer, at ${taken.nodeId}: this one was not taken. Give it another id.`;
     throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
+  }
+
+  /**
+   * Waits for the next question that this handle has not given yet, and returns it with its `id`; undefined when the run is over. One
+   * with the code `BUDGET_EXCEEDED` takes `raiseBudget`, no answer. Rejects with the signal's reason. Throws `E_RUN_NOT_FOUND`.
+   */
+  async nextQuestion({ signal }: { readonly signal?: AbortSignal } = {}): Promise<RunQuestion | undefined> {
+    return nextQuestion(this, this.given, signal);
   }
 
   /** Lets the run stop before its next model turn, until `resume`. Throws `E_PRECONDITION_FAILED` when it is over. */
@@ -194,6 +213,9 @@ export class RunHandle {
   async taskQueue(): Promise<string> {
     return this.guarded(async () => (await this.workflow().describe()).taskQueue);
   }
+
+  /** Who began the run, and when it began, came into its phase and ended. Throws `E_RUN_NOT_FOUND`. */
+  times = (): Promise<RunTimes> => this.guarded(() => runTimes(this.access, this.workflowId));
 
   /** What the run was started with. Throws `E_RUN_NOT_FOUND`. */
   async startedWith(): Promise<RunRequest> {

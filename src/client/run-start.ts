@@ -49,6 +49,31 @@ export async function startedWith(access: TemporalAccess, workflowId: string): P
   return { kind, ...named, input: { runId: derived, ...input } } as RunRequest; // the workflow's door has taken it
 }
 
+/** Who began an execution, and which one began its chain. */
+export interface Beginning {
+  readonly startedBy: string;
+  readonly isContinued: boolean;
+  readonly firstExecutionRunId: string;
+}
+
+/** How an execution began, the newest one unless another is named. Rejects where Temporal has forgotten it. */
+export async function beginningOf(
+  access: TemporalAccess,
+  workflowId: string,
+  executionRunId?: string,
+): Promise<Beginning> {
+  const { identity, continuedExecutionRunId, firstExecutionRunId } = await startOf(
+    access,
+    workflowId,
+    executionRunId,
+  );
+  return {
+    startedBy: identity ?? "",
+    isContinued: (continuedExecutionRunId ?? "") !== "",
+    firstExecutionRunId: firstExecutionRunId ?? "",
+  };
+}
+
 /** How an execution began: the newest one, unless another is named. */
 async function startOf(access: TemporalAccess, workflowId: string, executionRunId?: string | null) {
   const response = await access.temporal.workflowService.getWorkflowExecutionHistory({

@@ -18,6 +18,7 @@ import type { Budget } from "../core/run/budget.js";
 import type { RunPhase } from "../core/run/phase.js";
 import type { Question } from "../core/run/question.js";
 import type { AnsweredBy, ModelRef } from "../core/run/run-model.js";
+import type { LastAnswer } from "../core/run/run-state.js";
 import type { RunRef } from "../core/run/run-ref.js";
 import type { TurnUsage, Usage } from "../core/run/usage.js";
 import type { UpdateStatement } from "./signed.js";
@@ -192,6 +193,8 @@ export interface UserInput {
   readonly inputId: string;
   readonly nodeId: string;
   readonly text: string;
+  /** Who said it, as they say. */
+  readonly by?: string;
 }
 
 export interface VerifyInput {
@@ -210,6 +213,7 @@ export interface PhaseInput {
   readonly nodeId: string;
   readonly fault?: Fault;
   readonly question?: Question;
+  readonly lastAnswer?: LastAnswer;
   readonly usage: Usage;
   /** Which model has answered last. */
   readonly answeredBy?: AnsweredBy;

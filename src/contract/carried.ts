@@ -68,7 +68,9 @@ export const carriedSchema = z.looseObject({
     .array(
       z.looseObject({
         id: z.string(),
-        answer: z.looseObject({ nodeId: z.string(), begins: z.string().optional() }).optional(),
+        answer: z
+          .looseObject({ nodeId: z.string(), begins: z.string().optional(), by: z.string().optional() })
+          .optional(),
       }),
     )
     .optional(),

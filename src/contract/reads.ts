@@ -3,6 +3,7 @@ import { type Fault, type Result, fail, ok } from "../core/errors.js";
 import type { JsonObject, JsonValue } from "../core/json.js";
 import type { RunEvent } from "../core/run/run-event.js";
 import type { ModelState } from "../core/run/run-state.js";
+import type { Usage } from "../core/run/usage.js";
 import { schemaErrors } from "../core/schema-errors.js";
 import { signatureSchema } from "./signed.js";
 
@@ -238,6 +239,8 @@ export interface RunFacts {
     /** What of the files is missing or broken. */
     readonly problem?: string;
   };
+  /** What each node has used, as the audit log says; of many the last ones. Absent where the log cannot be read. */
+  readonly usageByNode?: readonly { readonly nodeId: string; readonly usage: Usage }[];
   /** Which models the run uses, where it knows. */
   readonly model?: ModelState;
   /** On the store's machine. */

@@ -22,6 +22,10 @@ export const runMemoSchema = z.object({
   node: z.string().max(SHORT).optional(),
   /** The first line of the question that the run waits with. */
   question: z.string().max(SHORT).optional(),
+  /** That question's id, `<visit>.<turn>`. */
+  asked: z.string().max(SHORT).optional(),
+  /** Why the engine asks, where it is not the model. */
+  code: z.string().max(SHORT).optional(),
   /** When it came into this phase, ISO. */
   since: z.iso.datetime(),
 });

@@ -106,6 +106,10 @@ export interface BudgetRaise extends MaybeSigned {
 export interface Answer extends MaybeSigned {
   readonly nodeId: string;
   readonly text: string;
+  /** The question that is answered, `<visit>.<turn>`: no other takes the answer. Absent means whatever the node asks. */
+  readonly question?: string;
+  /** Who answers, at most 200 characters on one line. What is said here nobody checks. */
+  readonly by?: string;
 }
 
 /** What the update `answer` returns: which answer Temporal has taken under its id. */

@@ -85,11 +85,6 @@ export function readStatement(
   return { kind: "read", read, until, content };
 }
 
-/** The question that an answer is signed for. */
-export function questionIn({ visit, turn }: { readonly visit: number; readonly turn: number }): string {
-  return `${visit}.${turn}`;
-}
-
 /** What is signed of an update. */
 export function updateStatement(
   told: Omit<UpdateStatement, "kind" | "content">,

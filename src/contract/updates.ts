@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { isAmount } from "../core/run/budget.js";
 import { type JsonBounds, boundsProblem } from "../core/json-bounds.js";
+import { MAX_NAME_CHARS } from "../core/run/limits.js";
+import { isPrintable } from "../core/printable.js";
 import { schemaErrors } from "../core/schema-errors.js";
 import { signatureSchema } from "./signed.js";
 
@@ -15,8 +17,23 @@ const signature = signatureSchema.exactOptional();
 export const answerSchema = z.strictObject({
   nodeId: z.string().min(1).max(MAX_NODE_CHARS),
   text: z.string().refine((text) => text.trim() !== "", "must not be empty"),
+  question: z
+    .string()
+    .regex(/^\d{1,9}\.\d{1,9}$/, "must be a question's visit and turn, as in 2.1")
+    .exactOptional(),
+  by: z
+    .string()
+    .min(1)
+    .max(MAX_NAME_CHARS)
+    .refine(isName, "must be a name on one line, without what is not printable")
+    .exactOptional(),
   signature,
 });
+
+/** Whether a text can stand for who answers. Who it is nobody checks. */
+function isName(text: string): boolean {
+  return text.trim() === text && isPrintable(text);
+}
 
 export const raiseSchema = z.strictObject({
   scope: z.enum(["run", "node"]).exactOptional(),

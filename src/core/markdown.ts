@@ -27,6 +27,14 @@ export function codeSpan(text: string, maxChars = 200): string {
   return codeOf(cutText(printable(text), maxChars));
 }
 
+/**
+ * A text as code in a cell of a table. A bar ends a cell, and with it the code, wherever it stands; which backslashes save it is read
+ * differently by different readers, so that there is none.
+ */
+export function codeCell(text: string, maxChars = 200): string {
+  return codeSpan(cutText(text, maxChars).replaceAll("|", String.raw`\u{7c}`), 2 * maxChars);
+}
+
 /** A text of several lines as a block of code: its fence is longer than any run of backticks in it. */
 export function codeBlock(text: string, maxChars = 8_000): readonly string[] {
   const lines = cutText(printableLines(text).join("\n"), maxChars).split("\n");

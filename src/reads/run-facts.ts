@@ -56,6 +56,7 @@ export async function runFacts(store: Store, id: string): Promise<Result<RunFact
   return ok({
     ...facts,
     ...(await modelOf(run, files, status)),
+    ...(await usageByNodeOf(files)),
     status: status as JsonObject | null, // parsed from JSON
     standing:
       bundle === undefined
@@ -77,6 +78,13 @@ async function modelOf(
   const models = (await files.request.read())?.models;
   const chain = modelsOf(models, run.activeAgentId);
   return models === undefined ? {} : { model: { chain, ...defined({ answeredBy: status?.answeredBy }) } };
+}
+
+const MAX_NODES = 100;
+
+async function usageByNodeOf({ audit }: RunFiles): Promise<Pick<RunFacts, "usageByNode">> {
+  const totals = await audit.totals().catch(() => undefined); // a log that may not be read: `audit verify` says why
+  return totals === undefined ? {} : { usageByNode: totals.byNode.slice(-MAX_NODES) };
 }
 
 /** How far a run has come. */

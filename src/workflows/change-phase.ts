@@ -41,6 +41,7 @@ export async function changePhase(record: RunRecord, phase: RunPhase, fault?: Fa
       ...(raises === undefined ? {} : { raises }),
       ...(answeredBy === undefined ? {} : { answeredBy }),
       ...(record.question === undefined ? {} : { question: record.question }),
+      ...(record.lastAnswer === undefined ? {} : { lastAnswer: record.lastAnswer }),
       ...(fault === undefined ? {} : { fault }),
     },
   ]);

@@ -16,7 +16,7 @@ import type { RunExecution } from "../core/run/run-execution.js";
 import { pauseAfter } from "../core/run/run-model.js";
 import { beginGraphStateVisit } from "../core/run/run-graph-state.js";
 import type { RunRecord } from "../core/run/run-record.js";
-import { FIRST_WORDS_ID } from "../core/run/run-updates.js";
+import { FIRST_WORDS_ID } from "../core/run/carried-run.js";
 import type { RunResult } from "../core/run/closing.js";
 import type { Fault } from "../core/errors.js";
 import { summaryLine } from "../core/markdown.js";
@@ -129,7 +129,7 @@ function placeOf(record: RunRecord) {
 
 async function visit(record: RunRecord, kind: RunKind, nodeId: string): Promise<void> {
   const { firstWords } = record;
-  if (firstWords !== undefined) await writeUserInput(record, kind, FIRST_WORDS_ID, firstWords);
+  if (firstWords !== undefined) await writeUserInput(record, kind, { id: FIRST_WORDS_ID, text: firstWords });
   await visitNode(record, kind);
   record.endVisit();
   await kind.endVisit(record, nodeId);
@@ -148,6 +148,7 @@ async function closeFailed(record: RunRecord, problem: unknown): Promise<unknown
     });
   } else {
     record.setPhase("failed");
+    record.note(`failed: ${fault.code}`);
     setSearchAttributes(record, { RunPhase: "failed" });
   }
   await refuseLateUpdates(record);

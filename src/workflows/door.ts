@@ -6,7 +6,7 @@ import { type Fault, type Result, fail, ok } from "../core/errors.js";
 import { isRunId, runIdIn, workflowIdOf } from "../core/run/run-id.js";
 import { handleQueries } from "./messages.js";
 import { Unreadable } from "./payload-converter.js";
-import { RunRecord } from "../core/run/run-record.js";
+import { openRecord } from "./open-record.js";
 
 /**
  * The door of a run: what Temporal hands in is parsed here, once, and the run is given its id. Whoever stands outside it may
@@ -40,9 +40,10 @@ export function enter<W extends keyof RunInputs>(
 /** Fails the run with what the door has found. Whoever asks for it later is told the same. */
 export function turnAway({ code, message, details }: Fault): Promise<RunResult> {
   const runId = runIdIn(workflowInfo().workflowId) ?? workflowInfo().firstExecutionRunId;
-  const record = new RunRecord({ runId }, false);
+  const record = openRecord({ runId }, false);
   record.setPhase("failed");
   record.failure = { code, message };
+  record.note(`failed: ${code}`);
   handleQueries(record);
   throw ApplicationFailure.create({
     type: code,

@@ -38,6 +38,9 @@ const ACCEPTED: Accepted = { accepted: true };
 /** The arguments of an update that is told nothing. */
 type Wordless = [signed?: MaybeSigned];
 
+/** What a description says where nothing is to be said. */
+const WORDLESS = "No argument, for example with an empty input.";
+
 const runStateQuery = defineQuery<RunState>(RUN_STATE_QUERY);
 /** The typed graph state of a run that carries a story; null for a run that carries none. */
 const graphStateQuery = defineQuery<GraphState | null>(GRAPH_STATE_QUERY);
@@ -52,31 +55,37 @@ export function handleMessages(record: RunRecord, kind: RunKind): void {
   handleQueries(record);
   setHandler(answerUpdate, (answer) => acceptAnswer(record, answer), {
     validator: (...args) => checkAnswer(record, args),
-    description: "Answers the question the run waits with.",
+    description:
+      'Answers the question the run waits with; its node is in the current details. Argument: {"nodeId": "ask", "text": "Blue."}',
   });
   const checkOpen = (...args: readonly unknown[]) => checkWordless(record, args);
   setHandler(pauseUpdate, (...args) => acceptPause(record, true, args), {
     validator: checkOpen,
-    description: "Pauses the run before its next model turn.",
+    description: `Pauses the run before its next model turn. ${WORDLESS}`,
   });
   setHandler(resumeUpdate, (...args) => acceptPause(record, false, args), {
     validator: checkOpen,
-    description: "Lets a paused run go on.",
+    description: `Lets a paused run go on. ${WORDLESS}`,
   });
   setHandler(budgetUpdate, (raise) => acceptRaise(record, raise), {
     validator: (...args) => checkRaise(record, args),
-    description: "Adds to the run's budget.",
+    description:
+      'Adds to the budget of the run, or of the visit at hand. Argument: {"scope": "run", "add": {"turns": 10, "tokens": 50000, "cost": 0.5}}; one amount is enough.',
   });
   setHandler(finishUpdate, (...args) => acceptFinish(record, kind, args), {
     validator: (...args) => checkFinish(record, kind, args),
-    description: "Ends the run as completed.",
+    description: `Ends a bundle run as completed. ${WORDLESS}`,
   });
 }
 
 /** What a run can be asked. What is asked along is not looked at. */
 export function handleQueries(record: RunRecord): void {
-  setHandler(runStateQuery, () => record.toRunState());
-  setHandler(graphStateQuery, () => record.carried.story?.state ?? null);
+  setHandler(runStateQuery, () => record.toRunState(), {
+    description: `Where the run stands: phase, node, question, failure, artifacts, usage. ${WORDLESS}`,
+  });
+  setHandler(graphStateQuery, () => record.carried.story?.state ?? null, {
+    description: `The graph state of a run that carries a story; null of one that carries none. ${WORDLESS}`,
+  });
 }
 
 function updateId(): string {

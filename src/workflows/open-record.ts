@@ -4,5 +4,7 @@ import { renderDetails } from "./run-details.js";
 
 /** A record of a run that the details panel of the Web UI shows. */
 export function openRecord(input: RunTerms, evaluatesConditions: boolean): RunRecord {
-  return new RunRecord(input, evaluatesConditions, (state) => setCurrentDetails(renderDetails(state)));
+  return new RunRecord(input, evaluatesConditions, (state, graph) =>
+    setCurrentDetails(renderDetails(state, graph)),
+  );
 }

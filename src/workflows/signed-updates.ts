@@ -7,7 +7,8 @@ import {
 } from "@temporalio/workflow";
 import { ANSWER_UPDATE } from "../contract/names.js";
 import type { MaybeSigned } from "../contract/run.js";
-import { questionIn, updateStatement } from "../contract/signed.js";
+import { updateStatement } from "../contract/signed.js";
+import { questionIn } from "../core/run/question.js";
 import { localActivities } from "./activity-options.js";
 import { refusalOf } from "./failures.js";
 import type { RunRecord } from "../core/run/run-record.js";

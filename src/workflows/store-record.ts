@@ -24,6 +24,9 @@ const MAX_WORDS = 500;
 
 const seen = defineSignal<[unknown]>(STORE_SEEN_SIGNAL);
 
+const SEEN_DESCRIPTION =
+  'A worker of the store says that it is there; workers send it by themselves. Argument: {"worker": {…}}, as the memo lists workers, and {"left": true} when it ends.';
+
 /**
  * What a store says of itself, in its memo, where it can be read when nobody works on the store. Anybody may start it and tell it
  * things: what does not fit is not listened to, and nothing rests on what it says but finding a store by its name.
@@ -36,7 +39,7 @@ export async function storeRecord(...args: readonly unknown[]): Promise<void> {
   let record: StoreRecordInput = parsed.data;
   let words = 0;
   upsertMemo({ [STORE_MEMO]: record.note, [STORE_WORKERS_MEMO]: record.workers });
-  setHandler(seen, (word) => {
+  const hear = (word: unknown): void => {
     words += 1;
     const heard = storeSeenSchema.safeParse(word);
     if (!heard.success) return;
@@ -45,7 +48,8 @@ export async function storeRecord(...args: readonly unknown[]): Promise<void> {
     const workers = workersAfter(record.workers, latest, { left, max: MAX_STORE_WORKERS });
     record = { note: note ?? record.note, workers };
     upsertMemo({ [STORE_WORKERS_MEMO]: workers, ...(note === undefined ? {} : { [STORE_MEMO]: note }) });
-  });
+  };
+  setHandler(seen, hear, { description: SEEN_DESCRIPTION });
   await condition(() => words >= MAX_WORDS || workflowInfo().continueAsNewSuggested);
   await continueAsNew<typeof storeRecord>(record);
 }

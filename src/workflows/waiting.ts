@@ -1,7 +1,7 @@
 import { condition } from "@temporalio/workflow";
 import type { BudgetBreach } from "../core/run/budget.js";
 import type { Question } from "../core/run/question.js";
-import type { RunRecord } from "../core/run/run-record.js";
+import type { PendingAnswer, RunRecord } from "../core/run/run-record.js";
 import {
   ask,
   askForBudget,
@@ -23,7 +23,7 @@ export async function askUser(record: RunRecord, kind: RunKind, question: Questi
   await changePhase(record, "waiting-user");
   await waitFor(record, () => isAnswered(record));
   const { answer } = record;
-  if (answer !== undefined) await writeUserInput(record, kind, answer.id, answer.text);
+  if (answer !== undefined) await writeUserInput(record, kind, answer);
   endQuestion(record);
   if (!record.carried.ended) await changePhase(record, "running");
 }
@@ -32,8 +32,7 @@ export async function askUser(record: RunRecord, kind: RunKind, question: Questi
 export async function writeUserInput(
   record: RunRecord,
   kind: RunKind,
-  inputId: string,
-  text: string,
+  { id: inputId, ...said }: PendingAnswer,
 ): Promise<void> {
   const audit = await localActivities["user.input"].executeWithOptions(
     summary(`input for ${record.nodeId}`),
@@ -43,7 +42,7 @@ export async function writeUserInput(
         conversation: kind.conversation(record),
         inputId,
         nodeId: record.nodeId,
-        text,
+        ...said,
       },
     ],
   );

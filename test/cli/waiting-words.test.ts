@@ -37,6 +37,14 @@ const standing = (activity: PendingActivity, more: Partial<Standing> = {}): Stan
 });
 
 describe("what a run waits for", () => {
+  test("is a worker with its model, where none that was asked has it and nothing is at work", () => {
+    const why = "The worker 1@host cannot do it: it has no endpoint for the model m.";
+    const idle: Standing = { work: { activities: [] }, turn: "", seesAnswers: true, now: NOW, missing: why };
+    expect(waitingLines(idle)).toEqual([`waiting for a worker that has the run's model: ${why}`]);
+    expect(noticesOf(idle)).toEqual([{ key: `missing ${why}`, text: waitingLines(idle)[0] }]);
+    expect(waitingLines({ ...standing(RUNNING), missing: why })).toEqual(["model turn 3 · ask · 42 s"]);
+  });
+
   test("is said with the time it takes", () => {
     expect(waitingLines(standing(RUNNING))).toEqual(["model turn 3 · ask · 42 s"]);
   });

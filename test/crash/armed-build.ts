@@ -63,10 +63,12 @@ export interface TextPatch {
 export async function buildArmed(patches: readonly TextPatch[] = []): Promise<ArmedBuild> {
   const builds = join(root, "test/.build");
   mkdirSync(builds, { recursive: true });
-  const dir = mkdtempSync(join(builds, "armed-"));
-  // As deep as src/worker/, whose code looks for the bundle of workflow code in the folder above.
+  const made = mkdtempSync(join(builds, "armed-"));
+  // As deep as dist/worker/, whose code looks for the bundle of workflow code one folder above, and for the manifest two.
+  const dir = join(made, "dist");
   const programs = join(dir, "worker");
-  mkdirSync(programs);
+  mkdirSync(programs, { recursive: true });
+  copyFileSync(join(root, "package.json"), join(made, "package.json"));
   await Promise.all(PROGRAMS.map((program) => bundleProgram(program, programs, patches)));
   copyFileSync(join(root, "test/crash/load-cached.cjs"), join(programs, "load-cached.cjs"));
   symlinkSync(NATIVE_BRIDGE, join(programs, "releases"));
@@ -128,7 +130,7 @@ export async function buildArmed(patches: readonly TextPatch[] = []): Promise<Ar
       return JSON.parse(child.output()) as unknown;
     },
     workflowBundle: { codePath: join(dir, "workflow-bundle.cjs") },
-    remove: () => rmSync(dir, { recursive: true, force: true }),
+    remove: () => rmSync(made, { recursive: true, force: true }),
   };
 }
 

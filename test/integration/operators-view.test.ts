@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, inject, test } from "vitest";
 import { InterlockClient, type RunHandle } from "../../src/client/client.js";
@@ -11,13 +11,27 @@ import { findTemporalCli } from "../../src/embedded/find-cli.js";
 import { startWorker } from "../../src/worker.js";
 import { openPlace } from "../fakes/place.js";
 import { valueOf } from "../fakes/run-world.js";
-import type { Script } from "../fakes/scripted-model.js";
+import { type Script, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { STRAIGHT, straightOn } from "../fakes/walk.js";
 import { eventually } from "../fakes/eventually.js";
 import { type Bench, openBench, quietRuntime, until, writeTree } from "./harness.js";
+import { jsonOf, shellOf } from "./shell.js";
 
 const address = inject("temporalAddress");
+
+/** What the query `__temporal_workflow_metadata` answers, as far as it is looked at here. */
+interface WorkflowMetadata {
+  readonly currentDetails?: string;
+  readonly definition?: {
+    readonly queryDefinitions?: readonly Described[];
+    readonly updateDefinitions?: readonly Described[];
+  };
+}
+interface Described {
+  readonly name?: string;
+  readonly description?: string;
+}
 
 /** The real CLI, as an operator uses it. */
 async function temporal(args: readonly string[]): Promise<string> {
@@ -66,6 +80,75 @@ describe("a model call that takes long", () => {
     );
     expect(turns).toEqual([960, 960, 960]);
   });
+});
+
+describe("what the Web UI shows of a run", () => {
+  const metadataOf = async (bench: Bench, run: RunHandle) => {
+    const handle = bench.client.temporal.workflow.getHandle(run.workflowId);
+    return handle.query<WorkflowMetadata>("__temporal_workflow_metadata");
+  };
+
+  test("is package and project in the list, the graph and what it asks in the details", async () => {
+    const bench = await openBench([{ content: "Which colour?" }]);
+    const run = await bench.start(twoNodePackage());
+    await until(run, "waiting-user");
+    const { raw } = await bench.client.temporal.workflow.getHandle(run.workflowId).describe();
+    const { summary } = raw.executionConfig?.userMetadata ?? {};
+    const { packageId } = await run.state();
+    expect(new TextDecoder().decode(summary?.data ?? undefined)).toBe(
+      JSON.stringify(`${packageId} on ${basename(bench.projectRoot)}`),
+    );
+    const { currentDetails = "" } = await metadataOf(bench, run);
+    expect(currentDetails).toMatch(/^\| `ask` \|.*▶ waits/m);
+    expect(currentDetails).toContain(`interlock answer ${run.runId}`);
+    await run.cancel();
+    await expect(run.result()).rejects.toMatchObject({ code: "ENGINE_ABORTED" });
+    const over = (await metadataOf(bench, run)).currentDetails ?? "";
+    expect(over).toContain("**Failed: `ENGINE_ABORTED`**");
+    expect(over).toContain(`interlock retry ${run.runId}`);
+    expect(over).not.toContain("interlock answer");
+  });
+
+  test("is what it can be asked and told, each with an example", async () => {
+    const bench = await openBench([{ content: "Which colour?" }]);
+    const run = await bench.start(twoNodePackage());
+    await until(run, "waiting-user");
+    const { definition } = await metadataOf(bench, run);
+    const { queryDefinitions = [], updateDefinitions = [] } = definition ?? {};
+    const own = [...queryDefinitions, ...updateDefinitions].filter(({ name = "" }) => !name.startsWith("__"));
+    expect(new Set(own.map(({ name }) => name))).toEqual(
+      new Set(["answer", "budget", "finish", "graphState", "pause", "resume", "runState"]),
+    );
+    for (const { description = "" } of own) expect(description).toMatch(/^[A-Z].*(Argument: \{|No argument)/);
+    await run.cancel();
+    await expect(run.result()).rejects.toMatchObject({ code: "ENGINE_ABORTED" });
+  });
+});
+
+test("status says what runs where, who began it and when, what each node took, and how a failed run goes on", async () => {
+  const step = (nodeId: string, next: string) =>
+    patch({ stepsCompleted: { append: [nodeId] }, currentNodeId: { set: next } });
+  const bench = await openBench([{ calls: [step("ask", "middle")] }, { status: 401 }]);
+  const run = await bench.start(twoNodePackage());
+  await expect(run.result()).rejects.toMatchObject({ code: "LLM_AUTH_FAILED" });
+  const shell = shellOf(bench);
+  const { packageId, projectId } = await run.state();
+  const told = jsonOf(await shell.run(["status", run.runId, "--json"]));
+  expect(told).toMatchObject({
+    packageId,
+    projectId,
+    startedBy: expect.stringMatching(/^\d+@/) as string,
+    startedAt: expect.stringMatching(/^20.*Z$/) as string,
+    endedAt: expect.stringMatching(/^20.*Z$/) as string,
+    usageByNode: [{ nodeId: "ask", usage: { modelTurns: 1, promptTokens: 100, completionTokens: 10 } }],
+  });
+  const { stdout } = await shell.run(["status", run.runId]);
+  expect(stdout).toContain(`  package     ${packageId}\n`);
+  expect(stdout).toContain(`  project     ${bench.projectRoot}\n`);
+  expect(stdout).toMatch(/ {2}started {5}20\S+Z by \d+@/);
+  expect(stdout).toContain(`  go on with interlock retry ${run.runId}\n`);
+  const withoutTemporal = await shellOf(bench, { TEMPORAL_ADDRESS: "" }).run(["status", run.runId]);
+  expect(withoutTemporal.stdout).toMatch(/ {2}started {5}20\S+Z\n {2}ended {7}20/);
 });
 
 test("a failure that cannot be recorded stays the failure that it is, and says that it was not recorded", async () => {

@@ -50,6 +50,7 @@ test("interlock run refuses a project that is the store before anything is start
   const dir = await realpath(await temporaryDirectory());
   const shell = new Shell(dir);
   const example = join(import.meta.dirname, "../../examples/create-story/package");
+  await mkdir(join(dir, "store"));
   const refused = await shell.run(["run", example, "--project", "store", "--rehearse"]);
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("E_SANDBOX_VIOLATION")]);
 });

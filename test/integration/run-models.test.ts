@@ -4,6 +4,8 @@ import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
+import { type RunView, followRun } from "../../src/cli/follow.js";
+import { type Standing, waitingLines } from "../../src/cli/waiting-words.js";
 import type { RunHandle } from "../../src/client/client.js";
 import { loadConfig } from "../../src/config.js";
 import { startWorker } from "../../src/worker.js";
@@ -163,6 +165,8 @@ describe("a run's model", () => {
     expect(state.model?.missing).toMatch(/it has no endpoint for the model scripted at 127\.0\.0\.1/);
     const shown = await shellOf(bench, { OPENAI_BASE_URL: slow.baseUrl }).run(["status", run.runId]);
     expect(shown.stdout).toContain("waits       The worker");
+    const watched = await firstWait(run, ({ missing }) => missing !== undefined);
+    expect(waitingLines(watched).at(-1)).toMatch(/has the run's model: The worker/);
     expect(slow.requests).toEqual([]);
     await other.stop();
     await run.cancel();
@@ -170,6 +174,29 @@ describe("a run's model", () => {
     await expect(run.result()).rejects.toMatchObject({ code: "ENGINE_ABORTED" });
   });
 });
+
+/** What somebody who follows the run sees first of this kind. */
+async function firstWait(run: RunHandle, isIt: (standing: Standing) => boolean): Promise<Standing> {
+  let found: Standing | undefined;
+  const stop = new AbortController();
+  const view: RunView = {
+    show: () => {},
+    wait: (standing) => {
+      if (isIt(standing)) found ??= standing;
+    },
+    ask: () => Promise.resolve(undefined),
+    close: () => {},
+  };
+  const source = { live: () => Promise.resolve(undefined), nobody: () => Promise.resolve("nobody") };
+  const following = followRun(run, view, stop.signal, { source }).catch((error: unknown) => {
+    if (!stop.signal.aborted) throw error;
+  });
+  await eventually(() => found !== undefined);
+  stop.abort();
+  await following;
+  if (found === undefined) throw new Error("Nothing was shown.");
+  return found;
+}
 
 describe("a base URL that a run names", () => {
   test("and no worker has, gets nothing: no word, no key; and nothing is made", async () => {

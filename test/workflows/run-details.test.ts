@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { WorkflowGraph } from "../../src/core/package/graph.js";
 import type { RunState } from "../../src/core/run/run-state.js";
 import { renderDetails } from "../../src/workflows/run-details.js";
 
@@ -37,7 +38,69 @@ function live(markdown: string): string {
   return lines.join("\n").replace(/(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)/g, "");
 }
 
+/** As a package may have it: a node for each id, the first one the entry. */
+function graphOf(ids: readonly string[], title?: string): WorkflowGraph {
+  const nodes = ids.map((id) => ({ id, type: "step" as const, file: "a.md", ...(title && { title }) }));
+  return { entryNodeId: ids[0] ?? "", nodes, edges: [] };
+}
+
 describe("the details of a run in the Web UI", () => {
+  test("show the graph as a table: where the run is, was and may go", () => {
+    const state: RunState = {
+      ...STATE,
+      phase: "running",
+      currentNodeId: "middle",
+      stepsCompleted: ["ask"],
+      allowedNext: [{ to: "finish", label: "done" }],
+    };
+    const lines = renderDetails(state, graphOf(["ask", "middle", "finish"])).split("\n");
+    expect(lines.filter((line) => line.startsWith("|"))).toEqual([
+      "| node | title | state |",
+      "| --- | --- | --- |",
+      "| `ask` |  | ✔ visited |",
+      "| `middle` |  | ▶ current |",
+      "| `finish` |  | → next |",
+    ]);
+  });
+
+  test("show of a large graph the part around the node at hand", () => {
+    const ids = Array.from({ length: 500 }, (_, index) => `node-${index}`);
+    const details = renderDetails({ ...STATE, currentNodeId: "node-400" }, graphOf(ids, "語".repeat(300)));
+    expect(details).toContain("| `node-400` |");
+    expect(details).toContain("476 more of 500 nodes are not shown.");
+    expect(new TextEncoder().encode(details).length).toBeLessThanOrEqual(16_000);
+  });
+
+  test.each([
+    "a|[x](https://evil.example)",
+    String.raw`a\|[x](https://evil.example)`,
+    String.raw`a\\|[x](https://evil.example)`,
+    "a`|`[x](https://evil.example)",
+    "a\n| <b>",
+  ])("let no name end its cell: %j", (id) => {
+    const details = renderDetails({ ...STATE, currentNodeId: id }, graphOf([id, "b"], id));
+    const rows = details.split("\n").filter((line) => line.startsWith("|"));
+    expect(rows).toHaveLength(4);
+    for (const row of rows) expect(row.split("|")).toHaveLength(5);
+    expect(live(details)).not.toMatch(/evil|<b>|\[x/);
+  });
+
+  test("say what a failed run failed with, and the command that goes on", () => {
+    const message = "No. [a](https://evil.example)\n```\n# x";
+    const details = renderDetails({
+      ...STATE,
+      phase: "failed",
+      failure: { code: "LLM_AUTH_FAILED", message },
+    });
+    expect(details).toContain("**Failed: `LLM_AUTH_FAILED`**");
+    expect(details).toContain("interlock retry 5c2a");
+    expect(live(details)).not.toMatch(/evil|# x/);
+  });
+
+  test("say how a paused run goes on", () => {
+    expect(renderDetails({ ...STATE, paused: true })).toContain("interlock resume 5c2a");
+  });
+
   test("hold nothing live of a question, a node, a step, an artifact or a step's result", () => {
     const details = renderDetails({
       ...STATE,

@@ -95,7 +95,7 @@ async function watchServed(place: RunSession, watched: Watched): Promise<ExitCod
         live: known === undefined || store === undefined ? nothingLive : liveAnswers(store, known.runId),
         nobody: () => nobodyWorks(session),
       },
-      () => turn,
+      () => ({ turn }),
       view.wait,
       stop,
     );

@@ -9,6 +9,9 @@ import type { AnsweredBy, RunModels } from "./run-model.js";
 import type { ProgressLine } from "./run-state.js";
 import type { Usage } from "./usage.js";
 
+/** Under which the user's first words are written down; an answer's is that of its update. */
+export const FIRST_WORDS_ID = "input";
+
 /** All that a run knows beside its package: nothing that matters lives next to it. */
 export interface CarriedRun {
   readonly phase: RunPhase;
@@ -59,6 +62,8 @@ export interface TakenAnswer {
   readonly nodeId: string;
   /** The start of its text. Absent where a worker of an earlier version took it. */
   readonly begins?: string;
+  /** Who answered, as they say. */
+  readonly by?: string;
 }
 
 /** A visit of a node that is under way. */

@@ -8,3 +8,8 @@ export interface Question {
    */
   readonly code?: string;
 }
+
+/** The id of the question that a run asks now: there is one in a turn at most. */
+export function questionIn({ visit, turn }: { readonly visit: number; readonly turn: number }): string {
+  return `${visit}.${turn}`;
+}

@@ -1,6 +1,8 @@
+import { defined } from "../defined.js";
 import { printable } from "../printable.js";
 import { cutText } from "../text.js";
 import type { RunPhase } from "./phase.js";
+import { questionIn } from "./question.js";
 import type { RunRecord } from "./run-record.js";
 
 const MAX_CHARS = 150;
@@ -16,6 +18,8 @@ export interface RunNote {
   readonly project?: string;
   readonly node?: string;
   readonly question?: string;
+  readonly asked?: string;
+  readonly code?: string;
   readonly since: string;
 }
 
@@ -34,9 +38,15 @@ export function runNote(record: RunRecord, since: string): RunNote {
           workflow: short(run.workflowRef),
           projectId: short(run.projectId),
         }),
-    ...(input.projectRoot === undefined ? {} : { project: short(nameOf(input.projectRoot)) }),
+    ...(input.projectRoot === undefined ? {} : { project: short(directoryName(input.projectRoot)) }),
     ...(nodeId === "" ? {} : { node: short(nodeId) }),
-    ...(question === undefined ? {} : { question: short(firstLine(question.text)) }),
+    ...(question === undefined
+      ? {}
+      : {
+          question: short(firstLine(question.text)),
+          asked: questionIn(carried),
+          ...defined({ code: question.code }),
+        }),
     since,
   };
 }
@@ -52,7 +62,7 @@ export function firstLine(text: string): string {
 }
 
 /** The name of a directory, on whatever system it lies. */
-function nameOf(root: string): string {
+export function directoryName(root: string): string {
   return root.split(/[/\\]/).findLast((part) => part !== "") ?? root;
 }
 

@@ -1,19 +1,19 @@
 import { defined } from "../defined.js";
 import type { Fault } from "../errors.js";
-import { type ConditionData, allowedNext, findNode } from "../package/graph.js";
+import { type ConditionData, type WorkflowGraph, allowedNext, findNode } from "../package/graph.js";
 import type { Intent } from "../prompt/shells.js";
 import { isComplete } from "../state/completion.js";
 import type { Frontmatter } from "../state/state-frontmatter.js";
 import { type ConditionFacts, conditionFacts, effectiveNodeId } from "../state/transition-guard.js";
 import type { AuditHead } from "./audit-head.js";
 import type { Budget } from "./budget.js";
-import type { CarriedRun } from "./carried-run.js";
+import { type CarriedRun, FIRST_WORDS_ID } from "./carried-run.js";
 import type { EngineLimits } from "./limits.js";
 import { NO_LOOP } from "./loop-detection.js";
 import type { OpenedRun } from "./opened-run.js";
 import type { RunPhase } from "./phase.js";
 import type { Question } from "./question.js";
-import type { ProgressLine, RunState } from "./run-state.js";
+import type { LastAnswer, ProgressLine, RunState } from "./run-state.js";
 import { type ModelRef, modelsOf } from "./run-model.js";
 import { NO_USAGE, type Usage, addUsage } from "./usage.js";
 
@@ -38,6 +38,8 @@ export interface RunTerms {
 export interface PendingAnswer {
   readonly id: string;
   readonly text: string;
+  /** Who gave it, as they say. */
+  readonly by?: string;
 }
 
 /**
@@ -48,7 +50,7 @@ export class RunRecord {
   readonly input: RunTerms;
   /** Conditions of edges are evaluated, not only shown (contracts §6). */
   private readonly evaluatesConditions: boolean;
-  private readonly show: (state: RunState) => void;
+  private readonly show: (state: RunState, graph?: WorkflowGraph) => void;
   open: OpenedRun | undefined;
   carried: CarriedRun;
   question: Question | undefined;
@@ -58,7 +60,11 @@ export class RunRecord {
   private recorded: { readonly paused: boolean; readonly budget: Budget };
 
   /** `show` is told of the run whenever something happened that people look at. */
-  constructor(input: RunTerms, evaluatesConditions: boolean, show: (state: RunState) => void = () => {}) {
+  constructor(
+    input: RunTerms,
+    evaluatesConditions: boolean,
+    show: (state: RunState, graph?: WorkflowGraph) => void = () => {},
+  ) {
     this.input = input;
     this.evaluatesConditions = evaluatesConditions;
     this.show = show;
@@ -190,7 +196,7 @@ export class RunRecord {
     const last = this.carried.progress.at(-1)?.seq ?? 0;
     const line: ProgressLine = { seq: last + 1, nodeId: nodeId.slice(0, 200), text: text.slice(0, 300) };
     this.update({ progress: newestLines([...this.carried.progress, line]) });
-    this.show(this.toRunState());
+    this.show(this.toRunState(), this.open?.graph);
   }
 
   /** Keeps the newest head of the audit chain; reads that ran side by side report in any order. */
@@ -219,9 +225,19 @@ export class RunRecord {
       ...this.modelState(),
       visit: carried.visit,
       turn: carried.turn,
+      ...defined({ lastAnswer: this.lastAnswer }),
       progress: carried.progress,
       audit: carried.audit,
     };
+  }
+
+  /** The newest answer that was taken; nobody asks for one in the first words. */
+  get lastAnswer(): LastAnswer | undefined {
+    const taken = this.carried.taken?.findLast(
+      ({ answer, id }) => answer !== undefined && id !== FIRST_WORDS_ID,
+    );
+    const { nodeId, begins, by } = taken?.answer ?? {};
+    return nodeId === undefined || nodeId === "" ? undefined : { nodeId, ...defined({ begins, by }) };
   }
 
   private modelState(): Pick<RunState, "model"> {

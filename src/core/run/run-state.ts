@@ -31,8 +31,19 @@ export interface RunState {
   /** Which visit of a node this is, and which model turn in it; both count from 1. */
   readonly visit: number;
   readonly turn: number;
+  /** The newest answer that was taken. */
+  readonly lastAnswer?: LastAnswer;
   readonly progress: readonly ProgressLine[];
   readonly audit: AuditHead;
+}
+
+/** What was answered last, and by whom. */
+export interface LastAnswer {
+  readonly nodeId: string;
+  /** The start of its text. */
+  readonly begins?: string;
+  /** Who answered, as they say: nobody checks it. */
+  readonly by?: string;
 }
 
 /** Which models a run uses. */

@@ -1,7 +1,9 @@
+import { defined } from "../defined.js";
 import { cutText, utf8Length } from "../text.js";
 import { type Budget, type BudgetLimits, type BudgetScope, raiseBudget } from "./budget.js";
-import type { TakenAnswer, TakenUpdate } from "./carried-run.js";
+import { FIRST_WORDS_ID, type TakenAnswer, type TakenUpdate } from "./carried-run.js";
 import { ANSWER_PREVIEW_CHARS, MAX_USER_INPUT_BYTES } from "./limits.js";
+import { questionIn } from "./question.js";
 import type { RunRecord } from "./run-record.js";
 import { breachOf } from "./waits.js";
 
@@ -14,6 +16,8 @@ import { breachOf } from "./waits.js";
 interface ToldAnswer {
   readonly nodeId: string;
   readonly text: string;
+  readonly question?: string;
+  readonly by?: string;
 }
 
 /** What is added to the limits of one scope; without a scope, of the one whose limit was reached, else of the run's. */
@@ -22,8 +26,6 @@ interface ToldRaise {
   readonly add: BudgetLimits;
 }
 
-/** Under which the user's first words are written down; an answer's is that of its update. */
-export const FIRST_WORDS_ID = "input";
 /** How many ids of updates a run remembers: they are sent again within minutes, or not at all. */
 const KEPT_IDS = 16;
 /** What a run remembers of its updates it carries along, so it has to be short. */
@@ -44,7 +46,7 @@ export function isRaised({ carried }: RunRecord, updateId: string): boolean {
 export function answerRefusal(
   record: RunRecord,
   updateId: string,
-  { nodeId, text }: ToldAnswer,
+  { nodeId, text, question: meant }: ToldAnswer,
 ): string | undefined {
   if (utf8Length(text) > MAX_USER_INPUT_BYTES) {
     return `An answer has at most ${MAX_USER_INPUT_BYTES} bytes. Put longer texts into a project file.`;
@@ -62,18 +64,26 @@ export function answerRefusal(
   if (question.nodeId !== nodeId) {
     return `The run waits for an answer at ${question.nodeId}, not at ${nodeId}.`;
   }
-  return question.code === "BUDGET_EXCEEDED"
-    ? "The run waits for its budget to be raised, not for an answer."
-    : undefined;
+  if (question.code === "BUDGET_EXCEEDED") {
+    return "The run waits for its budget to be raised, not for an answer.";
+  }
+  const asked = questionIn(record.carried);
+  return meant === undefined || meant === asked
+    ? undefined
+    : `The run waits with question ${asked}, not with ${meant}: an answer to one is none to the other.`;
 }
 
 /** Takes an answer that is not refused; says which one has been taken under its id. */
-export function takeAnswer(record: RunRecord, updateId: string, { nodeId, text }: ToldAnswer): TakenAnswer {
+export function takeAnswer(
+  record: RunRecord,
+  updateId: string,
+  { nodeId, text, by }: ToldAnswer,
+): TakenAnswer {
   const before = takenBefore(record, updateId);
   if (before !== undefined) return { nodeId: "", ...before.answer };
-  const answer = { nodeId, begins: cutText(text, ANSWER_PREVIEW_CHARS) };
+  const answer = { nodeId, begins: cutText(text, ANSWER_PREVIEW_CHARS), ...defined({ by }) };
   take(record, { id: updateId, answer });
-  record.answer = { id: updateId, text };
+  record.answer = { id: updateId, text, ...defined({ by }) };
   return answer;
 }
 

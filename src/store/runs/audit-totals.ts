@@ -8,21 +8,29 @@ export interface AuditTotals {
   readonly visit: number;
   readonly turn: number;
   readonly phaseChanges: number;
+  /** What each node has used, in the order in which they were visited first. */
+  readonly byNode: readonly NodeUsage[];
+}
+
+export interface NodeUsage {
+  readonly nodeId: string;
+  readonly usage: Usage;
 }
 
 /** Adds up the events of `execution.jsonl`, one after the other. */
 export class AuditSum {
   private usage: Usage = NO_USAGE;
+  private readonly nodes = new Map<string, Usage>();
   private visit = 0;
   private turn = 0;
   private phaseChanges = 0;
 
   /** Of the event, only what {@link summedFields} leaves of it counts. */
   add(event: JsonObject): void {
-    if (event["kind"] === "tool.exec") this.usage = addUsage(this.usage, { toolCalls: 1 });
+    if (event["kind"] === "tool.exec") this.use(event, { toolCalls: 1 });
     if (event["kind"] === "run.phase") this.phaseChanges = Math.max(this.phaseChanges, count(event, "id"));
     if (event["kind"] !== "model.turn") return;
-    this.usage = addUsage(this.usage, {
+    this.use(event, {
       modelTurns: 1,
       promptTokens: count(event, "promptTokens"),
       cachedPromptTokens: count(event, "cachedPromptTokens"),
@@ -36,9 +44,16 @@ export class AuditSum {
     if (inVisit === this.visit) this.turn = Math.max(this.turn, inTurn);
   }
 
+  private use(event: JsonObject, used: Partial<Usage>): void {
+    this.usage = addUsage(this.usage, used);
+    const nodeId = textOf(event["nodeId"]);
+    if (nodeId !== "") this.nodes.set(nodeId, addUsage(this.nodes.get(nodeId) ?? NO_USAGE, used));
+  }
+
   get totals(): AuditTotals {
     const { usage, visit, turn, phaseChanges } = this;
-    return { usage, visit, turn, phaseChanges };
+    const byNode = [...this.nodes].map(([nodeId, used]) => ({ nodeId, usage: used }));
+    return { usage, visit, turn, phaseChanges, byNode };
   }
 }
 
@@ -51,6 +66,7 @@ const SUMMED = [
   "kind",
   "id",
   "toolCallId",
+  "nodeId",
   "promptTokens",
   "cachedPromptTokens",
   "completionTokens",

@@ -13,10 +13,20 @@ import { isOwnFolder } from "../disk/own-file.js";
 /** A message of a conversation that is not derived from anything else. Tool results are in the call journal. */
 export type ConversationEntry =
   | { readonly type: "begin"; readonly visit: number; readonly messages: readonly PlainMessage[] }
-  | { readonly type: "user"; readonly id: string; readonly nodeId: string; readonly text: string }
+  | UserEntry
   | { readonly type: "correction"; readonly visit: number; readonly turn: number; readonly text: string }
   | FoldEntry
   | AssistantEntry;
+
+/** What the user said. */
+export interface UserEntry {
+  readonly type: "user";
+  readonly id: string;
+  readonly nodeId: string;
+  readonly text: string;
+  /** Who said it, as they say. Absent where nobody said so. */
+  readonly by?: string;
+}
 
 /**
  * From this turn on the results of these calls are left out of requests: the conversation has grown too long for the model's

@@ -31,6 +31,10 @@ const statusSchema = z.object({
   raises: z.array(z.string()).optional(),
   /** Which model had answered last. */
   answeredBy: answeredBySchema.optional(),
+  /** What was answered last. */
+  lastAnswer: z
+    .object({ nodeId: z.string(), begins: z.string().optional(), by: z.string().optional() })
+    .optional(),
   fault: z.object({ code: z.string(), message: z.string() }).optional(),
   question: z.object({ nodeId: z.string(), text: z.string(), code: z.string().optional() }).optional(),
 });

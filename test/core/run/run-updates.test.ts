@@ -46,6 +46,23 @@ describe("an answer", () => {
     expect(answerRefusal(asking(), id, answer) ?? "taken").toMatch(refusal);
   });
 
+  test("to another question is refused, and to the one that is asked taken", () => {
+    const record = asking();
+    record.update({ visit: 2, turn: 3 });
+    expect(answerRefusal(record, "u", { ...ANSWER, question: "2.3" })).toBeUndefined();
+    expect(answerRefusal(record, "u", { ...ANSWER, question: "2.2" })).toBe(
+      "The run waits with question 2.3, not with 2.2: an answer to one is none to the other.",
+    );
+  });
+
+  test("keeps who gave it, as the run's last one", () => {
+    const record = asking();
+    takeAnswer(record, "u", { ...ANSWER, by: "ann@desk" });
+    expect(record.answer).toEqual({ id: "u", text: "yes", by: "ann@desk" });
+    setPaused(record, "p", true);
+    expect(record.toRunState().lastAnswer).toEqual({ nodeId: "draft", begins: "yes", by: "ann@desk" });
+  });
+
   test("is refused where the run asks nothing, and where the budget is the question", () => {
     expect(answerRefusal(openedRecord(), "u", ANSWER)).toBe(
       "The run does not wait for an answer; it is running at draft.",

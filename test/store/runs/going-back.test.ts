@@ -80,8 +80,8 @@ describe("audit totals", () => {
       ...(cost === undefined ? {} : { cost }),
     });
     const events = [
-      turn("1.1", 0.5),
-      { kind: "tool.exec", toolCallId: "a" },
+      { ...turn("1.1", 0.5), nodeId: "ask" },
+      { kind: "tool.exec", toolCallId: "a", nodeId: "__proto__" },
       turn("1.2"),
       { kind: "run.phase", id: "1" },
       turn("3.1", 0.25),
@@ -98,6 +98,16 @@ describe("audit totals", () => {
       visit: 3,
       turn: 1,
       phaseChanges: 12,
+      byNode: [
+        {
+          nodeId: "ask",
+          usage: { modelTurns: 1, toolCalls: 0, promptTokens: 100, completionTokens: 10, cost: 0.5 },
+        },
+        {
+          nodeId: "__proto__",
+          usage: { modelTurns: 0, toolCalls: 1, promptTokens: 0, completionTokens: 0, cost: 0 },
+        },
+      ],
     });
   });
 

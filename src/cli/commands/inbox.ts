@@ -1,0 +1,164 @@
+import type { InterlockClient, OpenQuestion, QuestionEvent, QuestionFilter } from "../../client/client.js";
+import type { Config } from "../../config.js";
+import { defined } from "../../core/defined.js";
+import { firstLine } from "../../core/run/run-note.js";
+import { excerpt } from "../../core/text.js";
+import { isServed } from "../../embedded/server.js";
+import { workflowIdOfRun } from "../../store/runs/run-index.js";
+import type { Store } from "../../store/store.js";
+import { interruption, lookAround } from "../environment.js";
+import { chooseStore, knownStores } from "../known-stores.js";
+import {
+  EXIT,
+  type ExitCode,
+  UsageError,
+  outputWidth,
+  print,
+  printBlock,
+  printJson,
+  printNote,
+} from "../output.js";
+import { filterOf } from "../run-filter.js";
+import { shortName, timeOf } from "../run-rows.js";
+import { type Column, tableLines } from "../table.js";
+
+export interface InboxOptions {
+  readonly watch?: boolean;
+  readonly project?: string;
+  readonly store?: string;
+  readonly json?: boolean;
+}
+
+/** `interlock inbox`: every question that waits, in all stores, the oldest first. */
+export async function inboxCommand(options: InboxOptions): Promise<ExitCode> {
+  const { config, store } = await lookAround();
+  const project = options.project;
+  const filter = await filterOf(defined({ project }), new Date());
+  const isServing = config.temporal !== undefined || (store !== undefined && (await isServed(store.dir)));
+  if (isServing) return withClient(config, store, options, filter);
+  if (options.store !== undefined || options.watch === true) {
+    throw new UsageError("--store and --watch ask Temporal. Set TEMPORAL_ADDRESS, or start: interlock dev");
+  }
+  const questions = store === undefined ? [] : await storedQuestions(store, filter);
+  if (questions.length > 0) {
+    printNote("No Temporal is running: this is what the store knows. To answer, start: interlock dev");
+  }
+  show(questions, options);
+  return EXIT.done;
+}
+
+async function withClient(
+  config: Config,
+  store: Store | undefined,
+  options: InboxOptions,
+  wanted: QuestionFilter,
+): Promise<ExitCode> {
+  const { openTemporalSession } = await import("../temporal-session.js");
+  const signal = interruption();
+  const session = await openTemporalSession(config, store, signal);
+  try {
+    const { client } = session;
+    const chosen =
+      options.store === undefined ? undefined : chooseStore(await knownStores(client, store), options.store);
+    const filter = { ...wanted, ...(chosen === undefined ? {} : { taskQueues: [chosen.taskQueue] }) };
+    if (options.watch === true) await watch(client, filter, options, signal);
+    else show(await client.openQuestions(filter, options.json === true), options);
+    return EXIT.done;
+  } finally {
+    await session.close();
+  }
+}
+
+async function watch(
+  client: InterlockClient,
+  filter: QuestionFilter,
+  { json = false }: InboxOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!json) printNote("Waiting for questions. Ctrl-C ends it.");
+  for await (const event of client.questionEvents(filter, signal)) {
+    if (signal.aborted) return;
+    if (!json) printEvent(event);
+    else {
+      const { kind, question, ...more } = event;
+      printJson({ event: kind, ...question, ...more });
+    }
+  }
+}
+
+/** A new question with its text, and one line for what became of it. */
+function printEvent(event: QuestionEvent): void {
+  const { kind, question } = event;
+  const { project, nodeId, id } = question;
+  const where = [named(question), project, nodeId, id].filter((part) => part !== undefined).join("  ");
+  if (kind !== "asked") {
+    const by = kind === "answered" && event.by !== undefined ? ` by ${event.by}` : "";
+    print(`${kind.padEnd(8)}  ${where}${by}`);
+    return;
+  }
+  print(`${kind.padEnd(8)}  ${where}`);
+  printBlock(question.text, "  │ ");
+}
+
+function show(questions: readonly OpenQuestion[], { json = false }: InboxOptions): void {
+  if (json) {
+    printJson(questions);
+    return;
+  }
+  if (questions.length === 0) {
+    print("No questions wait.");
+    return;
+  }
+  const width = outputWidth();
+  const now = new Date();
+  const rows = questions.map((question) => [
+    width === undefined ? question.workflowId.replace(/^run-/, "") : named(question),
+    question.project ?? question.projectId ?? "",
+    question.nodeId,
+    question.id ?? "",
+    firstLine(question.text),
+    timeOf(question.since, now),
+  ]);
+  for (const line of tableLines(COLUMNS, rows, width)) print(line);
+  printNote("Answer one with: interlock answer <run>");
+}
+
+const COLUMNS: readonly Column[] = [
+  { title: "RUN", max: 120 },
+  { title: "PROJECT", max: 60, gives: true },
+  { title: "NODE", max: 60, gives: true },
+  { title: "ID", max: 20 },
+  { title: "QUESTION", max: 120, gives: true },
+  { title: "SINCE", max: 20 },
+];
+
+/** A beginning of its id names a run. */
+function named(question: OpenQuestion): string {
+  return excerpt(shortName(question), 120);
+}
+
+/** What waits as the store at hand says, where there is no Temporal. */
+async function storedQuestions(store: Store, filter: QuestionFilter): Promise<readonly OpenQuestion[]> {
+  const found: OpenQuestion[] = [];
+  for (const run of (await store.runs.surveyRuns()).runs) {
+    if (run.phase !== "waiting-user") continue;
+    const root = await store.runs.projectRoot(run.projectId);
+    const project = root.ok ? root.value.split("/").at(-1) : undefined;
+    if (filter.project !== undefined && ![run.projectId, project].includes(filter.project)) continue;
+    const files = await store.runs.openFiles(run.projectId, run.runId);
+    const question = files.ok ? (await files.value.status.read())?.question : undefined;
+    found.push({
+      runId: run.runId,
+      workflowId: workflowIdOfRun(run),
+      nodeId: question?.nodeId ?? "",
+      text: question?.text ?? "",
+      isWhole: question !== undefined,
+      packageId: run.packageId,
+      projectId: run.projectId,
+      ...defined({ code: question?.code, project }),
+      since: run.lastUpdatedAt,
+      taskQueue: store.taskQueue,
+    });
+  }
+  return found.sort((a, b) => a.since.localeCompare(b.since));
+}

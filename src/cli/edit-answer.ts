@@ -1,0 +1,92 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { finished } from "node:stream/promises";
+import { readOwnText, writeOwnStream } from "../store/disk/own-file.js";
+import { printable, printableLines } from "../core/printable.js";
+import { CommandError, UsageError, editorOutput } from "./output.js";
+
+/** What is to be answered, as the editor shows it. */
+export interface Asked {
+  readonly runId: string;
+  readonly nodeId: string;
+  /** The question's id, `<visit>.<turn>`. */
+  readonly question: string;
+  readonly text: string;
+}
+
+/** Stands alone on its line. No line of a question can be taken for it: each has more in front. */
+const MARKER = "# ------------------------ >8 ------------------------";
+
+/**
+ * Lets the user write an answer in an editor, below the question. Returns what was written; empty where nothing was. Throws
+ * `UsageError` where no editor is named, `CommandError` where it fails.
+ */
+export async function editAnswer(editor: string | undefined, asked: Asked): Promise<string> {
+  if (editor === undefined) {
+    throw new UsageError(
+      "Write the answer behind the run, give - for standard input or --file <file>, or name an editor with VISUAL or EDITOR.",
+    );
+  }
+  // Only this user may look into it, and nobody else could have made it.
+  const dir = await mkdtemp(join(tmpdir(), "interlock-answer-"));
+  try {
+    const file = join(dir, "ANSWER.md");
+    const lines = commentsOf(asked);
+    const out = writeOwnStream(file);
+    out.end(`${[...lines, MARKER].join("\n")}\n\n`);
+    await finished(out);
+    await runEditor(editor, file);
+    return writtenText(await readOwnText(file), lines);
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+function commentsOf({ runId, nodeId, question, text }: Asked): readonly string[] {
+  return [
+    `# Run ${printable(runId)} asks, at ${printable(nodeId)} (question ${question}):`,
+    "#",
+    ...printableLines(text).map((line) => `#   ${line}`.trimEnd()),
+    "#",
+    "# Write the answer below the line. Above it what begins with # is left out; below it all of it counts.",
+    "# An empty answer sends nothing.",
+  ];
+}
+
+/**
+ * The answer in an edited file: all below the marker, and above it what is no comment. Where the marker is gone, only the lines that
+ * stood there are left out, so that a heading stays.
+ */
+export function writtenText(file: string, comments: readonly string[]): string {
+  const lines = file.split(/\r?\n/);
+  const marker = lines.findIndex((line) => line.trimEnd() === MARKER);
+  const ours = new Set(comments);
+  const above = lines.slice(0, Math.max(marker, 0)).filter((line) => !line.startsWith("#"));
+  const below = lines.slice(marker + 1);
+  const kept = marker === -1 ? below.filter((line) => !ours.has(line.trimEnd())) : [...above, ...below];
+  return kept
+    .join("\n")
+    .replace(/^(?:[ \t]*\n)+/, "")
+    .trimEnd();
+}
+
+/** As git does: what is more than the path of a program is the shell's to take apart. */
+async function runEditor(editor: string, file: string): Promise<void> {
+  const isPlain = /^[\w./+-]+$/.test(editor);
+  const [command, args] = isPlain ? [editor, [file]] : ["/bin/sh", ["-c", `${editor} "$@"`, editor, file]];
+  try {
+    const child = spawn(command, args, { stdio: ["inherit", editorOutput(), "inherit"] });
+    const [code, signal] = (await once(child, "close")) as [number | null, string | null];
+    if (code === 0) return;
+    throw new CommandError(
+      `The editor ${printable(editor)} has ended with ${signal ?? `exit code ${code}`}: nothing was sent.`,
+    );
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`The editor ${printable(editor)} cannot be started: ${reason}`, { cause: error });
+  }
+}

@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { ServiceError } from "@temporalio/client";
+import { defined } from "../core/defined.js";
+import { type Question, questionIn } from "../core/run/question.js";
+import type { RunState } from "../core/run/run-state.js";
+
+/** A question that a run waits with. */
+export interface RunQuestion extends Question {
+  /** `<visit>.<turn>`: what `answer` takes as `question`, so that the answer goes to no other one. */
+  readonly id: string;
+}
+
+/** What of a run is asked. */
+interface Asked {
+  state(): Promise<RunState>;
+  executionStatus(): Promise<string>;
+}
+
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 2_000;
+const OPEN: readonly string[] = ["RUNNING", "PAUSED"];
+
+/** The question in a run's state; undefined where it waits with none. */
+export function questionOf(state: RunState): RunQuestion | undefined {
+  const { question, phase } = state;
+  if (question === undefined || phase !== "waiting-user") return undefined;
+  const { nodeId, text, code } = question;
+  return { nodeId, text, ...defined({ code }), id: questionIn(state) };
+}
+
+/**
+ * Waits for a question that was not given before; `given` is those that were, and takes this one. Undefined when the run is over.
+ * Rejects with the signal's reason.
+ */
+export async function nextQuestion(
+  run: Asked,
+  given: Set<string>,
+  signal: AbortSignal | undefined,
+): Promise<RunQuestion | undefined> {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
+    signal?.throwIfAborted();
+    const state = await run.state().catch(async (error: unknown) => {
+      // Where no worker answers, the run may be over all the same.
+      if (!(error instanceof ServiceError)) throw error;
+      return OPEN.includes(await run.executionStatus()) ? undefined : ("over" as const);
+    });
+    if (state === "over" || state?.phase === "completed" || state?.phase === "failed") return undefined;
+    const question = state && questionOf(state);
+    const key = JSON.stringify(question);
+    if (question !== undefined && !given.has(key)) {
+      given.add(key);
+      return question;
+    }
+    await sleep(pauseMs, undefined, signal === undefined ? {} : { signal });
+  }
+}

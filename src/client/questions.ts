@@ -1,0 +1,147 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { ServiceError } from "@temporalio/client";
+import { defined } from "../core/defined.js";
+import type { RunState } from "../core/run/run-state.js";
+import { InterlockError } from "./interlock-error.js";
+import type { ListedRun } from "./list-runs.js";
+import { questionOf } from "./next-question.js";
+
+/** A question that waits, and whose it is. */
+export interface OpenQuestion {
+  readonly runId: string;
+  readonly workflowId: string;
+  /** `<visit>.<turn>`: what `answer` takes as `question`. Absent where the run's worker is of an earlier version and does not answer. */
+  readonly id?: string;
+  readonly nodeId: string;
+  readonly text: string;
+  /** False: no worker has answered, and `text` is the question's first line. */
+  readonly isWhole: boolean;
+  /** As a run's question has it: `BUDGET_EXCEEDED` takes a larger budget, no answer. */
+  readonly code?: string;
+  readonly packageId?: string;
+  readonly projectId?: string;
+  /** The name of the project's directory. */
+  readonly project?: string;
+  /** Since when it waits, ISO. */
+  readonly since: string;
+  readonly taskQueue: string;
+}
+
+/** What happens to questions. */
+export type QuestionEvent =
+  | { readonly kind: "asked"; readonly question: OpenQuestion }
+  /** Somebody has answered it, or raised the budget. `by` is who, as they say. */
+  | { readonly kind: "answered"; readonly question: OpenQuestion; readonly by?: string }
+  /** The run is over: nobody needs the answer. */
+  | { readonly kind: "ended"; readonly question: OpenQuestion };
+
+/** How questions are asked for. */
+export interface QuestionSource {
+  /** The runs that wait. */
+  list(): Promise<readonly ListedRun[]>;
+  /** Where a run stands, or it rejects where no worker says so in time. */
+  state(run: ListedRun): Promise<RunState>;
+}
+
+const AT_A_TIME = 8;
+const PAUSE_MS = 2_000;
+
+/** What waits, the oldest first. With `isWhole` each run is asked for the whole text; else it is the first line. */
+export async function openQuestions(
+  source: QuestionSource,
+  isWhole: boolean,
+): Promise<readonly OpenQuestion[]> {
+  const runs = oldestFirst(await source.list());
+  if (!isWhole) return runs.map(firstLineOf);
+  const found: OpenQuestion[] = [];
+  for (let start = 0; start < runs.length; start += AT_A_TIME) {
+    const batch = runs.slice(start, start + AT_A_TIME);
+    const questions = await Promise.all(batch.map((run) => wholeQuestion(source, run)));
+    found.push(...questions.filter((question) => question !== undefined));
+  }
+  return found;
+}
+
+/** What waits, the oldest first, then what comes and goes. Ends with the signal. */
+export async function* questionEvents(
+  source: QuestionSource,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<QuestionEvent, void> {
+  let open = new Map<string, OpenQuestion>();
+  for (;;) {
+    if (signal?.aborted === true) return;
+    const listed = new Map(oldestFirst(await source.list()).map((run) => [keyOf(run), run]));
+    for (const [key, question] of open) {
+      if (!listed.has(key)) yield await goneEvent(source, question);
+    }
+    const still = new Map<string, OpenQuestion>();
+    for (const [key, run] of listed) {
+      const question = open.get(key) ?? (await wholeQuestion(source, run));
+      if (question === undefined) continue; // answered meanwhile
+      still.set(key, question);
+      if (!open.has(key)) yield { kind: "asked", question };
+    }
+    open = still;
+    await sleep(PAUSE_MS, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
+  }
+}
+
+/** Undefined where the run waits no more. */
+async function wholeQuestion(source: QuestionSource, run: ListedRun): Promise<OpenQuestion | undefined> {
+  const state = await stateOf(source, run);
+  if (state === undefined) return firstLineOf(run);
+  const question = questionOf(state);
+  if (question === undefined) return undefined;
+  const { code: _, ...listed } = firstLineOf(run);
+  return { ...listed, ...question, isWhole: true };
+}
+
+/** Undefined where nobody says it. */
+async function stateOf(source: QuestionSource, run: ListedRun): Promise<RunState | undefined> {
+  return source.state(run).catch((error: unknown) => {
+    if (error instanceof ServiceError || error instanceof InterlockError) return undefined;
+    throw error;
+  });
+}
+
+async function goneEvent(source: QuestionSource, question: OpenQuestion): Promise<QuestionEvent> {
+  const { runId, workflowId, taskQueue, since: startedAt } = question;
+  const run = {
+    runId,
+    workflowId,
+    taskQueue,
+    startedAt,
+    workflowType: "",
+    phase: "running",
+    paused: false,
+  } as const;
+  const state = await stateOf(source, run);
+  if (state?.phase === "failed") return { kind: "ended", question };
+  const { lastAnswer } = state ?? {};
+  const isIts = question.code !== "BUDGET_EXCEEDED" && lastAnswer?.nodeId === question.nodeId;
+  return { kind: "answered", question, ...(isIts ? defined({ by: lastAnswer.by }) : {}) };
+}
+
+function firstLineOf(run: ListedRun): OpenQuestion {
+  const { runId, workflowId, asked, nodeId = "", question = "", code, packageId, projectId, project } = run;
+  return {
+    runId,
+    workflowId,
+    nodeId,
+    text: question,
+    isWhole: false,
+    ...defined({ id: asked, code, packageId, projectId, project }),
+    since: run.since ?? run.startedAt,
+    taskQueue: run.taskQueue,
+  };
+}
+
+function oldestFirst(runs: readonly ListedRun[]): readonly ListedRun[] {
+  const waitsSince = (run: ListedRun): string => run.since ?? run.startedAt;
+  return [...runs].sort((a, b) => waitsSince(a).localeCompare(waitsSince(b)));
+}
+
+/** A run comes into its phase anew with each question. */
+function keyOf({ workflowId, runId, asked, since }: ListedRun): string {
+  return JSON.stringify([workflowId, runId, asked, since]);
+}
