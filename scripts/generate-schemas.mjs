@@ -2,10 +2,12 @@
 import { mkdir, writeFile } from "node:fs/promises";
 
 const built = new URL("../dist/core/package/json-schemas.js", import.meta.url);
+const events = new URL("../dist/core/run/run-event.js", import.meta.url);
 const target = new URL("../schemas/", import.meta.url);
 
 const { packageJsonSchemas, renderJsonSchema } = await import(built.href);
+const { eventJsonSchemas } = await import(events.href);
 await mkdir(target, { recursive: true });
-for (const [name, schema] of packageJsonSchemas()) {
+for (const [name, schema] of [...packageJsonSchemas(), ...eventJsonSchemas()]) {
   await writeFile(new URL(name, target), renderJsonSchema(schema));
 }

@@ -13,12 +13,14 @@ export {
   type StartRun,
 } from "./client/client.js";
 export type { PendingActivity, PendingWork } from "./client/pending-work.js";
+export type { EventChoice } from "./client/run-events.js";
 export type { TranscriptChoice, TranscriptVisit } from "./client/transcript.js";
 export { type ExportRun, exportRun } from "./client/export-run.js";
 export type { StoredArtifact, StoreReader, TranscriptCall, TranscriptEntry } from "./contract/reads.js";
 export type { Answer, AnswerTaken, BudgetRaise, BundleRunInput, GraphRunInput } from "./contract/run.js";
 export type { RunResult } from "./core/run/closing.js";
 export type { AuditHead } from "./core/run/audit-head.js";
+export type { RunEvent } from "./core/run/run-event.js";
 export type { RunPhase } from "./core/run/phase.js";
 export type { Question } from "./core/run/question.js";
 export type { Rehearsal } from "./core/run/run-ref.js";

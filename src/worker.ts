@@ -4,6 +4,7 @@ import { storeQuestions } from "./activities/store-questions.js";
 import { type Config, ConfigError, loadConfig } from "./config.js";
 import { SEARCH_ATTRIBUTES, registeredAttributes } from "./contract/names.js";
 import { defined } from "./core/defined.js";
+import type { RunEvent } from "./core/run/run-event.js";
 import { announceStore } from "./worker/announce-store.js";
 import { planSlots, readDescriptors } from "./worker/descriptors.js";
 import { type ChatModel, type ModelSettings, createChatModel } from "./model/chat-model.js";
@@ -37,6 +38,8 @@ export interface WorkerOptions {
    * where it names none and `model` is given.
    */
   readonly modelSettingsFor?: (agentId: string) => ModelSettings | undefined;
+  /** Is told of each event that this worker writes into a run's audit log, once it is there. What it throws is not heard. */
+  readonly onEvent?: (event: RunEvent) => void;
 }
 
 /** A worker that polls. */
@@ -107,7 +110,9 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     throw error;
   }
   const announcement = announceStore(connection, options.namespace, store);
+  const unobserve = options.onEvent && store.runs.observe(options.onEvent);
   const done = runToEnd(worker, async () => {
+    unobserve?.();
     await announcement.stop();
     await rehearsals.close();
     await connection.close();

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { InboxOptions } from "./commands/inbox.js";
 import type { ExitCode } from "./output.js";
+import type { WatchOptions } from "./commands/watch.js";
 import type { RunsOptions } from "./run-filter.js";
 
 type Finish = (code: ExitCode) => void;
@@ -24,6 +25,14 @@ export function addLookCommands(program: Command, finish: Finish): void {
     .option(...JSON_OPTION)
     .action(async (options: RunsOptions) =>
       finish(await (await import("./commands/runs.js")).runsCommand(options)),
+    );
+  program
+    .command("watch <runId>")
+    .description("watch a run, from its beginning, until it is over or asks something")
+    .option("--tail <n>", "from its last n events on")
+    .option("--events", "print every event as JSON, one on a line (schemas/events.schema.json)")
+    .action(async (runId: string, options: WatchOptions) =>
+      finish(await (await import("./commands/watch.js")).watchCommand(runId, options)),
     );
   program
     .command("inbox")

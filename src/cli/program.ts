@@ -63,14 +63,7 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
     .action(async (options: { json?: boolean; rehearse?: boolean }) =>
       finish(await (await import("./commands/demo.js")).demoCommand(options)),
     );
-  program
-    .command("dev")
-    .description("embedded Temporal server, Web UI and worker, in the foreground")
-    .action(async () => finish(await (await import("./commands/dev.js")).devCommand()));
-  program
-    .command("worker")
-    .description("a worker against the configured Temporal, in the foreground")
-    .action(async () => finish(await (await import("./commands/dev.js")).workerCommand()));
+  addServeCommands(program, finish);
   addRunCommand(program, finish);
   addLookCommands(program, finish);
   program
@@ -115,6 +108,23 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
   addPackageCommands(program, finish);
   addBundleCommands(program, finish);
   return program;
+}
+
+function addServeCommands(program: Command, finish: (code: ExitCode) => void): void {
+  program
+    .command("dev")
+    .description("embedded Temporal server, Web UI and worker, in the foreground")
+    .option("--quiet", "say nothing of the runs")
+    .action(async (options: { quiet?: boolean }) =>
+      finish(await (await import("./commands/dev.js")).devCommand(options)),
+    );
+  program
+    .command("worker")
+    .description("a worker against the configured Temporal, in the foreground")
+    .option("--quiet", "say nothing of the runs")
+    .action(async (options: { quiet?: boolean }) =>
+      finish(await (await import("./commands/dev.js")).workerCommand(options)),
+    );
 }
 
 function addReadingCommands(program: Command, finish: (code: ExitCode) => void): void {

@@ -216,17 +216,17 @@ export async function followAndReport(
 }
 
 /** A worker of another machine is remembered for minutes after its end: that one polls says little where nobody takes what is due. */
-async function nobodyWorks(session: TemporalSession): Promise<string> {
+export async function nobodyWorks(session: TemporalSession): Promise<string> {
   const { embedded, client } = session;
   if (!(await session.hasWorker())) return noWorkerHint(embedded, client.taskQueue);
   return `No worker of the task queue "${client.taskQueue}" takes the run's next step: it is busy, or gone. Waiting for one.`;
 }
 
 /** Of a run of another machine's store. */
-async function nothingLive(): Promise<undefined> {}
+export async function nothingLive(): Promise<undefined> {}
 
 /** Reads what comes of a run's answers, once the store holds the run. */
-function liveAnswers(store: Store, runId: string): WorkSource["live"] {
+export function liveAnswers(store: Store, runId: string): WorkSource["live"] {
   let dir: string | undefined;
   return async (since) => {
     if (dir === undefined) {

@@ -6,7 +6,7 @@ import { acquireEmbeddedServer } from "../embedded/server.js";
 import type { Sign } from "../contract/signed.js";
 import type { Store } from "../store/store.js";
 import { mayLive } from "../worker/worker-identity.js";
-import type { RunningWorker } from "../worker.js";
+import type { RunningWorker, WorkerOptions } from "../worker.js";
 import { unlessAborted } from "./environment.js";
 import { CommandError, NoTemporal, printNote } from "./output.js";
 import { signerFor } from "./signer.js";
@@ -19,7 +19,7 @@ export interface TemporalSession {
   /** Whether a worker polls the store's queue. Temporal takes minutes to forget one that was killed elsewhere. */
   hasWorker(): Promise<boolean>;
   /** Starts a worker of the command's own. It is stopped by `close`. */
-  startWorker(logs?: "INFO" | "ERROR"): Promise<RunningWorker>;
+  startWorker(logs?: "INFO" | "ERROR", options?: Pick<WorkerOptions, "onEvent">): Promise<RunningWorker>;
   /** Stops what the command started: its worker, its connection, and the embedded server when it is the last user. */
   close(): Promise<void>;
 }
@@ -86,12 +86,12 @@ async function open(config: Config, store: Store | undefined, signal: AbortSigna
     embedded: server !== undefined,
     webUi: server?.uiUrl ?? config.webUi,
     hasWorker: async () => (await client.workers()).some(mayLive),
-    async startWorker(logs = "ERROR") {
+    async startWorker(logs = "ERROR", options = {}) {
       if (store === undefined) throw new CommandError("There is no store here for a worker to work with.");
       const { installRuntime, startWorker } = await import("./worker-runtime.js");
       installRuntime(logs);
       try {
-        const starting = startWorker(config, { connection, namespace, store });
+        const starting = startWorker(config, { connection, namespace, store, ...options });
         const worker = await unlessAborted(signal, starting, (late) => late.shutdown());
         workers.push(worker);
         return worker;

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { isGrpcServiceError } from "@temporalio/client";
 import type { History } from "@temporalio/common/lib/proto-utils.js";
+import { type EventChoice, runEvents } from "./run-events.js";
 import { newestAuditHead } from "./audit-head.js";
-import { InterlockError, isNotFound, toInterlockError } from "./interlock-error.js";
+import { InterlockError, isBetweenWorkers, isNotFound, toInterlockError } from "./interlock-error.js";
 import { type RunQuestion, nextQuestion } from "./next-question.js";
 import { type PendingWork, pendingWorkIn } from "./pending-work.js";
 import { quoted } from "./quoted.js";
@@ -18,19 +18,19 @@ import {
   RUN_STATE_QUERY,
 } from "../contract/names.js";
 import { ANSWER_PREVIEW_CHARS } from "../core/run/limits.js";
-import { workflowIdOf } from "../core/run/run-id.js";
 import { type Sign, updateStatement } from "../contract/signed.js";
 import { questionIn } from "../core/run/question.js";
 import type { AnswerTaken, BudgetRaise } from "../contract/run.js";
 import type { RunResult } from "../core/run/closing.js";
 import type { AuditHead } from "../core/run/audit-head.js";
 import type { Budget } from "../core/run/budget.js";
+import type { RunEvent } from "../core/run/run-event.js";
 import type { RunState } from "../core/run/run-state.js";
 import { ReadRefused, type StoreReader, type StoredArtifact } from "../contract/reads.js";
 import { remotePages } from "./remote-pages.js";
 import { storeReader, wholeFile } from "./store-reader.js";
 import { type TranscriptChoice, type TranscriptVisit, readTranscript, valueOf } from "./transcript.js";
-import { isRunId, runIdIn } from "../core/run/run-id.js";
+import { isRunId, runIdIn, workflowIdOf } from "../core/run/run-id.js";
 import { defined } from "../core/defined.js";
 import type { Fault } from "../core/errors.js";
 import { cutText } from "../core/text.js";
@@ -46,12 +46,6 @@ export interface RunReference {
 /** Longer than it takes until a dead worker's task is given to another one. */
 const MAX_UPDATE_ATTEMPTS = 30;
 const UPDATE_PAUSE_MS = 1_000;
-
-/** Temporal takes no update while a workflow task is being tried again and again. */
-function isBetweenWorkers(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return isGrpcServiceError(cause) && cause.details.includes("Workflow Task in failed state");
-}
 
 /** One run. */
 export class RunHandle {
@@ -307,6 +301,15 @@ export class RunHandle {
     return wholeFile(reader.bytes("read.artifact", asked)).catch((error: unknown) => {
       throw error instanceof ReadRefused ? new InterlockError(error.fault, error) : error;
     });
+  }
+
+  /**
+   * What happens in the run, each event once: from its beginning, or from event `from` on (its `seq`), until the run is over, or
+   * until the signal, which throws its reason. Throws as {@link transcript}; a worker that is gone later is waited for.
+   */
+  async *events(choice: EventChoice = {}): AsyncGenerator<RunEvent, void> {
+    const { workflowId, runId } = await this.identify();
+    yield* runEvents(this.access, { workflowId, runId, reader: await this.reader() }, choice);
   }
 
   /** What the store knows the run by. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { type Fault, type Result, fail, ok } from "../core/errors.js";
 import type { JsonObject, JsonValue } from "../core/json.js";
+import type { RunEvent } from "../core/run/run-event.js";
 import type { ModelState } from "../core/run/run-state.js";
 import type { Usage } from "../core/run/usage.js";
 import { schemaErrors } from "../core/schema-errors.js";
@@ -23,6 +24,9 @@ export const READ_SIGNATURE_MS = 5 * 60_000;
 /** How many tool results are asked for at once. */
 export const MAX_ASKED_CALLS = 50;
 
+/** The longest tail of an audit log that is asked for. */
+export const MAX_TAIL = 100_000;
+
 const id = z.string().min(1).max(1_000);
 const path = z.string().min(1).max(4_096);
 const count = z.int().min(0).max(1_000_000_000);
@@ -41,6 +45,15 @@ const jsonQuestions = {
   "read.visits": z.strictObject(run),
   "read.conversation": z.strictObject({ ...run, name: id, reasoning: z.boolean().exactOptional() }),
   "read.results": z.strictObject({ ...run, calls: z.array(id).min(1).max(MAX_ASKED_CALLS) }),
+  "read.events": z.strictObject({
+    ...run,
+    /** Where the answer before has ended. */
+    at: z.strictObject({ offset: count, lines: count }).exactOptional(),
+    /** Without `at`: from that event on. */
+    seq: count.exactOptional(),
+    /** Without `at`: so many lines of the log, its last ones. */
+    tail: count.max(MAX_TAIL).exactOptional(),
+  }),
   "read.artifacts": z.strictObject(run),
   "read.files": z.strictObject(run),
   "read.fork": z.strictObject({
@@ -177,6 +190,7 @@ export interface JsonAnswers {
   "read.visits": { readonly visits: readonly StoredVisit[] };
   "read.conversation": { readonly entries: readonly TranscriptEntry[] };
   "read.results": { readonly results: readonly { readonly id: string; readonly result: JsonValue }[] };
+  "read.events": StoredEvents;
   "read.artifacts": { readonly artifacts: readonly StoredArtifact[] };
   "read.files": { readonly files: readonly StoredFile[] };
   "read.fork": StoredForkPoint;
@@ -247,6 +261,19 @@ export interface StoredGraphState {
     readonly timestamp: string;
     readonly state: JsonObject;
   }[];
+}
+
+/** What has happened in a run, a page of it. */
+export interface StoredEvents {
+  readonly runId: string;
+  readonly phase: StoredRun["phase"];
+  /** When the run was made, ISO time. */
+  readonly createdAt: string;
+  readonly events: readonly RunEvent[];
+  /** Where the next page begins. */
+  readonly next: { readonly offset: number; readonly lines: number };
+  /** There is more already. */
+  readonly more: boolean;
 }
 
 /** A conversation of a run. */

@@ -19,6 +19,7 @@ import { filesOf, openFile } from "./folder-files.js";
 import { forkPointOf } from "./fork-read.js";
 import { installUpload, packageOf, packagesOf, projectsOf, removePackage, upload } from "./package-reads.js";
 import { graphOf, graphStateOf, requestOf, runFacts, runsOf } from "./run-facts.js";
+import { eventsOf } from "./run-events.js";
 import { conversationOf, resultsOf, visitsOf } from "./transcript.js";
 
 type JsonReads = {
@@ -41,6 +42,7 @@ const JSON_READS: JsonReads = {
   "read.visits": ({ store }, { run }) => visitsOf(store, run),
   "read.conversation": ({ store }, asked) => conversationOf(store, asked),
   "read.results": ({ store }, asked) => resultsOf(store, asked),
+  "read.events": ({ store }, asked) => eventsOf(store, asked),
   "read.artifacts": (deps, { run }) => artifactsOf(deps, run),
   "read.files": ({ store }, { run }) => filesOf(store, run),
   "read.fork": ({ store }, asked) => forkPointOf(store, asked),

@@ -1,33 +1,40 @@
 import type { Config } from "../../config.js";
+import type { RunEvent } from "../../core/run/run-event.js";
 import type { Store } from "../../store/store.js";
 import { interruption, openEnvironment } from "../environment.js";
 import { EXIT, type ExitCode, UsageError, print, printNote } from "../output.js";
+import { eventLine } from "../event-lines.js";
 import { openTemporalSession } from "../temporal-session.js";
 
+export interface ServeOptions {
+  /** Nothing is said of the runs. */
+  readonly quiet?: boolean;
+}
+
 /** `interlock dev`: the embedded server, its Web UI and a worker, until Ctrl-C. */
-export async function devCommand(): Promise<ExitCode> {
+export async function devCommand(options: ServeOptions = {}): Promise<ExitCode> {
   const { config, store } = await openEnvironment();
   if (config.temporal !== undefined) {
     throw new UsageError("A Temporal is configured, and dev runs the embedded one. Use: interlock worker");
   }
-  return serve(config, store);
+  return serve(config, store, options);
 }
 
 /** `interlock worker`: a worker against the configured Temporal, until Ctrl-C. */
-export async function workerCommand(): Promise<ExitCode> {
+export async function workerCommand(options: ServeOptions = {}): Promise<ExitCode> {
   const { config, store } = await openEnvironment();
   if (config.temporal === undefined) {
     throw new UsageError(
       "No Temporal is configured. Set TEMPORAL_ADDRESS, or use the embedded one: interlock dev",
     );
   }
-  return serve(config, store);
+  return serve(config, store, options);
 }
 
-async function serve(config: Config, store: Store): Promise<ExitCode> {
+async function serve(config: Config, store: Store, options: ServeOptions): Promise<ExitCode> {
   const signal = interruption();
   try {
-    return await serveUntil(signal, config, store);
+    return await serveUntil(signal, config, store, options);
   } catch (error) {
     if (!signal.aborted) throw error;
     printNote("Stopped before the worker was up.");
@@ -35,10 +42,16 @@ async function serve(config: Config, store: Store): Promise<ExitCode> {
   }
 }
 
-async function serveUntil(signal: AbortSignal, config: Config, store: Store): Promise<ExitCode> {
+async function serveUntil(
+  signal: AbortSignal,
+  config: Config,
+  store: Store,
+  options: ServeOptions,
+): Promise<ExitCode> {
   const session = await openTemporalSession(config, store, signal);
   try {
-    const worker = await session.startWorker("INFO");
+    const onEvent = options.quiet === true ? undefined : printCarried;
+    const worker = await session.startWorker("INFO", onEvent === undefined ? {} : { onEvent });
     print(`Worker polls "${store.taskQueue}" with the store ${store.dir}`);
     if (session.webUi !== undefined) print(`Web UI: ${session.webUi}`);
     print("Stop with Ctrl-C.");
@@ -52,3 +65,12 @@ async function serveUntil(signal: AbortSignal, config: Config, store: Store): Pr
     await session.close();
   }
 }
+
+/** One line a turn, for every run that this worker carries. */
+function printCarried(event: RunEvent): void {
+  const line = eventLine(event);
+  if (line !== undefined) print(`${event.runId.slice(0, SHORT_ID_CHARS)}  ${line}`);
+}
+
+/** Enough of a run's id for a command to know it by. */
+const SHORT_ID_CHARS = 8;

@@ -14,6 +14,9 @@ export interface AuditEvent extends JsonObject {
   readonly kind: "tool.exec" | "model.turn" | "run.phase" | "user.input" | "log.repaired";
 }
 
+/** Is told of an event of a log and the number of its line, from 1. Must not throw. */
+export type AuditObserver = (line: JsonObject, seq: number) => void;
+
 /**
  * The audit log of a run, `execution.jsonl` (contracts §11).
  *
@@ -32,7 +35,11 @@ export class AuditLog {
   /** The last line is no event, and no repair has been noted after it. */
   private isUnmarked = false;
 
-  constructor(path: string, lockFile: string, owner?: HeldLock) {
+  private readonly onRecorded: AuditObserver | undefined;
+
+  /** `onRecorded` is told of each event that this process appends, once it is written. */
+  constructor(path: string, lockFile: string, owner?: HeldLock, onRecorded?: AuditObserver) {
+    this.onRecorded = onRecorded;
     const toEntry = (line: Buffer): JsonObject => {
       const event = parseLine(line);
       return { sha256: sha256(line), ...(event === undefined ? {} : { event: summedFields(event) }) };
@@ -67,18 +74,22 @@ export class AuditLog {
 
   /** Appends an event unless it is there; returns the chain's head afterwards. */
   async record(event: AuditEvent, now: Date): Promise<AuditHead> {
+    let written: readonly { readonly line: JsonObject; readonly seq: number }[] = [];
     await this.log.append((torn) => {
       const isRepair = torn || this.isUnmarked;
       const events: AuditEvent[] = isRepair ? [{ kind: "log.repaired", id: String(this.lines) }] : [];
       if (!this.seen.has(identityOf(event))) events.push(event);
       let prev = this.last;
-      return events.map((item) => {
+      const lines = events.map((item) => {
         const line = { ts: now.toISOString(), ...item, prev };
         prev = sha256(toLine(line));
         return line;
       });
+      written = lines.map((line, index) => ({ line, seq: this.lines + index + 1 }));
+      return lines;
     });
     failpoint("audit.recorded");
+    for (const { line, seq } of written) this.onRecorded?.(line, seq);
     return { lines: this.lines, sha256: this.last };
   }
 }

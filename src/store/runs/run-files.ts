@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { AuditLog } from "./audit-log.js";
+import { AuditLog, type AuditObserver } from "./audit-log.js";
 import { Blobs } from "./blobs.js";
 import { Boundaries } from "./boundaries.js";
 import { CallJournal } from "./call-journal.js";
@@ -33,13 +33,13 @@ export class RunFiles {
   readonly claim: HeldLock;
   private readonly conversations = new Map<string, Conversation>();
 
-  constructor(dir: string, execution?: number) {
+  constructor(dir: string, execution?: number, onRecorded?: AuditObserver) {
     this.dir = dir;
     this.executions = new Executions(dir);
     this.claim = execution === undefined ? NO_LOCK : this.executions.claimOf(execution);
     this.stateDir = join(dir, "state");
     this.logFile = join(this.stateDir, "logs", "execution.jsonl");
-    this.audit = new AuditLog(this.logFile, join(dir, "audit.lock"), this.claim);
+    this.audit = new AuditLog(this.logFile, join(dir, "audit.lock"), this.claim, onRecorded);
     this.calls = new CallJournal(join(dir, "calls.jsonl"), join(dir, "calls.lock"), this.claim);
     this.state = openStateFile(this.stateDir);
     this.graphState = new GraphStateFiles(dir, this.claim);

@@ -4,6 +4,7 @@ import { mkdir, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { type Fault, type Result, fail, ok } from "../../core/errors.js";
+import { type RunEvent, toRunEvent } from "../../core/run/run-event.js";
 import { failpoint } from "../../core/failpoint.js";
 import type { JsonObject } from "../../core/json.js";
 import { parseFrontmatter } from "../../core/state/state-frontmatter.js";
@@ -57,6 +58,8 @@ export class RunManager {
   private readonly packages: PackageStore;
   private readonly opened = new Map<string, RunFiles>();
   private readonly roots = new Map<string, string>();
+
+  private readonly observers = new Set<(event: RunEvent) => void>();
 
   constructor(storeDir: string, packages: PackageStore) {
     this.projectsDir = join(storeDir, "projects");
@@ -302,12 +305,22 @@ export class RunManager {
     }
   }
 
+  /** `tell` hears of each event that this process writes into an audit log, from now on. Returns what ends that. */
+  observe(tell: (event: RunEvent) => void): () => void {
+    this.observers.add(tell);
+    return () => void this.observers.delete(tell);
+  }
+
   private index(projectId: string): RunIndex {
     return new RunIndex(join(this.projectsDir, projectId));
   }
 
   private filesOf(projectId: string, runId: string, execution?: number): RunFiles {
-    return new RunFiles(join(this.projectsDir, projectId, "runs", runId), execution);
+    return new RunFiles(join(this.projectsDir, projectId, "runs", runId), execution, (line, seq) => {
+      if (this.observers.size === 0) return;
+      const event = toRunEvent(line, seq, runId);
+      if (event !== undefined) for (const tell of this.observers) tellSafely(tell, event);
+    });
   }
 
   private remember(key: string, files: RunFiles): void {
@@ -391,4 +404,13 @@ function notWritten(error: unknown): { ok: false; error: Fault } {
 
 function runNotFound(runId: string): { ok: false; error: Fault } {
   return fail("E_RUN_NOT_FOUND", `There is no run "${excerpt(runId, 80)}" in this store.`);
+}
+
+/** What an observer makes of an event is not the run's trouble. */
+function tellSafely(tell: (event: RunEvent) => void, event: RunEvent): void {
+  try {
+    tell(event);
+  } catch {
+    // it is written down
+  }
 }

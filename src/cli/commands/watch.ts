@@ -1,0 +1,233 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { RunHandle } from "../../client/client.js";
+import { historyGrowth, isOpen } from "../../client/history-growth.js";
+import { InterlockError } from "../../client/interlock-error.js";
+import { type EventSource, type EventsFrom, eventPages } from "../../client/run-events.js";
+import { MAX_TAIL } from "../../contract/reads.js";
+import type { RunEvent } from "../../core/run/run-event.js";
+import { isServed } from "../../embedded/server.js";
+import { interruption, lookAround } from "../environment.js";
+import { wholeNumber } from "../numbers.js";
+import { CommandError, EXIT, type ExitCode, noWorkerHint, printNote, printNoteBlock } from "../output.js";
+import { read } from "../run-folder.js";
+import { type RunReport, printReport, reportFromStore, wayOn, webUrlOf } from "../run-report.js";
+import { type RunReading, type RunSession, withReader, withRun } from "../run-session.js";
+import { liveAnswers, nobodyWorks, nothingLive, unfollowed } from "../start-run.js";
+import { type WatchView, watchView } from "../watch-view.js";
+import { watchWork } from "../watch-work.js";
+
+export interface WatchOptions {
+  readonly tail?: string;
+  readonly events?: boolean;
+}
+
+/** A run that is watched, and how it is shown. */
+interface Watched {
+  readonly runId: string;
+  readonly from: EventsFrom;
+  readonly asEvents: boolean;
+  readonly signal: AbortSignal;
+  readonly view: WatchView;
+}
+
+const FILE_PAUSE_MS = 300;
+const STATE_PATIENCE_MS = 3_000;
+
+/** `interlock watch`: what happens in a run, until it is over or asks. It only looks. */
+export async function watchCommand(runId: string, options: WatchOptions): Promise<ExitCode> {
+  const { tail, events: asEvents = false } = options;
+  const from = tail === undefined ? {} : { tail: Math.min(MAX_TAIL, wholeNumber("--tail", tail)) };
+  const view = watchView(asEvents, tail === undefined);
+  const watched = { runId, from, asEvents, view };
+  const { config, store } = await lookAround();
+  const known = await store?.runs.findRun(runId);
+  const isHere = known?.ok === true && store !== undefined;
+  const isOver = isHere && known.value.phase === "completed";
+  const isWorkedOn = config.temporal !== undefined || (isHere && (await isServed(store.dir)));
+  if (isHere && (isOver || !isWorkedOn)) {
+    if (!isOver) printNote(noWorkerHint(true, store.taskQueue));
+    return withReader(runId, (place) => watchFiles(place, { ...watched, signal: interruption() }));
+  }
+  return withRun(runId, (place) => watchServed(place, { ...watched, signal: place.signal }));
+}
+
+/** A run that only its files tell of. */
+async function watchFiles(place: RunReading, watched: Watched): Promise<ExitCode> {
+  const { reader } = place;
+  const run = place.known?.runId ?? watched.runId;
+  const source: EventSource = {
+    reader,
+    run,
+    onSilence: () => Promise.resolve(false), // files answer
+    async grown(signal) {
+      await sleep(FILE_PAUSE_MS, undefined, { signal });
+      const { metadata } = read(run, await reader.ask("read.run", { run }));
+      return metadata.phase !== "completed" && metadata.phase !== "failed";
+    },
+  };
+  return show({ ...watched, source }, place);
+}
+
+async function watchServed(place: RunSession, watched: Watched): Promise<ExitCode> {
+  const { run, reader, store, known, session, signal } = place;
+  const { view } = watched;
+  const ended = new AbortController();
+  const stop = AbortSignal.any([signal, ended.signal]);
+  const here = known === undefined ? undefined : ending(run, stop);
+  const { workflowId } = known === undefined ? await run.identify() : run;
+  const say = saidOnce(printNote);
+  const source: EventSource = {
+    reader,
+    run: known?.runId ?? (await run.identify()).runId,
+    grown: here?.grown ?? historyGrowth(session.client, workflowId),
+    async onSilence(fault) {
+      if (!(await isOpen(session.client.temporal, workflowId))) return false;
+      say(fault);
+      return true;
+    },
+  };
+  let turn = "";
+  const working =
+    view.wait &&
+    watchWork(
+      run,
+      {
+        live: known === undefined || store === undefined ? nothingLive : liveAnswers(store, known.runId),
+        nobody: () => nobodyWorks(session),
+      },
+      () => ({ turn }),
+      view.wait,
+      stop,
+    );
+  try {
+    const seen = (event: RunEvent): void => {
+      if (event.kind === "model.turn") turn = `model turn ${event.turn + 1} · ${event.nodeId}`;
+    };
+    return await show({ ...watched, source, seen }, { ...place, workflowId });
+  } catch (error) {
+    throw unfollowed(error, watched.runId, session.embedded);
+  } finally {
+    ended.abort();
+    await here?.settled;
+    await working;
+  }
+}
+
+/** Each sentence once. */
+function saidOnce(say: (sentence: string) => void): (fault: { readonly message: string }) => void {
+  const said = new Set<string>();
+  return ({ message }) => {
+    if (!said.has(message)) say(message);
+    said.add(message);
+  };
+}
+
+/** A run of this machine: its log is a file, and Temporal says when it is over. */
+function ending(run: RunHandle, stop: AbortSignal) {
+  let isSettled = false;
+  const wait = () =>
+    run.result({ signal: stop }).then(
+      () => void (isSettled = true),
+      () => void (isSettled = true),
+    );
+  let settled = wait();
+  return {
+    get settled() {
+      return settled;
+    },
+    grown: async (signal: AbortSignal): Promise<boolean> => {
+      await Promise.race([sleep(FILE_PAUSE_MS, undefined, { signal }), settled]);
+      signal.throwIfAborted();
+      if (!isSettled) return true;
+      const status = await run.executionStatus().catch((error: unknown) => {
+        if (error instanceof InterlockError) return "GONE"; // Temporal has forgotten it
+        throw error;
+      });
+      if (status !== "RUNNING" && status !== "PAUSED") return false;
+      isSettled = false;
+      settled = wait();
+      await sleep(FILE_PAUSE_MS, undefined, { signal });
+      return true;
+    },
+  };
+}
+
+interface Shown extends Watched {
+  readonly source: EventSource;
+  readonly seen?: (event: RunEvent) => void;
+}
+
+type Place = RunReading & Partial<Pick<RunSession, "run">> & { readonly workflowId?: string };
+
+/** Shows the events, and at the end where the run stands. */
+async function show(watched: Shown, place: Place): Promise<ExitCode> {
+  const { source, from, signal, view, seen } = watched;
+  let last: RunEvent | undefined;
+  try {
+    for await (const page of eventPages(source, from, signal)) {
+      for (const event of page.events) seen?.(event);
+      view.show(page.events, page);
+      last = page.events.at(-1) ?? last;
+      if (!page.more && last !== undefined && (await stillAsks(last, source, place))) break;
+    }
+  } catch (error) {
+    view.close();
+    if (!signal.aborted) throw asSentence(error);
+    printNote("Stopped watching. The run is as it was.");
+    throw new CommandError(`Run ${source.run} is not over.`, { cause: error });
+  }
+  view.close();
+  return reportEnd(watched, place);
+}
+
+function asSentence(error: unknown): unknown {
+  if (!(error instanceof InterlockError)) return error;
+  return new CommandError(`${error.code}: ${error.message}`, { cause: error });
+}
+
+/** Whether the run waits with the question that its last event tells of: somebody may have answered it since. */
+async function stillAsks(last: RunEvent, source: EventSource, place: Place): Promise<boolean> {
+  if (last.kind !== "run.phase" || last.phase !== "waiting-user") return false;
+  const facts = await source.reader.ask("read.run", { run: source.run });
+  if (!facts.ok) return false;
+  const { status } = facts.value;
+  if (status?.["phase"] !== "waiting-user" || status["change"] !== last.change) return false;
+  // The run knows it first; where nobody works on it, it waits as its files say.
+  const state = await Promise.race([
+    place.run?.state().catch(() => undefined),
+    sleep(STATE_PATIENCE_MS, undefined, { ref: false }),
+  ]);
+  return state === undefined || state.phase === "waiting-user";
+}
+
+/** Says how the run stands: for people in full, and for those who read events only what it asks. */
+async function reportEnd({ source, asEvents }: Shown, place: Place): Promise<ExitCode> {
+  const facts = read(source.run, await source.reader.ask("read.run", { run: source.run }));
+  const { report, webUrl } = await ofTemporal(reportFromStore(facts), place);
+  if (!asEvents) {
+    printReport({ ...report, webUrl }, facts.projectRoot ?? undefined);
+  } else if (report.question !== undefined) {
+    printNote(`The run asks, at ${report.question.nodeId}:`);
+    printNoteBlock(report.question.text, "  │ ");
+    printNote(wayOn(report.runId, report.question));
+  }
+  if (report.phase === "waiting-user") return EXIT.waiting;
+  return report.phase === "completed" ? EXIT.done : EXIT.failed;
+}
+
+/** What the run's files do not know: that Temporal has closed it by itself, and its page there. */
+async function ofTemporal(report: RunReport, { run, session, workflowId }: Place) {
+  if (run === undefined || session === undefined) return { report, webUrl: null };
+  const { client, webUi } = session;
+  try {
+    const executionRunId = await run.executionRunId();
+    const webUrl = webUrlOf(webUi, client.namespace, workflowId ?? run.workflowId, executionRunId);
+    const failure = await run.closedBy();
+    if (failure === undefined || report.phase === "failed") return { report, webUrl };
+    const { question: _, ...rest } = report;
+    return { report: { ...rest, phase: "failed" as const, failure }, webUrl };
+  } catch (error) {
+    if (!(error instanceof InterlockError)) throw error;
+    return { report, webUrl: null }; // Temporal has forgotten it
+  }
+}

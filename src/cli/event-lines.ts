@@ -1,0 +1,67 @@
+import type { RunEvent } from "../core/run/run-event.js";
+import { about, tokensInWords } from "../core/run/usage.js";
+import { excerpt } from "../core/text.js";
+
+/**
+ * An event as one line for people: each turn, each change of phase, the user's words, and tool calls that have failed. Undefined for
+ * what a turn's line has told already. Pure: whoever prints it makes it printable.
+ */
+export function eventLine(event: RunEvent): string | undefined {
+  const words = wordsOf(event);
+  if (words === undefined) return undefined;
+  return `${event.ts.slice(11, 19)}  ${event.nodeId.padEnd(NODE_CHARS)}  ${words}`;
+}
+
+const NODE_CHARS = 20;
+
+function wordsOf(event: RunEvent): string | undefined {
+  switch (event.kind) {
+    case "model.turn":
+      return turnWords(event);
+    case "run.phase": {
+      const why = event.code === undefined ? "" : ` · ${event.code}: ${event.message ?? ""}`;
+      return `${event.phase}${event.paused === true ? ", paused" : ""}${why}`;
+    }
+    case "user.input":
+      return `the user says: ${previewOf(event.input)}`;
+    case "tool.exec": {
+      const failure = failureOf(event.output);
+      return failure === undefined ? undefined : `${event.toolName}: ${failure}`;
+    }
+  }
+}
+
+function turnWords(event: Extract<RunEvent, { kind: "model.turn" }>): string {
+  const { visit, turn, model, durationMs, calls, cost } = event;
+  const usage = { ...event, modelTurns: 1, toolCalls: calls };
+  const name = event.answeredBy?.name;
+  return [
+    `turn ${visit}.${turn}`,
+    name === undefined ? model : `${name} (${model})`,
+    `${(durationMs / 1_000).toFixed(1)} s`,
+    tokensInWords(usage),
+    ...(cost > 0 ? [`cost ${about(usage)}${cost.toFixed(4)}`] : []),
+    ...(calls > 0 ? [`${calls} ${calls === 1 ? "call" : "calls"}`] : []),
+  ].join(" · ");
+}
+
+/** The start of what was said, as the log has it. */
+function previewOf(input: unknown): string {
+  const content = fieldOf(input, "content");
+  const preview = fieldOf(content, "preview");
+  const text = typeof content === "string" ? content : typeof preview === "string" ? preview : "";
+  return excerpt(text, 60);
+}
+
+/** Why a call has failed; undefined for one that has not. */
+function failureOf(output: unknown): string | undefined {
+  if (fieldOf(output, "ok") !== false && fieldOf(output, "success") !== false) return undefined;
+  const error = fieldOf(output, "error");
+  const code = fieldOf(error, "code");
+  return typeof code === "string" ? code : typeof error === "string" ? excerpt(error, 60) : "refused";
+}
+
+function fieldOf(value: unknown, key: string): unknown {
+  if (typeof value !== "object" || value === null) return undefined;
+  return Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined; // it has that field
+}

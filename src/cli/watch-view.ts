@@ -1,0 +1,104 @@
+import type { RunEvent } from "../core/run/run-event.js";
+import { NO_USAGE, type Usage, about, addUsage, tokensInWords } from "../core/run/usage.js";
+import { eventLine } from "./event-lines.js";
+import { type BlockLine, blockOf, isSame } from "./live-block.js";
+import {
+  eraseNotes,
+  noteRoom,
+  notesAreRead,
+  outputIsTerminal,
+  print,
+  printFaintNote,
+  printJson,
+  printNote,
+} from "./output.js";
+import { type Standing, noticesOf } from "./waiting-words.js";
+
+/** What somebody who watches a run is shown. */
+export interface WatchView {
+  show(events: readonly RunEvent[], about: { readonly createdAt: string }): void;
+  /** Absent where nobody reads what the run waits for. */
+  readonly wait?: (standing: Standing) => void;
+  /** Takes back what stands there for the moment only. */
+  close(): void;
+}
+
+/** `asEvents`: for programs. `knowsAll`: from the run's beginning, so that its totals are known. */
+export function watchView(asEvents: boolean, knowsAll: boolean): WatchView {
+  if (asEvents) return eventsView;
+  return outputIsTerminal() && notesAreRead() ? liveView(knowsAll) : plainView();
+}
+
+const eventsView: WatchView = {
+  show(events) {
+    for (const event of events) printJson(event);
+  },
+  close: () => undefined,
+};
+
+function printEvents(events: readonly RunEvent[]): void {
+  for (const event of events) {
+    const line = eventLine(event);
+    if (line !== undefined) print(line);
+  }
+}
+
+function plainView(): WatchView {
+  const said = new Set<string>();
+  return {
+    show: printEvents,
+    wait(standing) {
+      const notices = noticesOf(standing);
+      for (const { key, text } of notices) if (!said.has(key)) printNote(text);
+      said.clear();
+      for (const { key } of notices) said.add(key);
+    },
+    close: () => undefined,
+  };
+}
+
+function liveView(knowsAll: boolean): WatchView {
+  let drawn: readonly BlockLine[] = [];
+  let waiting: Standing | undefined;
+  let usage = NO_USAGE;
+  let createdAt: string | undefined;
+  function erase(): void {
+    eraseNotes(drawn.length);
+    drawn = [];
+  }
+  function draw(events: readonly RunEvent[]): void {
+    const head = createdAt === undefined ? [] : [headOf(createdAt, knowsAll ? usage : undefined)];
+    const block = blockOf(head, waiting, noteRoom());
+    if (events.length === 0 && isSame(block, drawn)) return;
+    erase();
+    printEvents(events);
+    for (const { text, isFaint } of block) (isFaint ? printFaintNote : printNote)(text);
+    drawn = block;
+  }
+  return {
+    show(events, run) {
+      ({ createdAt } = run);
+      for (const event of events) {
+        if (event.kind === "model.turn") usage = addUsage(usage, { ...event, modelTurns: 1 });
+      }
+      draw(events);
+    },
+    wait(standing) {
+      waiting = standing;
+      draw([]);
+    },
+    close: erase,
+  };
+}
+
+/** How long the run has been there, and what it has used. */
+function headOf(createdAt: string, usage: Usage | undefined): string {
+  const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(createdAt)) / 1_000));
+  const elapsed =
+    seconds < 60
+      ? `${seconds} s`
+      : `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, "0")} s`;
+  if (usage === undefined) return `  ${elapsed}`;
+  const cost = usage.cost > 0 ? `, cost ${about(usage)}${usage.cost.toFixed(4)}` : "";
+  return `  ${elapsed}, ${usage.modelTurns} model turns, ${tokensInWords(usage)}${cost}`;
+}

@@ -1,0 +1,84 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Client, ServiceError } from "@temporalio/client";
+
+const PAUSE_MS = 300;
+const ERROR_PAUSE_MS = 2_000;
+
+/** The events of a history after which a run's audit log may be longer. */
+interface HistoryEvent {
+  readonly activityTaskCompletedEventAttributes?: unknown;
+  readonly markerRecordedEventAttributes?: unknown;
+}
+
+/**
+ * Waits for a run's history to grow, by Temporal's long poll: an idle run costs the server a request every twenty seconds or so.
+ * Each call goes on where the one before has ended; false once the newest execution is closed.
+ */
+export function historyGrowth(
+  { temporal, namespace }: { readonly temporal: Client; readonly namespace: string },
+  workflowId: string,
+): (signal: AbortSignal) => Promise<boolean> {
+  let runId: string | undefined;
+  let nextPageToken: Uint8Array | undefined;
+
+  async function poll(): Promise<"more" | "nothing" | "closed"> {
+    runId ??= (await temporal.workflow.getHandle(workflowId).describe()).runId;
+    const request = {
+      namespace,
+      execution: { workflowId, runId },
+      waitNewEvent: true,
+      skipArchival: true,
+      ...(nextPageToken === undefined ? {} : { nextPageToken }),
+    };
+    const { history, nextPageToken: token } =
+      await temporal.workflowService.getWorkflowExecutionHistory(request);
+    const events: readonly HistoryEvent[] = history?.events ?? [];
+    if (token === null || token === undefined || token.length === 0) {
+      // It has ended, or goes on in another execution.
+      runId = undefined;
+      nextPageToken = undefined;
+      return "closed";
+    }
+    nextPageToken = token;
+    return events.some(mayHaveLogged) ? "more" : "nothing";
+  }
+
+  return async (signal) => {
+    for (;;) {
+      signal.throwIfAborted();
+      try {
+        const news = await temporal.withAbortSignal(signal, poll);
+        if (news === "closed") {
+          if (!(await isOpen(temporal, workflowId))) return false;
+          await sleep(PAUSE_MS, undefined, { signal });
+          return true;
+        }
+        if (news === "nothing") continue;
+        await sleep(PAUSE_MS, undefined, { signal }); // several come at once
+        return true;
+      } catch (error) {
+        signal.throwIfAborted();
+        // A connection that is lost comes back, or the next question says that it does not.
+        if (!(error instanceof ServiceError) && !isTransient(error)) throw error;
+        await sleep(ERROR_PAUSE_MS, undefined, { signal });
+        return true;
+      }
+    }
+  };
+}
+
+/** Whether the newest execution goes on. */
+export async function isOpen(temporal: Client, workflowId: string): Promise<boolean> {
+  const { status } = await temporal.workflow.getHandle(workflowId).describe();
+  return status.name === "RUNNING" || status.name === "PAUSED";
+}
+
+function mayHaveLogged(event: HistoryEvent): boolean {
+  return Boolean(event.activityTaskCompletedEventAttributes) || Boolean(event.markerRecordedEventAttributes);
+}
+
+const TRANSIENT: readonly unknown[] = [1, 4, 8, 14]; // cancelled, deadline exceeded, resource exhausted, unavailable
+
+function isTransient(error: unknown): boolean {
+  return error instanceof Error && "code" in error && TRANSIENT.includes(error.code);
+}

@@ -1,0 +1,203 @@
+import { spawn } from "node:child_process";
+import { mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { expect, test } from "vitest";
+import { InterlockError, type RunHandle } from "../../src/client/client.js";
+import type { RunEvent } from "../../src/core/run/run-event.js";
+import { eventually } from "../fakes/eventually.js";
+import { valueOf } from "../fakes/run-world.js";
+import { call } from "../fakes/scripted-model.js";
+import { twoNodePackage } from "../fakes/two-node-package.js";
+import { type Bench, openBench, temporaryDirectory, until } from "./harness.js";
+import { MAIN, Shell, shellOf } from "./shell.js";
+
+const SCRIPT = [
+  {
+    calls: [
+      call("fs_write", { path: "@project/artifacts/small.md", content: "# Small\n" }),
+      call("fs_read", { path: "@project/none.md" }),
+    ],
+    content: "I write it down.",
+  },
+  { content: "Which way?" },
+  { content: "And now?" },
+];
+
+/** A shell that has nothing but Temporal's address. */
+async function stranger(bench: Bench): Promise<Shell> {
+  const dir = await temporaryDirectory();
+  const home = join(dir, "home");
+  await mkdir(home, { mode: 0o555 });
+  return new Shell(dir, {
+    HOME: home,
+    INTERLOCK_STORE: "",
+    INTERLOCK_CACHE: "",
+    TEMPORAL_ADDRESS: bench.environment["TEMPORAL_ADDRESS"] ?? "",
+    TEMPORAL_CONFIG_FILE: join(dir, "none.toml"),
+  });
+}
+
+async function waiting(bench: Bench, run: RunHandle): Promise<void> {
+  await until(run, "waiting-user");
+  await eventually(async () => valueOf(await bench.store.runs.findRun(run.runId)).phase === "waiting-user");
+}
+
+async function waitingRun(bench: Bench): Promise<RunHandle> {
+  const run = await bench.start(twoNodePackage());
+  await waiting(bench, run);
+  return run;
+}
+
+function eventsIn(stdout: string): RunEvent[] {
+  return stdout
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as RunEvent);
+}
+
+/** The log's own lines, by what they are known by. */
+async function logged(bench: Bench, run: RunHandle): Promise<unknown[]> {
+  const lines = await bench.auditEvents(run);
+  return lines.map(({ kind, ts }, index) => [index + 1, kind, ts]);
+}
+
+const known = (events: readonly RunEvent[]) => events.map(({ seq, kind, ts }) => [seq, kind, ts]);
+
+test("whoever comes late sees every event once, from anywhere, as the published schema says", async () => {
+  const bench = await openBench(SCRIPT);
+  const run = await waitingRun(bench);
+  const schema = JSON.parse(
+    await readFile(new URL("../../schemas/events.schema.json", import.meta.url), "utf8"),
+  ) as object;
+  const validate = new Ajv2020({ strict: true, strictRequired: false }).compile(schema);
+  const there = await stranger(bench);
+  const said = await Promise.all(
+    [shellOf(bench), there, there].map((shell) => shell.run(["watch", run.runId, "--events"])),
+  );
+  const expected = await logged(bench, run);
+  for (const { code, stdout, stderr } of said) {
+    expect([code, stderr]).toEqual([3, expect.stringContaining("Which way?")]);
+    expect(stderr).toContain(`interlock answer ${run.runId}`);
+    const events = eventsIn(stdout);
+    expect(known(events)).toEqual(expected);
+    for (const event of events) expect([event, validate(event)]).toEqual([event, true]);
+  }
+  const tail = await there.run(["watch", run.runId, "--events", "--tail", "2"]);
+  expect(known(eventsIn(tail.stdout))).toEqual(expected.slice(-2));
+  const plain = await there.run(["watch", run.runId]);
+  expect(plain).toEqual(await shellOf(bench).run(["watch", run.runId]));
+  expect(plain.code).toBe(3);
+  expect(plain.stdout.match(/ turn \d+\.\d+ · /g)).toHaveLength(2);
+  expect(plain.stdout).toContain("fs.read: ENOENT");
+  expect(plain.stdout).toContain("Which way?");
+  for (const tail of ["0", "-1", "x"]) {
+    await expect(there.run(["watch", run.runId, "--tail", tail])).resolves.toMatchObject({ code: 2 });
+  }
+  expect((await run.state()).phase).toBe("waiting-user");
+});
+
+test("two watch a run to its end, and go on where an answer and another worker come in between: no event twice, none lost", async () => {
+  const bench = await openBench([{ hang: true }, ...SCRIPT]);
+  const run = await bench.start(twoNodePackage());
+  await until(run, "running");
+  const watchers = [await stranger(bench), shellOf(bench)].map((shell) =>
+    shell.run(["watch", run.runId, "--events"]),
+  );
+  await bench.startAnotherWorker();
+  await waiting(bench, run);
+  for (const { stdout, code } of await Promise.all(watchers)) {
+    expect(known(eventsIn(stdout))).toEqual(await logged(bench, run));
+    expect(code).toBe(3);
+  }
+  await run.cancel();
+  await expect(run.result()).rejects.toThrow(InterlockError);
+  const there = await (await stranger(bench)).run(["watch", run.runId, "--events"]);
+  expect(there.code).toBe(1);
+  expect(known(eventsIn(there.stdout))).toEqual(await logged(bench, run));
+  await expect(shellOf(bench).run(["watch", run.runId])).resolves.toMatchObject({ code: 1 });
+});
+
+test("a program is told each event once, answers when it is asked, and begins where it wants to", async () => {
+  const bench = await openBench(SCRIPT);
+  const run = await bench.start(twoNodePackage());
+  const seen: RunEvent[] = [];
+  let answers = 0;
+  for await (const event of run.events()) {
+    seen.push(event);
+    if (event.kind !== "run.phase" || event.phase !== "waiting-user") continue;
+    const { question, visit, turn } = await run.state();
+    if (question === undefined) continue;
+    answers += 1;
+    if (answers === 1)
+      await run.answer({ nodeId: question.nodeId, text: "This way.", answerId: `${visit}.${turn}` });
+    else await run.cancel();
+  }
+  expect(known(seen)).toEqual(await logged(bench, run));
+  expect(seen.map(({ kind }) => kind)).toContain("user.input");
+  const later: RunEvent[] = [];
+  for await (const event of run.events({ from: 4 })) later.push(event);
+  expect(later).toEqual(seen.slice(3));
+  const called = new AbortController();
+  called.abort(new Error("enough"));
+  await expect(run.events({ signal: called.signal }).next()).rejects.toThrow("enough");
+});
+
+test("a reader of the output that has gone ends the watching without a word", async () => {
+  const bench = await openBench([{ hang: true }]);
+  const run = await bench.start(twoNodePackage());
+  await until(run, "running");
+  const { environment, dir } = shellOf(bench);
+  const child = spawn(process.execPath, [MAIN, "watch", run.runId, "--events"], {
+    env: environment,
+    cwd: dir,
+  });
+  let said = "";
+  child.stderr.on("data", (piece: Buffer) => (said += piece.toString()));
+  child.stdout.once("data", () => child.stdout.destroy());
+  const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
+  await run.cancel();
+  expect([0, 1, 141]).toContain(await ended);
+  expect(said).not.toMatch(/EPIPE|at .*:\d+/);
+});
+
+test("a worker tells of each event that it writes, once, as whoever reads the log is told; an observer that throws harms nothing", async () => {
+  const bench = await openBench(SCRIPT);
+  const told: RunEvent[] = [];
+  const stop = bench.store.runs.observe((event) => {
+    told.push(event);
+    throw new Error("an observer's own trouble");
+  });
+  const run = await waitingRun(bench);
+  const read: RunEvent[] = [];
+  for await (const event of run.events()) {
+    read.push(event);
+    if (event.kind === "run.phase" && event.phase === "waiting-user") break;
+  }
+  await eventually(() => told.length >= read.length);
+  expect(told.toSorted((a, b) => a.seq - b.seq)).toEqual(read);
+  stop();
+});
+
+test("a worker in the foreground prints a line a turn for every run it carries, and none where it is to be quiet", async () => {
+  const bench = await openBench(SCRIPT);
+  await bench.stopWorker();
+  for (const [args, turns] of [
+    [["worker"], 2],
+    [["worker", "--quiet"], 0],
+  ] as const) {
+    const run = await bench.start(twoNodePackage());
+    const { environment, dir } = shellOf(bench);
+    const child = spawn(process.execPath, [MAIN, ...args], { env: environment, cwd: dir });
+    let said = "";
+    child.stdout.on("data", (piece: Buffer) => (said += piece.toString()));
+    const ended = new Promise((resolve) => child.once("close", resolve));
+    await waiting(bench, run);
+    await run.cancel();
+    await expect(run.result()).rejects.toThrow(InterlockError);
+    child.kill("SIGTERM");
+    await ended;
+    const line = new RegExp(`^${run.runId.slice(0, 8)} .* turn \\d+\\.\\d+ · `, "gm");
+    expect([args, said.match(line)?.length ?? 0]).toEqual([args, turns]);
+  }
+});
