@@ -9,6 +9,8 @@ const CRASH_TESTS = [
   "test/integration/bundle-crash.test.ts",
   "test/integration/compaction-crash.test.ts",
   "test/integration/execution-fence.test.ts",
+  "test/integration/fallback-crash.test.ts",
+  "test/integration/streamed-crash.test.ts",
 ];
 
 /** Tests that replace a module, or install what a process has once: each in a process of its own. */

@@ -20,6 +20,8 @@ interface Manner {
   readonly usage?: object | null;
   /** Ends the connection after half of it. */
   readonly cut?: boolean;
+  /** Awaited when all of a streamed answer but its end has been sent. */
+  readonly beforeEnd?: () => Promise<void>;
 }
 
 /** What else is known of a request. */
@@ -131,7 +133,13 @@ export class ScriptedModel {
       const name = next.model ?? body.model;
       const { usage = USAGE } = next;
       if (body.stream === true)
-        return stream(response, message, { finishReason, model: name, usage, cut: next.cut });
+        return stream(response, message, {
+          finishReason,
+          model: name,
+          usage,
+          cut: next.cut,
+          beforeEnd: next.beforeEnd,
+        });
       const text = JSON.stringify({
         id: "x",
         object: "chat.completion",
@@ -165,7 +173,7 @@ function send(
 }
 
 /** The same answer in pieces: content by halves, each call's arguments by halves, usage last. */
-function stream(
+async function stream(
   response: ServerResponse,
   message: {
     content: string | null;
@@ -176,9 +184,10 @@ function stream(
     readonly model: string;
     readonly usage: object | null;
     readonly cut: boolean | undefined;
+    readonly beforeEnd: (() => Promise<void>) | undefined;
   },
-): void {
-  const { finishReason, model, usage, cut } = manner;
+): Promise<void> {
+  const { finishReason, model, usage, cut, beforeEnd } = manner;
   response.writeHead(200, { "content-type": "text/event-stream" });
   const chunk = (value: object) =>
     response.write(
@@ -202,6 +211,7 @@ function stream(
     response.write(": cut\n\n", () => response.destroy());
     return;
   }
+  await beforeEnd?.();
   chunk({ choices: [{ index: 0, delta: {}, finish_reason: finishReason }] });
   if (usage !== null) chunk({ choices: [], usage });
   response.end("data: [DONE]\n\n");
