@@ -70,7 +70,7 @@ export default defineConfig({
           name: "integration",
           include: ["test/integration/**/*.test.ts"],
           exclude: CRASH_TESTS,
-          maxWorkers: 2,
+          maxWorkers: 3, // much of their time they wait
           sequence: { groupOrder: 1 },
         },
       },

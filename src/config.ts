@@ -55,6 +55,13 @@ const environmentSchema = z.object({
 /** Every variable that Interlock reads, Temporal's aside. */
 export const INTERLOCK_VARIABLES: readonly string[] = Object.keys(environmentSchema.shape);
 
+/** Variables that look like Interlock's and mean nothing to it: misspelt ones, most likely. */
+export function unknownVariables(variables: Environment = process.env): readonly string[] {
+  return Object.keys(withoutEmpty(variables)).filter(
+    (name) => name.startsWith("INTERLOCK_") && !INTERLOCK_VARIABLES.includes(name),
+  );
+}
+
 /** Empty names would be those of no file, and of every rule's end. */
 const protectedNames = z.array(
   z.string().regex(/^(?![\s\S]*\0)[^/]+(?:\/[^/]+)*$/, "must be names, as in .vscode/tasks.json"),
@@ -109,6 +116,9 @@ const settingsSchema = z.strictObject({
   starts: startsSchema.optional(),
 });
 type Settings = z.infer<typeof settingsSchema>;
+
+/** The keys of the settings file. */
+export const SETTINGS_KEYS: readonly string[] = Object.keys(settingsSchema.shape);
 
 export interface Config {
   readonly storeDir: string;

@@ -1,7 +1,14 @@
+import { readFileSync } from "node:fs";
 import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import { delimiter, isAbsolute, join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import { ConfigError, INTERLOCK_VARIABLES, loadConfig } from "../src/config.js";
+import {
+  ConfigError,
+  INTERLOCK_VARIABLES,
+  SETTINGS_KEYS,
+  loadConfig,
+  unknownVariables,
+} from "../src/config.js";
 import { DEFAULT_PROTECTED_PATHS } from "../src/core/tools/name-rules.js";
 import { temporaryDirectory } from "./fakes/package-fixture.js";
 
@@ -32,6 +39,20 @@ function refusal(variables: Record<string, string> = {}): string {
 }
 
 describe("the variables", () => {
+  test("and the keys of the settings file each stand in docs/settings.md", () => {
+    const page = readFileSync(new URL("../docs/settings.md", import.meta.url), "utf8");
+    const rows = [...page.matchAll(/^\| (`[^|]+) \|/gm)].flatMap(([, names = ""]) =>
+      [...names.matchAll(/`([^`]+)`/g)].map(([, name]) => name),
+    );
+    for (const name of [...INTERLOCK_VARIABLES, ...SETTINGS_KEYS]) expect(rows).toContain(name);
+  });
+
+  test("that begin as ours and mean nothing are named", () => {
+    expect(unknownVariables({ INTERLOCK_MODLE: "x", INTERLOCK_MODEL: "x", INTERLOCK_EMPTY: "" })).toEqual([
+      "INTERLOCK_MODLE",
+    ]);
+  });
+
   test("are these", () => {
     expect(INTERLOCK_VARIABLES).toEqual(
       expect.arrayContaining([

@@ -1,11 +1,11 @@
-import { type Config, ConfigError, loadConfig } from "../config.js";
+import { type Config, ConfigError, loadConfig, unknownVariables } from "../config.js";
 import { readStoreIdentity } from "../store/store.js";
 import { checkDescriptors, checkMemory, checkNode, checkOtherUsers } from "./check-machine.js";
 import { type ConfiguredModel, checkModel, configuredModels } from "./check-models.js";
 import { checkRoots } from "./check-roots.js";
 import { checkStore } from "./check-store.js";
 import { type TemporalPlace, checkTemporal, noServer, runningServer } from "./check-temporal.js";
-import { CHECK_MS, type Finding, bounded, failed, passed, skipped } from "./finding.js";
+import { CHECK_MS, type Finding, bounded, failed, passed, skipped, warning } from "./finding.js";
 
 /** What is to be looked at. */
 export interface Examination {
@@ -36,6 +36,13 @@ export async function examine(examination: Examination): Promise<readonly Findin
   return [finding, ...parts.flat()];
 }
 
+function settingsFinding(): Finding {
+  const unknown = unknownVariables();
+  if (unknown.length === 0) return passed("settings", "valid");
+  const found = `valid; ${unknown.join(", ")}: no such variable`;
+  return warning("settings", found, "Correct its name, or unset it: docs/settings.md has them all.");
+}
+
 /** The configuration, without its settings file where that cannot be used. */
 function readConfig(): {
   readonly config: Config | undefined;
@@ -43,7 +50,7 @@ function readConfig(): {
   readonly finding: Finding;
 } {
   try {
-    return { config: loadConfig(), isWhole: true, finding: passed("settings", "valid") };
+    return { config: loadConfig(), isWhole: true, finding: settingsFinding() };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const finding = failed("settings", error.message, "Correct what it names: no command works until then.");
