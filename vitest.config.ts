@@ -70,7 +70,7 @@ export default defineConfig({
           name: "integration",
           include: ["test/integration/**/*.test.ts"],
           exclude: CRASH_TESTS,
-          maxWorkers: 3, // much of their time they wait
+          maxWorkers: 4, // most of their time they wait
           sequence: { groupOrder: 1 },
         },
       },
@@ -79,7 +79,7 @@ export default defineConfig({
           ...ON_SERVER,
           name: "crash",
           include: CRASH_TESTS,
-          fileParallelism: false,
+          maxWorkers: 3, // they wait even longer
           maxConcurrency: 50,
           sequence: { groupOrder: 2 },
         },

@@ -58,7 +58,8 @@ export async function reportFromTemporal(
       return { report: { ...stored, webUrl, ...work, polled: false, ...defined({ notPolledSince }) }, note };
     }
     const places = { workflowId, webUrl, ...(await filesOfRun(reader, runId)) };
-    return { report: { ...reportOf(state, places), ...defined({ startedAt: here?.startedAt }), ...work } };
+    const startedAt = work.startedAt ?? here?.startedAt;
+    return { report: { ...reportOf(state, places), ...work, ...defined({ startedAt }) } };
   } catch (error) {
     if (!(error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND")) throw error;
     if (here === undefined) return { report: undefined };
