@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { codeBlock, codeSpan, markdownLine, summaryLine } from "../../src/core/markdown.js";
+import { codeBlock, codeCell, codeSpan, markdownLine, summaryLine } from "../../src/core/markdown.js";
 import { isPrintable } from "../../src/core/printable.js";
 
 const LIVE = [
@@ -24,6 +24,11 @@ function isOneSpan(line: string): boolean {
   const runs: readonly string[] = inside.match(/`+/g) ?? [];
   return fence !== "" && line.endsWith(fence) && !runs.some(({ length }) => length === fence.length);
 }
+
+test("a text as code in a cell of a table has no bar that would end the cell", () => {
+  expect(codeCell("a | b")).toBe("`a \\u{7c} b`");
+  expect(codeCell("|".repeat(300))).not.toContain("|");
+});
 
 describe("a line of Markdown", () => {
   test.each([
