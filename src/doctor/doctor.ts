@@ -1,6 +1,7 @@
 import { type Config, ConfigError, loadConfig, unknownVariables } from "../config.js";
 import { readStoreIdentity } from "../store/store.js";
 import { checkDescriptors, checkMemory, checkNode, checkOtherUsers } from "./check-machine.js";
+import { checkWebhooks } from "./check-webhooks.js";
 import { type ConfiguredModel, checkModel, configuredModels } from "./check-models.js";
 import { checkRoots } from "./check-roots.js";
 import { checkStore } from "./check-store.js";
@@ -32,6 +33,7 @@ export async function examine(examination: Examination): Promise<readonly Findin
     isWhole
       ? models(config, examination)
       : Promise.resolve([skipped("models", "the settings cannot be read")]),
+    checkWebhooks(config.webhooks),
   ]);
   return [finding, ...parts.flat()];
 }
