@@ -7,7 +7,7 @@ import type { ErrorCode } from "../core/errors.js";
  * place of that.
  */
 const activities = proxyActivities<Record<typeof NOTICE_ACTIVITY, (asked: NoticeRef) => Promise<unknown>>>({
-  startToCloseTimeout: "20 seconds",
+  startToCloseTimeout: "15 seconds",
   scheduleToCloseTimeout: "1 day",
   retry: {
     initialInterval: "1 second",
