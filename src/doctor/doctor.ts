@@ -33,9 +33,8 @@ export async function examine(examination: Examination): Promise<readonly Findin
     isWhole
       ? models(config, examination)
       : Promise.resolve([skipped("models", "the settings cannot be read")]),
-    checkWebhooks(config.webhooks),
   ]);
-  return [finding, ...parts.flat()];
+  return [finding, ...parts.flat(), ...checkWebhooks(config.webhooks)];
 }
 
 function settingsFinding(): Finding {

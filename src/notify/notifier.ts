@@ -44,7 +44,7 @@ export interface Notifier {
    * Writes down what each webhook is to be told, and begins its delivery: twice is once. Rejects in the first attempts of the activity
    * that it is called in, should Temporal or the disk refuse it; after that the run goes on, and the worker's log says what was lost.
    */
-  announce(told: Told): Promise<void>;
+  readonly announce: (told: Told) => Promise<void>;
   readonly activities: Readonly<
     Record<typeof NOTICE_ACTIVITY, (asked: unknown) => Promise<{ found: string }>>
   >;

@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
@@ -12,7 +13,7 @@ import { twoNodePackage } from "../fakes/two-node-package.js";
 import { STRAIGHT } from "../fakes/walk.js";
 import { type Received, SECRET, isSigned, openReceiver, status, taken } from "../fakes/webhook-receiver.js";
 import { type Bench, openBench, temporaryDirectory, until } from "./harness.js";
-import { jsonOf, shellOf } from "./shell.js";
+import { MAIN, jsonOf, shellOf } from "./shell.js";
 
 const QUESTION = "Which one? <!channel>\nBlue, or [red](https://evil.example)?";
 const ASKING: Script = [{ content: QUESTION }, ...STRAIGHT];
@@ -100,7 +101,7 @@ describe("a webhook", () => {
   });
 
   test("that is gone, or not there at all, hinders no run", async () => {
-    const gone = await openReceiver(status(410));
+    const gone = await openReceiver(status(410), status(410), taken);
     const bench = await benchWith({
       gone: { url: gone.url, secretVariable: "OPS_SECRET" },
       dead: { url: await freeAddress(), secretVariable: "OPS_SECRET" },
@@ -111,6 +112,22 @@ describe("a webhook", () => {
       cause: { cause: { type: "NoticeNotTaken", message: "Not delivered: refused with 410." } },
     });
     expect(gone.messages.filter(({ headers }) => headers["webhook-id"]?.includes("-1-"))).toHaveLength(1);
+    await expect(deliveryOf(bench, run, 3, "gone").result()).rejects.toMatchObject({
+      name: "WorkflowFailedError",
+    });
+    // Whoever wants it sent again resets its workflow.
+    const given = deliveryOf(bench, run, 1, "gone");
+    const { events } = await given.fetchHistory();
+    const begun = events?.find(
+      ({ workflowTaskCompletedEventAttributes }) => workflowTaskCompletedEventAttributes,
+    );
+    await bench.client.temporal.workflowService.resetWorkflowExecution({
+      namespace: "default",
+      workflowExecution: { workflowId: given.workflowId },
+      workflowTaskFinishEventId: begun?.eventId,
+      requestId: given.workflowId,
+    });
+    expect(await deliveryOf(bench, run, 1, "gone").result()).toEqual({ found: "taken with 204" });
     for (const [name, reason] of [
       ["dead", "Not delivered: not reached: ECONNREFUSED."],
       ["unset", "Not delivered: the variable of its URL, NO_SUCH_URL, is not set, where this worker runs."],
@@ -161,7 +178,7 @@ describe("a webhook", () => {
     expect(slack.messages[0]?.body).toContain("Which one? &lt;!channel&gt;");
     expect(slack.messages[0]?.body).not.toContain("<!channel>");
     const heads = teams.messages.map(({ body }) => /A run [a-z ]+/.exec(body)?.[0]);
-    expect(heads.toSorted()).toEqual(["A run goes on", "A run has completed", "A run has started"]);
+    expect(new Set(heads)).toEqual(new Set(["A run has started", "A run goes on", "A run has completed"]));
     expect(other.messages).toEqual([]);
   });
 
@@ -178,7 +195,7 @@ describe("a webhook", () => {
     await eventually(() => receiver.messages.length === 2);
     await run.resume();
     await run.answer({ nodeId: "ask", text: "Blue." });
-    await expect(run.result()).rejects.toThrow();
+    await expect(run.result()).rejects.toMatchObject({ code: "LLM_HTTP_ERROR" });
     await eventually(() => receiver.messages.length === 3);
     const notices = receiver.messages.map(({ body }) => parseNotice(JSON.parse(body))?.data);
     expect(notices.map((data) => data?.event)).toEqual(["question", "paused", "failed"]);
@@ -255,5 +272,54 @@ describe("interlock notify test", () => {
     const { stdout } = await shell.run(["doctor", "--no-models"]);
     expect(stdout).toMatch(/ok +webhook good +json, signed: question, completed, failed\./);
     expect(stdout).toMatch(/warning +webhook unset +the variable of its URL, NO_SUCH_URL, is not set/);
+  });
+});
+
+describe("a notice on the desktop", () => {
+  const HOSTILE = `Blue?\u0007\u001B]0;owned\u0007 \u009d9;x\u009c\u202e`;
+
+  /** What a command writes at a terminal: `script` gives it one. */
+  function atTerminal(bench: Bench, args: readonly string[], more: Record<string, string> = {}) {
+    const line = [process.execPath, MAIN, ...args];
+    const terminal =
+      process.platform === "linux" ? ["-qfec", line.join(" "), "/dev/null"] : ["-q", "/dev/null", ...line];
+    const { environment, dir } = shellOf(bench, { TERM: "xterm", ...more });
+    const child = spawn("script", terminal, { env: environment, cwd: dir });
+    let text = "";
+    child.stdout.on("data", (chunk: Buffer) => (text += chunk.toString("utf8")));
+    const closed = once(child, "close");
+    onTestFinished(async () => {
+      child.kill("SIGKILL");
+      await closed;
+    });
+    return { text: () => text, closed };
+  }
+
+  test("says what a run asks, by the terminal's own sequence and bell, and nothing in it is obeyed", async () => {
+    const bench = await openBench([{ content: HOSTILE }]);
+    const run = await bench.start(twoNodePackage());
+    await until(run, "waiting-user");
+    const inbox = atTerminal(bench, ["inbox", "--watch", "--notify"]);
+    const watch = atTerminal(bench, ["watch", run.runId, "--notify"]);
+    await watch.closed;
+    const said = String.raw`Interlock: run ${run.runId.slice(0, 8)} asks: Blue?`;
+    expect(watch.text()).toContain(`\u001B]9;${said}`);
+    expect(watch.text().split("\u001B]9;")[1]).toMatch(/^[^\p{Cc}\u202e]+\u0007\u0007/u);
+    expect(watch.text()).not.toMatch(/\u001B\]0;|[\u009c\u009d\u202e]/u);
+    await eventually(() => inbox.text().includes("\u001B]9;Interlock: "));
+    expect(inbox.text().split("\u001B]9;")).toHaveLength(2);
+  });
+
+  test("is not raised where no terminal takes it, and says so", async () => {
+    const bench = await openBench([{ content: "Blue?" }]);
+    const run = await bench.start(twoNodePackage());
+    await until(run, "waiting-user");
+    const piped = await shellOf(bench).run(["watch", run.runId, "--notify"]);
+    expect(piped.stderr).toContain("--notify is for a terminal: there will be no notice.\n");
+    expect(piped.stdout + piped.stderr).not.toContain("\u0007");
+    const dumb = atTerminal(bench, ["watch", run.runId, "--notify"], { TERM: "dumb" });
+    await dumb.closed;
+    expect(dumb.text()).not.toContain("\u0007");
+    expect(await shellOf(bench).run(["inbox", "--notify"])).toMatchObject({ code: 2 });
   });
 });
