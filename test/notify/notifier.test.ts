@@ -50,7 +50,7 @@ test("a Temporal that takes no notice delays a change of phase twice, and fails 
     const info = { inWorkflow: true, attempt: number };
     const log = { warn: (message: string) => warnings.push(message) };
     // All that these activities ask of Temporal's context.
-    const context = { ...scene.context, info, log } as unknown as Context;
+    const context = { info, log } as unknown as Context;
     return asyncLocalStorage.run(context, () => activities["run.phase"](input));
   };
   await expect(attempt(1)).rejects.toMatchObject({ name: "ServiceError" });

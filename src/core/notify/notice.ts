@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { CANCELLED } from "../run/closing.js";
 import type { Fault } from "../errors.js";
+import { publishedSchema } from "../published-schema.js";
 import { RUN_PHASES, type RunPhase } from "../run/phase.js";
 
 /** What somebody can be told of a run. */
@@ -112,9 +113,7 @@ export function commandOf({ event, runId, question }: Pick<NoticeData, "event" |
 
 /** What webhooks of format `json` are sent, as a JSON Schema by file name. Generated into `schemas/`. */
 export function noticeJsonSchemas(): ReadonlyMap<string, object> {
-  const schema = z.toJSONSchema(noticeSchema, { target: "draft-2020-12", io: "input" });
-  const { $schema, ...rest } = schema;
-  const $id = `urn:interlock:notices:${NOTICE_SCHEMA_VERSION}`;
   const title = "A notice of a run, as webhooks of format json are sent it";
-  return new Map([["notices.schema.json", { $schema, $id, title, ...rest }]]);
+  const id = `notices:${NOTICE_SCHEMA_VERSION}`;
+  return new Map([publishedSchema(noticeSchema, { name: "notices", id, title })]);
 }

@@ -1,15 +1,7 @@
-import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { CANCELLED } from "../../../src/core/run/closing.js";
-import {
-  commandOf,
-  eventOf,
-  noticeJsonSchemas,
-  parseNotice,
-  toNotice,
-} from "../../../src/core/notify/notice.js";
+import { commandOf, eventOf, parseNotice, toNotice } from "../../../src/core/notify/notice.js";
 import { noticeLine, noticeText } from "../../../src/core/notify/notice-texts.js";
-import { renderJsonSchema } from "../../../src/core/package/json-schemas.js";
 import { isPrintable } from "../../../src/core/printable.js";
 import { aNotice } from "./a-notice.js";
 
@@ -61,13 +53,6 @@ describe("a notice", () => {
     expect(notice).toMatchObject({ type: "run.question", timestamp: "2026-01-02T03:04:05.678Z" });
     expect(parseNotice(JSON.parse(JSON.stringify(notice)))).toEqual(notice);
     expect(parseNotice({ type: "run.question" })).toBeUndefined();
-  });
-
-  test("has the JSON Schema in schemas/", () => {
-    const written = readFileSync(new URL("../../../schemas/notices.schema.json", import.meta.url), "utf8");
-    const [[name, schema] = []] = noticeJsonSchemas();
-    expect(name).toBe("notices.schema.json");
-    expect(renderJsonSchema(schema ?? {})).toBe(written);
   });
 
   test("of a hostile text is printable, bounded, and without secrets and paths of the machine", () => {
