@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, inject } from "vitest";
+import { inject } from "vitest";
 import { type Script, ScriptedModel } from "../fakes/scripted-model.js";
 import { type Bench, temporaryDirectory } from "./harness.js";
 
@@ -76,18 +76,12 @@ export function jsonOf({ stdout, stderr }: Outcome): unknown {
   return JSON.parse(stdout);
 }
 
-const dirs: string[] = [];
-/** A shell in a directory of its own, with an empty project; it is gone after the test file. */
+/** A shell in a directory of its own, with an empty project. */
 export async function newShell(): Promise<Shell> {
   const dir = await temporaryDirectory();
-  dirs.push(dir);
   await mkdir(join(dir, "project"));
   return new Shell(dir);
 }
-
-afterAll(async () => {
-  for (const dir of dirs) await rm(dir, { recursive: true, force: true });
-});
 
 /** A scripted model for the time of an action, and the variables that name it. */
 export async function withModel<T>(
