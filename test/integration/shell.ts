@@ -70,6 +70,25 @@ export function shellOf(
   return new Shell(dirname(bench.store.dir), { ...bench.environment, ...changes });
 }
 
+/** Somebody who has nothing but Temporal's address: no store, no settings, a home directory that nobody may write to. */
+export async function strangerShell(
+  bench: Bench,
+  taskQueue?: string,
+): Promise<Shell & { readonly home: string }> {
+  const dir = await temporaryDirectory();
+  const home = join(dir, "home");
+  await mkdir(home, { mode: 0o555 });
+  const shell = new Shell(dir, {
+    HOME: home,
+    INTERLOCK_STORE: "",
+    INTERLOCK_CACHE: "",
+    TEMPORAL_ADDRESS: bench.environment["TEMPORAL_ADDRESS"] ?? "",
+    TEMPORAL_CONFIG_FILE: join(dir, "none.toml"),
+    ...(taskQueue === undefined ? {} : { INTERLOCK_TASK_QUEUE: taskQueue }),
+  });
+  return Object.assign(shell, { home });
+}
+
 /** What a command has told a program. */
 export function jsonOf({ stdout, stderr }: Outcome): unknown {
   if (stdout.trim().split("\n").length !== 1) throw new Error(`Not one JSON value: ${stdout}${stderr}`);
