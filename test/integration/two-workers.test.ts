@@ -37,22 +37,22 @@ describe("two workers on one store", () => {
     const timeToKill = new Promise<void>((resolve) => {
       killNow = resolve;
     });
-    const { store, startWorker, startRuns } = await openWorkerPlace((request) => {
+    const place = await openWorkerPlace((request) => {
       heard += 1;
       if (heard === REQUESTS_BEFORE_KILL) killNow();
       return answerTo(request);
     });
-    const [first, second] = [startWorker(), startWorker()];
+    const [first, second] = [place.startWorker(), place.startWorker()];
     await Promise.all([first.polls, second.polls]);
-    const runs = await startRuns(RUNS);
+    const runs = await place.startRuns(RUNS);
     await timeToKill;
     first.child.kill("SIGKILL");
     await once(first.child, "exit");
 
     for (const run of runs) {
       expect(await run.result()).toMatchObject({ stepsCompleted: ["ask", "middle", "finish"] });
-      const { projectId } = valueOf(await store.runs.findRun(run.runId));
-      const { logFile } = valueOf(await store.runs.openFiles(projectId, run.runId));
+      const { projectId } = valueOf(await place.store.runs.findRun(run.runId));
+      const { logFile } = valueOf(await place.store.runs.openFiles(projectId, run.runId));
       const verdict = await verifyAuditLog(logFile, await run.auditHead());
       expect(verdict.findings).toEqual([]);
     }
