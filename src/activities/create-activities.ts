@@ -34,6 +34,7 @@ export function createActivities(deps: ActivityDeps): Activities {
     "fs.read": tool,
     "fs.search": tool,
     "fs.write": tool,
+    "fs.edit": tool,
     "fs.apply_patch": tool,
     "state.record": tool,
     read_file: tool,

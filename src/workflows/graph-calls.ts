@@ -40,7 +40,8 @@ export async function afterGraphCall(
   outcome: ToolCallOutcome,
 ): Promise<void> {
   if (outcome.stateConflict === true) await readDocumentAgain(record);
-  if (call.tool !== "fs.write" || !outcome.ok || outcome.path === undefined) return;
+  const isWrite = call.tool === "fs.write" || call.tool === "fs.edit";
+  if (!isWrite || !outcome.ok || outcome.path === undefined) return;
   tellArtifact(record, nodeId, outcome.path);
 }
 

@@ -3,6 +3,8 @@ import type { Agent } from "../package/schemas.js";
 /** How large a file tool call may be, in bytes, and whether there are file tools at all. */
 export interface ToolPolicy {
   readonly fsEnabled: boolean;
+  /** `fs.edit` is among them. */
+  readonly mayEdit?: boolean;
   readonly maxReadBytes: number;
   readonly maxWriteBytes: number;
 }
@@ -38,6 +40,9 @@ export function renderToolPolicy(policy: ToolPolicy, recordsState = false): stri
     "Tool policy:",
     `- fs.read returns at most ${policy.maxReadBytes} bytes; for larger files use startLine and endLine, or fs.search.`,
     `- fs.write takes at most ${policy.maxWriteBytes} bytes of content.`,
+    ...(policy.mayEdit === true
+      ? ["- To change a part of a file use fs.edit: quote the old text as fs.read shows it."]
+      : []),
     "- Pass ifMatchSha256 to write only if the file is still as you read it.",
     ...record,
   ].join("\n");
