@@ -27,7 +27,11 @@ const TIMEOUT_MS = EVERY_HIT ? 7_200_000 : 900_000;
 const OF_INSTALLATION = FAILPOINTS.filter((name) => name.startsWith("package."));
 /** Hit where a conversation grows too long for its model: compaction-crash.test.ts. */
 const OF_COMPACTION = FAILPOINTS.filter((name) => name.startsWith("context."));
-const OF_WORKER = FAILPOINTS.filter((name) => ![...OF_INSTALLATION, ...OF_COMPACTION].includes(name));
+/** Hit where a tool is called that is not the engine's own: tool-crash.test.ts. */
+const OF_TOOLS = FAILPOINTS.filter((name) => name.startsWith("tool."));
+const OF_WORKER = FAILPOINTS.filter(
+  (name) => ![...OF_INSTALLATION, ...OF_COMPACTION, ...OF_TOOLS].includes(name),
+);
 
 /** Where a process that wakes up late would go on to write. */
 const WHERE_TO_STOP: readonly FailpointName[] = [
