@@ -71,7 +71,10 @@ function leftOut(
 }
 
 /** Which external tools the model had, where they are others than before in this conversation. */
-function newlyOffered(said: readonly ConversationEntry[], { functions }: Offer): Pick<AssistantEntry, "offered"> {
+function newlyOffered(
+  said: readonly ConversationEntry[],
+  { functions }: Offer,
+): Pick<AssistantEntry, "offered"> {
   const offered = functions.map((tool) => tool.function.name);
   const known = said.findLast((entry) => entry.type === "assistant" && entry.offered !== undefined);
   const before = known?.type === "assistant" ? (known.offered ?? []) : [];

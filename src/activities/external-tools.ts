@@ -14,7 +14,11 @@ import { openFiles, permittedProject } from "./run-scope.js";
 import { toOutcome } from "./run-tool.js";
 
 /** The external tools that a turn's agent has now. A rehearsal has none: its model is a script. */
-export async function offerOf(store: Store, external: ExternalTools | undefined, input: ModelTurnInput): Promise<Offer> {
+export async function offerOf(
+  store: Store,
+  external: ExternalTools | undefined,
+  input: ModelTurnInput,
+): Promise<Offer> {
   if (external === undefined || input.run.rehearsal !== undefined) return NO_OFFER;
   const { place } = await placeOf(store, input.run, input.agentId);
   try {
@@ -34,12 +38,14 @@ export async function callExternalTool(
   const { store, external } = deps;
   const { run, nodeId, agentId } = input;
   if (external === undefined) {
-    const message = "This worker has no external tools. Start one with the settings that the run was begun with.";
+    const message =
+      "This worker has no external tools. Start one with the settings that the run was begun with.";
     throw ApplicationFailure.retryable(message, "TOOL_NOT_AVAILABLE" satisfies ErrorCode);
   }
   const files = await openFiles(store, run);
   const call = await files.conversation(input.conversation).findCall(input.callId);
-  if (call?.external === undefined) throw new Error("The conversation holds no such call of an external tool.");
+  if (call?.external === undefined)
+    throw new Error("The conversation holds no such call of an external tool.");
   const { place, agent } = await placeOf(store, run, agentId);
   const executed = await runExternalCall(external, files, {
     call: { ...call, external: call.external },

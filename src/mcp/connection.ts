@@ -73,8 +73,10 @@ export class Connection {
       const request = { method: "tools/call", params: { name: tool, arguments: args } };
       return await client.request(request, answerSchema, { signal, timeout: MAX_REQUEST_MS });
     } catch (error) {
-      if (isRefusal(error)) throw new Error(`The server refuses the call: ${error.message}`, { cause: error });
-      if (error instanceof SdkError && error.code === SdkErrorCode.NotConnected) throw this.notReached("has ended");
+      if (isRefusal(error))
+        throw new Error(`The server refuses the call: ${error.message}`, { cause: error });
+      if (error instanceof SdkError && error.code === SdkErrorCode.NotConnected)
+        throw this.notReached("has ended");
       this.suspicion ??= this.dropUnlessAlive(client);
       throw new Interrupted(`The MCP server ${this.place.name} has not given an answer that can be read.`);
     } finally {
@@ -113,10 +115,7 @@ export class Connection {
     const { name, server, projectRoot, version, note } = this.place;
     const { transport, lastWords } = wayTo(server, this.place);
     const roots = isOfProject(server) ? { roots: {} } : {};
-    const client = new Client(
-      { name: "interlock-temporal", version },
-      { capabilities: roots },
-    );
+    const client = new Client({ name: "interlock-temporal", version }, { capabilities: roots });
     if (isOfProject(server)) {
       const uri = pathToFileURL(projectRoot).href;
       client.setRequestHandler("roots/list", () => ({ roots: [{ uri, name: "project" }] }));
@@ -165,7 +164,11 @@ async function listTools(client: Client): Promise<readonly unknown[]> {
   for (let page = 0; page < MAX_PAGES && tools.length < MAX_LISTED_TOOLS; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
     const options = { timeout: LIST_TIMEOUT_MS };
-    const answer: z.infer<typeof listSchema> = await client.request({ method: "tools/list", params }, listSchema, options);
+    const answer: z.infer<typeof listSchema> = await client.request(
+      { method: "tools/list", params },
+      listSchema,
+      options,
+    );
     tools.push(...answer.tools);
     cursor = answer.nextCursor;
     if (cursor === undefined) break;

@@ -50,12 +50,18 @@ export function mcpTools(options: McpOptions): ToolSource {
     return connection;
   }
 
-  async function toolsOf(name: string, server: McpServer, place: ToolPlace): Promise<readonly ExternalTool[]> {
+  async function toolsOf(
+    name: string,
+    server: McpServer,
+    place: ToolPlace,
+  ): Promise<readonly ExternalTool[]> {
     const connection = connectionTo(name, server, place.projectRoot);
     return (await connection.tools()).flatMap((described): readonly ExternalTool[] => {
       const parsed = toolSchema.safeParse(described);
       if (!parsed.success) {
-        options.note(`The MCP server ${name} describes a tool that cannot be offered: ${excerpt(parsed.error.message)}`);
+        options.note(
+          `The MCP server ${name} describes a tool that cannot be offered: ${excerpt(parsed.error.message)}`,
+        );
         return [];
       }
       const tool = parsed.data;

@@ -48,7 +48,8 @@ const serverSchema = z.unknown().transform((value, context) => {
   const isHttp = typeof value === "object" && value !== null && "url" in value;
   const parsed = (isHttp ? httpServer : stdioServer).safeParse(value);
   if (parsed.success) return parsed.data;
-  for (const { path, message } of parsed.error.issues) context.addIssue({ code: "custom", path: [...path], message });
+  for (const { path, message } of parsed.error.issues)
+    context.addIssue({ code: "custom", path: [...path], message });
   return z.NEVER;
 });
 

@@ -52,7 +52,10 @@ function processOf(server: StdioServer, { dir, projectRoot, variable }: Surround
 function requestsTo(server: HttpServer, { variable }: Surroundings): Way {
   const token = server.bearerVariable === undefined ? undefined : variable(server.bearerVariable);
   const transport = new StreamableHTTPClientTransport(new URL(server.url), {
-    requestInit: { redirect: "error", ...(token === undefined ? {} : { headers: { Authorization: `Bearer ${token}` } }) },
+    requestInit: {
+      redirect: "error",
+      ...(token === undefined ? {} : { headers: { Authorization: `Bearer ${token}` } }),
+    },
     fetch: boundedFetch,
   });
   return { transport, lastWords: () => "" };

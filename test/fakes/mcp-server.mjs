@@ -11,7 +11,12 @@ process.stdin.on("end", () => {
   if (manner !== "stays") process.exit(0);
 });
 
-const tool = (name, more = {}) => ({ name, description: `Does ${name}.`, inputSchema: { type: "object" }, ...more });
+const tool = (name, more = {}) => ({
+  name,
+  description: `Does ${name}.`,
+  inputSchema: { type: "object" },
+  ...more,
+});
 const look = tool("look", { annotations: { readOnlyHint: true } });
 
 const LISTS = {
@@ -24,10 +29,21 @@ const LISTS = {
     tool("x".repeat(500)),
     tool("a b; rm"),
     tool("__proto__"),
-    tool("deep", { inputSchema: JSON.parse(`{"type":"object","properties":${'{"a":{"properties":'.repeat(60)}{}${"}}".repeat(60)}}`) }),
-    tool("wide", { inputSchema: { type: "object", properties: Object.fromEntries(Array.from({ length: 3_000 }, (_, n) => [`p${n}`, {}])) } }),
+    tool("deep", {
+      inputSchema: JSON.parse(
+        `{"type":"object","properties":${'{"a":{"properties":'.repeat(60)}{}${"}}".repeat(60)}}`,
+      ),
+    }),
+    tool("wide", {
+      inputSchema: {
+        type: "object",
+        properties: Object.fromEntries(Array.from({ length: 3_000 }, (_, n) => [`p${n}`, {}])),
+      },
+    }),
     tool("long", { inputSchema: { type: "object", description: "x".repeat(1_000_000) } }),
-    tool("far", { inputSchema: { type: "object", properties: { a: { $ref: "https://elsewhere.invalid/a.json" } } } }),
+    tool("far", {
+      inputSchema: { type: "object", properties: { a: { $ref: "https://elsewhere.invalid/a.json" } } },
+    }),
     tool("list", { inputSchema: { type: "array" } }),
     { name: 7, inputSchema: { type: "object" } },
     null,
@@ -45,7 +61,8 @@ const CALLS = {
 
 function answerCall(id, { name, arguments: args = {} }) {
   note(`called ${name}`);
-  const say = (text, more = {}) => send({ id, result: { content: [{ type: "text", text: String(text) }], ...more } });
+  const say = (text, more = {}) =>
+    send({ id, result: { content: [{ type: "text", text: String(text) }], ...more } });
   switch (args.how) {
     case "hang":
       return;
@@ -72,12 +89,24 @@ function answerCall(id, { name, arguments: args = {} }) {
     case "fail":
       return say(`no \u202Eway ${process.cwd()}`, { isError: true });
     case "refuse":
-      return send({ id, error: { code: -32602, message: "not like this: /etc/passwd sk-abcdefghijklmnopqrst" } });
+      return send({
+        id,
+        error: { code: -32602, message: "not like this: /etc/passwd sk-abcdefghijklmnopqrst" },
+      });
     case "garbage":
       process.stdout.write("no json\n{}\n[]\n");
       return send({ id, result: { content: "no list" } });
     case "picture":
-      return send({ id, result: { content: [{ type: "image", data: "AAAA", mimeType: "image/png" }, 5, { type: "text", text: "and \u202Etext\ta\r\nb" }] } });
+      return send({
+        id,
+        result: {
+          content: [
+            { type: "image", data: "AAAA", mimeType: "image/png" },
+            5,
+            { type: "text", text: "and \u202Etext\ta\r\nb" },
+          ],
+        },
+      });
     case "change":
       note("changes");
       send({ method: "notifications/tools/list_changed" });
@@ -95,10 +124,18 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params = {} } = JSON.parse(line);
   if (method === "initialize") {
     const { protocolVersion } = params;
-    send({ id, result: { protocolVersion, capabilities: { tools: { listChanged: true } }, serverInfo: { name: "fake", version: "1" } } });
+    send({
+      id,
+      result: {
+        protocolVersion,
+        capabilities: { tools: { listChanged: true } },
+        serverInfo: { name: "fake", version: "1" },
+      },
+    });
   } else if (method === "tools/list") {
     if (manner === "mute") return;
-    if (manner === "endless") send({ id, result: { tools: [tool(`t${Math.random()}`)], nextCursor: `${Math.random()}` } });
+    if (manner === "endless")
+      send({ id, result: { tools: [tool(`t${Math.random()}`)], nextCursor: `${Math.random()}` } });
     else send({ id, result: { tools: (LISTS[manner] ?? LISTS.plain)() } });
   } else if (method === "tools/call") answerCall(id, params);
   else if (method === "notifications/cancelled") note("cancelled");

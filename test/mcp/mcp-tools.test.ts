@@ -5,15 +5,15 @@ import { type AddressInfo, createServer } from "node:net";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { mcpTools } from "../../src/mcp/mcp-tools.js";
 import { mcpServersSchema } from "../../src/mcp/server-settings.js";
 import { ExternalTools } from "../../src/tools/external/external-tools.js";
 import { Interrupted, NotReached, type ToolPlace } from "../../src/tools/external/tool-source.js";
 import { eventually } from "../fakes/eventually.js";
+import { FAKE_MCP_SERVER } from "../fakes/mcp-world.js";
 
-const FAKE = fileURLToPath(new URL("../fakes/mcp-server.mjs", import.meta.url));
+const FAKE = FAKE_MCP_SERVER;
 const binOf = (name: string) =>
   createRequire(import.meta.url).resolve(`@modelcontextprotocol/server-${name}/dist/index.js`);
 
@@ -35,7 +35,8 @@ function open(server: object, variables: Readonly<Record<string, string>> = {}) 
   const place: ToolPlace = { agentId: "a", allowedServers: ["s"], projectRoot };
   const external = new ExternalTools([source], (sentence) => notes.push(sentence));
   async function call(tool: string, args: object = {}, signal = new AbortController().signal) {
-    const found = (await external.find(place, `mcp.s.${tool}`)) ?? expect.fail(`no ${tool}: ${notes.join(" ")}`);
+    const found =
+      (await external.find(place, `mcp.s.${tool}`)) ?? expect.fail(`no ${tool}: ${notes.join(" ")}`);
     const scope = { runId: "r", nodeId: "n", agentId: "a", callId: "c", projectRoot, signal };
     return found.run({ ...args }, scope);
   }
@@ -58,14 +59,22 @@ describe("the public servers", () => {
     expect(await names()).toContain("mcp.s.echo none");
     expect(await call("echo", { message: "hi" })).toEqual({ content: "Echo: hi", isError: false });
     expect((await call("get-tiny-image")).content).toContain("[image image/png is left out]");
-    const wrong = await call("get-sum", { a: "x" }).catch((error: unknown) => ({ content: String(error), isError: true }));
+    const wrong = await call("get-sum", { a: "x" }).catch((error: unknown) => ({
+      content: String(error),
+      isError: true,
+    }));
     expect(wrong.isError).toBe(true);
     expect(notes).toEqual([]);
   });
 
   test("filesystem: works in the run's project, and nowhere else", async () => {
-    const { call, projectRoot, names } = open({ command: process.execPath, args: [binOf("filesystem"), "@project"] });
-    expect(await names()).toEqual(expect.arrayContaining(["mcp.s.read_text_file none", "mcp.s.write_file idempotent"]));
+    const { call, projectRoot, names } = open({
+      command: process.execPath,
+      args: [binOf("filesystem"), "@project"],
+    });
+    expect(await names()).toEqual(
+      expect.arrayContaining(["mcp.s.read_text_file none", "mcp.s.write_file idempotent"]),
+    );
     await call("write_file", { path: join(projectRoot, "a.txt"), content: "there" });
     expect(readFileSync(join(projectRoot, "a.txt"), "utf8")).toBe("there");
     expect((await call("read_text_file", { path: "/etc/passwd" })).isError).toBe(true);
@@ -93,7 +102,10 @@ describe("the public servers", () => {
       stdio: "ignore",
     });
     onTestFinished(() => void child.kill("SIGKILL"));
-    const { names, call } = open({ url: `http://127.0.0.1:${port}/mcp`, bearerVariable: "T" }, { T: "token" });
+    const { names, call } = open(
+      { url: `http://127.0.0.1:${port}/mcp`, bearerVariable: "T" },
+      { T: "token" },
+    );
     await eventually(async () => (await names().catch(() => [])).length > 0);
     expect(await call("echo", { message: "hi" })).toEqual({ content: "Echo: hi", isError: false });
   });
@@ -107,7 +119,11 @@ describe("a server", () => {
   });
 
   test("offers what the operator lets it, and its annotations give way to the operator's word", async () => {
-    expect(await open(fake("plain").server).names()).toEqual(["mcp.s.look none", "mcp.s.act once", "mcp.s.set idempotent"]);
+    expect(await open(fake("plain").server).names()).toEqual([
+      "mcp.s.look none",
+      "mcp.s.act once",
+      "mcp.s.set idempotent",
+    ]);
     const limited = fake("plain", { tools: ["act", "look"], effects: { act: "idempotent", look: "once" } });
     expect(await open(limited.server).names()).toEqual(["mcp.s.look once", "mcp.s.act idempotent"]);
   });
@@ -120,7 +136,11 @@ describe("a server", () => {
     const { content } = await call("act", { how: "environment" });
     expect(JSON.parse(content)).toMatchObject({ GIVEN: "1", TOKEN: "t" });
     expect(content).not.toContain("sk-secret");
-    expect(Object.keys(JSON.parse(content) as object).filter((name) => /INTERLOCK|OPENAI|TEMPORAL|VITEST/.test(name))).toEqual([]);
+    expect(
+      Object.keys(JSON.parse(content) as object).filter((name) =>
+        /INTERLOCK|OPENAI|TEMPORAL|VITEST/.test(name),
+      ),
+    ).toEqual([]);
   });
 
   test("works in the project's directory where the settings say so", async () => {
@@ -131,7 +151,12 @@ describe("a server", () => {
   test("with hostile names, texts and schemas: what is unfit is left out, what is left is printable", async () => {
     const { external, place, notes } = open(fake("hostile").server);
     const { functions, offeredFor } = await external.offer(place);
-    expect(functions.map((tool) => tool.function.name)).toEqual(["mcp_s___proto__", "mcp_s_bidi", "mcp_s_look", "mcp_s_proto"]);
+    expect(functions.map((tool) => tool.function.name)).toEqual([
+      "mcp_s___proto__",
+      "mcp_s_bidi",
+      "mcp_s_look",
+      "mcp_s_proto",
+    ]);
     const text = JSON.stringify(functions);
     expect(text).not.toMatch(/[\u202E\u200B]|\\u001b/u);
     expect(text.length).toBeLessThan(10_000);
@@ -148,7 +173,10 @@ describe("a server", () => {
   });
 
   test("that cannot be started is not reached, and says why to the operator", async () => {
-    const { source, place, notes } = open({ command: process.execPath, args: ["-e", "console.error('no such \\u001b[31mthing'); process.exit(1)"] });
+    const { source, place, notes } = open({
+      command: process.execPath,
+      args: ["-e", "console.error('no such \\u001b[31mthing'); process.exit(1)"],
+    });
     await expect(source.tools(place)).rejects.toThrow(NotReached);
     expect(notes.join()).toContain("no such");
     expect(notes.join()).not.toContain("\u001B");

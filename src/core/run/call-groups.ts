@@ -36,9 +36,7 @@ function isRead({ tool = "", external, fault }: Kind): boolean {
 }
 
 /** The calls of one answer in groups that run one after the other: reads that follow one another side by side, the rest alone. */
-export function groupCalls<C extends Kind>(
-  calls: readonly C[],
-): readonly (readonly C[])[] {
+export function groupCalls<C extends Kind>(calls: readonly C[]): readonly (readonly C[])[] {
   const groups: C[][] = [];
   let reads: C[] | undefined;
   for (const call of calls) {

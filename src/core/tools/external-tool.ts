@@ -83,7 +83,9 @@ const READ_BY_MODELS: ReadonlySet<string> = new Set(["description", "title", "$c
 function schemaProblem(value: JsonValue, key = ""): string | undefined {
   if (typeof value === "string") {
     if (key === "$ref" && !value.startsWith("#")) return "its schema refers to another document";
-    return READ_BY_MODELS.has(key) || isPrintable(value) ? undefined : "its schema holds a text that is not printable";
+    return READ_BY_MODELS.has(key) || isPrintable(value)
+      ? undefined
+      : "its schema holds a text that is not printable";
   }
   if (value === null || typeof value !== "object") return undefined;
   for (const [name, child] of Object.entries(value)) {
@@ -98,7 +100,9 @@ function shownSchema(value: JsonValue, key = ""): JsonValue {
   if (typeof value === "string") return READ_BY_MODELS.has(key) ? shownText(value) : value;
   if (value === null || typeof value !== "object") return value;
   if (Array.isArray(value)) return value.map((item: JsonValue) => shownSchema(item));
-  return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, shownSchema(child as JsonValue, name)])); // of a JSON value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, child]) => [name, shownSchema(child as JsonValue, name)]),
+  ); // of a JSON value
 }
 
 /**

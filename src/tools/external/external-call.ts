@@ -78,7 +78,11 @@ async function attempt(tools: ExternalTools, files: RunFiles, asked: ExternalCal
   if (external.effect === "once" && files.calls.planOf(call.id) !== undefined) {
     return unknown(external, await looks());
   }
-  const parsed = parseToolArguments({ ...ANY_OBJECT, name: external.name }, call.argumentsJson, "TOOL_ARGS_INVALID");
+  const parsed = parseToolArguments(
+    { ...ANY_OBJECT, name: external.name },
+    call.argumentsJson,
+    "TOOL_ARGS_INVALID",
+  );
   if (!parsed.ok) return refused(parsed.error);
   const found = await tools.find(place, external.name).catch((error: unknown) => {
     if (error instanceof NotReached) return failed(external, `${error.message} Nothing was done.`);
@@ -90,7 +94,8 @@ async function attempt(tools: ExternalTools, files: RunFiles, asked: ExternalCal
     const sentence = `${external.name} ${what}. Nothing was done. Look at the tools that you have now.`;
     return refused(fail("TOOL_NOT_AVAILABLE", sentence).error);
   }
-  if (external.effect === "once" && !(await files.calls.claim(call.id))) return unknown(external, await looks());
+  if (external.effect === "once" && !(await files.calls.claim(call.id)))
+    return unknown(external, await looks());
   const args = parsed.value as JsonObject; // ANY_OBJECT takes nothing else
   return callTool(found, args, asked, looks);
 }
@@ -112,10 +117,13 @@ async function callTool(
     } catch (error) {
       if (asked.scope.signal.aborted && !isOnce) throw asked.scope.signal.reason;
       if (error instanceof WrongArguments) {
-        return refused(fail("TOOL_ARGS_INVALID", `The arguments of ${external.name} do not fit: ${error.message}`).error);
+        return refused(
+          fail("TOOL_ARGS_INVALID", `The arguments of ${external.name} do not fit: ${error.message}`).error,
+        );
       }
       if (error instanceof NotReached) return failed(external, `${error.message} Nothing was done.`);
-      if (!(error instanceof Interrupted)) return failed(external, error instanceof Error ? error.message : String(error));
+      if (!(error instanceof Interrupted))
+        return failed(external, error instanceof Error ? error.message : String(error));
       if (isOnce) return unknown(external, await looks(), error.message);
       if (nth === MAX_ATTEMPTS || error instanceof TimedOut) return failed(external, error.message);
     }
@@ -125,7 +133,11 @@ async function callTool(
 class TimedOut extends Interrupted {}
 
 /** Waits no longer than the tool may take, whatever the tool makes of the signal. */
-async function answerOf(tool: ExternalTool, args: JsonObject, { call, place, scope }: ExternalCall): Promise<ToolAnswer> {
+async function answerOf(
+  tool: ExternalTool,
+  args: JsonObject,
+  { call, place, scope }: ExternalCall,
+): Promise<ToolAnswer> {
   const own = new AbortController();
   const signal = AbortSignal.any([scope.signal, own.signal]);
   const { agentId, projectRoot } = place;
@@ -135,7 +147,10 @@ async function answerOf(tool: ExternalTool, args: JsonObject, { call, place, sco
       own.abort(error);
       reject(error);
     };
-    timer = setTimeout(() => stop(new TimedOut(`It has not answered within ${tool.timeoutMs / 1_000} seconds.`)), tool.timeoutMs);
+    timer = setTimeout(
+      () => stop(new TimedOut(`It has not answered within ${tool.timeoutMs / 1_000} seconds.`)),
+      tool.timeoutMs,
+    );
     const onAbort = (): void => stop(new Interrupted("The call was cancelled while it ran."));
     if (scope.signal.aborted) onAbort();
     else scope.signal.addEventListener("abort", onAbort, { once: true, signal: own.signal });
@@ -161,7 +176,10 @@ function refused(error: Fault): CallOutcome {
 
 /** What a tool says of its failure is for the model: on one line, without secrets and paths. */
 function failed(external: OfferedTool, words: string): CallOutcome {
-  const said = excerpt(redactAbsolutePaths(redactSecrets(words.slice(0, 4 * MAX_ERROR_CHARS))), MAX_ERROR_CHARS);
+  const said = excerpt(
+    redactAbsolutePaths(redactSecrets(words.slice(0, 4 * MAX_ERROR_CHARS))),
+    MAX_ERROR_CHARS,
+  );
   return refused(fail("TOOL_FAILED", `${external.name} failed: ${said}`).error);
 }
 
@@ -178,7 +196,11 @@ function unknown(external: OfferedTool, looks: readonly string[], why?: string):
 }
 
 /** A tool's answer as the model is shown it. The project's own directory is `@project` there. */
-function shown(answer: ToolAnswer, external: OfferedTool, { place, maxResultBytes }: ExternalCall): CallOutcome {
+function shown(
+  answer: ToolAnswer,
+  external: OfferedTool,
+  { place, maxResultBytes }: ExternalCall,
+): CallOutcome {
   const whole = answer.content;
   // Cut before anything else is done with it: it may be very long. What hides something gets longer.
   const cut = cutBytes(whole.slice(0, maxResultBytes), maxResultBytes);
@@ -190,7 +212,11 @@ function shown(answer: ToolAnswer, external: OfferedTool, { place, maxResultByte
     return refused(error);
   }
   const rest: Record<string, JsonValue> = isCut
-    ? { bytes, truncated: true, hint: `These are the first ${maxResultBytes} bytes at most. Ask for less at once.` }
+    ? {
+        bytes,
+        truncated: true,
+        hint: `These are the first ${maxResultBytes} bytes at most. Ask for less at once.`,
+      }
     : { bytes };
   return { result: { ok: true, ...rest, content } };
 }

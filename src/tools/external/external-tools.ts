@@ -62,7 +62,9 @@ export class ExternalTools {
   async looksOf(place: ToolPlace, name: string): Promise<readonly string[]> {
     const family = name.slice(0, name.lastIndexOf(".") + 1);
     const tools = await this.toolsFor(place).catch(() => []);
-    return tools.filter((tool) => tool.effect === "none" && tool.name.startsWith(family)).map((tool) => tool.name);
+    return tools
+      .filter((tool) => tool.effect === "none" && tool.name.startsWith(family))
+      .map((tool) => tool.name);
   }
 
   async close(): Promise<void> {
@@ -82,7 +84,8 @@ export class ExternalTools {
       }
       const { description, parameters } = checked.value;
       bytes += Buffer.byteLength(description) + Buffer.byteLength(JSON.stringify(parameters));
-      const isTaken = canonicalToolName(tool.name) !== undefined || offered.some(({ name }) => name === tool.name);
+      const isTaken =
+        canonicalToolName(tool.name) !== undefined || offered.some(({ name }) => name === tool.name);
       if (isTaken || offered.length === MAX_EXTERNAL_TOOLS || bytes > MAX_DEFINITION_BYTES) {
         const why = isTaken ? "there is another tool of that name" : "there are too many tools";
         this.noteOnce(`The tool ${tool.name} is not offered to ${place.agentId}: ${why}.`);
@@ -103,6 +106,12 @@ export class ExternalTools {
 const MAX_NOTES = 1_000;
 
 /** What is kept of a tool with each call of it. */
-export function offeredTool({ name, description, parameters, effect, timeoutMs }: ExternalToolSpec): OfferedTool {
+export function offeredTool({
+  name,
+  description,
+  parameters,
+  effect,
+  timeoutMs,
+}: ExternalToolSpec): OfferedTool {
   return { name, effect, timeoutMs, sha256: sha256(JSON.stringify({ description, parameters, effect })) };
 }
