@@ -64,7 +64,11 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   const { protectedPaths } = config.settings;
   const opened = options.store ?? (await openStore(config.storeDir, config.taskQueue));
   const store = { ...opened, roots: opened.roots.with(config.roots) };
-  const external = await openExternalTools(config, options.tools);
+  const external = await openExternalTools(
+    config.settings.mcpServers ?? {},
+    config.variable,
+    options.tools ?? [],
+  );
   const toolHost = createToolHost({ store, ...defined({ protectedPaths }) });
   const signatures = config.starts === "signed" ? await StartSignatures.open(store) : undefined;
   const rehearsals = openRehearsals(store);

@@ -127,12 +127,13 @@ export class Connection {
       this.client = undefined;
       this.isStale = true;
     };
-    client.onclose = () => {
+    const onclose = (): void => {
       forget();
       if (this.isClosed) return;
       const words = excerpt(lastWords(), 500);
       note(`The MCP server ${name} has ended.${words === "" ? "" : ` It said: ${words}`}`);
     };
+    Object.assign(client, { onclose }); // the SDK's client is no target of events
     try {
       await client.connect(transport, { timeout: CONNECT_TIMEOUT_MS });
       return client;

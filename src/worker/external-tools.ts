@@ -1,16 +1,16 @@
 import { tmpdir } from "node:os";
 import { Runtime } from "@temporalio/worker";
-import type { Config } from "../config.js";
+import type { McpServers } from "../mcp/server-settings.js";
 import { type DefinedTool, toolsInCode } from "../tools/external/define-tool.js";
 import { ExternalTools } from "../tools/external/external-tools.js";
 import { version } from "./version.js";
 
 /** The tools of a worker beside the engine's own; undefined where it has none. What speaks MCP is loaded where servers are named. */
 export async function openExternalTools(
-  { settings, variable }: Config,
-  tools: readonly DefinedTool[] = [],
+  servers: McpServers,
+  variable: (name: string) => string | undefined,
+  tools: readonly DefinedTool[],
 ): Promise<ExternalTools | undefined> {
-  const { mcpServers: servers = {} } = settings;
   const hasServers = Object.keys(servers).length > 0;
   if (!hasServers && tools.length === 0) return undefined;
   const note = (sentence: string): void => Runtime.instance().logger.warn(sentence);

@@ -150,7 +150,8 @@ describe("a server", () => {
 
   test("with hostile names, texts and schemas: what is unfit is left out, what is left is printable", async () => {
     const { external, place, notes } = open(fake("hostile").server);
-    const { functions, offeredFor } = await external.offer(place);
+    const offer = await external.offer(place);
+    const { functions } = offer;
     expect(functions.map((tool) => tool.function.name)).toEqual([
       "mcp_s___proto__",
       "mcp_s_bidi",
@@ -160,9 +161,9 @@ describe("a server", () => {
     const text = JSON.stringify(functions);
     expect(text).not.toMatch(/[\u202E\u200B]|\\u001b/u);
     expect(text.length).toBeLessThan(10_000);
-    expect(offeredFor({ name: "mcp_s_bidi" })).toMatchObject({ name: "mcp.s.bidi", effect: "once" });
+    expect(offer.offeredFor({ name: "mcp_s_bidi" })).toMatchObject({ name: "mcp.s.bidi", effect: "once" });
     for (const word of ["deep", "wide", "long", "far", "list", "hidden"]) {
-      expect(notes.join("\n"), word).toContain(`mcp.s.${word}`);
+      expect(notes.join("\n")).toContain(`mcp.s.${word}`);
     }
     expect(notes.join("\n")).not.toMatch(/[\u202E\u200B]/u);
   });
@@ -253,7 +254,7 @@ describe("a server", () => {
       const pid = Number(lines()[0]?.split(" ")[1]);
       await source.close();
       await eventually(() => Promise.resolve(!isAlive(pid)));
-      await expect(names()).rejects.toThrow();
+      await expect(names()).rejects.toThrow("stopping");
     }
   });
 });

@@ -90,7 +90,7 @@ function schemaProblem(value: JsonValue, key = ""): string | undefined {
   if (value === null || typeof value !== "object") return undefined;
   for (const [name, child] of Object.entries(value)) {
     if (!isPrintable(name)) return "its schema holds a name that is not printable";
-    const problem = schemaProblem(child as JsonValue, name); // of a JSON value
+    const problem = schemaProblem(child, name);
     if (problem !== undefined) return problem;
   }
   return undefined;
@@ -100,25 +100,19 @@ function shownSchema(value: JsonValue, key = ""): JsonValue {
   if (typeof value === "string") return READ_BY_MODELS.has(key) ? shownText(value) : value;
   if (value === null || typeof value !== "object") return value;
   if (Array.isArray(value)) return value.map((item: JsonValue) => shownSchema(item));
-  return Object.fromEntries(
-    Object.entries(value).map(([name, child]) => [name, shownSchema(child as JsonValue, name)]),
-  ); // of a JSON value
+  return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, shownSchema(child, name)]));
 }
 
 /**
  * The spellings that every provider accepts, `[A-Za-z0-9_-]`, at most 64 characters: one for each name, in their order. Names
- * that would be spelled alike, or as one that is taken, get a part of their hash at the end.
+ * that would be spelled alike get a part of their hash at the end.
  */
-export function wireNames(
-  names: readonly string[],
-  hashOf: (name: string) => string,
-  taken: ReadonlySet<string> = new Set(),
-): readonly string[] {
+export function wireNames(names: readonly string[], hashOf: (name: string) => string): readonly string[] {
   const plain = names.map((name) => name.replaceAll(/[^\w-]/g, "_"));
   const counts = new Map<string, number>();
   for (const wire of plain) counts.set(wire, (counts.get(wire) ?? 0) + 1);
   return plain.map((wire, index) => {
-    if (wire.length <= MAX_WIRE_CHARS && counts.get(wire) === 1 && !taken.has(wire)) return wire;
+    if (wire.length <= MAX_WIRE_CHARS && counts.get(wire) === 1) return wire;
     const hash = hashOf(names[index] ?? "").slice(0, HASH_CHARS);
     return `${wire.slice(0, MAX_WIRE_CHARS - HASH_CHARS - 1)}_${hash}`;
   });
