@@ -1,4 +1,4 @@
-import { z } from "zod";
+import type { z } from "zod";
 import type { JsonObject } from "../../core/json.js";
 import type { ToolEffect } from "../../core/tools/external-tool.js";
 import { functionTool } from "../../core/tools/tool-arguments.js";

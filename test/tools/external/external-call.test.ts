@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { RecordedModelCall, ToolEffect } from "../../../src/core/tools/external-tool.js";
@@ -35,7 +36,7 @@ beforeEach(async () => {
   place = { agentId: "author", allowedServers: [], projectRoot };
 });
 afterEach(async () => {
-  expect((await verifyAuditLog(files.logFile)).findings).toEqual([]);
+  assert.deepEqual((await verifyAuditLog(files.logFile)).findings, []);
 });
 
 const input = z.strictObject({ n: z.int().optional() });
