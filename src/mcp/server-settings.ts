@@ -54,10 +54,12 @@ const serverSchema = z.unknown().transform((value, context) => {
 });
 
 /** MCP servers by the names that agents' policies call them. */
-export const mcpServersSchema = z.record(
-  z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, "must be called with at most 32 characters of a-z 0-9 -"),
-  serverSchema,
-);
+export const mcpServersSchema = z.record(z.string(), serverSchema).superRefine((servers, context) => {
+  const wrong = Object.keys(servers).find((name) => !/^[a-z][a-z0-9-]{0,31}$/.test(name));
+  if (wrong === undefined) return;
+  const message = "must have a name of at most 32 characters of a-z 0-9 -, a letter first";
+  context.addIssue({ code: "custom", path: [wrong], message });
+});
 
 export type McpServers = z.infer<typeof mcpServersSchema>;
 export type StdioServer = z.infer<typeof stdioServer>;
