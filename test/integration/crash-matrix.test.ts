@@ -29,9 +29,10 @@ const OF_INSTALLATION = FAILPOINTS.filter((name) => name.startsWith("package."))
 const OF_COMPACTION = FAILPOINTS.filter((name) => name.startsWith("context."));
 /** Hit where a tool is called that is not the engine's own: tool-crash.test.ts. */
 const OF_TOOLS = FAILPOINTS.filter((name) => name.startsWith("tool."));
-const OF_WORKER = FAILPOINTS.filter(
-  (name) => ![...OF_INSTALLATION, ...OF_COMPACTION, ...OF_TOOLS].includes(name),
-);
+/** Hit where the settings name webhooks: notice-crash.test.ts. */
+const OF_NOTICES = FAILPOINTS.filter((name) => name.startsWith("notice."));
+const OF_OTHERS = [...OF_INSTALLATION, ...OF_COMPACTION, ...OF_NOTICES, ...OF_TOOLS];
+const OF_WORKER = FAILPOINTS.filter((name) => !OF_OTHERS.includes(name));
 
 /** Where a process that wakes up late would go on to write. */
 const WHERE_TO_STOP: readonly FailpointName[] = [
