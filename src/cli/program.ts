@@ -36,7 +36,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 waiting for an answer or a larger
  * The command line. `finish` is told each command's exit code. Each command is loaded when it is called: most need
  * no Temporal SDK, which takes most of the start-up time.
  */
-function buildProgram(finish: (code: ExitCode) => void): Command {
+export function buildProgram(finish: (code: ExitCode) => void): Command {
   const program = new Command("interlock")
     .description("Runs workflow packages with an LLM agent, durably, on Temporal.")
     .version(version())

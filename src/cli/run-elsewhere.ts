@@ -1,7 +1,8 @@
 import { resolve } from "node:path";
-import { type RunHandle, type StartRun } from "../client/client.js";
+import type { StartRun } from "../client/client.js";
 import { GRAPH_RUN_WORKFLOW } from "../contract/names.js";
 import { defined } from "../core/defined.js";
+import { shellWord } from "../core/text.js";
 import { isServed } from "../embedded/server.js";
 import { type Store, readStoreName } from "../store/store.js";
 import { budgetOf } from "./budget-options.js";
@@ -11,7 +12,6 @@ import { type FoundProject, findProject } from "./find-project.js";
 import { EXIT, type ExitCode, UsageError, printNote } from "./output.js";
 import { queueStandingOf } from "./queue-standing.js";
 import { isName, isThere } from "./run-filter.js";
-import { webUrlOf } from "./run-report.js";
 import { type PreparedRun, type RunChoice, followAndReport, reportDetached, startRun } from "./start-run.js";
 import { type TemporalSession, openTemporalSession } from "./temporal-session.js";
 
@@ -90,7 +90,7 @@ async function runThere(
   }
   if (/[/\\]/.test(packageName)) {
     throw new UsageError(
-      `The store ${found.store.name} takes a package that is installed there, by its id or its name. Install it there with: interlock package install`,
+      `The store ${found.store.name} takes a package that is installed there, by its id or its name. Install it there with: interlock package install ${shellWord(packageName)}`,
     );
   }
   const client = session.client.onQueue(found.store.taskQueue);
@@ -99,19 +99,14 @@ async function runThere(
   const standing = await queueStandingOf(there, run, store);
   if (!standing.polled) printNote(standing.note);
   const json = options.json ?? false;
-  const webUrl = await webUrlOfRun(there, run);
   if (options.detach === true) {
-    reportDetached(run, { json }, webUrl);
+    await reportDetached(there, run, { json });
     return EXIT.done;
   }
   printNote(`Run ${run.runId} of ${packageName} is started in the store ${found.store.name}.`);
   const choice = { json, waitForAnswers: options.waitForAnswers };
   const reader = client.reader(found.store.storeId);
   return followAndReport(there, { reader, store }, run, await followedRun(reader, run), choice, signal);
-}
-
-async function webUrlOfRun({ webUi, client }: TemporalSession, run: RunHandle): Promise<string | null> {
-  return webUrlOf(webUi, client.namespace, run.workflowId, await run.executionRunId());
 }
 
 function preparedThere(

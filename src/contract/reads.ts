@@ -239,6 +239,8 @@ export interface RunFacts {
     /** What of the files is missing or broken. */
     readonly problem?: string;
   };
+  /** The artifacts that were there before the run, and that it has written; absent from a worker of an earlier version. */
+  readonly writtenAgain?: readonly string[];
   /** What each node has used, as the audit log says; of many the last ones. Absent where the log cannot be read. */
   readonly usageByNode?: readonly { readonly nodeId: string; readonly usage: Usage }[];
   /** Which models the run uses, where it knows. */

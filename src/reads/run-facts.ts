@@ -12,6 +12,7 @@ import type { RunFiles } from "../store/runs/run-files.js";
 import type { BundleSettings, RunMetadata } from "../store/runs/run-index.js";
 import { selectWorkflow } from "../store/packages/choose.js";
 import type { Store } from "../store/store.js";
+import { artifactsWrittenAgain } from "./recorded-artifacts.js";
 import { BUNDLE_NODE } from "../tools/bundle/bundle-sessions.js";
 
 const SESSION = "{session-folder}";
@@ -62,6 +63,7 @@ export async function runFacts(store: Store, id: string): Promise<Result<RunFact
       bundle === undefined
         ? await standingOfGraphRun(store, run, files)
         : await standingOfBundleRun(run, bundle),
+    writtenAgain: await artifactsWrittenAgain(run, files),
     places:
       bundle === undefined
         ? { stateFile: join(stateDir, "workflow.md"), logFile, sessionFolder: null }

@@ -7,7 +7,6 @@ import { type ModelChoice, configFor } from "../model-options.js";
 import { printInput } from "../print-input.js";
 import { localReader } from "../readers.js";
 import { isElsewhere, runElsewhere } from "../run-elsewhere.js";
-import { webUrlOf } from "../run-report.js";
 import {
   type PreparedRun,
   type RunChoice,
@@ -66,14 +65,8 @@ async function runPrepared(
     const json = options.json ?? false;
     if (options.detach === true) {
       const run = await startRun(session, prepared);
-      const webUrl = webUrlOf(
-        session.webUi,
-        session.client.namespace,
-        run.workflowId,
-        await run.executionRunId(),
-      );
-      if (!(await session.hasWorker())) printNote(noWorkerHint(session.embedded, session.client.taskQueue));
-      reportDetached(run, { json }, webUrl);
+      if (!(await session.hasWorker())) printNote(noWorkerHint(session, session.client.taskQueue));
+      await reportDetached(session, run, { json });
       return EXIT.done;
     }
     if (config.temporal === undefined) {
@@ -82,7 +75,7 @@ async function runPrepared(
       );
       await session.startWorker();
     } else if (!(await session.hasWorker())) {
-      printNote(noWorkerHint(session.embedded, session.client.taskQueue));
+      printNote(noWorkerHint(session, session.client.taskQueue));
     }
     if (signal.aborted) throw new CommandError("Stopped before the run was started.");
     const run = await startRun(session, prepared);

@@ -10,11 +10,12 @@ import { interruption, lookAround } from "../environment.js";
 import { wholeNumber } from "../numbers.js";
 import { CommandError, EXIT, type ExitCode, noWorkerHint, printNote, printNoteBlock } from "../output.js";
 import { read } from "../run-folder.js";
-import { type RunReport, printReport, reportFromStore, wayOn, webUrlOf } from "../run-report.js";
+import { type RunReport, printReport, reportFromStore, wayOn } from "../run-report.js";
 import { type RunReading, type RunSession, withReader, withRun } from "../run-session.js";
 import { liveAnswers, nobodyWorks, nothingLive, unfollowed } from "../start-run.js";
 import { type WatchView, watchView } from "../watch-view.js";
 import { watchWork } from "../watch-work.js";
+import { webLinkOf } from "../web-link.js";
 
 export interface WatchOptions {
   readonly tail?: string;
@@ -45,7 +46,7 @@ export async function watchCommand(runId: string, options: WatchOptions): Promis
   const isOver = isHere && known.value.phase === "completed";
   const isWorkedOn = config.temporal !== undefined || (isHere && (await isServed(store.dir)));
   if (isHere && (isOver || !isWorkedOn)) {
-    if (!isOver) printNote(noWorkerHint(true, store.taskQueue));
+    if (!isOver) printNote(noWorkerHint({ embedded: true, isHere: true }, store.taskQueue));
     return withReader(runId, (place) => watchFiles(place, { ...watched, signal: interruption() }));
   }
   return withRun(runId, (place) => watchServed(place, { ...watched, signal: place.signal }));
@@ -173,7 +174,7 @@ async function show(watched: Shown, place: Place): Promise<ExitCode> {
   } catch (error) {
     view.close();
     if (!signal.aborted) throw asSentence(error);
-    printNote("Stopped watching. The run is as it was.");
+    printNote(`Stopped watching. The run is as it was. See it again with: interlock watch ${source.run}`);
     throw new CommandError(`Run ${source.run} is not over.`, { cause: error });
   }
   view.close();
@@ -203,9 +204,9 @@ async function stillAsks(last: RunEvent, source: EventSource, place: Place): Pro
 /** Says how the run stands: for people in full, and for those who read events only what it asks. */
 async function reportEnd({ source, asEvents }: Shown, place: Place): Promise<ExitCode> {
   const facts = read(source.run, await source.reader.ask("read.run", { run: source.run }));
-  const { report, webUrl } = await ofTemporal(reportFromStore(facts), place);
+  const { report, link } = await ofTemporal(reportFromStore(facts), place);
   if (!asEvents) {
-    printReport({ ...report, webUrl }, facts.projectRoot ?? undefined);
+    printReport({ ...report, webUrl: link?.url ?? null }, facts.projectRoot ?? undefined, link?.how);
   } else if (report.question !== undefined) {
     printNote(`The run asks, at ${report.question.nodeId}:`);
     printNoteBlock(report.question.text, "  │ ");
@@ -217,17 +218,19 @@ async function reportEnd({ source, asEvents }: Shown, place: Place): Promise<Exi
 
 /** What the run's files do not know: that Temporal has closed it by itself, and its page there. */
 async function ofTemporal(report: RunReport, { run, session, workflowId }: Place) {
-  if (run === undefined || session === undefined) return { report, webUrl: null };
-  const { client, webUi } = session;
+  if (run === undefined || session === undefined) return { report };
   try {
-    const executionRunId = await run.executionRunId();
-    const webUrl = webUrlOf(webUi, client.namespace, workflowId ?? run.workflowId, executionRunId);
+    const named = {
+      workflowId: workflowId ?? run.workflowId,
+      executionRunId: () => run.executionRunId(),
+    };
+    const link = await webLinkOf(session, named, { after: true });
     const failure = await run.closedBy();
-    if (failure === undefined || report.phase === "failed") return { report, webUrl };
+    if (failure === undefined || report.phase === "failed") return { report, link };
     const { question: _, ...rest } = report;
-    return { report: { ...rest, phase: "failed" as const, failure }, webUrl };
+    return { report: { ...rest, phase: "failed" as const, failure }, link };
   } catch (error) {
     if (!(error instanceof InterlockError)) throw error;
-    return { report, webUrl: null }; // Temporal has forgotten it
+    return { report }; // Temporal has forgotten it
   }
 }
