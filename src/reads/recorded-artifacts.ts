@@ -1,7 +1,7 @@
 import { readManifest } from "../store/runs/bundle-session.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import type { RunMetadata } from "../store/runs/run-index.js";
-import { eventsOf } from "./transcript.js";
+import { eventsOf } from "./audit-events.js";
 
 /** The paths that a run has recorded, each with the node that wrote it last, where the log tells. */
 export async function recordedArtifacts(
