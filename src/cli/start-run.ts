@@ -12,11 +12,11 @@ import type { WorkflowGraph } from "../core/package/graph.js";
 import { resolveProject } from "../store/runs/project-id.js";
 import { findAgent, selectWorkflow } from "../store/packages/choose.js";
 import type { StoreReader } from "../contract/reads.js";
-import { readLive } from "../store/runs/live-answer.js";
 import type { Store } from "../store/store.js";
 import { NO_ANSWERS, userAnswers } from "./answers.js";
 import { type BudgetChoice, budgetOf } from "./budget-options.js";
 import { type FollowEnd, followRun } from "./follow.js";
+import { liveAnswers } from "./live-answers.js";
 import { type ModelChoice, chosenModel } from "./model-options.js";
 import {
   CommandError,
@@ -34,7 +34,6 @@ import { registerRoot } from "./register-root.js";
 import { filesOfRun, printReport, reportOf } from "./run-report.js";
 import { liveView, plainView } from "./run-views.js";
 import type { TemporalSession } from "./temporal-session.js";
-import type { WorkSource } from "./watch-work.js";
 import { webLinkOf } from "./web-link.js";
 
 /** What following a run shows of it. A bundle run has no graph. */
@@ -187,7 +186,7 @@ export async function followAndReport(
     end = await followRun(run, view, signal, {
       since: choice.since,
       source: {
-        live: store === undefined ? nothingLive : liveAnswers(store, run.runId),
+        live: liveAnswers({ store, reader }, run.runId),
         nobody: () => nobodyWorks(session),
       },
     });
@@ -219,22 +218,6 @@ export async function nobodyWorks(session: TemporalSession): Promise<string> {
   const { client } = session;
   if (!(await session.hasWorker())) return noWorkerHint(session, client.taskQueue);
   return `No worker of the task queue "${client.taskQueue}" takes the run's next step: it is busy, or gone. Waiting for one.`;
-}
-
-/** Of a run of another machine's store. */
-export async function nothingLive(): Promise<undefined> {}
-
-/** Reads what comes of a run's answers, once the store holds the run. */
-export function liveAnswers(store: Store, runId: string): WorkSource["live"] {
-  let dir: string | undefined;
-  return async (since) => {
-    if (dir === undefined) {
-      const found = await store.runs.findPlaced(runId);
-      const files = found && (await store.runs.openFiles(found.projectId, found.runId));
-      dir = files?.ok === true ? files.value.dir : undefined;
-    }
-    return dir === undefined ? undefined : readLive(dir, since);
-  };
 }
 
 /** Why a run could not be followed any more, in words where it is Temporal that is gone. */

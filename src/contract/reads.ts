@@ -54,6 +54,14 @@ const jsonQuestions = {
     /** Without `at`: so many lines of the log, its last ones. */
     tail: count.max(MAX_TAIL).exactOptional(),
   }),
+  /** What comes of the answer that a model is giving. */
+  "read.live": z.strictObject({
+    ...run,
+    /** What of it has been read before. */
+    since: z
+      .strictObject({ execution: count, visit: count, turn: count, attempt: count, offset: count })
+      .exactOptional(),
+  }),
   "read.artifacts": z.strictObject(run),
   "read.files": z.strictObject(run),
   "read.fork": z.strictObject({
@@ -191,6 +199,8 @@ export interface JsonAnswers {
   "read.conversation": { readonly entries: readonly TranscriptEntry[] };
   "read.results": { readonly results: readonly { readonly id: string; readonly result: JsonValue }[] };
   "read.events": StoredEvents;
+  /** Null while none is given. */
+  "read.live": { readonly answer: JsonObject | null };
   "read.artifacts": { readonly artifacts: readonly StoredArtifact[] };
   "read.files": { readonly files: readonly StoredFile[] };
   "read.fork": StoredForkPoint;

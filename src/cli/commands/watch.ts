@@ -9,12 +9,13 @@ import { isServed } from "../../embedded/server.js";
 import { interruption, lookAround } from "../environment.js";
 import { wholeNumber } from "../numbers.js";
 import { CommandError, EXIT, type ExitCode, noWorkerHint, printNote, printNoteBlock } from "../output.js";
+import { liveAnswers } from "../live-answers.js";
 import { read } from "../run-folder.js";
 import { type RunReport, printReport, reportFromStore, wayOn } from "../run-report.js";
 import { type RunReading, type RunSession, withReader, withRun } from "../run-session.js";
-import { liveAnswers, nobodyWorks, nothingLive, unfollowed } from "../start-run.js";
+import { nobodyWorks, unfollowed } from "../start-run.js";
 import { type WatchView, watchView } from "../watch-view.js";
-import { watchWork } from "../watch-work.js";
+import { type WorkSource, watchWork } from "../watch-work.js";
 import { webLinkOf } from "../web-link.js";
 
 export interface WatchOptions {
@@ -33,6 +34,7 @@ interface Watched {
 
 const FILE_PAUSE_MS = 300;
 const STATE_PATIENCE_MS = 3_000;
+const MISSING_PAUSE_MS = 5_000;
 
 /** `interlock watch`: what happens in a run, until it is over or asks. It only looks. */
 export async function watchCommand(runId: string, options: WatchOptions): Promise<ExitCode> {
@@ -93,8 +95,9 @@ async function watchServed(place: RunSession, watched: Watched): Promise<ExitCod
     watchWork(
       run,
       {
-        live: known === undefined || store === undefined ? nothingLive : liveAnswers(store, known.runId),
+        live: liveAnswers({ store, reader }, source.run),
         nobody: () => nobodyWorks(session),
+        missing: missingModel(session, run),
       },
       () => ({ turn }),
       view.wait,
@@ -112,6 +115,18 @@ async function watchServed(place: RunSession, watched: Watched): Promise<ExitCod
     await here?.settled;
     await working;
   }
+}
+
+/** Why a run waits for a worker that has its model, as it says itself. It is asked now and then: each time costs a worker. */
+function missingModel({ client }: RunSession["session"], run: RunHandle): WorkSource["missing"] & {} {
+  let askAt = 0;
+  let missing: string | undefined;
+  return async (patience) => {
+    if (Date.now() < askAt) return missing;
+    askAt = Date.now() + MISSING_PAUSE_MS;
+    const state = await client.temporal.withAbortSignal(patience, () => run.state());
+    return (missing = state.model?.missing);
+  };
 }
 
 /** Each sentence once. */
