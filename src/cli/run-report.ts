@@ -141,7 +141,11 @@ export function wayOn(runId: string, question: { readonly code?: string | undefi
 
 /** The report for people; `webUi` says how the Web UI is opened where there is no link. */
 export function printReport(report: RunReport, projectRoot: string | undefined, webUi?: string): void {
-  print(`Run ${report.runId}: ${report.phase}${report.paused ? ", paused" : ""}`);
+  const isEmpty =
+    report.phase === "completed" && report.sessionFolder !== null && report.artifacts.length === 0;
+  print(
+    `Run ${report.runId}: ${report.phase}${report.paused ? ", paused" : ""}${isEmpty ? ", nothing saved" : ""}`,
+  );
   if (report.currentNodeId !== "") print(`  node        ${report.currentNodeId}`);
   printOrigin(report, projectRoot);
   print(`  completed   ${report.stepsCompleted.join(", ") || "none yet"}`);

@@ -3,6 +3,7 @@ import { cp, mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { valueOf } from "../fakes/run-world.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { type Bench, openBench, until, writeTree } from "./harness.js";
 import { ROOT, shellOf } from "./shell.js";
@@ -67,6 +68,19 @@ function commandsOf({ text }: Block): readonly (readonly string[])[] {
   });
 }
 
+/** A skill that is a workflow of two step files. */
+function skill(name: string): Record<string, string> {
+  const dir = `.claude/skills/${name}`;
+  const next = "- IF C: read fully and follow: ./step-02-end.md";
+  return {
+    [`${dir}/SKILL.md`]: `---\nname: ${name}\ndescription: a plan\n---\nFollow ./workflow.md.\n`,
+    [`${dir}/workflow.md`]:
+      "---\noutputFile: 'artifacts/prd.md'\n---\n# Plan\n\nRead fully and follow: `./steps/step-01-plan.md`\n",
+    [`${dir}/steps/step-01-plan.md`]: `# Plan\n\nAppend the plan to {outputFile}.\n\n${next}\n`,
+    [`${dir}/steps/step-02-end.md`]: "# End\n\nAppend the end to {outputFile}.\n",
+  };
+}
+
 /** What a reader of all pages has in one directory. */
 async function furnish(bench: Bench): Promise<string> {
   const dir = join(bench.dir, "desk"); // the store lies beside it: no project holds a store
@@ -85,33 +99,40 @@ async function furnish(bench: Bench): Promise<string> {
       "name: prd\ndescription: a plan\ninstalled_path: '{project-root}/_bmad/bmm/workflows/2-plan-workflows/prd'\ninstructions: '{installed_path}/instructions.md'\ntemplate: false\ndefault_output_file: '{project-root}/artifacts/prd.md'\n",
     "_bmad/bmm/workflows/2-plan-workflows/prd/instructions.md":
       '# Plan\n\n<step n="1" goal="Plan">Write it.</step>\n',
-    ".claude/skills/bmad-create-prd/SKILL.md":
-      "---\nname: bmad-create-prd\ndescription: a plan\n---\nFollow ./workflow.md.\n",
-    ".claude/skills/bmad-create-prd/workflow.md":
-      "---\noutputFile: 'artifacts/prd.md'\n---\n# Plan\n\nRead fully and follow: `./steps/step-01-plan.md`\n",
-    ".claude/skills/bmad-create-prd/steps/step-01-plan.md":
-      "# Plan\n\nAppend the plan to {outputFile}.\n\n- IF C: read fully and follow: ./step-02-end.md\n",
-    ".claude/skills/bmad-create-prd/steps/step-02-end.md": "# End\n\nAppend the end to {outputFile}.\n",
+    ...skill("bmad-create-prd"),
+    ...skill("bmad-edit-prd"),
   });
   return dir;
 }
 
-/** A value for each name in angle brackets: a run of each command's own, since it may end or change it. */
-async function valuesFor(bench: Bench, [, name = ""]: readonly string[]) {
-  if (name === "finish") {
-    const run = await bench.startBundle();
+/** Values for the names in angle brackets; runs are each command's own, since it may end or change them. */
+async function valuesOf(bench: Bench, dir: string) {
+  const spare = twoNodePackage();
+  await writeTree(join(bench.dir, "spare"), { ...spare, "assets/spare.md": "Nobody needs it.\n" });
+  const { packageId } = valueOf(await bench.store.packages.install(join(bench.dir, "spare")));
+  const { packageId: story } = valueOf(await bench.store.packages.install(join(dir, "my-package")));
+  const long = await bench.client.start({
+    packageId: story,
+    projectRoot: bench.projectRoot,
+    storyId: "wrkf-1010",
+    rehearsal: { branches: false, forbiddenJump: false },
+  });
+  await long.result();
+  return async (value: string, command: string): Promise<string> => {
+    if (value === "<packageId>") return packageId;
+    if (value === "<dir>") return ".claude/skills/bmad-edit-prd";
+    if (value !== "<runId>") return value;
+    if (command === "state") return long.runId;
+    const run = command === "finish" ? await bench.startBundle() : await bench.start(spare);
     await until(run, "waiting-user");
     return run.runId;
-  }
-  const story = name === "state" ? { storyId: "wrkf-1010" } : {};
-  const run = await bench.start(twoNodePackage(), story);
-  await until(run, "waiting-user");
-  return run.runId;
+  };
 }
 
 test("every command block of README and docs does what it says", async () => {
   const bench = await openBench(() => ({ content: "Which way?" }));
   const dir = await furnish(bench);
+  const valueFor = await valuesOf(bench, dir);
   const all = await blocks();
   const used = new Set(all.map(whyNotHere));
   expect(Object.keys(NOT_HERE).filter((key) => !used.has(key))).toEqual([]);
@@ -120,9 +141,9 @@ test("every command block of README and docs does what it says", async () => {
     for (const [first = "", second = "", ...rest] of commandsOf(block)) {
       const words = first === "npx" ? [second, ...rest] : [first, second, ...rest];
       expect([block.page, words[0]]).toEqual([block.page, "interlock"]);
-      const runId = words.includes("<runId>") ? await valuesFor(bench, words) : "";
-      const named = words.map((word) => (word === "<runId>" ? runId : word));
-      lines.push([...named.slice(1), ...(words.includes("run") ? ["--no-wait-for-answers"] : [])]);
+      const named: string[] = [];
+      for (const word of words.slice(1)) named.push(await valueFor(word, words[1] ?? ""));
+      lines.push([...named, ...(words.includes("run") ? ["--no-wait-for-answers"] : [])]);
     }
   }
   const shell = shellOf(bench, { VISUAL: `sh ${join(dir, "editor.sh")}` });
