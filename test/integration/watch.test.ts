@@ -214,7 +214,8 @@ test.runIf(process.platform === "linux")(
     const run = await bench.start(twoNodePackage());
     const { environment, dir } = await stranger(bench);
     const command = [process.execPath, MAIN, "watch", run.runId].join(" ");
-    const terminal = spawn("script", ["-qfec", command, "/dev/null"], {
+    const inTerminal: string = "script";
+    const terminal = spawn(inTerminal, ["-qfec", command, "/dev/null"], {
       env: { ...environment, TERM: "xterm" },
       cwd: dir,
     });
