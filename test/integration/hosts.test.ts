@@ -215,8 +215,9 @@ test("hosts that share nothing but a server, and two of them a store, run what a
 
   // What a person reads of a run is read on the client, which has nothing of it.
   const read = (...args: string[]) => client.run(args[0] ?? "", library.slice(0, 8), ...args.slice(1));
-  const watched = await read("watch");
-  expect([watched.code, watched.stderr]).toEqual([0, ""]);
+  let watched = await read("watch");
+  // A worker may take a question too late on a machine that has much to do.
+  await eventually(async () => watched.code === 0 || (watched = await read("watch")).code === 0, 200);
   expect(watched.stdout).toMatch(/ask +turn 1\.1 /);
   expect(watched.stdout).toContain(`Run ${library}: completed`);
   expect((await read("transcript")).stdout).toContain("> Shelves by color");
