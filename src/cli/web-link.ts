@@ -1,4 +1,5 @@
 import type { RunHandle } from "../client/client.js";
+import { webUrlOf } from "../contract/web-url.js";
 import type { TemporalSession } from "./temporal-session.js";
 
 /** The page of a run in Temporal's Web UI that shows its current details: where it stands, and what it asks. */
@@ -27,18 +28,13 @@ export async function webLinkOf(
   if (webUi === undefined || (after && !(await session.webUiLasts())) || !(await answers(webUi))) {
     return { url: null, how };
   }
-  return { url: pageOf(webUi, client.namespace, run.workflowId, await run.executionRunId()), how };
+  return { url: webUrlOf(webUi, client.namespace, run.workflowId, await run.executionRunId()), how };
 }
 
 function howToOpen(webUi: string | undefined, embedded: boolean): string {
   if (embedded) return EMBEDDED_WEB_UI;
   if (webUi === undefined) return "INTERLOCK_WEB_UI names the one of your Temporal";
   return `${webUi} does not answer from here; start it, or set INTERLOCK_WEB_UI to where it is`;
-}
-
-function pageOf(webUi: string, namespace: string, workflowId: string, executionRunId: string): string {
-  const base = webUi.replace(/\/$/, "");
-  return `${base}/namespaces/${namespace}/workflows/${encodeURIComponent(workflowId)}/${executionRunId}/user-metadata`;
 }
 
 /** Whether somebody is there: one that asks who comes, or whose certificate only the browser knows, is. */
