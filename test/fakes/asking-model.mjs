@@ -1,4 +1,4 @@
-// A model for hosts that share nothing with the tests: asks at the first node, writes a file there, then goes the only way there is.
+// A model for hosts that share nothing with the tests: asks at the first node, then goes the only way there is.
 import { createServer } from "node:http";
 
 const [, , host, port] = process.argv;
@@ -13,14 +13,12 @@ function answerTo({ messages }) {
   const move = NEXT[nodeId] === undefined ? {} : { currentNodeId: { set: NEXT[nodeId] } };
   const patch = { operation: "updateFrontmatter", update: { stepsCompleted: { append: [nodeId] }, ...move } };
   const text = JSON.stringify({ path: "@state/workflow.md", patch });
-  const call = (name, args) => ({
-    id: `call-${messages.length}-${name}`,
+  const call = {
+    id: `call-${messages.length}`,
     type: "function",
-    function: { name, arguments: args },
-  });
-  const write = JSON.stringify({ path: "@project/artifacts/out.md", content: "Shelves by color.\n" });
-  const writes = nodeId === "ask" ? [call("fs_write", write)] : [];
-  return { role: "assistant", content: null, tool_calls: [...writes, call("fs_apply_patch", text)] };
+    function: { name: "fs_apply_patch", arguments: text },
+  };
+  return { role: "assistant", content: null, tool_calls: [call] };
 }
 
 createServer((request, response) => {

@@ -11,8 +11,6 @@ import { MAIN, type Outcome, ROOT, jsonOf } from "./shell.js";
 
 const SERVER = `${COMMON_ADDRESS}:7233`;
 const MODEL_PORT = 8080;
-/** What the model writes at its first node. */
-const WRITTEN = "artifacts/out.md";
 const MODEL = join(ROOT, "test/fakes/asking-model.mjs");
 /** Of both workers of one store: they have nothing to tell them apart but where they run. */
 const SAME_PID = 400;
@@ -212,20 +210,6 @@ test("hosts that share nothing but a server, and two of them a store, run what a
   const left = await start("library");
   await untilListed(client, left, "waiting-user");
   await three.host.kill();
-
-  // What a person reads of a run is read on the client, which has nothing of it.
-  const read = (...args: string[]) => client.run(args[0] ?? "", library.slice(0, 8), ...args.slice(1));
-  let watched = await read("watch");
-  // A worker may take a question too late on a machine that has much to do.
-  await eventually(async () => watched.code === 0 || (watched = await read("watch")).code === 0, 200);
-  expect(watched.stdout).toMatch(/ask +turn 1\.1 /);
-  expect(watched.stdout).toContain(`Run ${library}: completed`);
-  expect((await read("transcript")).stdout).toContain("> Shelves by color");
-  expect(await client.told("artifacts", library)).toEqual([expect.objectContaining({ path: WRITTEN })]);
-  expect((await read("artifacts", WRITTEN)).stdout).toContain("Shelves");
-  const zip = join(client.home, "run.zip");
-  expect(await client.told("export", library, "--output", zip)).toMatchObject({ runId: library });
-  expect((await client.host.run(["test", "-s", zip], {}, "/")).code).toBe(0);
 
   // Cancelled and retried from the client, on the queue of its own store.
   await client.told("cancel", shop);
