@@ -23,6 +23,7 @@ import { cpuMilliseconds } from "./cpu-time.js";
 const RUNS = 2_000;
 const AT_A_TIME = 40;
 const TRIES = 5;
+const WATCHED_MS = 20_000;
 const MAIN = fileURLToPath(new URL("../../../dist/cli/main.js", import.meta.url));
 const EXAMPLE = fileURLToPath(new URL("../../../examples/create-story/package", import.meta.url));
 const environment = process.env; // oxlint-disable-line node/no-process-env -- a measurement's own
@@ -97,8 +98,6 @@ async function startAll(address: string): Promise<void> {
   await Promise.all(Array.from({ length: AT_A_TIME }, start));
   await connection.close();
 }
-
-const WATCHED_MS = 20_000;
 
 /** A run whose model never answers is watched; the server's CPU time is compared with that of the same time before. */
 async function measureWatching(): Promise<void> {
