@@ -18,7 +18,7 @@ import { type Answer, KeptTexts, bytesAnswer, pageOf, textAnswer } from "./answe
 import { filesOf, openFile } from "./folder-files.js";
 import { forkPointOf } from "./fork-read.js";
 import { installUpload, packageOf, packagesOf, projectsOf, removePackage, upload } from "./package-reads.js";
-import { graphOf, graphStateOf, requestOf, runFacts, runsOf } from "./run-facts.js";
+import { graphOf, graphStateOf, liveAnswerOf, requestOf, runFacts, runsOf } from "./run-facts.js";
 import { eventsOf } from "./run-events.js";
 import { conversationOf, resultsOf, visitsOf } from "./transcript.js";
 
@@ -43,6 +43,7 @@ const JSON_READS: JsonReads = {
   "read.conversation": ({ store }, asked) => conversationOf(store, asked),
   "read.results": ({ store }, asked) => resultsOf(store, asked),
   "read.events": ({ store }, asked) => eventsOf(store, asked),
+  "read.live": ({ store }, asked) => liveAnswerOf(store, asked),
   "read.artifacts": (deps, { run }) => artifactsOf(deps, run),
   "read.files": ({ store }, { run }) => filesOf(store, run),
   "read.fork": ({ store }, asked) => forkPointOf(store, asked),
