@@ -50,7 +50,7 @@ describe("interlock package import", () => {
       "workflow.graph.json",
       "workflow.md",
     ]);
-    expect(readdirSync(dir).filter((name) => name.includes("importing"))).toEqual([]);
+    expect(readdirSync(dir).filter((name) => name.includes("making"))).toEqual([]);
     expect(await main(["package", "check", join(dir, "made")])).toBe(0);
   });
 
@@ -94,7 +94,7 @@ describe("interlock package import", () => {
     putTea("tea");
     put("made/mine.txt", "mine");
     expect(await run("~/tea", "--out", "~/made")).toBe(1);
-    expect(output).toContain("is there already: name another directory with --out, or remove it");
+    expect(output).toContain("is there already: name another directory, or remove it");
     expect(readdirSync(join(dir, "made"))).toEqual(["mine.txt"]);
     for (let count = 0; count < 2_100; count += 1) put(`tea/data/${count}.md`, "x");
     expect(await run("~/tea", "--out", "~/other")).toBe(1);
