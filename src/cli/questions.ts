@@ -6,7 +6,8 @@ export type Ask = (question: string, otherwise: string) => Promise<string>;
 /** Questions to somebody at a terminal, one line each; undefined where nobody sits at one. */
 export function openQuestions(): { readonly ask: Ask; close(): void } | undefined {
   if (!process.stdin.isTTY || !notesAreRead()) return undefined;
-  const { reader, end } = openTerminal(true);
+  const terminal = openTerminal(true);
+  const { reader } = terminal;
   // The terminal leaves Ctrl-C to whoever reads its keys.
   reader.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
   const lines = reader[Symbol.asyncIterator]();
@@ -18,6 +19,6 @@ export function openQuestions(): { readonly ask: Ask; close(): void } | undefine
       if (line.done === true) throw new CommandError("Nothing was made: the questions were not answered.");
       return line.value.trim() || otherwise;
     },
-    close: end,
+    close: () => terminal.end(),
   };
 }

@@ -66,7 +66,7 @@ export function newPackage(wanted: WantedPackage): ReadonlyMap<string, string> {
   const nodes = planNodes(wanted);
   return new Map([
     ["bmad.json", json(manifestOf(wanted))],
-    ["agents.json", json({ schemaVersion: "1.1", agents: wanted.agents.map(agentOf) })],
+    ["agents.json", json({ schemaVersion: "1.1", agents: wanted.agents.map((id) => agentOf(id, wanted)) })],
     ["workflow.md", workflowOf(wanted, nodes)],
     ["workflow.graph.json", json(graphOf(nodes))],
     ...nodes.map((node) => [fileOf(node), stepOf(node)] as const),
@@ -217,10 +217,10 @@ function manifestOf({ name }: WantedPackage): JsonObject {
   };
 }
 
-function agentOf(id: string): JsonObject {
+function agentOf(id: string, { name }: WantedPackage): JsonObject {
   return {
     id,
-    metadata: { name: titleOf(id), title: titleOf(id), icon: "•" },
+    metadata: { name: titleOf(id), title: `agent of ${name}`, icon: "•" },
     persona: {
       role: "Say here what this agent does.",
       identity: "Say here who it is: its experience, and whose side it takes.",
