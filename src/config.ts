@@ -4,6 +4,10 @@ import { type ClientConnectConfig, loadClientConnectConfig } from "@temporalio/e
 import envPaths from "env-paths";
 import { z } from "zod";
 import { DEFAULT_TASK_QUEUE } from "./contract/names.js";
+import { ConfigError } from "./environment/config-error.js";
+import { type ListenAddress, listenAddress } from "./environment/listen-address.js";
+import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "./environment/log-words.js";
+import { secretOf, withSecrets } from "./environment/secret-files.js";
 import { fetchEnvironment } from "./embedded/helper-environment.js";
 import { DEFAULT_PROTECTED_PATHS } from "./core/tools/name-rules.js";
 import type { ModelSettings } from "./model/chat-model.js";
@@ -21,8 +25,10 @@ import {
 import { NotOurFile, readOwnFileSync } from "./store/disk/own-file.js";
 import type { RootPolicy } from "./store/roots/roots.js";
 
-/** A setting that cannot be used: the message names the variable or the place in the file, and the remedy. */
-export class ConfigError extends Error {}
+export { ConfigError };
+
+/** Secrets that are read by these names; those of models are named in the settings file. */
+const SECRET_VARIABLES = ["OPENAI_API_KEY", "TEMPORAL_API_KEY"];
 
 const flag = z.enum(["true", "false", "1", "0"]).transform((value) => value === "true" || value === "1");
 const positiveInteger = z
@@ -48,7 +54,12 @@ const environmentSchema = z.object({
     .refine((seconds) => seconds <= MAX_MODEL_TIMEOUT_SECONDS, TIMEOUT_SENTENCE)
     .optional(),
   INTERLOCK_WEB_UI: z.url({ protocol: /^https?$/ }).optional(),
+  INTERLOCK_METRICS: listenAddress.optional(),
+  INTERLOCK_HEALTH: listenAddress.optional(),
+  INTERLOCK_LOG_FORMAT: z.enum(LOG_FORMATS).optional(),
+  INTERLOCK_LOG_LEVEL: z.enum(LOG_LEVELS).optional(),
   OPENAI_API_KEY: z.string().optional(),
+  OPENAI_API_KEY_FILE: z.string().optional(),
   OPENAI_BASE_URL: modelUrl.optional(),
 });
 
@@ -147,6 +158,14 @@ export interface Config {
   readonly editor: string | undefined;
   /** Base URL of the Web UI of a configured Temporal, for links. */
   readonly webUi: string | undefined;
+  /** Where metrics are served; undefined: nowhere. */
+  readonly metrics: ListenAddress | undefined;
+  /** Where a worker says whether it lives and is ready; undefined: nowhere. */
+  readonly health: ListenAddress | undefined;
+  readonly logFormat: LogFormat;
+  readonly logLevel: LogLevel;
+  /** What OpenTelemetry's own variables say of traces; undefined: none are wanted. */
+  readonly traces: { readonly captureContent: boolean } | undefined;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -160,7 +179,7 @@ export function loadConfig(
   variables: Environment = process.env,
   { withoutSettings = false }: { readonly withoutSettings?: boolean } = {},
 ): Config {
-  const environment = withoutEmpty(variables);
+  const environment = withSecrets(withoutEmpty(variables), SECRET_VARIABLES);
   const parsed = environmentSchema.safeParse(environment);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
@@ -195,6 +214,11 @@ export function loadConfig(
     starts: env.INTERLOCK_STARTS ?? settings.starts ?? "open",
     editor: (isDumbTerminal(environment) ? undefined : environment["VISUAL"]) ?? environment["EDITOR"],
     webUi: env.INTERLOCK_WEB_UI,
+    metrics: env.INTERLOCK_METRICS,
+    health: env.INTERLOCK_HEALTH,
+    logFormat: env.INTERLOCK_LOG_FORMAT ?? "text",
+    logLevel: env.INTERLOCK_LOG_LEVEL ?? "info",
+    traces: readTraces(environment),
   });
 }
 
@@ -206,6 +230,20 @@ export function isDumbTerminal(variables: Environment = process.env): boolean {
 function withoutEmpty(variables: Environment): Record<string, string> {
   const entries = Object.entries(variables).filter((entry): entry is [string, string] => Boolean(entry[1]));
   return Object.fromEntries(entries);
+}
+
+/** Traces are off unless OpenTelemetry's variables name an exporter or where spans go. */
+function readTraces(environment: Environment): { readonly captureContent: boolean } | undefined {
+  const {
+    OTEL_SDK_DISABLED: disabled,
+    OTEL_TRACES_EXPORTER: exporter,
+    OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: tracesEndpoint,
+    OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: content,
+  } = environment;
+  const isOff = disabled?.toLowerCase() === "true" || exporter?.trim() === "none";
+  if (isOff || (exporter ?? endpoint ?? tracesEndpoint) === undefined) return undefined;
+  return { captureContent: content?.toLowerCase() === "true" };
 }
 
 /** Those of the variable and of the settings file. */
@@ -302,6 +340,6 @@ function catalogOf(
     models: settings.models ?? {},
     agents: settings.agents ?? {},
     prices: settings.prices ?? {},
-    variable: (name) => (Object.hasOwn(environment, name) ? environment[name] : undefined),
+    variable: (name) => secretOf(environment, name),
   });
 }

@@ -14,11 +14,12 @@ import { StartSignatures } from "./store/start-signatures.js";
 import { type Store, openStore } from "./store/store.js";
 import { createBundleHost } from "./tools/bundle/bundle-host.js";
 import { createToolHost } from "./tools/graph/tool-host.js";
+import { type Instrument, watched } from "./worker/instrument.js";
 import { workerIdentity } from "./worker/worker-identity.js";
 import { workflowBundle } from "./worker/workflow-bundle.js";
 
 // What a program needs that runs a worker of its own: this file is `interlock-temporal/worker`.
-export { type Config, ConfigError, loadConfig };
+export { type Config, ConfigError, type Instrument, loadConfig };
 
 /** Where a worker works, and what it works with. */
 export interface WorkerOptions {
@@ -40,12 +41,16 @@ export interface WorkerOptions {
   readonly modelSettingsFor?: (agentId: string) => ModelSettings | undefined;
   /** Is told of each event that this worker writes into a run's audit log, once it is there. What it throws is not heard. */
   readonly onEvent?: (event: RunEvent) => void;
+  /** What watches this worker; absent: nothing does. */
+  readonly instruments?: readonly Instrument[];
 }
 
 /** A worker that polls. */
 export interface RunningWorker {
   /** Settles when the worker has stopped, by `shutdown` or by itself; rejects with what has stopped it. */
   readonly done: Promise<void>;
+  /** Why it takes no tasks now, in a sentence; undefined while it polls and Temporal answers. */
+  whyNotReady(): Promise<string | undefined>;
   /** Stops taking tasks, lets running ones end, and disconnects. */
   shutdown(): Promise<void>;
 }
@@ -56,6 +61,7 @@ export interface RunningWorker {
  * open too few files; nothing is left open then.
  */
 export async function startWorker(config: Config, options: WorkerOptions): Promise<RunningWorker> {
+  const { instruments = [] } = options;
   const { protectedPaths } = config.settings;
   const opened = options.store ?? (await openStore(config.storeDir, config.taskQueue));
   const store = { ...opened, roots: opened.roots.with(config.roots) };
@@ -76,7 +82,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     toolHost,
     bundles: createBundleHost({ store, ...defined({ protectedPaths }) }),
     longestModelTimeoutMs: config.longestModelTimeoutMs,
-    model: modelOf(options),
+    model: watched(modelOf(options), instruments),
     ...(isOwn ? {} : { models: config.models }),
     async modelSettingsFor(agentId, run, model) {
       if (run.rehearsal !== undefined) return rehearsals.settingsFor(run);
@@ -85,6 +91,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   });
   let worker: Worker;
   try {
+    const workflows = instruments.find((instrument) => instrument.workflows)?.workflows;
     const { activities: slots, localActivities, note } = planSlots(readDescriptors());
     if (note !== undefined) Runtime.instance().logger.warn(note);
     worker = await Worker.create({
@@ -92,7 +99,9 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       namespace: options.namespace,
       taskQueue: store.taskQueue,
       identity: workerIdentity(),
-      workflowBundle: options.workflowBundle ?? (await workflowBundle()),
+      workflowBundle: options.workflowBundle ?? (await (workflows?.bundle ?? workflowBundle)()),
+      ...(workflows === undefined ? {} : { sinks: workflows.sinks }),
+      interceptors: { activity: instruments.flatMap(({ activities: seen = [] }) => seen) },
       activities: { ...activities, ...storeQuestions(place) },
       // A model call that is running is let end; one that takes longer is cancelled and asked again.
       shutdownGraceTime: "10 seconds",
@@ -111,14 +120,17 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   }
   const announcement = announceStore(connection, options.namespace, store);
   const unobserve = options.onEvent && store.runs.observe(options.onEvent);
+  const unwatch = instruments.map(({ watchStore }) => watchStore?.(store));
   const done = runToEnd(worker, async () => {
     unobserve?.();
+    for (const stop of unwatch) stop?.();
     await announcement.stop();
     await rehearsals.close();
     await connection.close();
   });
   return {
     done,
+    whyNotReady: () => whyNotReady(worker, connection, options.namespace),
     async shutdown() {
       if (worker.getState() === "RUNNING") {
         await announcement.leave();
@@ -127,6 +139,25 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       await done;
     },
   };
+}
+
+const READY_MS = 3_000;
+
+async function whyNotReady(
+  worker: Worker,
+  connection: NativeConnection,
+  namespace: string,
+): Promise<string | undefined> {
+  const state = worker.getState();
+  if (state !== "RUNNING") return `The worker is ${state.toLowerCase()}.`;
+  try {
+    await connection.withDeadline(Date.now() + READY_MS, () =>
+      connection.workflowService.describeNamespace({ namespace }),
+    );
+    return undefined;
+  } catch {
+    return "Temporal does not answer.";
+  }
 }
 
 function modelOf({ model }: WorkerOptions): ChatModel {

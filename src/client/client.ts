@@ -3,6 +3,7 @@ import {
   Client,
   Connection,
   type ConnectionOptions,
+  type WorkflowClientInterceptor,
   WorkflowExecutionAlreadyStartedError,
 } from "@temporalio/client";
 import {
@@ -55,6 +56,8 @@ export interface InterlockClientOptions {
   readonly taskQueue?: string;
   /** Signs what is started and told, for a store that takes signed starts only: `startSigner(store)` is one. */
   readonly sign?: Sign;
+  /** As for Temporal's own client: they see what is started, told and asked. */
+  readonly interceptors?: readonly WorkflowClientInterceptor[];
 }
 
 /** What a caller does not say when it starts a run. */
@@ -116,7 +119,7 @@ export class InterlockClient {
     const connection = await Connection.connect(options.connection ?? {});
     const namespace = options.namespace ?? "default";
     return new InterlockClient(
-      new Client({ connection, namespace }),
+      new Client({ connection, namespace, interceptors: { workflow: [...(options.interceptors ?? [])] } }),
       options.taskQueue ?? DEFAULT_TASK_QUEUE,
       options.sign,
     );
