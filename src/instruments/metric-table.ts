@@ -92,7 +92,7 @@ export const METRICS = {
   eventLoop: {
     name: "interlock_event_loop_delay_seconds",
     kind: "gauge",
-    labels: ["quantile"],
+    labels: ["stat"],
     help: "By how much timers of the worker were late since the last measurement",
   },
 } as const satisfies Record<string, MetricDefinition>;

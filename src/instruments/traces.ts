@@ -25,6 +25,7 @@ export interface Traces {
 
 /** What is installed beside Interlock by who wants traces: the optional peers of `package.json`. */
 export const TRACES_NEED = [
+  "@opentelemetry/api@1.9.1",
   "@opentelemetry/sdk-node@0.57.2",
   "@temporalio/interceptors-opentelemetry@1.24.0",
 ] as const;
@@ -50,6 +51,7 @@ export async function openTraces({ captureContent, onTrouble }: TracesOptions): 
   if (!(delegate instanceof node.NodeTracerProvider)) {
     throw new Error("Another tracer provider is registered in this process.");
   }
+  delegate.addSpanProcessor(WORDLESS);
   const tracer = api.trace.getTracer("interlock", version());
   const client = new interceptors.OpenTelemetryWorkflowClientInterceptor();
   return {
@@ -100,6 +102,17 @@ async function load(): Promise<{
     );
   }
 }
+
+/** The SDK's interceptors write down what an error says, and that may quote a model. Spans are sent later, in batches. */
+const WORDLESS: Telemetry.tracing.SpanProcessor = {
+  onStart: () => undefined,
+  onEnd({ events, status }) {
+    events.length = 0;
+    delete status.message;
+  },
+  forceFlush: () => Promise.resolve(),
+  shutdown: () => Promise.resolve(),
+};
 
 /** An exporter that cannot send tries again with each batch: it is said once, and what it was is for the collector's logs. */
 function troubleOnce(onTrouble: (sentence: string) => void): Telemetry.api.DiagLogger {

@@ -15,6 +15,8 @@ const LOOK_MS = 5_000;
 /** The store is measured less often: that is a look at each of its files. */
 const MEASURE_MS = 300_000;
 const NANOSECONDS = 1e9;
+/** How long the timer runs by whose delay the event loop's is measured: so much it says when there is none. */
+const TICK_MS = 10;
 
 /** Counts what runs write down and what happens to locks, and looks at the store now and then, until the returned function is called. */
 export function watchStore(meters: Meters, models: LabelValues, store: Store): () => void {
@@ -24,16 +26,13 @@ export function watchStore(meters: Meters, models: LabelValues, store: Store): (
   subscribe(LOCK_TAKEN_OVER, onTakeover);
   meters.count("takeovers", {}, 0); // a series that begins with the first takeover would hide it
   meters.count("guardRefusals", {}, 0);
-  const delay = monitorEventLoopDelay({ resolution: 10 });
+  const delay = monitorEventLoopDelay({ resolution: TICK_MS });
   delay.enable();
   void repeat(LOOK_MS, over.signal, async () => {
-    for (const [quantile, value] of [
-      ["0.5", delay.percentile(50)],
-      ["0.99", delay.percentile(99)],
-      ["1", delay.max],
-    ] as const) {
-      // Before the first timer there is no delay, and the histogram holds no number.
-      if (delay.count > 0) meters.set("eventLoop", value / NANOSECONDS, { quantile });
+    const delays = { p50: delay.percentile(50), p99: delay.percentile(99), max: delay.max };
+    // Before the first timer the histogram holds no number.
+    for (const [stat, value] of delay.count > 0 ? Object.entries(delays) : []) {
+      meters.set("eventLoop", Math.max(0, value / NANOSECONDS - TICK_MS / 1_000), { stat });
     }
     delay.reset();
     await lookAtRuns(meters, store);

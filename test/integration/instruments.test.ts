@@ -15,10 +15,15 @@ import { MAIN, type Shell, jsonOf, newShell } from "./shell.js";
 /** What a hostile endpoint calls its model, and a hostile model a tool: each forges a line, were it let through. */
 const FORGED = 'x"} 1\nforged_total 9\u202E';
 
-/** The first answer reads, calls what there is not, and tries to skip a node; the answers after it go straight on. */
+const WORDS_OF_AN_ERROR = "these are words of an endpoint";
+
+/** The first request fails. The first answer reads, calls what there is not, and tries to skip a node; the answers after it go straight on. */
 function script(request: ChatRequestBody, index: number) {
-  const first = { calls: [call("fs_read", { path: "@pkg/bmad.json" }), call(FORGED, {}), step("ask", "finish")] };
-  return { ...(index === 0 ? first : straightOn(request)), model: `${FORGED} ${index}` };
+  if (index === 0) return { status: 500, body: { error: { message: WORDS_OF_AN_ERROR } } };
+  const first = {
+    calls: [call("fs_read", { path: "@pkg/bmad.json" }), call(FORGED, {}), step("ask", "finish")],
+  };
+  return { ...(index === 1 ? first : straightOn(request)), model: `${FORGED} ${index}` };
 }
 
 async function freePort(): Promise<number> {
@@ -102,7 +107,7 @@ describe("a worker with all instruments, and one run that it carries", () => {
   });
 
   test("serves the SDK's metrics and ours at one address", async () => {
-    const wanted = Object.values(METRICS).filter(({ name }) => name !== METRICS.recoveries.name);
+    const wanted = Object.values(METRICS);
     await eventually(async () => {
       const { text } = await get(metricsUrl);
       return wanted.every(({ name, kind }) => text.includes(`# TYPE ${name} ${kind}\n`));
@@ -112,12 +117,18 @@ describe("a worker with all instruments, and one run that it carries", () => {
     expect(valueOf(text, 'interlock_model_turns_total{model="scripted"}')).toBe(4);
     expect(valueOf(text, 'interlock_model_tokens_total{model="scripted",type="input"}')).toBe(400);
     expect(valueOf(text, 'interlock_model_requests_total{model="scripted",outcome="ok"}')).toBe(4);
-    expect(valueOf(text, 'interlock_model_request_seconds_count{model="scripted"}')).toBe(4);
+    expect(valueOf(text, 'interlock_model_requests_total{model="scripted",outcome="LLM_HTTP_ERROR"}')).toBe(
+      1,
+    );
+    expect(valueOf(text, 'interlock_recoveries_total{activity="model.turn"}')).toBe(1);
+    expect(valueOf(text, 'interlock_model_request_seconds_count{model="scripted"}')).toBe(5);
     expect(valueOf(text, 'interlock_tool_calls_total{outcome="ok",tool="fs.read"}')).toBe(1);
     expect(valueOf(text, 'interlock_tool_calls_total{outcome="TOOL_NOT_AVAILABLE",tool="other"}')).toBe(1);
     expect(valueOf(text, "interlock_guard_refusals_total")).toBe(1);
     expect(valueOf(text, 'interlock_run_ends_total{outcome="completed"}')).toBe(1);
-    await eventually(async () => valueOf((await get(metricsUrl)).text, 'interlock_runs{phase="completed"}') === 1);
+    await eventually(
+      async () => valueOf((await get(metricsUrl)).text, 'interlock_runs{phase="completed"}') === 1,
+    );
   });
 
   test("lets nobody who names models or tools make a series", async () => {
@@ -140,7 +151,8 @@ describe("a worker with all instruments, and one run that it carries", () => {
   });
 
   test("sends one trace, from the start over workflow and activity to the model and the tools", async () => {
-    const named = (name: string): readonly ReceivedSpan[] => collector.spans.filter((span) => span.name === name);
+    const named = (name: string): readonly ReceivedSpan[] =>
+      collector.spans.filter((span) => span.name === name);
     await eventually(() => named("RunWorkflow:graphRun").length === 1);
     const [start] = named("StartWorkflow:graphRun");
     const [workflow] = named("RunWorkflow:graphRun");
@@ -149,11 +161,13 @@ describe("a worker with all instruments, and one run that it carries", () => {
     const asked = named("chat scripted");
     expect(start?.parentSpanId ?? "").toBe("");
     expect(workflow?.parentSpanId).toBe(start?.spanId);
-    expect([scheduled.length, activities.length, asked.length]).toEqual([4, 4, 4]);
-    const parentOf = (span: ReceivedSpan) => collector.spans.find(({ spanId }) => spanId === span.parentSpanId);
+    expect([scheduled.length, activities.length, asked.length]).toEqual([4, 5, 5]);
+    const parentOf = (span: ReceivedSpan) =>
+      collector.spans.find(({ spanId }) => spanId === span.parentSpanId);
     for (const span of asked) {
       const way = [parentOf(span)].flatMap((first) => first ?? []);
-      for (let next = way.at(-1); next !== undefined; next = parentOf(next)) if (!way.includes(next)) way.push(next);
+      for (let next = way.at(-1); next !== undefined; next = parentOf(next))
+        if (!way.includes(next)) way.push(next);
       expect(way.map(({ name }) => name)).toEqual([
         "RunActivity:model.turn",
         "StartActivity:model.turn",
@@ -169,8 +183,10 @@ describe("a worker with all instruments, and one run that it carries", () => {
       "gen_ai.tool.name": "fs.read",
       "gen_ai.conversation.id": runId,
     });
-    expect(asked[0]?.kind).toBe(3); // CLIENT
-    expect(asked[0]?.attributes).toMatchObject({
+    const [failed, answered] = asked;
+    expect(failed?.attributes).toMatchObject({ "error.type": "LLM_HTTP_ERROR" });
+    expect(answered?.kind).toBe(3); // CLIENT
+    expect(answered?.attributes).toMatchObject({
       "gen_ai.operation.name": "chat",
       "gen_ai.provider.name": "openai",
       "gen_ai.request.model": "scripted",
@@ -183,6 +199,8 @@ describe("a worker with all instruments, and one run that it carries", () => {
 
   test("sends nothing of what was said", () => {
     const sent = collector.bodies.join("\n");
+    expect(worker.said.stderr).toContain(WORDS_OF_AN_ERROR);
+    expect(sent).not.toContain(WORDS_OF_AN_ERROR);
     expect(sent).not.toMatch(/NODE_BRIEF|RUN_DIRECTIVE|gen_ai\.(input|output)\.messages|stepsCompleted/);
   });
 });
