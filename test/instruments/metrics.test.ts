@@ -1,10 +1,12 @@
-import { channel } from "node:diagnostics_channel";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { readFileSync, readdirSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { parse } from "yaml";
 import { LabelValues, OTHER } from "../../src/instruments/label-values.js";
 import { METRICS, type MetricDefinition } from "../../src/instruments/metric-table.js";
 import { LOCK_TAKEN_OVER, withFileLock } from "../../src/store/disk/fenced-lock.js";
-import { parse } from "yaml";
 import { temporaryDirectory } from "../fakes/package-fixture.js";
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
@@ -39,7 +41,7 @@ const rules = (
 
 describe("the table of metrics", () => {
   test("is that of docs/metrics.md: names, kinds and labels", () => {
-    const rows = [...read("docs/metrics.md").matchAll(/^\| `(interlock_\w+)` \| (\w+) \| ([^|]*) \|/gm)];
+    const rows = [...read("docs/metrics.md").matchAll(/^\| `(interlock_\w+)` \| (\w+) \|([^|]*)\|/gm)];
     const documented = rows.map(([, name, kind, labels = ""]) => ({
       name,
       kind,
@@ -137,25 +139,22 @@ describe("a label", () => {
 });
 
 test("a lock that is taken over is told to who listens, once", async () => {
-  const lockFile = `${await temporaryDirectory()}/x.lock`;
+  const lockFile = join(await temporaryDirectory(), "x.lock");
   const told: unknown[] = [];
   const hear = (message: unknown): void => void told.push(message);
-  channel(LOCK_TAKEN_OVER).subscribe(hear);
-  try {
-    let release: () => void = () => undefined;
-    const holds = new Promise<void>((resolve) => {
-      const held = new Promise<void>((letGo) => (release = letGo));
-      void withFileLock(`${lockFile}`, () => (resolve(), held));
-    });
-    await holds;
-    release();
-    await withFileLock(
+  subscribe(LOCK_TAKEN_OVER, hear);
+  onTestFinished(() => void unsubscribe(LOCK_TAKEN_OVER, hear));
+  const take = () =>
+    withFileLock(
       lockFile,
       () => Promise.resolve(),
       () => undefined,
     );
-    expect(told).toEqual([]);
-  } finally {
-    channel(LOCK_TAKEN_OVER).unsubscribe(hear);
-  }
+  await take();
+  expect(told).toEqual([]);
+  // What a process that waited too long leaves behind: the next generation of the lock.
+  await writeFile(`${lockFile}.1`, "");
+  await take();
+  await take();
+  expect(told).toEqual([{ lockFile }]);
 });

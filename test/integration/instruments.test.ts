@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { METRICS } from "../../src/instruments/metric-table.js";
 import { eventually } from "../fakes/eventually.js";
+import { freePort } from "../fakes/free-port.js";
 import { OtlpReceiver, type ReceivedSpan } from "../fakes/otlp-receiver.js";
 import { type ChatRequestBody, ScriptedModel, call } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
@@ -24,15 +24,6 @@ function script(request: ChatRequestBody, index: number) {
     calls: [call("fs_read", { path: "@pkg/bmad.json" }), call(FORGED, {}), step("ask", "finish")],
   };
   return { ...(index === 1 ? first : straightOn(request)), model: `${FORGED} ${index}` };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
 }
 
 /** A worker in a process of its own, with all instruments, and what it logs. */
