@@ -305,8 +305,8 @@ describe("the Compose files beside it", () => {
     const tls = parseCompose(readText("deploy/compose.tls.yaml"));
     const talking = Object.entries(compose.services).filter(([, { profiles }]) => profiles === undefined);
     expect(Object.keys(tls.services)).toEqual(talking.map(([name]) => name));
-    const named = Object.values(tls.services).flatMap(({ environment = {} }) =>
-      Object.values(environment).filter((value) => value.startsWith("/certs/")),
+    const named = Object.values(tls.services).flatMap(({ environment }) =>
+      Object.values(environment ?? {}).filter((value) => value.startsWith("/certs/")),
     );
     for (const file of named) expect(guide).toContain(file.replace("/certs/", ""));
   });
@@ -387,10 +387,12 @@ describe("the worker's image", () => {
     expect(final).toContain(`ENV INTERLOCK_STORE=${store}\n`);
   });
 
-  test("its health check is in it, and asks where the worker answers", () => {
+  test("its health check is in it, and imports what the build makes", () => {
     expect(service("worker").healthcheck?.test).toEqual(["CMD", "node", "/app/deploy/worker-health.mjs"]);
     expect(final).toContain("COPY deploy/worker-health.mjs deploy/\n");
-    expect(readText("deploy/worker-health.mjs")).toContain('process.env["INTERLOCK_HEALTH"]');
+    const imports = [...readText("deploy/worker-health.mjs").matchAll(/"\.\.\/dist\/(.+)\.js"/g)];
+    expect(imports.length).toBeGreaterThan(0);
+    for (const [, module] of imports) expect(existsSync(join(ROOT, "src", `${module}.ts`))).toBe(true);
   });
 
   test("what traces need is in it", () => {

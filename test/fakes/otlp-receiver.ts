@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { z } from "zod";
@@ -59,11 +59,12 @@ export class OtlpReceiver {
 
   static async start(): Promise<OtlpReceiver> {
     const server = createServer((request, response) => {
-      void text(request).then((body) => {
-        receiver.take(body);
-        response.writeHead(200, { "content-type": "application/json" }).end("{}");
-      });
+      void answer(request, response);
     });
+    async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+      receiver.take(await text(request));
+      response.writeHead(200, { "content-type": "application/json" }).end("{}");
+    }
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as AddressInfo; // it listens on a port

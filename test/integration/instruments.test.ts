@@ -81,7 +81,6 @@ describe("a worker with all instruments, and one run that it carries", () => {
     await eventually(async () => (await get(`${healthUrl}/readyz`)).status === 200);
     await writeTree(join(shell.dir, "package"), twoNodePackage());
     const run = await configured.run(["run", "package", "--project", "project", "--json"]);
-    expect(run.code).toBe(0);
     runId = (jsonOf(run) as { runId: string }).runId;
   });
 
