@@ -9,6 +9,7 @@ import { type ListenAddress, listenAddress } from "./environment/listen-address.
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "./environment/log-words.js";
 import { secretOf, withSecrets } from "./environment/secret-files.js";
 import { fetchEnvironment } from "./embedded/helper-environment.js";
+import { type Webhook, notificationsSchema, webhooksOf } from "./core/notify/webhooks.js";
 import { DEFAULT_PROTECTED_PATHS } from "./core/tools/name-rules.js";
 import type { ModelSettings } from "./model/chat-model.js";
 import { dialectSettingSchema } from "./model/dialects.js";
@@ -125,6 +126,8 @@ const settingsSchema = z.strictObject({
   projectRoots: z.array(z.string()).optional(),
   /** `signed`: workers take starts and updates only with a signature. `INTERLOCK_STARTS` takes its place. */
   starts: startsSchema.optional(),
+  /** Who is told of runs, and of what. */
+  notifications: notificationsSchema.optional(),
 });
 type Settings = z.infer<typeof settingsSchema>;
 
@@ -166,6 +169,8 @@ export interface Config {
   readonly logLevel: LogLevel;
   /** What OpenTelemetry's own variables say of traces; undefined: none are wanted. */
   readonly traces: { readonly captureContent: boolean } | undefined;
+  /** Who is told of runs; a worker tells them. */
+  readonly webhooks: readonly Webhook[];
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -219,6 +224,7 @@ export function loadConfig(
     logFormat: env.INTERLOCK_LOG_FORMAT ?? "text",
     logLevel: env.INTERLOCK_LOG_LEVEL ?? "info",
     traces: readTraces(environment),
+    webhooks: webhooksOf(settings.notifications, variableOf(environment)),
   });
 }
 
@@ -340,6 +346,10 @@ function catalogOf(
     models: settings.models ?? {},
     agents: settings.agents ?? {},
     prices: settings.prices ?? {},
-    variable: (name) => secretOf(environment, name),
+    variable: variableOf(environment),
   });
+}
+
+function variableOf(environment: Environment) {
+  return (name: string) => secretOf(environment, name);
 }

@@ -104,8 +104,9 @@ async function open(config: Config, store: Store | undefined, signal: AbortSigna
       const { IN_PASSING, startOnlyWorker } = await import("./worker-runtime.js");
       const watching = traces === undefined ? instruments : [traces.instrument, ...instruments];
       try {
+        const webUi = server?.uiUrl ?? config.webUi;
         const starting = startOnlyWorker(
-          config,
+          { ...config, webUi },
           { connection, namespace, store, ...options, instruments: watching },
           runtime ?? IN_PASSING,
         );
