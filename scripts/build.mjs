@@ -17,6 +17,6 @@ const { bundleWorkflows } = await import("../dist/worker/workflow-bundle.js");
 const { code } = await bundleWorkflows();
 await writeFile(`${root}/dist/workflow-bundle.cjs`, code);
 await writeCommonJsTypes(
-  ["index", "core/index", "replay", "worker"].map((name) => `${root}/dist/${name}.js`),
+  ["index", "core/index", "instruments/metrics", "replay", "worker"].map((name) => `${root}/dist/${name}.js`),
 );
 await chmod(`${root}/dist/cli/main.js`, 0o755);

@@ -14,6 +14,7 @@ import { withBudgetOptions } from "./budget-options.js";
 import { addLookCommands } from "./look-commands.js";
 import { withModelOptions } from "./model-options.js";
 import { addOperateCommands } from "./operate-commands.js";
+import type { ServeOptions } from "./commands/dev.js";
 import type { ImportOptions } from "./commands/package-import.js";
 import type { ArtifactsOptions } from "./commands/artifacts.js";
 import type { AnswerOptions } from "./commands/answer.js";
@@ -111,20 +112,28 @@ export function buildProgram(finish: (code: ExitCode) => void): Command {
 }
 
 function addServeCommands(program: Command, finish: (code: ExitCode) => void): void {
-  program
-    .command("dev")
+  withServeOptions(program.command("dev"))
     .description("embedded Temporal server, Web UI and worker, in the foreground")
-    .option("--quiet", "say nothing of the runs")
-    .action(async (options: { quiet?: boolean }) =>
+    .action(async (options: ServeOptions) =>
       finish(await (await import("./commands/dev.js")).devCommand(options)),
     );
-  program
-    .command("worker")
+  withServeOptions(program.command("worker"))
     .description("a worker against the configured Temporal, in the foreground")
-    .option("--quiet", "say nothing of the runs")
-    .action(async (options: { quiet?: boolean }) =>
+    .action(async (options: ServeOptions) =>
       finish(await (await import("./commands/dev.js")).workerCommand(options)),
     );
+}
+
+function withServeOptions(command: Command): Command {
+  return command
+    .option("--quiet", "say nothing of the runs")
+    .option(
+      "--metrics <address>",
+      "serve metrics for Prometheus at /metrics: a port of 127.0.0.1, or <ip>:<port>",
+    )
+    .option("--health <address>", "serve /healthz and /readyz: a port of 127.0.0.1, or <ip>:<port>")
+    .option("--log-format <format>", "text, or json: one object a line on standard error (default: text)")
+    .option("--log-level <level>", "trace, debug, info, warn or error (default: info)");
 }
 
 function addReadingCommands(program: Command, finish: (code: ExitCode) => void): void {

@@ -1,5 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { Client, Connection, type ConnectionOptions } from "@temporalio/client";
+import {
+  Client,
+  Connection,
+  type ConnectionOptions,
+  type WorkflowClientInterceptor,
+} from "@temporalio/client";
 import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTES, registeredAttributes } from "../contract/names.js";
 import { workflowIdOf } from "../core/run/run-id.js";
 import type { BundleRunInput, Fork, GraphRunInput } from "../contract/run.js";
@@ -42,6 +47,8 @@ export interface InterlockClientOptions {
   readonly taskQueue?: string;
   /** Signs what is started and told, for a store that takes signed starts only: `startSigner(store)` is one. */
   readonly sign?: Sign;
+  /** As for Temporal's own client: they see what is started, told and asked. */
+  readonly interceptors?: readonly WorkflowClientInterceptor[];
 }
 
 /** What a caller does not say when it starts a run. */
@@ -103,7 +110,7 @@ export class InterlockClient {
     const connection = await Connection.connect(options.connection ?? {});
     const namespace = options.namespace ?? "default";
     return new InterlockClient(
-      new Client({ connection, namespace }),
+      new Client({ connection, namespace, interceptors: { workflow: [...(options.interceptors ?? [])] } }),
       options.taskQueue ?? DEFAULT_TASK_QUEUE,
       options.sign,
     );

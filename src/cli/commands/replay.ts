@@ -4,7 +4,7 @@ import { excerpt } from "../../core/text.js";
 import { type ReplayVerdict, readHistory, replayHistory } from "../../replay.js";
 import { EXIT, type ExitCode, UsageError, print, printBlock, printJson } from "../output.js";
 import { withRun } from "../run-session.js";
-import { installRuntime } from "../worker-runtime.js";
+import { IN_PASSING, installRuntime } from "../worker-runtime.js";
 
 /** `interlock replay`: whether the code at hand would decide as a history says. */
 export async function replayCommand(what: string, options: { json?: boolean }): Promise<ExitCode> {
@@ -13,7 +13,7 @@ export async function replayCommand(what: string, options: { json?: boolean }): 
     () => false,
   );
   const histories = isFile ? [await historyOfFile(what)] : await historiesOfRun(what);
-  installRuntime("ERROR");
+  installRuntime(IN_PASSING);
   const verdict = await replayAll(histories);
   if (options.json === true) printJson(verdict);
   else if (verdict.ok) {
