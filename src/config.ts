@@ -18,6 +18,7 @@ import {
   modelOverrideSchema,
   modelUrl,
 } from "./model/model-entries.js";
+import { type SealKeys, parseSealKeys } from "./seal/seal-keys.js";
 import { NotOurFile, readOwnFileSync } from "./store/disk/own-file.js";
 import type { RootPolicy } from "./store/roots/roots.js";
 
@@ -47,6 +48,8 @@ const environmentSchema = z.object({
   INTERLOCK_MODEL_TIMEOUT_SECONDS: positiveInteger
     .refine((seconds) => seconds <= MAX_MODEL_TIMEOUT_SECONDS, TIMEOUT_SENTENCE)
     .optional(),
+  INTERLOCK_SEAL_KEYS: z.string().optional(),
+  INTERLOCK_SEAL_KEYS_FILE: z.string().optional(),
   INTERLOCK_WEB_UI: z.url({ protocol: /^https?$/ }).optional(),
   OPENAI_API_KEY: z.string().optional(),
   OPENAI_BASE_URL: modelUrl.optional(),
@@ -143,6 +146,8 @@ export interface Config {
   readonly roots: RootPolicy;
   /** Whose starts a worker takes. */
   readonly starts: z.infer<typeof startsSchema>;
+  /** What payloads are sealed and opened with; undefined where nothing is sealed. */
+  readonly sealKeys: SealKeys | undefined;
   /** What the user writes longer texts in, as a shell takes it: `VISUAL`, else `EDITOR`. */
   readonly editor: string | undefined;
   /** Base URL of the Web UI of a configured Temporal, for links. */
@@ -193,6 +198,7 @@ export function loadConfig(
       protectedPaths: settings.protectedPaths,
     },
     starts: env.INTERLOCK_STARTS ?? settings.starts ?? "open",
+    sealKeys: readSealKeys(env),
     editor: (isDumbTerminal(environment) ? undefined : environment["VISUAL"]) ?? environment["EDITOR"],
     webUi: env.INTERLOCK_WEB_UI,
   });
@@ -221,6 +227,27 @@ function projectRoots(variable: string | undefined, settings: Settings): readonl
     ...named.map((path) => check(path, "INTERLOCK_PROJECT_ROOTS")),
     ...(settings.projectRoots ?? []).map((path) => check(path, "The settings file's projectRoots")),
   ];
+}
+
+/** Keys are secrets: they come from a variable or from a file of their own, never from the settings. */
+function readSealKeys(env: z.infer<typeof environmentSchema>): SealKeys | undefined {
+  const { INTERLOCK_SEAL_KEYS: keys, INTERLOCK_SEAL_KEYS_FILE: path } = env;
+  if (keys !== undefined && path !== undefined) {
+    throw new ConfigError("INTERLOCK_SEAL_KEYS and INTERLOCK_SEAL_KEYS_FILE are both set. Unset one of them.");
+  }
+  if (keys === undefined && path === undefined) return undefined;
+  let text = keys;
+  try {
+    text ??= readFileSync(path ?? "", "utf8");
+  } catch {
+    throw new ConfigError(`INTERLOCK_SEAL_KEYS_FILE names ${path}, which cannot be read. Correct it or unset it.`);
+  }
+  try {
+    return parseSealKeys(text);
+  } catch (error) {
+    const place = path === undefined ? "INTERLOCK_SEAL_KEYS" : `INTERLOCK_SEAL_KEYS_FILE: ${path}`;
+    throw new ConfigError(`${place} ${error instanceof Error ? error.message : ""}`);
+  }
 }
 
 /** The same files and variables as the Temporal CLI; nothing configured there means the embedded server. */

@@ -3,6 +3,7 @@ import { HEARTBEAT_MS, createActivities } from "./activities/create-activities.j
 import { storeQuestions } from "./activities/store-questions.js";
 import { type Config, ConfigError, loadConfig } from "./config.js";
 import { SEARCH_ATTRIBUTES, registeredAttributes } from "./contract/names.js";
+import { SEALED_SEARCH_ATTRIBUTES } from "./contract/sealed.js";
 import { defined } from "./core/defined.js";
 import type { RunEvent } from "./core/run/run-event.js";
 import { announceStore } from "./worker/announce-store.js";
@@ -10,6 +11,7 @@ import { planSlots, readDescriptors } from "./worker/descriptors.js";
 import { type ChatModel, type ModelSettings, createChatModel } from "./model/chat-model.js";
 import { heldToInterface } from "./model/own-model.js";
 import { besideRehearsals, openRehearsals } from "./worker/rehearsals.js";
+import { dataConverterFor } from "./seal/data-converter.js";
 import { StartSignatures } from "./store/start-signatures.js";
 import { type Store, openStore } from "./store/store.js";
 import { createBundleHost } from "./tools/bundle/bundle-host.js";
@@ -66,13 +68,16 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   // A program's own model answers whatever a run has chosen elsewhere, and nothing is chosen for it.
   const isOwn = options.model !== undefined || options.modelSettingsFor !== undefined;
   const connection = await NativeConnection.connect(options.connection);
+  const seals = config.sealKeys?.writer !== undefined;
+  const namespaceHas = untilAll(() => searchAttributesOf(connection, options.namespace));
   const place = {
     store,
     ...defined({ protectedPaths, signatures }),
   };
   const activities = createActivities({
     ...place,
-    searchAttributes: untilAll(() => searchAttributesOf(connection, options.namespace)),
+    searchAttributes: async () => (await namespaceHas()).filter((name) => !seals || isHarmless(name)),
+    seals,
     toolHost,
     bundles: createBundleHost({ store, ...defined({ protectedPaths }) }),
     longestModelTimeoutMs: config.longestModelTimeoutMs,
@@ -93,6 +98,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       taskQueue: store.taskQueue,
       identity: workerIdentity(),
       workflowBundle: options.workflowBundle ?? (await workflowBundle()),
+      dataConverter: dataConverterFor(config.sealKeys, "worker"),
       activities: { ...activities, ...storeQuestions(place) },
       // A model call that is running is let end; one that takes longer is cancelled and asked again.
       shutdownGraceTime: "10 seconds",
@@ -109,7 +115,10 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     await connection.close();
     throw error;
   }
-  const announcement = announceStore(connection, options.namespace, store);
+  const announcement = announceStore(
+    { connection, namespace: options.namespace, dataConverter: dataConverterFor(config.sealKeys, "client") },
+    store,
+  );
   const unobserve = options.onEvent && store.runs.observe(options.onEvent);
   const done = runToEnd(worker, async () => {
     unobserve?.();
@@ -150,6 +159,11 @@ async function searchAttributesOf(
     .listSearchAttributes({ namespace })
     .catch(() => ({ customAttributes: {} }));
   return registeredAttributes(customAttributes);
+}
+
+/** Says no names of packages, nodes, agents and projects. */
+function isHarmless(attribute: string): boolean {
+  return SEALED_SEARCH_ATTRIBUTES.includes(attribute);
 }
 
 /** Asks until all are there: attributes are added, not taken away. */

@@ -1,9 +1,9 @@
 import type { NativeConnectionOptions } from "@temporalio/worker";
-import { InterlockClient } from "../client/client.js";
+import { InterlockClient, type InterlockClientOptions } from "../client/client.js";
 import type { Config } from "../config.js";
 import { SEARCH_ATTRIBUTES } from "../contract/names.js";
 import { acquireEmbeddedServer } from "../embedded/server.js";
-import type { Sign } from "../contract/signed.js";
+import { defined } from "../core/defined.js";
 import type { Store } from "../store/store.js";
 import { mayLive } from "../worker/worker-identity.js";
 import type { RunningWorker, WorkerOptions } from "../worker.js";
@@ -72,7 +72,12 @@ async function open(config: Config, store: Store | undefined, signal: AbortSigna
   try {
     client = await unlessAborted(
       signal,
-      connect(connection, namespace, store?.taskQueue ?? config.taskQueue, await signerFor(config, store)),
+      connect({
+        connection,
+        namespace,
+        taskQueue: store?.taskQueue ?? config.taskQueue,
+        ...defined({ sign: await signerFor(config, store), sealKeys: config.sealKeys }),
+      }),
       (late) => late.close(),
     );
   } catch (error) {
@@ -108,23 +113,13 @@ async function open(config: Config, store: Store | undefined, signal: AbortSigna
   };
 }
 
-async function connect(
-  connection: NativeConnectionOptions,
-  namespace: string,
-  taskQueue: string,
-  sign: Sign | undefined,
-) {
+async function connect(options: InterlockClientOptions): Promise<InterlockClient> {
   try {
-    return await InterlockClient.connect({
-      connection,
-      namespace,
-      taskQueue,
-      ...(sign === undefined ? {} : { sign }),
-    });
+    return await InterlockClient.connect(options);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new NoTemporal(
-      `No Temporal answers at ${connection.address ?? "127.0.0.1:7233"} (${reason}). Check TEMPORAL_ADDRESS, or unset it to use the embedded server.`,
+      `No Temporal answers at ${options.connection?.address ?? "127.0.0.1:7233"} (${reason}). Check TEMPORAL_ADDRESS, or unset it to use the embedded server.`,
       { cause: error },
     );
   }

@@ -12,6 +12,7 @@ import {
   SEARCH_ATTRIBUTES,
   registeredAttributes,
 } from "../contract/names.js";
+import { SEALED_SEARCH_ATTRIBUTES } from "../contract/sealed.js";
 import { workflowIdOf } from "../core/run/run-id.js";
 import type { BundleRunInput, Fork, GraphRunInput, RunInput } from "../contract/run.js";
 import { type RunInputs, validateRunInput } from "../contract/run-input.js";
@@ -24,6 +25,8 @@ import { cutText } from "../core/text.js";
 import type { JsonObject } from "../core/json.js";
 import { codeSpan, summaryLine } from "../core/markdown.js";
 import type { StoreReader } from "../contract/reads.js";
+import { dataConverterFor } from "../seal/data-converter.js";
+import type { SealKeys } from "../seal/seal-keys.js";
 import { InterlockError } from "./interlock-error.js";
 import { type ListedRun, type RunFilter, knownWorkflowIds, listRuns, runsWithPrefix } from "./list-runs.js";
 import { remotePages } from "./remote-pages.js";
@@ -55,6 +58,8 @@ export interface InterlockClientOptions {
   readonly taskQueue?: string;
   /** Signs what is started and told, for a store that takes signed starts only: `startSigner(store)` is one. */
   readonly sign?: Sign;
+  /** Seals and opens what Temporal keeps, as the workers do: `parseSealKeys(text)` makes them. */
+  readonly sealKeys?: SealKeys;
 }
 
 /** What a caller does not say when it starts a run. */
@@ -104,22 +109,23 @@ export class InterlockClient {
   /** Once all search attributes are there, they are not asked for again. */
   private hasAllAttributes = false;
 
-  private constructor(temporal: Client, taskQueue: string, sign: Sign | undefined) {
+  /** What is sealed says no names to Temporal: what lists are narrowed to is looked for in what runs say of themselves. */
+  private readonly sealKeys: SealKeys | undefined;
+
+  private constructor(temporal: Client, { taskQueue, sign, sealKeys }: InterlockClientOptions) {
     this.temporal = temporal;
     this.sign = sign;
+    this.sealKeys = sealKeys;
     this.namespace = temporal.options.namespace;
-    this.taskQueue = taskQueue;
+    this.taskQueue = taskQueue ?? DEFAULT_TASK_QUEUE;
   }
 
   /** Connects to Temporal. Rejects when nothing answers there. */
   static async connect(options: InterlockClientOptions = {}): Promise<InterlockClient> {
     const connection = await Connection.connect(options.connection ?? {});
     const namespace = options.namespace ?? "default";
-    return new InterlockClient(
-      new Client({ connection, namespace }),
-      options.taskQueue ?? DEFAULT_TASK_QUEUE,
-      options.sign,
-    );
+    const dataConverter = dataConverterFor(options.sealKeys, "client");
+    return new InterlockClient(new Client({ connection, namespace, dataConverter }), options);
   }
 
   /** Reads the store whose workers poll the task queue. `storeId`: none but that one. */
@@ -226,7 +232,7 @@ export class InterlockClient {
     const input = await signedInput(this.sign, {
       workflow,
       workflowId,
-      input: hasAll ? { ...request, searchAttributes: true } : request,
+      input: hasAll && this.sealKeys === undefined ? { ...request, searchAttributes: true } : request,
     });
     const name = kind === "graph" ? packageName(request) : request.workflowPath;
     try {
@@ -259,12 +265,13 @@ export class InterlockClient {
 
   /** The same connection, with another store's queue and nothing to sign with: a secret belongs to one store. */
   onQueue(taskQueue: string): InterlockClient {
-    return taskQueue === this.taskQueue ? this : new InterlockClient(this.temporal, taskQueue, undefined);
+    return taskQueue === this.taskQueue ? this : new InterlockClient(this.temporal, { taskQueue, ...defined({ sealKeys: this.sealKeys }) });
   }
 
   /** The newest runs of all stores that fit, newest first, at most `limit`. Needs no worker. Throws what Temporal says of a query. */
   async runs(filter: RunFilter = {}, limit = 50): Promise<readonly ListedRun[]> {
-    return listRuns(this.temporal, filter, limit, (await this.registeredAttributes()) ?? []);
+    const searchable = this.sealKeys ? SEALED_SEARCH_ATTRIBUTES : await this.registeredAttributes();
+    return listRuns(this.temporal, filter, limit, searchable ?? []);
   }
 
   /**

@@ -4,6 +4,7 @@ import { RUN_MEMO, type RunMemo, runMemoSchema } from "../contract/run-memo.js";
 import { defined } from "../core/defined.js";
 import type { RunPhase } from "../core/run/phase.js";
 import { runIdIn } from "../core/run/run-id.js";
+import { type PayloadReader, readableValue } from "./payloads.js";
 import { quoted } from "./quoted.js";
 
 /** A run as a listing of Temporal's shows it. What the run says of itself is text from outside. */
@@ -56,7 +57,7 @@ const RUNS = `WorkflowType IN (${TYPES.map(quoted).join(", ")}) AND ExecutionSta
 const OPEN = ["Running", "Paused"];
 
 /** What of Temporal a listing needs. */
-type Access = Pick<Client, "workflowService"> & { readonly options: { readonly namespace: string } };
+type Access = Pick<Client, "workflowService"> & PayloadReader;
 
 /**
  * The newest runs that fit, newest first, each once: its newest execution. `searchable` are the search attributes that the
@@ -211,15 +212,17 @@ async function* executions(temporal: Access, query: string, pageSize: number): A
       pageSize,
       nextPageToken,
     });
-    for (const raw of page.executions) yield listed(raw);
+    for (const raw of page.executions) yield await listed(temporal, raw);
     ({ nextPageToken } = page);
   } while (nextPageToken.length > 0);
 }
 
 /** The SDK's own listing ends at the first memo that it cannot read, and anybody may start a workflow with such a one. */
-function listed(raw: Raw): ListedRun {
+async function listed(temporal: PayloadReader, raw: Raw): Promise<ListedRun> {
   const workflowId = raw.execution?.workflowId ?? "";
-  const parsed = runMemoSchema.safeParse(readJson(raw.memo?.fields?.[RUN_MEMO]));
+  const parsed = runMemoSchema.safeParse(
+    await readableValue(temporal, raw.memo?.fields?.[RUN_MEMO], workflowId),
+  );
   const memo = parsed.success ? parsed.data : undefined;
   const word = (name: string): string | undefined => {
     const value = readJson(raw.searchAttributes?.indexedFields?.[name]);
@@ -261,8 +264,8 @@ function phaseOf(status: number, memo: RunMemo | undefined, attribute: string | 
   return said === "waiting-user" || said === "running" ? said : memo === undefined ? "idle" : "running";
 }
 
-/** A payload's value, where it is JSON. */
-export function readJson(payload: { readonly data?: Uint8Array | null } | null | undefined): unknown {
+/** The value of a search attribute, which is never sealed. */
+function readJson(payload: { readonly data?: Uint8Array | null } | null | undefined): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(payload?.data ?? new Uint8Array()));
   } catch {

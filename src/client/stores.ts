@@ -9,7 +9,8 @@ import {
   storeNoteSchema,
   storeWorkersSchema,
 } from "../contract/store-record.js";
-import { isoOf, readJson } from "./list-runs.js";
+import { isoOf } from "./list-runs.js";
+import { type PayloadReader, readableValue } from "./payloads.js";
 import { quoted } from "./quoted.js";
 
 /** A store as its workers have made it known. Names, hosts and projects are text from outside. */
@@ -29,7 +30,7 @@ export interface Polling {
   readonly lastPolledAt?: string;
 }
 
-type Access = Pick<Client, "workflowService"> & { readonly options: { readonly namespace: string } };
+type Access = Pick<Client, "workflowService"> & PayloadReader;
 
 const MAX_STORES = 500;
 const PAGE = 100;
@@ -53,9 +54,11 @@ export async function listStores(temporal: Access): Promise<readonly KnownStore[
       nextPageToken,
     });
     for (const { execution, memo, taskQueue } of page.executions) {
-      const storeId = storeIdIn(execution?.workflowId ?? "");
-      const note = storeNoteSchema.safeParse(readJson(memo?.fields?.[STORE_MEMO]));
-      const workers = storeWorkersSchema.safeParse(readJson(memo?.fields?.[STORE_WORKERS_MEMO]));
+      const workflowId = execution?.workflowId ?? "";
+      const storeId = storeIdIn(workflowId);
+      const said = (name: string) => readableValue(temporal, memo?.fields?.[name], workflowId);
+      const note = storeNoteSchema.safeParse(await said(STORE_MEMO));
+      const workers = storeWorkersSchema.safeParse(await said(STORE_WORKERS_MEMO));
       if (storeId === undefined || !note.success) continue;
       stores.push({
         storeId,

@@ -10,6 +10,7 @@ export function bundleWorkflows(): Promise<WorkflowBundleWithSourceMap> {
   return bundleWorkflowCode({
     workflowsPath: codeOf("index"),
     payloadConverterPath: codeOf("payload-converter"),
+    failureConverterPath: codeOf("failure-converter"),
     logger: new DefaultLogger("ERROR"),
   });
 }
