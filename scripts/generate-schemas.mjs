@@ -3,11 +3,13 @@ import { mkdir, writeFile } from "node:fs/promises";
 
 const built = new URL("../dist/core/package/json-schemas.js", import.meta.url);
 const events = new URL("../dist/core/run/run-event.js", import.meta.url);
+const attestations = new URL("../dist/attest/statement.js", import.meta.url);
 const target = new URL("../schemas/", import.meta.url);
 
 const { packageJsonSchemas, renderJsonSchema } = await import(built.href);
 const { eventJsonSchemas } = await import(events.href);
+const { attestationJsonSchemas } = await import(attestations.href);
 await mkdir(target, { recursive: true });
-for (const [name, schema] of [...packageJsonSchemas(), ...eventJsonSchemas()]) {
+for (const [name, schema] of [...packageJsonSchemas(), ...eventJsonSchemas(), ...attestationJsonSchemas()]) {
   await writeFile(new URL(name, target), renderJsonSchema(schema));
 }

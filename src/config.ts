@@ -48,6 +48,10 @@ const environmentSchema = z.object({
   INTERLOCK_MODEL_TIMEOUT_SECONDS: positiveInteger
     .refine((seconds) => seconds <= MAX_MODEL_TIMEOUT_SECONDS, TIMEOUT_SENTENCE)
     .optional(),
+  INTERLOCK_CODEC_TOKEN: z
+    .string()
+    .regex(/^[\w-]{16,200}$/, "must be 16 to 200 letters, digits, - and _")
+    .optional(),
   INTERLOCK_SEAL_KEYS: z.string().optional(),
   INTERLOCK_SEAL_KEYS_FILE: z.string().optional(),
   INTERLOCK_WEB_UI: z.url({ protocol: /^https?$/ }).optional(),
@@ -148,6 +152,8 @@ export interface Config {
   readonly starts: z.infer<typeof startsSchema>;
   /** What payloads are sealed and opened with; undefined where nothing is sealed. */
   readonly sealKeys: SealKeys | undefined;
+  /** What whoever asks the codec server has to know; undefined where each start makes one. */
+  readonly codecToken: string | undefined;
   /** What the user writes longer texts in, as a shell takes it: `VISUAL`, else `EDITOR`. */
   readonly editor: string | undefined;
   /** Base URL of the Web UI of a configured Temporal, for links. */
@@ -199,6 +205,7 @@ export function loadConfig(
     },
     starts: env.INTERLOCK_STARTS ?? settings.starts ?? "open",
     sealKeys: readSealKeys(env),
+    codecToken: env.INTERLOCK_CODEC_TOKEN,
     editor: (isDumbTerminal(environment) ? undefined : environment["VISUAL"]) ?? environment["EDITOR"],
     webUi: env.INTERLOCK_WEB_UI,
   });
@@ -233,14 +240,18 @@ function projectRoots(variable: string | undefined, settings: Settings): readonl
 function readSealKeys(env: z.infer<typeof environmentSchema>): SealKeys | undefined {
   const { INTERLOCK_SEAL_KEYS: keys, INTERLOCK_SEAL_KEYS_FILE: path } = env;
   if (keys !== undefined && path !== undefined) {
-    throw new ConfigError("INTERLOCK_SEAL_KEYS and INTERLOCK_SEAL_KEYS_FILE are both set. Unset one of them.");
+    throw new ConfigError(
+      "INTERLOCK_SEAL_KEYS and INTERLOCK_SEAL_KEYS_FILE are both set. Unset one of them.",
+    );
   }
   if (keys === undefined && path === undefined) return undefined;
   let text = keys;
   try {
     text ??= readFileSync(path ?? "", "utf8");
   } catch {
-    throw new ConfigError(`INTERLOCK_SEAL_KEYS_FILE names ${path}, which cannot be read. Correct it or unset it.`);
+    throw new ConfigError(
+      `INTERLOCK_SEAL_KEYS_FILE names ${path}, which cannot be read. Correct it or unset it.`,
+    );
   }
   try {
     return parseSealKeys(text);

@@ -28,7 +28,8 @@ export function pathProblems({ predicate }: RunStatement): readonly string[] {
     }
     if (seq <= before.seq) problems.push(`Line ${seq}: the way goes back in the log.`);
     const isAllowed = decisions.some(
-      (each) => each.verdict === "accepted" && each.seq > before.seq && each.seq <= seq && leadsTo(each.to, nodeId),
+      (each) =>
+        each.verdict === "accepted" && each.seq > before.seq && each.seq <= seq && leadsTo(each.to, nodeId),
     );
     if (!isAllowed) problems.push(`Line ${seq}: no accepted change leads to ${excerpt(nodeId)}.`);
   }
@@ -60,7 +61,8 @@ class NotHashed extends Error {}
 
 async function hashOf(root: string, name: string): Promise<string> {
   const isPlain = name.split("/").every((part) => part !== "" && part !== "." && part !== "..");
-  if (!isPlain || name.includes("\\") || name.includes("\0")) throw new NotHashed("is no path within a project");
+  if (!isPlain || name.includes("\\") || name.includes("\0"))
+    throw new NotHashed("is no path within a project");
   const path = join(root, name);
   const real = await realpath(path).catch(() => {
     throw new NotHashed("is missing");

@@ -61,7 +61,9 @@ export function parseEnvelope(text: string): Envelope {
 export function openEnvelope(envelope: Envelope, payloadType: string, keys: readonly NamedKey[]): Buffer {
   const payload = bytesIn(envelope.payload) ?? Buffer.alloc(0);
   const signed = preAuthenticationEncoding(envelope.payloadType, payload);
-  const missing = keys.filter(({ keyid, key }) => !envelope.signatures.some((each) => signs(each, keyid, key)));
+  const missing = keys.filter(
+    ({ keyid, key }) => !envelope.signatures.some((each) => signs(each, keyid, key)),
+  );
   if (keys.length === 0 || missing.length > 0) {
     const named = missing.map(({ keyid }) => keyid).join(", ");
     throw new NotSigned(`The file is not signed with the key ${named}, or has been altered since.`);
@@ -102,7 +104,10 @@ function named(read: () => KeyObject, problem: string): NamedKey {
 
 /** Of either alphabet, with or without its padding; undefined for anything else, so that no byte can change unseen. */
 function bytesIn(text: string): Buffer | undefined {
-  const plain = text.replaceAll("-", "+").replaceAll("_", "/").replace(/={1,2}$/, "");
+  const plain = text
+    .replaceAll("-", "+")
+    .replaceAll("_", "/")
+    .replace(/={1,2}$/, "");
   const bytes = Buffer.from(plain, "base64");
   return bytes.toString("base64").replace(/=+$/, "") === plain ? bytes : undefined;
 }

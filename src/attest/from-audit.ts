@@ -40,7 +40,8 @@ export function storyOf(lines: readonly (JsonObject | undefined)[]): AuditStory 
     const output = objectOf(line["output"]);
     const file = textOf(output["path"]);
     const sha256 = output["sha256After"];
-    if (file.startsWith(PROJECT) && typeof sha256 === "string") written.set(file.slice(PROJECT.length), sha256);
+    if (file.startsWith(PROJECT) && typeof sha256 === "string")
+      written.set(file.slice(PROJECT.length), sha256);
   }
   const byNode = [...models].map(([nodeId, { names, turns }]) => ({ nodeId, models: [...names], turns }));
   return { path, decisions, answers, models: byNode, written };

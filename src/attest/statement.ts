@@ -77,7 +77,9 @@ export function parseStatement(payload: Uint8Array): RunStatement {
   const parsed = statementSchema.safeParse(value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  throw new Error(`What is signed is no statement about a run: ${issue?.path.map(String).join(".")}: ${issue?.message}.`);
+  throw new Error(
+    `What is signed is no statement about a run: ${issue?.path.map(String).join(".")}: ${issue?.message}.`,
+  );
 }
 
 /** The statement as a JSON Schema, by file name. Generated into `schemas/`. */

@@ -265,7 +265,9 @@ export class InterlockClient {
 
   /** The same connection, with another store's queue and nothing to sign with: a secret belongs to one store. */
   onQueue(taskQueue: string): InterlockClient {
-    return taskQueue === this.taskQueue ? this : new InterlockClient(this.temporal, { taskQueue, ...defined({ sealKeys: this.sealKeys }) });
+    return taskQueue === this.taskQueue
+      ? this
+      : new InterlockClient(this.temporal, { taskQueue, ...defined({ sealKeys: this.sealKeys }) });
   }
 
   /** The newest runs of all stores that fit, newest first, at most `limit`. Needs no worker. Throws what Temporal says of a query. */

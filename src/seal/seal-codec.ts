@@ -37,7 +37,9 @@ export class SealCodec implements PayloadCodec {
 
   async encode(payloads: Payload[], context?: SerializationContext): Promise<Payload[]> {
     const writer = this.keys?.writer;
-    return writer === undefined ? payloads : payloads.map((payload) => seal(payload, writer, placeOf(context)));
+    return writer === undefined
+      ? payloads
+      : payloads.map((payload) => seal(payload, writer, placeOf(context)));
   }
 
   /** Throws `SealError`; in a worker, what belongs to a workflow is handed on unopened, with the reason. */
@@ -110,7 +112,10 @@ function keyFor(payload: Payload, id: string, keys: SealKeys | undefined): Buffe
   const key = keys.readers.get(id);
   if (key === undefined) {
     const known = [...keys.readers.keys()].map((each) => `"${each}"`).join(", ");
-    throw new SealError("unknown key", `${sealed}, which is not among those here (${known}). Add it to them.`);
+    throw new SealError(
+      "unknown key",
+      `${sealed}, which is not among those here (${known}). Add it to them.`,
+    );
   }
   const check = payload.metadata?.[CHECK_METADATA];
   if (check != null && !key.check.equals(check)) {
@@ -139,7 +144,9 @@ function placeOf(context: SerializationContext | undefined): string {
 const SCHEDULED = /^-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
 function isAt(place: string, sealedFor: string): boolean {
-  return place === sealedFor || (place.startsWith(sealedFor) && SCHEDULED.test(place.slice(sealedFor.length)));
+  return (
+    place === sealedFor || (place.startsWith(sealedFor) && SCHEDULED.test(place.slice(sealedFor.length)))
+  );
 }
 
 /** What is authenticated beside the payload. */

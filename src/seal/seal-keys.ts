@@ -31,7 +31,9 @@ export function parseSealKeys(text: string): SealKeys {
   if (named.length === 0 || named.length > MAX_KEYS) {
     throw new Error(`names ${named.length} keys, and must name 1 to ${MAX_KEYS}. ${HOW}`);
   }
-  const keys = named.map((entry, index) => (index === 0 && entry === PLAIN ? undefined : keyOf(entry, index)));
+  const keys = named.map((entry, index) =>
+    index === 0 && entry === PLAIN ? undefined : keyOf(entry, index),
+  );
   const readers = new Map<string, SealKey>();
   for (const key of keys) {
     if (key === undefined) continue;

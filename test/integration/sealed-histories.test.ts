@@ -46,7 +46,10 @@ function canaryPackage(prefix: string): Record<string, string> {
     text
       .replaceAll('"ask"', `"${prefix}canary-node"`)
       .replaceAll("nodeId: ask", `nodeId: ${prefix}canary-node`)
-      .replaceAll('"type":"step","file":"steps/ask.md"', `"type":"step","title":"${prefix}canary-title","file":"steps/ask.md"`)
+      .replaceAll(
+        '"type":"step","file":"steps/ask.md"',
+        `"type":"step","title":"${prefix}canary-title","file":"steps/ask.md"`,
+      )
       .replaceAll('"author"', `"${prefix}canary-agent"`)
       .replaceAll('"name":"two-nodes"', `"name":"${prefix}canary-package"`)
       .replaceAll("workflowType: two-nodes", `workflowType: ${prefix}canary-workflow`),
@@ -84,7 +87,14 @@ async function answerAgain(run: RunHandle, prefix: string): Promise<void> {
 function eventfulScript(prefix: string) {
   const look = { calls: Array.from({ length: 8 }, () => call("fs_list", { path: "@pkg" })) };
   return [
-    { calls: [call("fs_write", { path: `@project/artifacts/${prefix}canary-artifact.md`, content: `${prefix}canary-content` })] },
+    {
+      calls: [
+        call("fs_write", {
+          path: `@project/artifacts/${prefix}canary-artifact.md`,
+          content: `${prefix}canary-content`,
+        }),
+      ],
+    },
     { content: `${prefix}canary-question?` },
     { calls: [patch({ variables: { set: { said: `${prefix}canary-variable` } } })] },
     { status: 500, body: { error: { message: `${prefix}canary-failure` } } },
@@ -117,7 +127,14 @@ test("the server's database holds nothing of what a sealed run says, and all of 
   await eventually(async () => (await run.state()).question?.text.includes("again") === true);
   expect(await run.histories()).not.toHaveLength(1); // it has continued as new
   const shell = shellOf(bench);
-  for (const args of [["status", run.runId], ["transcript", run.runId], ["artifacts", run.runId], ["runs"], ["inbox"], ["stores"]]) {
+  for (const args of [
+    ["status", run.runId],
+    ["transcript", run.runId],
+    ["artifacts", run.runId],
+    ["runs"],
+    ["inbox"],
+    ["stores"],
+  ]) {
     expect([args, await shell.run(args)]).toMatchObject([args, { code: 0 }]);
   }
   await answerAgain(run, "shut-");

@@ -31,11 +31,15 @@ export async function attestCommand(id: string, { key, output }: AttestOptions):
   const envelope = signEnvelope(PAYLOAD_TYPE, Buffer.from(JSON.stringify(statement)), keys);
   if (output === undefined) printJson(envelope);
   else {
-    await writeFile(output, JSON.stringify(envelope), { flag: "wx" }).catch((error: NodeJS.ErrnoException) => {
-      const reason = error.code === "EEXIST" ? "it is there already" : error.message;
-      throw new CommandError(`${output} could not be written: ${reason}.`, { cause: error });
-    });
-    print(`Attested: ${statement.subject.length} subjects, ${statement.predicate.path.length} nodes, in ${output}.`);
+    await writeFile(output, JSON.stringify(envelope), { flag: "wx" }).catch(
+      (error: NodeJS.ErrnoException) => {
+        const reason = error.code === "EEXIST" ? "it is there already" : error.message;
+        throw new CommandError(`${output} could not be written: ${reason}.`, { cause: error });
+      },
+    );
+    print(
+      `Attested: ${statement.subject.length} subjects, ${statement.predicate.path.length} nodes, in ${output}.`,
+    );
   }
   return EXIT.done;
 }
@@ -47,7 +51,9 @@ async function statementOf(id: string, { reader, run }: RunSession): Promise<Run
     throw new UsageError(`Run ${metadata.runId} is ${metadata.phase}: a run is attested when it is over.`);
   }
   const known = await run.auditHead().catch((error: unknown) => {
-    printNote(`Temporal knows nothing of this run, so a cut tail of its log cannot be seen (${String(error)}).`);
+    printNote(
+      `Temporal knows nothing of this run, so a cut tail of its log cannot be seen (${String(error)}).`,
+    );
     return undefined;
   });
   const file = (name: string) => wholeFile(reader.bytes("read.file", { run: id, name }));
@@ -57,12 +63,15 @@ async function statementOf(id: string, { reader, run }: RunSession): Promise<Run
   });
   const { findings, lines, sha256 } = verifyAuditBytes(log, known);
   if (findings.length > 0) {
-    throw new CommandError(`The audit log is not whole: nothing is attested. See: interlock audit verify ${metadata.runId}`);
+    throw new CommandError(
+      `The audit log is not whole: nothing is attested. See: interlock audit verify ${metadata.runId}`,
+    );
   }
   const { graph } = read(id, await reader.ask("read.graph", { run: id }));
   const { request } = read(id, await reader.ask("read.request", { run: id }));
   const { artifacts } = read(id, await reader.ask("read.artifacts", { run: id }));
-  const shown = graph === null ? undefined : await reader.ask("read.package", { packageId: metadata.packageId });
+  const shown =
+    graph === null ? undefined : await reader.ask("read.package", { packageId: metadata.packageId });
   return makeStatement({
     facts,
     request,
@@ -101,7 +110,13 @@ export async function attestVerifyCommand(
     if (!(error instanceof NotSigned)) statement = undefined;
   }
   const ok = findings.length === 0;
-  if (json) printJson({ ok, findings, signedBy: ok ? keys.map(({ keyid }) => keyid) : [], statement: statement ?? null });
+  if (json)
+    printJson({
+      ok,
+      findings,
+      signedBy: ok ? keys.map(({ keyid }) => keyid) : [],
+      statement: statement ?? null,
+    });
   else {
     for (const finding of findings) print(finding);
     if (statement !== undefined) report(statement);
@@ -124,21 +139,31 @@ function report({ subject, predicate }: RunStatement): void {
   print(`run        ${run.runId} (${run.phase}${run.rehearsal ? ", a rehearsal" : ""})`);
   print(`package    ${predicate.package.id}`);
   print(`path       ${path.map(({ nodeId }) => nodeId).join(" → ")}`);
-  for (const { seq, nodeId, to = "?", code = "" } of refused) print(`refused    line ${seq}: ${nodeId} → ${to} (${code})`);
-  for (const { at, nodeId, by = "?", digest } of answers) print(`answer     ${at} at ${nodeId} by ${by}: sha256 ${digest.sha256}`);
-  for (const { nodeId, models: names, turns } of models) print(`model      ${nodeId}: ${names.join(", ")}, ${turns} turns`);
+  for (const { seq, nodeId, to = "?", code = "" } of refused)
+    print(`refused    line ${seq}: ${nodeId} → ${to} (${code})`);
+  for (const { at, nodeId, by = "?", digest } of answers)
+    print(`answer     ${at} at ${nodeId} by ${by}: sha256 ${digest.sha256}`);
+  for (const { nodeId, models: names, turns } of models)
+    print(`model      ${nodeId}: ${names.join(", ")}, ${turns} turns`);
   for (const { name, digest } of subject) print(`subject    ${digest.sha256}  ${name}`);
-  print(`audit log  ${audit.lines} lines, ${audit.knownToTemporal ? "as" : "not checked against what"} Temporal's history has it`);
+  print(
+    `audit log  ${audit.lines} lines, ${audit.knownToTemporal ? "as" : "not checked against what"} Temporal's history has it`,
+  );
 }
 
-async function readKeys(paths: readonly string[], parse: (pem: string) => NamedKey): Promise<readonly NamedKey[]> {
+async function readKeys(
+  paths: readonly string[],
+  parse: (pem: string) => NamedKey,
+): Promise<readonly NamedKey[]> {
   const keys = await Promise.all(
     paths.map(async (path) => {
       const pem = await readText(path);
       try {
         return parse(pem);
       } catch (error) {
-        throw new UsageError(`"${excerpt(path)}" ${error instanceof Error ? error.message : ""}.`, { cause: error });
+        throw new UsageError(`"${excerpt(path)}" ${error instanceof Error ? error.message : ""}.`, {
+          cause: error,
+        });
       }
     }),
   );
