@@ -98,7 +98,7 @@ function named(read: () => KeyObject, problem: string): NamedKey {
     throw new Error(`holds ${problem}`);
   }
   if (key.asymmetricKeyType !== "ed25519") throw new Error("holds a key that is not of the kind Ed25519");
-  const spki = createPublicKey(key).export({ type: "spki", format: "der" });
+  const spki = (key.type === "public" ? key : createPublicKey(key)).export({ type: "spki", format: "der" });
   return { keyid: createHash("sha256").update(spki).digest("hex"), key };
 }
 

@@ -137,10 +137,9 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   for await (const chunk of request) {
     const piece = Buffer.from(chunk as Buffer); // without an encoding, a request gives bytes
     bytes += piece.length;
-    if (bytes > MAX_BYTES)
-      throw new Refused(413, `More than ${MAX_BYTES} bytes at once. Send fewer payloads.`);
-    chunks.push(piece);
+    if (bytes <= MAX_BYTES) chunks.push(piece); // whoever sends more reads the answer only after the last byte
   }
+  if (bytes > MAX_BYTES) throw new Refused(413, `More than ${MAX_BYTES} bytes at once. Send fewer payloads.`);
   return Buffer.concat(chunks).toString("utf8");
 }
 

@@ -118,7 +118,7 @@ function keyFor(payload: Payload, id: string, keys: SealKeys | undefined): Buffe
     );
   }
   const check = payload.metadata?.[CHECK_METADATA];
-  if (check != null && !key.check.equals(check)) {
+  if (check && !key.check.equals(check)) {
     const message = `${sealed}, and the key here under that id is another one. Put the right one in its place.`;
     throw new SealError("wrong key", message);
   }
@@ -159,5 +159,5 @@ function textOf({ metadata }: Payload, name: string): string {
 }
 
 function withMetadata({ metadata, data }: Payload, name: string, text: string): Payload {
-  return { metadata: { ...metadata, [name]: Buffer.from(text) }, ...(data == null ? {} : { data }) };
+  return { metadata: { ...metadata, [name]: Buffer.from(text) }, ...(data ? { data } : {}) };
 }
