@@ -49,7 +49,8 @@ const opens = (envelope: Envelope, keys: readonly NamedKey[], type = TYPE) => {
 
 describe("what is signed", () => {
   test("is encoded as DSSE's specification has it", () => {
-    const encoded = (type: string, body: string) => preAuthenticationEncoding(type, Buffer.from(body)).toString();
+    const encoded = (type: string, body: string) =>
+      preAuthenticationEncoding(type, Buffer.from(body)).toString();
     expect(encoded("http://example.com/HelloWorld", "hello world")).toBe(
       "DSSEv1 29 http://example.com/HelloWorld 11 hello world",
     );
@@ -90,7 +91,9 @@ describe("an envelope", () => {
   test("of another type is refused, whether the type was signed or exchanged", () => {
     const other = "application/vnd.example.other+json";
     expect(opens(signEnvelope(other, payload, [A.signs]), [A.checks])).toBe("refused");
-    expect(opens({ ...signEnvelope(TYPE, payload, [A.signs]), payloadType: other }, [A.checks], other)).toBe("refused");
+    expect(opens({ ...signEnvelope(TYPE, payload, [A.signs]), payloadType: other }, [A.checks], other)).toBe(
+      "refused",
+    );
     expect(opens(signEnvelope("", payload, [A.signs]), [A.checks])).toBe("refused");
   });
 
@@ -100,7 +103,11 @@ describe("an envelope", () => {
     const urlSafe = (text: string) => text.replaceAll("+", "-").replaceAll("/", "_");
     const [signature] = standard.signatures;
     expect(openEnvelope(standard, TYPE, [A.checks])).toEqual(body);
-    const other = { ...standard, payload: urlSafe(standard.payload), signatures: [{ sig: urlSafe(signature?.sig ?? "") }] };
+    const other = {
+      ...standard,
+      payload: urlSafe(standard.payload),
+      signatures: [{ sig: urlSafe(signature?.sig ?? "") }],
+    };
     expect(openEnvelope(parseEnvelope(JSON.stringify(other)), TYPE, [A.checks])).toEqual(body);
   });
 
@@ -128,8 +135,12 @@ describe("an envelope", () => {
 
 test("keys of another kind, and the private one where the public is asked for, are refused without a word of them", () => {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  expect(() => signingKey(privateKey.export({ type: "pkcs8", format: "pem" }).toString())).toThrow("not of the kind Ed25519");
-  expect(() => checkingKey(publicKey.export({ type: "spki", format: "pem" }).toString())).toThrow("not of the kind Ed25519");
+  expect(() => signingKey(privateKey.export({ type: "pkcs8", format: "pem" }).toString())).toThrow(
+    "not of the kind Ed25519",
+  );
+  expect(() => checkingKey(publicKey.export({ type: "spki", format: "pem" }).toString())).toThrow(
+    "not of the kind Ed25519",
+  );
   expect(() => checkingKey(pemOf(SEEDS.A))).toThrow("is a private key");
   expect(() => signingKey("nothing")).toThrow("holds no private key");
   expect(() => checkingKey("nothing")).toThrow("holds no public key");

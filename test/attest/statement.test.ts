@@ -5,7 +5,12 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { artifactProblems, pathProblems } from "../../src/attest/check-statement.js";
 import { storyOf } from "../../src/attest/from-audit.js";
-import { PREDICATE_TYPE, type RunStatement, STATEMENT_TYPE, parseStatement } from "../../src/attest/statement.js";
+import {
+  PREDICATE_TYPE,
+  type RunStatement,
+  STATEMENT_TYPE,
+  parseStatement,
+} from "../../src/attest/statement.js";
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 const turn = (nodeId: string, model = "m") => ({ kind: "model.turn", nodeId, model });
@@ -31,7 +36,13 @@ const LOG = [
   turn("a"),
   refusedMove("a", "c"),
   write("@project/artifacts/x.md", "first"),
-  { kind: "user.input", nodeId: "a", ts: "2026-11-22T00:00:00.000Z", by: "ann", input: { content: { sha256: sha256("yes"), bytes: 3, preview: "yes" } } },
+  {
+    kind: "user.input",
+    nodeId: "a",
+    ts: "2026-11-22T00:00:00.000Z",
+    by: "ann",
+    input: { content: { sha256: sha256("yes"), bytes: 3, preview: "yes" } },
+  },
   undefined,
   turn("a", "n"),
   write("@project/artifacts/x.md", "last"),
@@ -117,19 +128,28 @@ describe("a path", () => {
 
   test("with an edge that the graph lacks, another beginning, or a node of nowhere does not verify", () => {
     const [a, b, c] = story.path;
-    const way = (...path: (typeof a)[]) => pathProblems(statement({ path: path.filter((each) => each !== undefined) }));
+    const way = (...path: (typeof a)[]) =>
+      pathProblems(statement({ path: path.filter((each) => each !== undefined) }));
     expect(way(a, c)).toContain("Line 11: the graph has no edge a → c.");
     expect(way(b, c)).toContain("The run begins at b, the graph at a.");
     expect(way(a, b && { ...b, nodeId: "z" })).toContain("Line 8: the graph has no node z.");
-    expect(way(a, c && { ...c, nodeId: "b" }, b && { ...b, nodeId: "c" })).toContain("Line 8: the way goes back in the log.");
+    expect(way(a, c && { ...c, nodeId: "b" }, b && { ...b, nodeId: "c" })).toContain(
+      "Line 8: the way goes back in the log.",
+    );
     const forkedFrom = { runId: "other", visit: 1 };
     const { run } = statement().predicate;
-    expect(pathProblems(statement({ path: [b, c].filter((each) => each !== undefined), run: { ...run, forkedFrom } }))).toEqual([]);
+    expect(
+      pathProblems(
+        statement({ path: [b, c].filter((each) => each !== undefined), run: { ...run, forkedFrom } }),
+      ),
+    ).toEqual([]);
   });
 
   test("whose step the guard has refused, or never decided on, does not verify", () => {
     const refused = story.decisions.map((each) => ({ ...each, verdict: "refused" as const }));
-    expect(pathProblems(statement({ decisions: refused }))).toContain("Line 8: no accepted change leads to b.");
+    expect(pathProblems(statement({ decisions: refused }))).toContain(
+      "Line 8: no accepted change leads to b.",
+    );
     expect(pathProblems(statement({ decisions: [] }))).toHaveLength(2);
   });
 });
@@ -149,12 +169,17 @@ describe("artifacts", () => {
 
   test("are as the run has left them, or it is said which is not", async () => {
     expect(await artifactProblems(statement(), await project("last"))).toEqual([]);
-    expect(await artifactProblems(statement(), await project("first"))).toEqual(["artifacts/x.md is not what the run has made."]);
+    expect(await artifactProblems(statement(), await project("first"))).toEqual([
+      "artifacts/x.md is not what the run has made.",
+    ]);
     expect(await artifactProblems(statement(), await project())).toEqual(["artifacts/x.md is missing."]);
   });
 
   test("are read within the project alone, and through no link", async () => {
-    const named = (name: string): RunStatement => ({ ...statement(), subject: [{ name, digest: { sha256: sha256("last") } }] });
+    const named = (name: string): RunStatement => ({
+      ...statement(),
+      subject: [{ name, digest: { sha256: sha256("last") } }],
+    });
     const dir = await project();
     const elsewhere = await project("last");
     await symlink(join(elsewhere, "artifacts/x.md"), join(dir, "artifacts/x.md"));
@@ -163,7 +188,9 @@ describe("artifacts", () => {
       expect(await artifactProblems(named(name), dir)).toEqual([`${name} lies behind a link.`]);
     }
     for (const name of ["../x.md", "/etc/passwd", "a//b", "./a", "a\0b", "a\\b"]) {
-      expect(await artifactProblems(named(name), dir)).toEqual([expect.stringContaining("is no path within a project")]);
+      expect(await artifactProblems(named(name), dir)).toEqual([
+        expect.stringContaining("is no path within a project"),
+      ]);
     }
     expect(await artifactProblems(named("artifacts"), dir)).toEqual(["artifacts is no file."]);
   });

@@ -25,15 +25,19 @@ interface Asked {
 
 /** `fetch` would set `Host` and `Origin` as it likes. */
 function ask({ path = `/${TOKEN}/decode`, method = "POST", headers = {}, body = '{"payloads":[]}' }: Asked) {
-  return new Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; body: string }>((resolve, reject) => {
-    const content = method === "POST" ? body : "";
-    const sent = request(`${server.address}${path}`, { method, headers, agent: false }, (response) => {
-      let text = "";
-      response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
-      response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }));
-    });
-    sent.on("error", reject).end(content);
-  });
+  return new Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; body: string }>(
+    (resolve, reject) => {
+      const content = method === "POST" ? body : "";
+      const sent = request(`${server.address}${path}`, { method, headers, agent: false }, (response) => {
+        let text = "";
+        response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+        response.on("end", () =>
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }),
+        );
+      });
+      sent.on("error", reject).end(content);
+    },
+  );
 }
 
 const sealedJson = async (of = codec) => {
@@ -45,7 +49,9 @@ const sealedJson = async (of = codec) => {
   const toBase64 = (bytes?: Uint8Array | null) => Buffer.from(bytes ?? []).toString("base64");
   return JSON.stringify({
     payloads: payloads.map(({ metadata, data }) => ({
-      metadata: Object.fromEntries(Object.entries(metadata ?? {}).map(([name, bytes]) => [name, toBase64(bytes)])),
+      metadata: Object.fromEntries(
+        Object.entries(metadata ?? {}).map(([name, bytes]) => [name, toBase64(bytes)]),
+      ),
       data: toBase64(data),
     })),
   });
@@ -83,7 +89,11 @@ test("the token is asked for, in the path or as the bearer's", async () => {
 test("only pages of the named origin may ask, and only under the address it listens on", async () => {
   const preflight = await ask({
     method: "OPTIONS",
-    headers: { Origin: PAGE, "Access-Control-Request-Method": "POST", "Access-Control-Request-Private-Network": "true" },
+    headers: {
+      Origin: PAGE,
+      "Access-Control-Request-Method": "POST",
+      "Access-Control-Request-Private-Network": "true",
+    },
   });
   expect([preflight.status, preflight.headers]).toMatchObject([
     204,
@@ -94,13 +104,24 @@ test("only pages of the named origin may ask, and only under the address it list
       "access-control-allow-private-network": "true",
     },
   ]);
-  for (const Origin of ["http://evil.example", "null", `${PAGE}.evil.example`, "http://temporal.example:81", ""]) {
+  for (const Origin of [
+    "http://evil.example",
+    "null",
+    `${PAGE}.evil.example`,
+    "http://temporal.example:81",
+    "",
+  ]) {
     const refused = await ask({ headers: { Origin } });
     expect([Origin, refused.status]).toEqual([Origin, 403]);
     expect(refused.headers).not.toHaveProperty("access-control-allow-origin");
   }
   const { port } = new URL(server.address);
-  for (const Host of [`rebound.example:${port}`, "127.0.0.1:1", "rebound.example", `127.0.0.1.evil.example:${port}`]) {
+  for (const Host of [
+    `rebound.example:${port}`,
+    "127.0.0.1:1",
+    "rebound.example",
+    `127.0.0.1.evil.example:${port}`,
+  ]) {
     expect([Host, (await ask({ headers: { Host } })).status]).toEqual([Host, 421]);
   }
 });
@@ -108,7 +129,14 @@ test("only pages of the named origin may ask, and only under the address it list
 test("what cannot be opened or read is refused with a sentence, and the server goes on", async () => {
   const foreign = await ask({ body: await sealedJson(new SealCodec(keysOf(2), "client")) });
   expect([foreign.status, foreign.body]).toEqual([400, expect.stringContaining("is another one")]);
-  for (const body of ["", "{", "[]", '{"payloads":{}}', '{"payloads":[{"data":"%%%"}]}', '{"payloads":[1]}']) {
+  for (const body of [
+    "",
+    "{",
+    "[]",
+    '{"payloads":{}}',
+    '{"payloads":[{"data":"%%%"}]}',
+    '{"payloads":[1]}',
+  ]) {
     expect([body, (await ask({ body })).status]).toEqual([body, 400]);
   }
   expect((await ask({ body: `"${"x".repeat(17 * 1024 * 1024)}"` })).status).toBe(413);

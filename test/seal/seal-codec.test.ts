@@ -8,7 +8,11 @@ import { parseSealKeys } from "../../src/seal/seal-keys.js";
 const key = (id: string, byte: number): string => `${id}:${Buffer.alloc(32, byte).toString("base64")}`;
 const keys = (...entries: string[]) => parseSealKeys(entries.join("\n"));
 const ONE = keys(key("k1", 1));
-const workflow = (workflowId: string): SerializationContext => ({ type: "workflow", namespace: "n", workflowId });
+const workflow = (workflowId: string): SerializationContext => ({
+  type: "workflow",
+  namespace: "n",
+  workflowId,
+});
 const RUN = workflow("run-a");
 const PLAIN = defaultPayloadConverter.toPayload({ said: "blue" });
 
@@ -17,7 +21,11 @@ async function sealed(context?: SerializationContext, of = ONE): Promise<Payload
   const [payload] = await client(of).encode([PLAIN], context);
   return payload ?? {};
 }
-async function opened(payload: Payload, of: ReturnType<typeof keys> | undefined, context?: SerializationContext) {
+async function opened(
+  payload: Payload,
+  of: ReturnType<typeof keys> | undefined,
+  context?: SerializationContext,
+) {
   const [plain] = await client(of).decode([payload], context);
   return defaultPayloadConverter.fromPayload(plain ?? {});
 }
@@ -63,9 +71,21 @@ describe("what is sealed", () => {
         return bytes;
       });
       expect(await problem(flipped, ONE, RUN)).toBe("altered");
-      expect(await problem(withBytes(payload, (bytes) => bytes.subarray(0, index)), ONE, RUN)).toBe("altered");
+      expect(
+        await problem(
+          withBytes(payload, (bytes) => bytes.subarray(0, index)),
+          ONE,
+          RUN,
+        ),
+      ).toBe("altered");
     }
-    expect(await problem(withBytes(payload, (bytes) => Buffer.concat([bytes, bytes])), ONE, RUN)).toBe("altered");
+    expect(
+      await problem(
+        withBytes(payload, (bytes) => Buffer.concat([bytes, bytes])),
+        ONE,
+        RUN,
+      ),
+    ).toBe("altered");
   });
 
   test("it opens where it was sealed for, whoever says it is for elsewhere", async () => {
@@ -76,13 +96,24 @@ describe("what is sealed", () => {
     expect(await problem(relabelled, ONE, workflow("run-b"))).toBe("altered");
     const unlabelled = { ...payload, metadata: { ...payload.metadata, "encryption-context": Buffer.of() } };
     expect(await problem(unlabelled, ONE, workflow("run-b"))).toBe("altered");
-    const activity: SerializationContext = { type: "activity", namespace: "n", workflowId: "run-a", activityId: "7", isLocal: true };
+    const activity: SerializationContext = {
+      type: "activity",
+      namespace: "n",
+      workflowId: "run-a",
+      activityId: "7",
+      isLocal: true,
+    };
     expect(await opened(payload, ONE, activity)).toEqual({ said: "blue" });
     expect(await opened(payload, ONE)).toEqual({ said: "blue" }); // a codec server is not told where
   });
 
   test("a question to a store belongs to its activity", async () => {
-    const asked = (activityId: string): SerializationContext => ({ type: "activity", namespace: "n", activityId, isLocal: false });
+    const asked = (activityId: string): SerializationContext => ({
+      type: "activity",
+      namespace: "n",
+      activityId,
+      isLocal: false,
+    });
     const payload = await sealed(asked("one"));
     expect(await opened(payload, ONE, asked("one"))).toEqual({ said: "blue" });
     expect(await problem(payload, ONE, asked("two"))).toBe("moved");
@@ -117,8 +148,12 @@ describe("keys", () => {
 
   test("no key, another one's id, and another key under the same id are told apart, with what to do", async () => {
     const payload = await sealed(RUN);
-    await expect(opened(payload, undefined, RUN)).rejects.toThrow(/"k1".*no key here.*INTERLOCK_SEAL_KEYS_FILE/);
-    await expect(opened(payload, keys(key("k9", 9)), RUN)).rejects.toThrow(/"k1".*not among those here \("k9"\).*Add it/);
+    await expect(opened(payload, undefined, RUN)).rejects.toThrow(
+      /"k1".*no key here.*INTERLOCK_SEAL_KEYS_FILE/,
+    );
+    await expect(opened(payload, keys(key("k9", 9)), RUN)).rejects.toThrow(
+      /"k1".*not among those here \("k9"\).*Add it/,
+    );
     await expect(opened(payload, keys(key("k1", 9)), RUN)).rejects.toThrow(/"k1".*is another one/);
     expect(await problem(payload, undefined, RUN)).toBe("no key");
     expect(await problem(payload, keys(key("k9", 9)), RUN)).toBe("unknown key");
@@ -148,7 +183,9 @@ describe("keys", () => {
       expect([text, message]).not.toEqual([text, "taken"]);
       expect(message).not.toContain(secret.slice(4, 20));
     }
-    const { writer, readers } = parseSealKeys(`# keys\nk2:${secret} , k1:${randomBytes(32).toString("base64")}\n\n`);
+    const { writer, readers } = parseSealKeys(
+      `# keys\nk2:${secret} , k1:${randomBytes(32).toString("base64")}\n\n`,
+    );
     expect([writer?.id, [...readers.keys()]]).toEqual(["k2", ["k2", "k1"]]);
   });
 });
@@ -159,6 +196,12 @@ test("in a worker, what belongs to a workflow is handed on with the reason, and 
   const [left] = await worker.decode([payload], RUN);
   expect(left?.data).toEqual(payload.data);
   expect(Buffer.from(left?.metadata?.["interlock-unopened"] ?? []).toString()).toContain("no key here");
-  const activity: SerializationContext = { type: "activity", namespace: "n", workflowId: "run-a", activityId: "7", isLocal: false };
+  const activity: SerializationContext = {
+    type: "activity",
+    namespace: "n",
+    workflowId: "run-a",
+    activityId: "7",
+    isLocal: false,
+  };
   await expect(worker.decode([payload], activity)).rejects.toThrow(SealError);
 });
