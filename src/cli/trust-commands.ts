@@ -10,7 +10,7 @@ export function addTrustCommands(program: Command, finish: Finish): void {
   const attest = program
     .command("attest <runId>")
     .description("sign a statement about how a run that is over went (in-toto, DSSE)")
-    .requiredOption("--key <file>", "a private Ed25519 key in PEM; several sign together", listed)
+    .option("--key <file>", "a private Ed25519 key in PEM; several sign together", listed)
     .option("--output <file>", "a new file for it (default: standard output)")
     .action(async (runId: string, options: AttestOptions) =>
       finish(await (await import("./commands/attest.js")).attestCommand(runId, options)),
@@ -18,12 +18,14 @@ export function addTrustCommands(program: Command, finish: Finish): void {
   attest
     .command("verify <file>")
     .description("check such a statement: signature, path and, with --project, the artifacts; offline")
-    .requiredOption("--key <file>", "the public key in PEM; of several each must have signed", listed)
+    .option("--key <file>", "the public key in PEM; of several each must have signed", listed)
     .option("--project <dir>", "where the artifacts lie")
     .option("--json", "print JSON for programs")
-    .action(async (file: string, options: VerifyOptions) =>
-      finish(await (await import("./commands/attest.js")).attestVerifyCommand(file, options)),
-    );
+    .action(async (file: string, _: VerifyOptions, verify: Command) => {
+      // `--key` is one of both commands: the outer one takes it.
+      const options: VerifyOptions = verify.optsWithGlobals();
+      finish(await (await import("./commands/attest.js")).attestVerifyCommand(file, options));
+    });
   program
     .command("codec-server")
     .description(

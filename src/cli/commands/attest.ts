@@ -20,12 +20,12 @@ import { read } from "../run-folder.js";
 import { type RunSession, withRun } from "../run-session.js";
 
 export interface AttestOptions {
-  readonly key: readonly string[];
+  readonly key?: readonly string[];
   readonly output?: string;
 }
 
 /** `interlock attest`: a signed statement about how a run went. */
-export async function attestCommand(id: string, { key, output }: AttestOptions): Promise<ExitCode> {
+export async function attestCommand(id: string, { key = [], output }: AttestOptions): Promise<ExitCode> {
   const keys = await readKeys(key, signingKey);
   const statement = await withRun(id, (place) => statementOf(id, place));
   const envelope = signEnvelope(PAYLOAD_TYPE, Buffer.from(JSON.stringify(statement)), keys);
@@ -87,7 +87,7 @@ async function statementOf(id: string, { reader, run }: RunSession): Promise<Run
 }
 
 export interface VerifyOptions {
-  readonly key: readonly string[];
+  readonly key?: readonly string[];
   readonly project?: string;
   readonly json?: boolean;
 }
@@ -95,7 +95,7 @@ export interface VerifyOptions {
 /** `interlock attest verify`: whether a statement is signed, and fits in itself and on disk. Needs neither store nor Temporal. */
 export async function attestVerifyCommand(
   path: string,
-  { key, project, json = false }: VerifyOptions,
+  { key = [], project, json = false }: VerifyOptions,
 ): Promise<ExitCode> {
   const keys = await readKeys(key, checkingKey);
   const text = await readText(path);
