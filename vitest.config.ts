@@ -10,6 +10,7 @@ const CRASH_TESTS = [
   "test/integration/compaction-crash.test.ts",
   "test/integration/execution-fence.test.ts",
   "test/integration/fallback-crash.test.ts",
+  "test/integration/notice-crash.test.ts",
   "test/integration/streamed-crash.test.ts",
 ];
 

@@ -5,6 +5,7 @@ import envPaths from "env-paths";
 import { z } from "zod";
 import { DEFAULT_TASK_QUEUE } from "./contract/names.js";
 import { fetchEnvironment } from "./embedded/helper-environment.js";
+import { type Webhook, notificationsSchema, webhooksOf } from "./core/notify/webhooks.js";
 import { DEFAULT_PROTECTED_PATHS } from "./core/tools/name-rules.js";
 import type { ModelSettings } from "./model/chat-model.js";
 import { dialectSettingSchema } from "./model/dialects.js";
@@ -121,6 +122,8 @@ const settingsSchema = z.strictObject({
   projectRoots: z.array(z.string()).optional(),
   /** `signed`: workers take starts and updates only with a signature. `INTERLOCK_STARTS` takes its place. */
   starts: startsSchema.optional(),
+  /** Who is told of runs, and of what. */
+  notifications: notificationsSchema.optional(),
 });
 type Settings = z.infer<typeof settingsSchema>;
 
@@ -158,6 +161,8 @@ export interface Config {
   readonly editor: string | undefined;
   /** Base URL of the Web UI of a configured Temporal, for links. */
   readonly webUi: string | undefined;
+  /** Who is told of runs; a worker tells them. */
+  readonly webhooks: readonly Webhook[];
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -208,6 +213,7 @@ export function loadConfig(
     codecToken: env.INTERLOCK_CODEC_TOKEN,
     editor: (isDumbTerminal(environment) ? undefined : environment["VISUAL"]) ?? environment["EDITOR"],
     webUi: env.INTERLOCK_WEB_UI,
+    webhooks: webhooksOf(settings.notifications, variableOf(environment)),
   });
 }
 
@@ -340,6 +346,10 @@ function catalogOf(
     models: settings.models ?? {},
     agents: settings.agents ?? {},
     prices: settings.prices ?? {},
-    variable: (name) => (Object.hasOwn(environment, name) ? environment[name] : undefined),
+    variable: variableOf(environment),
   });
+}
+
+function variableOf(environment: Environment) {
+  return (name: string) => (Object.hasOwn(environment, name) ? environment[name] : undefined);
 }

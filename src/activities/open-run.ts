@@ -71,6 +71,7 @@ async function conditionsOf(deps: OpenRunDeps, { input, execution }: OpenRunInpu
     ...(modelTimeoutMs === undefined ? {} : { modelTimeoutMs }),
     ...(execution?.resetOf === undefined ? {} : { openedFor: execution.id }),
     ...(looks ? { searchAttributes: await deps.searchAttributes() } : {}),
+    ...(deps.seals === true ? { seals: true as const } : {}),
   };
 }
 

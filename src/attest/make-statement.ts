@@ -9,7 +9,8 @@ import { PREDICATE_TYPE, type RunPredicate, type RunStatement, STATEMENT_TYPE } 
 /** What a statement is made of, as a store and Temporal tell it. */
 export interface AttestedRun {
   readonly facts: Pick<JsonAnswers["read.run"], "metadata">;
-  readonly request: JsonAnswers["read.request"]["request"];
+  /** Its model was a script. */
+  readonly rehearsal: boolean;
   readonly graph: JsonAnswers["read.graph"]["graph"];
   readonly artifacts: readonly StoredArtifact[];
   /** SHA-256 of the package's content; absent where the store does not have the package any more. */
@@ -49,7 +50,7 @@ export function makeStatement(run: AttestedRun): RunStatement {
         phase,
         createdAt,
         workflow,
-        rehearsal: run.request?.["rehearsal"] !== undefined,
+        rehearsal: run.rehearsal,
         ...defined({ forkedFrom }),
       },
       interlock: { version: run.version },

@@ -130,17 +130,6 @@ export function reportFromStore(facts: RunFacts): RunReport {
 
 const SESSION = "{session-folder}";
 
-/** The page of a run in Temporal's Web UI that shows its current details: where it stands, and what it asks. */
-export function webUrlOf(
-  webUi: string | undefined,
-  namespace: string,
-  workflowId: string,
-  executionRunId: string,
-) {
-  if (webUi === undefined) return null;
-  return `${webUi.replace(/\/$/, "")}/namespaces/${namespace}/workflows/${encodeURIComponent(workflowId)}/${executionRunId}/user-metadata`;
-}
-
 /** What a waiting run needs. */
 export function wayOn(runId: string, question: { readonly code?: string | undefined }): string {
   if (question.code !== "BUDGET_EXCEEDED") return `answer with interlock answer ${runId} "…"`;
@@ -149,7 +138,11 @@ export function wayOn(runId: string, question: { readonly code?: string | undefi
 
 /** The report for people. */
 export function printReport(report: RunReport, projectRoot: string | undefined): void {
-  print(`Run ${report.runId}: ${report.phase}${report.paused ? ", paused" : ""}`);
+  const isEmpty =
+    report.phase === "completed" && report.sessionFolder !== null && report.artifacts.length === 0;
+  print(
+    `Run ${report.runId}: ${report.phase}${report.paused ? ", paused" : ""}${isEmpty ? ", nothing saved" : ""}`,
+  );
   if (report.currentNodeId !== "") print(`  node        ${report.currentNodeId}`);
   printOrigin(report, projectRoot);
   print(`  completed   ${report.stepsCompleted.join(", ") || "none yet"}`);

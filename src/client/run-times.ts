@@ -1,8 +1,8 @@
 import { RUN_MEMO, runMemoSchema } from "../contract/run-memo.js";
 import { defined } from "../core/defined.js";
 import { isNotFound } from "./interlock-error.js";
-import { isoOf } from "./list-runs.js";
 import { readableValue } from "./payloads.js";
+import { isoOf } from "./raw-values.js";
 import { type TemporalAccess, beginningOf } from "./run-start.js";
 
 /** Who began a run, and when what happened to it, as Temporal knows. Times are UTC, ISO 8601. */

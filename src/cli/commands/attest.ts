@@ -12,6 +12,7 @@ import {
 import { makeStatement } from "../../attest/make-statement.js";
 import { PAYLOAD_TYPE, type RunStatement, parseStatement } from "../../attest/statement.js";
 import { wholeFile } from "../../client/store-reader.js";
+import type { JsonObject } from "../../core/json.js";
 import { excerpt } from "../../core/text.js";
 import { verifyAuditBytes } from "../../store/runs/audit-verify.js";
 import { version } from "../../worker/version.js";
@@ -74,7 +75,7 @@ async function statementOf(id: string, { reader, run }: RunSession): Promise<Run
     graph === null ? undefined : await reader.ask("read.package", { packageId: metadata.packageId });
   return makeStatement({
     facts,
-    request,
+    rehearsal: isRehearsal(request),
     graph,
     artifacts,
     packageSha256: shown?.ok === true ? shown.value.sha256 : undefined,
@@ -84,6 +85,11 @@ async function statementOf(id: string, { reader, run }: RunSession): Promise<Run
     document: graph === null ? undefined : await file("state/workflow.md"),
     version: version(),
   });
+}
+
+function isRehearsal(request: JsonObject | null): boolean {
+  const input = request?.["input"];
+  return typeof input === "object" && input !== null && "rehearsal" in input;
 }
 
 export interface VerifyOptions {

@@ -81,9 +81,9 @@ export class RunRecord {
   /** Whoever starts the run may say it, else its worker has looked; nothing is set where nobody knows yet. */
   mayBeSearchedBy(attribute: string): boolean {
     const { searchAttributes: isSaid } = this.input;
-    const found = this.open?.searchAttributes;
-    if (found !== undefined) return found.includes(attribute);
-    return isSaid ?? this.open !== undefined;
+    if (this.open?.seals === true) return this.open.searchAttributes?.includes(attribute) === true;
+    if (isSaid !== undefined || this.open === undefined) return isSaid === true;
+    return this.open.searchAttributes?.includes(attribute) ?? true;
   }
 
   get frontmatter(): Frontmatter {
