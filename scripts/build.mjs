@@ -1,6 +1,6 @@
 // Compiles src/ to dist/ and bundles the workflow code, so that a worker starts without a bundler.
 import { execFileSync } from "node:child_process";
-import { chmod, rm, writeFile } from "node:fs/promises";
+import { chmod, cp, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { writeCommonJsTypes } from "./commonjs-types.mjs";
 
@@ -13,6 +13,7 @@ execFileSync(
     stdio: "inherit",
   },
 );
+await cp(`${root}/src/seal/sealed-failures.cjs`, `${root}/dist/seal/sealed-failures.cjs`);
 const { bundleWorkflows } = await import("../dist/worker/workflow-bundle.js");
 const { code } = await bundleWorkflows();
 await writeFile(`${root}/dist/workflow-bundle.cjs`, code);

@@ -24,6 +24,7 @@ import {
   modelUrl,
 } from "./model/model-entries.js";
 import { mcpServersSchema } from "./mcp/server-settings.js";
+import { type SealKeys, parseSealKeys } from "./seal/seal-keys.js";
 import { NotOurFile, readOwnFileSync } from "./store/disk/own-file.js";
 import type { RootPolicy } from "./store/roots/roots.js";
 
@@ -55,6 +56,12 @@ const environmentSchema = z.object({
   INTERLOCK_MODEL_TIMEOUT_SECONDS: positiveInteger
     .refine((seconds) => seconds <= MAX_MODEL_TIMEOUT_SECONDS, TIMEOUT_SENTENCE)
     .optional(),
+  INTERLOCK_CODEC_TOKEN: z
+    .string()
+    .regex(/^[\w-]{16,200}$/, "must be 16 to 200 letters, digits, - and _")
+    .optional(),
+  INTERLOCK_SEAL_KEYS: z.string().optional(),
+  INTERLOCK_SEAL_KEYS_FILE: z.string().optional(),
   INTERLOCK_WEB_UI: z.url({ protocol: /^https?$/ }).optional(),
   INTERLOCK_METRICS: listenAddress.optional(),
   INTERLOCK_HEALTH: listenAddress.optional(),
@@ -162,6 +169,10 @@ export interface Config {
   readonly roots: RootPolicy;
   /** Whose starts a worker takes. */
   readonly starts: z.infer<typeof startsSchema>;
+  /** What payloads are sealed and opened with; undefined where nothing is sealed. */
+  readonly sealKeys: SealKeys | undefined;
+  /** What whoever asks the codec server has to know; undefined where each start makes one. */
+  readonly codecToken: string | undefined;
   /** What the user writes longer texts in, as a shell takes it: `VISUAL`, else `EDITOR`. */
   readonly editor: string | undefined;
   /** Base URL of the Web UI of a configured Temporal, for links. */
@@ -223,6 +234,8 @@ export function loadConfig(
       protectedPaths: settings.protectedPaths,
     },
     starts: env.INTERLOCK_STARTS ?? settings.starts ?? "open",
+    sealKeys: readSealKeys(env),
+    codecToken: env.INTERLOCK_CODEC_TOKEN,
     editor: (isDumbTerminal(environment) ? undefined : environment["VISUAL"]) ?? environment["EDITOR"],
     webUi: env.INTERLOCK_WEB_UI,
     metrics: env.INTERLOCK_METRICS,
@@ -271,6 +284,31 @@ function projectRoots(variable: string | undefined, settings: Settings): readonl
     ...named.map((path) => check(path, "INTERLOCK_PROJECT_ROOTS")),
     ...(settings.projectRoots ?? []).map((path) => check(path, "The settings file's projectRoots")),
   ];
+}
+
+/** Keys are secrets: they come from a variable or from a file of their own, never from the settings. */
+function readSealKeys(env: z.infer<typeof environmentSchema>): SealKeys | undefined {
+  const { INTERLOCK_SEAL_KEYS: keys, INTERLOCK_SEAL_KEYS_FILE: path } = env;
+  if (keys !== undefined && path !== undefined) {
+    throw new ConfigError(
+      "INTERLOCK_SEAL_KEYS and INTERLOCK_SEAL_KEYS_FILE are both set. Unset one of them.",
+    );
+  }
+  if (keys === undefined && path === undefined) return undefined;
+  let text = keys;
+  try {
+    text ??= readFileSync(path ?? "", "utf8");
+  } catch {
+    throw new ConfigError(
+      `INTERLOCK_SEAL_KEYS_FILE names ${path}, which cannot be read. Correct it or unset it.`,
+    );
+  }
+  try {
+    return parseSealKeys(text);
+  } catch (error) {
+    const place = path === undefined ? "INTERLOCK_SEAL_KEYS" : `INTERLOCK_SEAL_KEYS_FILE: ${path}`;
+    throw new ConfigError(`${place} ${error instanceof Error ? error.message : ""}`);
+  }
 }
 
 /** The same files and variables as the Temporal CLI; nothing configured there means the embedded server. */

@@ -3,6 +3,7 @@ import { HEARTBEAT_MS, createActivities } from "./activities/create-activities.j
 import { storeQuestions } from "./activities/store-questions.js";
 import { type Config, ConfigError, loadConfig } from "./config.js";
 import { SEARCH_ATTRIBUTES, registeredAttributes } from "./contract/names.js";
+import { SEALED_SEARCH_ATTRIBUTES } from "./contract/sealed.js";
 import { defined } from "./core/defined.js";
 import type { RunEvent } from "./core/run/run-event.js";
 import { announceStore } from "./worker/announce-store.js";
@@ -11,6 +12,7 @@ import { type ChatModel, type ModelSettings, createChatModel } from "./model/cha
 import type { Notifier } from "./notify/notifier.js";
 import { heldToInterface } from "./model/own-model.js";
 import { besideRehearsals, openRehearsals } from "./worker/rehearsals.js";
+import { dataConverterFor } from "./seal/data-converter.js";
 import { StartSignatures } from "./store/start-signatures.js";
 import { type Store, openStore } from "./store/store.js";
 import { createBundleHost } from "./tools/bundle/bundle-host.js";
@@ -83,6 +85,8 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   // A program's own model answers whatever a run has chosen elsewhere, and nothing is chosen for it.
   const isOwn = options.model !== undefined || options.modelSettingsFor !== undefined;
   const connection = await NativeConnection.connect(options.connection);
+  const seals = config.sealKeys?.writer !== undefined;
+  const namespaceHas = untilAll(() => searchAttributesOf(connection, options.namespace));
   const place = {
     store,
     ...defined({ protectedPaths, signatures }),
@@ -90,7 +94,8 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   const notifier = await notifierOf(config, connection, options.namespace, store);
   const activities = createActivities({
     ...place,
-    searchAttributes: untilAll(() => searchAttributesOf(connection, options.namespace)),
+    searchAttributes: async () => (await namespaceHas()).filter((name) => !seals || isHarmless(name)),
+    seals,
     toolHost,
     ...defined({ external }),
     ...(notifier === undefined ? {} : { announce: notifier.announce }),
@@ -116,6 +121,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       workflowBundle: options.workflowBundle ?? (await (workflows?.bundle ?? workflowBundle)()),
       ...(workflows === undefined ? {} : { sinks: workflows.sinks }),
       interceptors: { activity: instruments.flatMap(({ activities: seen = [] }) => seen) },
+      dataConverter: dataConverterFor(config.sealKeys, "worker"),
       activities: { ...activities, ...storeQuestions(place), ...notifier?.activities },
       // A model call that is running is let end; one that takes longer is cancelled and asked again.
       shutdownGraceTime: "10 seconds",
@@ -132,7 +138,10 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     await connection.close();
     throw error;
   }
-  const announcement = announceStore(connection, options.namespace, store);
+  const announcement = announceStore(
+    { connection, namespace: options.namespace, dataConverter: dataConverterFor(config.sealKeys, "client") },
+    store,
+  );
   const unobserve = options.onEvent && store.runs.observe(options.onEvent);
   const unwatch = instruments.map(({ watchStore }) => watchStore?.(store));
   const done = runToEnd(worker, async () => {
@@ -177,14 +186,15 @@ async function whyNotReady(
 
 /** What tells others of runs, where the settings name any. */
 async function notifierOf(
-  { webhooks, webUi }: Config,
+  { webhooks, webUi, sealKeys }: Config,
   connection: NativeConnection,
   namespace: string,
   store: Store,
 ): Promise<Notifier | undefined> {
   if (webhooks.length === 0) return undefined;
   const { openNotifier } = await import("./notify/notifier.js");
-  return openNotifier({ store, webhooks, connection, namespace, webUi });
+  const dataConverter = dataConverterFor(sealKeys, "client");
+  return openNotifier({ store, webhooks, connection, namespace, dataConverter, webUi });
 }
 
 function modelOf({ model }: WorkerOptions): ChatModel {
@@ -208,6 +218,11 @@ async function searchAttributesOf(
     .listSearchAttributes({ namespace })
     .catch(() => ({ customAttributes: {} }));
   return registeredAttributes(customAttributes);
+}
+
+/** Says no names of packages, nodes, agents and projects. */
+function isHarmless(attribute: string): boolean {
+  return SEALED_SEARCH_ATTRIBUTES.includes(attribute);
 }
 
 /** Asks until all are there: attributes are added, not taken away. */

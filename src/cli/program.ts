@@ -15,6 +15,7 @@ import { addLookCommands } from "./look-commands.js";
 import { withModelOptions } from "./model-options.js";
 import { addOperateCommands } from "./operate-commands.js";
 import type { ServeOptions } from "./commands/dev.js";
+import { addTrustCommands } from "./trust-commands.js";
 import type { ImportOptions } from "./commands/package-import.js";
 import type { ArtifactsOptions } from "./commands/artifacts.js";
 import type { AnswerOptions } from "./commands/answer.js";
@@ -67,6 +68,7 @@ export function buildProgram(finish: (code: ExitCode) => void): Command {
   addServeCommands(program, finish);
   addRunCommand(program, finish);
   addLookCommands(program, finish);
+  addTrustCommands(program, finish);
   program
     .command("status <runId>")
     .description("where a run stands")

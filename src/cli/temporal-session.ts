@@ -88,7 +88,11 @@ async function open(config: Config, store: Store | undefined, signal: AbortSigna
         connection,
         namespace,
         taskQueue: store?.taskQueue ?? config.taskQueue,
-        ...defined({ sign: await signerFor(config, store), interceptors: traces?.clientInterceptors }),
+        ...defined({
+          sign: await signerFor(config, store),
+          sealKeys: config.sealKeys,
+          interceptors: traces?.clientInterceptors,
+        }),
       }),
       (late) => late.close(),
     );

@@ -14,6 +14,7 @@ export function bundleWorkflows(interceptors: readonly string[] = []): Promise<W
     workflowsPath: codeOf("index"),
     payloadConverterPath: codeOf("payload-converter"),
     workflowInterceptorModules: [...interceptors],
+    failureConverterPath: codeOf("failure-converter"),
     logger: new DefaultLogger("ERROR"),
   });
 }

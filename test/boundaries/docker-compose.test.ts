@@ -136,8 +136,13 @@ describe("order of start", () => {
 });
 
 describe("environment", () => {
-  /** Variables of ours that have no place in the container: it neither fetches nor finds a Temporal CLI. */
-  const NOT_IN_A_CONTAINER = ["INTERLOCK_CACHE", "INTERLOCK_TEMPORAL_CLI"];
+  /** Variables of ours that have no place in the container: it neither fetches nor finds a Temporal CLI, serves no codec, and gets no file of keys. */
+  const NOT_IN_A_CONTAINER = [
+    "INTERLOCK_CACHE",
+    "INTERLOCK_TEMPORAL_CLI",
+    "INTERLOCK_CODEC_TOKEN",
+    "INTERLOCK_SEAL_KEYS_FILE",
+  ];
   /** They have a default in the store, which is a volume: settings.json, and the queue in store.json. */
   const KEPT_IN_THE_STORE = ["INTERLOCK_SETTINGS", "INTERLOCK_TASK_QUEUE"];
   const OF_TEMPORAL = ["TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE"];

@@ -62,6 +62,7 @@ test("the values that the package exports", () => {
       "RunManager",
       "createChatModel",
       "createToolHost",
+      "parseSealKeys",
       "startSigner",
       "exportRun",
       "openStore",
