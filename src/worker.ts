@@ -110,31 +110,13 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   });
   let worker: Worker;
   try {
-    const workflows = instruments.find((instrument) => instrument.workflows)?.workflows;
-    const { activities: slots, localActivities, note } = planSlots(readDescriptors());
-    if (note !== undefined) Runtime.instance().logger.warn(note);
-    worker = await Worker.create({
+    worker = await temporalWorker(config, options, {
+      store,
       connection,
-      namespace: options.namespace,
-      taskQueue: store.taskQueue,
-      identity: workerIdentity(),
-      workflowBundle: options.workflowBundle ?? (await (workflows?.bundle ?? workflowBundle)()),
-      ...(workflows === undefined ? {} : { sinks: workflows.sinks }),
-      interceptors: { activity: instruments.flatMap(({ activities: seen = [] }) => seen) },
-      dataConverter: dataConverterFor(config.sealKeys, "worker"),
       activities: { ...activities, ...storeQuestions(place), ...notifier?.activities },
-      // A model call that is running is let end; one that takes longer is cancelled and asked again.
-      shutdownGraceTime: "10 seconds",
-      shutdownForceTime: "20 seconds",
-      // Workflow tasks for a worker that has died wait this long before another one gets them (10 s by default).
-      stickyQueueScheduleToStartTimeout: "2 seconds",
-      // Temporal answers a heartbeat with what it wants cancelled. Without these, the SDK sends four fifths of none.
-      maxHeartbeatThrottleInterval: HEARTBEAT_MS,
-      defaultHeartbeatThrottleInterval: HEARTBEAT_MS,
-      maxConcurrentActivityTaskExecutions: slots,
-      maxConcurrentLocalActivityExecutions: localActivities,
     });
   } catch (error) {
+    await external?.close();
     await connection.close();
     throw error;
   }
@@ -163,6 +145,39 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       await done;
     },
   };
+}
+
+/** Temporal's own worker on the store's task queue. Rejects as `startWorker`. */
+async function temporalWorker(
+  config: Config,
+  options: WorkerOptions,
+  { store, connection, activities }: { store: Store; connection: NativeConnection; activities: object },
+): Promise<Worker> {
+  const { instruments = [] } = options;
+  const workflows = instruments.find((instrument) => instrument.workflows)?.workflows;
+  const { activities: slots, localActivities, note } = planSlots(readDescriptors());
+  if (note !== undefined) Runtime.instance().logger.warn(note);
+  return Worker.create({
+    connection,
+    namespace: options.namespace,
+    taskQueue: store.taskQueue,
+    identity: workerIdentity(),
+    workflowBundle: options.workflowBundle ?? (await (workflows?.bundle ?? workflowBundle)()),
+    ...(workflows === undefined ? {} : { sinks: workflows.sinks }),
+    interceptors: { activity: instruments.flatMap(({ activities: seen = [] }) => seen) },
+    dataConverter: dataConverterFor(config.sealKeys, "worker"),
+    activities,
+    // A model call that is running is let end; one that takes longer is cancelled and asked again.
+    shutdownGraceTime: "10 seconds",
+    shutdownForceTime: "20 seconds",
+    // Workflow tasks for a worker that has died wait this long before another one gets them (10 s by default).
+    stickyQueueScheduleToStartTimeout: "2 seconds",
+    // Temporal answers a heartbeat with what it wants cancelled. Without these, the SDK sends four fifths of none.
+    maxHeartbeatThrottleInterval: HEARTBEAT_MS,
+    defaultHeartbeatThrottleInterval: HEARTBEAT_MS,
+    maxConcurrentActivityTaskExecutions: slots,
+    maxConcurrentLocalActivityExecutions: localActivities,
+  });
 }
 
 const READY_MS = 3_000;
