@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { InterlockError, signedInput } from "../client/client.js";
+import { InterlockError } from "../client/client.js";
+import { signedInput } from "../client/launch-run.js";
 import type { Config } from "../config.js";
 import { workflowIdOf } from "../core/run/run-id.js";
 import type { Store } from "../store/store.js";

@@ -1,30 +1,17 @@
 import { randomUUID } from "node:crypto";
-import {
-  Client,
-  Connection,
-  type ConnectionOptions,
-  WorkflowExecutionAlreadyStartedError,
-} from "@temporalio/client";
-import {
-  BUNDLE_RUN_WORKFLOW,
-  DEFAULT_TASK_QUEUE,
-  GRAPH_RUN_WORKFLOW,
-  SEARCH_ATTRIBUTES,
-  registeredAttributes,
-} from "../contract/names.js";
+import { Client, Connection, type ConnectionOptions } from "@temporalio/client";
+import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTES, registeredAttributes } from "../contract/names.js";
 import { workflowIdOf } from "../core/run/run-id.js";
-import type { BundleRunInput, Fork, GraphRunInput, RunInput } from "../contract/run.js";
-import { type RunInputs, validateRunInput } from "../contract/run-input.js";
-import { type Sign, startStatement } from "../contract/signed.js";
+import type { BundleRunInput, Fork, GraphRunInput } from "../contract/run.js";
+import type { Sign } from "../contract/signed.js";
 import { defined } from "../core/defined.js";
 import type { EngineLimits } from "../core/run/limits.js";
 import type { WantedModel } from "../core/run/run-model.js";
-import { directoryName } from "../core/run/run-note.js";
-import { cutText } from "../core/text.js";
 import type { JsonObject } from "../core/json.js";
-import { codeSpan, summaryLine } from "../core/markdown.js";
 import type { StoreReader } from "../contract/reads.js";
+import { isOpenStatus } from "./execution-status.js";
 import { InterlockError } from "./interlock-error.js";
+import { type Launch, begunAnew, launchRun, resuming } from "./launch-run.js";
 import { type ListedRun, type RunFilter, knownWorkflowIds, listRuns, runsWithPrefix } from "./list-runs.js";
 import { remotePages } from "./remote-pages.js";
 import { storeReader } from "./store-reader.js";
@@ -156,7 +143,7 @@ export class InterlockClient {
     const handle = typeof run === "string" ? this.handle(run) : run;
     const { runId } = handle;
     const status = await handle.executionStatus();
-    if (status === "RUNNING" || status === "COMPLETED" || status === "PAUSED") {
+    if (isOpenStatus(status) || status === "COMPLETED") {
       const sentence = `Run ${runId} is ${status.toLowerCase()}: only a failed or cancelled run can be retried.`;
       throw new InterlockError({ code: "E_PRECONDITION_FAILED", message: sentence });
     }
@@ -214,42 +201,10 @@ export class InterlockClient {
     return ofItsStore.launch({ kind: "graph", input });
   }
 
-  private async launch(
-    { kind, input: request, workflowId: known }: Launch,
-    workflowIdReusePolicy: "REJECT_DUPLICATE" | "ALLOW_DUPLICATE_FAILED_ONLY" = "REJECT_DUPLICATE",
-  ): Promise<RunHandle> {
-    const workflow = kind === "graph" ? GRAPH_RUN_WORKFLOW : BUNDLE_RUN_WORKFLOW;
+  private async launch(launch: Launch, reuse?: "ALLOW_DUPLICATE_FAILED_ONLY"): Promise<RunHandle> {
     // Where the namespace lacks some, the worker looks which it has.
-    const hasAll = (await this.registeredAttributes())?.length === ATTRIBUTES.length;
-    const { runId = "" } = request;
-    const workflowId = known ?? workflowIdOf(runId);
-    const input = await signedInput(this.sign, {
-      workflow,
-      workflowId,
-      input: hasAll ? { ...request, searchAttributes: true } : request,
-    });
-    const name = kind === "graph" ? packageName(request) : request.workflowPath;
-    try {
-      const handle = await this.temporal.workflow.start(workflow, {
-        workflowId,
-        taskQueue: this.taskQueue,
-        args: [input],
-        workflowIdConflictPolicy: "USE_EXISTING",
-        workflowIdReusePolicy,
-        // A dead worker's workflow task is given to another after this long.
-        workflowTaskTimeout: "5 seconds",
-        staticSummary: summaryLine(
-          `${cutText(name, 75)} on ${cutText(directoryName(request.projectRoot), 40)}`,
-        ),
-        staticDetails: `Run ${codeSpan(runId || workflowId)} of ${codeSpan(name)} on ${codeSpan(request.projectRoot, 1_000)}.`,
-      });
-      const { firstExecutionRunId } = handle;
-      return new RunHandle(this, { runId: runId || firstExecutionRunId, workflowId, firstExecutionRunId });
-    } catch (error) {
-      // The run is there and over: started again it is the same run, and nothing is left to retry.
-      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-      return new RunHandle(this, { runId, workflowId });
-    }
+    const searchAttributes = (await this.registeredAttributes())?.length === ATTRIBUTES.length;
+    return new RunHandle(this, await launchRun(this, { ...launch, searchAttributes, reuse }));
   }
 
   /** A handle on a run that exists, by its id or by its workflow's; by both, where both are known. */
@@ -357,53 +312,4 @@ export class InterlockClient {
     });
     return (response.pollers ?? []).map(({ identity }) => identity ?? "");
   }
-}
-
-/** What is to be sent, as it is sent: what JSON leaves out is not there. Throws what its workflow would refuse it for. */
-function checked(workflow: keyof RunInputs, request: object): object {
-  const input: unknown = JSON.parse(JSON.stringify(request));
-  const verdict = validateRunInput(workflow, input);
-  if (!verdict.ok) throw new InterlockError(verdict.error);
-  return verdict.value;
-}
-
-/** What starts a run, checked and, with a signer, signed. Throws what its workflow would refuse it for. */
-export async function signedInput(
-  sign: Sign | undefined,
-  start: { readonly workflow: keyof RunInputs; readonly workflowId: string; readonly input: object },
-): Promise<object> {
-  const { signature: _, ...input }: { signature?: unknown } = start.input; // that of an earlier start is used
-  const plain = checked(start.workflow, input);
-  if (sign === undefined) return plain;
-  return { ...plain, signature: await sign(startStatement({ ...start, input: plain })) };
-}
-
-/** What is launched: a run that was never made takes its id from Temporal. */
-type Launch =
-  | RunRequest
-  | { readonly kind: "graph"; readonly input: GraphRunInput; readonly workflowId?: string }
-  | { readonly kind: "bundle"; readonly input: BundleRunInput; readonly workflowId?: string };
-
-function begunAnew(request: RunRequest, changes: Pick<RunInput, "limits" | "model">): Launch {
-  if (request.kind === "graph") {
-    const { runId: _, carried: _carried, resume: _resume, ...input } = request.input;
-    return { ...request, input: { ...input, ...changes } };
-  }
-  const { runId: _, carried: _carried, resume: _resume, ...input } = request.input;
-  return { ...request, input: { ...input, ...changes } };
-}
-
-/** A request that makes its run go on from the store. */
-function resuming(request: RunRequest, changes: Partial<GraphRunInput & BundleRunInput>): RunRequest {
-  const change = { ...changes, resume: true };
-  if (request.kind === "graph") {
-    const { carried: _, ...input } = request.input;
-    return { ...request, input: { ...input, ...change } };
-  }
-  const { carried: _, ...input } = request.input;
-  return { ...request, input: { ...input, ...change } };
-}
-
-function packageName({ packageId, workflowRef }: GraphRunInput): string {
-  return workflowRef === undefined || workflowRef === "" ? packageId : `${packageId} · ${workflowRef}`;
 }

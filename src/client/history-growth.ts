@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, ServiceError } from "@temporalio/client";
+import { isOpen } from "./execution-status.js";
 
 const PAUSE_MS = 300;
 const ERROR_PAUSE_MS = 2_000;
@@ -65,12 +66,6 @@ export function historyGrowth(
       }
     }
   };
-}
-
-/** Whether the newest execution goes on. */
-export async function isOpen(temporal: Client, workflowId: string): Promise<boolean> {
-  const { status } = await temporal.workflow.getHandle(workflowId).describe();
-  return status.name === "RUNNING" || status.name === "PAUSED";
 }
 
 function mayHaveLogged(event: HistoryEvent): boolean {

@@ -1,10 +1,12 @@
-import type { Client } from "@temporalio/client";
 import { BUNDLE_RUN_WORKFLOW, GRAPH_RUN_WORKFLOW } from "../contract/names.js";
 import { RUN_MEMO, type RunMemo, runMemoSchema } from "../contract/run-memo.js";
 import { defined } from "../core/defined.js";
 import type { RunPhase } from "../core/run/phase.js";
+import { projectSlug } from "../core/run/project-slug.js";
 import { runIdIn } from "../core/run/run-id.js";
+import { type Lister, type RawExecution, listExecutions } from "./list-executions.js";
 import { quoted } from "./quoted.js";
+import { isoOf, readJson } from "./raw-values.js";
 
 /** A run as a listing of Temporal's shows it. What the run says of itself is text from outside. */
 export interface ListedRun {
@@ -55,16 +57,13 @@ const TYPES = [GRAPH_RUN_WORKFLOW, BUNDLE_RUN_WORKFLOW];
 const RUNS = `WorkflowType IN (${TYPES.map(quoted).join(", ")}) AND ExecutionStatus != "ContinuedAsNew"`;
 const OPEN = ["Running", "Paused"];
 
-/** What of Temporal a listing needs. */
-type Access = Pick<Client, "workflowService"> & { readonly options: { readonly namespace: string } };
-
 /**
  * The newest runs that fit, newest first, each once: its newest execution. `searchable` are the search attributes that the
  * namespace has; where one is missing the runs themselves are looked through. Throws what Temporal says of a query that it
  * does not take.
  */
 export async function listRuns(
-  temporal: Access,
+  temporal: Lister,
   filter: RunFilter,
   limit: number,
   searchable: readonly string[],
@@ -84,7 +83,7 @@ export async function listRuns(
 
 /** Which of these workflow ids Temporal knows. */
 export async function knownWorkflowIds(
-  temporal: Access,
+  temporal: Lister,
   workflowIds: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const known = new Set<string>();
@@ -96,7 +95,7 @@ export async function knownWorkflowIds(
 
 /** Runs whose id, or whose workflow's id, begins so; at most `limit`, newest first. */
 export async function runsWithPrefix(
-  temporal: Access,
+  temporal: Lister,
   prefix: string,
   limit: number,
 ): Promise<readonly ListedRun[]> {
@@ -125,16 +124,7 @@ export function fits(run: ListedRun, filter: RunFilter): boolean {
 function isProject({ projectId = "", project }: ListedRun, wanted: string): boolean {
   if (projectId === wanted) return true;
   if (project !== undefined) return project === wanted;
-  return projectId.startsWith(`${slugOf(wanted)}-`); // of a run that does not say its project's name
-}
-
-/** As the store makes a project's id of its directory's name. */
-function slugOf(name: string): string {
-  return name
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "-")
-    .replace(/^-+|-+$/g, "")
-    .slice(0, 40);
+  return projectId.startsWith(`${projectSlug(wanted)}-`); // of a run that does not say its project's name
 }
 
 /** What Temporal can be asked for: less is looked through then. `fits` decides. */
@@ -148,8 +138,8 @@ function narrowing(filter: RunFilter, searchable: readonly string[]): readonly s
   if (name !== undefined && searchable.includes("RunPackage")) {
     parts.push(`RunPackage STARTS_WITH ${quoted(name)}`);
   }
-  if (project !== undefined && slugOf(project) !== "" && searchable.includes("RunProject")) {
-    parts.push(`RunProject STARTS_WITH ${quoted(slugOf(project))}`);
+  if (project !== undefined && projectSlug(project) !== "" && searchable.includes("RunProject")) {
+    parts.push(`RunProject STARTS_WITH ${quoted(projectSlug(project))}`);
   }
   if (since !== undefined) parts.push(`StartTime >= ${quoted(since)}`);
   if (taskQueues !== undefined) parts.push(`TaskQueue IN (${taskQueues.map(quoted).join(", ")})`);
@@ -169,7 +159,7 @@ function statusQuery(phase: RunPhase, hasPhase: boolean): string {
  * that one that counts.
  */
 async function withoutOlder(
-  temporal: Access,
+  temporal: Lister,
   runs: readonly ListedRun[],
   { phases, query }: RunFilter,
 ): Promise<readonly ListedRun[]> {
@@ -199,25 +189,11 @@ function keyOf({ workflowId, runId }: ListedRun): string {
   return `${workflowId} ${runId}`;
 }
 
-type Raw = Awaited<ReturnType<Client["workflowService"]["listWorkflowExecutions"]>>["executions"][number];
-
-async function* executions(temporal: Access, query: string, pageSize: number): AsyncGenerator<ListedRun> {
-  const { namespace } = temporal.options;
-  let nextPageToken: Uint8Array = new Uint8Array();
-  do {
-    const page = await temporal.workflowService.listWorkflowExecutions({
-      namespace,
-      query,
-      pageSize,
-      nextPageToken,
-    });
-    for (const raw of page.executions) yield listed(raw);
-    ({ nextPageToken } = page);
-  } while (nextPageToken.length > 0);
+async function* executions(temporal: Lister, query: string, pageSize: number): AsyncGenerator<ListedRun> {
+  for await (const raw of listExecutions(temporal, query, pageSize)) yield listed(raw);
 }
 
-/** The SDK's own listing ends at the first memo that it cannot read, and anybody may start a workflow with such a one. */
-function listed(raw: Raw): ListedRun {
+function listed(raw: RawExecution): ListedRun {
   const workflowId = raw.execution?.workflowId ?? "";
   const parsed = runMemoSchema.safeParse(readJson(raw.memo?.fields?.[RUN_MEMO]));
   const memo = parsed.success ? parsed.data : undefined;
@@ -259,25 +235,4 @@ function phaseOf(status: number, memo: RunMemo | undefined, attribute: string | 
   if (status !== RUNNING && status !== PAUSED) return "failed";
   const said = memo?.phase ?? attribute;
   return said === "waiting-user" || said === "running" ? said : memo === undefined ? "idle" : "running";
-}
-
-/** A payload's value, where it is JSON. */
-export function readJson(payload: { readonly data?: Uint8Array | null } | null | undefined): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(payload?.data ?? new Uint8Array()));
-  } catch {
-    return undefined;
-  }
-}
-
-interface Timestamp {
-  readonly seconds?: unknown;
-  readonly nanos?: number | null;
-}
-
-/** Seconds and nanoseconds of Temporal's API as an ISO time. */
-export function isoOf(time: Timestamp | null | undefined): string | undefined {
-  const seconds = Number(time?.seconds ?? 0);
-  if (!Number.isFinite(seconds) || seconds <= 0) return undefined;
-  return new Date(seconds * 1_000 + (time?.nanos ?? 0) / 1_000_000).toISOString();
 }

@@ -3,6 +3,7 @@ import { ServiceError } from "@temporalio/client";
 import { defined } from "../core/defined.js";
 import { type Question, questionIn } from "../core/run/question.js";
 import type { RunState } from "../core/run/run-state.js";
+import { isOpenStatus } from "./execution-status.js";
 
 /** A question that a run waits with. */
 export interface RunQuestion extends Question {
@@ -18,7 +19,6 @@ interface Asked {
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
-const OPEN: readonly string[] = ["RUNNING", "PAUSED"];
 
 /** The question in a run's state; undefined where it waits with none. */
 export function questionOf(state: RunState): RunQuestion | undefined {
@@ -42,7 +42,7 @@ export async function nextQuestion(
     const state = await run.state().catch(async (error: unknown) => {
       // Where no worker answers, the run may be over all the same.
       if (!(error instanceof ServiceError)) throw error;
-      return OPEN.includes(await run.executionStatus()) ? undefined : ("over" as const);
+      return isOpenStatus(await run.executionStatus()) ? undefined : ("over" as const);
     });
     if (state === "over" || state?.phase === "completed" || state?.phase === "failed") return undefined;
     const question = state && questionOf(state);

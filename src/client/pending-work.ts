@@ -1,5 +1,6 @@
 import type { WorkflowExecutionDescription } from "@temporalio/client";
 import { defined } from "../core/defined.js";
+import { isoOf } from "./raw-values.js";
 
 /** What Temporal knows of a run's execution, as its service tells it. */
 export type RawDescription = WorkflowExecutionDescription["raw"];
@@ -36,7 +37,7 @@ export interface PendingWork {
 /** Reads what a run waits for out of a description of its execution. Pure; fields that are missing are left out. */
 export function pendingWorkIn({ pendingActivities, pendingWorkflowTask }: RawDescription): PendingWork {
   const activities = (pendingActivities ?? []).map((pending): PendingActivity => {
-    const startedAt = toIso(pending.lastStartedTime);
+    const startedAt = isoOf(pending.lastStartedTime);
     const state: number = pending.state ?? 0;
     const isRunning =
       state === STATE.started || state === STATE.cancelRequested || state === STATE.pauseRequested;
@@ -48,17 +49,17 @@ export function pendingWorkIn({ pendingActivities, pendingWorkflowTask }: RawDes
       ...((pending.maximumAttempts ?? 0) === 0 ? {} : { maximumAttempts: pending.maximumAttempts ?? 0 }),
       ...(lastFailure ? { lastFailure: failureOf(lastFailure) } : {}),
       ...defined({
-        scheduledAt: toIso(pending.scheduledTime),
+        scheduledAt: isoOf(pending.scheduledTime),
         startedAt: isRunning ? startedAt : undefined,
-        nextTryAt: isRunning ? undefined : toIso(pending.nextAttemptScheduleTime),
-        heartbeatAt: isRunning ? toIso(pending.lastHeartbeatTime) : undefined,
+        nextTryAt: isRunning ? undefined : isoOf(pending.nextAttemptScheduleTime),
+        heartbeatAt: isRunning ? isoOf(pending.lastHeartbeatTime) : undefined,
         worker: lastWorkerIdentity || undefined,
       }),
     };
   });
   const taskState: number = pendingWorkflowTask?.state ?? 0;
   const isTaken = taskState === STATE.started;
-  const since = isTaken ? undefined : toIso(pendingWorkflowTask?.originalScheduledTime);
+  const since = isTaken ? undefined : isoOf(pendingWorkflowTask?.originalScheduledTime);
   return { activities, ...(since === undefined ? {} : { workflowTaskSince: since }) };
 }
 
@@ -86,11 +87,3 @@ function failureOf(failure: RawFailure): { readonly type: string; readonly messa
 
 /** Temporal's `TimeoutType`. */
 const HEARTBEAT = 4;
-
-type RawTime = NonNullable<RawDescription["pendingActivities"]>[number]["scheduledTime"];
-
-function toIso(time: RawTime): string | undefined {
-  if (time === null || time === undefined) return undefined;
-  const ms = Number(time.seconds ?? 0) * 1_000 + Math.floor((time.nanos ?? 0) / 1_000_000);
-  return ms <= 0 ? undefined : new Date(ms).toISOString();
-}

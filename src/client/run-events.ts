@@ -2,7 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { StoreReader, StoredEvents } from "../contract/reads.js";
 import type { Fault, Result } from "../core/errors.js";
 import type { RunEvent } from "../core/run/run-event.js";
-import { historyGrowth, isOpen } from "./history-growth.js";
+import { isOpen } from "./execution-status.js";
+import { historyGrowth } from "./history-growth.js";
 import { InterlockError } from "./interlock-error.js";
 import type { TemporalAccess } from "./run-start.js";
 

@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import type { History } from "@temporalio/common/lib/proto-utils.js";
 import { type EventChoice, runEvents } from "./run-events.js";
 import { newestAuditHead } from "./audit-head.js";
-import { InterlockError, isBetweenWorkers, isNotFound, toInterlockError } from "./interlock-error.js";
+import { isOpenStatus, isOver } from "./execution-status.js";
+import { InterlockError, isNotFound, toInterlockError } from "./interlock-error.js";
 import { type RunQuestion, nextQuestion } from "./next-question.js";
 import { type PendingWork, pendingWorkIn } from "./pending-work.js";
 import { quoted } from "./quoted.js";
@@ -18,8 +19,7 @@ import {
   RUN_STATE_QUERY,
 } from "../contract/names.js";
 import { ANSWER_PREVIEW_CHARS } from "../core/run/limits.js";
-import { type Sign, updateStatement } from "../contract/signed.js";
-import { questionIn } from "../core/run/question.js";
+import { sendUpdate } from "./send-update.js";
 import type { AnswerTaken, BudgetRaise } from "../contract/run.js";
 import type { RunResult } from "../core/run/closing.js";
 import type { AuditHead } from "../core/run/audit-head.js";
@@ -42,10 +42,6 @@ export interface RunReference {
   readonly workflowId: string;
   readonly firstExecutionRunId?: string;
 }
-
-/** Longer than it takes until a dead worker's task is given to another one. */
-const MAX_UPDATE_ATTEMPTS = 30;
-const UPDATE_PAUSE_MS = 1_000;
 
 /** One run. */
 export class RunHandle {
@@ -92,7 +88,7 @@ export class RunHandle {
   async state(): Promise<RunState> {
     const query = () => this.guarded(() => this.workflow().query<RunState>(RUN_STATE_QUERY));
     const state = await query();
-    if (isOverPhase(state) || OPEN.includes(await this.executionStatus())) return state;
+    if (isOverPhase(state) || isOpenStatus(await this.executionStatus())) return state;
     const last = await query(); // it may have ended by itself meanwhile
     if (isOverPhase(last)) return last;
     const failure = await this.closedBy();
@@ -104,7 +100,7 @@ export class RunHandle {
   /** Why the run ended without being completed; undefined while it is open, and for a completed one. Needs no worker. */
   async closedBy(): Promise<Fault | undefined> {
     const status = await this.executionStatus();
-    if (OPEN.includes(status) || status === "COMPLETED") return undefined;
+    if (isOpenStatus(status) || status === "COMPLETED") return undefined;
     try {
       await this.result();
       return undefined;
@@ -190,7 +186,7 @@ export class RunHandle {
   /** Throws `E_PRECONDITION_FAILED` when the run is over, `E_RUN_NOT_FOUND`. Needs no worker. */
   async requireOpen(): Promise<void> {
     const status = await this.executionStatus();
-    if (!OPEN.includes(status)) throw isOver(status);
+    if (!isOpenStatus(status)) throw isOver(status);
   }
 
   /** Temporal's status of the newest execution, such as `RUNNING`. Throws `E_RUN_NOT_FOUND`. */
@@ -215,7 +211,9 @@ export class RunHandle {
   }
 
   /** Who began the run, and when it began, came into its phase and ended. Throws `E_RUN_NOT_FOUND`. */
-  times = (): Promise<RunTimes> => this.guarded(() => runTimes(this.access, this.workflowId));
+  async times(): Promise<RunTimes> {
+    return this.guarded(() => runTimes(this.access, this.workflowId));
+  }
 
   /** What the run was started with. Throws `E_RUN_NOT_FOUND`. */
   async startedWith(): Promise<RunRequest> {
@@ -322,55 +320,12 @@ export class RunHandle {
     return this.guarded(async () => (await this.workflow().describe()).runId);
   }
 
-  /** Where Temporal takes no update because the run's worker has just died, it is sent again for a while. */
   private update<T>(name: string, argument?: object, updateId: string = randomUUID()): Promise<T> {
-    const { sign } = this.access;
-    const send = async (): Promise<T> => {
-      if (sign !== undefined) return this.signedUpdate<T>(sign, name, argument, updateId);
-      return argument === undefined
-        ? this.workflow().executeUpdate<T, []>(name, { updateId })
-        : this.workflow().executeUpdate<T, [object]>(name, { args: [argument], updateId });
-    };
-    return this.guarded(async () => {
-      for (let attempt = 1; ; attempt += 1) {
-        try {
-          return await send();
-        } catch (error) {
-          if (error instanceof ContinuedMeanwhile && attempt < MAX_UPDATE_ATTEMPTS) continue;
-          if (isNotFound(error)) throw await this.overOrUnknown(error);
-          if (attempt === MAX_UPDATE_ATTEMPTS || !isBetweenWorkers(error)) throw error;
-          await new Promise((resolve) => setTimeout(resolve, UPDATE_PAUSE_MS));
-        }
-      }
+    const { access } = this;
+    return this.guarded(() => {
+      const run = { workflowId: this.workflowId, state: () => this.state() };
+      return sendUpdate<T>(access, run, { name, argument, updateId });
     });
-  }
-
-  /** What is signed is told to one execution. Throws `ContinuedMeanwhile` where another one has taken its place. */
-  private async signedUpdate<T>(
-    sign: Sign,
-    update: string,
-    argument: object | undefined,
-    updateId: string,
-  ): Promise<T> {
-    const { workflow } = this.access.temporal;
-    const question = update === ANSWER_UPDATE ? { question: questionIn(await this.state()) } : {};
-    const { workflowId, runId: executionId } = await this.workflow().describe();
-    const statement = updateStatement({ update, workflowId, executionId, updateId, ...question }, argument);
-    const signed = { ...argument, signature: await sign(statement) };
-    try {
-      const execution = workflow.getHandle(workflowId, executionId);
-      return await execution.executeUpdate<T, [object]>(update, { args: [signed], updateId });
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-      const { runId: newest } = await this.workflow().describe();
-      throw newest === executionId ? error : new ContinuedMeanwhile(undefined, { cause: error });
-    }
-  }
-
-  /** Temporal does not find what has ended either: only a run that it cannot describe is unknown. */
-  private async overOrUnknown(error: unknown): Promise<unknown> {
-    const { status } = await this.workflow().describe();
-    return isOver(status.name, error);
   }
 
   private workflow() {
@@ -405,16 +360,6 @@ export class RunHandle {
   }
 }
 
-/** What was told had been signed for the execution before. */
-class ContinuedMeanwhile extends Error {}
-
-const OPEN: readonly string[] = ["RUNNING", "PAUSED"];
-
 function isOverPhase({ phase }: RunState): boolean {
   return phase === "completed" || phase === "failed";
-}
-
-function isOver(status: string, cause?: unknown): InterlockError {
-  const message = `The run is over: it is ${status.toLowerCase()}.`;
-  return new InterlockError({ code: "E_PRECONDITION_FAILED", message }, cause);
 }

@@ -1,7 +1,7 @@
 import { RUN_MEMO, runMemoSchema } from "../contract/run-memo.js";
 import { defined } from "../core/defined.js";
 import { isNotFound } from "./interlock-error.js";
-import { isoOf, readJson } from "./list-runs.js";
+import { isoOf, readJson } from "./raw-values.js";
 import { type TemporalAccess, beginningOf } from "./run-start.js";
 
 /** Who began a run, and when what happened to it, as Temporal knows. Times are UTC, ISO 8601. */

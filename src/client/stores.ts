@@ -1,4 +1,3 @@
-import type { Client } from "@temporalio/client";
 import {
   STORE_MEMO,
   STORE_WORKERS_MEMO,
@@ -9,8 +8,9 @@ import {
   storeNoteSchema,
   storeWorkersSchema,
 } from "../contract/store-record.js";
-import { isoOf, readJson } from "./list-runs.js";
+import { type Lister, listExecutions } from "./list-executions.js";
 import { quoted } from "./quoted.js";
+import { isoOf, readJson } from "./raw-values.js";
 
 /** A store as its workers have made it known. Names, hosts and projects are text from outside. */
 export interface KnownStore {
@@ -29,8 +29,6 @@ export interface Polling {
   readonly lastPolledAt?: string;
 }
 
-type Access = Pick<Client, "workflowService"> & { readonly options: { readonly namespace: string } };
-
 const MAX_STORES = 500;
 const PAGE = 100;
 /** A poll takes a minute, then the next one begins. */
@@ -40,38 +38,28 @@ const FRESH_MS = 75_000;
  * The stores that workers have made known and that somebody has worked on within thirty days, the newest record first. Whoever
  * reaches Temporal may make one known that is none.
  */
-export async function listStores(temporal: Access): Promise<readonly KnownStore[]> {
-  const { namespace } = temporal.options;
+export async function listStores(temporal: Lister): Promise<readonly KnownStore[]> {
   const query = `WorkflowType = ${quoted(STORE_WORKFLOW)} AND ExecutionStatus = "Running"`;
   const stores: KnownStore[] = [];
-  let nextPageToken: Uint8Array = new Uint8Array();
-  do {
-    const page = await temporal.workflowService.listWorkflowExecutions({
-      namespace,
-      query,
-      pageSize: PAGE,
-      nextPageToken,
+  for await (const { execution, memo, taskQueue } of listExecutions(temporal, query, PAGE)) {
+    const storeId = storeIdIn(execution?.workflowId ?? "");
+    const note = storeNoteSchema.safeParse(readJson(memo?.fields?.[STORE_MEMO]));
+    const workers = storeWorkersSchema.safeParse(readJson(memo?.fields?.[STORE_WORKERS_MEMO]));
+    if (storeId === undefined || !note.success) continue;
+    stores.push({
+      storeId,
+      ...note.data,
+      taskQueue: taskQueue ?? "",
+      workers: workers.success ? workers.data : [],
     });
-    for (const { execution, memo, taskQueue } of page.executions) {
-      const storeId = storeIdIn(execution?.workflowId ?? "");
-      const note = storeNoteSchema.safeParse(readJson(memo?.fields?.[STORE_MEMO]));
-      const workers = storeWorkersSchema.safeParse(readJson(memo?.fields?.[STORE_WORKERS_MEMO]));
-      if (storeId === undefined || !note.success) continue;
-      stores.push({
-        storeId,
-        ...note.data,
-        taskQueue: taskQueue ?? "",
-        workers: workers.success ? workers.data : [],
-      });
-    }
-    ({ nextPageToken } = page);
-  } while (nextPageToken.length > 0 && stores.length < MAX_STORES);
+    if (stores.length >= MAX_STORES) break;
+  }
   return stores;
 }
 
 /** Whether workers poll a queue. `mayLive` says of a worker's identity whether it may be there still. */
 export async function pollingOf(
-  temporal: Access,
+  temporal: Lister,
   taskQueue: string,
   mayLive: (identity: string) => boolean = () => true,
 ): Promise<Polling> {

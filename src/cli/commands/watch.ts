@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RunHandle } from "../../client/client.js";
-import { historyGrowth, isOpen } from "../../client/history-growth.js";
+import { isOpen, isOpenStatus } from "../../client/execution-status.js";
+import { historyGrowth } from "../../client/history-growth.js";
 import { InterlockError } from "../../client/interlock-error.js";
 import { type EventSource, type EventsFrom, eventPages } from "../../client/run-events.js";
 import { MAX_TAIL } from "../../contract/reads.js";
@@ -143,7 +144,7 @@ function ending(run: RunHandle, stop: AbortSignal) {
         if (error instanceof InterlockError) return "GONE"; // Temporal has forgotten it
         throw error;
       });
-      if (status !== "RUNNING" && status !== "PAUSED") return false;
+      if (!isOpenStatus(status)) return false;
       isSettled = false;
       settled = wait();
       await sleep(FILE_PAUSE_MS, undefined, { signal });

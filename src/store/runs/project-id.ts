@@ -1,6 +1,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import { type Result, fail, ok } from "../../core/errors.js";
+import { projectSlug } from "../../core/run/project-slug.js";
 import { sha256 } from "../disk/sha256.js";
 
 /** A project directory and the id under which the store keeps its runs. */
@@ -33,11 +34,7 @@ export function isProjectId(text: string): boolean {
 }
 
 function projectIdOf(root: string): string {
-  const slug = basename(root)
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "-")
-    .replace(/^-+|-+$/g, "")
-    .slice(0, 40);
+  const slug = projectSlug(basename(root));
   const hash = sha256(root).slice(0, 12);
   return slug === "" ? hash : `${slug}-${hash}`;
 }

@@ -1,25 +1,24 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, readdirSync, rmSync } from "node:fs";
-import { mkdir, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { type Fault, type Result, fail, ok } from "../../core/errors.js";
-import { type RunEvent, toRunEvent } from "../../core/run/run-event.js";
-import { failpoint } from "../../core/failpoint.js";
+import type { RunEvent } from "../../core/run/run-event.js";
 import type { JsonObject } from "../../core/json.js";
 import { parseFrontmatter } from "../../core/state/state-frontmatter.js";
 import { excerpt } from "../../core/text.js";
-import { syncDirectory, writeFileAtomic } from "../disk/atomic-file.js";
 import { type CreateBundleRunRequest, newBundleRun } from "./bundle-run.js";
-import { type HeldLock, LockLost, withFileLock } from "../disk/fenced-lock.js";
+import type { HeldLock } from "../disk/fenced-lock.js";
 import { parseMarkdown, withFrontmatter } from "../../core/documents/front-matter.js";
 import { findAgent, selectWorkflow } from "../packages/choose.js";
 import type { LoadedWorkflow } from "../packages/package-loader.js";
-import { isOwnFolder, openOwnFile, readOwnText, standsThere } from "../disk/own-file.js";
+import { isOwnFolder, readOwnText, standsThere } from "../disk/own-file.js";
 import type { PackageStore } from "../packages/package-store.js";
-import { type Project, isProjectId, resolveProject } from "./project-id.js";
+import { isProjectId, resolveProject } from "./project-id.js";
 import { RunFiles } from "./run-files.js";
 import { DamagedIndex, RunIndex, type RunMetadata, workflowIdOfRun } from "./run-index.js";
+import { RunObservers } from "./run-observers.js";
+import { placeRun } from "./place-run.js";
 import { forkedRunFrontmatter, freshRunFrontmatter } from "./state-file.js";
 
 /** What a new run is made from (contracts §4). */
@@ -58,8 +57,7 @@ export class RunManager {
   private readonly packages: PackageStore;
   private readonly opened = new Map<string, RunFiles>();
   private readonly roots = new Map<string, string>();
-
-  private readonly observers = new Set<(event: RunEvent) => void>();
+  private readonly observers = new RunObservers();
 
   constructor(storeDir: string, packages: PackageStore) {
     this.projectsDir = join(storeDir, "projects");
@@ -96,7 +94,7 @@ export class RunManager {
     };
     const document = firstDocument(workflow.value, run, request.begin);
     if (!document.ok) return document;
-    return this.place(project.value, run, document.value);
+    return placeRun(this.projectsDir, project.value, run, document.value);
   }
 
   /**
@@ -110,7 +108,7 @@ export class RunManager {
     const project = await resolveProject(request.projectRoot);
     if (!project.ok) return project;
     const run = await newBundleRun(request, runId.value, project.value, now);
-    return run.ok ? this.place(project.value, run.value) : run;
+    return run.ok ? placeRun(this.projectsDir, project.value, run.value) : run;
   }
 
   /** The runs of a project, oldest first. Faults: `E_PROJECT_INVALID`, `E_INTERNAL` (a damaged index). */
@@ -230,85 +228,9 @@ export class RunManager {
     }
   }
 
-  private async place(
-    project: Project,
-    run: RunMetadata,
-    document?: Uint8Array,
-  ): Promise<Result<RunMetadata>> {
-    const projectDir = join(this.projectsDir, project.projectId);
-    try {
-      await mkdir(join(projectDir, "runs"), { recursive: true, mode: 0o700 });
-      return await withFileLock(
-        join(projectDir, "create.lock"),
-        async (lock) => {
-          const known = await this.index(project.projectId).find(run.runId);
-          return known === undefined ? await this.placeNew(project, run, document, lock) : ok(known);
-        },
-        () => removeStaged(join(projectDir, "runs")),
-      );
-    } catch (error) {
-      return notWritten(error);
-    }
-  }
-
-  /** The caller holds the project's creation lock, and the index does not list the run. */
-  private async placeNew(
-    project: Project,
-    run: RunMetadata,
-    document: Uint8Array | undefined,
-    lock: HeldLock,
-  ): Promise<Result<RunMetadata>> {
-    const index = this.index(project.projectId);
-    const projectDir = join(this.projectsDir, project.projectId);
-    const runsDir = join(projectDir, "runs");
-    const staging = join(runsDir, `.tmp-${randomUUID()}`);
-    const final = join(runsDir, run.runId);
-    if (!(await isPristine(final))) {
-      const sentence =
-        "The run's folder is in use, but the index (runsIndex.json) does not list it: restore it.";
-      return fail("E_INDEX_WRITE_FAILED", sentence);
-    }
-    const artifacts = document === undefined ? ok({ made: false }) : await makeArtifactsRoot(project.root);
-    if (!artifacts.ok) return artifacts;
-    failpoint("run.artifacts-made");
-    const removeAll = async () => {
-      lock.assertHeld();
-      removeStaged(runsDir);
-      await rm(final, { recursive: true, force: true });
-    };
-    try {
-      await removeAll();
-      await mkdir(join(staging, "state", "logs"), { recursive: true, mode: 0o700 });
-      await mkdir(join(staging, "conversation"), { mode: 0o700 });
-      closeSync(openOwnFile(join(staging, "state", "logs", "execution.jsonl"), "create"));
-      if (document !== undefined) await writeFileAtomic(join(staging, "state", "workflow.md"), document);
-      await writeFileAtomic(
-        join(projectDir, "project.json"),
-        `${JSON.stringify({ root: project.root })}\n`,
-        lock,
-      );
-      failpoint("run.staged");
-      lock.assertHeld();
-      await rename(staging, final);
-      failpoint("run.placed");
-      await syncDirectory(runsDir);
-      lock.assertHeld();
-      await index.add(run);
-      failpoint("run.indexed");
-      return ok(run);
-    } catch (error) {
-      if (error instanceof LockLost || !lock.isHeld()) throw error; // nothing of it is ours any more
-      await index.remove(run.runId).catch(() => undefined);
-      await removeAll().catch(() => undefined);
-      if (artifacts.value.made) await rmdir(join(project.root, "artifacts")).catch(() => undefined);
-      return notWritten(error);
-    }
-  }
-
   /** `tell` hears of each event that this process writes into an audit log, from now on. Returns what ends that. */
   observe(tell: (event: RunEvent) => void): () => void {
-    this.observers.add(tell);
-    return () => void this.observers.delete(tell);
+    return this.observers.add(tell);
   }
 
   private index(projectId: string): RunIndex {
@@ -317,9 +239,7 @@ export class RunManager {
 
   private filesOf(projectId: string, runId: string, execution?: number): RunFiles {
     return new RunFiles(join(this.projectsDir, projectId, "runs", runId), execution, (line, seq) => {
-      if (this.observers.size === 0) return;
-      const event = toRunEvent(line, seq, runId);
-      if (event !== undefined) for (const tell of this.observers) tellSafely(tell, event);
+      this.observers.tell(line, seq, runId);
     });
   }
 
@@ -353,64 +273,6 @@ function firstDocument(
   return valid.ok ? withFrontmatter(template.value, valid.value) : valid;
 }
 
-async function makeArtifactsRoot(projectRoot: string): Promise<Result<{ made: boolean }>> {
-  const artifacts = join(projectRoot, "artifacts");
-  let made = false;
-  try {
-    made = (await mkdir(artifacts, { recursive: true })) !== undefined;
-    if ((await stat(artifacts)).isDirectory()) return ok({ made });
-  } catch {
-    if (made) await rmdir(artifacts).catch(() => undefined);
-  }
-  return fail(
-    "E_PROJECT_INVALID",
-    "The project's artifacts directory cannot be made. Check the project's permissions.",
-  );
-}
-
-/** Under the creation lock no other creation is going on: whatever is staged was cut short. */
-function removeStaged(runsDir: string): void {
-  for (const name of readdirSync(runsDir)) {
-    if (name.startsWith(".tmp-")) rmSync(join(runsDir, name), { recursive: true, force: true });
-  }
-}
-
-/**
- * Whether a run's folder is missing or was never worked in. One that the index does not list is a creation that a
- * crash cut short; but if it has been worked in, the index has lost it, and nobody may delete it.
- */
-async function isPristine(runDir: string): Promise<boolean> {
-  const files = [join(runDir, "state", "logs", "execution.jsonl"), join(runDir, "calls.jsonl")];
-  const sizes = await Promise.all(
-    files.map((file) =>
-      stat(file).then(
-        ({ size }) => size,
-        (error: NodeJS.ErrnoException) => {
-          if (error.code === "ENOENT" || error.code === "ENOTDIR") return 0;
-          throw error;
-        },
-      ),
-    ),
-  );
-  return sizes.every((size) => size === 0);
-}
-
-function notWritten(error: unknown): { ok: false; error: Fault } {
-  if (error instanceof DamagedIndex) return fail("E_INDEX_WRITE_FAILED", error.message);
-  const reason = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
-  const sentence = `The run could not be written to the store${reason}. Nothing was kept.`;
-  return fail("E_INDEX_WRITE_FAILED", sentence);
-}
-
 function runNotFound(runId: string): { ok: false; error: Fault } {
   return fail("E_RUN_NOT_FOUND", `There is no run "${excerpt(runId, 80)}" in this store.`);
-}
-
-/** What an observer makes of an event is not the run's trouble. */
-function tellSafely(tell: (event: RunEvent) => void, event: RunEvent): void {
-  try {
-    tell(event);
-  } catch {
-    // it is written down
-  }
 }

@@ -1,0 +1,19 @@
+import type { Client } from "@temporalio/client";
+import { InterlockError } from "./interlock-error.js";
+
+/** Whether a status of Temporal's, such as `RUNNING`, is that of an execution that goes on. */
+export function isOpenStatus(status: string): boolean {
+  return status === "RUNNING" || status === "PAUSED";
+}
+
+/** Whether the newest execution goes on. Rejects where Temporal does not have it. */
+export async function isOpen(temporal: Client, workflowId: string): Promise<boolean> {
+  const { status } = await temporal.workflow.getHandle(workflowId).describe();
+  return isOpenStatus(status.name);
+}
+
+/** What a run is told that ends up so. */
+export function isOver(status: string, cause?: unknown): InterlockError {
+  const message = `The run is over: it is ${status.toLowerCase()}.`;
+  return new InterlockError({ code: "E_PRECONDITION_FAILED", message }, cause);
+}

@@ -1,0 +1,17 @@
+/** A payload's value, where it is JSON. */
+export function readJson(payload: { readonly data?: Uint8Array | null } | null | undefined): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(payload?.data ?? new Uint8Array()));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Seconds and nanoseconds of Temporal's API as a time in UTC, ISO 8601; undefined where they say none. */
+export function isoOf(
+  time: { readonly seconds?: unknown; readonly nanos?: number | null } | null | undefined,
+): string | undefined {
+  const seconds = Number(time?.seconds ?? 0);
+  if (!Number.isFinite(seconds) || seconds <= 0) return undefined;
+  return new Date(seconds * 1_000 + (time?.nanos ?? 0) / 1_000_000).toISOString();
+}

@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { ANSWER_UPDATE } from "../contract/names.js";
+import { type Sign, updateStatement } from "../contract/signed.js";
+import { questionIn } from "../core/run/question.js";
+import type { RunState } from "../core/run/run-state.js";
+import { isOver } from "./execution-status.js";
+import { isBetweenWorkers, isNotFound } from "./interlock-error.js";
+import type { TemporalAccess } from "./run-start.js";
+
+/** Longer than it takes until a dead worker's task is given to another one. */
+const MAX_ATTEMPTS = 30;
+const PAUSE_MS = 1_000;
+
+/** Who is told. */
+interface UpdatedRun {
+  readonly workflowId: string;
+  state(): Promise<RunState>;
+}
+
+/** What a run is told. The same `updateId` again is the same update. */
+interface RunUpdate {
+  readonly name: string;
+  readonly argument: object | undefined;
+  readonly updateId: string;
+}
+
+/**
+ * Tells a run something, signed where the access has a signer, and returns what it says. Where Temporal takes no update because
+ * the run's worker has just died, it is sent again for a while. Throws `E_PRECONDITION_FAILED` for a run that is over, and what
+ * Temporal says.
+ */
+export async function sendUpdate<T>(access: TemporalAccess, run: UpdatedRun, update: RunUpdate): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await sendOnce<T>(access, run, update);
+    } catch (error) {
+      if (error instanceof ContinuedMeanwhile && attempt < MAX_ATTEMPTS) continue;
+      if (isNotFound(error)) throw await overOrUnknown(access, run, error);
+      if (attempt === MAX_ATTEMPTS || !isBetweenWorkers(error)) throw error;
+      await sleep(PAUSE_MS);
+    }
+  }
+}
+
+async function sendOnce<T>(access: TemporalAccess, run: UpdatedRun, update: RunUpdate): Promise<T> {
+  const { name, argument, updateId } = update;
+  if (access.sign !== undefined) return sendSigned<T>(access, access.sign, run, update);
+  const workflow = access.temporal.workflow.getHandle(run.workflowId);
+  return argument === undefined
+    ? workflow.executeUpdate<T, []>(name, { updateId })
+    : workflow.executeUpdate<T, [object]>(name, { args: [argument], updateId });
+}
+
+/** What was told had been signed for the execution before. */
+class ContinuedMeanwhile extends Error {}
+
+/** What is signed is told to one execution. Throws `ContinuedMeanwhile` where another one has taken its place. */
+async function sendSigned<T>(
+  { temporal: { workflow } }: TemporalAccess,
+  sign: Sign,
+  run: UpdatedRun,
+  { name, argument, updateId }: RunUpdate,
+): Promise<T> {
+  const { workflowId } = run;
+  const newest = workflow.getHandle(workflowId);
+  const question = name === ANSWER_UPDATE ? { question: questionIn(await run.state()) } : {};
+  const { runId: executionId } = await newest.describe();
+  const statement = updateStatement(
+    { update: name, workflowId, executionId, updateId, ...question },
+    argument,
+  );
+  const signed = { ...argument, signature: await sign(statement) };
+  try {
+    const execution = workflow.getHandle(workflowId, executionId);
+    return await execution.executeUpdate<T, [object]>(name, { args: [signed], updateId });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    const { runId } = await newest.describe();
+    throw runId === executionId ? error : new ContinuedMeanwhile(undefined, { cause: error });
+  }
+}
+
+/** Temporal does not find what has ended either: only a run that it cannot describe is unknown. */
+async function overOrUnknown(access: TemporalAccess, run: UpdatedRun, error: unknown): Promise<unknown> {
+  const { status } = await access.temporal.workflow.getHandle(run.workflowId).describe();
+  return isOver(status.name, error);
+}

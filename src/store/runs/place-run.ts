@@ -1,0 +1,137 @@
+import { randomUUID } from "node:crypto";
+import { closeSync, readdirSync, rmSync } from "node:fs";
+import { mkdir, rename, rm, rmdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { type Fault, type Result, fail, ok } from "../../core/errors.js";
+import { failpoint } from "../../core/failpoint.js";
+import { syncDirectory, writeFileAtomic } from "../disk/atomic-file.js";
+import { type HeldLock, LockLost, withFileLock } from "../disk/fenced-lock.js";
+import { openOwnFile } from "../disk/own-file.js";
+import type { Project } from "./project-id.js";
+import { DamagedIndex, RunIndex, type RunMetadata } from "./run-index.js";
+
+/**
+ * Places a new run in its project and lists it, all or nothing (contracts §4); one that is listed already stays as it is. Without a
+ * document it is a bundle run. Fault: `E_PROJECT_INVALID`, `E_INDEX_WRITE_FAILED`.
+ */
+export async function placeRun(
+  projectsDir: string,
+  project: Project,
+  run: RunMetadata,
+  document?: Uint8Array,
+): Promise<Result<RunMetadata>> {
+  const projectDir = join(projectsDir, project.projectId);
+  try {
+    await mkdir(join(projectDir, "runs"), { recursive: true, mode: 0o700 });
+    return await withFileLock(
+      join(projectDir, "create.lock"),
+      async (lock) => {
+        const known = await new RunIndex(projectDir).find(run.runId);
+        return known === undefined
+          ? await placeNew({ projectDir, root: project.root }, run, document, lock)
+          : ok(known);
+      },
+      () => removeStaged(join(projectDir, "runs")),
+    );
+  } catch (error) {
+    return notWritten(error);
+  }
+}
+
+/** The caller holds the project's creation lock, and the index does not list the run. */
+async function placeNew(
+  { projectDir, root }: { readonly projectDir: string; readonly root: string },
+  run: RunMetadata,
+  document: Uint8Array | undefined,
+  lock: HeldLock,
+): Promise<Result<RunMetadata>> {
+  const index = new RunIndex(projectDir);
+  const runsDir = join(projectDir, "runs");
+  const staging = join(runsDir, `.tmp-${randomUUID()}`);
+  const final = join(runsDir, run.runId);
+  if (!(await isPristine(final))) {
+    const sentence =
+      "The run's folder is in use, but the index (runsIndex.json) does not list it: restore it.";
+    return fail("E_INDEX_WRITE_FAILED", sentence);
+  }
+  const artifacts = document === undefined ? ok({ made: false }) : await makeArtifactsRoot(root);
+  if (!artifacts.ok) return artifacts;
+  failpoint("run.artifacts-made");
+  const removeAll = async () => {
+    lock.assertHeld();
+    removeStaged(runsDir);
+    await rm(final, { recursive: true, force: true });
+  };
+  try {
+    await removeAll();
+    await mkdir(join(staging, "state", "logs"), { recursive: true, mode: 0o700 });
+    await mkdir(join(staging, "conversation"), { mode: 0o700 });
+    closeSync(openOwnFile(join(staging, "state", "logs", "execution.jsonl"), "create"));
+    if (document !== undefined) await writeFileAtomic(join(staging, "state", "workflow.md"), document);
+    await writeFileAtomic(join(projectDir, "project.json"), `${JSON.stringify({ root })}\n`, lock);
+    failpoint("run.staged");
+    lock.assertHeld();
+    await rename(staging, final);
+    failpoint("run.placed");
+    await syncDirectory(runsDir);
+    lock.assertHeld();
+    await index.add(run);
+    failpoint("run.indexed");
+    return ok(run);
+  } catch (error) {
+    if (error instanceof LockLost || !lock.isHeld()) throw error; // nothing of it is ours any more
+    await index.remove(run.runId).catch(() => undefined);
+    await removeAll().catch(() => undefined);
+    if (artifacts.value.made) await rmdir(join(root, "artifacts")).catch(() => undefined);
+    return notWritten(error);
+  }
+}
+
+async function makeArtifactsRoot(projectRoot: string): Promise<Result<{ made: boolean }>> {
+  const artifacts = join(projectRoot, "artifacts");
+  let made = false;
+  try {
+    made = (await mkdir(artifacts, { recursive: true })) !== undefined;
+    if ((await stat(artifacts)).isDirectory()) return ok({ made });
+  } catch {
+    if (made) await rmdir(artifacts).catch(() => undefined);
+  }
+  return fail(
+    "E_PROJECT_INVALID",
+    "The project's artifacts directory cannot be made. Check the project's permissions.",
+  );
+}
+
+/** Under the creation lock no other creation is going on: whatever is staged was cut short. */
+function removeStaged(runsDir: string): void {
+  for (const name of readdirSync(runsDir)) {
+    if (name.startsWith(".tmp-")) rmSync(join(runsDir, name), { recursive: true, force: true });
+  }
+}
+
+/**
+ * Whether a run's folder is missing or was never worked in. One that the index does not list is a creation that a
+ * crash cut short; but if it has been worked in, the index has lost it, and nobody may delete it.
+ */
+async function isPristine(runDir: string): Promise<boolean> {
+  const files = [join(runDir, "state", "logs", "execution.jsonl"), join(runDir, "calls.jsonl")];
+  const sizes = await Promise.all(
+    files.map((file) =>
+      stat(file).then(
+        ({ size }) => size,
+        (error: NodeJS.ErrnoException) => {
+          if (error.code === "ENOENT" || error.code === "ENOTDIR") return 0;
+          throw error;
+        },
+      ),
+    ),
+  );
+  return sizes.every((size) => size === 0);
+}
+
+function notWritten(error: unknown): { ok: false; error: Fault } {
+  if (error instanceof DamagedIndex) return fail("E_INDEX_WRITE_FAILED", error.message);
+  const reason = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
+  const sentence = `The run could not be written to the store${reason}. Nothing was kept.`;
+  return fail("E_INDEX_WRITE_FAILED", sentence);
+}
