@@ -1,5 +1,6 @@
 import type { PendingActivity } from "../client/pending-work.js";
 import type { RunTimes } from "../client/run-times.js";
+import type { Bounded } from "../contract/bounded.js";
 import type { StoredArtifact, StoredRun } from "../contract/reads.js";
 import type { Fault } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
@@ -8,7 +9,6 @@ import type { Budget } from "../core/run/budget.js";
 import type { RunPhase } from "../core/run/phase.js";
 import type { LastAnswer, ModelState } from "../core/run/run-state.js";
 import type { Usage } from "../core/run/usage.js";
-import type { Bounded } from "./api-visit.js";
 
 /* What the API says of runs and packages. */
 

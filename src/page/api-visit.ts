@@ -1,16 +1,8 @@
+import type { Bounded } from "../contract/bounded.js";
 import type { StateDiffItem } from "../core/graph-state/schemas.js";
 import type { JsonValue } from "../core/json.js";
 
 /* What the API says of a visit: what was said, called, written and changed in it. */
-
-/** A text as far as it is handed out. */
-export interface Bounded {
-  readonly text: string;
-  /** Of the whole, in UTF-8. */
-  readonly bytes: number;
-  /** There is more than `text`. */
-  readonly isCut: boolean;
-}
 
 /** What a call was made with, or came to: JSON where it is short, else its text. */
 export type Shown = { readonly json: JsonValue } | { readonly text: Bounded };

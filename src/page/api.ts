@@ -1,3 +1,4 @@
+import type { Bounded } from "../contract/bounded.js";
 import type { JsonObject } from "../core/json.js";
 import type { Budget, BudgetLimits, BudgetScope } from "../core/run/budget.js";
 import type { RunEvent } from "../core/run/run-event.js";
@@ -13,7 +14,6 @@ import type {
   WaitingQuestion,
 } from "./api-run.js";
 import type {
-  Bounded,
   CallFacts,
   ConversationPage,
   DocumentAt,

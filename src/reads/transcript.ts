@@ -1,7 +1,13 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { lstatSync } from "node:fs";
-import type { JsonAnswers, StoredVisit, TranscriptCall, TranscriptEntry } from "../contract/reads.js";
+import type {
+  JsonAnswers,
+  StoreQuestion,
+  StoredVisit,
+  TranscriptCall,
+  TranscriptEntry,
+} from "../contract/reads.js";
 import { type Result, fail, ok } from "../core/errors.js";
 import type { JsonObject, JsonValue } from "../core/json.js";
 import type { ModelCall } from "../core/tools/model-call.js";
@@ -54,7 +60,7 @@ export async function visitsOf(store: Store, id: string): Promise<Result<JsonAns
   return ok({ visits });
 }
 
-async function conversationsOf(files: RunFiles): Promise<readonly string[]> {
+export async function conversationsOf(files: RunFiles): Promise<readonly string[]> {
   const entries = await readdir(join(files.dir, "conversation"), { withFileTypes: true }).catch(() => []);
   const names = entries.flatMap((entry) =>
     entry.isFile() ? (CONVERSATION.exec(entry.name)?.[1] ?? []) : [],
@@ -63,10 +69,10 @@ async function conversationsOf(files: RunFiles): Promise<readonly string[]> {
   return names.sort((a, b) => numberOf(a) - numberOf(b) || (a < b ? -1 : 1));
 }
 
-/** What was said in one conversation. Faults: `E_RUN_NOT_FOUND`, `ENOENT`. */
+/** What was said in one conversation, or a piece of it. Faults: `E_RUN_NOT_FOUND`, `ENOENT`. */
 export async function conversationOf(
   store: Store,
-  asked: { readonly run: string; readonly name: string; readonly reasoning?: boolean },
+  asked: StoreQuestion<"read.conversation">,
 ): Promise<Result<JsonAnswers["read.conversation"]>> {
   const opened = await openRun(store, asked.run);
   if (!opened.ok) return opened;
@@ -82,10 +88,12 @@ export async function conversationOf(
     if (kind === "user.input" && typeof id === "string" && typeof by === "string") authors.set(id, by);
   }
   const said = await files.conversation(asked.name).entries();
-  const entries = said.map((entry) =>
-    shown(entry, { outcomes, authors, reasoning: asked.reasoning === true }),
-  );
-  return ok({ entries });
+  const { from = 0, limit = said.length, reasoning = false } = asked;
+  const first = from < 0 ? Math.max(0, said.length + from) : from;
+  const entries = said
+    .slice(first, first + limit)
+    .map((entry) => shown(entry, { outcomes, authors, reasoning }));
+  return ok({ entries, total: said.length });
 }
 
 interface Known {
