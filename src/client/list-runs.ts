@@ -190,10 +190,11 @@ function keyOf({ workflowId, runId }: ListedRun): string {
 }
 
 async function* executions(temporal: Lister, query: string, pageSize: number): AsyncGenerator<ListedRun> {
-  for await (const raw of listExecutions(temporal, query, pageSize)) yield listed(raw);
+  for await (const raw of listExecutions(temporal, query, pageSize)) yield listedRun(raw);
 }
 
-function listed(raw: RawExecution): ListedRun {
+/** An execution as a listing shows it. */
+export function listedRun(raw: RawExecution): ListedRun {
   const workflowId = raw.execution?.workflowId ?? "";
   const parsed = runMemoSchema.safeParse(readJson(raw.memo?.fields?.[RUN_MEMO]));
   const memo = parsed.success ? parsed.data : undefined;

@@ -79,7 +79,7 @@ export interface PageApi {
   readonly bundle: { readonly request: OfRun; readonly answer: { readonly bundle: BundleFacts | null } };
   /** Turns, calls, phases and answers as they were recorded: about 128 KiB of the log at once. Needs a worker. */
   readonly events: { readonly request: EventsRequest; readonly answer: EventsPage };
-  /** A page of a conversation. Needs a worker. */
+  /** A page of a conversation. A text that is cut comes longer where its entry is asked for alone. Needs a worker. */
   readonly conversation: { readonly request: ConversationRequest; readonly answer: ConversationPage };
   /** One tool call: its arguments and its result. Needs a worker. */
   readonly call: { readonly request: CallRequest; readonly answer: CallFacts };
@@ -221,7 +221,7 @@ export interface LiveMessages {
   readonly fault: PageFault;
 }
 
-export type Nothing = Readonly<Record<never, never>>;
+export type Nothing = Readonly<Record<string, never>>;
 
 export interface SessionFacts {
   readonly version: string;
