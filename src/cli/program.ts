@@ -19,6 +19,7 @@ import type { ArtifactsOptions } from "./commands/artifacts.js";
 import type { AnswerOptions } from "./commands/answer.js";
 import type { TranscriptOptions } from "./commands/transcript.js";
 import type { BundleRunOptions, RunOptions } from "./commands/run.js";
+import type { UiOptions } from "./commands/ui.js";
 
 const EPILOGUE = `
 Environment:
@@ -64,6 +65,7 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
       finish(await (await import("./commands/demo.js")).demoCommand(options)),
     );
   addServeCommands(program, finish);
+  addUiCommand(program, finish);
   addRunCommand(program, finish);
   addLookCommands(program, finish);
   program
@@ -113,9 +115,10 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
 function addServeCommands(program: Command, finish: (code: ExitCode) => void): void {
   program
     .command("dev")
-    .description("embedded Temporal server, Web UI and worker, in the foreground")
+    .description("embedded Temporal server, Web UI, worker and page, in the foreground")
     .option("--quiet", "say nothing of the runs")
-    .action(async (options: { quiet?: boolean }) =>
+    .option("--no-page", "without the page")
+    .action(async (options: { quiet?: boolean; page: boolean }) =>
       finish(await (await import("./commands/dev.js")).devCommand(options)),
     );
   program
@@ -124,6 +127,18 @@ function addServeCommands(program: Command, finish: (code: ExitCode) => void): v
     .option("--quiet", "say nothing of the runs")
     .action(async (options: { quiet?: boolean }) =>
       finish(await (await import("./commands/dev.js")).workerCommand(options)),
+    );
+}
+
+function addUiCommand(program: Command, finish: (code: ExitCode) => void): void {
+  program
+    .command("ui")
+    .description("a page to watch runs, answer them and start them, on this machine, in the foreground")
+    .option("--port <n>", "the port (default: 8234, or any that is free)")
+    .option("--host <address>", "where it listens, in a container whose port is published on 127.0.0.1")
+    .option("--no-open", "print the link, and open no browser")
+    .action(async (options: UiOptions) =>
+      finish(await (await import("./commands/ui.js")).uiCommand(options)),
     );
 }
 

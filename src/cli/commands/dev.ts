@@ -4,11 +4,14 @@ import type { Store } from "../../store/store.js";
 import { interruption, openEnvironment } from "../environment.js";
 import { EXIT, type ExitCode, UsageError, print, printNote } from "../output.js";
 import { eventLine } from "../event-lines.js";
+import { type PageServer, startPage } from "../start-page.js";
 import { openTemporalSession } from "../temporal-session.js";
 
 export interface ServeOptions {
   /** Nothing is said of the runs. */
   readonly quiet?: boolean;
+  /** The page is served, too. */
+  readonly page?: boolean;
 }
 
 /** `interlock dev`: the embedded server, its Web UI and a worker, until Ctrl-C. */
@@ -49,11 +52,13 @@ async function serveUntil(
   options: ServeOptions,
 ): Promise<ExitCode> {
   const session = await openTemporalSession(config, store, signal);
+  let page: PageServer | undefined;
   try {
     const onEvent = options.quiet === true ? undefined : printCarried;
     const worker = await session.startWorker("INFO", onEvent === undefined ? {} : { onEvent });
     print(`Worker polls "${store.taskQueue}" with the store ${store.dir}`);
     if (session.webUi !== undefined) print(`Web UI: ${session.webUi}`);
+    if (options.page === true) page = await startPage(session, { config, store }, {});
     print("Stop with Ctrl-C.");
     const interrupted = new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
@@ -62,6 +67,7 @@ async function serveUntil(
     await Promise.race([worker.done, interrupted]);
     return EXIT.done;
   } finally {
+    await page?.close();
     await session.close();
   }
 }
