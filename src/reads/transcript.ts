@@ -87,13 +87,12 @@ export async function conversationOf(
     if (kind === "tool.exec" && typeof toolCallId === "string") outcomes.set(toolCallId, outcomeOf(output));
     if (kind === "user.input" && typeof id === "string" && typeof by === "string") authors.set(id, by);
   }
-  const said = await files.conversation(asked.name).entries();
-  const { from = 0, limit = said.length, reasoning = false } = asked;
-  const first = from < 0 ? Math.max(0, said.length + from) : from;
-  const entries = said
-    .slice(first, first + limit)
-    .map((entry) => shown(entry, { outcomes, authors, reasoning }));
-  return ok({ entries, total: said.length });
+  const conversation = files.conversation(asked.name);
+  const total = await conversation.count();
+  const { from = 0, limit = total, reasoning = false } = asked;
+  const first = from < 0 ? Math.max(0, total + from) : from;
+  const said = await conversation.entries(first, first + limit);
+  return ok({ entries: said.map((entry) => shown(entry, { outcomes, authors, reasoning })), total });
 }
 
 interface Known {
