@@ -149,7 +149,11 @@ export function wayOn(runId: string, question: { readonly code?: string | undefi
 
 /** The report for people. */
 export function printReport(report: RunReport, projectRoot: string | undefined): void {
-  print(`Run ${report.runId}: ${report.phase}${report.paused ? ", paused" : ""}`);
+  const isEmpty =
+    report.phase === "completed" && report.sessionFolder !== null && report.artifacts.length === 0;
+  print(
+    `Run ${report.runId}: ${report.phase}${report.paused ? ", paused" : ""}${isEmpty ? ", nothing saved" : ""}`,
+  );
   if (report.currentNodeId !== "") print(`  node        ${report.currentNodeId}`);
   printOrigin(report, projectRoot);
   print(`  completed   ${report.stepsCompleted.join(", ") || "none yet"}`);

@@ -40,7 +40,7 @@ export function readBundleSituation(request: ChatRequest): BundleSituation | und
   return {
     workflow: field("workflow"),
     date: field("date"),
-    outputs: lines.flatMap(readOutput),
+    outputs: readOutputs(lines),
     ...replay(messages.slice(at + 1)),
     offered: new Set(
       request.tool_choice === "none"
@@ -57,6 +57,13 @@ function isBundleDirective(message: ChatMessage): boolean {
 }
 
 const ARROW = " -> ";
+
+/** What the workflow is to save; where it need not save anything, what it may. */
+function readOutputs(lines: readonly string[]): BundleSituation["outputs"] {
+  const at = lines.indexOf("- optionalOutputs:");
+  const required = (at === -1 ? lines : lines.slice(0, at)).flatMap(readOutput);
+  return required.length > 0 ? required : lines.flatMap(readOutput);
+}
 
 function readOutput(line: string) {
   const at = line.lastIndexOf(ARROW);

@@ -49,11 +49,22 @@ export function shortPlaceholder(target: OutputTarget): string {
   }
 }
 
+/** Formats that are JSON by another name. */
+const JSON_EXTENSIONS: readonly (string | undefined)[] = [
+  "json",
+  "json5",
+  "excalidraw",
+  "canvas",
+  "geojson",
+  "ipynb",
+  "webmanifest",
+];
+
 type Format = "json" | "jsonl" | "yaml" | "text";
 
 function formatOf(path: string): Format {
   const extension = /\.([A-Za-z0-9]+)$/.exec(path)?.[1]?.toLowerCase();
-  if (extension === "json") return "json";
+  if (JSON_EXTENSIONS.includes(extension)) return "json";
   if (extension === "jsonl" || extension === "ndjson") return "jsonl";
   return extension === "yaml" || extension === "yml" ? "yaml" : "text";
 }

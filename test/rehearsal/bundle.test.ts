@@ -2,6 +2,8 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { BUNDLE_FUNCTION_TOOLS } from "../../src/core/bundle/bundle-tools.js";
+import { readBundleSituation } from "../../src/rehearsal/bundle-situation.js";
+import { placeholder } from "../../src/rehearsal/placeholder.js";
 import { readSteps } from "../../src/rehearsal/bundle-steps.js";
 import { decide } from "../../src/rehearsal/decide.js";
 import { newMemory } from "../../src/rehearsal/memory.js";
@@ -167,4 +169,34 @@ describe("readSteps", () => {
     expect(readSteps("<step n='1'>".repeat(5_000)).length).toBe(200);
     expect(readSteps("# 1 ".repeat(100_000)).length).toBeLessThan(2);
   });
+});
+
+test("a workflow that need not save anything is rehearsed with what it may save", () => {
+  const directive = [
+    "RUN_DIRECTIVE",
+    "- runType: bmad-bundle",
+    "- workflow: w",
+    "- outputs:",
+    "- optionalOutputs:",
+    "  - b.md -> {session-folder}/b.md",
+  ].join("\n");
+  const situation = readBundleSituation(requestOf([{ role: "user", content: directive }]));
+  expect(situation?.outputs).toEqual([{ declared: "b.md", path: "{session-folder}/b.md" }]);
+});
+
+test.each(["a.json", "gate.JSON", "d.excalidraw", "n.ipynb"])("the placeholder of %s is JSON", (name) => {
+  const step = {
+    title: "",
+    inputs: [],
+    outputs: [],
+    variables: [],
+    transitions: [],
+    headings: [],
+    readable: true,
+  };
+  const text = placeholder(
+    { declared: name, path: name },
+    { nodeId: "", workflow: "", step, inputs: [], said: [] },
+  );
+  expect(JSON.parse(text)).toHaveProperty("rehearsal");
 });

@@ -14,6 +14,8 @@ export interface BundleCommand {
   readonly description: string;
   /** The workflow it runs, as the agent names it. */
   readonly workflow?: string;
+  /** What it does instead, which a bundle run does not do: `exec {core-root}/tasks/review.xml`. */
+  readonly notHere?: string;
 }
 
 /** An agent of a bundle, whichever form its file has. */
@@ -91,12 +93,13 @@ function commandsOf(agent: string): readonly BundleCommand[] {
   const block = findElement(agent, "cmds") ?? findElement(agent, "menu");
   if (block === undefined) return [];
   const items = [...findElements(block.inner, "c"), ...findElements(block.inner, "item")];
-  return items.slice(0, MAX_ITEMS).flatMap(({ attributes, inner }) =>
-    command(attributes.get("cmd") ?? attributes.get("trigger"), {
-      description: plainText(inner),
-      workflow: attributes.get("run-workflow") ?? attributes.get("workflow"),
-    }),
-  );
+  return items
+    .slice(0, MAX_ITEMS)
+    .flatMap(({ attributes, inner }) =>
+      command(attributes.get("cmd") ?? attributes.get("trigger"), plainText(inner), (key) =>
+        attributes.get(key),
+      ),
+    );
 }
 
 /** An agent of package format 1.1. */
@@ -144,16 +147,14 @@ function menuItem(item: Readonly<Record<string, unknown>>): readonly BundleComma
     const value = Object.hasOwn(item, key) ? item[key] : undefined;
     return typeof value === "string" ? value : undefined;
   };
-  return command(read("trigger") ?? read("cmd"), {
-    description: read("description") ?? "",
-    workflow: read("run-workflow") ?? read("workflow"),
-  });
+  return command(read("trigger") ?? read("cmd"), read("description") ?? "", read);
 }
 
-/** `*name`, `name`, or as newer files say it `XY or fuzzy match on name`. */
+/** `*name`, `name`, or as newer files say it `XY or fuzzy match on name`. `read` gives what the item says by key. */
 function command(
   trigger: string | undefined,
-  rest: { readonly description: string; readonly workflow: string | undefined },
+  description: string,
+  read: (key: string) => string | undefined,
 ): readonly BundleCommand[] {
   const [first = "", ...others] = (trigger ?? "")
     .slice(0, MAX_TRIGGER_CHARS)
@@ -165,10 +166,27 @@ function command(
     {
       trigger: `*${name}`,
       aliases: [first, ...others].filter((item) => item !== name && item !== ""),
-      description: short(rest.description.trim()),
-      ...(rest.workflow === undefined || rest.workflow === "todo" ? {} : { workflow: short(rest.workflow) }),
+      description: short(description.trim()),
+      ...deedOf(read),
     },
   ];
+}
+
+/** Other things than workflows that items of menus do. */
+const OTHER_DEEDS = ["exec", "validate-workflow", "run-task", "tmpl", "action"];
+
+/** What an item does: a workflow, also as what it executes, or something that is none. */
+function deedOf(read: (key: string) => string | undefined): Pick<BundleCommand, "workflow" | "notHere"> {
+  const said = (key: string): string | undefined => {
+    const value = read(key)?.trim() ?? "";
+    return value === "" || value === "todo" ? undefined : value;
+  };
+  const executed = said("exec");
+  const isWorkflow = executed !== undefined && /(?:^|\/)workflow\.ya?ml$/.test(executed);
+  const workflow = said("run-workflow") ?? said("workflow") ?? (isWorkflow ? executed : undefined);
+  if (workflow !== undefined) return { workflow: short(workflow) };
+  const deed = OTHER_DEEDS.find((key) => said(key) !== undefined);
+  return deed === undefined ? {} : { notHere: short(`${deed} ${said(deed)}`) };
 }
 
 function bare(trigger: string): string {

@@ -17,7 +17,8 @@ export function saysDone(text: string): boolean {
 
 /**
  * The completion rule (contracts §13): the model says that it is done, and everything the workflow declares was saved. A
- * name with placeholders is satisfied by any saved file; an exact one by its path or, wherever it was saved, its name.
+ * name with placeholders is satisfied by any saved file; an exact one by its path or, wherever it was saved, its name; what is
+ * optional need not be there.
  */
 export function judgeBundleAnswer(
   text: string,
@@ -25,10 +26,12 @@ export function judgeBundleAnswer(
   savedPaths: readonly string[],
 ): BundleVerdict {
   if (!saysDone(text)) return { kind: "waiting" };
-  const missing = outputs.filter((output) => !isSaved(output, savedPaths)).map(({ saveAs }) => saveAs);
-  if (missing.length === 0) return { kind: "complete" };
+  const lacking = outputs.filter((output) => output.isOptional !== true && !isSaved(output, savedPaths));
+  if (lacking.length === 0) return { kind: "complete" };
+  const missing = lacking.map(({ saveAs }) => saveAs);
   const files = listSome(missing.map((name) => `{session-folder}/${name}`));
-  const correction = `The workflow is not complete: ${files} was not saved. Save it with save_output (fill in its placeholders), or tell the user why you cannot, without the line ${DONE_LINE}.`;
+  const isChoice = lacking.length > 1 && lacking.every(({ isExact }) => !isExact);
+  const correction = `The workflow is not complete: ${isChoice ? `one at least of ${files}` : files} was not saved. Save it with save_output (fill in its placeholders), or tell the user why you cannot, without the line ${DONE_LINE}.`;
   return { kind: "incomplete", correction, missing };
 }
 

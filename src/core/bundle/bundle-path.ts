@@ -52,7 +52,8 @@ export function parseBundlePath(
 ): Result<BundlePath> {
   if (text.includes("\0")) return refuse("The path contains a NUL byte.");
   if (text.includes("\\")) return refuse("The path contains a backslash: names are separated by /.");
-  const parts = text.split("/");
+  // The folder of an installation, as a module's source names it before it is installed.
+  const parts = text.split("/").map((part) => (part === "{bmad_folder}" ? "bmad" : part));
   if (parts.includes("..")) return refuse("The path contains a .. segment.");
   const problem = pathSizeProblem(text, parts);
   if (problem !== undefined) return fail("TOOL_ARGS_INVALID", problem);

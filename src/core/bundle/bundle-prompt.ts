@@ -25,9 +25,10 @@ function renderAgent(agent: BundleAgent): string {
       ? renderPersona(agent)
       : [agent.systemPrompt];
   const actions = agent.criticalActions.map((action) => `- ${oneLine(action)}`);
-  const commands = agent.commands.map(({ trigger, description, workflow }, index) => {
+  const commands = agent.commands.map(({ trigger, description, workflow, notHere }, index) => {
     const runs = workflow === undefined ? "" : ` (runs ${oneLine(workflow)})`;
-    return `${index + 1}. ${oneLine(trigger)}: ${oneLine(description)}${runs}`;
+    const not = notHere === undefined ? "" : ` (not here: ${oneLine(notHere)})`;
+    return `${index + 1}. ${oneLine(trigger)}: ${oneLine(description)}${runs}${not}`;
   });
   return [
     ...persona,
@@ -57,7 +58,7 @@ function renderRunning(yolo: boolean): string {
     "2. Follow the instructions step by step, in order, as the workflow engine says. Skip no step.",
     ...(yolo ? YOLO_STOPS : STOPS),
     "4. Save results with save_output, in {session-folder} only: what a workflow puts into its output folder, save as {session-folder}/<name>. Each call writes the whole file; save after every section, not only at the end.",
-    "5. Read what a step names with read_file. There is no other tool: where the instructions want one (a shell, the web), say so and go on with what you have.",
+    "5. Read what a step names with read_file. For a directory, or a name with * in it, it is refused and says what is there: so you find files. What earlier workflows of this project have saved is listed in RUN_DIRECTIVE (earlierOutputs): where a step wants such a file and it is not in its place, read it there. There is no other tool: where the instructions want one (a shell, the web), say so and go on with what you have.",
     `6. When the last step is done and every output is saved, answer without a tool call and end with a line that is exactly ${DONE_LINE}`,
     "",
     "Paths and placeholders:",
@@ -89,6 +90,8 @@ export interface BundleDirective {
   readonly autopilot: boolean;
   readonly yolo: boolean;
   readonly outputs: readonly DeclaredOutput[];
+  /** What earlier runs of the project have saved, newest first, in variable form. */
+  readonly earlier: readonly string[];
 }
 
 /** The `RUN_DIRECTIVE` shell of a bundle run: line-based, machine-readable. No text can add a line to it. */
@@ -105,8 +108,22 @@ export function renderBundleDirective(directive: BundleDirective): string {
     `- autopilot: ${directive.autopilot}`,
     `- yolo: ${directive.yolo}`,
     "- outputs:",
-    ...directive.outputs.map(
-      ({ declared, saveAs }) => `  - ${oneLine(declared)} -> {session-folder}/${oneLine(saveAs)}`,
+    ...directive.outputs.filter(({ isOptional }) => isOptional !== true).map(outputLine),
+    ...listed(
+      "optionalOutputs",
+      directive.outputs.filter(({ isOptional }) => isOptional === true).map(outputLine),
+    ),
+    ...listed(
+      "earlierOutputs",
+      directive.earlier.map((path) => `  - ${oneLine(path)}`),
     ),
   ].join("\n");
+}
+
+function outputLine({ declared, saveAs }: DeclaredOutput): string {
+  return `  - ${oneLine(declared)} -> {session-folder}/${oneLine(saveAs)}`;
+}
+
+function listed(key: string, lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : [`- ${key}:`, ...lines];
 }

@@ -92,12 +92,13 @@ class Inliner {
     return inlined;
   }
 
-  /** `{config_source}:key`, whatever the key that holds the config's path is called. */
+  /** `{config_source}:key`, also with a path after it, whatever the key that holds the config's path is called. */
   private configReference(text: string, depth: number): string | undefined {
-    const key = /^\{config_source\}:([\w.-]+)\}?$/.exec(text.trim())?.[1];
+    const [, key, path = ""] = /^\{config_source\}:([\w.-]+)\}?(\/[^]*)?$/.exec(text.trim()) ?? [];
     if (key === undefined) return undefined;
     const found = Object.hasOwn(this.config, key) ? scalarText(this.config[key]) : undefined;
-    return found === undefined ? undefined : this.once(`config ${key}`, () => this.text(found, depth + 1));
+    if (found === undefined) return undefined;
+    return this.once(`config ${key}`, () => this.text(found + path, depth + 1));
   }
 
   private lookUp(name: string, depth: number): string | undefined {

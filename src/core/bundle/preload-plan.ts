@@ -5,6 +5,18 @@ import { formatAliasPath } from "../tools/alias-path.js";
 import { type BundleLayout, type BundlePath, type PathBase, parseBundlePath } from "./bundle-path.js";
 import { type DeclaredOutput, declaredOutputs } from "./declared-outputs.js";
 import { inlineConfig, inlineVariables, isList, isObject } from "./inline-variables.js";
+import {
+  BRANCH,
+  type NamedText,
+  OTHER_TEMPLATE,
+  at,
+  fileNames,
+  isFileName,
+  joined,
+  marked,
+  names,
+  textAt,
+} from "./workflow-keys.js";
 import { findInvocations, needsElicitation } from "./instruction-tags.js";
 import { shortenRoots } from "./shorten-roots.js";
 
@@ -51,6 +63,8 @@ const ELICIT_TASKS = [
   "tasks/adv-elicit.xml",
   "tasks/elicit.md",
   "tasks/elicit.xml",
+  "tasks/advanced-elicitation.xml",
+  "tasks/advanced-elicitation.md",
   "workflows/advanced-elicitation/workflow.xml",
   "workflows/advanced-elicitation/workflow.md",
 ];
@@ -73,6 +87,7 @@ export function planPreload(
   if (!main.ok) return main;
   const engine = planner.firstOf(layout.hasCore ? ENGINES : [], "workflow engine");
   const invoked: LoadedBundleWorkflow[] = [];
+  const called: JsonObject[] = [];
   const queue = main.value === undefined ? [] : [main.value];
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
     for (const path of planner.invocationsOf(next)) {
@@ -80,6 +95,7 @@ export function planPreload(
       const loaded = planner.invoked(path);
       if (loaded === undefined) continue;
       invoked.push(loaded.loaded);
+      called.push(loaded.resolved);
       queue.push(loaded);
     }
   }
@@ -95,7 +111,7 @@ export function planPreload(
     invokedWorkflows: invoked,
     filesLoaded: [...planner.loaded],
     missing: [...planner.missing],
-    outputs: declaredOutputs(main.value.resolved, layout),
+    outputs: declaredOutputs(main.value.resolved, layout, called),
   };
   return ok({ kind: "done", preload });
 }
@@ -139,7 +155,7 @@ class Planner {
     const resolved = this.resolve(path, yaml, config.value ?? undefined);
     if (!resolved.ok) return resolved;
     const instructions = this.instructions(path, resolved.value);
-    const template = this.reference(path, resolved.value, "template");
+    const template = this.templates(path, resolved.value, instructions.later);
     const isMain = this.seenWorkflows.size === 1;
     if (this.withChecklist && isMain) this.reference(path, resolved.value, "validation");
     if (config.value === undefined) return ok(undefined);
@@ -147,7 +163,7 @@ class Planner {
       path: name,
       workflowYaml: shortenRoots(resolved.value, this.layout),
       configYaml: config.value === null ? null : shortenRoots(config.value, this.layout),
-      instructions: instructions ?? null,
+      instructions: instructions.text ?? null,
       template: template ?? null,
     };
     return ok({ loaded, path, resolved: resolved.value });
@@ -242,12 +258,29 @@ class Planner {
     return inlineConfig(file.yaml.value);
   }
 
-  /** One file or several, `instructions` first; or what stands in the YAML itself. */
-  private instructions(path: BundlePath, resolved: JsonObject): string | undefined {
+  /**
+   * One file or several, `instructions` first; or what stands in the YAML itself. `later` are the keys of instructions that those
+   * before name, and so say when they are to be read.
+   */
+  private instructions(path: BundlePath, resolved: JsonObject) {
     const value = at(resolved, "instructions");
-    const more = Object.keys(resolved).filter((key) => /^instructions[_-]/.test(key));
-    const entries = [...(isList(value) ? value : [value]), ...more.map((key) => at(resolved, key))];
-    const texts: { readonly name: string; readonly text: string }[] = [];
+    const texts = this.instructionTexts(path, isList(value) ? value : [value]);
+    const first = texts.map(({ text }) => text).join("\n");
+    const branches = Object.keys(resolved).filter((key) => BRANCH.test(key));
+    const later = branches.filter((key) => names(first, textAt(resolved, key)));
+    const others = branches.filter((key) => !later.includes(key));
+    texts.push(
+      ...this.instructionTexts(
+        path,
+        others.map((key) => at(resolved, key)),
+      ),
+    );
+    if (value === undefined) this.note("instructions", "the workflow names none");
+    return { text: joined(texts), later };
+  }
+
+  private instructionTexts(path: BundlePath, entries: readonly (JsonValue | undefined)[]): NamedText[] {
+    const texts: NamedText[] = [];
     for (const entry of entries) {
       if (typeof entry !== "string" || entry.trim() === "") {
         if (isObject(entry) || isList(entry)) texts.push({ name: "", text: JSON.stringify(entry) });
@@ -257,11 +290,23 @@ class Planner {
         if (text !== undefined) texts.push({ name: entry, text });
       }
     }
-    if (value === undefined) this.note("instructions", "the workflow names none");
-    if (texts.length <= 1) return texts[0]?.text;
-    return texts
-      .map(({ name, text }) => (name === "" ? text : `<!-- file: ${name} -->\n${text}`))
-      .join("\n\n");
+    return texts;
+  }
+
+  /** `template`, and those under other keys (`prd_template`, `templates`) but for those of branches that are not loaded. */
+  private templates(path: BundlePath, resolved: JsonObject, later: readonly string[]): string | undefined {
+    const own = this.reference(path, resolved, "template");
+    const keys = Object.keys(resolved).filter(
+      (key) => OTHER_TEMPLATE.test(key) && !later.includes(key.replace(/^template/, "instructions")),
+    );
+    const files = keys.flatMap((key) => fileNames(at(resolved, key)));
+    const others = files.flatMap((name) => {
+      const text = this.file(path, name, "template");
+      return text === undefined ? [] : [{ name, text }];
+    });
+    if (others.length === 0) return own;
+    const main = own === undefined ? [] : [{ name: textAt(resolved, "template") ?? "", text: own }];
+    return marked([...main, ...others]);
   }
 
   private reference(path: BundlePath, resolved: JsonObject, key: string): string | undefined {
@@ -269,10 +314,18 @@ class Planner {
     return text === undefined ? undefined : this.file(path, text, key);
   }
 
+  /** What is not where a workflow says may lie beside its YAML, as in one that was copied. */
   private file(from: BundlePath, text: string, what: string): string | undefined {
     const reference = this.parse(text, from);
-    if (reference.ok) return this.text(reference.value, what);
-    this.note(what, excerpt(text), reference.error.message);
+    const file = reference.ok ? this.need(reference.value) : undefined;
+    if (reference.ok && file === undefined) return undefined;
+    if (reference.ok && file?.kind === "text") return this.take(reference.value, file.text, what);
+    const beside = this.parse(text.split("/").at(-1) ?? "", from);
+    const there = beside.ok ? this.need(beside.value) : undefined;
+    if (beside.ok && there === undefined) return undefined;
+    if (beside.ok && there?.kind === "text") return this.take(beside.value, there.text, what);
+    if (!reference.ok) this.note(what, excerpt(text), reference.error.message);
+    else if (file?.kind === "unreadable") this.note(what, formatAliasPath(reference.value), file.reason);
     return undefined;
   }
 
@@ -311,17 +364,4 @@ class Planner {
   private note(what: string, name: string, reason?: string): void {
     this.missing.add(reason === undefined ? `${what}: ${name}` : `${what}: ${name} (${reason})`);
   }
-}
-
-function isFileName(text: string): boolean {
-  return !text.includes("\n") && /\.[A-Za-z]{2,5}$/.test(text.trim()) && !/[.!?] /.test(text);
-}
-
-function at(object: JsonObject, key: string): JsonValue | undefined {
-  return Object.hasOwn(object, key) ? object[key] : undefined;
-}
-
-function textAt(object: JsonObject, key: string): string | undefined {
-  const value = at(object, key);
-  return typeof value === "string" && value.trim() !== "" ? value : undefined;
 }

@@ -46,7 +46,9 @@ export function parseYaml(text: string, subject = "The front matter"): Result<Js
   if (rendered !== undefined) return ok(rendered);
   const lines = new LineCounter();
   try {
-    return ok(toObject(composeDocument(text, lines, subject), lines, subject));
+    // A lone carriage return ends a line (YAML 1.2, §5.4); the library has it as text.
+    const plain = text.replaceAll(/\r(?!\n)/g, "\n");
+    return ok(toObject(composeDocument(plain, lines, subject), lines, subject));
   } catch (error) {
     if (!(error instanceof YamlRefused || error instanceof RangeError)) throw error;
     const sentence = error instanceof YamlRefused ? error.message : "The YAML is too deeply nested.";

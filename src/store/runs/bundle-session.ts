@@ -24,7 +24,14 @@ const manifestSchema = z.object({
   createdAt: z.string(),
   updatedAt: z.string(),
   completedAt: z.string().optional(),
-  outputs: z.array(z.object({ declared: z.string(), saveAs: z.string(), isExact: z.boolean() })),
+  outputs: z.array(
+    z.object({
+      declared: z.string(),
+      saveAs: z.string(),
+      isExact: z.boolean(),
+      isOptional: z.literal(true).exactOptional(),
+    }),
+  ),
   /** Paths are relative to the session folder, sizes in bytes. */
   files: z.array(z.object({ path: z.string(), size: z.int(), sha256: z.string(), savedAt: z.string() })),
 });

@@ -3,6 +3,7 @@ import { basename, dirname, join, relative, sep } from "node:path";
 import { tmpdir } from "node:os";
 import type { BundleAgent } from "../../core/bundle/bundle-agent.js";
 import type { BundlePath } from "../../core/bundle/bundle-path.js";
+import { runErrors } from "../../core/bundle/run-errors.js";
 import { type Entry, findEntries } from "../../core/import/entries.js";
 import type { JsonObject } from "../../core/json.js";
 import { cutText, oneLine, shellWord } from "../../core/text.js";
@@ -117,16 +118,14 @@ async function checkWorkflow(root: string, file: string): Promise<CheckedWorkflo
     const errors = [loaded.error.message];
     return { ...shown, name: fallback, description: "", ok: false, missing: [], errors };
   }
-  const { workflowYaml, instructions, missing } = loaded.value;
-  const isError = (item: string) => instructions === null && item.startsWith("instructions: ");
-  const errors = missing.filter(isError);
-  if (instructions === null && errors.length === 0) errors.push("instructions: there are none");
+  const { workflowYaml } = loaded.value;
+  const { errors, missing } = runErrors(loaded.value);
   return {
     ...shown,
     name: textAt(workflowYaml, "name") || fallback,
     description: textAt(workflowYaml, "description"),
     ok: errors.length === 0,
-    missing: missing.filter((item) => !isError(item)),
+    missing,
     errors,
   };
 }

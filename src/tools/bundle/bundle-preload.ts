@@ -55,7 +55,9 @@ export function asYaml(name: string, text: string): Result<JsonObject> {
 /** The result that a model gets (contracts §13): what it needs, once. */
 export function preloadResult(preload: Preload): JsonObject {
   const { outputs, missing, filesLoaded, invokedWorkflows, path: _, ...rest } = preload;
-  const saveAs = outputs.map((output) => `{session-folder}/${output.saveAs}`);
+  const saveAs = outputs
+    .filter(({ isOptional }) => isOptional !== true)
+    .map((output) => `{session-folder}/${output.saveAs}`);
   const message = [
     `${filesLoaded.length} files are loaded whole: they need no further read_file.`,
     ...(saveAs.length === 0 ? [] : [`Save the workflow's output as ${saveAs.join(", ")}.`]),

@@ -7,6 +7,7 @@ import type { BundleSettings, RunMetadata } from "../../store/runs/run-index.js"
 import type { Store } from "../../store/store.js";
 import type { ProtectedPaths } from "../../core/tools/name-rules.js";
 import { permittedAgent } from "./bundle-roots.js";
+import { earlierOutputs } from "./earlier-outputs.js";
 import { type BundlePlace, openBundlePlace } from "./bundle-workspace.js";
 
 /** A bundle run as the store knows it. */
@@ -31,6 +32,8 @@ export interface BundleRuns {
   permit(found: BundleRun): Promise<Result<undefined>>;
   /** The run's agent file, if it has one. Faults: `E_SANDBOX_VIOLATION`, `E_AGENT_NOT_FOUND` for one that is gone. */
   permitAgent(found: BundleRun): Result<string | undefined>;
+  /** What earlier runs of its project have saved, in variable form; nothing where the store cannot say. */
+  earlierOutputs(found: BundleRun): Promise<readonly string[]>;
   /** Faults: `E_PROJECT_INVALID`, `E_SANDBOX_VIOLATION` when the session folder is gone or a root may not be opened. */
   openPlace(found: BundleRun, hasSession: boolean): Promise<Result<BundlePlace>>;
 }
@@ -46,6 +49,11 @@ export function bundleRuns(store: Store, protectedPaths?: ProtectedPaths): Bundl
     permitAgent({ bundle }) {
       const { agentFile } = bundle;
       return agentFile === undefined ? ok(undefined) : permittedAgent(store.roots, agentFile);
+    },
+    async earlierOutputs({ run }) {
+      const root = await store.runs.projectRoot(run.projectId);
+      const runs = root.ok ? await store.runs.listRuns(root.value) : root;
+      return root.ok && runs.ok ? earlierOutputs(root.value, runs.value) : [];
     },
     openPlace: (found, hasSession) => openPlace(store, found, hasSession, protectedPaths),
   };

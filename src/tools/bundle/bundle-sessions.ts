@@ -1,7 +1,9 @@
 import { type BundleAgent, pathsToLoad, pickCommand } from "../../core/bundle/bundle-agent.js";
 import { type BundleVerdict, judgeBundleAnswer } from "../../core/bundle/bundle-completion.js";
 import { renderBundleDirective, renderBundleSystem } from "../../core/bundle/bundle-prompt.js";
+import { runErrors } from "../../core/bundle/run-errors.js";
 import { type Result, fail, ok } from "../../core/errors.js";
+import { excerpt, listSome } from "../../core/text.js";
 import type { Intent } from "../../core/prompt/shells.js";
 import { formatAliasPath } from "../../core/tools/alias-path.js";
 import {
@@ -37,8 +39,9 @@ export interface BundleBeginning {
 export interface BundleSessions {
   /**
    * Makes the session folder and its manifest; repeated for the same run it is the same session. A first input that picks a
-   * command of the agent chooses that command's workflow. Faults: `E_RUN_NOT_FOUND`, `E_AGENT_NOT_FOUND`, `ENOENT` and
-   * `E_SCHEMA_VALIDATION` for the workflow, `E_PRECONDITION_FAILED` when the session id is taken, `E_PROJECT_INVALID`.
+   * command of the agent chooses that command's workflow. Faults: `E_RUN_NOT_FOUND`, `E_AGENT_NOT_FOUND`, `ENOENT` (also for a
+   * workflow without instructions) and `E_SCHEMA_VALIDATION` for the workflow, `E_PRECONDITION_FAILED` when the session id is taken
+   * or the command is no workflow, `E_PROJECT_INVALID`.
    */
   openSession(
     runId: string,
@@ -88,7 +91,9 @@ export function bundleSessions(runs: BundleRuns): BundleSessions {
       const manifest = await readManifest(found.value.bundle);
       if (!manifest.ok) return manifest;
       const agent = await agentOf(runs, found.value);
-      return agent.ok ? ok(beginning(agent.value, manifest.value, options)) : agent;
+      if (!agent.ok) return agent;
+      const earlier = await runs.earlierOutputs(found.value);
+      return ok(beginning(agent.value, { ...manifest.value, earlier }, options));
     },
     async judgeAnswer(runId, text) {
       const manifest = await onSession(runId, (session) => readManifest(session));
@@ -156,10 +161,19 @@ async function openSession(
     return fail("E_PROJECT_INVALID", sentence);
   }
   const picked = agent.value === undefined ? undefined : pickCommand(agent.value, input);
+  const notHere = picked?.command.notHere;
+  if (notHere !== undefined) {
+    const sentence = `${excerpt(picked?.command.trigger ?? "")} of the agent is no workflow: it would ${excerpt(notHere)}, which a bundle run does not do. Choose another command, or import what it names: interlock package import <path>`;
+    return fail("E_PRECONDITION_FAILED", sentence);
+  }
   const workflow = workflowPath(place.value, picked?.command.workflow ?? bundle.workflowPath);
   if (!workflow.ok) return workflow;
   const preload = await preloadWorkflow(place.value, workflow.value);
   if (!preload.ok) return preload;
+  const { errors } = runErrors(preload.value);
+  if (errors.length > 0) {
+    return fail("ENOENT", `${formatAliasPath(workflow.value)} cannot be run: ${listSome(errors)}.`);
+  }
   return openSessionFolder(bundle, {
     sessionId: bundle.sessionId,
     runId,
@@ -181,7 +195,7 @@ async function agentOf(runs: BundleRuns, found: BundleRun): Promise<Result<Bundl
 
 function beginning(
   agent: BundleAgent | undefined,
-  manifest: SessionManifest,
+  manifest: SessionManifest & { readonly earlier: readonly string[] },
   options: BeginOptions,
 ): BundleBeginning {
   const { intent, input = "", autopilot, yolo, now } = options;
@@ -195,6 +209,7 @@ function beginning(
     autopilot,
     yolo,
     outputs: manifest.outputs,
+    earlier: manifest.earlier,
   });
   const messages: readonly PlainMessage[] = [
     { role: "system", content: renderBundleSystem(agent, { yolo }) },

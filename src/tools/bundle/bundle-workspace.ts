@@ -24,6 +24,8 @@ export interface BundlePlace {
 
 /** Nothing hidden: a bundle that lies in a hidden directory of the project is reached through its own root. */
 const HIDDEN_IN_PROJECT = [".*", "node_modules"];
+/** Where some versions put their installation, with the list of its agents. */
+const HIDDEN_INSTALLATION = ".bmad";
 
 interface BundlePlaceOptions {
   readonly lockDir: string;
@@ -41,7 +43,7 @@ export async function openBundlePlace(roots: BundleRoots, options: BundlePlaceOp
   const inProject: ProtectedPaths = {
     notWritable: [],
     notAccessible: [...HIDDEN_IN_PROJECT, ...protectedPaths.notAccessible],
-    allowed: [],
+    allowed: protectedPaths.notAccessible.includes(HIDDEN_INSTALLATION) ? [] : [HIDDEN_INSTALLATION],
   };
   const mount = (root: string, rules: Partial<Mount> = {}): Mount => ({
     root,

@@ -128,6 +128,22 @@ describe("other forms", () => {
   });
 });
 
+test.each([
+  ['exec="{core-root}/tasks/review.xml"', { notHere: "exec {core-root}/tasks/review.xml" }],
+  ['exec="{bundle-root}/w/workflow.yaml"', { workflow: "{bundle-root}/w/workflow.yaml" }],
+  [
+    'validate-workflow="{bundle-root}/w/workflow.yaml"',
+    { notHere: "validate-workflow {bundle-root}/w/workflow.yaml" },
+  ],
+  ['exec="{bundle-root}/w/workflow.md" workflow="todo"', { notHere: "exec {bundle-root}/w/workflow.md" }],
+  ['action="#write"', { notHere: "action #write" }],
+  ['run-workflow="{bundle-root}/a.yaml" exec="b.md"', { workflow: "{bundle-root}/a.yaml" }],
+])("a command of a menu does what its item says: %s", (attributes, deed) => {
+  const text = `<agent name="A"><menu><item cmd="*x" ${attributes}>X</item></menu></agent>`;
+  const [command] = valueOf(readAgentMarkup(text)).commands;
+  expect(command).toEqual({ trigger: "*x", aliases: [], description: "X", ...deed });
+});
+
 describe("pickCommand", () => {
   const agent = valueOf(readAgentMarkup(NEWER.replace("*never closed", "*intake")));
   test.each([

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { judgeBundleAnswer, saysDone } from "../../../src/core/bundle/bundle-completion.js";
+import type { JsonObject } from "../../../src/core/json.js";
 import { declaredOutputs } from "../../../src/core/bundle/declared-outputs.js";
 
 const LAYOUT = { bundleNames: ["desk"], hasCore: false, sessionId: "s" };
@@ -41,6 +42,58 @@ describe("declaredOutputs", () => {
   });
 });
 
+describe("what a workflow saves besides its default output, or without one", () => {
+  const outputsOf = (workflow: JsonObject, invoked: readonly JsonObject[] = []) =>
+    declaredOutputs(workflow, LAYOUT, invoked).map(({ saveAs, isExact, isOptional }) =>
+      [saveAs, isExact ? "exact" : "any", ...(isOptional === true ? ["optional"] : [])].join(" "),
+    );
+  test.each<[string, JsonObject, readonly string[]]>([
+    ["one other key", { output_file: "{out}/a.md" }, ["a.md exact"]],
+    ["a report", { review_report_file: "{out}/review.md" }, ["review.md exact"]],
+    [
+      "a key of its variables",
+      { variables: { gate_decision_output: "{out}/gate.json" } },
+      ["gate.json exact"],
+    ],
+    [
+      "several to choose from",
+      { module_output_file: "{m}/agents/a.yaml", standalone_output_file: "{s}/b.yaml" },
+      ["a.yaml any", "b.yaml any"],
+    ],
+    [
+      "others beside the default",
+      { default_output_file: "{out}/a.md", validation_output_file: "{out}/v.md" },
+      ["a.md exact", "v.md exact optional"],
+    ],
+    [
+      "a list of outputs",
+      {
+        outputs: [
+          { id: "system", path: "{out}/system.md" },
+          "{out}/epic.md",
+          { summary: "what went well. And so" },
+        ],
+      },
+      ["system.md any", "epic.md any"],
+    ],
+    [
+      "a folder is no file",
+      { output_folder: "docs", module_output_folder: "{m}/x", some_output: "a list of things" },
+      [],
+    ],
+    ["nothing where it only displays", { template: false }, []],
+    ["an empty default", { default_output_file: "", output_file: "a.md" }, ["a.md exact"]],
+  ])("%s", (_, workflow, expected) => expect(outputsOf(workflow)).toEqual(expected));
+
+  test("what an invoked workflow saves is optional, and each name stands once", () => {
+    const invoked = [{ default_output_file: "{out}/b.md" }, { default_output_file: "{out}/a.md" }];
+    expect(outputsOf({ default_output_file: "{out}/a.md" }, invoked)).toEqual([
+      "a.md exact",
+      "b.md exact optional",
+    ]);
+  });
+});
+
 describe("judgeBundleAnswer", () => {
   const exact = { declared: "x", saveAs: "a.md", isExact: true };
   const open = { declared: "x", saveAs: "{{title}}.md", isExact: false };
@@ -53,8 +106,16 @@ describe("judgeBundleAnswer", () => {
     ["a name with placeholders takes any file", done, [open], ["whatever.md"], "complete"],
     ["nothing saved", done, [open], [], "incomplete"],
     ["another file saved", done, [exact], ["b.md"], "incomplete"],
+    ["what is optional need not be saved", done, [{ ...exact, isOptional: true }], [], "complete"],
+    ["one of several to choose from", done, [open, { ...exact, isExact: false }], ["a.md"], "complete"],
   ] as const)("%s", (_name, text, outputs, saved, kind) => {
     expect(judgeBundleAnswer(text, outputs, saved).kind).toBe(kind);
+  });
+  test("a correction says that one of several is enough", () => {
+    const verdict = judgeBundleAnswer(done, [open, { ...exact, isExact: false }], []);
+    expect(verdict.kind === "incomplete" ? verdict.correction : "").toContain(
+      "one at least of {session-folder}/",
+    );
   });
   test("a correction says what is missing and what to do", () => {
     const verdict = judgeBundleAnswer(done, [exact], []);

@@ -52,6 +52,7 @@ test("renderBundleDirective is line-based, and no text adds a line", () => {
     autopilot: true,
     yolo: false,
     outputs: [{ declared: "{project-root}/docs/a\u2029b.md", saveAs: "a.md", isExact: true }],
+    earlier: [],
   });
   expect(text.split(/[\n\r\u2028\u2029]/)).toEqual([
     "RUN_DIRECTIVE",
@@ -67,4 +68,34 @@ test("renderBundleDirective is line-based, and no text adds a line", () => {
     "- outputs:",
     "  - {project-root}/docs/a b.md -> {session-folder}/a.md",
   ]);
+});
+
+test("a directive lists what may be saved, and what earlier runs have, where there is any", () => {
+  const text = renderBundleDirective({
+    intent: "start",
+    workflow: "w",
+    date: "2026-03-04",
+    autopilot: false,
+    yolo: false,
+    outputs: [
+      { declared: "a.md", saveAs: "a.md", isExact: true },
+      { declared: "b.md", saveAs: "b.md", isExact: true, isOptional: true },
+    ],
+    earlier: ["{project-root}/artifacts/s/PRD.md"],
+  });
+  expect(text.split("\n").slice(-6)).toEqual([
+    "- outputs:",
+    "  - a.md -> {session-folder}/a.md",
+    "- optionalOutputs:",
+    "  - b.md -> {session-folder}/b.md",
+    "- earlierOutputs:",
+    "  - {project-root}/artifacts/s/PRD.md",
+  ]);
+});
+
+test("a command that is no workflow is shown as one that cannot be run here", () => {
+  const markup = '<agent name="A"><menu><item cmd="*x" exec="t.xml">X</item></menu></agent>';
+  expect(renderBundleSystem(valueOf(readAgentMarkup(markup)), { yolo: false })).toContain(
+    "1. *x: X (not here: exec t.xml)",
+  );
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { BundlePath } from "../../../src/core/bundle/bundle-path.js";
 import { type Preload, type PreloadFile, planPreload } from "../../../src/core/bundle/preload-plan.js";
+import { runErrors } from "../../../src/core/bundle/run-errors.js";
 import { type Result, ok } from "../../../src/core/errors.js";
 import type { JsonObject } from "../../../src/core/json.js";
 import { formatAliasPath } from "../../../src/core/tools/alias-path.js";
@@ -97,6 +98,107 @@ describe("planPreload", () => {
     });
     expect(loaded.missing[0]).toBe("config: {bundle-root}/config.yaml");
     expect(loaded.missing[1]).toContain("template: {nobody}/t.md");
+  });
+
+  test("of a router's branches only those are loaded that it does not name: it says when", () => {
+    const loaded = done({
+      [`${HERE}/workflow.yaml`]: {
+        instructions: "router.md",
+        instructions_market: "market.md",
+        instructions_extra: "extra.md",
+        template_market: "t-market.md",
+        template_extra: "t-extra.md",
+      },
+      [`${HERE}/router.md`]: "If market: LOAD {installed_path}/market.md",
+      [`${HERE}/market.md`]: "MARKET",
+      [`${HERE}/extra.md`]: "EXTRA",
+      [`${HERE}/t-market.md`]: "T-MARKET",
+      [`${HERE}/t-extra.md`]: "T-EXTRA",
+    });
+    expect(loaded.instructions).toContain("EXTRA");
+    expect(loaded.instructions).not.toContain("MARKET\n");
+    expect(loaded.filesLoaded).not.toContain(`${HERE}/market.md`);
+    expect(loaded.template).toBe("<!-- file: t-extra.md -->\nT-EXTRA");
+  });
+
+  test("templates under other keys are loaded, each after its name", () => {
+    const loaded = done({
+      [`${HERE}/workflow.yaml`]: {
+        instructions: "i.md",
+        prd_template: "prd.md",
+        templates: { epics: "epics.md", folder: "installer-templates" },
+        tech_spec_template_path: "no.md",
+      },
+      [`${HERE}/i.md`]: "I",
+      [`${HERE}/prd.md`]: "PRD",
+      [`${HERE}/epics.md`]: "EPICS",
+    });
+    expect(loaded.template).toBe("<!-- file: prd.md -->\nPRD\n\n<!-- file: epics.md -->\nEPICS");
+  });
+
+  test.each([
+    ["{project-root}/elsewhere/workflows/x/i.md"],
+    ["{nobody}/i.md"],
+    ["{project-root}/{bmad_folder}/other/x/i.md"],
+  ])(
+    "instructions that are not at %s are found beside the YAML, without an installed_path",
+    (instructions) => {
+      const loaded = done({ [`${HERE}/workflow.yaml`]: { instructions }, [`${HERE}/i.md`]: "I" });
+      expect(loaded).toMatchObject({ instructions: "I", missing: [] });
+    },
+  );
+
+  test("the folder of an installation is known by its placeholder", () => {
+    const instructions = "{project-root}/{bmad_folder}/desk/other/i.md";
+    const loaded = done({ [`${HERE}/workflow.yaml`]: { instructions }, "{bundle-root}/other/i.md": "I" });
+    expect(loaded).toMatchObject({ instructions: "I", missing: [] });
+  });
+
+  test("a key of the config with a path after it", () => {
+    const loaded = done({
+      [`${HERE}/workflow.yaml`]: {
+        config_source: "{bundle-root}/config.yaml",
+        instructions: "i.md",
+        default_output_file: "{config_source}:out/stories/a.md",
+      },
+      "{bundle-root}/config.yaml": { out: "{session-folder}" },
+      [`${HERE}/i.md`]: "I",
+    });
+    expect(loaded.outputs).toMatchObject([
+      { declared: "{session-folder}/stories/a.md", saveAs: "stories/a.md" },
+    ]);
+  });
+
+  test("the elicitation task by its newer name", () => {
+    const loaded = done({
+      [`${HERE}/workflow.yaml`]: { instructions: "i.md" },
+      [`${HERE}/i.md`]: "<invoke-task>{project-root}/bmad/core/tasks/advanced-elicitation.xml</invoke-task>",
+      "{core-root}/tasks/advanced-elicitation.xml": "ELICIT",
+    });
+    expect(loaded).toMatchObject({ elicitTask: "ELICIT", missing: [] });
+  });
+
+  test("what a workflow that is invoked saves is known", () => {
+    const loaded = done({
+      [`${HERE}/workflow.yaml`]: { instructions: "i.md" },
+      [`${HERE}/i.md`]: '<invoke-workflow path="{bundle-root}/y/workflow.yaml"/>',
+      "{bundle-root}/y/workflow.yaml": { instructions: "i.md", default_output_file: "{session-folder}/y.md" },
+      "{bundle-root}/y/i.md": "Y",
+    });
+    expect(loaded.outputs).toEqual([
+      { declared: "{session-folder}/y.md", saveAs: "y.md", isExact: true, isOptional: true },
+    ]);
+  });
+
+  test.each([
+    [{ instructions: "i.md" }, [`instructions: ${HERE}/i.md (${HERE}/i.md does not exist.)`]],
+    [{ instructions: "" }, ["instructions: there are none"]],
+    [{}, ["instructions: the workflow names none"]],
+  ])("a workflow with %j cannot be run, and it is said why", (yaml, errors) => {
+    expect(runErrors(done({ [`${HERE}/workflow.yaml`]: { ...yaml, template: "t.md" } }))).toEqual({
+      errors,
+      missing: [`template: ${HERE}/t.md (${HERE}/t.md does not exist.)`],
+    });
   });
 
   test("several instruction files, the main one first, or the instructions themselves", () => {

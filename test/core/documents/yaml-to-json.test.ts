@@ -279,6 +279,20 @@ describe("parseYaml", () => {
   });
 });
 
+test.each([
+  ["at its end, after lines with both", "a: 1\r\nb: two\r\n\r", { a: 1, b: "two" }],
+  ["between its lines", "a: 1\rb:\r  - x\r  - y\r", { a: 1, b: ["x", "y"] }],
+  ["in a block of text", "a: |\r  one\r  two\r", { a: "one\ntwo\n" }],
+  ["in a quoted text", 'a: "one\r  two"\r', { a: "one two" }],
+])("a lone carriage return %s is the end of a line, as YAML 1.2 (§5.4) has it", (_, text, value) => {
+  expect(parseYaml(text)).toEqual({ ok: true, value });
+});
+
+test("a mistake after lone carriage returns is told with its line", () => {
+  const parsed = parseYaml("a: 1\rb: [\r");
+  expect(parsed.ok ? "" : parsed.error.message).toMatch(/^YAML, line [23], /);
+});
+
 describe("renderYaml", () => {
   test("writes one JSON value per line and key, keys in order", () => {
     expect(

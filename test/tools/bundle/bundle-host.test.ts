@@ -135,6 +135,19 @@ describe("save_output", () => {
   });
 });
 
+test("the list of agents of an installation in .bmad can be read, what is hidden in it cannot", async () => {
+  world.put("room/project/.bmad/_cfg/agent-manifest.csv", "name\niris\n");
+  world.put("room/project/.bmad/.env", "SECRET");
+  world.put("room/project/.bmadx/a.md", "SECRET");
+  const read = (path: string) => open.call("read_file", { file_path: path });
+  expect(await read("{project-root}/.bmad/_cfg/agent-manifest.csv")).toMatchObject({
+    content: "name\niris\n",
+  });
+  for (const path of ["{project-root}/.bmad/.env", "{project-root}/.bmadx/a.md"]) {
+    expect(await read(path)).toMatchObject({ success: false });
+  }
+});
+
 describe("hostile paths", () => {
   beforeEach(async () => {
     world.put("outside/secret.txt", "SECRET");

@@ -103,6 +103,12 @@ describe("openSession", () => {
           saveAs: "request-{{date}}.md",
           isExact: false,
         },
+        {
+          declared: "{session-folder}/reading-list.md",
+          saveAs: "reading-list.md",
+          isExact: true,
+          isOptional: true,
+        },
       ],
       files: [],
     });
@@ -190,7 +196,45 @@ describe("openSession", () => {
   });
 });
 
+describe("what is no workflow is not run, nor another in its place", () => {
+  test("a workflow without instructions that can be read", async () => {
+    world.put("room/bmad/desk/workflows/none/workflow.yaml", "name: none\ninstructions: gone.md\n");
+    const run = valueOf(await world.createRun({ workflow: "{bundle-root}/workflows/none/workflow.yaml" }));
+    const opened = await world.host.openSession(run.runId, { now: NOW });
+    expect(opened).toMatchObject({ ok: false, error: { code: "ENOENT" } });
+    expect(opened.ok ? "" : opened.error.message).toMatch(
+      /none\/workflow\.yaml cannot be run: instructions: .*gone\.md/,
+    );
+    expect(existsSync(world.at("room/project/artifacts"))).toBe(false);
+  });
+
+  test.each(["exec", "validate-workflow", "action"])("a command that is an item with %s=", async (key) => {
+    const item = `<item cmd="*check" ${key}="{bundle-root}/tasks/check.xml">Check</item>`;
+    world.put("room/bmad/desk/agents/iris.md", `<agent name="Iris"><menu>${item}</menu></agent>`);
+    const run = valueOf(await world.createRun());
+    const opened = await world.host.openSession(run.runId, { now: NOW, input: "*check" });
+    expect(opened).toMatchObject({ ok: false, error: { code: "E_PRECONDITION_FAILED" } });
+    expect(opened.ok ? "" : opened.error.message).toContain(`it would ${key} {bundle-root}/tasks/check.xml`);
+  });
+});
+
 describe("begin", () => {
+  test("a run hears of what earlier completed runs of its project have saved, newest first, each name once", async () => {
+    for (const sessionId of ["first", "second", "third"]) {
+      const { run, call } = await world.openRun({ sessionId });
+      await call("save_output", { file_path: "PRD.md", content: sessionId });
+      await call("save_output", { file_path: `notes/${sessionId}.md`, content: "x" });
+      if (sessionId !== "third") await world.store.runs.setPhase(run, "completed", NOW);
+    }
+    const { run } = await world.openRun();
+    const { messages } = valueOf(await world.host.begin(run.runId, OPTIONS));
+    expect(messages[1]?.content.split("- earlierOutputs:\n")[1]?.split("\n")).toEqual([
+      "  - {project-root}/artifacts/second/PRD.md",
+      "  - {project-root}/artifacts/second/notes/second.md",
+      "  - {project-root}/artifacts/first/notes/first.md",
+    ]);
+  });
+
   test("system prompt, directive with the picked command, and the files of the critical actions", async () => {
     const { run } = await world.openRun();
     const { messages, calls } = valueOf(
@@ -211,6 +255,8 @@ describe("begin", () => {
       "- yolo: false",
       "- outputs:",
       "  - {session-folder}/request-{{date}}.md -> {session-folder}/request-{{date}}.md",
+      "- optionalOutputs:",
+      "  - {session-folder}/reading-list.md -> {session-folder}/reading-list.md",
     ]);
     expect(calls).toEqual([
       { id: "critical-1", name: "read_file", argumentsJson: '{"file_path":"{bundle-root}/config.yaml"}' },

@@ -1,0 +1,35 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { printReport } from "../../src/cli/run-report.js";
+import { NO_USAGE } from "../../src/core/run/usage.js";
+
+const REPORT = {
+  runId: "r",
+  workflowId: "run-r",
+  packageId: "bundle:desk",
+  workflowRef: "talk",
+  projectId: "p",
+  phase: "completed",
+  currentNodeId: "workflow",
+  stepsCompleted: ["workflow"],
+  variables: {},
+  artifacts: [],
+  paused: false,
+  usage: NO_USAGE,
+  webUrl: null,
+  stateFile: null,
+  logFile: null,
+  sessionFolder: "/s",
+} as const;
+
+afterEach(() => vi.restoreAllMocks());
+
+test.each([
+  ["a bundle run that has saved nothing", {}, "Run r: completed, nothing saved"],
+  ["one that has", { artifacts: ["{session-folder}/a.md"] }, "Run r: completed"],
+  ["one that goes on", { phase: "running" as const }, "Run r: running"],
+  ["a graph run", { sessionFolder: null }, "Run r: completed"],
+])("of %s the report says so", (_, changes, line) => {
+  const written = vi.spyOn(process.stdout, "write").mockReturnValue(true);
+  printReport({ ...REPORT, ...changes }, undefined);
+  expect(String(written.mock.calls[0]?.[0]).trimEnd()).toBe(line);
+});
