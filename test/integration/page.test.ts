@@ -245,13 +245,15 @@ test("without a worker the page says so and lives; what Temporal knows is there,
   for (const { status, body } of answers) {
     expect([status, JSON.parse(body)]).toMatchObject([503, { error: { code: "NO_WORKER" } }]);
   }
+  const answer = { ...run, nodeId: "ask", question: "1.2", text: "Left." };
+  expect(await browser.send("answer", answer)).toMatchObject({ status: 503 });
   const unknown = await browser.send("run", { run: randomUUID() });
   expect([unknown.status, JSON.parse(unknown.body)]).toMatchObject([
     404,
     { error: { code: "E_RUN_NOT_FOUND" } },
   ]);
   await bench.startAnotherWorker();
-  await browser.ask("answer", { ...run, nodeId: "ask", question: "1.2", text: "Left." });
+  await browser.ask("answer", answer);
   await watching.ended;
   expect(watching.messages.at(-1)).toMatchObject({ event: "end", data: { phase: "completed" } });
   expect((await browser.ask("standing", run)).phase).toBe("completed");

@@ -2,7 +2,7 @@ import type { RunHandle, RunRequest } from "../../client/client.js";
 import { defined } from "../../core/defined.js";
 import type { RouteAnswer, RouteRequest, Started } from "../api.js";
 import { PageRefusal, answered } from "./faults.js";
-import type { PageDeps, RunPlace } from "./places.js";
+import { type PageDeps, type RunPlace, byWorker } from "./places.js";
 
 /* What the page does: each is what a command does, by the same client. */
 
@@ -11,10 +11,11 @@ const DONE = { done: true } as const;
 /** The question's id makes it one answer, whoever sends it and however often. */
 export async function answerAction(
   { by: server }: PageDeps,
-  { handle }: RunPlace,
+  place: RunPlace,
   { nodeId, question, text, by = server }: RouteRequest<"answer">,
 ): Promise<RouteAnswer<"answer">> {
-  await handle.answer({ nodeId, question, text, by, answerId: `page-${question}` });
+  const answer = { nodeId, question, text, by, answerId: `page-${question}` };
+  await byWorker(place, (handle) => handle.answer(answer));
   return DONE;
 }
 
@@ -28,18 +29,19 @@ export async function retryAction(
 
 /** Those that say nothing but which run. */
 export async function plainAction(
-  { handle }: RunPlace,
+  place: RunPlace,
   action: "pause" | "resume" | "cancel" | "finish",
 ): Promise<RouteAnswer<"pause">> {
-  await handle[action]();
+  await byWorker(place, (handle) => handle[action]());
   return DONE;
 }
 
 export async function raiseAction(
-  { handle }: RunPlace,
+  place: RunPlace,
   { add, scope, raiseId }: RouteRequest<"raise">,
 ): Promise<RouteAnswer<"raise">> {
-  return { budget: await handle.raiseBudget({ add, raiseId, ...defined({ scope }) }) };
+  const raise = { add, raiseId, ...defined({ scope }) };
+  return { budget: await byWorker(place, (handle) => handle.raiseBudget(raise)) };
 }
 
 /** As the run was begun, with the package that it found then. */

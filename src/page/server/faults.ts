@@ -37,7 +37,7 @@ function ofFault({ code, message, details }: Fault, cause?: unknown): PageRefusa
   return new PageRefusal(status, code, message, cause);
 }
 
-const GRPC = { invalidArgument: 3, deadlineExceeded: 4, failedPrecondition: 9 };
+const GRPC_INVALID_ARGUMENT = 3;
 
 /** What went wrong as the page is told of it. */
 export function toRefusal(error: unknown): PageRefusal {
@@ -48,10 +48,10 @@ export function toRefusal(error: unknown): PageRefusal {
   const service = [error, cause].find((each) => isGrpcServiceError(each));
   if (service !== undefined) {
     const code: number = service.code;
-    if (code === GRPC.invalidArgument)
+    if (code === GRPC_INVALID_ARGUMENT) {
       return new PageRefusal(400, "E_SCHEMA_VALIDATION", excerpt(service.details, 300));
-    const isSilence = code === GRPC.deadlineExceeded || code === GRPC.failedPrecondition;
-    return isSilence ? noWorker(error) : noTemporal(error);
+    }
+    return noTemporal(error);
   }
   if (error instanceof ServiceError) return noTemporal(error);
   return new PageRefusal(
@@ -62,7 +62,8 @@ export function toRefusal(error: unknown): PageRefusal {
   );
 }
 
-function noWorker(cause: unknown): PageRefusal {
+/** Temporal answers, and nobody who has the run's store. */
+export function noWorker(cause: unknown): PageRefusal {
   const message =
     "No worker of the run's store answers. On the store's machine: interlock worker, or interlock dev";
   return new PageRefusal(503, "NO_WORKER", message, cause);

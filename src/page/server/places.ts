@@ -1,5 +1,7 @@
+import { ServiceError } from "@temporalio/client";
 import type { InterlockClient, RunHandle } from "../../client/client.js";
 import type { StoreReader } from "../../contract/reads.js";
+import { noWorker } from "./faults.js";
 
 /** What the page works with. */
 export interface PageDeps {
@@ -27,8 +29,8 @@ export interface RunPlace {
 }
 
 const MAX_KNOWN = 1_000;
-/** How long a worker is waited for that is asked where its run stands. */
-export const ANSWER_WITHIN_MS = 5_000;
+/** How long a worker is waited for that a run is asked or told something by. */
+const ANSWER_WITHIN_MS = 5_000;
 
 /** The runs that were asked for. A run's ids and its queue stay what they are, so Temporal is asked for them once. */
 export class KnownRuns {
@@ -51,5 +53,19 @@ export class KnownRuns {
     if (this.known.size >= MAX_KNOWN && oldest !== undefined) this.known.delete(oldest);
     this.known.set(run, place);
     return place;
+  }
+}
+
+/** What a run's worker answers, in time. Throws `NO_WORKER` where Temporal answers and no worker does. */
+export async function byWorker<T>(
+  { client, handle }: RunPlace,
+  ask: (handle: RunHandle) => Promise<T>,
+): Promise<T> {
+  try {
+    return await client.temporal.withDeadline(Date.now() + ANSWER_WITHIN_MS, () => ask(handle));
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    await handle.executionStatus(); // throws where it is Temporal that does not answer
+    throw noWorker(error);
   }
 }

@@ -8,7 +8,7 @@ import type { RouteAnswer, RouteRequest } from "../api.js";
 import type { GraphEdge, RunGraph, Visit } from "../api-run.js";
 import { answered } from "./faults.js";
 import { edgeFacts, rowOf } from "./list-answers.js";
-import { ANSWER_WITHIN_MS, type PageDeps, type RunPlace } from "./places.js";
+import { type PageDeps, type RunPlace, byWorker } from "./places.js";
 
 /* What the page says of one run: where it stands, its graph, its events. */
 
@@ -36,14 +36,9 @@ export async function runAnswer({ mayLive, webUi }: PageDeps, place: RunPlace): 
   };
 }
 
-/** What the run says of itself. Rejects where no worker answers in time. */
-function stateOf({ client, handle }: RunPlace): Promise<RunState> {
-  return client.temporal.withDeadline(Date.now() + ANSWER_WITHIN_MS, () => handle.state());
-}
-
 export async function standingAnswer(place: RunPlace): Promise<RouteAnswer<"standing">> {
   const [state, read] = await Promise.all([
-    stateOf(place),
+    byWorker(place, (handle) => handle.state()),
     place.reader.ask("read.run", { run: place.runId }),
   ]);
   const { metadata, projectRoot, standing, usageByNode = [] } = answered(read);
@@ -77,7 +72,7 @@ export async function graphAnswer(place: RunPlace): Promise<RouteAnswer<"graph">
     reader.ask("read.graph", run),
     reader.ask("read.course", run),
     reader.ask("read.visits", run),
-    stateOf(place),
+    byWorker(place, (handle) => handle.state()),
   ]);
   const graph = answered(known).graph as unknown as WorkflowGraph | null; // of an installed package
   if (graph === null) return { graph: null };
