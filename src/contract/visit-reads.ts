@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { StateDiffItem } from "../core/graph-state/schemas.js";
 import type { JsonObject } from "../core/json.js";
+import type { Finding } from "../core/package/findings.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import type { Bounded } from "./bounded.js";
 import { count, id, run, sha256 } from "./question-fields.js";
@@ -152,10 +153,5 @@ export interface CheckedPackage {
     readonly icon: string;
     readonly role: Bounded;
   }[];
-  readonly findings: readonly {
-    readonly severity: "error" | "warning";
-    readonly file: string;
-    readonly path: string;
-    readonly message: string;
-  }[];
+  readonly findings: readonly Finding[];
 }

@@ -1,9 +1,11 @@
+import type { ListedRun } from "../client/list-runs.js";
 import type { PendingActivity } from "../client/pending-work.js";
 import type { RunTimes } from "../client/run-times.js";
 import type { Bounded } from "../contract/bounded.js";
 import type { StoredArtifact, StoredRun } from "../contract/reads.js";
 import type { Fault } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
+import type { Finding } from "../core/package/findings.js";
 import type { NodeType } from "../core/package/schemas.js";
 import type { Budget } from "../core/run/budget.js";
 import type { RunPhase } from "../core/run/phase.js";
@@ -12,29 +14,9 @@ import type { Usage } from "../core/run/usage.js";
 
 /* What the API says of runs and packages. */
 
-/** A run in a listing: what is absent nobody knows. */
-export interface RunRow {
-  readonly runId: string;
-  readonly workflowId: string;
+/** A run in a listing: what is absent nobody knows. With the code `BUDGET_EXCEEDED` it takes a larger budget, no answer. */
+export interface RunRow extends Omit<ListedRun, "workflowType"> {
   readonly kind: "graph" | "bundle";
-  readonly phase: RunPhase;
-  readonly paused: boolean;
-  readonly packageId?: string;
-  readonly workflowRef?: string;
-  /** The name of the project's directory. */
-  readonly project?: string;
-  readonly projectId?: string;
-  readonly nodeId?: string;
-  /** The first line of what it waits with. */
-  readonly question?: string;
-  /** That question's id. */
-  readonly asked?: string;
-  /** Why the engine asks, where it is not the model: `BUDGET_EXCEEDED` takes a larger budget, no answer. */
-  readonly code?: string;
-  readonly startedAt: string;
-  /** When it came into its phase. */
-  readonly since?: string;
-  readonly taskQueue: string;
 }
 
 export interface RunsPage {
@@ -45,17 +27,15 @@ export interface RunsPage {
 }
 
 /** A question that waits. */
-export interface WaitingQuestion {
-  readonly runId: string;
-  readonly workflowId: string;
+export interface WaitingQuestion extends Pick<
+  RunRow,
+  "runId" | "workflowId" | "packageId" | "project" | "code"
+> {
   /** `<visit>.<turn>`: what `answer` takes. Absent where the run's worker is of an earlier version. */
   readonly id?: string;
   readonly nodeId: string;
   /** Its first line. `standing` has the whole. */
   readonly text: string;
-  readonly code?: string;
-  readonly packageId?: string;
-  readonly project?: string;
   readonly since: string;
 }
 
@@ -194,9 +174,4 @@ export interface PackageAgent {
   readonly role: Bounded;
 }
 
-export interface PackageFinding {
-  readonly severity: "error" | "warning";
-  readonly file: string;
-  readonly path: string;
-  readonly message: string;
-}
+export type PackageFinding = Finding;

@@ -1,5 +1,5 @@
 import type { Bounded } from "../contract/bounded.js";
-import type { StateDiffItem } from "../core/graph-state/schemas.js";
+import type { StoredChange, StoredLive, StoredWrite } from "../contract/visit-reads.js";
 import type { JsonValue } from "../core/json.js";
 
 /* What the API says of a visit: what was said, called, written and changed in it. */
@@ -51,19 +51,8 @@ export interface CallFacts {
   readonly result?: Shown;
 }
 
-/** A file that a call has written. */
-export interface FileWrite {
-  readonly callId: string;
-  /** `@project/…`. */
-  readonly path: string;
-  readonly sha256: string;
-  /** What this run had written there before; absent for the first time. */
-  readonly previousSha256?: string;
-  /** Of the new content; absent where the call does not say it. */
-  readonly bytes?: number;
-  /** Whether the contents are still kept, for `content`. */
-  readonly isKept: boolean;
-}
+/** A file that a call has written. What is kept, `content` has. */
+export type FileWrite = StoredWrite;
 
 /** The state document at a moment. */
 export interface DocumentAt {
@@ -74,30 +63,8 @@ export interface DocumentAt {
   readonly text: Bounded;
 }
 
-/** From one state to the next; values of very many items are cut to the first 500. */
-export interface GraphStateChange {
-  readonly fromVisit: number;
-  /** Null for now. */
-  readonly toVisit: number | null;
-  readonly added: readonly StateDiffItem[];
-  readonly changed: readonly StateDiffItem[];
-  readonly removed: readonly StateDiffItem[];
-  readonly isCut: boolean;
-}
+/** From one state to the next, at most 500 changes of each kind. */
+export type GraphStateChange = StoredChange;
 
-/** What has come of the answer that a model gives now. */
-export interface LivePiece {
-  readonly visit: number;
-  readonly turn: number;
-  readonly attempt: number;
-  readonly model: string;
-  readonly startedAt: string;
-  /** What has come since the piece before. */
-  readonly text: string;
-  /** What came before is void: `text` is all that counts. */
-  readonly restarts: boolean;
-  /** Characters it has thought so far. */
-  readonly thinking: number;
-  /** Calls under way, and the bytes of their arguments so far. */
-  readonly calls: readonly { readonly name: string; readonly bytes: number }[];
-}
+/** What has come of the answer that a model gives now, since the piece before. */
+export type LivePiece = Omit<StoredLive, "execution" | "offset">;
