@@ -3,14 +3,17 @@ import { defineConfig } from "vitest/config";
 /** Where CI wants the counts as JSON. */
 const report = process.env["INTERLOCK_TEST_REPORT"];
 
-/** Slow by nature: most of their time they wait for a timeout of Temporal's. */
-const CRASH_TESTS = [
+/** Slow by nature: they wait for timeouts of Temporal's most of the time, set up machines, or do a thing a thousand times. */
+const SLOW_TESTS = [
   "test/integration/crash-matrix.test.ts",
   "test/integration/bundle-crash.test.ts",
   "test/integration/compaction-crash.test.ts",
   "test/integration/execution-fence.test.ts",
   "test/integration/fallback-crash.test.ts",
+  "test/integration/notice-crash.test.ts",
   "test/integration/streamed-crash.test.ts",
+  "test/integration/hosts.test.ts",
+  "test/integration/long-run.test.ts",
 ];
 
 /** Tests that replace a module, or install what a process has once: each in a process of its own. */
@@ -69,7 +72,8 @@ export default defineConfig({
           ...ON_SERVER,
           name: "integration",
           include: ["test/integration/**/*.test.ts"],
-          exclude: CRASH_TESTS,
+          exclude: SLOW_TESTS,
+          isolate: false, // what a test imports takes two seconds for each process that imports it
           maxWorkers: 4, // most of their time they wait
           sequence: { groupOrder: 1 },
         },
@@ -77,9 +81,9 @@ export default defineConfig({
       {
         test: {
           ...ON_SERVER,
-          name: "crash",
-          include: CRASH_TESTS,
-          maxWorkers: 3, // they wait even longer
+          name: "slow",
+          include: SLOW_TESTS,
+          maxWorkers: 4, // they wait even longer
           maxConcurrency: 50,
           sequence: { groupOrder: 2 },
         },

@@ -1,7 +1,8 @@
-// Adds up the reports of several runs of the tests: count-tests.mjs STATUS NAME… DIRECTORY reads DIRECTORY/NAME.json. Prints
-// "N passed, N failed" and fails if a test failed, a report is missing or empty, or the commands around them had a STATUS but 0.
+// Adds up the reports of several runs of the tests: count-tests.mjs STATUS NAME… DIRECTORY reads DIRECTORY/NAME.json. Prints which
+// tests failed, then "N passed, N failed", and fails if a test failed, a report is missing or empty, or the commands around them
+// had a STATUS but 0.
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 
 const [status, ...names] = process.argv.slice(2);
 const directory = names.pop() ?? "";
@@ -12,6 +13,12 @@ function countsOf(name) {
     const report = JSON.parse(readFileSync(join(directory, `${name}.json`), "utf8"));
     const { numPassedTests, numFailedTests, numFailedTestSuites, success } = report;
     const isFine = success && numPassedTests > 0;
+    for (const { name: file, message, assertionResults } of report.testResults) {
+      if (message) console.log(`FAILED: ${relative(".", file)}: ${message.split("\n", 1)}`);
+      for (const { status: outcome, fullName } of assertionResults) {
+        if (outcome === "failed") console.log(`FAILED: ${relative(".", file)}: ${fullName}`);
+      }
+    }
     return {
       passed: numPassedTests,
       failed: numFailedTests || (isFine ? 0 : Math.max(1, numFailedTestSuites)),

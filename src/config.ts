@@ -5,6 +5,7 @@ import envPaths from "env-paths";
 import { z } from "zod";
 import { DEFAULT_TASK_QUEUE } from "./contract/names.js";
 import { fetchEnvironment } from "./embedded/helper-environment.js";
+import { type Webhook, notificationsSchema, webhooksOf } from "./core/notify/webhooks.js";
 import { DEFAULT_PROTECTED_PATHS } from "./core/tools/name-rules.js";
 import type { ModelSettings } from "./model/chat-model.js";
 import { dialectSettingSchema } from "./model/dialects.js";
@@ -114,6 +115,8 @@ const settingsSchema = z.strictObject({
   projectRoots: z.array(z.string()).optional(),
   /** `signed`: workers take starts and updates only with a signature. `INTERLOCK_STARTS` takes its place. */
   starts: startsSchema.optional(),
+  /** Who is told of runs, and of what. */
+  notifications: notificationsSchema.optional(),
 });
 type Settings = z.infer<typeof settingsSchema>;
 
@@ -147,6 +150,8 @@ export interface Config {
   readonly editor: string | undefined;
   /** Base URL of the Web UI of a configured Temporal, for links. */
   readonly webUi: string | undefined;
+  /** Who is told of runs; a worker tells them. */
+  readonly webhooks: readonly Webhook[];
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -195,6 +200,7 @@ export function loadConfig(
     starts: env.INTERLOCK_STARTS ?? settings.starts ?? "open",
     editor: (isDumbTerminal(environment) ? undefined : environment["VISUAL"]) ?? environment["EDITOR"],
     webUi: env.INTERLOCK_WEB_UI,
+    webhooks: webhooksOf(settings.notifications, variableOf(environment)),
   });
 }
 
@@ -302,6 +308,10 @@ function catalogOf(
     models: settings.models ?? {},
     agents: settings.agents ?? {},
     prices: settings.prices ?? {},
-    variable: (name) => (Object.hasOwn(environment, name) ? environment[name] : undefined),
+    variable: variableOf(environment),
   });
+}
+
+function variableOf(environment: Environment) {
+  return (name: string) => (Object.hasOwn(environment, name) ? environment[name] : undefined);
 }

@@ -8,6 +8,7 @@ import type { RunEvent } from "./core/run/run-event.js";
 import { announceStore } from "./worker/announce-store.js";
 import { planSlots, readDescriptors } from "./worker/descriptors.js";
 import { type ChatModel, type ModelSettings, createChatModel } from "./model/chat-model.js";
+import type { Notifier } from "./notify/notifier.js";
 import { heldToInterface } from "./model/own-model.js";
 import { besideRehearsals, openRehearsals } from "./worker/rehearsals.js";
 import { StartSignatures } from "./store/start-signatures.js";
@@ -70,10 +71,12 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     store,
     ...defined({ protectedPaths, signatures }),
   };
+  const notifier = await notifierOf(config, connection, options.namespace, store);
   const activities = createActivities({
     ...place,
     searchAttributes: untilAll(() => searchAttributesOf(connection, options.namespace)),
     toolHost,
+    ...(notifier === undefined ? {} : { announce: notifier.announce }),
     bundles: createBundleHost({ store, ...defined({ protectedPaths }) }),
     longestModelTimeoutMs: config.longestModelTimeoutMs,
     model: modelOf(options),
@@ -93,7 +96,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       taskQueue: store.taskQueue,
       identity: workerIdentity(),
       workflowBundle: options.workflowBundle ?? (await workflowBundle()),
-      activities: { ...activities, ...storeQuestions(place) },
+      activities: { ...activities, ...storeQuestions(place), ...notifier?.activities },
       // A model call that is running is let end; one that takes longer is cancelled and asked again.
       shutdownGraceTime: "10 seconds",
       shutdownForceTime: "20 seconds",
@@ -127,6 +130,18 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       await done;
     },
   };
+}
+
+/** What tells others of runs, where the settings name any. */
+async function notifierOf(
+  { webhooks, webUi }: Config,
+  connection: NativeConnection,
+  namespace: string,
+  store: Store,
+): Promise<Notifier | undefined> {
+  if (webhooks.length === 0) return undefined;
+  const { openNotifier } = await import("./notify/notifier.js");
+  return openNotifier({ store, webhooks, connection, namespace, webUi });
 }
 
 function modelOf({ model }: WorkerOptions): ChatModel {

@@ -28,6 +28,11 @@ export function resumes({ input, execution }: OpenRunInput): boolean {
   return input.resume === true || execution?.resetOf !== undefined;
 }
 
+/** Whether the run is a new one: it neither goes on from what is on disk nor continues as new. */
+export function begins(request: OpenRunInput): boolean {
+  return !resumes(request) && request.input.carried === undefined;
+}
+
 /** The workflow that a new run belongs to, where it is not the one that the run's id says. */
 export function workflowOf({ input, execution }: OpenRunInput): { readonly workflowId?: string } {
   const workflowId = execution?.workflowId;

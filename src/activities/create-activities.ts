@@ -1,10 +1,10 @@
 import { Context } from "@temporalio/activity";
-import type { Activities, ToolCallInput } from "../contract/activities.js";
+import type { Activities, PhaseInput, ToolCallInput } from "../contract/activities.js";
 import { failpoint } from "../core/failpoint.js";
 import { toActivityError, toApplicationFailure, unwrap } from "./failures.js";
 import { Keyless } from "./model-failures.js";
 import { type ModelTurnDeps, modelTurn } from "./model-turn.js";
-import type { OpenRunDeps } from "./begin-execution.js";
+import { type OpenRunDeps, begins } from "./begin-execution.js";
 import { openRun } from "./open-run.js";
 import { recordPhase, recordSnapshot, recordUserInput } from "./run-records.js";
 import { LearnedContexts } from "./learned-contexts.js";
@@ -20,7 +20,12 @@ export const HEARTBEAT_MS = 1_500;
 /** What activities work with. */
 export interface ActivityDeps extends OpenRunDeps, Omit<ModelTurnDeps, "harnesses"> {
   readonly toolHost: ToolHost;
+  /** Is told of each change of phase once it is recorded, and of a run's start as change 0: again where an activity is repeated. */
+  readonly announce?: (told: Announced) => Promise<void>;
 }
+
+/** What of a change of phase others may be told. */
+export type Announced = Omit<PhaseInput, "usage">;
 
 /** Temporal's skin around store, tools and model. */
 export function createActivities(deps: ActivityDeps): Activities {
@@ -41,7 +46,12 @@ export function createActivities(deps: ActivityDeps): Activities {
     preload_workflow: tool,
     "tool.refuse": tool,
     "state.persist": tool,
-    "run.open": (input) => openRun(deps, input),
+    async "run.open"(input) {
+      const opened = await openRun(deps, input);
+      const { run } = opened;
+      if (begins(input)) await deps.announce?.({ run, phase: "running", change: 0, nodeId: "" });
+      return opened;
+    },
     async "state.load"({ run }) {
       const document = unwrap(await (await openFiles(store, run)).state.read());
       return { frontmatter: document.frontmatter, sha256: document.sha256 };
@@ -59,7 +69,11 @@ export function createActivities(deps: ActivityDeps): Activities {
     "state.snapshot": (input) => recordSnapshot(store, input),
     "update.verify": (input) => Promise.resolve(verifyUpdate(deps, input)),
     "user.input": (input) => recordUserInput(store, input),
-    "run.phase": (input) => recordPhase(deps, input),
+    async "run.phase"(input) {
+      const head = await recordPhase(deps, input);
+      await deps.announce?.(input);
+      return head;
+    },
   };
   return Object.fromEntries(
     Object.entries(activities).map(([name, activity]) => [name, guarded(deps, activity)]),

@@ -1,12 +1,12 @@
 import type { RunHandle, RunRequest } from "../client/client.js";
 import type { Config } from "../config.js";
 import type { StoreReader } from "../contract/reads.js";
+import { webUrlOf } from "../contract/web-url.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import { type ModelChoice, configFor } from "./model-options.js";
 import { CommandError, EXIT, type ExitCode, printNote } from "./output.js";
 import { queueStandingOf } from "./queue-standing.js";
 import { read } from "./run-folder.js";
-import { webUrlOf } from "./run-report.js";
 import { type RunSession, withRun } from "./run-session.js";
 import { type FollowedRun, followAndReport, reportDetached } from "./start-run.js";
 import type { TemporalSession } from "./temporal-session.js";

@@ -31,6 +31,7 @@ export function addLookCommands(program: Command, finish: Finish): void {
     .description("watch a run, from its beginning, until it is over or asks something")
     .option("--tail <n>", "from its last n events on")
     .option("--events", "print every event as JSON, one on a line (schemas/events.schema.json)")
+    .option("--notify", "a notice on the desktop when it is over or asks, where the terminal can")
     .action(async (runId: string, options: WatchOptions) =>
       finish(await (await import("./commands/watch.js")).watchCommand(runId, options)),
     );
@@ -38,6 +39,7 @@ export function addLookCommands(program: Command, finish: Finish): void {
     .command("inbox")
     .description("list the questions that wait, of all stores, oldest first")
     .option("--watch", "go on with those that come, and say when one is answered")
+    .option("--notify", "with --watch: a notice on the desktop for each, where the terminal can")
     .option("--project <project>", "those of one project: a directory, a name or an id")
     .option("--store <store>", "those of one store: its name or id")
     .option(...JSON_OPTION)

@@ -19,6 +19,15 @@ export function addOperateCommands(program: Command, finish: Finish): void {
     .action(async (options: { models?: boolean; json?: boolean }) =>
       finish(await (await import("./commands/doctor.js")).doctorCommand(options)),
     );
+  program
+    .command("notify")
+    .description("the webhooks of the settings")
+    .command("test [webhook]")
+    .description("send each, or one, a trial message, and say what came of it")
+    .option(...JSON_OPTION)
+    .action(async (webhook: string | undefined, options: { json?: boolean }) =>
+      finish(await (await import("./commands/notify.js")).notifyTestCommand(webhook, options)),
+    );
   addTellingCommands(program, finish);
   addGoOnCommands(program, finish);
   program

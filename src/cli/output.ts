@@ -147,6 +147,14 @@ export function eraseNotes(lines: number): void {
   if (lines > 0) write("stderr", `\u001B[${lines}A\u001B[0J`);
 }
 
+/**
+ * Asks the terminal for a notice on the desktop (OSC 9), and rings its bell for those that know none. One that knows neither shows
+ * nothing.
+ */
+export function alertTerminal(text: string): void {
+  if (process.stderr.isTTY) write("stderr", `\u001B]9;${printable(text)}\u0007\u0007`);
+}
+
 /** Asks for a line, at a terminal. */
 export function printPrompt(): void {
   if (process.stdin.isTTY) write("stderr", "> ");

@@ -4,11 +4,12 @@ import { defined } from "../core/defined.js";
 import type { RunState } from "../core/run/run-state.js";
 import type { Store } from "../store/store.js";
 import type { StoreReader } from "../contract/reads.js";
+import { webUrlOf } from "../contract/web-url.js";
 import { localReader } from "./readers.js";
 import { interruption } from "./environment.js";
 import { CommandError, noWorkerHint } from "./output.js";
 import { queueStandingOf } from "./queue-standing.js";
-import { type RunReport, filesOfRun, reportFromStore, reportOf, webUrlOf } from "./run-report.js";
+import { type RunReport, filesOfRun, reportFromStore, reportOf } from "./run-report.js";
 import { elsewhere, referenceOf } from "./run-session.js";
 import { type TemporalSession, openTemporalSession } from "./temporal-session.js";
 

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { type RunHandle, type StartRun } from "../client/client.js";
 import { GRAPH_RUN_WORKFLOW } from "../contract/names.js";
+import { webUrlOf } from "../contract/web-url.js";
 import { defined } from "../core/defined.js";
 import { isServed } from "../embedded/server.js";
 import { type Store, readStoreName } from "../store/store.js";
@@ -11,7 +12,6 @@ import { type FoundProject, findProject } from "./find-project.js";
 import { EXIT, type ExitCode, UsageError, printNote } from "./output.js";
 import { queueStandingOf } from "./queue-standing.js";
 import { isName, isThere } from "./run-filter.js";
-import { webUrlOf } from "./run-report.js";
 import { type PreparedRun, type RunChoice, followAndReport, reportDetached, startRun } from "./start-run.js";
 import { type TemporalSession, openTemporalSession } from "./temporal-session.js";
 

@@ -130,17 +130,6 @@ export function reportFromStore(facts: RunFacts): RunReport {
 
 const SESSION = "{session-folder}";
 
-/** The page of a run in Temporal's Web UI that shows its current details: where it stands, and what it asks. */
-export function webUrlOf(
-  webUi: string | undefined,
-  namespace: string,
-  workflowId: string,
-  executionRunId: string,
-) {
-  if (webUi === undefined) return null;
-  return `${webUi.replace(/\/$/, "")}/namespaces/${namespace}/workflows/${encodeURIComponent(workflowId)}/${executionRunId}/user-metadata`;
-}
-
 /** What a waiting run needs. */
 export function wayOn(runId: string, question: { readonly code?: string | undefined }): string {
   if (question.code !== "BUDGET_EXCEEDED") return `answer with interlock answer ${runId} "…"`;

@@ -12,6 +12,7 @@ import type { WorkflowGraph } from "../core/package/graph.js";
 import { resolveProject } from "../store/runs/project-id.js";
 import { findAgent, selectWorkflow } from "../store/packages/choose.js";
 import type { StoreReader } from "../contract/reads.js";
+import { webUrlOf } from "../contract/web-url.js";
 import { readLive } from "../store/runs/live-answer.js";
 import type { Store } from "../store/store.js";
 import { NO_ANSWERS, userAnswers } from "./answers.js";
@@ -31,7 +32,7 @@ import {
   usable,
 } from "./output.js";
 import { registerRoot } from "./register-root.js";
-import { filesOfRun, printReport, reportOf, webUrlOf } from "./run-report.js";
+import { filesOfRun, printReport, reportOf } from "./run-report.js";
 import { liveView, plainView } from "./run-views.js";
 import type { TemporalSession } from "./temporal-session.js";
 import type { WorkSource } from "./watch-work.js";

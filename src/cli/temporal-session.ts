@@ -91,7 +91,8 @@ async function open(config: Config, store: Store | undefined, signal: AbortSigna
       const { installRuntime, startWorker } = await import("./worker-runtime.js");
       installRuntime(logs);
       try {
-        const starting = startWorker(config, { connection, namespace, store, ...options });
+        const webUi = server?.uiUrl ?? config.webUi;
+        const starting = startWorker({ ...config, webUi }, { connection, namespace, store, ...options });
         const worker = await unlessAborted(signal, starting, (late) => late.shutdown());
         workers.push(worker);
         return worker;

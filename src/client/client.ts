@@ -257,6 +257,7 @@ export class InterlockClient {
         this.temporal.withDeadline(Date.now() + ANSWER_WITHIN_MS, () =>
           this.handle({ runId, workflowId }).state(),
         ),
+      isPolled: async (taskQueue) => (await this.polling(taskQueue)).polled,
     };
   }
 

@@ -41,6 +41,8 @@ export interface QuestionSource {
   list(): Promise<readonly ListedRun[]>;
   /** Where a run stands, or it rejects where no worker says so in time. */
   state(run: ListedRun): Promise<RunState>;
+  /** Whether a worker polls the queue: where none does, no run of it can say anything. */
+  isPolled(taskQueue: string): Promise<boolean>;
 }
 
 const AT_A_TIME = 8;
@@ -53,11 +55,21 @@ export async function openQuestions(
 ): Promise<readonly OpenQuestion[]> {
   const runs = oldestFirst(await source.list());
   if (!isWhole) return runs.map(firstLineOf);
-  const found: OpenQuestion[] = [];
-  for (let start = 0; start < runs.length; start += AT_A_TIME) {
-    const batch = runs.slice(start, start + AT_A_TIME);
-    const questions = await Promise.all(batch.map((run) => wholeQuestion(source, run)));
-    found.push(...questions.filter((question) => question !== undefined));
+  const queues = [...new Set(runs.map(({ taskQueue }) => taskQueue))];
+  const polled = await inBatches(queues, async (queue) =>
+    (await source.isPolled(queue)) ? queue : undefined,
+  );
+  const ask = (run: ListedRun) =>
+    polled.includes(run.taskQueue) ? wholeQuestion(source, run) : Promise.resolve(firstLineOf(run));
+  return inBatches(runs, ask);
+}
+
+/** What comes of each, in their order, without those of which nothing comes. */
+async function inBatches<T, U>(all: readonly T[], ask: (one: T) => Promise<U | undefined>): Promise<U[]> {
+  const found: U[] = [];
+  for (let start = 0; start < all.length; start += AT_A_TIME) {
+    const answers = await Promise.all(all.slice(start, start + AT_A_TIME).map(ask));
+    found.push(...answers.filter((answer) => answer !== undefined));
   }
   return found;
 }

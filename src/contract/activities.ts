@@ -213,6 +213,10 @@ export interface PhaseInput {
   readonly nodeId: string;
   readonly fault?: Fault;
   readonly question?: Question;
+  /** That question's id, `<visit>.<turn>`. */
+  readonly asked?: string;
+  /** A pause, its end or a larger budget is recorded; the phase is what it was. */
+  readonly again?: true;
   readonly lastAnswer?: LastAnswer;
   readonly usage: Usage;
   /** Which model has answered last. */

@@ -38,6 +38,10 @@ export const FAILPOINTS = Object.freeze([
   // a change of phase
   "phase.status-written",
   "phase.indexed",
+  // somebody is told of it
+  "notice.kept",
+  "notice.started",
+  "notice.sent",
   // any activity
   "activity.begun",
   "activity.before-report",

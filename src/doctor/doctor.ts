@@ -1,6 +1,7 @@
 import { type Config, ConfigError, loadConfig, unknownVariables } from "../config.js";
 import { readStoreIdentity } from "../store/store.js";
 import { checkDescriptors, checkMemory, checkNode, checkOtherUsers } from "./check-machine.js";
+import { checkWebhooks } from "./check-webhooks.js";
 import { type ConfiguredModel, checkModel, configuredModels } from "./check-models.js";
 import { checkRoots } from "./check-roots.js";
 import { checkStore } from "./check-store.js";
@@ -33,7 +34,7 @@ export async function examine(examination: Examination): Promise<readonly Findin
       ? models(config, examination)
       : Promise.resolve([skipped("models", "the settings cannot be read")]),
   ]);
-  return [finding, ...parts.flat()];
+  return [finding, ...parts.flat(), ...checkWebhooks(config.webhooks)];
 }
 
 function settingsFinding(): Finding {

@@ -4,6 +4,7 @@ import { MAX_KEYWORD_BYTES, type SEARCH_ATTRIBUTES } from "../contract/names.js"
 import type { RunPhase } from "../core/run/phase.js";
 import type { Fault } from "../core/errors.js";
 import { printable } from "../core/printable.js";
+import { questionIn } from "../core/run/question.js";
 import { cutBytes } from "../core/text.js";
 import { runActivities } from "./activity-options.js";
 import { setRunMemo } from "./run-memo.js";
@@ -23,7 +24,11 @@ export function setSearchAttributes(
 }
 
 /** Moves the run to a phase: in the workflow, in the index, in the audit log and in what can be searched. */
-export async function changePhase(record: RunRecord, phase: RunPhase, fault?: Fault): Promise<void> {
+export async function changePhase(
+  record: RunRecord,
+  phase: RunPhase,
+  { fault, again }: { readonly fault?: Fault; readonly again?: true } = {},
+): Promise<void> {
   record.setPhase(phase);
   const { paused, budget, raises, answeredBy } = record.carried;
   record.note(fault === undefined ? `${phase}${paused ? ", paused" : ""}` : `${phase}: ${fault.code}`);
@@ -40,7 +45,10 @@ export async function changePhase(record: RunRecord, phase: RunPhase, fault?: Fa
       ...(budget.run === undefined && budget.node === undefined ? {} : { budget }),
       ...(raises === undefined ? {} : { raises }),
       ...(answeredBy === undefined ? {} : { answeredBy }),
-      ...(record.question === undefined ? {} : { question: record.question }),
+      ...(record.question === undefined
+        ? {}
+        : { question: record.question, asked: questionIn(record.carried) }),
+      ...(again === undefined ? {} : { again }),
       ...(record.lastAnswer === undefined ? {} : { lastAnswer: record.lastAnswer }),
       ...(fault === undefined ? {} : { fault }),
     },
@@ -50,5 +58,5 @@ export async function changePhase(record: RunRecord, phase: RunPhase, fault?: Fa
 
 /** Records a pause, its end and a raised budget where people look, once the phase itself is recorded. */
 export async function recordChanges(record: RunRecord): Promise<void> {
-  while (!record.isRecorded) await changePhase(record, record.carried.phase);
+  while (!record.isRecorded) await changePhase(record, record.carried.phase, { again: true });
 }

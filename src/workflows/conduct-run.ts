@@ -165,7 +165,7 @@ async function closeFailed(record: RunRecord, problem: unknown): Promise<unknown
 /** A failure that cannot be recorded stays the failure: what hindered that is added to it. */
 async function recordFailure(record: RunRecord, fault: Fault): Promise<void> {
   try {
-    await changePhase(record, "failed", fault);
+    await changePhase(record, "failed", { fault });
   } catch (error) {
     const second = toFault(error);
     if (second === undefined) throw error; // a bug

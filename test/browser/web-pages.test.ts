@@ -1,14 +1,9 @@
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { Client, Connection } from "@temporalio/client";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { listenersOf, processesOfServer } from "../embedded/listeners.js";
-import { acquireEmbeddedServer, type EmbeddedServer } from "../../src/embedded/server.js";
+import { openBrowsedServer } from "../embedded/browsed-server.js";
 
 /*
  * What pages in a real Chromium reach of the embedded server. Protections that a browser may or may not have (private
@@ -18,23 +13,12 @@ import { acquireEmbeddedServer, type EmbeddedServer } from "../../src/embedded/s
 const RUN = "run-of-the-user";
 const EVIL = "evil.test";
 
-let storeDir: string;
-let server: EmbeddedServer;
-let connection: Connection;
+let browsed: Awaited<ReturnType<typeof openBrowsedServer>>;
 let browser: Browser;
 let foreign: Server;
 
 beforeAll(async () => {
-  storeDir = await mkdtemp(join(tmpdir(), "interlock-browser-"));
-  server = await acquireEmbeddedServer({
-    storeDir,
-    cacheDir: process.env["INTERLOCK_TEST_CACHE"] ?? join(tmpdir(), "interlock-test-cache"),
-    pathVariable: process.env["PATH"] ?? "",
-    environment: process.env,
-    searchAttributes: {},
-  });
-  connection = await Connection.connect({ address: server.address });
-  await new Client({ connection }).workflow.start("anything", { taskQueue: "nobody", workflowId: RUN });
+  browsed = await openBrowsedServer(RUN);
   foreign = createServer((_, response) => {
     response.setHeader("Content-Type", "text/html");
     response.end("<!doctype html><title>another page</title><body></body>");
@@ -62,9 +46,7 @@ afterAll(async () => {
   await browser?.close();
   foreign?.closeAllConnections();
   foreign?.close();
-  await connection?.close();
-  await server?.release();
-  await rm(storeDir, { recursive: true, force: true });
+  await browsed?.close();
 });
 
 async function newPage(): Promise<Page> {
@@ -101,16 +83,16 @@ const START: RequestInit = {
 };
 
 async function expectNothingStarted(): Promise<void> {
-  const handle = new Client({ connection }).workflow.getHandle("stolen");
+  const handle = browsed.client.workflow.getHandle("stolen");
   await expect(handle.describe()).rejects.toThrow(/not found/i);
 }
 
 test("the user sees the list of workflows, and follows the link of one", async () => {
   const page = await newPage();
-  await page.goto(`${server.uiUrl}/namespaces/default/workflows`);
+  await page.goto(`${browsed.server.uiUrl}/namespaces/default/workflows`);
   await page.getByText(RUN).first().waitFor();
-  const { runId } = await new Client({ connection }).workflow.getHandle(RUN).describe();
-  await page.goto(`${server.uiUrl}/namespaces/default/workflows/${RUN}/${runId}/timeline`);
+  const { runId } = await browsed.client.workflow.getHandle(RUN).describe();
+  await page.goto(`${browsed.server.uiUrl}/namespaces/default/workflows/${RUN}/${runId}/timeline`);
   await page.getByText(RUN).first().waitFor();
   await page.getByText("nobody").first().waitFor(); // the task queue, from the description of the run
   expect(await page.getByText(RUN).first().isVisible()).toBe(true);
@@ -118,10 +100,10 @@ test("the user sees the list of workflows, and follows the link of one", async (
 
 test("the user can change something in the Web UI: what it sends for that is let in", async () => {
   const id = "run-to-terminate";
-  const client = new Client({ connection });
+  const { client } = browsed;
   await client.workflow.start("anything", { taskQueue: "nobody", workflowId: id });
   const page = await newPage();
-  await page.goto(`${server.uiUrl}/namespaces/default/workflows`);
+  await page.goto(`${browsed.server.uiUrl}/namespaces/default/workflows`);
   const cookies = await page.context().cookies();
   const token = cookies.find(({ name }) => name === "_csrf")?.value ?? "";
   const answer = await fetchFrom(page, `/api/v1/namespaces/default/workflows/${id}/terminate`, {
@@ -135,16 +117,16 @@ test("the user can change something in the Web UI: what it sends for that is let
 
 test("the user comes by a link on another page", async () => {
   const page = await foreignPage(EVIL);
-  const url = JSON.stringify(`${server.uiUrl}/namespaces/default/workflows`);
+  const url = JSON.stringify(`${browsed.server.uiUrl}/namespaces/default/workflows`);
   await page.evaluate(`document.body.innerHTML = '<a href=${url}>runs</a>'`);
   await page.getByText("runs").click();
   await page.getByText(RUN).first().waitFor();
-  expect(page.url()).toContain(server.uiUrl);
+  expect(page.url()).toContain(browsed.server.uiUrl);
 });
 
 test.each(["127.0.0.1", EVIL])("a page of another origin (%s) reads and starts nothing", async (host) => {
   const page = await foreignPage(host);
-  const runs = `${server.uiUrl}/api/v1/namespaces/default/workflows`;
+  const runs = `${browsed.server.uiUrl}/api/v1/namespaces/default/workflows`;
   for (const mode of ["cors", "no-cors"] as const) {
     const read = await fetchFrom(page, runs, { mode });
     expect(read).not.toContain(RUN);
@@ -152,20 +134,20 @@ test.each(["127.0.0.1", EVIL])("a page of another origin (%s) reads and starts n
   }
   const preflighted = { ...START, headers: { "Content-Type": "application/json", "X-CSRF-TOKEN": "x" } };
   expect(await fetchFrom(page, `${runs}/stolen`, preflighted)).toContain("Failed to fetch");
-  for (const { port } of await listenersOf(await processesOfServer(server.pid, storeDir))) {
+  for (const { port } of await browsed.listeners()) {
     const workflows = `http://127.0.0.1:${port}/api/v1/namespaces/default/workflows`;
     await fetchFrom(page, `${workflows}/stolen`, { ...START, mode: "no-cors" });
     for (const url of [workflows, `http://127.0.0.1:${port}/metrics`]) {
       expect(await fetchFrom(page, url)).toContain("Failed to fetch");
     }
   }
-  expect(await framed(page, `${server.uiUrl}/namespaces/default/workflows`)).toBe(false);
+  expect(await framed(page, `${browsed.server.uiUrl}/namespaces/default/workflows`)).toBe(false);
   await expectNothingStarted();
 });
 
 test("a page whose name was rebound to this machine reads and starts nothing", async () => {
   const page = await newPage();
-  const { port } = new URL(server.uiUrl);
+  const { port } = new URL(browsed.server.uiUrl);
   const response = await page.goto(`http://${EVIL}:${port}/namespaces/default/workflows`);
   expect(response?.status()).toBe(403);
   expect(await page.content()).not.toContain(RUN);

@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DefaultLogger, Runtime } from "@temporalio/worker";
 import type { RunHandle } from "../../src/client/client.js";
+import type { RunResult } from "../../src/core/run/closing.js";
 import { workflowIdOf } from "../../src/core/run/run-id.js";
 import { type Place, openPlace } from "../fakes/place.js";
 import type { ChatRequestBody, ScriptedAnswer } from "../fakes/scripted-model.js";
@@ -104,4 +105,23 @@ export async function answerQuestion(stage: CrashStage, run: RunHandle, until: A
   };
   await eventually(async () => until.aborted || (await isAsked()), SELDOM_MS);
   if (!until.aborted) await run.answer({ nodeId: "ask", text: "Blue, please.", answerId: "answer-1" });
+}
+
+/** How a run ends whose question is answered as soon as it is asked. */
+export async function answeredResult(
+  stage: CrashStage,
+  run: RunHandle,
+  meanwhile: () => Promise<void> = () => Promise.resolve(),
+): Promise<RunResult> {
+  const over = new AbortController();
+  const answered = answerQuestion(stage, run, over.signal);
+  try {
+    await meanwhile();
+    const result = await run.result();
+    await answered;
+    return result;
+  } finally {
+    over.abort();
+    await answered.catch(() => undefined);
+  }
 }

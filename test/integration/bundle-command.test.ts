@@ -2,8 +2,8 @@ import { access, cp, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { call } from "../fakes/scripted-model.js";
-import { readSession } from "./harness.js";
-import { ROOT, type Shell, newShell, withModel } from "./shell.js";
+import { type Bench, openBench, readSession } from "./harness.js";
+import { ROOT, type Shell, newShell, shellOf, withModel } from "./shell.js";
 
 const WORKFLOW = "room/bmad/desk/workflows/intake/workflow.yaml";
 const AGENT = "room/bmad/desk/agents/iris.md";
@@ -23,9 +23,9 @@ interface Report {
   readonly failure?: { readonly code: string; readonly message: string };
 }
 
-/** A shell whose directory holds the example bundle. */
-async function roomShell(): Promise<Shell> {
-  const shell = await newShell();
+/** A shell whose directory holds the example bundle: one in which nothing runs, or that of a bench. */
+async function roomShell(bench?: Bench): Promise<Shell> {
+  const shell = bench === undefined ? await newShell() : shellOf(bench);
   await cp(join(ROOT, "examples/reading-room"), join(shell.dir, "room"), { recursive: true });
   return shell;
 }
@@ -68,7 +68,8 @@ describe("interlock bundle run --rehearse", () => {
   });
 
   test("--output and --session name the folder; the same name again is refused before anything is started", async () => {
-    const shell = await roomShell();
+    const bench = await openBench([]);
+    const shell = await roomShell(bench);
     const named = [...REHEARSE, "--output", "out", "--session", "monday", "--json"];
     const ended = await shell.run(named);
     expect(reportIn(ended.stdout)).toMatchObject({ sessionFolder: join(shell.dir, "out/monday") });
@@ -76,11 +77,11 @@ describe("interlock bundle run --rehearse", () => {
     const again = await shell.run(named);
     expect(again).toMatchObject({ code: 2, stdout: "" });
     expect(again.stderr).toContain('The session "monday" is taken.');
-    expect(JSON.parse((await shell.run(["runs", "--json"])).stdout)).toHaveLength(1);
+    expect(await bench.store.runs.listAllRuns()).toHaveLength(1);
   });
 
   test("a workflow that cannot be loaded fails with its code, and is listed as failed", async () => {
-    const shell = await roomShell();
+    const shell = await roomShell(await openBench([]));
     const broken = "room/bmad/desk/workflows/broken/workflow.yaml";
     await cp(join(shell.dir, "room/README.md"), join(shell.dir, broken));
     const ended = await shell.run(["bundle", "run", broken, "--project", "project", "--rehearse", "--json"]);
@@ -142,34 +143,28 @@ describe("a bundle run that asks", () => {
   });
 
   test("finish ends it as completed, with what it has saved", async () => {
-    const shell = await roomShell();
-    await withModel([SAVED, { content: "What for?" }], async (_model, variables) => {
-      const configured = shell.with(variables);
-      const { runId } = reportIn((await configured.run([...RUN, "--json"])).stdout);
-      const finished = await configured.run(["finish", runId, "--json"]);
-      expect(finished).toMatchObject({ code: 0 });
-      expect(JSON.parse(finished.stdout)).toEqual({ runId, finished: true });
-      const report = reportIn((await configured.run(["status", runId, "--json"])).stdout);
-      expect(report).toMatchObject({ phase: "completed", artifacts: ["{session-folder}/request.md"] });
-      expect((await readSession(report.sessionFolder)).manifest).toMatchObject({ status: "complete" });
-      const fork = await configured.run(["fork", runId, "--at-visit", "0"]);
-      expect(fork.stderr).toContain("only graph runs can be forked");
-    });
+    const shell = await roomShell(await openBench([SAVED, { content: "What for?" }]));
+    const { runId } = reportIn((await shell.run([...RUN, "--json"])).stdout);
+    const finished = await shell.run(["finish", runId, "--json"]);
+    expect(finished).toMatchObject({ code: 0 });
+    expect(JSON.parse(finished.stdout)).toEqual({ runId, finished: true });
+    const report = reportIn((await shell.run(["status", runId, "--json"])).stdout);
+    expect(report).toMatchObject({ phase: "completed", artifacts: ["{session-folder}/request.md"] });
+    expect((await readSession(report.sessionFolder)).manifest).toMatchObject({ status: "complete" });
+    const fork = await shell.run(["fork", runId, "--at-visit", "0"]);
+    expect(fork.stderr).toContain("only graph runs can be forked");
   });
 
   test("a failed one goes on with retry", async () => {
-    const shell = await roomShell();
-    await withModel([SAVED, { status: 401 }, DONE], async (_model, variables) => {
-      const configured = shell.with(variables);
-      const failed = await configured.run([...RUN, "--json"]);
-      expect(failed.code).toBe(1);
-      const { runId } = reportIn(failed.stdout);
-      const retried = await configured.run(["retry", runId, "--json"]);
-      expect(retried).toMatchObject({ code: 0 });
-      expect(reportIn(retried.stdout)).toMatchObject({
-        phase: "completed",
-        artifacts: ["{session-folder}/request.md"],
-      });
+    const shell = await roomShell(await openBench([SAVED, { status: 401 }, DONE]));
+    const failed = await shell.run([...RUN, "--json"]);
+    expect(failed.code).toBe(1);
+    const { runId } = reportIn(failed.stdout);
+    const retried = await shell.run(["retry", runId, "--json"]);
+    expect(retried).toMatchObject({ code: 0 });
+    expect(reportIn(retried.stdout)).toMatchObject({
+      phase: "completed",
+      artifacts: ["{session-folder}/request.md"],
     });
   });
 });

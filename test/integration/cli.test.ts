@@ -5,8 +5,8 @@ import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import { type Script, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
-import { writeTree } from "./harness.js";
-import { MAIN, type Outcome, ROOT, type Shell, newShell, withModel } from "./shell.js";
+import { openBench, writeTree } from "./harness.js";
+import { MAIN, type Outcome, ROOT, type Shell, newShell, shellOf, withModel } from "./shell.js";
 
 const THREE_STEPS = [
   { calls: [patch({ stepsCompleted: { append: ["ask"] }, currentNodeId: { set: "middle" } })] },
@@ -98,37 +98,27 @@ describe("interlock demo", () => {
 });
 
 describe("interlock audit verify", () => {
-  let shell: Shell;
-  let log: string;
-  let runId: string;
-  let original: string;
-
-  beforeAll(async () => {
-    shell = await newShell();
-    const outcome = await shell.run([
-      "run",
-      join(ROOT, "examples/create-story/package"),
-      "--project",
-      "project",
-      "--rehearse",
-      "--json",
-    ]);
-    ({ runId, logFile: log } = JSON.parse(outcome.stdout) as { runId: string; logFile: string });
-    original = await readFile(log, "utf8");
-  });
-
-  async function verify(text: string) {
-    await writeFile(log, text);
-    const outcome = await shell.run(["audit", "verify", runId, "--json"]);
-    const verdict = JSON.parse(outcome.stdout) as { ok: boolean; findings: { line: number }[] };
-    return { code: outcome.code, ok: verdict.ok, lines: verdict.findings.map(({ line }) => line) };
+  async function rehearsed() {
+    const shell = shellOf(await openBench([]));
+    const example = join(ROOT, "examples/create-story/package");
+    const outcome = await shell.run(["run", example, "--project", "project", "--rehearse", "--json"]);
+    const { runId, logFile } = JSON.parse(outcome.stdout) as { runId: string; logFile: string };
+    const verify = async (text: string) => {
+      await writeFile(logFile, text);
+      const { code, stdout } = await shell.run(["audit", "verify", runId, "--json"]);
+      const verdict = JSON.parse(stdout) as { ok: boolean; findings: { line: number }[] };
+      return { code, ok: verdict.ok, lines: verdict.findings.map(({ line }) => line) };
+    };
+    return { original: await readFile(logFile, "utf8"), verify };
   }
 
   test("finds nothing in a log that is whole", async () => {
+    const { original, verify } = await rehearsed();
     expect(await verify(original)).toEqual({ code: 0, ok: true, lines: [] });
   });
 
   test("finds an edited line, a removed line and a cut tail", async () => {
+    const { original, verify } = await rehearsed();
     const lines = original.trimEnd().split("\n");
     const edited = lines.with(4, lines[4]?.replace("nodeId", "nodeID") ?? "");
     expect(await verify(`${edited.join("\n")}\n`)).toMatchObject({ code: 1, ok: false, lines: [6] });
@@ -143,18 +133,11 @@ describe("interlock audit verify", () => {
 
 describe("interlock run", () => {
   test("answers come from standard input, one line each", async () => {
-    const shell = await newShell();
+    const bench = await openBench([{ content: "Which colour?" }, ...THREE_STEPS]);
+    const shell = shellOf(bench);
     await writeTree(join(shell.dir, "package"), twoNodePackage());
-    const outcome = await withModel(
-      [{ content: "Which colour?" }, ...THREE_STEPS],
-      async (model, variables) => {
-        const ended = await shell
-          .with(variables)
-          .run(["run", "package", "--project", "project", "--json"], "Blue\n");
-        expect(model.requests[1]?.messages.at(-1)?.content).toBe("USER_INPUT\n- forNodeId: ask\nBlue");
-        return ended;
-      },
-    );
+    const outcome = await shell.run(["run", "package", "--project", "project", "--json"], "Blue\n");
+    expect(bench.model.requests[1]?.messages.at(-1)?.content).toBe("USER_INPUT\n- forNodeId: ask\nBlue");
     expect(outcome.code).toBe(0);
     expect(outcome.stderr).toContain("Which colour?");
     expect(JSON.parse(outcome.stdout)).toMatchObject({
@@ -187,11 +170,9 @@ describe("interlock run", () => {
   });
 
   test("a failed run ends with exit code 1 and says why", async () => {
-    const shell = await newShell();
+    const shell = shellOf(await openBench([{ status: 401 }]));
     await writeTree(join(shell.dir, "package"), twoNodePackage());
-    const outcome = await withModel([{ status: 401 }], (_model, variables) =>
-      shell.with(variables).run(["run", "package", "--project", "project", "--json"]),
-    );
+    const outcome = await shell.run(["run", "package", "--project", "project", "--json"]);
     expect(outcome.code).toBe(1);
     expect(JSON.parse(outcome.stdout)).toMatchObject({
       phase: "failed",

@@ -27,7 +27,10 @@ const TIMEOUT_MS = EVERY_HIT ? 7_200_000 : 900_000;
 const OF_INSTALLATION = FAILPOINTS.filter((name) => name.startsWith("package."));
 /** Hit where a conversation grows too long for its model: compaction-crash.test.ts. */
 const OF_COMPACTION = FAILPOINTS.filter((name) => name.startsWith("context."));
-const OF_WORKER = FAILPOINTS.filter((name) => ![...OF_INSTALLATION, ...OF_COMPACTION].includes(name));
+/** Hit where the settings name webhooks: notice-crash.test.ts. */
+const OF_NOTICES = FAILPOINTS.filter((name) => name.startsWith("notice."));
+const OF_OTHERS = [...OF_INSTALLATION, ...OF_COMPACTION, ...OF_NOTICES];
+const OF_WORKER = FAILPOINTS.filter((name) => !OF_OTHERS.includes(name));
 
 /** Where a process that wakes up late would go on to write. */
 const WHERE_TO_STOP: readonly FailpointName[] = [

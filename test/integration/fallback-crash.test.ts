@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import type { FailpointName } from "../../src/core/failpoint.js";
 import { type ArmedBuild, buildArmed } from "../crash/armed-build.js";
 import { turnOf } from "../crash/crash-script.js";
-import { type CrashStage, answerQuestion, openCrashStage } from "../crash/crash-stage.js";
+import { type CrashStage, answeredResult, openCrashStage } from "../crash/crash-stage.js";
 import { endStateOf } from "../crash/end-state.js";
 import { jsonLines } from "../fakes/run-world.js";
 
@@ -41,31 +41,17 @@ async function ended(stage: CrashStage, isKilled: boolean) {
   const { projectRoot, packageId, store, client } = stage;
   const input = { projectRoot, packageId, input: "Paint it.", storeId: store.storeId };
   const run = await client.start({ ...input, model: { fallbacks: ["spare"] } });
-  const over = new AbortController();
-  const answered = answerQuestion(stage, run, over.signal);
-  try {
-    if (isKilled) {
-      const signal = await stage.victims[0]?.ended;
-      if (signal !== "SIGKILL") throw new Error(`The worker was not killed: ${signal}`);
-      await stage.startVictim();
-    }
-    const result = await run.result();
-    await answered;
-    const { lastRequests: _, ...endState } = (await endStateOf(stage, run, result)) as Record<
-      string,
-      unknown
-    >;
-    const log = join((await stage.runDir(run)) ?? "", "state/logs/execution.jsonl");
-    const turns = (await jsonLines(log)).filter(({ kind }) => kind === "model.turn");
-    return {
-      endState,
-      turns,
-      asked: stage.model.requests.map((request) => `${request.model} ${turnOf(request)}`),
-    };
-  } finally {
-    over.abort();
-    await answered.catch(() => undefined);
-  }
+  const result = await answeredResult(stage, run, async () => {
+    if (!isKilled) return;
+    const signal = await stage.victims[0]?.ended;
+    if (signal !== "SIGKILL") throw new Error(`The worker was not killed: ${signal}`);
+    await stage.startVictim();
+  });
+  const { lastRequests: _, ...endState } = (await endStateOf(stage, run, result)) as Record<string, unknown>;
+  const log = join((await stage.runDir(run)) ?? "", "state/logs/execution.jsonl");
+  const turns = (await jsonLines(log)).filter(({ kind }) => kind === "model.turn");
+  const asked = stage.model.requests.map((request) => `${request.model} ${turnOf(request)}`);
+  return { endState, turns, asked };
 }
 
 test(

@@ -5,25 +5,9 @@ import { eventually } from "../fakes/eventually.js";
 import { valueOf } from "../fakes/run-world.js";
 import { call } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
-import { type Bench, openBench, temporaryDirectory, until } from "./harness.js";
-import { Shell, jsonOf, shellOf } from "./shell.js";
+import { type Bench, openBench, until } from "./harness.js";
+import { type Shell, jsonOf, shellOf, strangerShell } from "./shell.js";
 import { zipPackage } from "../fakes/package-fixture.js";
-
-/** Somebody who has nothing but Temporal's address: no store, no settings, a home directory that nobody may write to. */
-async function stranger(bench: Bench, queue?: string): Promise<Shell & { readonly home: string }> {
-  const dir = await temporaryDirectory();
-  const home = join(dir, "home");
-  await mkdir(home, { mode: 0o555 });
-  const shell = new Shell(dir, {
-    HOME: home,
-    INTERLOCK_STORE: "",
-    INTERLOCK_CACHE: "",
-    TEMPORAL_ADDRESS: bench.environment["TEMPORAL_ADDRESS"] ?? "",
-    TEMPORAL_CONFIG_FILE: join(dir, "none.toml"),
-    ...(queue === undefined ? {} : { INTERLOCK_TASK_QUEUE: queue }),
-  });
-  return Object.assign(shell, { home });
-}
 
 const SCRIPT = [
   {
@@ -49,7 +33,7 @@ test("every command about a run works from a machine that has nothing but the ad
   const bench = await openBench(SCRIPT);
   const run = await waitingRun(bench);
   const { runId } = run;
-  const there = await stranger(bench);
+  const there = await strangerShell(bench);
   const here = shellOf(bench);
   for (const args of [
     ["status", runId, "--json"],
@@ -96,7 +80,7 @@ test("every command about a run works from a machine that has nothing but the ad
 test("artifacts are saved below the directory that was named, over nothing, and through no link", async () => {
   const bench = await openBench(SCRIPT);
   const { runId } = await waitingRun(bench);
-  const there = await stranger(bench);
+  const there = await strangerShell(bench);
   const dir = join(there.dir, "out");
   await expect(there.run(["artifacts", runId, "--save", dir])).resolves.toMatchObject({ code: 0 });
   await expect(readFile(join(dir, "artifacts/small.md"), "utf8")).resolves.toBe("# Small\n");
@@ -122,7 +106,7 @@ test("artifacts are saved below the directory that was named, over nothing, and 
 
 test("packages are listed, installed and removed from elsewhere, and a broken one is refused there", async () => {
   const bench = await openBench(SCRIPT);
-  const there = await stranger(bench, bench.store.taskQueue);
+  const there = await strangerShell(bench, bench.store.taskQueue);
   const source = join(there.dir, "two.bmad");
   const filler = Array.from({ length: 400_000 }, (_, index) => (index * 2_654_435_761) % 4_294_967_296).join(
     " ",
@@ -155,7 +139,7 @@ test("packages are listed, installed and removed from elsewhere, and a broken on
 test("a command that only looks makes no store, and says who does not answer", async () => {
   const bench = await openBench([]);
   const queue = `nobody-${bench.store.taskQueue}`;
-  const there = await stranger(bench, queue);
+  const there = await strangerShell(bench, queue);
   for (const args of [
     ["package", "list"],
     ["package", "show", "x"],

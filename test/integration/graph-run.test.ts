@@ -6,6 +6,7 @@ import { InterlockError } from "../../src/client/client.js";
 import { workflowIdOf } from "../../src/core/run/run-id.js";
 import { type ScriptedAnswer, call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
+import { straightOn } from "../fakes/walk.js";
 import { openBench, until } from "./harness.js";
 
 const done = (from: string, to: string) =>
@@ -136,14 +137,7 @@ describe("a graph run on a real Temporal server", () => {
   });
 
   test("two runs at once on one project keep their documents apart", async () => {
-    const bench = await openBench((request) => {
-      const brief = request.messages.find(({ content }) => content?.startsWith("NODE_BRIEF"))?.content ?? "";
-      const nodeId = /currentNodeId: (\S+)/.exec(brief)?.[1] ?? "";
-      const next = { ask: "middle", middle: "finish" }[nodeId];
-      return {
-        calls: [next === undefined ? patch({ stepsCompleted: { append: [nodeId] } }) : done(nodeId, next)],
-      };
-    });
+    const bench = await openBench(straightOn);
     const runs = await Promise.all([bench.start(twoNodePackage()), bench.start(twoNodePackage())]);
     const results = await Promise.all(runs.map((run) => run.result()));
     expect(results.map(({ stepsCompleted }) => stepsCompleted)).toEqual([

@@ -78,7 +78,7 @@ test("whoever watches the inbox sees what comes, and who has answered it", async
   });
   const short = (runId: string) => runId.slice(0, 8);
   await eventually(() => said.includes(`asked     ${short(first.runId)}  project  ask  1.1`));
-  expect(said).toContain("  │ Blue, or red?\n");
+  await eventually(() => said.includes("  │ Blue, or red?\n"));
   const second = await bench.start(twoNodePackage());
   await eventually(() => said.includes(`asked     ${short(second.runId)}`));
   await second.answer({ nodeId: "ask", text: "Red.", question: "1.1", by: "ann@desk" });

@@ -10,27 +10,13 @@ import type { RunHandle } from "../../src/client/client.js";
 import { loadConfig } from "../../src/config.js";
 import { startWorker } from "../../src/worker.js";
 import { eventually } from "../fakes/eventually.js";
-import {
-  type Script,
-  type ScriptedAnswer,
-  ScriptedModel,
-  type ChatRequestBody,
-  patch,
-} from "../fakes/scripted-model.js";
+import { type Script, ScriptedModel } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
+import { straightOn } from "../fakes/walk.js";
 import { type Bench, openBench, temporaryDirectory, until, writeTree } from "./harness.js";
 import { MAIN, jsonOf, newShell, shellOf } from "./shell.js";
 
 type AttentiveScript = Parameters<typeof ScriptedModel.start>[0];
-
-/** What the node at hand wants next, whoever is asked. */
-function onwards({ messages }: ChatRequestBody): ScriptedAnswer {
-  const brief = messages.find(({ content }) => content?.startsWith("NODE_BRIEF"))?.content ?? "";
-  const nodeId = /currentNodeId: (\S+)/.exec(brief)?.[1] ?? "";
-  const next = { ask: "middle", middle: "finish" }[nodeId];
-  const move = next === undefined ? {} : { currentNodeId: { set: next } };
-  return { calls: [patch({ stepsCompleted: { append: [nodeId] }, ...move })] };
-}
 
 async function endpoint(script: AttentiveScript): Promise<ScriptedModel> {
   const model = await ScriptedModel.start(script);
@@ -65,7 +51,7 @@ async function reopen(
   value: (model: ScriptedModel) => object,
   more: Record<string, string> = {},
 ) {
-  const other = await endpoint(onwards);
+  const other = await endpoint(straightOn);
   const dir = await temporaryDirectory();
   await writeFile(join(dir, "settings.json"), JSON.stringify(value(other)));
   const bench = await openBench(script, { INTERLOCK_SETTINGS: join(dir, "settings.json"), ...more });
@@ -77,8 +63,8 @@ const PRICE = { inputPerMillion: 1, outputPerMillion: 1 };
 
 describe("a run's model", () => {
   test("is asked at its endpoint alone, whichever of two workers with other models takes a turn", async () => {
-    const bench = await openBench(onwards);
-    const other = await endpoint(onwards);
+    const bench = await openBench(straightOn);
+    const other = await endpoint(straightOn);
     await anotherWorker(bench, { OPENAI_BASE_URL: other.baseUrl, INTERLOCK_MODEL: "other" });
     const ours = { model: "scripted", baseUrl: bench.model.baseUrl };
     const theirs = { model: "other", baseUrl: other.baseUrl };
@@ -92,8 +78,8 @@ describe("a run's model", () => {
   });
 
   test("that is nobody's choice is that of the worker which opens the run, and stays so", async () => {
-    const bench = await openBench(onwards);
-    const other = await endpoint(onwards);
+    const bench = await openBench(straightOn);
+    const other = await endpoint(straightOn);
     await anotherWorker(bench, { OPENAI_BASE_URL: other.baseUrl, INTERLOCK_MODEL: "other" });
     for (let index = 0; index < MANY; index += 1) {
       const before = [bench.model.requests.length, other.requests.length];
@@ -109,9 +95,9 @@ describe("a run's model", () => {
 
   test("whose key one worker lacks is left to the one that has it", async () => {
     const guarded = await endpoint((request, _index, { apiKey }) =>
-      apiKey === "the-right-key-0123" ? onwards(request) : { status: 401 },
+      apiKey === "the-right-key-0123" ? straightOn(request) : { status: 401 },
     );
-    const bench = await openBench(onwards);
+    const bench = await openBench(straightOn);
     const fast = { model: "quick", baseUrl: guarded.baseUrl, apiKeyVariable: "FAST_KEY" };
     const named = await settings(bench, { models: { fast } });
     await bench.stopWorker();
@@ -135,9 +121,9 @@ describe("a run's model", () => {
 
   test("at a common endpoint that wants a key is left to the worker that has one", async () => {
     const guarded = await endpoint((request, _index, { apiKey }) =>
-      apiKey === "the-right-key-0123" ? onwards(request) : { status: 401 },
+      apiKey === "the-right-key-0123" ? straightOn(request) : { status: 401 },
     );
-    const bench = await openBench(onwards);
+    const bench = await openBench(straightOn);
     await bench.stopWorker();
     const common = { OPENAI_BASE_URL: guarded.baseUrl };
     const keyless = await anotherWorker(bench, { ...common, OPENAI_API_KEY: "" });
@@ -153,7 +139,7 @@ describe("a run's model", () => {
 
   test("that no worker has any more is waited for, visibly, and asked when one comes", async () => {
     const bench = await openBench([{ content: "Which colour?" }]);
-    const slow = await endpoint(onwards);
+    const slow = await endpoint(straightOn);
     const run = await bench.start(twoNodePackage());
     await until(run, "waiting-user");
     await bench.stopWorker();
@@ -200,8 +186,8 @@ async function firstWait(run: RunHandle, isIt: (standing: Standing) => boolean):
 
 describe("a base URL that a run names", () => {
   test("and no worker has, gets nothing: no word, no key; and nothing is made", async () => {
-    const bench = await openBench(onwards);
-    const thief = await endpoint(onwards);
+    const bench = await openBench(straightOn);
+    const thief = await endpoint(straightOn);
     const run = await bench.start(twoNodePackage(), {
       model: { model: "scripted", baseUrl: thief.baseUrl },
     });
@@ -220,9 +206,9 @@ describe("a base URL that a run names", () => {
     const seen: string[] = [];
     const model = await endpoint((request, _index, { apiKey }) => {
       seen.push(apiKey);
-      return onwards(request);
+      return straightOn(request);
     });
-    const bench = await openBench(onwards, { OPENAI_BASE_URL: `${model.baseUrl}/` });
+    const bench = await openBench(straightOn, { OPENAI_BASE_URL: `${model.baseUrl}/` });
     const baseUrl = model.baseUrl.replace("http:", "HTTP:");
     const refused = bench.start(twoNodePackage(), { model: { model: "m", baseUrl } });
     await expect(refused).rejects.toMatchObject({ code: "E_SCHEMA_VALIDATION" });
@@ -356,7 +342,7 @@ function turnSummary(event: {
 
 describe("a cost budget", () => {
   test("with a model, a fallback or an agent's own model without a price is refused before anything is made", async () => {
-    const { bench } = await reopen(onwards, (model) => ({
+    const { bench } = await reopen(straightOn, (model) => ({
       models: { spare: { model: "spare-1", baseUrl: model.baseUrl } },
       agents: { closer: { model: "close-1" }, nobody: { model: "not-used" } },
       prices: { scripted: PRICE },
@@ -412,12 +398,12 @@ describe("interlock run beside a running dev with another model", () => {
     const seen: string[] = [];
     const ours = await endpoint((request, _index, { apiKey }) => {
       seen.push(`${request.model} ${apiKey}`);
-      return onwards(request);
+      return straightOn(request);
     });
-    const theirs = await endpoint(onwards);
+    const theirs = await endpoint(straightOn);
     const typed = await endpoint((request, _index, { apiKey }) => {
       seen.push(`${request.model} ${apiKey}`);
-      return onwards(request);
+      return straightOn(request);
     });
     const { environment, dir } = shell.with({ OPENAI_BASE_URL: theirs.baseUrl, INTERLOCK_MODEL: "theirs" });
     const dev = spawn(process.execPath, [MAIN, "dev"], { env: environment, cwd: dir });

@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, inject } from "vitest";
+import { inject } from "vitest";
 import { type Script, ScriptedModel } from "../fakes/scripted-model.js";
 import { type Bench, temporaryDirectory } from "./harness.js";
 
@@ -70,24 +70,37 @@ export function shellOf(
   return new Shell(dirname(bench.store.dir), { ...bench.environment, ...changes });
 }
 
+/** Somebody who has nothing but Temporal's address: no store, no settings, a home directory that nobody may write to. */
+export async function strangerShell(
+  bench: Bench,
+  taskQueue?: string,
+): Promise<Shell & { readonly home: string }> {
+  const dir = await temporaryDirectory();
+  const home = join(dir, "home");
+  await mkdir(home, { mode: 0o555 });
+  const shell = new Shell(dir, {
+    HOME: home,
+    INTERLOCK_STORE: "",
+    INTERLOCK_CACHE: "",
+    TEMPORAL_ADDRESS: bench.environment["TEMPORAL_ADDRESS"] ?? "",
+    TEMPORAL_CONFIG_FILE: join(dir, "none.toml"),
+    ...(taskQueue === undefined ? {} : { INTERLOCK_TASK_QUEUE: taskQueue }),
+  });
+  return Object.assign(shell, { home });
+}
+
 /** What a command has told a program. */
 export function jsonOf({ stdout, stderr }: Outcome): unknown {
   if (stdout.trim().split("\n").length !== 1) throw new Error(`Not one JSON value: ${stdout}${stderr}`);
   return JSON.parse(stdout);
 }
 
-const dirs: string[] = [];
-/** A shell in a directory of its own, with an empty project; it is gone after the test file. */
+/** A shell in a directory of its own, with an empty project. */
 export async function newShell(): Promise<Shell> {
   const dir = await temporaryDirectory();
-  dirs.push(dir);
   await mkdir(join(dir, "project"));
   return new Shell(dir);
 }
-
-afterAll(async () => {
-  for (const dir of dirs) await rm(dir, { recursive: true, force: true });
-});
 
 /** A scripted model for the time of an action, and the variables that name it. */
 export async function withModel<T>(

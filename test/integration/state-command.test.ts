@@ -3,8 +3,8 @@ import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type ScriptedCall, call, patch } from "../fakes/scripted-model.js";
 import { gatePackage } from "../fakes/gate-package.js";
-import { writeTree } from "./harness.js";
-import { ROOT, type Shell, newShell, withModel } from "./shell.js";
+import { openBench, writeTree } from "./harness.js";
+import { ROOT, type Shell, newShell, shellOf, withModel } from "./shell.js";
 
 const move = (from: string, to: string): ScriptedCall =>
   patch({ stepsCompleted: { append: [from] }, currentNodeId: { set: to } });
@@ -144,17 +144,22 @@ describe("the example with a QA gate, which fails once and passes on retry", () 
 });
 
 test("a run that fails inside a visit shows what has changed since the last one ended", async () => {
-  const shell = await newShell();
   const script = [
     { calls: [write("page.md", "First.\n"), move("build", "qa")] },
     { calls: [gate("FAIL"), call("state_record", { artifactPaths: { evidence: "a\u009b2J\u2028b.log" } })] },
     { status: 401 },
   ];
-  const outcome = await withModel(script, (_model, variables) =>
-    shell
-      .with(variables)
-      .run(["run", QA_GATE, "--project", "project", "--story", "wrkf-1010", "--conditions", "--json"]),
-  );
+  const shell = shellOf(await openBench(script));
+  const outcome = await shell.run([
+    "run",
+    QA_GATE,
+    "--project",
+    "project",
+    "--story",
+    "wrkf-1010",
+    "--conditions",
+    "--json",
+  ]);
   expect(outcome.code).toBe(1);
   const { runId } = JSON.parse(outcome.stdout) as Report;
   const state = async (...options: string[]) => (await shell.run(["state", runId, ...options])).stdout;
@@ -195,7 +200,7 @@ describe("rehearsals of packages with gates", () => {
   };
 
   test("the example passes its check and completes", async () => {
-    const shell = await newShell();
+    const shell = shellOf(await openBench([]));
     expect(await shell.run(["package", "check", QA_GATE])).toMatchObject({
       code: 0,
       stdout: "The package is valid (0 warnings).\n",
@@ -216,7 +221,7 @@ describe("rehearsals of packages with gates", () => {
   });
 
   test("another one completes although its default edge leads back, and every branch is walked", async () => {
-    const shell = await newShell();
+    const shell = shellOf(await openBench([]));
     await writeTree(join(shell.dir, "package"), gatePackage());
     for (const options of [["--conditions"], ["--conditions", "--branches"], []]) {
       expect(await rehearse(shell, "package", ...options)).toMatchObject({ phase: "completed" });
@@ -225,7 +230,8 @@ describe("rehearsals of packages with gates", () => {
   });
 
   test("a run without a story has no graph state, and a story that cannot be is refused before the start", async () => {
-    const shell = await newShell();
+    const bench = await openBench([]);
+    const shell = shellOf(bench);
     await writeTree(join(shell.dir, "package"), gatePackage());
     const run = (...options: string[]) =>
       shell.run(["run", "package", "--project", "project", "--rehearse", "--json", ...options]);
@@ -237,6 +243,6 @@ describe("rehearsals of packages with gates", () => {
     const refused = await run("--story", "1010");
     expect(refused.code).toBe(2);
     expect(refused.stderr).toContain("A story is named like wrkf-1010.");
-    expect(JSON.parse((await shell.run(["runs", "--json"])).stdout)).toHaveLength(1);
+    expect(await bench.store.runs.listAllRuns()).toHaveLength(1);
   });
 });

@@ -353,8 +353,13 @@ async function oldServer(): Promise<string> {
   });
   const { port } = await chooseServerPorts();
   const flags = ["--headless", "--log-level", "error", "--port", String(port)];
-  const off = ["--dynamic-config-value", "activity.enableStandalone=false"];
-  const server = spawn(path, ["server", "start-dev", ...flags, ...off], { stdio: "ignore" });
+  const values = [
+    "activity.enableStandalone=false",
+    // A run is deleted once its closing is acknowledged: every 30 seconds, if nothing else is said.
+    'history.transferProcessorUpdateAckInterval="1s"',
+    'history.visibilityProcessorUpdateAckInterval="1s"',
+  ].flatMap((value) => ["--dynamic-config-value", value]);
+  const server = spawn(path, ["server", "start-dev", ...flags, ...values], { stdio: "ignore" });
   onTestFinished(() => void server.kill());
   const address = `127.0.0.1:${port}`;
   await eventually(async () => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { type ArmedBuild, buildArmed } from "../crash/armed-build.js";
 import { answerTo, turnOf } from "../crash/crash-script.js";
-import { type CrashStage, answerQuestion, openCrashStage } from "../crash/crash-stage.js";
+import { type CrashStage, answeredResult, openCrashStage } from "../crash/crash-stage.js";
 import { endStateOf, requestCounts } from "../crash/end-state.js";
 
 /** Longer than a worker's death, its activity's timeout and a run take on a busy machine. */
@@ -39,18 +39,10 @@ async function streamedRun(killedAt: number | undefined) {
     await writeFile(join(stage.store.dir, "settings.json"), JSON.stringify({ models }));
     await stage.startVictim();
     const run = await stage.startRun();
-    const over = new AbortController();
-    const answered = answerQuestion(stage, run, over.signal);
-    try {
-      const result = await run.result();
-      await answered;
-      const counts = [...requestCounts(stage)];
-      const asked = stage.model.requests.map(turnOf);
-      return { endState: await endStateOf(stage, run, result), counts, asked, killed };
-    } finally {
-      over.abort();
-      await answered.catch(() => undefined);
-    }
+    const result = await answeredResult(stage, run);
+    const counts = [...requestCounts(stage)];
+    const asked = stage.model.requests.map(turnOf);
+    return { endState: await endStateOf(stage, run, result), counts, asked, killed };
   } finally {
     await stage.close();
   }

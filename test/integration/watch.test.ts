@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { readFile } from "node:fs/promises";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
 import { InterlockError, type RunHandle } from "../../src/client/client.js";
@@ -9,8 +8,8 @@ import { eventually } from "../fakes/eventually.js";
 import { valueOf } from "../fakes/run-world.js";
 import { call } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
-import { type Bench, openBench, temporaryDirectory, until } from "./harness.js";
-import { MAIN, Shell, shellOf } from "./shell.js";
+import { type Bench, openBench, until } from "./harness.js";
+import { MAIN, shellOf, strangerShell } from "./shell.js";
 
 const SCRIPT = [
   {
@@ -23,20 +22,6 @@ const SCRIPT = [
   { content: "Which way?" },
   { content: "And now?" },
 ];
-
-/** A shell that has nothing but Temporal's address. */
-async function stranger(bench: Bench): Promise<Shell> {
-  const dir = await temporaryDirectory();
-  const home = join(dir, "home");
-  await mkdir(home, { mode: 0o555 });
-  return new Shell(dir, {
-    HOME: home,
-    INTERLOCK_STORE: "",
-    INTERLOCK_CACHE: "",
-    TEMPORAL_ADDRESS: bench.environment["TEMPORAL_ADDRESS"] ?? "",
-    TEMPORAL_CONFIG_FILE: join(dir, "none.toml"),
-  });
-}
 
 async function waiting(bench: Bench, run: RunHandle): Promise<void> {
   await until(run, "waiting-user");
@@ -71,7 +56,7 @@ test("whoever comes late sees every event once, from anywhere, as the published 
     await readFile(new URL("../../schemas/events.schema.json", import.meta.url), "utf8"),
   ) as object;
   const validate = new Ajv2020({ strict: true, strictRequired: false }).compile(schema);
-  const there = await stranger(bench);
+  const there = await strangerShell(bench);
   const said = await Promise.all(
     [shellOf(bench), there, there].map((shell) => shell.run(["watch", run.runId, "--events"])),
   );
@@ -101,7 +86,7 @@ test("two watch a run to its end, and go on where an answer and another worker c
   const bench = await openBench([{ hang: true }, ...SCRIPT]);
   const run = await bench.start(twoNodePackage());
   await until(run, "running");
-  const watchers = [await stranger(bench), shellOf(bench)].map((shell) =>
+  const watchers = [await strangerShell(bench), shellOf(bench)].map((shell) =>
     shell.run(["watch", run.runId, "--events"]),
   );
   await bench.startAnotherWorker();
@@ -112,7 +97,7 @@ test("two watch a run to its end, and go on where an answer and another worker c
   }
   await run.cancel();
   await expect(run.result()).rejects.toThrow(InterlockError);
-  const there = await (await stranger(bench)).run(["watch", run.runId, "--events"]);
+  const there = await (await strangerShell(bench)).run(["watch", run.runId, "--events"]);
   expect(there.code).toBe(1);
   expect(known(eventsIn(there.stdout))).toEqual(await logged(bench, run));
   await expect(shellOf(bench).run(["watch", run.runId])).resolves.toMatchObject({ code: 1 });

@@ -1,15 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { type IncomingHttpHeaders, request } from "node:http";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { Client, Connection } from "@temporalio/client";
 import { beforeAll, afterAll, describe, expect, test, vi } from "vitest";
-import { acquireEmbeddedServer, type EmbeddedServer } from "../../src/embedded/server.js";
-import { type Listener, listenersOf, processesOfServer } from "../embedded/listeners.js";
+import { openBrowsedServer } from "../embedded/browsed-server.js";
+import type { Listener } from "../embedded/listeners.js";
 
 /*
  * A web page in the user's browser reaches nothing of the embedded server: every TCP port that its processes listen on is
@@ -19,34 +16,18 @@ import { type Listener, listenersOf, processesOfServer } from "../embedded/liste
 const SECRET = `secret-${randomUUID()}`;
 const EVIL = "evil.test";
 
-let storeDir: string;
-let server: EmbeddedServer;
-let connection: Connection;
+let browsed: Awaited<ReturnType<typeof openBrowsedServer>>;
 
 beforeAll(async () => {
-  storeDir = await mkdtemp(join(tmpdir(), "interlock-web-"));
-  server = await acquireEmbeddedServer({
-    storeDir,
-    cacheDir: process.env["INTERLOCK_TEST_CACHE"] ?? join(tmpdir(), "interlock-test-cache"),
-    pathVariable: process.env["PATH"] ?? "",
-    environment: process.env,
-    searchAttributes: {},
-  });
-  connection = await Connection.connect({ address: server.address });
-  const client = new Client({ connection });
-  await client.workflow.start("anything", { taskQueue: "nobody", workflowId: SECRET });
-  await vi.waitUntil(async () => (await client.workflow.count()).count === 1, 20_000);
+  browsed = await openBrowsedServer(SECRET);
+  await vi.waitUntil(async () => (await browsed.client.workflow.count()).count === 1, 20_000);
 });
 
-afterAll(async () => {
-  await connection.close();
-  await server.release();
-  await rm(storeDir, { recursive: true, force: true });
-});
+afterAll(() => browsed.close());
 
 describe.runIf(process.platform === "linux")("every port of the server's processes", () => {
   test("is closed to what a page of another origin or with a rebound name sends", async () => {
-    const listeners = await listenersOf(await processesOfServer(server.pid, storeDir));
+    const listeners = await browsed.listeners();
     expect(listeners.length).toBeGreaterThanOrEqual(7);
     const attackable = [];
     for (const listener of listeners) {
@@ -66,24 +47,25 @@ describe.runIf(process.platform === "linux")("every port of the server's process
   });
 
   test("is opened by no known name in the HTTP API: the one it answers to is drawn anew for each start", async () => {
-    const commandLine = await readFile(`/proc/${server.pid}/cmdline`, "utf8");
+    const commandLine = await readFile(`/proc/${browsed.server.pid}/cmdline`, "utf8");
     expect(commandLine).toMatch(/frontend\.httpAllowedHosts=\["[0-9a-f-]{36}\.invalid"\]/);
   });
 });
 
 test("the Web UI works where it is announced", async () => {
-  const page = await fetch(server.uiUrl);
+  const page = await fetch(browsed.server.uiUrl);
   expect(page.status).toBe(200);
   expect(page.headers.get("content-type")).toContain("text/html");
-  const runs = async () => (await fetch(`${server.uiUrl}/api/v1/namespaces/default/workflows`)).text();
+  const runs = async () =>
+    (await fetch(`${browsed.server.uiUrl}/api/v1/namespaces/default/workflows`)).text();
   await expect.poll(runs, { timeout: 20_000 }).toContain(SECRET);
 });
 
 async function workflowIds(): Promise<readonly string[]> {
   const ids: string[] = [];
   // A listing can be older than the last start: the one under test is asked for by its id as well.
-  for await (const { workflowId } of new Client({ connection }).workflow.list()) ids.push(workflowId);
-  const started = new Client({ connection }).workflow.getHandle("stolen");
+  for await (const { workflowId } of browsed.client.workflow.list()) ids.push(workflowId);
+  const started = browsed.client.workflow.getHandle("stolen");
   await expect(started.describe()).rejects.toThrow(/not found/i);
   return ids;
 }

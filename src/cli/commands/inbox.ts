@@ -6,6 +6,7 @@ import { excerpt } from "../../core/text.js";
 import { isServed } from "../../embedded/server.js";
 import { workflowIdOfRun } from "../../store/runs/run-index.js";
 import type { Store } from "../../store/store.js";
+import { desktopNotice, expectTerminal } from "../desktop-notice.js";
 import { interruption, lookAround } from "../environment.js";
 import { chooseStore, knownStores } from "../known-stores.js";
 import {
@@ -27,10 +28,16 @@ export interface InboxOptions {
   readonly project?: string;
   readonly store?: string;
   readonly json?: boolean;
+  /** With `watch`: a notice on the desktop for each new question. */
+  readonly notify?: boolean;
 }
 
 /** `interlock inbox`: every question that waits, in all stores, the oldest first. */
 export async function inboxCommand(options: InboxOptions): Promise<ExitCode> {
+  if (options.notify === true && options.watch !== true) {
+    throw new UsageError("--notify says when a question comes. Add --watch.");
+  }
+  if (options.notify === true) expectTerminal();
   const { config, store } = await lookAround();
   const project = options.project;
   const filter = await filterOf(defined({ project }), new Date());
@@ -72,12 +79,15 @@ async function withClient(
 async function watch(
   client: InterlockClient,
   filter: QuestionFilter,
-  { json = false }: InboxOptions,
+  { json = false, notify = false }: InboxOptions,
   signal: AbortSignal,
 ): Promise<void> {
   if (!json) printNote("Waiting for questions. Ctrl-C ends it.");
   for await (const event of client.questionEvents(filter, signal)) {
     if (signal.aborted) return;
+    if (notify && event.kind === "asked") {
+      desktopNotice(`${named(event.question)} asks: ${firstLine(event.question.text)}`);
+    }
     if (!json) printEvent(event);
     else {
       const { kind, question, ...more } = event;

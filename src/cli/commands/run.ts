@@ -1,3 +1,4 @@
+import { webUrlOf } from "../../contract/web-url.js";
 import type { Config } from "../../config.js";
 import type { Store } from "../../store/store.js";
 import { type BundleChoice, prepareBundleRun } from "./bundle-run.js";
@@ -7,7 +8,6 @@ import { type ModelChoice, configFor } from "../model-options.js";
 import { printInput } from "../print-input.js";
 import { localReader } from "../readers.js";
 import { isElsewhere, runElsewhere } from "../run-elsewhere.js";
-import { webUrlOf } from "../run-report.js";
 import {
   type PreparedRun,
   type RunChoice,

@@ -5,13 +5,16 @@ import { historyGrowth } from "../../client/history-growth.js";
 import { InterlockError } from "../../client/interlock-error.js";
 import { type EventSource, type EventsFrom, eventPages } from "../../client/run-events.js";
 import { MAX_TAIL } from "../../contract/reads.js";
+import { webUrlOf } from "../../contract/web-url.js";
+import { firstLine } from "../../core/run/run-note.js";
 import type { RunEvent } from "../../core/run/run-event.js";
 import { isServed } from "../../embedded/server.js";
+import { desktopNotice, expectTerminal } from "../desktop-notice.js";
 import { interruption, lookAround } from "../environment.js";
 import { wholeNumber } from "../numbers.js";
 import { CommandError, EXIT, type ExitCode, noWorkerHint, printNote, printNoteBlock } from "../output.js";
 import { read } from "../run-folder.js";
-import { type RunReport, printReport, reportFromStore, wayOn, webUrlOf } from "../run-report.js";
+import { type RunReport, printReport, reportFromStore, wayOn } from "../run-report.js";
 import { type RunReading, type RunSession, withReader, withRun } from "../run-session.js";
 import { liveAnswers, nobodyWorks, nothingLive, unfollowed } from "../start-run.js";
 import { type WatchView, watchView } from "../watch-view.js";
@@ -20,6 +23,8 @@ import { watchWork } from "../watch-work.js";
 export interface WatchOptions {
   readonly tail?: string;
   readonly events?: boolean;
+  /** A notice on the desktop when it ends or asks. */
+  readonly notify?: boolean;
 }
 
 /** A run that is watched, and how it is shown. */
@@ -27,6 +32,7 @@ interface Watched {
   readonly runId: string;
   readonly from: EventsFrom;
   readonly asEvents: boolean;
+  readonly notify: boolean;
   readonly signal: AbortSignal;
   readonly view: WatchView;
 }
@@ -36,10 +42,11 @@ const STATE_PATIENCE_MS = 3_000;
 
 /** `interlock watch`: what happens in a run, until it is over or asks. It only looks. */
 export async function watchCommand(runId: string, options: WatchOptions): Promise<ExitCode> {
-  const { tail, events: asEvents = false } = options;
+  const { tail, events: asEvents = false, notify = false } = options;
+  if (notify) expectTerminal();
   const from = tail === undefined ? {} : { tail: Math.min(MAX_TAIL, wholeNumber("--tail", tail)) };
   const view = watchView(asEvents, tail === undefined);
-  const watched = { runId, from, asEvents, view };
+  const watched = { runId, from, asEvents, notify, view };
   const { config, store } = await lookAround();
   const known = await store?.runs.findRun(runId);
   const isHere = known?.ok === true && store !== undefined;
@@ -202,9 +209,10 @@ async function stillAsks(last: RunEvent, source: EventSource, place: Place): Pro
 }
 
 /** Says how the run stands: for people in full, and for those who read events only what it asks. */
-async function reportEnd({ source, asEvents }: Shown, place: Place): Promise<ExitCode> {
+async function reportEnd({ source, asEvents, notify }: Shown, place: Place): Promise<ExitCode> {
   const facts = read(source.run, await source.reader.ask("read.run", { run: source.run }));
   const { report, webUrl } = await ofTemporal(reportFromStore(facts), place);
+  if (notify) desktopNotice(endWords(report));
   if (!asEvents) {
     printReport({ ...report, webUrl }, facts.projectRoot ?? undefined);
   } else if (report.question !== undefined) {
@@ -215,6 +223,15 @@ async function reportEnd({ source, asEvents }: Shown, place: Place): Promise<Exi
   if (report.phase === "waiting-user") return EXIT.waiting;
   return report.phase === "completed" ? EXIT.done : EXIT.failed;
 }
+
+/** The end of watching, for the desktop. */
+function endWords({ runId, phase, question }: RunReport): string {
+  const run = `run ${runId.slice(0, SHORT_ID_CHARS)}`;
+  return question === undefined ? `${run} ${phase}` : `${run} asks: ${firstLine(question.text)}`;
+}
+
+/** Enough of a run's id for a command to know it by. */
+const SHORT_ID_CHARS = 8;
 
 /** What the run's files do not know: that Temporal has closed it by itself, and its page there. */
 async function ofTemporal(report: RunReport, { run, session, workflowId }: Place) {

@@ -1,4 +1,5 @@
-import { z } from "zod";
+import type { z } from "zod";
+import { publishedSchema } from "../published-schema.js";
 import { frontmatterSchema } from "../state/state-frontmatter.js";
 import { agentsFileSchema, graphSchema, manifestSchema, stepFrontmatterSchema } from "./schemas.js";
 
@@ -14,8 +15,7 @@ export function packageJsonSchemas(): ReadonlyMap<string, object> {
 }
 
 function jsonSchema(name: string, title: string, schema: z.ZodType): [string, object] {
-  const { $schema, ...rest } = z.toJSONSchema(schema, { target: "draft-2020-12", io: "input" });
-  return [`${name}.schema.json`, { $schema, $id: `urn:interlock:package:1.1:${name}`, title, ...rest }];
+  return publishedSchema(schema, { name, id: `package:1.1:${name}`, title });
 }
 
 /** The text of a schema file. */

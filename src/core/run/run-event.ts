@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { JsonObject } from "../json.js";
+import { publishedSchema } from "../published-schema.js";
 import { RUN_PHASES } from "./phase.js";
 
 /** The version of the events below. What is added keeps it; what is taken away or means something else does not. */
@@ -101,9 +102,7 @@ export function toRunEvent(line: JsonObject, seq: number, runId: string): RunEve
 
 /** The events as a JSON Schema, by file name. Generated into `schemas/`. */
 export function eventJsonSchemas(): ReadonlyMap<string, object> {
-  const schema = z.toJSONSchema(runEventSchema, { target: "draft-2020-12", io: "input" });
-  const { $schema, ...rest } = schema;
-  const $id = `urn:interlock:events:${EVENT_SCHEMA_VERSION}`;
   const title = "An event of a run, as interlock watch --events prints it, one on a line";
-  return new Map([["events.schema.json", { $schema, $id, title, ...rest }]]);
+  const id = `events:${EVENT_SCHEMA_VERSION}`;
+  return new Map([publishedSchema(runEventSchema, { name: "events", id, title })]);
 }

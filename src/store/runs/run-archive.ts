@@ -88,7 +88,7 @@ export async function writeArchive(
   return names;
 }
 
-/** Locks, indexes, files that are being written, and what is only there to be watched. In `state/`, a run may have files of such names. */
+/** Locks, indexes, files that are being written, what is only there to be watched, and notices that wait to be sent. In `state/`, a run may have files of such names. */
 function isPassing(name: string): boolean {
   const base = name.slice(name.lastIndexOf("/") + 1);
   if (name.startsWith("state/")) {
@@ -96,6 +96,7 @@ function isPassing(name: string): boolean {
   }
   return (
     name.startsWith("live/") ||
+    name.startsWith("notices/") ||
     base.startsWith(".tmp-") ||
     /\.lock(\.\d+)?(\.done)?$|\.jsonl\.index$/.test(base)
   );

@@ -8,6 +8,7 @@ import { Conversation, takeOverConversations } from "./conversation.js";
 import { Executions } from "./executions.js";
 import { type HeldLock, NO_LOCK, fenceLock, withFileLock } from "../disk/fenced-lock.js";
 import { GraphStateFiles } from "./graph-state-files.js";
+import { Notices } from "./notices.js";
 import { RunRequestFile } from "./run-request.js";
 import { type StateFile, openStateFile } from "./state-file.js";
 import { type StatusFile, openStatusFile } from "./status-file.js";
@@ -29,6 +30,7 @@ export class RunFiles {
   readonly request: RunRequestFile;
   readonly blobs: Blobs;
   readonly executions: Executions;
+  readonly notices: Notices;
   /** The claim of the execution that the files are opened for. */
   readonly claim: HeldLock;
   private readonly conversations = new Map<string, Conversation>();
@@ -46,6 +48,7 @@ export class RunFiles {
     this.boundaries = new Boundaries(join(dir, "boundaries.jsonl"), join(dir, "boundaries.lock"), this.claim);
     this.request = new RunRequestFile(dir, this.claim);
     this.blobs = new Blobs(join(dir, "blobs"));
+    this.notices = new Notices(join(dir, "notices"));
     this.status = openStatusFile(join(dir, "status.json"), join(dir, "status.lock"), this.claim);
   }
 

@@ -9,6 +9,7 @@ import {
   manifestSchema,
   stepFrontmatterSchema,
 } from "../../../src/core/package/schemas.js";
+import { noticeJsonSchemas } from "../../../src/core/notify/notice.js";
 import { eventJsonSchemas } from "../../../src/core/run/run-event.js";
 import { frontmatterSchema } from "../../../src/core/state/state-frontmatter.js";
 import { agent, validPackage } from "../../fakes/package-fixture.js";
@@ -169,7 +170,7 @@ const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 describe("published JSON Schemas", () => {
   test("are what the zod schemas give (else: npm run build && node scripts/generate-schemas.mjs)", async () => {
-    const generated = new Map([...packageJsonSchemas(), ...eventJsonSchemas()]);
+    const generated = new Map([...packageJsonSchemas(), ...eventJsonSchemas(), ...noticeJsonSchemas()]);
     expect((await readdir(published)).sort()).toEqual([...generated.keys()].sort());
     for (const [name, schema] of generated) {
       expect(await readFile(new URL(name, published), "utf8")).toBe(renderJsonSchema(schema));

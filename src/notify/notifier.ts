@@ -1,0 +1,185 @@
+import { basename } from "node:path";
+import { ApplicationFailure, Context, log } from "@temporalio/activity";
+import { Client, type ConnectionLike, WorkflowExecutionAlreadyStartedError } from "@temporalio/client";
+import { WRONG_STORE_FAILURE } from "../contract/names.js";
+import {
+  NOTICE_ACTIVITY,
+  NOTICE_WORKFLOW,
+  type NoticeRef,
+  noticeIdOf,
+  parseNoticeRef,
+} from "../contract/notice.js";
+import { webUrlOf } from "../contract/web-url.js";
+import { defined } from "../core/defined.js";
+import { failpoint } from "../core/failpoint.js";
+import { type Notice, type PhaseChange, commandOf, eventOf, toNotice } from "../core/notify/notice.js";
+import { noticeLine, noticeText } from "../core/notify/notice-texts.js";
+import { type Webhook, wants } from "../core/notify/webhooks.js";
+import { excerpt } from "../core/text.js";
+import type { Question } from "../core/run/question.js";
+import type { RunRef } from "../core/run/run-ref.js";
+import type { Store } from "../store/store.js";
+import { sendMessage } from "./send-message.js";
+
+/** A change of a run that somebody may want to know of. */
+export interface Told extends PhaseChange {
+  readonly run: RunRef;
+  readonly nodeId: string;
+  readonly question?: Question;
+  /** That question's id. */
+  readonly asked?: string;
+}
+
+export interface NotifierDeps {
+  readonly store: Store;
+  readonly webhooks: readonly Webhook[];
+  readonly connection: ConnectionLike;
+  readonly namespace: string;
+  /** Base URL of the Web UI, for links. */
+  readonly webUi: string | undefined;
+}
+
+export interface Notifier {
+  /**
+   * Writes down what each webhook is to be told, and begins its delivery: twice is once. Rejects in the first attempts of the activity
+   * that it is called in, should Temporal or the disk refuse it; after that the run goes on, and the worker's log says what was lost.
+   */
+  readonly announce: (told: Told) => Promise<void>;
+  readonly activities: Readonly<
+    Record<typeof NOTICE_ACTIVITY, (asked: unknown) => Promise<{ found: string }>>
+  >;
+}
+
+/** The delivery has to begin within this: the activity that it is begun in has six seconds in all. */
+const START_MS = 3_000;
+const TRIES_TO_ANNOUNCE = 3;
+const MAX_NAME_CHARS = 200;
+/** A worker that comes back after a week says nothing of what happened before. */
+const LONGEST_DELIVERY = "7 days";
+
+/** What tells others of runs: the worker has one where its settings name webhooks. */
+export function openNotifier(deps: NotifierDeps): Notifier {
+  const { connection, namespace } = deps;
+  const client = new Client({ connection, namespace });
+  return {
+    async announce(told) {
+      try {
+        await announceTo(deps, client, told);
+      } catch (error) {
+        if (Context.current().info.attempt < TRIES_TO_ANNOUNCE) throw error;
+        log.warn("A notice of the run could not be handed to Temporal, and is not sent.", { error });
+      }
+    },
+    activities: { [NOTICE_ACTIVITY]: (asked) => deliver(deps, asked) },
+  };
+}
+
+async function announceTo(deps: NotifierDeps, client: Client, told: Told): Promise<void> {
+  const notice = await describe(deps, told);
+  if (notice === undefined) return;
+  const { storeId, projectId, runId } = told.run;
+  for (const webhook of deps.webhooks.filter((each) => wants(each, notice.data))) {
+    const { notices } = await filesOf(deps.store, { projectId, runId });
+    await notices.keep(told.change, webhook.name, notice);
+    failpoint("notice.kept");
+    await begin(
+      client,
+      deps.store,
+      { storeId, projectId, runId, change: told.change, webhook: webhook.name },
+      notice,
+    );
+    failpoint("notice.started");
+  }
+}
+
+/** What is said of the run; undefined where nobody needs to be told. */
+async function describe({ store, namespace, webUi }: NotifierDeps, told: Told): Promise<Notice | undefined> {
+  const event = eventOf(told);
+  if (event === undefined) return undefined;
+  const { run, change, nodeId, question: asked, asked: id, fault } = told;
+  const root = await store.runs.projectRoot(run.projectId);
+  const execution = Context.current().info.workflowExecution;
+  const { workflowId = "", runId: executionRunId = "" } = execution ?? {};
+  const question = asked && { ...defined({ id, code: asked.code }), text: noticeText(asked.text) };
+  const data = {
+    event,
+    runId: run.runId,
+    workflowId,
+    change,
+    phase: told.phase,
+    package: excerpt(run.packageId, MAX_NAME_CHARS),
+    workflow: excerpt(run.workflowRef, MAX_NAME_CHARS),
+    projectId: run.projectId,
+    project: root.ok ? excerpt(basename(root.value), MAX_NAME_CHARS) : "",
+    node: excerpt(nodeId, MAX_NAME_CHARS),
+    ...defined({ question }),
+    ...(fault === undefined ? {} : { failure: { code: fault.code, message: noticeLine(fault.message) } }),
+    ...(run.rehearsal === undefined ? {} : { rehearsal: true }),
+    ...defined({ webUrl: webUrlOf(webUi, namespace, workflowId, executionRunId) ?? undefined }),
+  };
+  return toNotice({ ...data, command: commandOf(data) }, new Date());
+}
+
+async function begin(client: Client, store: Store, ref: NoticeRef, notice: Notice): Promise<void> {
+  const { event, runId } = notice.data;
+  const starting = client.withDeadline(Date.now() + START_MS, () =>
+    client.workflow.start(NOTICE_WORKFLOW, {
+      workflowId: noticeIdOf(ref),
+      taskQueue: store.taskQueue,
+      args: [ref],
+      workflowIdReusePolicy: "REJECT_DUPLICATE",
+      workflowExecutionTimeout: LONGEST_DELIVERY,
+      workflowTaskTimeout: "5 seconds",
+      staticSummary: `${event} to ${ref.webhook}`,
+      staticDetails: `Tells the webhook \`${ref.webhook}\` of run \`${runId}\`.`,
+    }),
+  );
+  await starting.catch((error: unknown) => {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+  });
+}
+
+async function deliver({ store, webhooks }: NotifierDeps, asked: unknown): Promise<{ found: string }> {
+  const ref = parseNoticeRef(asked);
+  if (ref === undefined)
+    throw ApplicationFailure.nonRetryable("This names no notice.", "E_SCHEMA_VALIDATION");
+  if (ref.storeId !== store.storeId) {
+    const message = `This worker has store ${store.storeId}, but the notice lies in store ${ref.storeId}.`;
+    throw ApplicationFailure.create({ type: WRONG_STORE_FAILURE, message });
+  }
+  const { notices } = await filesOf(store, ref);
+  const notice = await notices.read(ref.change, ref.webhook);
+  if (notice === undefined) return { found: "There is nothing to tell any more." };
+  const webhook = webhooks.find(({ name }) => name === ref.webhook);
+  if (webhook === undefined) {
+    throw notSent(`the settings of this worker name no webhook ${ref.webhook}`, { retryable: true });
+  }
+  const delivery = await sendMessage(webhook, noticeIdOf(ref), notice);
+  if (!delivery.ok) throw notSent(delivery.found, delivery);
+  failpoint("notice.sent");
+  notices.remove(ref.change, ref.webhook);
+  return { found: delivery.found };
+}
+
+function notSent(
+  found: string,
+  { retryable, retryAfterMs }: { readonly retryable: boolean; readonly retryAfterMs?: number | undefined },
+): ApplicationFailure {
+  return ApplicationFailure.create({
+    type: "NoticeNotTaken",
+    message: `Not delivered: ${found}.`,
+    nonRetryable: !retryable,
+    // Receivers are down at times: no error of the worker's.
+    category: "BENIGN",
+    ...(retryAfterMs === undefined ? {} : { nextRetryDelay: retryAfterMs }),
+  });
+}
+
+async function filesOf(
+  store: Store,
+  { projectId, runId }: { readonly projectId: string; readonly runId: string },
+) {
+  const files = await store.runs.openFiles(projectId, runId);
+  if (files.ok) return files.value;
+  throw ApplicationFailure.nonRetryable(files.error.message, files.error.code);
+}

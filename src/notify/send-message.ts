@@ -1,0 +1,92 @@
+import { bodyOf } from "../core/notify/message-bodies.js";
+import type { Notice } from "../core/notify/notice.js";
+import type { Webhook } from "../core/notify/webhooks.js";
+import { noticeLine } from "../core/notify/notice-texts.js";
+import { redactKey } from "../core/prompt/redact-key.js";
+import { readErrorText } from "../model/bounded-body.js";
+import { readRetryAfter } from "../model/model-error.js";
+import { signatureHeaders } from "./sign-message.js";
+
+/** A receiver has that long for its answer. */
+const ANSWER_MS = 10_000;
+
+/** What came of sending a message. `found` is one printable line without the address, which may be a secret. */
+export type Delivery =
+  | { readonly ok: true; readonly status: number; readonly found: string }
+  | {
+      readonly ok: false;
+      readonly found: string;
+      /** Another try may help. */
+      readonly retryable: boolean;
+      /** The receiver wants to be left alone for that long. */
+      readonly retryAfterMs?: number | undefined;
+    };
+
+/** Sends one message, once. Never rejects. Redirects are not followed, and of an answer only the beginning is read. */
+export async function sendMessage(
+  { format, target }: Webhook,
+  id: string,
+  notice: Notice,
+  limitMs = ANSWER_MS,
+): Promise<Delivery> {
+  if ("problem" in target)
+    return { ok: false, retryable: true, found: `${target.problem}, where this worker runs` };
+  const body = JSON.stringify(bodyOf(format, notice));
+  const signal = AbortSignal.timeout(limitMs);
+  let response: Response;
+  try {
+    response = await fetch(target.url, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        "user-agent": "interlock",
+        ...signatureHeaders(id, body, new Date(), target.secrets),
+      },
+      body,
+      redirect: "manual",
+      signal,
+    });
+  } catch (error) {
+    const found = signal.aborted
+      ? `no answer within ${limitMs / 1_000} s`
+      : `not reached: ${reasonOf(error)}`;
+    return { ok: false, retryable: true, found };
+  }
+  if (response.ok) {
+    await response.body?.cancel().catch(() => undefined);
+    return { ok: true, status: response.status, found: `taken with ${response.status}` };
+  }
+  return refusal(response, target.url);
+}
+
+async function refusal(response: Response, url: string): Promise<Delivery> {
+  const { status, headers } = response;
+  if (status >= 300 && status < 400) {
+    await response.body?.cancel().catch(() => undefined);
+    return { ok: false, retryable: false, found: `answered ${status}, a redirect: they are not followed` };
+  }
+  const said = noticeLine(redactKey(await readErrorText(response), pathOf(url)));
+  const retryable = status === 408 || status === 429 || status >= 500;
+  const found = `refused with ${status}${said === "" ? "" : `: ${said}`}`;
+  return {
+    ok: false,
+    retryable,
+    found,
+    retryAfterMs: retryable ? readRetryAfter(headers, new Date()) : undefined,
+  };
+}
+
+/** Of Slack and Teams, what stands after the host is the secret. */
+function pathOf(url: string): string {
+  const { pathname, search } = new URL(url);
+  return `${pathname}${search}`.length < SHORTEST_SECRET ? "" : `${pathname}${search}`;
+}
+
+const SHORTEST_SECRET = 12;
+
+/** By the system's code: a message may repeat the address. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  if (cause instanceof Error && "code" in cause && typeof cause.code === "string") return cause.code;
+  return "the request failed";
+}

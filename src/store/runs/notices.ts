@@ -1,0 +1,42 @@
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { parseNotice, type Notice } from "../../core/notify/notice.js";
+import { writeFileAtomic } from "../disk/atomic-file.js";
+import { readOwnFile } from "../disk/own-file.js";
+
+const MAX_NOTICE_BYTES = 64 * 1024;
+
+/** What of a run waits to be told to somebody: a file for each change of phase and receiver, gone when it was delivered. */
+export class Notices {
+  private readonly dir: string;
+
+  constructor(dir: string) {
+    this.dir = dir;
+  }
+
+  /** The same notice twice is one. */
+  async keep(change: number, receiver: string, notice: Notice): Promise<void> {
+    mkdirSync(this.dir, { recursive: true, mode: 0o700 });
+    await writeFileAtomic(this.pathOf(change, receiver), `${JSON.stringify(notice)}\n`);
+  }
+
+  /** Undefined where it was delivered, or never was. Throws what the system says. */
+  async read(change: number, receiver: string): Promise<Notice | undefined> {
+    try {
+      const bytes = await readOwnFile(this.pathOf(change, receiver), MAX_NOTICE_BYTES);
+      return parseNotice(JSON.parse(bytes.toString("utf8")));
+    } catch (error) {
+      if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+      throw error;
+    }
+  }
+
+  remove(change: number, receiver: string): void {
+    rmSync(this.pathOf(change, receiver), { force: true });
+  }
+
+  private pathOf(change: number, receiver: string): string {
+    if (!/^[a-z0-9-]+$/.test(receiver)) throw new Error("A receiver's name is small letters, digits and -.");
+    return join(this.dir, `${change}.${receiver}.json`);
+  }
+}

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import type { ListedRun } from "../../src/client/list-runs.js";
+import { type QuestionSource, openQuestions } from "../../src/client/questions.js";
+
+function waiting(runId: string, taskQueue: string): ListedRun {
+  const phase = "waiting-user";
+  const startedAt = "2026-11-22T10:00:00.000Z";
+  const question = `First line of ${runId}`;
+  return { runId, workflowId: runId, workflowType: "", taskQueue, startedAt, phase, paused: false, question };
+}
+
+test("runs whose queue nobody polls are waited for by nobody: their first lines are told at once, and each queue is looked at once", async () => {
+  const runs = Array.from({ length: 40 }, (_, index) => waiting(`run-${index}`, `queue-${index % 3}`));
+  const looked: string[] = [];
+  const source: QuestionSource = {
+    list: () => Promise.resolve(runs),
+    state: ({ taskQueue }) =>
+      taskQueue === "queue-0" ? Promise.reject(new Error("asked")) : new Promise(() => undefined), // nobody answers
+    isPolled: (taskQueue) => {
+      looked.push(taskQueue);
+      return Promise.resolve(taskQueue === "queue-0");
+    },
+  };
+  await expect(openQuestions(source, true)).rejects.toThrow("asked");
+  const left = { ...source, list: () => Promise.resolve(runs.filter((run) => run.taskQueue !== "queue-0")) };
+  looked.length = 0;
+  const found = await openQuestions(left, true);
+  expect(found.map(({ text, isWhole }) => [text, isWhole])).toEqual(
+    runs.filter((run) => run.taskQueue !== "queue-0").map(({ question }) => [question, false]),
+  );
+  expect(looked).toEqual(["queue-1", "queue-2"]);
+});
