@@ -19,6 +19,7 @@ import {
   modelOverrideSchema,
   modelUrl,
 } from "./model/model-entries.js";
+import { mcpServersSchema } from "./mcp/server-settings.js";
 import { NotOurFile, readOwnFileSync } from "./store/disk/own-file.js";
 import type { RootPolicy } from "./store/roots/roots.js";
 
@@ -111,6 +112,8 @@ const settingsSchema = z.strictObject({
       allowed: [...lists.allowed, ...lists.alsoAllowed],
     }))
     .optional(),
+  /** MCP servers whose tools agents may use that their package allows them. */
+  mcpServers: mcpServersSchema.optional(),
   /** Absolute paths: runs may work in these directories and below without their being registered. */
   projectRoots: z.array(z.string()).optional(),
   /** `signed`: workers take starts and updates only with a signature. `INTERLOCK_STARTS` takes its place. */
@@ -142,6 +145,8 @@ export interface Config {
   /** The model of an agent where a run says nothing of models; undefined where none is configured. */
   readonly modelSettingsFor: (agentId: string) => ModelSettings | undefined;
   readonly settings: Settings;
+  /** A variable of the environment that the settings name, for an MCP server. */
+  readonly variable: (name: string) => string | undefined;
   /** What is said of the directories that runs may open. */
   readonly roots: RootPolicy;
   /** Whose starts a worker takes. */
@@ -190,6 +195,7 @@ export function loadConfig(
     models,
     modelSettingsFor: (agentId: string) => models.settingsFor(agentId),
     settings,
+    variable: (name: string) => (Object.hasOwn(environment, name) ? environment[name] : undefined),
     roots: {
       projectRoots: projectRoots(env.INTERLOCK_PROJECT_ROOTS, settings),
       privatePaths: [env.INTERLOCK_CACHE ?? paths.cache, paths.data, env.INTERLOCK_SETTINGS ?? storeDir].map(

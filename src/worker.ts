@@ -14,12 +14,15 @@ import { besideRehearsals, openRehearsals } from "./worker/rehearsals.js";
 import { StartSignatures } from "./store/start-signatures.js";
 import { type Store, openStore } from "./store/store.js";
 import { createBundleHost } from "./tools/bundle/bundle-host.js";
+import { type DefinedTool, type ToolDefinition, defineTool } from "./tools/external/define-tool.js";
 import { createToolHost } from "./tools/graph/tool-host.js";
+import { openExternalTools } from "./worker/external-tools.js";
 import { workerIdentity } from "./worker/worker-identity.js";
 import { workflowBundle } from "./worker/workflow-bundle.js";
 
 // What a program needs that runs a worker of its own: this file is `interlock-temporal/worker`.
 export { type Config, ConfigError, loadConfig };
+export { type DefinedTool, type ToolDefinition, defineTool };
 
 /** Where a worker works, and what it works with. */
 export interface WorkerOptions {
@@ -39,6 +42,8 @@ export interface WorkerOptions {
    * where it names none and `model` is given.
    */
   readonly modelSettingsFor?: (agentId: string) => ModelSettings | undefined;
+  /** Tools that agents have beside the engine's own: what `defineTool` returns. */
+  readonly tools?: readonly DefinedTool[];
   /** Is told of each event that this worker writes into a run's audit log, once it is there. What it throws is not heard. */
   readonly onEvent?: (event: RunEvent) => void;
 }
@@ -60,6 +65,11 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   const { protectedPaths } = config.settings;
   const opened = options.store ?? (await openStore(config.storeDir, config.taskQueue));
   const store = { ...opened, roots: opened.roots.with(config.roots) };
+  const external = await openExternalTools(
+    config.settings.mcpServers ?? {},
+    config.variable,
+    options.tools ?? [],
+  );
   const toolHost = createToolHost({ store, ...defined({ protectedPaths }) });
   const signatures = config.starts === "signed" ? await StartSignatures.open(store) : undefined;
   const rehearsals = openRehearsals(store);
@@ -76,6 +86,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     ...place,
     searchAttributes: untilAll(() => searchAttributesOf(connection, options.namespace)),
     toolHost,
+    ...defined({ external }),
     ...(notifier === undefined ? {} : { announce: notifier.announce }),
     bundles: createBundleHost({ store, ...defined({ protectedPaths }) }),
     longestModelTimeoutMs: config.longestModelTimeoutMs,
@@ -118,6 +129,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     unobserve?.();
     await announcement.stop();
     await rehearsals.close();
+    await external?.close();
     await connection.close();
   });
   return {

@@ -435,6 +435,36 @@ describe("the settings file", () => {
       "is not valid at agents.a.timeoutSeconds: Too small: expected number to be >=1. Correct it.",
     ],
     [
+      "an MCP server's name that could be taken for another's",
+      { mcpServers: { "a.b": { command: "x" } } },
+      "is not valid at mcpServers.a.b: must have a name of at most 32 characters of a-z 0-9 -, a letter first. Correct it.",
+    ],
+    [
+      "an MCP server with an unknown key",
+      { mcpServers: { s: { command: "x", key: "sk-secret" } } },
+      'is not valid at mcpServers.s: Unrecognized key: "key". Correct it.',
+    ],
+    [
+      "an MCP server with a login in its URL",
+      { mcpServers: { s: { url: "https://me:sk-secret@host" } } },
+      "is not valid at mcpServers.s.url: must hold no user name and no password: name a variable in bearerVariable. Correct it.",
+    ],
+    [
+      "an MCP server in a place relative to nobody knows what",
+      { mcpServers: { s: { command: "x", cwd: "here" } } },
+      "is not valid at mcpServers.s.cwd: must be an absolute path or @project. Correct it.",
+    ],
+    [
+      "an MCP server that waits for ever",
+      { mcpServers: { s: { command: "x", timeoutSeconds: 3601 } } },
+      "is not valid at mcpServers.s.timeoutSeconds: Too big: expected number to be <=3600. Correct it.",
+    ],
+    [
+      "an MCP server that is none",
+      { mcpServers: { s: {} } },
+      "is not valid at mcpServers.s.command: Invalid input: expected string, received undefined. Correct it.",
+    ],
+    [
       "a wrong list",
       { protectedPaths: { notWritable: ".git" } },
       "is not valid at protectedPaths.notWritable: Invalid input: expected array, received string. Correct it.",

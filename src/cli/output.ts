@@ -202,8 +202,12 @@ export function noSuchRun(runId: string): UsageError {
   return new UsageError(`There is no run "${excerpt(runId, 80)}" in this store. See: interlock runs`);
 }
 
-/** What to do about a queue that nobody polls. */
-export function noWorkerHint(embedded: boolean, taskQueue: string): string {
-  const start = embedded ? "interlock dev" : "interlock worker";
-  return `No worker polls the task queue "${taskQueue}": the run waits until one does. Start one with: ${start}`;
+/** What to do about a queue that nobody polls; `isHere`: it is that of the store on this machine. */
+export function noWorkerHint(
+  { embedded, isHere }: { readonly embedded: boolean; readonly isHere: boolean },
+  taskQueue: string,
+): string {
+  const start = embedded ? "Start one with: interlock dev" : "Start one with: interlock worker";
+  const how = isHere ? start : "On the machine of its store, start one with: interlock worker";
+  return `No worker polls the task queue "${taskQueue}": the run waits until one does. ${how}`;
 }

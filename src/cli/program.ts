@@ -37,7 +37,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 waiting for an answer or a larger
  * The command line. `finish` is told each command's exit code. Each command is loaded when it is called: most need
  * no Temporal SDK, which takes most of the start-up time.
  */
-function buildProgram(finish: (code: ExitCode) => void): Command {
+export function buildProgram(finish: (code: ExitCode) => void): Command {
   const program = new Command("interlock")
     .description("Runs workflow packages with an LLM agent, durably, on Temporal.")
     .version(version())
@@ -255,7 +255,8 @@ function addBundleCommands(program: Command, finish: (code: ExitCode) => void): 
     bundles
       .command("run <workflow>")
       .description("run a workflow.yaml: the model orchestrates it, results land in a session folder")
-      .requiredOption("--project <dir>", "the user's project")
+      .requiredOption("--project <project>", "the user's project: its directory, or its name")
+      .option("--store <store>", "the store that has the project, on another machine: its name or id")
       .option("--bundle <dir>", "the bundle's root (default: found from where the workflow lies)")
       .option("--core <dir>", "the core with the workflow engine (default: found beside the bundle)")
       .option("--agent <file>", "the agent that runs it; of an agents.json, file#id")

@@ -15,7 +15,11 @@ import { signerFor } from "./signer.js";
 export interface TemporalSession {
   readonly client: InterlockClient;
   readonly embedded: boolean;
+  /** Whether the queue is that of the store on this machine: a worker of it can be started here. */
+  readonly isHere: boolean;
   readonly webUi: string | undefined;
+  /** Whether the Web UI, where one is, lasts when the command ends: the embedded one only while others use it. */
+  webUiLasts(): Promise<boolean>;
   /** Whether a worker polls the store's queue. Temporal takes minutes to forget one that was killed elsewhere. */
   hasWorker(): Promise<boolean>;
   /** Starts a worker of the command's own. It is stopped by `close`. */
@@ -47,7 +51,8 @@ function calledOff(cause: unknown): CommandError {
 /** The same session, for the store of another task queue. */
 export function sessionAt(session: TemporalSession, taskQueue: string): TemporalSession {
   const client = session.client.onQueue(taskQueue);
-  return { ...session, client, hasWorker: async () => (await client.workers()).some(mayLive) };
+  const isHere = session.isHere && taskQueue === session.client.taskQueue;
+  return { ...session, client, isHere, hasWorker: async () => (await client.workers()).some(mayLive) };
 }
 
 async function open(config: Config, store: Store | undefined, signal: AbortSignal): Promise<TemporalSession> {
@@ -84,7 +89,9 @@ async function open(config: Config, store: Store | undefined, signal: AbortSigna
   return {
     client,
     embedded: server !== undefined,
+    isHere: store !== undefined,
     webUi: server?.uiUrl ?? config.webUi,
+    webUiLasts: async () => server === undefined || server.isShared(),
     hasWorker: async () => (await client.workers()).some(mayLive),
     async startWorker(logs = "ERROR", options = {}) {
       if (store === undefined) throw new CommandError("There is no store here for a worker to work with.");
@@ -125,7 +132,7 @@ async function connect(
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new NoTemporal(
-      `No Temporal answers at ${connection.address ?? "127.0.0.1:7233"} (${reason}). Check TEMPORAL_ADDRESS, or unset it to use the embedded server.`,
+      `No Temporal answers at ${connection.address ?? "127.0.0.1:7233"} (${reason}). Check TEMPORAL_ADDRESS, or the profile in Temporal's configuration file; with neither, the embedded server is used.`,
       { cause: error },
     );
   }

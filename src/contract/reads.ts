@@ -56,6 +56,14 @@ const jsonQuestions = {
     /** Without `at`: so many lines of the log, its last ones. */
     tail: count.max(MAX_TAIL).exactOptional(),
   }),
+  /** What comes of the answer that a model is giving. */
+  "read.live": z.strictObject({
+    ...run,
+    /** What of it has been read before. */
+    since: z
+      .strictObject({ execution: count, visit: count, turn: count, attempt: count, offset: count })
+      .exactOptional(),
+  }),
   "read.artifacts": z.strictObject(run),
   "read.files": z.strictObject(run),
   "read.fork": z.strictObject({
@@ -194,6 +202,8 @@ export interface JsonAnswers extends VisitAnswers {
   "read.conversation": { readonly entries: readonly TranscriptEntry[]; readonly total: number };
   "read.results": { readonly results: readonly { readonly id: string; readonly result: JsonValue }[] };
   "read.events": StoredEvents;
+  /** Null while none is given. */
+  "read.live": { readonly answer: JsonObject | null };
   "read.artifacts": { readonly artifacts: readonly StoredArtifact[] };
   "read.files": { readonly files: readonly StoredFile[] };
   "read.fork": StoredForkPoint;
@@ -242,6 +252,8 @@ export interface RunFacts {
     /** What of the files is missing or broken. */
     readonly problem?: string;
   };
+  /** The artifacts that were there before the run, and that it has written; absent from a worker of an earlier version. */
+  readonly writtenAgain?: readonly string[];
   /** What each node has used, as the audit log says; of many the last ones. Absent where the log cannot be read. */
   readonly usageByNode?: readonly { readonly nodeId: string; readonly usage: Usage }[];
   /** Which models the run uses, where it knows. */

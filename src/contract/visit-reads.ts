@@ -27,13 +27,6 @@ export const visitQuestions = {
   "read.content": z.strictObject({ ...run, sha256 }),
   "read.document": z.strictObject({ ...run, visit: count.exactOptional() }),
   "read.change": z.strictObject({ ...run, visit: count.exactOptional() }),
-  "read.live": z.strictObject({
-    ...run,
-    /** What has been read before: of which call, and up to where. */
-    since: z
-      .strictObject({ execution: count, visit: count, turn: count, attempt: count, offset: count })
-      .exactOptional(),
-  }),
   "read.workflows": z.strictObject({ packageId: id }),
 } as const;
 
@@ -46,7 +39,6 @@ export interface VisitAnswers {
   "read.content": { readonly text: Bounded | null };
   "read.document": StoredDocument;
   "read.change": { readonly change: StoredChange | null };
-  "read.live": { readonly live: StoredLive | null };
   "read.workflows": CheckedPackage;
 }
 
@@ -116,23 +108,6 @@ export interface StoredChange {
   readonly removed: readonly StateDiffItem[];
   /** There are more of them. */
   readonly isCut: boolean;
-}
-
-/** What has come of an answer that is under way. */
-export interface StoredLive {
-  readonly execution: number;
-  readonly visit: number;
-  readonly turn: number;
-  readonly attempt: number;
-  readonly offset: number;
-  readonly model: string;
-  readonly startedAt: string;
-  /** Since what was read before. */
-  readonly text: string;
-  /** What was read before is void. */
-  readonly restarts: boolean;
-  readonly thinking: number;
-  readonly calls: readonly { readonly name: string; readonly bytes: number }[];
 }
 
 /** A package as its check sees it. */

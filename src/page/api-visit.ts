@@ -1,5 +1,5 @@
 import type { Bounded } from "../contract/bounded.js";
-import type { StoredChange, StoredLive, StoredWrite } from "../contract/visit-reads.js";
+import type { StoredChange, StoredWrite } from "../contract/visit-reads.js";
 import type { JsonValue } from "../core/json.js";
 
 /* What the API says of a visit: what was said, called, written and changed in it. */
@@ -67,4 +67,16 @@ export interface DocumentAt {
 export type GraphStateChange = StoredChange;
 
 /** What has come of the answer that a model gives now, since the piece before. */
-export type LivePiece = Omit<StoredLive, "execution" | "offset">;
+export interface LivePiece {
+  readonly visit: number;
+  readonly turn: number;
+  readonly attempt: number;
+  readonly model: string;
+  readonly startedAt: string;
+  /** Since what was read before. */
+  readonly text: string;
+  /** What was read before is void. */
+  readonly restarts: boolean;
+  readonly thinking: number;
+  readonly calls: readonly { readonly name: string; readonly bytes: number }[];
+}

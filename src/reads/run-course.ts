@@ -3,7 +3,7 @@ import { type Result, ok } from "../core/errors.js";
 import type { JsonObject, JsonValue } from "../core/json.js";
 import type { Store } from "../store/store.js";
 import { openRun } from "./run-facts.js";
-import { eventsOf } from "./transcript.js";
+import { eventsOf } from "./audit-events.js";
 
 /** Which way a run has gone, and where it was held back. Faults: `E_RUN_NOT_FOUND`, `E_INTERNAL`. */
 export async function courseOf(store: Store, id: string): Promise<Result<VisitAnswers["read.course"]>> {

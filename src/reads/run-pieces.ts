@@ -13,13 +13,13 @@ import type { StateDiffItem, StateSnapshotState } from "../core/graph-state/sche
 import { excerpt } from "../core/text.js";
 import { DamagedBoundary } from "../store/runs/boundaries.js";
 import { DamagedGraphState } from "../store/runs/graph-state-files.js";
-import { readLive } from "../store/runs/live-answer.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import { parseStateDocument } from "../store/runs/state-file.js";
 import type { Store } from "../store/store.js";
 import { fieldsOf } from "./run-course.js";
 import { openRun } from "./run-facts.js";
-import { conversationsOf, eventsOf } from "./transcript.js";
+import { eventsOf } from "./audit-events.js";
+import { conversationsOf } from "./transcript.js";
 
 /** One tool call. Faults: `E_RUN_NOT_FOUND`, `ENOENT`. */
 export async function callOf(
@@ -171,19 +171,4 @@ function changeBetween(from: Moment<number>, to: Moment<number | null>): StoredC
     removed: some(removed),
     isCut,
   };
-}
-
-/** What has come of the answer that is under way. Fault: `E_RUN_NOT_FOUND`. */
-export async function liveOf(
-  store: Store,
-  asked: StoreQuestion<"read.live">,
-): Promise<Result<VisitAnswers["read.live"]>> {
-  const opened = await openRun(store, asked.run);
-  if (!opened.ok) return opened;
-  const live = readLive(opened.value.files.dir, asked.since);
-  if (live === undefined) return ok({ live: null });
-  const { execution, visit, turn, attempt, offset, model, startedAt, text, restarts, thinking, calls } = live;
-  return ok({
-    live: { execution, visit, turn, attempt, offset, model, startedAt, text, restarts, thinking, calls },
-  });
 }

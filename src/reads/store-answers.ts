@@ -27,9 +27,9 @@ import {
   upload,
 } from "./package-reads.js";
 import { courseOf } from "./run-course.js";
-import { graphOf, graphStateOf, requestOf, runFacts, runsOf } from "./run-facts.js";
+import { graphOf, graphStateOf, liveAnswerOf, requestOf, runFacts, runsOf } from "./run-facts.js";
 import { eventsOf } from "./run-events.js";
-import { callOf, changeOf, contentOf, documentOf, liveOf, writesOf } from "./run-pieces.js";
+import { callOf, changeOf, contentOf, documentOf, writesOf } from "./run-pieces.js";
 import { conversationOf, resultsOf, visitsOf } from "./transcript.js";
 
 type JsonReads = {
@@ -53,6 +53,7 @@ const JSON_READS: JsonReads = {
   "read.conversation": ({ store }, asked) => conversationOf(store, asked),
   "read.results": ({ store }, asked) => resultsOf(store, asked),
   "read.events": ({ store }, asked) => eventsOf(store, asked),
+  "read.live": ({ store }, asked) => liveAnswerOf(store, asked),
   "read.artifacts": (deps, { run }) => artifactsOf(deps, run),
   "read.files": ({ store }, { run }) => filesOf(store, run),
   "read.fork": ({ store }, asked) => forkPointOf(store, asked),
@@ -65,7 +66,6 @@ const JSON_READS: JsonReads = {
   "read.content": ({ store }, asked) => contentOf(store, asked),
   "read.document": ({ store }, asked) => documentOf(store, asked),
   "read.change": ({ store }, asked) => changeOf(store, asked),
-  "read.live": ({ store }, asked) => liveOf(store, asked),
   "read.workflows": ({ store }, { packageId }) => workflowsOf(store, packageId),
   "package.upload": ({ store }, asked) => upload(store, asked),
   "package.install": ({ store }, asked) => installUpload(store, asked),

@@ -14,32 +14,15 @@ import type { ModelCall } from "../core/tools/model-call.js";
 import { excerpt } from "../core/text.js";
 import { nestingDepth } from "../core/tools/tool-arguments.js";
 import type { AssistantEntry, ConversationEntry } from "../store/runs/conversation.js";
-import { parseLine } from "../store/disk/append-log.js";
-import { readOwnFile } from "../store/disk/own-file.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import type { Store } from "../store/store.js";
+import { eventsOf } from "./audit-events.js";
 import { openRun } from "./run-facts.js";
 
-/** A larger log is not looked through for what it says of calls. */
-const MAX_LOG_BYTES = 256 * 1024 * 1024;
 const CONVERSATION = /^([a-z]+(?:-\d+)?)\.jsonl$/;
 const SUMMARY_CHARS = 120;
 /** A call that is longer is shown by its beginning, unparsed. */
 const MAX_PARSED_CHARS = 1_000_000;
-
-/** The events of a run's audit log; none where it cannot be read. */
-export async function eventsOf(files: RunFiles): Promise<readonly JsonObject[]> {
-  const bytes = await readOwnFile(files.logFile, MAX_LOG_BYTES).catch(() => Buffer.alloc(0));
-  const events: JsonObject[] = [];
-  for (let start = 0; start < bytes.length;) {
-    const feed = bytes.indexOf(0x0a, start);
-    const end = feed === -1 ? bytes.length : feed;
-    const event = parseLine(bytes.subarray(start, end));
-    if (event !== undefined) events.push(event);
-    start = end + 1;
-  }
-  return events;
-}
 
 /** The conversations of a run, one for each visit, in order. Faults: `E_RUN_NOT_FOUND`, `E_INTERNAL`. */
 export async function visitsOf(store: Store, id: string): Promise<Result<JsonAnswers["read.visits"]>> {

@@ -73,7 +73,7 @@ test("the values that the package exports", () => {
   expect(Object.keys(core).sort()).toEqual(
     ["ERROR_CODES", "validateWorkflowStateUpdate", ...graphState].sort(),
   );
-  expect(Object.keys(worker).sort()).toEqual(["ConfigError", "loadConfig", "startWorker"]);
+  expect(Object.keys(worker).sort()).toEqual(["ConfigError", "defineTool", "loadConfig", "startWorker"]);
 });
 
 /** What a program writes that starts, follows and steers runs with the exported types alone; compiled, not run. */

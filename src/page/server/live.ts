@@ -4,9 +4,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describeRun } from "../../client/describe-run.js";
 import { historyGrowth } from "../../client/history-growth.js";
 import { type EventsFrom, eventPages } from "../../client/run-events.js";
-import type { StoredLive } from "../../contract/visit-reads.js";
 import type { RunPhase } from "../../core/run/phase.js";
 import type { LiveMessages } from "../api.js";
+import type { LivePiece } from "../api-visit.js";
 import { answered, toRefusal } from "./faults.js";
 import type { RunPlace } from "./places.js";
 
@@ -15,6 +15,12 @@ const HEARTBEAT_MS = 15_000;
 /** How often it is looked for what comes of an answer: while one is under way, and while none is. */
 const PIECE_MS = 400;
 const NO_PIECE_MS = 2_000;
+
+/** A piece, and where to go on reading. */
+interface StoredLive extends LivePiece {
+  readonly execution: number;
+  readonly offset: number;
+}
 
 /** A stream of messages to one browser. */
 class MessageStream {
@@ -127,7 +133,10 @@ async function liveOf(
             offset: last.offset,
           },
         };
-  return answered(await reader.ask("read.live", { run: runId, ...since })).live ?? undefined;
+  return (
+    (answered(await reader.ask("read.live", { run: runId, ...since }))
+      .answer as unknown as StoredLive | null) ?? undefined
+  ); // as the store reads it
 }
 
 async function sendPiece(
@@ -135,8 +144,9 @@ async function sendPiece(
   live: StoredLive,
   last: StoredLive | undefined,
 ): Promise<void> {
-  const { execution, offset, ...piece } = live;
+  const { execution, offset, visit, turn, attempt, model, startedAt, text, restarts, thinking, calls } = live;
   const isSame =
     last !== undefined && last.execution === execution && last.offset === offset && !live.restarts;
-  if (!isSame) await stream.send("piece", piece);
+  if (isSame) return;
+  await stream.send("piece", { visit, turn, attempt, model, startedAt, text, restarts, thinking, calls });
 }
