@@ -14,6 +14,8 @@ import { withBudgetOptions } from "./budget-options.js";
 import { addLookCommands } from "./look-commands.js";
 import { withModelOptions } from "./model-options.js";
 import { addOperateCommands } from "./operate-commands.js";
+import type { ServeOptions } from "./commands/dev.js";
+import { addTrustCommands } from "./trust-commands.js";
 import type { ImportOptions } from "./commands/package-import.js";
 import type { ArtifactsOptions } from "./commands/artifacts.js";
 import type { AnswerOptions } from "./commands/answer.js";
@@ -68,6 +70,7 @@ export function buildProgram(finish: (code: ExitCode) => void): Command {
   addUiCommand(program, finish);
   addRunCommand(program, finish);
   addLookCommands(program, finish);
+  addTrustCommands(program, finish);
   program
     .command("status <runId>")
     .description("where a run stands")
@@ -113,19 +116,15 @@ export function buildProgram(finish: (code: ExitCode) => void): Command {
 }
 
 function addServeCommands(program: Command, finish: (code: ExitCode) => void): void {
-  program
-    .command("dev")
+  withServeOptions(program.command("dev"))
     .description("embedded Temporal server, Web UI, worker and page, in the foreground")
-    .option("--quiet", "say nothing of the runs")
     .option("--no-page", "without the page")
-    .action(async (options: { quiet?: boolean; page: boolean }) =>
+    .action(async (options: ServeOptions) =>
       finish(await (await import("./commands/dev.js")).devCommand(options)),
     );
-  program
-    .command("worker")
+  withServeOptions(program.command("worker"))
     .description("a worker against the configured Temporal, in the foreground")
-    .option("--quiet", "say nothing of the runs")
-    .action(async (options: { quiet?: boolean }) =>
+    .action(async (options: ServeOptions) =>
       finish(await (await import("./commands/dev.js")).workerCommand(options)),
     );
 }
@@ -140,6 +139,18 @@ function addUiCommand(program: Command, finish: (code: ExitCode) => void): void 
     .action(async (options: UiOptions) =>
       finish(await (await import("./commands/ui.js")).uiCommand(options)),
     );
+}
+
+function withServeOptions(command: Command): Command {
+  return command
+    .option("--quiet", "say nothing of the runs")
+    .option(
+      "--metrics <address>",
+      "serve metrics for Prometheus at /metrics: a port of 127.0.0.1, or <ip>:<port>",
+    )
+    .option("--health <address>", "serve /healthz and /readyz: a port of 127.0.0.1, or <ip>:<port>")
+    .option("--log-format <format>", "text, or json: one object a line on standard error (default: text)")
+    .option("--log-level <level>", "trace, debug, info, warn or error (default: info)");
 }
 
 function addReadingCommands(program: Command, finish: (code: ExitCode) => void): void {

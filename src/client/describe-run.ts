@@ -13,6 +13,6 @@ export interface DescribedRun {
 export async function describeRun(temporal: Client, workflowId: string): Promise<DescribedRun> {
   const { raw, runId } = await temporal.workflow.getHandle(workflowId).describe();
   const info = raw.workflowExecutionInfo ?? {};
-  const run = { ...listedRun(info), taskQueue: raw.executionConfig?.taskQueue?.name ?? "" };
+  const run = { ...(await listedRun(temporal, info)), taskQueue: raw.executionConfig?.taskQueue?.name ?? "" };
   return { run, executionRunId: runId, pending: pendingWorkIn(raw) };
 }

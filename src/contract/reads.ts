@@ -372,6 +372,8 @@ export interface StoredPackage {
 }
 
 export interface ShownPackage extends StoredPackage {
+  /** Of its content; absent where the store's worker is of an earlier version. */
+  readonly sha256?: string;
   readonly description: string;
   readonly workflows: readonly {
     readonly id: string;

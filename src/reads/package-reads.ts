@@ -1,5 +1,6 @@
 import { bounded } from "../contract/bounded.js";
 import type { JsonAnswers, StoreQuestion } from "../contract/reads.js";
+import { defined } from "../core/defined.js";
 import { type Result, fail, ok } from "../core/errors.js";
 import { excerpt, listSome } from "../core/text.js";
 import { checkPackageSource } from "../store/packages/package-source.js";
@@ -20,8 +21,10 @@ export async function packageOf(store: Store, named: string): Promise<Result<Jso
   const opened = packageId.ok ? await store.packages.open(packageId.value) : packageId;
   if (!packageId.ok || !opened.ok) return opened as Result<never>; // one of the two is a fault
   const { manifest, agents, workflows } = opened.value;
+  const sha256 = await store.packages.digest(packageId.value);
   return ok({
     packageId: packageId.value,
+    ...defined({ sha256 }),
     name: manifest.name,
     version: manifest.version,
     description: manifest.description ?? "",
