@@ -21,6 +21,7 @@ import type { ArtifactsOptions } from "./commands/artifacts.js";
 import type { AnswerOptions } from "./commands/answer.js";
 import type { TranscriptOptions } from "./commands/transcript.js";
 import type { BundleRunOptions, RunOptions } from "./commands/run.js";
+import type { UiOptions } from "./commands/ui.js";
 
 const EPILOGUE = `
 Environment:
@@ -66,6 +67,7 @@ export function buildProgram(finish: (code: ExitCode) => void): Command {
       finish(await (await import("./commands/demo.js")).demoCommand(options)),
     );
   addServeCommands(program, finish);
+  addUiCommand(program, finish);
   addRunCommand(program, finish);
   addLookCommands(program, finish);
   addTrustCommands(program, finish);
@@ -115,7 +117,8 @@ export function buildProgram(finish: (code: ExitCode) => void): Command {
 
 function addServeCommands(program: Command, finish: (code: ExitCode) => void): void {
   withServeOptions(program.command("dev"))
-    .description("embedded Temporal server, Web UI and worker, in the foreground")
+    .description("embedded Temporal server, Web UI, worker and page, in the foreground")
+    .option("--no-page", "without the page")
     .action(async (options: ServeOptions) =>
       finish(await (await import("./commands/dev.js")).devCommand(options)),
     );
@@ -123,6 +126,18 @@ function addServeCommands(program: Command, finish: (code: ExitCode) => void): v
     .description("a worker against the configured Temporal, in the foreground")
     .action(async (options: ServeOptions) =>
       finish(await (await import("./commands/dev.js")).workerCommand(options)),
+    );
+}
+
+function addUiCommand(program: Command, finish: (code: ExitCode) => void): void {
+  program
+    .command("ui")
+    .description("a page to watch runs, answer them and start them, on this machine, in the foreground")
+    .option("--port <n>", "the port (default: 8234, or any that is free)")
+    .option("--host <address>", "where it listens, in a container whose port is published on 127.0.0.1")
+    .option("--no-open", "print the link, and open no browser")
+    .action(async (options: UiOptions) =>
+      finish(await (await import("./commands/ui.js")).uiCommand(options)),
     );
 }
 

@@ -191,10 +191,11 @@ function keyOf({ workflowId, runId }: ListedRun): string {
 }
 
 async function* executions(temporal: Lister, query: string, pageSize: number): AsyncGenerator<ListedRun> {
-  for await (const raw of listExecutions(temporal, query, pageSize)) yield await listed(temporal, raw);
+  for await (const raw of listExecutions(temporal, query, pageSize)) yield await listedRun(temporal, raw);
 }
 
-async function listed(temporal: PayloadReader, raw: RawExecution): Promise<ListedRun> {
+/** An execution as a listing shows it. */
+export async function listedRun(temporal: PayloadReader, raw: RawExecution): Promise<ListedRun> {
   const workflowId = raw.execution?.workflowId ?? "";
   const parsed = runMemoSchema.safeParse(
     await readableValue(temporal, raw.memo?.fields?.[RUN_MEMO], workflowId),

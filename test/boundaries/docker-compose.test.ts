@@ -78,6 +78,12 @@ describe("images", () => {
     expect(service("worker").image).toBe(`interlock-worker:${version}`);
   });
 
+  test("the page is served by the worker's image, with the worker's store and projects", () => {
+    const [page, worker] = [service("page"), service("worker")];
+    expect(page.image).toBe(worker.image);
+    expect(mountsOf(page)).toEqual(mountsOf(worker));
+  });
+
   test("the guide says which are pinned", () => {
     for (const image of [...services.map(([, { image }]) => image), ...bases]) {
       expect(guide).toContain(tagged(image));
@@ -123,6 +129,7 @@ describe("order of start", () => {
   test("the chain is database, schema, server, namespace, worker", () => {
     const first = (name: string) => Object.keys(service(name).depends_on ?? {});
     expect(first("worker")).toEqual(["temporal-namespace"]);
+    expect(first("page")).toEqual(["temporal-namespace"]);
     expect(first("temporal-namespace")).toEqual(["temporal"]);
     expect(first("temporal-ui")).toEqual(["temporal"]);
     expect(first("temporal")).toEqual(["temporal-schema"]);
@@ -218,6 +225,13 @@ describe("environment", () => {
     ],
     "temporal-namespace": OF_TEMPORAL,
     "temporal-ui": ["TEMPORAL_ADDRESS", "TEMPORAL_DEFAULT_NAMESPACE", "TEMPORAL_DISABLE_NEWS_FETCH"],
+    page: [
+      ...OF_TEMPORAL,
+      "INTERLOCK_STORE",
+      "INTERLOCK_PROJECT_ROOTS",
+      "INTERLOCK_STARTS",
+      "INTERLOCK_WEB_UI",
+    ],
     prometheus: [],
     grafana: [
       "GF_AUTH_ANONYMOUS_ENABLED",
@@ -321,7 +335,7 @@ describe("files", () => {
   test("named volumes are declared and used, mounted files exist", () => {
     const sources = services.flatMap(([, each]) => [...mountsOf(each).keys()]);
     const named = sources.filter((source) => /^\w+$/.test(source));
-    expect(named.sort()).toEqual(Object.keys(compose.volumes).sort());
+    expect([...new Set(named)].sort()).toEqual(Object.keys(compose.volumes).sort());
     const paths = sources.filter((source) => source.startsWith("./"));
     expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });

@@ -6,11 +6,14 @@ import type { Store } from "../../store/store.js";
 import { interruption, openEnvironment } from "../environment.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printNote } from "../output.js";
 import { type ServeLog, type ServeSettings, openLog, serveSettings } from "../serve-log.js";
+import { type PageServer, startPage } from "../start-page.js";
 import { openTemporalSession } from "../temporal-session.js";
 
 export interface ServeOptions {
   /** Nothing is said of the runs. */
   readonly quiet?: boolean;
+  /** The page is served, too. */
+  readonly page?: boolean;
   /** Each of them takes the place of its variable. */
   readonly metrics?: string;
   readonly health?: string;
@@ -44,7 +47,8 @@ async function serve(config: Config, store: Store, options: ServeOptions): Promi
   const log = await openLog(settings);
   const health = settings.health && (await listen(settings.health));
   try {
-    return await serveUntil(signal, config, store, { ...settings, log, health });
+    const hasPage = options.page === true;
+    return await serveUntil(signal, config, store, { ...settings, log, health, hasPage });
   } catch (error) {
     if (!signal.aborted) throw error;
     printNote("Stopped before the worker was up.");
@@ -57,15 +61,17 @@ async function serve(config: Config, store: Store, options: ServeOptions): Promi
 interface Serving extends Omit<ServeSettings, "health"> {
   readonly log: ServeLog;
   readonly health: HealthServer | undefined;
+  readonly hasPage: boolean;
 }
 
 async function serveUntil(
   signal: AbortSignal,
   config: Config,
   store: Store,
-  { log, health, quiet, logLevel: level, metrics }: Serving,
+  { log, health, hasPage, quiet, logLevel: level, metrics }: Serving,
 ): Promise<ExitCode> {
   const session = await openTemporalSession(config, store, signal);
+  let page: PageServer | undefined;
   try {
     const { printEntry, onEvent, instruments } = log;
     const runtime = { level, ...defined({ printEntry, metrics }) };
@@ -73,6 +79,7 @@ async function serveUntil(
     health?.use(() => worker.whyNotReady());
     print(`Worker polls "${store.taskQueue}" with the store ${store.dir}`);
     if (session.webUi !== undefined) print(`Web UI: ${session.webUi}`);
+    if (hasPage) page = await startPage(session, { config, store }, {});
     print("Stop with Ctrl-C.");
     const interrupted = new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
@@ -81,6 +88,7 @@ async function serveUntil(
     await Promise.race([worker.done, interrupted]);
     return EXIT.done;
   } finally {
+    await page?.close();
     await session.close();
   }
 }
