@@ -90,6 +90,11 @@ export interface PageApi {
     readonly request: OfRun & { readonly sha256: string };
     readonly answer: { readonly text: Bounded | null };
   };
+  /** A file that the run has recorded as its result, by its path, as it is now; null where it is no UTF-8. 404 `ENOENT`. Needs a worker. */
+  readonly artifact: {
+    readonly request: OfRun & { readonly path: string };
+    readonly answer: { readonly text: Bounded | null };
+  };
   /** The state document after a visit (0: at the beginning), or as it is now. Of a graph run. Needs a worker. */
   readonly document: {
     readonly request: OfRun & { readonly visit?: number };
@@ -180,6 +185,7 @@ export const ROUTES: Readonly<Record<RouteName, Route>> = {
   call: { method: "GET", path: "/api/run/call" },
   writes: { method: "GET", path: "/api/run/writes" },
   content: { method: "GET", path: "/api/run/content" },
+  artifact: { method: "GET", path: "/api/run/artifact" },
   document: { method: "GET", path: "/api/run/document" },
   graphState: { method: "GET", path: "/api/run/graph-state" },
   forkPoint: { method: "GET", path: "/api/run/fork-point" },

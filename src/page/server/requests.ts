@@ -85,6 +85,7 @@ const REQUESTS: { readonly [N in RouteName]: z.ZodType<RouteRequest<N>> } = {
   call: z.strictObject({ ...run, name: word, id: word }),
   writes: z.strictObject(run),
   content: z.strictObject({ ...run, sha256 }),
+  artifact: z.strictObject({ ...run, path }),
   document: z.strictObject({ ...run, visit: visit.exactOptional() }),
   graphState: z.strictObject({ ...run, visit: visit.exactOptional() }),
   forkPoint: z.strictObject({ ...run, visit }),

@@ -12,6 +12,7 @@ import type { KnownRuns, PageDeps } from "./places.js";
 import { parseRequest } from "./requests.js";
 import { bundleAnswer, eventsAnswer, graphAnswer, runAnswer, standingAnswer } from "./run-answers.js";
 import {
+  artifactAnswer,
   callAnswer,
   contentAnswer,
   conversationAnswer,
@@ -40,6 +41,7 @@ export function answersOf(deps: PageDeps, runs: KnownRuns): Answers {
     call: async (asked) => callAnswer(await runs.find(asked.run), asked),
     writes: async ({ run }) => writesAnswer(await runs.find(run)),
     content: async (asked) => contentAnswer(await runs.find(asked.run), asked),
+    artifact: async (asked) => artifactAnswer(await runs.find(asked.run), asked),
     document: async (asked) => documentAnswer(await runs.find(asked.run), asked),
     graphState: async (asked) => graphStateAnswer(await runs.find(asked.run), asked),
     forkPoint: async (asked) => forkPointAnswer(await runs.find(asked.run), asked),

@@ -88,6 +88,27 @@ export async function contentAnswer(
   return answered(await reader.ask("read.content", { run: runId, sha256 }));
 }
 
+/** Its beginning is enough: no more of a large file is read. */
+export async function artifactAnswer(
+  { reader, runId }: RunPlace,
+  { path }: RouteRequest<"artifact">,
+): Promise<RouteAnswer<"artifact">> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let text = "";
+  let bytes = 0;
+  try {
+    for await (const piece of reader.bytes("read.artifact", { run: runId, path })) {
+      text += decoder.decode(piece, { stream: true });
+      bytes += piece.byteLength;
+      if (text.length > MAX_TEXT_CHARS) return { text: { ...bounded(text, MAX_TEXT_CHARS), bytes } };
+    }
+    return { text: bounded(text + decoder.decode(), MAX_TEXT_CHARS) };
+  } catch (error) {
+    if (error instanceof TypeError) return { text: null }; // the decoder's
+    throw error;
+  }
+}
+
 export async function documentAnswer(
   { reader, runId }: RunPlace,
   { visit }: RouteRequest<"document">,
