@@ -65,12 +65,14 @@ function requestOf({ kind, input: asked, execution }: OpenRunInput, { packageId,
 /** Under which conditions the workflow goes on: what worker and namespace are like now. */
 async function conditionsOf(deps: OpenRunDeps, { input, execution }: OpenRunInput) {
   const { longestModelTimeoutMs: modelTimeoutMs } = deps;
-  const looks = input.searchAttributes === undefined && deps.searchAttributes !== undefined;
+  const mayLook = input.searchAttributes === undefined || deps.seals === true;
+  const looks = mayLook && deps.searchAttributes !== undefined;
   return {
     keepsMemo: true as const,
     ...(modelTimeoutMs === undefined ? {} : { modelTimeoutMs }),
     ...(execution?.resetOf === undefined ? {} : { openedFor: execution.id }),
     ...(looks ? { searchAttributes: await deps.searchAttributes() } : {}),
+    ...(deps.seals === true ? { seals: true as const } : {}),
   };
 }
 

@@ -15,11 +15,14 @@ import { addLookCommands } from "./look-commands.js";
 import { withModelOptions } from "./model-options.js";
 import { addOperateCommands } from "./operate-commands.js";
 import { addWritingCommands } from "./package-commands.js";
+import type { ServeOptions } from "./commands/dev.js";
+import { addTrustCommands } from "./trust-commands.js";
 import type { ImportOptions } from "./commands/package-import.js";
 import type { ArtifactsOptions } from "./commands/artifacts.js";
 import type { AnswerOptions } from "./commands/answer.js";
 import type { TranscriptOptions } from "./commands/transcript.js";
 import type { BundleRunOptions, RunOptions } from "./commands/run.js";
+import type { UiOptions } from "./commands/ui.js";
 
 const EPILOGUE = `
 Environment:
@@ -65,8 +68,10 @@ export function buildProgram(finish: (code: ExitCode) => void): Command {
       finish(await (await import("./commands/demo.js")).demoCommand(options)),
     );
   addServeCommands(program, finish);
+  addUiCommand(program, finish);
   addRunCommand(program, finish);
   addLookCommands(program, finish);
+  addTrustCommands(program, finish);
   program
     .command("status <runId>")
     .description("where a run stands")
@@ -112,20 +117,41 @@ export function buildProgram(finish: (code: ExitCode) => void): Command {
 }
 
 function addServeCommands(program: Command, finish: (code: ExitCode) => void): void {
-  program
-    .command("dev")
-    .description("embedded Temporal server, Web UI and worker, in the foreground")
-    .option("--quiet", "say nothing of the runs")
-    .action(async (options: { quiet?: boolean }) =>
+  withServeOptions(program.command("dev"))
+    .description("embedded Temporal server, Web UI, worker and page, in the foreground")
+    .option("--no-page", "without the page")
+    .action(async (options: ServeOptions) =>
       finish(await (await import("./commands/dev.js")).devCommand(options)),
     );
-  program
-    .command("worker")
+  withServeOptions(program.command("worker"))
     .description("a worker against the configured Temporal, in the foreground")
-    .option("--quiet", "say nothing of the runs")
-    .action(async (options: { quiet?: boolean }) =>
+    .action(async (options: ServeOptions) =>
       finish(await (await import("./commands/dev.js")).workerCommand(options)),
     );
+}
+
+function addUiCommand(program: Command, finish: (code: ExitCode) => void): void {
+  program
+    .command("ui")
+    .description("a page to watch runs, answer them and start them, on this machine, in the foreground")
+    .option("--port <n>", "the port (default: 8234, or any that is free)")
+    .option("--host <address>", "where it listens, in a container whose port is published on 127.0.0.1")
+    .option("--no-open", "print the link, and open no browser")
+    .action(async (options: UiOptions) =>
+      finish(await (await import("./commands/ui.js")).uiCommand(options)),
+    );
+}
+
+function withServeOptions(command: Command): Command {
+  return command
+    .option("--quiet", "say nothing of the runs")
+    .option(
+      "--metrics <address>",
+      "serve metrics for Prometheus at /metrics: a port of 127.0.0.1, or <ip>:<port>",
+    )
+    .option("--health <address>", "serve /healthz and /readyz: a port of 127.0.0.1, or <ip>:<port>")
+    .option("--log-format <format>", "text, or json: one object a line on standard error (default: text)")
+    .option("--log-level <level>", "trace, debug, info, warn or error (default: info)");
 }
 
 function addReadingCommands(program: Command, finish: (code: ExitCode) => void): void {

@@ -30,7 +30,7 @@ const commands = new Map(program.commands.map((command) => [command.name(), comm
 const NO_COMMANDS = new Set(["asks", "where", "completion"]);
 
 /** They speak of runs in general: of each that is watched, of each that is scheduled. */
-const OF_EVERY_RUN = ["core/run/run-event.ts", "workflows/door.ts"];
+const OF_EVERY_RUN = ["attest/statement.ts", "core/run/run-event.ts", "workflows/door.ts"];
 
 const hints = readdirSync(SRC, { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith(".ts"))
@@ -41,7 +41,9 @@ const hints = readdirSync(SRC, { recursive: true, encoding: "utf8" })
 function faultOf({ words: [name = "", second = "", third = ""], place }: Hint): readonly string[] {
   const family = commands.get(name);
   const command = family?.commands.find((each) => each.name() === second) ?? family;
-  if (command === undefined || command.commands.length > 0) return [`${place}: ${name} is no command`];
+  const isFamily =
+    command !== undefined && command.commands.length > 0 && command.registeredArguments.length === 0;
+  if (command === undefined || isFamily) return [`${place}: ${name} is no command`];
   const argument = command.registeredArguments[0]?.name() ?? "";
   const isOfRun = /^run(?:$|Id)/.test(argument) && !OF_EVERY_RUN.includes(fileOf(place));
   const given = command === family ? second : third;

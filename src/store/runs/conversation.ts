@@ -109,10 +109,16 @@ export class Conversation {
     this.log = new AppendLog(path, lockFile, onLine, { owner, takeOver });
   }
 
-  /** All entries, in the order they were written. */
-  async entries(): Promise<readonly ConversationEntry[]> {
+  /** All entries, in the order they were written; those from one on and before another, where it is said. */
+  async entries(from = 0, to?: number): Promise<readonly ConversationEntry[]> {
     await this.log.refresh();
-    return this.log.readAt(this.positions) as unknown as readonly ConversationEntry[]; // written by `append`
+    return this.log.readAt(this.positions.slice(from, to)) as unknown as readonly ConversationEntry[]; // written by `append`
+  }
+
+  /** How many entries there are. */
+  async count(): Promise<number> {
+    await this.log.refresh();
+    return this.positions.length;
   }
 
   /** The answer of one model turn, where it is written down. */
