@@ -14,23 +14,14 @@ import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { askForPackage } from "../../../src/cli/commands/package-new.js";
 import { main } from "../../../src/cli/program.js";
+import { commandOutput } from "../../fakes/command-output.js";
 
+const output = commandOutput();
 let dir: string;
-let output: string;
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), "interlock-writing-"));
-  output = "";
-  const spies = [process.stdout, process.stderr].map((stream) =>
-    vi.spyOn(stream, "write").mockImplementation((text) => {
-      output += String(text);
-      return true;
-    }),
-  );
   vi.stubEnv("INTERLOCK_STORE", join(dir, "store"));
-  return () => {
-    for (const spy of spies) spy.mockRestore();
-    vi.unstubAllEnvs();
-  };
+  return () => vi.unstubAllEnvs();
 });
 
 function put(path: string, text: string): void {
@@ -39,7 +30,7 @@ function put(path: string, text: string): void {
 }
 
 async function run(...args: readonly string[]) {
-  output = "";
+  output.text = "";
   return main(["package", ...args.map((arg) => arg.replace(/^~/, dir))]);
 }
 
@@ -60,17 +51,17 @@ describe("interlock package new", () => {
     ],
   ])("makes a package %s that check finds nothing in", async (_name, options) => {
     expect(await run("new", "~/tea", "--json", ...options)).toBe(0);
-    expect(JSON.parse(output)).toMatchObject({ ok: true, out: join(dir, "tea") });
+    expect(JSON.parse(output.text)).toMatchObject({ ok: true, out: join(dir, "tea") });
     expect(await run("check", "~/tea")).toBe(0);
-    expect(output).toBe("The package is valid (0 warnings).\n");
+    expect(output.text).toBe("The package is valid (0 warnings).\n");
     expect(readdirSync(dir)).toEqual(["tea"]);
   });
 
   test("makes it in a directory that is there and empty, as version control left it", async () => {
     mkdirSync(join(dir, "tea/.git"), { recursive: true });
     expect(await run("new", "~/tea", "--gate")).toBe(0);
-    expect(output).toContain(`Made ${join(dir, "tea")}.`);
-    expect(output).toContain("--rehearse --story story-1 --conditions\n");
+    expect(output.text).toContain(`Made ${join(dir, "tea")}.`);
+    expect(output.text).toContain("--rehearse --story story-1 --conditions\n");
     expect(readdirSync(join(dir, "tea")).sort()).toEqual([
       ".git",
       "agents.json",
@@ -86,7 +77,7 @@ describe("interlock package new", () => {
     async (path) => {
       put(path, "mine");
       expect(await run("new", "~/tea", "--name", "tea")).toBe(1);
-      expect(output).toContain("is there already: name another directory, or remove it");
+      expect(output.text).toContain("is there already: name another directory, or remove it");
       expect(readFileSync(join(dir, path), "utf8")).toBe("mine");
       expect(readdirSync(dir)).toEqual(["tea"]);
     },
@@ -96,13 +87,13 @@ describe("interlock package new", () => {
     symlinkSync(join(dir, "nowhere"), join(dir, "tea"));
     expect(await run("new", "~/tea", "--name", "tea")).toBe(1);
     expect(await run("new", "~/no/such", "--name", "tea")).toBe(1);
-    expect(output).toContain("cannot be written (ENOENT)");
+    expect(output.text).toContain("cannot be written (ENOENT)");
     expect(readdirSync(dir)).toEqual(["tea"]);
   });
 
   test("says what is wrong with what it is to have, and makes nothing", async () => {
     expect(await run("new", "~/tea", "--steps", "../up")).toBe(2);
-    expect(output).toContain('No id of a step: "../up"');
+    expect(output.text).toContain('No id of a step: "../up"');
     expect(await run("new", "~/tea", "--branch", "one")).toBe(2);
     expect(existsSync(join(dir, "tea"))).toBe(false);
   });
@@ -129,14 +120,14 @@ describe("interlock package pack", () => {
   test("makes an archive that installs as the directory does", async () => {
     await run("new", "~/tea", "--gate");
     expect(await run("pack", "~/tea", "--out", "~/tea.bmad")).toBe(0);
-    expect(output).toMatch(
+    expect(output.text).toMatch(
       /^Made .*tea\.bmad of 8 files, \d+ bytes\.\nInstall it with: interlock package install /,
     );
     expect(await run("check", "~/tea.bmad")).toBe(0);
     expect(await run("install", "~/tea")).toBe(0);
-    const packageId = output;
+    const packageId = output.text;
     expect(await run("install", "~/tea.bmad")).toBe(0);
-    expect(output).toBe(packageId);
+    expect(output.text).toBe(packageId);
   });
 
   test("gives the same bytes for the same files: whenever, wherever, in whatever order they were made", async () => {
@@ -159,7 +150,7 @@ describe("interlock package pack", () => {
     expect(digest("two.bmad")).toBe(digest("one.bmad"));
     put("one/assets/more.txt", "more");
     expect(await run("pack", "~/one", "--out", "~/one.bmad", "--json")).toBe(0);
-    expect(JSON.parse(output)).toMatchObject({
+    expect(JSON.parse(output.text)).toMatchObject({
       ok: true,
       archive: join(dir, "one.bmad"),
       files: 7,
@@ -181,8 +172,8 @@ describe("interlock package pack", () => {
     put("tea.bmad", "the last one");
     put("tea/steps/draft.md", "no front matter\n");
     expect(await run("pack", "~/tea", "--out", "~/tea.bmad")).toBe(1);
-    expect(output).toContain("error  steps/draft.md");
-    expect(output).toContain("Nothing was packed: mend the errors first.");
+    expect(output.text).toContain("error  steps/draft.md");
+    expect(output.text).toContain("Nothing was packed: mend the errors first.");
     expect(readFileSync(join(dir, "tea.bmad"), "utf8")).toBe("the last one");
     expect(readdirSync(dir).sort()).toEqual(["tea", "tea.bmad"]);
   });
@@ -191,7 +182,7 @@ describe("interlock package pack", () => {
     await run("new", "~/tea", "--name", "tea");
     for (const out of ["~/tea/x.bmad", "~/tea/steps/x.bmad"]) {
       expect(await run("pack", "~/tea", "--out", out)).toBe(2);
-      expect(output).toContain("The archive would lie in the package itself");
+      expect(output.text).toContain("The archive would lie in the package itself");
     }
     expect(await run("pack", "~/tea", "--out", "~/tea.zip")).toBe(2);
     expect(await run("pack", "~/tea", "--out", "~/no/tea.bmad")).toBe(2);
@@ -207,7 +198,7 @@ describe("interlock package graph", () => {
     await run("new", "~/tea", "--branch", "brief,thorough", "--gate");
     await run("pack", "~/tea", "--out", "~/tea.bmad");
     expect(await run("graph", "~/tea")).toBe(0);
-    const drawn = output;
+    const drawn = output.text;
     expect(drawn).toMatch(
       /^workflow tea\n\n▶ draft {2}step, "Draft", by author, writes artifacts\/draft\.md\n/,
     );
@@ -215,17 +206,17 @@ describe("interlock package graph", () => {
       "  ├─ brief → brief  (default)\n  │    if Say here when brief is the way to go.\n",
     );
     expect(await run("graph", "~/tea.bmad")).toBe(0);
-    expect(output).toBe(drawn);
+    expect(output.text).toBe(drawn);
     expect(await run("graph", "~/tea", "--format", "mermaid")).toBe(0);
-    expect(output).toMatch(/^flowchart TD\n[^]*w0n1\{"choose: Choose"\}/);
+    expect(output.text).toMatch(/^flowchart TD\n[^]*w0n1\{"choose: Choose"\}/);
   });
 
   test("says what is wrong instead", async () => {
     expect(await run("graph", "~/nothing")).toBe(1);
-    expect(output).toContain("there is no package directory or .bmad archive at this path");
+    expect(output.text).toContain("there is no package directory or .bmad archive at this path");
     await run("new", "~/tea", "--name", "tea");
     expect(await run("graph", "~/tea", "--format", "svg")).toBe(2);
     expect(await run("graph", "~/tea", "--workflow", "coffee")).toBe(2);
-    expect(output).toContain("(there are: tea)");
+    expect(output.text).toContain("(there are: tea)");
   });
 });
