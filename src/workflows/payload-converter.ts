@@ -41,7 +41,8 @@ export const payloadConverter: PayloadConverter = {
   toPayload: (value, context, hint) => defaultPayloadConverter.toPayload(value, context, hint),
   fromPayload: (payload, context, hint) => {
     if (payload.metadata?.[SEALING_METADATA] !== undefined) isSealing = true;
-    if (textOf(payload, "encoding") === SEALED_ENCODING) {
+    // Without a key's id somebody else has encrypted it: no worker of the store will read it.
+    if (textOf(payload, "encoding") === SEALED_ENCODING && textOf(payload, SEAL_KEY_METADATA) !== "") {
       const unopened = new Unreadable(reasonOf(payload), true);
       if (context?.type === "activity") requireOpened(unopened); // what activities have found is needed
       return unopened as never; // refused by whoever parses it

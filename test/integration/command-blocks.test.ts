@@ -15,16 +15,31 @@ const NOT_HERE: Readonly<Record<string, string>> = {
   "README.md: npm ci && npm run demo": "cli.test.ts runs the demo; CI begins with npm ci",
   "README.md: npm ci && npm pack": "package-types.test.ts packs, and uses the tarball from a project",
   "README.md: npx interlock worker": "it serves until Ctrl-C: two-workers.test.ts runs it",
+  "docs/attestation.md: $ openssl": "shows what is printed: attest.test.ts makes keys, attests and verifies",
   "docs/bundles.md: npx interlock bundle run <workflow.yaml>":
     "the form of the command that the block before it is",
   "docs/chaos.md: npm run chaos": "it takes minutes; chaos has a job of its own",
+  "docs/metrics.md: interlock worker":
+    "it serves until Ctrl-C: instruments.test.ts runs it with these options",
+  "docs/metrics.md: OTEL_EXPORTER": "it serves until Ctrl-C: instruments.test.ts receives its traces",
+  "docs/metrics.md: npm install": "installs packages: instruments.test.ts uses those of these versions",
+  "docs/notifications.md: export OPS":
+    "needs webhooks in the settings: notifications.test.ts runs it with some",
   "docs/operating.md: start=$(interlock run create-story":
     "signed-starts.test.ts starts what --print-input prints",
+  "docs/page.md: $ interlock ui": "it serves until Ctrl-C: page.test.ts opens what it prints",
   "docs/running-as-a-service.md: echo ":
     "needs docker: docker-compose.test.ts reads the file, deploy.test.ts runs its image's parts",
   "docs/running-as-a-service.md: docker ": "needs docker",
+  "docs/running-as-a-service.md: OTEL_EXPORTER": "needs docker",
+  "docs/running-as-a-service.md: OPENAI_API_KEY_SECRET": "needs docker",
+  "docs/running-as-a-service.md: export TEMPORAL_ADDRESS": "needs a server with TLS: tls.test.ts has one",
   "docs/running-as-a-service.md: cp -r examples/create-story/project projects/shelfmark": "needs docker",
   "docs/running-as-a-service.md: git pull": "needs docker, and changes the clone",
+  "docs/sealed-histories.md: $ umask":
+    "shows what is printed: sealed-histories.test.ts runs with keys in the environment",
+  "docs/sealed-histories.md: $ interlock codec-server":
+    "it serves until Ctrl-C: codec-server.test.ts asks one",
   "docs/starting-runs.md: temporal ": "starting-runs.test.ts runs the page's blocks, one after the other",
   "docs/starting-runs.md: interlock status shop-story-7": "starting-runs.test.ts runs it",
 };

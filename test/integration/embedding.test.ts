@@ -211,6 +211,7 @@ async function readersProject(dir: string): Promise<string> {
   await symlink(ROOT, join(project, "node_modules/interlock-temporal"));
   await symlink(join(ROOT, "node_modules/zod"), join(project, "node_modules/zod"));
   await symlink(join(ROOT, "node_modules/@types"), join(project, "node_modules/@types"));
+  await symlink(join(ROOT, "node_modules/@temporalio"), join(project, "node_modules/@temporalio"));
   await writeFile(join(project, "package.json"), '{ "type": "module" }');
   const compilerOptions = {
     strict: true,
