@@ -19,15 +19,13 @@ const NOT_HERE: Readonly<Record<string, string>> = {
   "docs/bundles.md: npx interlock bundle run <workflow.yaml>":
     "the form of the command that the block before it is",
   "docs/chaos.md: npm run chaos": "it takes minutes; chaos has a job of its own",
-  "docs/metrics.md: interlock worker":
-    "it serves until Ctrl-C: instruments.test.ts runs it with these options",
-  "docs/metrics.md: OTEL_EXPORTER": "it serves until Ctrl-C: instruments.test.ts receives its traces",
+  "docs/metrics.md: interlock worker": "it serves until Ctrl-C: instruments.test.ts runs a worker with them",
   "docs/metrics.md: npm install": "installs packages: instruments.test.ts uses those of these versions",
   "docs/notifications.md: export OPS":
     "needs webhooks in the settings: notifications.test.ts runs it with some",
   "docs/operating.md: start=$(interlock run create-story":
     "signed-starts.test.ts starts what --print-input prints",
-  "docs/page.md: $ interlock ui": "it serves until Ctrl-C: page.test.ts opens what it prints",
+  "docs/page.md: $ interlock ui": "it serves until Ctrl-C: page.test.ts serves the page and opens its link",
   "docs/running-as-a-service.md: echo ":
     "needs docker: docker-compose.test.ts reads the file, deploy.test.ts runs its image's parts",
   "docs/running-as-a-service.md: docker ": "needs docker",
