@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { JsonObject } from "../../core/json.js";
 import { checkArtifactTypesSize } from "../../core/package/artifact-types.js";
+import { checkConditions } from "../../core/package/check-conditions.js";
 import { checkNames } from "../../core/package/check-names.js";
 import {
   MANIFEST_FILE,
@@ -16,6 +17,7 @@ import {
   manifestReferences,
   missingManifest,
 } from "../../core/package/check-package.js";
+import { checkAgainstNode } from "../../core/package/check-step.js";
 import { type FileIndex, indexFiles } from "../../core/package/file-index.js";
 import {
   type Checked,
@@ -222,8 +224,11 @@ class PackageReading {
       const read = stepFile === undefined ? undefined : await this.frontMatterOf(stepFile);
       if (stepFile === undefined || read === undefined) continue;
       const step = this.note(checkStepFile(stepFile, read.frontmatter, node, this.agentIds));
-      if (step !== undefined) steps.set(node.id, step);
+      if (step === undefined) continue;
+      steps.set(node.id, step);
+      this.note({ findings: checkAgainstNode(stepFile, step, node, graph, this.agentIds) });
     }
+    this.note({ findings: checkConditions(file, graph, [...steps.values()]) });
     this.note({ findings: checkArtifactTypesSize(file, steps.values()) });
     return { graph: toWorkflowGraph(graph, steps), steps };
   }
