@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Finding } from "../../core/package/findings.js";
+import { type Finding, whereOf } from "../../core/package/findings.js";
 import { checkPackageSource } from "../../store/packages/package-source.js";
 import type { Result } from "../../core/errors.js";
 import type { StoredPackage, StoredRun } from "../../contract/reads.js";
@@ -23,7 +23,7 @@ export async function packageCheckCommand(dir: string, options: { json?: boolean
 
 function printFindings(findings: readonly Finding[], errors: number): void {
   for (const finding of findings)
-    print(`${finding.severity}  ${finding.file}  ${finding.path}  ${finding.message}`);
+    print(`${finding.severity}  ${whereOf(finding)}  ${finding.path}  ${finding.message}`);
   const warnings = findings.length - errors;
   print(
     errors === 0 ? `The package is valid (${warnings} warnings).` : `${errors} errors, ${warnings} warnings.`,
@@ -60,7 +60,7 @@ export async function packageInstallCommand(source: string, options: { json?: bo
   if (options.json === true) printJson({ ok: true, packageId, name, version, findings });
   else {
     for (const finding of findings)
-      print(`${finding.severity}  ${finding.file}  ${finding.path}  ${finding.message}`);
+      print(`${finding.severity}  ${whereOf(finding)}  ${finding.path}  ${finding.message}`);
     print(packageId);
   }
   return EXIT.done;
