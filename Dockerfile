@@ -11,8 +11,10 @@ RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY scripts scripts
 COPY src src
-# Out of the result: what only the build needs, and the SDK's native part for other platforms (110 MB).
+# Into the result: what traces need, in the versions of the lock file (40 MB). Out of it: what only the build needs, and the
+# SDK's native part for other platforms (110 MB).
 RUN npm run build \
+  && npm install --save-prod --ignore-scripts $(node -p 'Object.entries(require("./package.json").peerDependencies).map((each) => each.join("@")).join(" ")') \
   && npm prune --omit=dev --ignore-scripts \
   && find node_modules/@temporalio/core-bridge/releases -mindepth 1 -maxdepth 1 ! -name "$(uname -m)-unknown-linux-gnu" -exec rm -r {} +
 

@@ -1,28 +1,41 @@
-import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { basename, join } from "node:path";
 import { performance } from "node:perf_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { Client, Connection } from "@temporalio/client";
 import { RUN_MEMO } from "../src/contract/run-memo.js";
 import { GRAPH_RUN_WORKFLOW, SEARCH_ATTRIBUTES } from "../src/contract/names.js";
 import { acquireEmbeddedServer } from "../src/embedded/server.js";
+import { cpuMilliseconds } from "./cpu-time.js";
 
 /**
  * How long `interlock runs` takes with thousands of runs on a server: workflows with the attributes and memos of runs, which no
- * worker works on. Prints seconds.
+ * worker works on. Then what somebody who watches a run at work costs that server, at hand and from elsewhere.
  */
 const RUNS = 2_000;
 const AT_A_TIME = 40;
 const TRIES = 5;
+const WATCHED_MS = 20_000;
 const MAIN = fileURLToPath(new URL("../../../dist/cli/main.js", import.meta.url));
+const EXAMPLE = fileURLToPath(new URL("../../../examples/create-story/package", import.meta.url));
 const environment = process.env; // oxlint-disable-line node/no-process-env -- a measurement's own
 
 const storeDir = await mkdtemp(join(tmpdir(), "interlock-bench-"));
 const cacheDir = environment["INTERLOCK_CACHE"] ?? join(tmpdir(), "interlock-test-cache");
+const own = {
+  PATH: environment["PATH"],
+  HOME: storeDir,
+  INTERLOCK_STORE: storeDir,
+  INTERLOCK_CACHE: cacheDir,
+};
 const server = await acquireEmbeddedServer({
   storeDir,
   cacheDir,
@@ -43,6 +56,7 @@ try {
     const middle = seconds.sort((a, b) => a - b)[Math.floor(TRIES / 2)] ?? 0;
     process.stdout.write(`interlock ${args.join(" ")}: ${middle.toFixed(2)} s (median of ${TRIES})\n`);
   }
+  await measureWatching();
 } finally {
   await server.release();
   await rm(storeDir, { recursive: true, force: true });
@@ -85,14 +99,56 @@ async function startAll(address: string): Promise<void> {
   await connection.close();
 }
 
+/** A run whose model never answers is watched; the server's CPU time is compared with that of the same time before. */
+async function measureWatching(): Promise<void> {
+  const model = createServer(() => undefined); // it never answers
+  await new Promise<void>((resolve) => model.listen(0, "127.0.0.1", resolve));
+  const { port } = model.address() as AddressInfo; // it listens on a port
+  const here = {
+    ...own,
+    INTERLOCK_MODEL: "silent",
+    OPENAI_API_KEY: "key",
+    OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`,
+  };
+  const worker = spawn(process.execPath, [MAIN, "dev", "--quiet"], {
+    env: here,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  await once(worker.stdout, "data");
+  const project = join(storeDir, "..", `${basename(storeDir)}-project`);
+  await mkdir(project);
+  const started = await promisify(execFile)(
+    process.execPath,
+    [MAIN, "run", EXAMPLE, "--project", project, "--detach", "--json"],
+    { env: here },
+  );
+  const { runId } = JSON.parse(started.stdout) as { readonly runId: string };
+  const there = { PATH: environment["PATH"], HOME: "/nonexistent", TEMPORAL_ADDRESS: server.address };
+  const before = await serverShare();
+  process.stdout.write(`the server while a run is at work: ${before.toFixed(2)} % of a core\n`);
+  for (const [place, env] of Object.entries({ "at hand": here, "from elsewhere": there })) {
+    const watching = spawn(process.execPath, [MAIN, "watch", runId], { env, stdio: "ignore" });
+    await sleep(5_000);
+    const share = await serverShare();
+    watching.kill("SIGKILL");
+    process.stdout.write(`watched ${place}: ${share.toFixed(2)} %, ${(share - before).toFixed(2)} more\n`);
+  }
+  worker.kill("SIGTERM");
+  await once(worker, "exit");
+  model.closeAllConnections();
+  model.close();
+  await rm(project, { recursive: true, force: true });
+}
+
+/** The server's CPU, in percent of a core, over some time. */
+async function serverShare(): Promise<number> {
+  const [began, from] = [performance.now(), cpuMilliseconds(server.pid) ?? 0];
+  await sleep(WATCHED_MS);
+  return (((cpuMilliseconds(server.pid) ?? 0) - from) / (performance.now() - began)) * 100;
+}
+
 async function timed(args: readonly string[]): Promise<number> {
   const began = performance.now();
-  const env = {
-    PATH: environment["PATH"],
-    HOME: storeDir,
-    INTERLOCK_STORE: storeDir,
-    INTERLOCK_CACHE: cacheDir,
-  };
-  await promisify(execFile)(process.execPath, [MAIN, ...args], { env, maxBuffer: 64 * 1024 * 1024 });
+  await promisify(execFile)(process.execPath, [MAIN, ...args], { env: own, maxBuffer: 64 * 1024 * 1024 });
   return (performance.now() - began) / 1_000;
 }

@@ -53,6 +53,8 @@ export interface StageOptions {
   readonly directory: string | undefined;
   /** Where Interlock's worker leaves CPU profiles. */
   readonly cpuProfile: string | undefined;
+  /** Interlock's worker serves metrics. */
+  readonly metrics?: boolean;
 }
 
 /** Starts it all on a fresh store. `close` ends it all and removes the store. */
@@ -87,6 +89,7 @@ export async function openStage(options: StageOptions): Promise<Stage> {
         {
           address,
           namespace,
+          metrics: options.metrics ?? false,
           variables: {
             ...environment(),
             INTERLOCK_STORE: storeDir,

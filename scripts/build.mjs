@@ -1,7 +1,8 @@
-// Compiles src/ to dist/ and bundles the workflow code, so that a worker starts without a bundler.
+// Compiles src/ to dist/, and bundles the workflow code and the page, so that neither a worker nor a user needs a bundler.
 import { execFileSync } from "node:child_process";
-import { chmod, rm, writeFile } from "node:fs/promises";
+import { chmod, cp, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { buildPage } from "./build-page.mjs";
 import { writeCommonJsTypes } from "./commonjs-types.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -13,10 +14,12 @@ execFileSync(
     stdio: "inherit",
   },
 );
+await buildPage(`${root}/dist/page/web`);
+await cp(`${root}/src/seal/sealed-failures.cjs`, `${root}/dist/seal/sealed-failures.cjs`);
 const { bundleWorkflows } = await import("../dist/worker/workflow-bundle.js");
 const { code } = await bundleWorkflows();
 await writeFile(`${root}/dist/workflow-bundle.cjs`, code);
 await writeCommonJsTypes(
-  ["index", "core/index", "replay", "worker"].map((name) => `${root}/dist/${name}.js`),
+  ["index", "core/index", "instruments/metrics", "replay", "worker"].map((name) => `${root}/dist/${name}.js`),
 );
 await chmod(`${root}/dist/cli/main.js`, 0o755);

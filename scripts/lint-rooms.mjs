@@ -21,7 +21,7 @@ export function roomOf(file) {
 /** The linter's rules for the files of src/ as they are now. */
 export function lintRules() {
   const files = readdirSync(SRC, { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".ts") && !file.endsWith(".d.ts"))
+    .filter((file) => /\.tsx?$/.test(file) && !file.endsWith(".d.ts"))
     .map((file) => file.replaceAll("\\", "/"))
     .sort();
   const places = new Set(files.flatMap((file) => [posix.dirname(file)]));
@@ -53,11 +53,18 @@ function ruleFor(place, files, places, alone) {
   const refused = [...folders, ...singles, ...libraries, ...(packages.includes("node") ? [] : ["node:.+"])];
   const message = `${room} may import ${[...rooms, ...packages].join(", ") || "nothing"} (scripts/rooms.json).`;
   return {
-    files: [isFile ? `src/${place}` : `src/${place === "." ? "" : `${place}/`}*.ts`],
+    files: isFile ? [`src/${place}`] : patternsOf(place, files),
     rules: {
       "no-restricted-imports": ["error", { patterns: [{ regex: `^(?:${refused.join("|")})$`, message }] }],
     },
   };
+}
+
+/** A folder's files, those with JSX where it has such. */
+function patternsOf(place, files) {
+  const folder = place === "." ? "src/" : `src/${place}/`;
+  const hasJsx = files.some((file) => file.endsWith(".tsx") && posix.dirname(file) === place);
+  return hasJsx ? [`${folder}*.ts`, `${folder}*.tsx`] : [`${folder}*.ts`];
 }
 
 /** How a file of the folder `from` begins the name of one of the folder `to`. */

@@ -4,6 +4,10 @@ import { type ClientConnectConfig, loadClientConnectConfig } from "@temporalio/e
 import envPaths from "env-paths";
 import { z } from "zod";
 import { DEFAULT_TASK_QUEUE } from "./contract/names.js";
+import { ConfigError } from "./environment/config-error.js";
+import { type ListenAddress, listenAddress } from "./environment/listen-address.js";
+import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "./environment/log-words.js";
+import { secretOf, withSecrets } from "./environment/secret-files.js";
 import { fetchEnvironment } from "./embedded/helper-environment.js";
 import { type Webhook, notificationsSchema, webhooksOf } from "./core/notify/webhooks.js";
 import { DEFAULT_PROTECTED_PATHS } from "./core/tools/name-rules.js";
@@ -19,11 +23,15 @@ import {
   modelOverrideSchema,
   modelUrl,
 } from "./model/model-entries.js";
+import { mcpServersSchema } from "./mcp/server-settings.js";
+import { type SealKeys, parseSealKeys } from "./seal/seal-keys.js";
 import { NotOurFile, readOwnFileSync } from "./store/disk/own-file.js";
 import type { RootPolicy } from "./store/roots/roots.js";
 
-/** A setting that cannot be used: the message names the variable or the place in the file, and the remedy. */
-export class ConfigError extends Error {}
+export { ConfigError };
+
+/** Secrets that are read by these names; those of models are named in the settings file. */
+const SECRET_VARIABLES = ["OPENAI_API_KEY", "TEMPORAL_API_KEY"];
 
 const flag = z.enum(["true", "false", "1", "0"]).transform((value) => value === "true" || value === "1");
 const positiveInteger = z
@@ -48,8 +56,19 @@ const environmentSchema = z.object({
   INTERLOCK_MODEL_TIMEOUT_SECONDS: positiveInteger
     .refine((seconds) => seconds <= MAX_MODEL_TIMEOUT_SECONDS, TIMEOUT_SENTENCE)
     .optional(),
+  INTERLOCK_CODEC_TOKEN: z
+    .string()
+    .regex(/^[\w-]{16,200}$/, "must be 16 to 200 letters, digits, - and _")
+    .optional(),
+  INTERLOCK_SEAL_KEYS: z.string().optional(),
+  INTERLOCK_SEAL_KEYS_FILE: z.string().optional(),
   INTERLOCK_WEB_UI: z.url({ protocol: /^https?$/ }).optional(),
+  INTERLOCK_METRICS: listenAddress.optional(),
+  INTERLOCK_HEALTH: listenAddress.optional(),
+  INTERLOCK_LOG_FORMAT: z.enum(LOG_FORMATS).optional(),
+  INTERLOCK_LOG_LEVEL: z.enum(LOG_LEVELS).optional(),
   OPENAI_API_KEY: z.string().optional(),
+  OPENAI_API_KEY_FILE: z.string().optional(),
   OPENAI_BASE_URL: modelUrl.optional(),
 });
 
@@ -111,6 +130,8 @@ const settingsSchema = z.strictObject({
       allowed: [...lists.allowed, ...lists.alsoAllowed],
     }))
     .optional(),
+  /** MCP servers whose tools agents may use that their package allows them. */
+  mcpServers: mcpServersSchema.optional(),
   /** Absolute paths: runs may work in these directories and below without their being registered. */
   projectRoots: z.array(z.string()).optional(),
   /** `signed`: workers take starts and updates only with a signature. `INTERLOCK_STARTS` takes its place. */
@@ -142,14 +163,28 @@ export interface Config {
   /** The model of an agent where a run says nothing of models; undefined where none is configured. */
   readonly modelSettingsFor: (agentId: string) => ModelSettings | undefined;
   readonly settings: Settings;
+  /** A variable of the environment that the settings name, for an MCP server. */
+  readonly variable: (name: string) => string | undefined;
   /** What is said of the directories that runs may open. */
   readonly roots: RootPolicy;
   /** Whose starts a worker takes. */
   readonly starts: z.infer<typeof startsSchema>;
+  /** What payloads are sealed and opened with; undefined where nothing is sealed. */
+  readonly sealKeys: SealKeys | undefined;
+  /** What whoever asks the codec server has to know; undefined where each start makes one. */
+  readonly codecToken: string | undefined;
   /** What the user writes longer texts in, as a shell takes it: `VISUAL`, else `EDITOR`. */
   readonly editor: string | undefined;
   /** Base URL of the Web UI of a configured Temporal, for links. */
   readonly webUi: string | undefined;
+  /** Where metrics are served; undefined: nowhere. */
+  readonly metrics: ListenAddress | undefined;
+  /** Where a worker says whether it lives and is ready; undefined: nowhere. */
+  readonly health: ListenAddress | undefined;
+  readonly logFormat: LogFormat;
+  readonly logLevel: LogLevel;
+  /** What OpenTelemetry's own variables say of traces; undefined: none are wanted. */
+  readonly traces: { readonly captureContent: boolean } | undefined;
   /** Who is told of runs; a worker tells them. */
   readonly webhooks: readonly Webhook[];
 }
@@ -165,7 +200,7 @@ export function loadConfig(
   variables: Environment = process.env,
   { withoutSettings = false }: { readonly withoutSettings?: boolean } = {},
 ): Config {
-  const environment = withoutEmpty(variables);
+  const environment = withSecrets(withoutEmpty(variables), SECRET_VARIABLES);
   const parsed = environmentSchema.safeParse(environment);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
@@ -190,6 +225,7 @@ export function loadConfig(
     models,
     modelSettingsFor: (agentId: string) => models.settingsFor(agentId),
     settings,
+    variable: (name: string) => (Object.hasOwn(environment, name) ? environment[name] : undefined),
     roots: {
       projectRoots: projectRoots(env.INTERLOCK_PROJECT_ROOTS, settings),
       privatePaths: [env.INTERLOCK_CACHE ?? paths.cache, paths.data, env.INTERLOCK_SETTINGS ?? storeDir].map(
@@ -198,8 +234,15 @@ export function loadConfig(
       protectedPaths: settings.protectedPaths,
     },
     starts: env.INTERLOCK_STARTS ?? settings.starts ?? "open",
+    sealKeys: readSealKeys(env),
+    codecToken: env.INTERLOCK_CODEC_TOKEN,
     editor: (isDumbTerminal(environment) ? undefined : environment["VISUAL"]) ?? environment["EDITOR"],
     webUi: env.INTERLOCK_WEB_UI,
+    metrics: env.INTERLOCK_METRICS,
+    health: env.INTERLOCK_HEALTH,
+    logFormat: env.INTERLOCK_LOG_FORMAT ?? "text",
+    logLevel: env.INTERLOCK_LOG_LEVEL ?? "info",
+    traces: readTraces(environment),
     webhooks: webhooksOf(settings.notifications, variableOf(environment)),
   });
 }
@@ -212,6 +255,20 @@ export function isDumbTerminal(variables: Environment = process.env): boolean {
 function withoutEmpty(variables: Environment): Record<string, string> {
   const entries = Object.entries(variables).filter((entry): entry is [string, string] => Boolean(entry[1]));
   return Object.fromEntries(entries);
+}
+
+/** Traces are off unless OpenTelemetry's variables name an exporter or where spans go. */
+function readTraces(environment: Environment): { readonly captureContent: boolean } | undefined {
+  const {
+    OTEL_SDK_DISABLED: disabled,
+    OTEL_TRACES_EXPORTER: exporter,
+    OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: tracesEndpoint,
+    OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: content,
+  } = environment;
+  const isOff = disabled?.toLowerCase() === "true" || exporter?.trim() === "none";
+  if (isOff || (exporter ?? endpoint ?? tracesEndpoint) === undefined) return undefined;
+  return { captureContent: content?.toLowerCase() === "true" };
 }
 
 /** Those of the variable and of the settings file. */
@@ -227,6 +284,31 @@ function projectRoots(variable: string | undefined, settings: Settings): readonl
     ...named.map((path) => check(path, "INTERLOCK_PROJECT_ROOTS")),
     ...(settings.projectRoots ?? []).map((path) => check(path, "The settings file's projectRoots")),
   ];
+}
+
+/** Keys are secrets: they come from a variable or from a file of their own, never from the settings. */
+function readSealKeys(env: z.infer<typeof environmentSchema>): SealKeys | undefined {
+  const { INTERLOCK_SEAL_KEYS: keys, INTERLOCK_SEAL_KEYS_FILE: path } = env;
+  if (keys !== undefined && path !== undefined) {
+    throw new ConfigError(
+      "INTERLOCK_SEAL_KEYS and INTERLOCK_SEAL_KEYS_FILE are both set. Unset one of them.",
+    );
+  }
+  if (keys === undefined && path === undefined) return undefined;
+  let text = keys;
+  try {
+    text ??= readFileSync(path ?? "", "utf8");
+  } catch {
+    throw new ConfigError(
+      `INTERLOCK_SEAL_KEYS_FILE names ${path}, which cannot be read. Correct it or unset it.`,
+    );
+  }
+  try {
+    return parseSealKeys(text);
+  } catch (error) {
+    const place = path === undefined ? "INTERLOCK_SEAL_KEYS" : `INTERLOCK_SEAL_KEYS_FILE: ${path}`;
+    throw new ConfigError(`${place} ${error instanceof Error ? error.message : ""}`);
+  }
 }
 
 /** The same files and variables as the Temporal CLI; nothing configured there means the embedded server. */
@@ -313,5 +395,5 @@ function catalogOf(
 }
 
 function variableOf(environment: Environment) {
-  return (name: string) => (Object.hasOwn(environment, name) ? environment[name] : undefined);
+  return (name: string) => secretOf(environment, name);
 }

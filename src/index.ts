@@ -113,6 +113,7 @@ export type { ModelCall } from "./core/tools/model-call.js";
 export type { FunctionTool } from "./core/tools/tool-arguments.js";
 
 // store and tools, for hosts without Temporal
+export { type SealKeys, parseSealKeys } from "./seal/seal-keys.js";
 export { startSigner } from "./store/start-signatures.js";
 export { type Store, openStore } from "./store/store.js";
 export { type CreateRunRequest, RunManager } from "./store/runs/run-manager.js";

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import type { DataConverter } from "@temporalio/common";
 import { type History, historyFromJSON } from "@temporalio/common/lib/proto-utils.js";
 import { Worker } from "@temporalio/worker";
 import { DeterminismViolationError } from "@temporalio/workflow";
@@ -9,14 +10,19 @@ export type ReplayVerdict =
   | { readonly ok: true; readonly events: number }
   | { readonly ok: false; readonly events: number; readonly departure: string };
 
-/** Replays a history against the workflow code at hand: nothing is run, nothing is asked of a server. */
+/**
+ * Replays a history against the workflow code at hand: nothing is run, nothing is asked of a server. A sealed one needs the data
+ * converter of a worker that has its keys.
+ */
 export async function replayHistory(
   history: History,
   workflowId = idIn(history) ?? "replayed",
+  dataConverter?: DataConverter,
 ): Promise<ReplayVerdict> {
   const events = history.events?.length ?? 0;
   try {
-    await Worker.runReplayHistory({ workflowBundle: await workflowBundle() }, history, workflowId);
+    const options = { workflowBundle: await workflowBundle(), ...(dataConverter && { dataConverter }) };
+    await Worker.runReplayHistory(options, history, workflowId);
     return { ok: true, events };
   } catch (error) {
     if (!(error instanceof DeterminismViolationError)) throw error;

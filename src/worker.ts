@@ -3,6 +3,7 @@ import { HEARTBEAT_MS, createActivities } from "./activities/create-activities.j
 import { storeQuestions } from "./activities/store-questions.js";
 import { type Config, ConfigError, loadConfig } from "./config.js";
 import { SEARCH_ATTRIBUTES, registeredAttributes } from "./contract/names.js";
+import { SEALED_SEARCH_ATTRIBUTES } from "./contract/sealed.js";
 import { defined } from "./core/defined.js";
 import type { RunEvent } from "./core/run/run-event.js";
 import { announceStore } from "./worker/announce-store.js";
@@ -11,15 +12,20 @@ import { type ChatModel, type ModelSettings, createChatModel } from "./model/cha
 import type { Notifier } from "./notify/notifier.js";
 import { heldToInterface } from "./model/own-model.js";
 import { besideRehearsals, openRehearsals } from "./worker/rehearsals.js";
+import { dataConverterFor } from "./seal/data-converter.js";
 import { StartSignatures } from "./store/start-signatures.js";
 import { type Store, openStore } from "./store/store.js";
 import { createBundleHost } from "./tools/bundle/bundle-host.js";
+import { type DefinedTool, type ToolDefinition, defineTool } from "./tools/external/define-tool.js";
 import { createToolHost } from "./tools/graph/tool-host.js";
+import { openExternalTools } from "./worker/external-tools.js";
+import { type Instrument, watched } from "./worker/instrument.js";
 import { workerIdentity } from "./worker/worker-identity.js";
 import { workflowBundle } from "./worker/workflow-bundle.js";
 
 // What a program needs that runs a worker of its own: this file is `interlock-temporal/worker`.
-export { type Config, ConfigError, loadConfig };
+export { type Config, ConfigError, type Instrument, loadConfig };
+export { type DefinedTool, type ToolDefinition, defineTool };
 
 /** Where a worker works, and what it works with. */
 export interface WorkerOptions {
@@ -39,14 +45,20 @@ export interface WorkerOptions {
    * where it names none and `model` is given.
    */
   readonly modelSettingsFor?: (agentId: string) => ModelSettings | undefined;
+  /** Tools that agents have beside the engine's own: what `defineTool` returns. */
+  readonly tools?: readonly DefinedTool[];
   /** Is told of each event that this worker writes into a run's audit log, once it is there. What it throws is not heard. */
   readonly onEvent?: (event: RunEvent) => void;
+  /** What watches this worker; absent: nothing does. */
+  readonly instruments?: readonly Instrument[];
 }
 
 /** A worker that polls. */
 export interface RunningWorker {
   /** Settles when the worker has stopped, by `shutdown` or by itself; rejects with what has stopped it. */
   readonly done: Promise<void>;
+  /** Why it takes no tasks now, in a sentence; undefined while it polls and Temporal answers. */
+  whyNotReady(): Promise<string | undefined>;
   /** Stops taking tasks, lets running ones end, and disconnects. */
   shutdown(): Promise<void>;
 }
@@ -57,9 +69,15 @@ export interface RunningWorker {
  * open too few files; nothing is left open then.
  */
 export async function startWorker(config: Config, options: WorkerOptions): Promise<RunningWorker> {
+  const { instruments = [] } = options;
   const { protectedPaths } = config.settings;
   const opened = options.store ?? (await openStore(config.storeDir, config.taskQueue));
   const store = { ...opened, roots: opened.roots.with(config.roots) };
+  const external = await openExternalTools(
+    config.settings.mcpServers ?? {},
+    config.variable,
+    options.tools ?? [],
+  );
   const toolHost = createToolHost({ store, ...defined({ protectedPaths }) });
   const signatures = config.starts === "signed" ? await StartSignatures.open(store) : undefined;
   const rehearsals = openRehearsals(store);
@@ -67,6 +85,8 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   // A program's own model answers whatever a run has chosen elsewhere, and nothing is chosen for it.
   const isOwn = options.model !== undefined || options.modelSettingsFor !== undefined;
   const connection = await NativeConnection.connect(options.connection);
+  const seals = config.sealKeys?.writer !== undefined;
+  const namespaceHas = untilAll(() => searchAttributesOf(connection, options.namespace));
   const place = {
     store,
     ...defined({ protectedPaths, signatures }),
@@ -74,12 +94,14 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   const notifier = await notifierOf(config, connection, options.namespace, store);
   const activities = createActivities({
     ...place,
-    searchAttributes: untilAll(() => searchAttributesOf(connection, options.namespace)),
+    searchAttributes: async () => (await namespaceHas()).filter((name) => !seals || isHarmless(name)),
+    seals,
     toolHost,
+    ...defined({ external }),
     ...(notifier === undefined ? {} : { announce: notifier.announce }),
     bundles: createBundleHost({ store, ...defined({ protectedPaths }) }),
     longestModelTimeoutMs: config.longestModelTimeoutMs,
-    model: modelOf(options),
+    model: watched(modelOf(options), instruments),
     ...(isOwn ? {} : { models: config.models }),
     async modelSettingsFor(agentId, run, model) {
       if (run.rehearsal !== undefined) return rehearsals.settingsFor(run);
@@ -88,40 +110,33 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   });
   let worker: Worker;
   try {
-    const { activities: slots, localActivities, note } = planSlots(readDescriptors());
-    if (note !== undefined) Runtime.instance().logger.warn(note);
-    worker = await Worker.create({
+    worker = await temporalWorker(config, options, {
+      store,
       connection,
-      namespace: options.namespace,
-      taskQueue: store.taskQueue,
-      identity: workerIdentity(),
-      workflowBundle: options.workflowBundle ?? (await workflowBundle()),
       activities: { ...activities, ...storeQuestions(place), ...notifier?.activities },
-      // A model call that is running is let end; one that takes longer is cancelled and asked again.
-      shutdownGraceTime: "10 seconds",
-      shutdownForceTime: "20 seconds",
-      // Workflow tasks for a worker that has died wait this long before another one gets them (10 s by default).
-      stickyQueueScheduleToStartTimeout: "2 seconds",
-      // Temporal answers a heartbeat with what it wants cancelled. Without these, the SDK sends four fifths of none.
-      maxHeartbeatThrottleInterval: HEARTBEAT_MS,
-      defaultHeartbeatThrottleInterval: HEARTBEAT_MS,
-      maxConcurrentActivityTaskExecutions: slots,
-      maxConcurrentLocalActivityExecutions: localActivities,
     });
   } catch (error) {
+    await external?.close();
     await connection.close();
     throw error;
   }
-  const announcement = announceStore(connection, options.namespace, store);
+  const announcement = announceStore(
+    { connection, namespace: options.namespace, dataConverter: dataConverterFor(config.sealKeys, "client") },
+    store,
+  );
   const unobserve = options.onEvent && store.runs.observe(options.onEvent);
+  const unwatch = instruments.map(({ watchStore }) => watchStore?.(store));
   const done = runToEnd(worker, async () => {
     unobserve?.();
+    for (const stop of unwatch) stop?.();
     await announcement.stop();
     await rehearsals.close();
+    await external?.close();
     await connection.close();
   });
   return {
     done,
+    whyNotReady: () => whyNotReady(worker, connection, options.namespace),
     async shutdown() {
       if (worker.getState() === "RUNNING") {
         await announcement.leave();
@@ -132,16 +147,69 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   };
 }
 
+/** Temporal's own worker on the store's task queue. Rejects as `startWorker`. */
+async function temporalWorker(
+  config: Config,
+  options: WorkerOptions,
+  { store, connection, activities }: { store: Store; connection: NativeConnection; activities: object },
+): Promise<Worker> {
+  const { instruments = [] } = options;
+  const workflows = instruments.find((instrument) => instrument.workflows)?.workflows;
+  const { activities: slots, localActivities, note } = planSlots(readDescriptors());
+  if (note !== undefined) Runtime.instance().logger.warn(note);
+  return Worker.create({
+    connection,
+    namespace: options.namespace,
+    taskQueue: store.taskQueue,
+    identity: workerIdentity(),
+    workflowBundle: options.workflowBundle ?? (await (workflows?.bundle ?? workflowBundle)()),
+    ...(workflows === undefined ? {} : { sinks: workflows.sinks }),
+    interceptors: { activity: instruments.flatMap(({ activities: seen = [] }) => seen) },
+    dataConverter: dataConverterFor(config.sealKeys, "worker"),
+    activities,
+    // A model call that is running is let end; one that takes longer is cancelled and asked again.
+    shutdownGraceTime: "10 seconds",
+    shutdownForceTime: "20 seconds",
+    // Workflow tasks for a worker that has died wait this long before another one gets them (10 s by default).
+    stickyQueueScheduleToStartTimeout: "2 seconds",
+    // Temporal answers a heartbeat with what it wants cancelled. Without these, the SDK sends four fifths of none.
+    maxHeartbeatThrottleInterval: HEARTBEAT_MS,
+    defaultHeartbeatThrottleInterval: HEARTBEAT_MS,
+    maxConcurrentActivityTaskExecutions: slots,
+    maxConcurrentLocalActivityExecutions: localActivities,
+  });
+}
+
+const READY_MS = 3_000;
+
+async function whyNotReady(
+  worker: Worker,
+  connection: NativeConnection,
+  namespace: string,
+): Promise<string | undefined> {
+  const state = worker.getState();
+  if (state !== "RUNNING") return `The worker is ${state.toLowerCase()}.`;
+  try {
+    await connection.withDeadline(Date.now() + READY_MS, () =>
+      connection.workflowService.describeNamespace({ namespace }),
+    );
+    return undefined;
+  } catch {
+    return "Temporal does not answer.";
+  }
+}
+
 /** What tells others of runs, where the settings name any. */
 async function notifierOf(
-  { webhooks, webUi }: Config,
+  { webhooks, webUi, sealKeys }: Config,
   connection: NativeConnection,
   namespace: string,
   store: Store,
 ): Promise<Notifier | undefined> {
   if (webhooks.length === 0) return undefined;
   const { openNotifier } = await import("./notify/notifier.js");
-  return openNotifier({ store, webhooks, connection, namespace, webUi });
+  const dataConverter = dataConverterFor(sealKeys, "client");
+  return openNotifier({ store, webhooks, connection, namespace, dataConverter, webUi });
 }
 
 function modelOf({ model }: WorkerOptions): ChatModel {
@@ -165,6 +233,11 @@ async function searchAttributesOf(
     .listSearchAttributes({ namespace })
     .catch(() => ({ customAttributes: {} }));
   return registeredAttributes(customAttributes);
+}
+
+/** Says no names of packages, nodes, agents and projects. */
+function isHarmless(attribute: string): boolean {
+  return SEALED_SEARCH_ATTRIBUTES.includes(attribute);
 }
 
 /** Asks until all are there: attributes are added, not taken away. */

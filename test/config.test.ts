@@ -154,6 +154,42 @@ describe("the variables", () => {
     expect(refusal(variables)).not.toContain("hunter2");
   });
 
+  test.each([
+    ["9464", { host: "127.0.0.1", port: 9464 }],
+    ["0.0.0.0:80", { host: "0.0.0.0", port: 80 }],
+    ["[::1]:80", { host: "::1", port: 80 }],
+  ])("%s is where metrics and health are served", (text, address) => {
+    expect(load({ INTERLOCK_METRICS: text, INTERLOCK_HEALTH: text })).toMatchObject({
+      metrics: address,
+      health: address,
+    });
+  });
+
+  test.each(["localhost:80", "80.", "65536", "1.2.3:80", "::1:80", "http://127.0.0.1:80", "-1", "127.0.0.1"])(
+    "%s is no address to listen at",
+    (text) => {
+      expect(refusal({ INTERLOCK_METRICS: text })).toMatch(
+        /^INTERLOCK_METRICS: must be a port, or an IP address/u,
+      );
+    },
+  );
+
+  test.each([
+    [{}, undefined],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://x:4318" }, { captureContent: false }],
+    [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://x:4318/v1/traces" }, { captureContent: false }],
+    [{ OTEL_TRACES_EXPORTER: "otlp" }, { captureContent: false }],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://x", OTEL_SDK_DISABLED: "TRUE" }, undefined],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://x", OTEL_TRACES_EXPORTER: "none" }, undefined],
+    [{ OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: "true" }, undefined],
+    [
+      { OTEL_TRACES_EXPORTER: "otlp", OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: "true" },
+      { captureContent: true },
+    ],
+  ])("of OpenTelemetry turn traces on, and contents apart: %j", (variables, traces) => {
+    expect(load(variables as Record<string, string>).traces).toEqual(traces);
+  });
+
   test("of Temporal are read as its own tools read them", () => {
     const { temporal } = load({ TEMPORAL_ADDRESS: "127.0.0.1:7233", TEMPORAL_NAMESPACE: "n" });
     expect(temporal?.connectionOptions.address).toBe("127.0.0.1:7233");
@@ -349,6 +385,47 @@ describe("a key goes only to the endpoint it was given for", () => {
   );
 });
 
+describe("a secret may stand in a file", () => {
+  const held = async (text: string): Promise<string> => {
+    const path = join(dir, "secret");
+    await writeFile(path, text);
+    return path;
+  };
+
+  test("the common key, Temporal's, and that of each model", async () => {
+    const path = await held("sk-in-a-file\n");
+    const endpoint = { baseUrl: "https://other.example/v1", apiKeyVariable: "OTHER_KEY" };
+    await settings({ agents: { writer: { model: "w", ...endpoint } } });
+    const files = { OPENAI_API_KEY_FILE: path, OTHER_KEY_FILE: path, TEMPORAL_API_KEY_FILE: path };
+    const config = load({ ...files, INTERLOCK_MODEL: "m", TEMPORAL_ADDRESS: "127.0.0.1:7233" });
+    expect(config.modelSettingsFor("any")?.apiKey).toBe("sk-in-a-file");
+    expect(config.modelSettingsFor("writer")?.apiKey).toBe("sk-in-a-file");
+    expect(config.temporal?.connectionOptions.apiKey).toBe("sk-in-a-file");
+  });
+
+  test("and not in the variable as well", async () => {
+    const variables = { OPENAI_API_KEY_FILE: await held("sk-a"), OPENAI_API_KEY: "sk-b" };
+    expect(refusal(variables)).toBe(
+      "OPENAI_API_KEY and OPENAI_API_KEY_FILE are both set. Unset one of them.",
+    );
+  });
+
+  test.each(["", "\n", "two\nlines", "nul\0"])(
+    "on one line: %j is refused, and not repeated",
+    async (text) => {
+      expect(refusal({ OPENAI_API_KEY_FILE: await held(text) })).toBe(
+        "The file that OPENAI_API_KEY_FILE names must hold the secret, on one line. Correct it.",
+      );
+    },
+  );
+
+  test("a refusal repeats no path: it may be the secret itself", () => {
+    expect(refusal({ OPENAI_API_KEY_FILE: "sk-abcdefghijklmnop" })).toBe(
+      "OPENAI_API_KEY_FILE names a file that cannot be read. Correct it or unset it.",
+    );
+  });
+});
+
 describe("the settings file", () => {
   test("may be missing in the store", () => {
     expect(load().settings).toEqual({});
@@ -433,6 +510,36 @@ describe("the settings file", () => {
       "a wrong number",
       { agents: { a: { timeoutSeconds: 0 } } },
       "is not valid at agents.a.timeoutSeconds: Too small: expected number to be >=1. Correct it.",
+    ],
+    [
+      "an MCP server's name that could be taken for another's",
+      { mcpServers: { "a.b": { command: "x" } } },
+      "is not valid at mcpServers.a.b: must have a name of at most 32 characters of a-z 0-9 -, a letter first. Correct it.",
+    ],
+    [
+      "an MCP server with an unknown key",
+      { mcpServers: { s: { command: "x", key: "sk-secret" } } },
+      'is not valid at mcpServers.s: Unrecognized key: "key". Correct it.',
+    ],
+    [
+      "an MCP server with a login in its URL",
+      { mcpServers: { s: { url: "https://me:sk-secret@host" } } },
+      "is not valid at mcpServers.s.url: must hold no user name and no password: name a variable in bearerVariable. Correct it.",
+    ],
+    [
+      "an MCP server in a place relative to nobody knows what",
+      { mcpServers: { s: { command: "x", cwd: "here" } } },
+      "is not valid at mcpServers.s.cwd: must be an absolute path or @project. Correct it.",
+    ],
+    [
+      "an MCP server that waits for ever",
+      { mcpServers: { s: { command: "x", timeoutSeconds: 3601 } } },
+      "is not valid at mcpServers.s.timeoutSeconds: Too big: expected number to be <=3600. Correct it.",
+    ],
+    [
+      "an MCP server that is none",
+      { mcpServers: { s: {} } },
+      "is not valid at mcpServers.s.command: Invalid input: expected string, received undefined. Correct it.",
     ],
     [
       "a wrong list",

@@ -3,15 +3,18 @@ import type { Fault } from "../core/errors.js";
 import type { FunctionTool } from "../core/tools/tool-arguments.js";
 import type { RecordedResult } from "../store/runs/call-journal.js";
 import type { ModelCall } from "../core/tools/model-call.js";
+import type { RecordedModelCall } from "../core/tools/external-tool.js";
 import type { AssistantEntry, PlainMessage } from "../store/runs/conversation.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import { selectWorkflow, findAgent } from "../store/packages/choose.js";
 import type { Store } from "../store/store.js";
 import type { BundleHost } from "../tools/bundle/bundle-host.js";
+import { type ExternalTools, NO_OFFER, type Offer } from "../tools/external/external-tools.js";
 import type { ToolHost } from "../tools/graph/tool-host.js";
 import { toolPolicyOf } from "../tools/graph/tool-policy.js";
 import { BUNDLE_FUNCTION_TOOLS } from "../core/bundle/bundle-tools.js";
 import { listSome } from "../core/text.js";
+import { offerOf } from "./external-tools.js";
 import { unwrap } from "./failures.js";
 import { nodeMessages } from "./node-messages.js";
 import { executionOf } from "./run-scope.js";
@@ -20,9 +23,11 @@ import { planBundleCalls, planCalls } from "./plan-calls.js";
 /** What a kind of run shows its model, and how its answers are read. */
 export interface AgentHarness {
   tools(input: ModelTurnInput): Promise<readonly FunctionTool[]>;
+  /** The tools that are not the engine's own, as they are now. Fails, to be tried again, where that cannot be known. */
+  offer(input: ModelTurnInput): Promise<Offer>;
   /** The first messages of a visit, and calls that are run before the first turn. */
   begin(input: ModelTurnInput, files: RunFiles): Promise<Beginning>;
-  plan(calls: readonly ModelCall[]): readonly PlannedCall[];
+  plan(calls: readonly RecordedModelCall[]): readonly PlannedCall[];
   /** How a failed call looks to the model. */
   toResult(fault: Fault): RecordedResult;
   /** What an answer without calls means beside a question; undefined where it is one. */
@@ -34,10 +39,11 @@ export interface Beginning {
   readonly calls: readonly ModelCall[];
 }
 
-export function graphHarness(store: Store, toolHost: ToolHost): AgentHarness {
+export function graphHarness(store: Store, toolHost: ToolHost, external?: ExternalTools): AgentHarness {
   return {
     tools: ({ run, agentId, recordsState = false }) =>
       toolHost.getVisibleTools({ packageId: run.packageId, agentId, recordsState }),
+    offer: (input) => offerOf(store, external, input),
     async begin(input, files) {
       const loaded = unwrap(await store.packages.open(input.run.packageId));
       const workflow = unwrap(selectWorkflow(loaded, input.run.workflowRef));
@@ -54,6 +60,7 @@ export function graphHarness(store: Store, toolHost: ToolHost): AgentHarness {
 export function bundleHarness(bundles: BundleHost): AgentHarness {
   return {
     tools: () => Promise.resolve(BUNDLE_FUNCTION_TOOLS),
+    offer: () => Promise.resolve(NO_OFFER),
     async begin({ run, intent, autopilot, yolo = false }, files) {
       const words = (await files.request.read())?.input["input"];
       const input = typeof words === "string" ? { input: words } : {};

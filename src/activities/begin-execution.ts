@@ -21,6 +21,8 @@ export interface OpenRunDeps extends SigningDeps, ModelChoiceDeps {
   readonly longestModelTimeoutMs?: number;
   /** Those search attributes of contracts §14 that the namespace has; absent where that is not looked for. */
   readonly searchAttributes?: () => Promise<readonly string[]>;
+  /** What runs say to Temporal is sealed: whoever starts one does not decide what stays readable. */
+  readonly seals?: boolean;
 }
 
 /** The run goes on from what is on disk: so it was started, or it was reset to a moment before it was opened. */

@@ -5,7 +5,7 @@ import type { Fault } from "../core/errors.js";
 import type { ChatMessage } from "../model/chat-model.js";
 import type { RecordedResult } from "../store/runs/call-journal.js";
 import type { JsonObject } from "../core/json.js";
-import type { ModelCall } from "../core/tools/model-call.js";
+import type { RecordedModelCall } from "../core/tools/external-tool.js";
 import type { AssistantEntry, ConversationEntry } from "../store/runs/conversation.js";
 
 /**
@@ -76,7 +76,7 @@ export function foldsOf(entries: readonly ConversationEntry[]): Folds {
 
 /** One message for each call, in order; results that are too much together are held back. */
 function resultMessages(
-  calls: readonly ModelCall[],
+  calls: readonly RecordedModelCall[],
   resultOf: (callId: string) => RecordedResult | undefined,
   toResult: (fault: Fault) => RecordedResult,
   folds: Folds,
@@ -98,7 +98,7 @@ function resultMessages(
 
 /** What stands in the place of a result that is left out, as JSON; the result itself where it is none of those that are. */
 export function inPlaceOf(
-  call: ModelCall,
+  call: RecordedModelCall,
   result: RecordedResult,
   fold: "folded" | "withheld",
   toResult: (fault: Fault) => RecordedResult,

@@ -1,6 +1,7 @@
 import { Context } from "@temporalio/activity";
 import type { Activities, PhaseInput, ToolCallInput } from "../contract/activities.js";
 import { failpoint } from "../core/failpoint.js";
+import { callExternalTool } from "./external-tools.js";
 import { toActivityError, toApplicationFailure, unwrap } from "./failures.js";
 import { Keyless } from "./model-failures.js";
 import { type ModelTurnDeps, modelTurn } from "./model-turn.js";
@@ -12,14 +13,17 @@ import { openFiles } from "./run-scope.js";
 import { runTool } from "./run-tool.js";
 import { type SigningDeps, refuseUnsigned, verifyUpdate } from "./signed-run.js";
 import { bundleHarness, graphHarness } from "./agent-harness.js";
+import type { ExternalTools } from "../tools/external/external-tools.js";
 import type { ToolHost } from "../tools/graph/tool-host.js";
 
-/** How often a model call tells Temporal that it is alive. Well below its heartbeat timeout. */
+/** How often a call of a model or a tool tells Temporal that it is alive. Well below its heartbeat timeout. */
 export const HEARTBEAT_MS = 1_500;
 
 /** What activities work with. */
 export interface ActivityDeps extends OpenRunDeps, Omit<ModelTurnDeps, "harnesses"> {
   readonly toolHost: ToolHost;
+  /** The tools that are not the engine's own, where there are any. */
+  readonly external?: ExternalTools;
   /** Is told of each change of phase once it is recorded, and of a run's start as change 0: again where an activity is repeated. */
   readonly announce?: (told: Announced) => Promise<void>;
 }
@@ -30,7 +34,7 @@ export type Announced = Omit<PhaseInput, "usage">;
 /** Temporal's skin around store, tools and model. */
 export function createActivities(deps: ActivityDeps): Activities {
   const { store, toolHost, bundles } = deps;
-  const harnesses = { graph: graphHarness(store, toolHost), bundle: bundleHarness(bundles) };
+  const harnesses = { graph: graphHarness(store, toolHost, deps.external), bundle: bundleHarness(bundles) };
   const learnedContexts = new LearnedContexts();
   const keyless = new Keyless();
   const tool = (input: ToolCallInput) => runTool(deps, input);
@@ -39,6 +43,7 @@ export function createActivities(deps: ActivityDeps): Activities {
     "fs.read": tool,
     "fs.search": tool,
     "fs.write": tool,
+    "fs.edit": tool,
     "fs.apply_patch": tool,
     "state.record": tool,
     read_file: tool,
@@ -58,14 +63,11 @@ export function createActivities(deps: ActivityDeps): Activities {
     },
     async "model.turn"(input) {
       const files = await openFiles(store, input.run);
-      const context = Context.current();
-      const heartbeat = setInterval(() => context.heartbeat(), HEARTBEAT_MS);
-      try {
-        return await modelTurn({ ...deps, harnesses, learnedContexts, keyless }, files, input, context);
-      } finally {
-        clearInterval(heartbeat);
-      }
+      return withHeartbeats((context) =>
+        modelTurn({ ...deps, harnesses, learnedContexts, keyless }, files, input, context),
+      );
     },
+    "tool.call": (input) => withHeartbeats((context) => callExternalTool(deps, input, context)),
     "state.snapshot": (input) => recordSnapshot(store, input),
     "update.verify": (input) => Promise.resolve(verifyUpdate(deps, input)),
     "user.input": (input) => recordUserInput(store, input),
@@ -78,6 +80,17 @@ export function createActivities(deps: ActivityDeps): Activities {
   return Object.fromEntries(
     Object.entries(activities).map(([name, activity]) => [name, guarded(deps, activity)]),
   ) as unknown as Activities; // the same names and types
+}
+
+/** Tells Temporal that the work goes on, as long as it does. */
+async function withHeartbeats<T>(work: (context: Context) => Promise<T>): Promise<T> {
+  const context = Context.current();
+  const heartbeat = setInterval(() => context.heartbeat(), HEARTBEAT_MS);
+  try {
+    return await work(context);
+  } finally {
+    clearInterval(heartbeat);
+  }
 }
 
 /** Whoever reaches the server can ask for a single activity as well, past the door of every workflow. */

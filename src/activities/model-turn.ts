@@ -2,18 +2,16 @@ import { ApplicationFailure, type Context } from "@temporalio/activity";
 import type { ModelTurnInput, ModelTurnResult } from "../contract/activities.js";
 import { MODEL_TURN_MARGIN_MS } from "../contract/names.js";
 import { defined } from "../core/defined.js";
-import type { AnsweredBy, ModelRef } from "../core/run/run-model.js";
+import type { ModelRef } from "../core/run/run-model.js";
 import type { RunRef } from "../core/run/run-ref.js";
 import { failpoint } from "../core/failpoint.js";
 import { whyNoQuestion } from "../core/run/no-question.js";
 import { visibleText } from "../core/prompt/visible-text.js";
 import { cutText } from "../core/text.js";
-import type { TurnUsage } from "../core/run/usage.js";
-import type { ChatAnswer, ChatModel, ModelPrice, ModelSettings } from "../model/chat-model.js";
+import type { ChatModel, ModelSettings } from "../model/chat-model.js";
 import { ModelError } from "../model/model-error.js";
 import type { Missing } from "../model/model-catalog.js";
 import { LineTooLong } from "../store/disk/append-log.js";
-import type { ModelCall } from "../core/tools/model-call.js";
 import type { RecordedResult } from "../store/runs/call-journal.js";
 import type {
   AssistantEntry,
@@ -24,7 +22,8 @@ import type {
 import { type LiveCall, LiveWriter } from "../store/runs/live-answer.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import type { AgentHarness } from "./agent-harness.js";
-import { ContextFit, type Draft, answerTokens } from "./context-fit.js";
+import { toEntry } from "./answer-entry.js";
+import { ContextFit } from "./context-fit.js";
 import { LearnedContexts } from "./learned-contexts.js";
 import { type Keyless, toFailure } from "./model-failures.js";
 import { keyMissing, modelMissing, unpricedSentence } from "./run-models.js";
@@ -48,11 +47,7 @@ export interface ModelTurnDeps {
   readonly keyless?: Keyless;
 }
 
-/** An answer with more calls than this is no answer; up to it each call gets a result. */
-const MAX_RECORDED_CALLS = 128;
 const MAX_TEXT_CHARS = 8_000;
-/** Of names that a provider or a model gives. */
-const MAX_NAME_CHARS = 100;
 
 /**
  * One model turn: request, answer written down, calls planned. An answer that is already written down is returned
@@ -178,7 +173,8 @@ async function askOnce(
   const added = await newEntries(harness, files, before, input);
   const entries = [...before, ...added];
   const results = await resultsOf(files, entries);
-  const tools = await harness.tools(input);
+  const offer = await harness.offer(input);
+  const tools = [...(await harness.tools(input)), ...offer.functions];
   const resultOf = (callId: string): RecordedResult | undefined => results.get(callId);
   const draft = fit.draft({ entries, resultOf, toResult: (fault) => harness.toResult(fault), tools });
   const fold = fit.foldBefore(draft, entries);
@@ -203,7 +199,7 @@ async function askOnce(
     });
   if (isOverflow(answer)) return writeFold(conversation, fit.foldAfter(answer, draft, entries));
   failpoint("model.answer-received");
-  const entry = await toEntry(answer, input, entries, files, { price: settings.price, draft });
+  const entry = await toEntry(answer, input, entries, files, { price: settings.price, draft, offer });
   const isFirst = await conversation.append([...added, entry]).catch((error: unknown) => {
     throw error instanceof LineTooLong
       ? ApplicationFailure.retryable("The model's answer is too long to be written down.", "LLM_BAD_RESPONSE")
@@ -295,102 +291,4 @@ async function resultsOf(
   const calls = said.flatMap((entry) => (entry.type === "assistant" ? entry.calls : []));
   const records = await files.calls.findAll<RecordedResult>(calls.map(({ id }) => id));
   return new Map([...records].map(([id, { result }]) => [id, result]));
-}
-
-async function toEntry(
-  answer: ChatAnswer,
-  input: ModelTurnInput,
-  said: readonly ConversationEntry[],
-  files: RunFiles,
-  { price, draft }: { readonly price: ModelPrice | undefined; readonly draft: Draft },
-): Promise<AssistantEntry> {
-  if (answer.toolCalls.length > MAX_RECORDED_CALLS) {
-    throw ApplicationFailure.retryable(
-      `The model's answer holds ${answer.toolCalls.length} tool calls; at most ${MAX_RECORDED_CALLS} are read.`,
-      "LLM_BAD_RESPONSE",
-    );
-  }
-  // An answer that was cut off or refused runs no call (contracts §16).
-  const runsNone = answer.finishReason === "length" || answer.refusal !== undefined;
-  const { calls: _, ...withoutCalls } = answer.provider ?? { endpoint: "", dialect: "" };
-  const provider = runsNone ? answer.provider && withoutCalls : answer.provider;
-  const usage = usageOf(answer, draft);
-  return {
-    type: "assistant",
-    visit: input.visit,
-    turn: input.turn,
-    content: answer.content,
-    calls: runsNone ? [] : await withUniqueIds(answer, input, said, files),
-    finishReason: cutText(answer.finishReason, MAX_NAME_CHARS),
-    usage: { ...usage, cost: costOf(usage, price) },
-    sentTokens: draft.sentTokens,
-    ...leftOut(said, input),
-    model: cutText(answer.model, MAX_NAME_CHARS),
-    ...defined({ provider, refusal: answer.refusal, answeredBy: answeredBy(input) }),
-  };
-}
-
-/** How many results were left out for this turn, where any were. */
-function leftOut(
-  said: readonly ConversationEntry[],
-  { visit, turn }: ModelTurnInput,
-): Pick<AssistantEntry, "folded"> {
-  const folded = said
-    .filter((entry) => entry.type === "fold")
-    .filter((entry) => entry.visit === visit && entry.turn === turn)
-    .reduce((sum, { calls, withheld }) => sum + calls.length + withheld.length, 0);
-  return folded === 0 ? {} : { folded };
-}
-
-/** What the provider has counted; where it has counted nothing, tokens are estimated, so that budgets bind. */
-function usageOf(answer: ChatAnswer, { tokens }: Draft): Omit<TurnUsage, "cost"> {
-  const { promptTokens, completionTokens } = answer.usage;
-  const said = answerTokens(answer);
-  if (promptTokens > 0 && (completionTokens > 0 || said === 0)) return answer.usage;
-  return {
-    ...answer.usage,
-    promptTokens: promptTokens || tokens,
-    completionTokens: completionTokens || said,
-    estimated: true,
-  };
-}
-
-function costOf(usage: Omit<TurnUsage, "cost">, price: ModelPrice | undefined): number {
-  if (price === undefined) return 0;
-  const { promptTokens, completionTokens } = usage;
-  const { inputPerMillion, outputPerMillion, cachedInputPerMillion = inputPerMillion } = price;
-  const cached = Math.min(usage.cachedPromptTokens ?? 0, promptTokens);
-  const cost =
-    (promptTokens - cached) * inputPerMillion +
-    cached * cachedInputPerMillion +
-    completionTokens * outputPerMillion;
-  return cost / 1_000_000;
-}
-
-/**
- * Some providers repeat call ids from turn to turn, or leave them out; in a run each id is one call. An id that this
- * conversation or the run's journal knows is another call's: with it, this one would get that one's result and not run.
- */
-async function withUniqueIds(
-  answer: ChatAnswer,
-  input: ModelTurnInput,
-  said: readonly ConversationEntry[],
-  files: RunFiles,
-): Promise<readonly ModelCall[]> {
-  const taken = new Set(
-    said.flatMap((entry) => (entry.type === "assistant" ? entry.calls.map(({ id }) => id) : [])),
-  );
-  for (const id of (await files.calls.findAll(answer.toolCalls.map((call) => call.id))).keys()) taken.add(id);
-  return answer.toolCalls.map((call, index) => {
-    let id = call.id;
-    if (!/^[\w.:-]{1,80}$/.test(id) || taken.has(id)) id = `call_${input.visit}_${input.turn}_${index}`;
-    while (taken.has(id)) id = `${id}_`;
-    taken.add(id);
-    return { id, name: cutText(call.name, MAX_NAME_CHARS), argumentsJson: call.argumentsJson };
-  });
-}
-
-/** Whose answer it is, in a run that knows its models. */
-function answeredBy({ model: ref }: ModelTurnInput): AnsweredBy | undefined {
-  return ref && { ...defined({ name: ref.name }), model: ref.model };
 }

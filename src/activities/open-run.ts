@@ -8,6 +8,7 @@ import { bundleToolName } from "../core/bundle/bundle-tools.js";
 import { defined } from "../core/defined.js";
 import type { JsonObject } from "../core/json.js";
 import { cutText } from "../core/text.js";
+import { recordUnknown } from "../tools/external/external-call.js";
 import { canonicalToolName } from "../core/tools/tool-specs.js";
 import {
   type ResumePoint,
@@ -64,12 +65,14 @@ function requestOf({ kind, input: asked, execution }: OpenRunInput, { packageId,
 /** Under which conditions the workflow goes on: what worker and namespace are like now. */
 async function conditionsOf(deps: OpenRunDeps, { input, execution }: OpenRunInput) {
   const { longestModelTimeoutMs: modelTimeoutMs } = deps;
-  const looks = input.searchAttributes === undefined && deps.searchAttributes !== undefined;
+  const mayLook = input.searchAttributes === undefined || deps.seals === true;
+  const looks = mayLook && deps.searchAttributes !== undefined;
   return {
     keepsMemo: true as const,
     ...(modelTimeoutMs === undefined ? {} : { modelTimeoutMs }),
     ...(execution?.resetOf === undefined ? {} : { openedFor: execution.id }),
     ...(looks ? { searchAttributes: await deps.searchAttributes() } : {}),
+    ...(deps.seals === true ? { seals: true as const } : {}),
   };
 }
 
@@ -78,8 +81,11 @@ async function completeAudit(files: RunFiles, { run, graph }: OpenedRun): Promis
   const answer = await findLastAnswer(files, graph, run.activeAgentId);
   if (answer === undefined) return;
   const { calls, nodeId, agentId } = answer;
-  for (const { id: toolCallId, name, argumentsJson } of calls) {
-    const toolName = run.kind === "bundle" ? bundleToolName(name) : canonicalToolName(name);
+  for (const call of calls) {
+    const { id: toolCallId, name, argumentsJson, external } = call;
+    await recordUnknown(files, call);
+    const ours = run.kind === "bundle" ? bundleToolName(name) : canonicalToolName(name);
+    const toolName = external?.name ?? ours;
     await noteRecorded(files, { toolCallId, name, toolName, argumentsJson, agentId, nodeId });
   }
 }

@@ -7,6 +7,7 @@ import type { JsonObject } from "../core/json.js";
 import { excerpt } from "../core/text.js";
 import { isStateDocument, parseAliasPath } from "../core/tools/alias-path.js";
 import { STATE_TOOL, type ToolCall, canonicalToolName, parseToolCall } from "../core/tools/tool-specs.js";
+import type { RecordedModelCall } from "../core/tools/external-tool.js";
 import type { ModelCall } from "../core/tools/model-call.js";
 import { sha256 } from "../store/disk/sha256.js";
 import { parseStateDocument } from "../store/runs/state-file.js";
@@ -23,7 +24,7 @@ const MAX_FAULT_BYTES_PER_ANSWER = 24 * 1024;
  * Reduces an answer's tool calls to what the workflow decides on: which tool, what the timeline shows, what change
  * of the state document is asked for, or why the call cannot run. A pure function of the recorded calls.
  */
-export function planCalls(calls: readonly ModelCall[]): readonly PlannedCall[] {
+export function planCalls(calls: readonly RecordedModelCall[]): readonly PlannedCall[] {
   let updateBytes = 0;
   const documents = { bytesLeft: MAX_DOCUMENT_BYTES_PER_ANSWER };
   return plan(calls, canonicalToolName, parseToolCall, (call, planned) => {
@@ -47,7 +48,7 @@ export function planBundleCalls(calls: readonly ModelCall[]): readonly PlannedCa
 
 /** What is the same for every tool: an id, a key, and why a call cannot run at all. */
 function plan<Call>(
-  calls: readonly ModelCall[],
+  calls: readonly RecordedModelCall[],
   toolOf: (name: string) => PlannedCall["tool"],
   parse: (name: string, argumentsJson: string) => Result<Call>,
   planParsed: (call: Call, planned: Omit<PlannedCall, "summary">) => PlannedCall,
@@ -58,15 +59,20 @@ function plan<Call>(
     return faultBytes > MAX_FAULT_BYTES_PER_ANSWER ? { code: fault.code, message: SHORT_FAULT } : fault;
   };
   return calls.map((call, index) => {
-    const tool = toolOf(call.name);
-    const name = tool ?? call.name;
+    const { external } = call;
+    const tool = external === undefined ? toolOf(call.name) : undefined;
+    const name = external?.name ?? tool ?? call.name;
     const planned = {
       id: call.id,
       ...(tool === undefined ? {} : { tool }),
       key: sha256(`${name}\0${call.argumentsJson}`).slice(0, 32),
     };
     if (index >= MAX_CALLS_PER_ANSWER) {
-      return { ...planned, summary: tool ?? "unknown tool", fault: TOO_MANY_CALLS };
+      return { ...planned, summary: external?.name ?? tool ?? "unknown tool", fault: TOO_MANY_CALLS };
+    }
+    if (external !== undefined) {
+      const { sha256: _, ...known } = external;
+      return { ...planned, summary: excerpt(external.name), external: known };
     }
     const parsed = parse(call.name, call.argumentsJson);
     if (!parsed.ok) return { ...planned, summary: excerpt(name), fault: bounded(parsed.error) };

@@ -4,6 +4,7 @@ import { isUnmetPrecondition } from "../core/graph-state/walk.js";
 import type { JsonValue } from "../core/json.js";
 import { MAX_ARTIFACT_PATH_CHARS } from "../core/package/artifact-types.js";
 import { cutText } from "../core/text.js";
+import type { RecordedModelCall } from "../core/tools/external-tool.js";
 import type { ModelCall } from "../core/tools/model-call.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import type { Store } from "../store/store.js";
@@ -25,7 +26,7 @@ export async function runTool(
   const executed = await deps.toolHost.executeForEngine(
     {
       toolCallId: call.id,
-      name: call.name,
+      name: call.external?.name ?? call.name,
       argumentsJson: call.argumentsJson,
       context: {
         projectRoot: (await permittedProject(deps.store, run)).path,
@@ -64,7 +65,7 @@ async function runBundleTool(
   return { ok: false, code: code ?? "E_INTERNAL", message, ...named, audit };
 }
 
-async function recordedCall(files: RunFiles, input: ToolCallInput): Promise<ModelCall> {
+async function recordedCall(files: RunFiles, input: ToolCallInput): Promise<RecordedModelCall> {
   const call = await files.conversation(input.conversation).findCall(input.callId);
   if (call === undefined) throw new Error(`The conversation ${input.conversation} holds no such call.`);
   return call;
@@ -75,7 +76,7 @@ const MAX_MESSAGE_CHARS = 200;
 const MAX_PATH_CHARS = "@project/".length + MAX_ARTIFACT_PATH_CHARS;
 
 /** What the history keeps of a call: codes, sizes and hashes, no contents. */
-function toOutcome({ result, state, stateConflict, audit }: ExecutedCall): ToolCallOutcome {
+export function toOutcome({ result, state, stateConflict, audit }: ExecutedCall): ToolCallOutcome {
   const changes = {
     ...(state === undefined ? {} : { state }),
     ...(stateConflict === true ? { stateConflict } : {}),

@@ -7,14 +7,15 @@ import { excerpt } from "../core/text.js";
  * what a turn's line has told already. Pure: whoever prints it makes it printable.
  */
 export function eventLine(event: RunEvent): string | undefined {
-  const words = wordsOf(event);
+  const words = eventWords(event);
   if (words === undefined) return undefined;
   return `${event.ts.slice(11, 19)}  ${event.nodeId.padEnd(NODE_CHARS)}  ${words}`;
 }
 
 const NODE_CHARS = 20;
 
-function wordsOf(event: RunEvent): string | undefined {
+/** The same without time and node. */
+export function eventWords(event: RunEvent): string | undefined {
   switch (event.kind) {
     case "model.turn":
       return turnWords(event);

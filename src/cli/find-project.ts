@@ -30,11 +30,15 @@ export async function findProject(
   const stores = known.map((store) => (store.storeId === own?.storeId ? { ...store, projects } : store));
   const all = stores.map((store) => ({ projects: [], ...store }));
   const among = storeName === undefined ? all : [chooseStore(all, storeName)];
-  return theOnly(among, wanted);
+  return theOnly(among, wanted, client === undefined ? "interlock project list" : "interlock stores");
 }
 
-/** Pure: the one project that is called so. */
-export function theOnly(stores: readonly KnownStore[], wanted: string): FoundProject {
+/** Pure: the one project that is called so; `listing` is the command that lists those there are. */
+export function theOnly(
+  stores: readonly KnownStore[],
+  wanted: string,
+  listing = "interlock stores",
+): FoundProject {
   const found = stores.flatMap((store) =>
     store.projects
       .filter(({ name, projectId, root }) => [name, projectId, root].includes(wanted))
@@ -44,7 +48,7 @@ export function theOnly(stores: readonly KnownStore[], wanted: string): FoundPro
   const name = excerpt(wanted);
   if (only === undefined) {
     const who = stores.length === 1 ? `the store ${excerpt(stores[0]?.name ?? "")} has no` : "no store has a";
-    throw new UsageError(`"${name}" is no directory, and ${who} project of that name. See: interlock stores`);
+    throw new UsageError(`"${name}" is no directory, and ${who} project of that name. See: ${listing}`);
   }
   if (found.length === 1) return only;
   const having = [...new Set(found.map(({ store }) => store))];

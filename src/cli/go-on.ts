@@ -1,7 +1,6 @@
 import type { RunHandle, RunRequest } from "../client/client.js";
 import type { Config } from "../config.js";
 import type { StoreReader } from "../contract/reads.js";
-import { webUrlOf } from "../contract/web-url.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import { type ModelChoice, configFor } from "./model-options.js";
 import { CommandError, EXIT, type ExitCode, printNote } from "./output.js";
@@ -9,7 +8,6 @@ import { queueStandingOf } from "./queue-standing.js";
 import { read } from "./run-folder.js";
 import { type RunSession, withRun } from "./run-session.js";
 import { type FollowedRun, followAndReport, reportDetached } from "./start-run.js";
-import type { TemporalSession } from "./temporal-session.js";
 
 export interface GoOnOptions extends ModelChoice {
   readonly detach?: boolean;
@@ -52,7 +50,7 @@ export function goOn(
       else printNote(standing.note);
     }
     if (options.detach === true) {
-      await reportStarted(session, run, { json, more });
+      await reportDetached(session, run, { json, more });
       return EXIT.done;
     }
     printNote(`Run ${run.runId} goes on.`);
@@ -61,16 +59,6 @@ export function goOn(
     return followAndReport(session, { reader, store }, run, followed, choice, signal);
   };
   return withRun(runId, act, adapt);
-}
-
-/** Says what was started, for a command that does not follow it. */
-export async function reportStarted(
-  { client, webUi }: TemporalSession,
-  run: RunHandle,
-  choice: { readonly json: boolean; readonly more?: object },
-): Promise<void> {
-  const executionRunId = await run.executionRunId();
-  reportDetached(run, choice, webUrlOf(webUi, client.namespace, run.workflowId, executionRunId));
 }
 
 /** What following a run shows of it: its graph and its project. */

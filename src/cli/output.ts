@@ -71,6 +71,18 @@ function write(stream: Stream, text: string): void {
   }
 }
 
+let recorder: ((isError: boolean, text: string) => void) | undefined;
+
+/** From now on, what would be said in lines for people is given to this, each text as a whole. */
+export function recordInstead(record: (isError: boolean, text: string) => void): void {
+  recorder = record;
+}
+
+/** A line of a log, with its end: JSON on standard error. */
+export function printLogLine(line: string): void {
+  write("stderr", printableJsonText(line));
+}
+
 /** One JSON value on standard output, for programs. */
 export function printJson(value: unknown): void {
   write("stdout", `${printableJsonText(JSON.stringify(value))}\n`);
@@ -89,7 +101,8 @@ export async function writeBytes(bytes: Uint8Array): Promise<void> {
 
 /** One line. What is not printable in it is shown as an escape, line breaks included. */
 export function print(line: string): void {
-  write("stdout", `${printable(line)}\n`);
+  if (recorder !== undefined) recorder(false, line);
+  else write("stdout", `${printable(line)}\n`);
 }
 
 /** Lines of one text, each behind a prefix that says whose they are. */
@@ -106,7 +119,8 @@ export function printLabelled(label: string, text: string): void {
 
 /** One line for people, where standard output may belong to a program. */
 export function printNote(line: string): void {
-  write("stderr", `${printable(line)}\n`);
+  if (recorder !== undefined) recorder(false, line);
+  else write("stderr", `${printable(line)}\n`);
 }
 
 /** As `printBlock`, for people. */
@@ -116,6 +130,10 @@ export function printNoteBlock(text: string, prefix = ""): void {
 
 /** A sentence and what belongs to it, indented, so that none of it can be taken for something else. */
 export function printError(message: string): void {
+  if (recorder !== undefined) {
+    recorder(true, message);
+    return;
+  }
   const [sentence = "", ...more] = printableLines(message);
   write("stderr", [sentence, ...more.map((line) => `  ${line}`)].map((line) => `${line}\n`).join(""));
 }
@@ -202,8 +220,12 @@ export function noSuchRun(runId: string): UsageError {
   return new UsageError(`There is no run "${excerpt(runId, 80)}" in this store. See: interlock runs`);
 }
 
-/** What to do about a queue that nobody polls. */
-export function noWorkerHint(embedded: boolean, taskQueue: string): string {
-  const start = embedded ? "interlock dev" : "interlock worker";
-  return `No worker polls the task queue "${taskQueue}": the run waits until one does. Start one with: ${start}`;
+/** What to do about a queue that nobody polls; `isHere`: it is that of the store on this machine. */
+export function noWorkerHint(
+  { embedded, isHere }: { readonly embedded: boolean; readonly isHere: boolean },
+  taskQueue: string,
+): string {
+  const start = embedded ? "Start one with: interlock dev" : "Start one with: interlock worker";
+  const how = isHere ? start : "On the machine of its store, start one with: interlock worker";
+  return `No worker polls the task queue "${taskQueue}": the run waits until one does. ${how}`;
 }

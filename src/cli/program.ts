@@ -14,11 +14,14 @@ import { withBudgetOptions } from "./budget-options.js";
 import { addLookCommands } from "./look-commands.js";
 import { withModelOptions } from "./model-options.js";
 import { addOperateCommands } from "./operate-commands.js";
+import type { ServeOptions } from "./commands/dev.js";
+import { addTrustCommands } from "./trust-commands.js";
 import type { ImportOptions } from "./commands/package-import.js";
 import type { ArtifactsOptions } from "./commands/artifacts.js";
 import type { AnswerOptions } from "./commands/answer.js";
 import type { TranscriptOptions } from "./commands/transcript.js";
 import type { BundleRunOptions, RunOptions } from "./commands/run.js";
+import type { UiOptions } from "./commands/ui.js";
 
 const EPILOGUE = `
 Environment:
@@ -36,7 +39,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 waiting for an answer or a larger
  * The command line. `finish` is told each command's exit code. Each command is loaded when it is called: most need
  * no Temporal SDK, which takes most of the start-up time.
  */
-function buildProgram(finish: (code: ExitCode) => void): Command {
+export function buildProgram(finish: (code: ExitCode) => void): Command {
   const program = new Command("interlock")
     .description("Runs workflow packages with an LLM agent, durably, on Temporal.")
     .version(version())
@@ -64,8 +67,10 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
       finish(await (await import("./commands/demo.js")).demoCommand(options)),
     );
   addServeCommands(program, finish);
+  addUiCommand(program, finish);
   addRunCommand(program, finish);
   addLookCommands(program, finish);
+  addTrustCommands(program, finish);
   program
     .command("status <runId>")
     .description("where a run stands")
@@ -111,20 +116,41 @@ function buildProgram(finish: (code: ExitCode) => void): Command {
 }
 
 function addServeCommands(program: Command, finish: (code: ExitCode) => void): void {
-  program
-    .command("dev")
-    .description("embedded Temporal server, Web UI and worker, in the foreground")
-    .option("--quiet", "say nothing of the runs")
-    .action(async (options: { quiet?: boolean }) =>
+  withServeOptions(program.command("dev"))
+    .description("embedded Temporal server, Web UI, worker and page, in the foreground")
+    .option("--no-page", "without the page")
+    .action(async (options: ServeOptions) =>
       finish(await (await import("./commands/dev.js")).devCommand(options)),
     );
-  program
-    .command("worker")
+  withServeOptions(program.command("worker"))
     .description("a worker against the configured Temporal, in the foreground")
-    .option("--quiet", "say nothing of the runs")
-    .action(async (options: { quiet?: boolean }) =>
+    .action(async (options: ServeOptions) =>
       finish(await (await import("./commands/dev.js")).workerCommand(options)),
     );
+}
+
+function addUiCommand(program: Command, finish: (code: ExitCode) => void): void {
+  program
+    .command("ui")
+    .description("a page to watch runs, answer them and start them, on this machine, in the foreground")
+    .option("--port <n>", "the port (default: 8234, or any that is free)")
+    .option("--host <address>", "where it listens, in a container whose port is published on 127.0.0.1")
+    .option("--no-open", "print the link, and open no browser")
+    .action(async (options: UiOptions) =>
+      finish(await (await import("./commands/ui.js")).uiCommand(options)),
+    );
+}
+
+function withServeOptions(command: Command): Command {
+  return command
+    .option("--quiet", "say nothing of the runs")
+    .option(
+      "--metrics <address>",
+      "serve metrics for Prometheus at /metrics: a port of 127.0.0.1, or <ip>:<port>",
+    )
+    .option("--health <address>", "serve /healthz and /readyz: a port of 127.0.0.1, or <ip>:<port>")
+    .option("--log-format <format>", "text, or json: one object a line on standard error (default: text)")
+    .option("--log-level <level>", "trace, debug, info, warn or error (default: info)");
 }
 
 function addReadingCommands(program: Command, finish: (code: ExitCode) => void): void {
@@ -240,7 +266,8 @@ function addBundleCommands(program: Command, finish: (code: ExitCode) => void): 
     bundles
       .command("run <workflow>")
       .description("run a workflow.yaml: the model orchestrates it, results land in a session folder")
-      .requiredOption("--project <dir>", "the user's project")
+      .requiredOption("--project <project>", "the user's project: its directory, or its name")
+      .option("--store <store>", "the store that has the project, on another machine: its name or id")
       .option("--bundle <dir>", "the bundle's root (default: found from where the workflow lies)")
       .option("--core <dir>", "the core with the workflow engine (default: found beside the bundle)")
       .option("--agent <file>", "the agent that runs it; of an agents.json, file#id")

@@ -29,7 +29,7 @@ export async function queueStandingOf(
     stores.find((known) => known.taskQueue === taskQueue),
     polling,
   );
-  const hint = noWorkerHint(embedded && taskQueue === store?.taskQueue, taskQueue);
+  const hint = noWorkerHint({ embedded, isHere: taskQueue === store?.taskQueue }, taskQueue);
   return {
     polled: false,
     taskQueue,

@@ -4,7 +4,6 @@ import { defined } from "../core/defined.js";
 import type { RunState } from "../core/run/run-state.js";
 import type { Store } from "../store/store.js";
 import type { StoreReader } from "../contract/reads.js";
-import { webUrlOf } from "../contract/web-url.js";
 import { localReader } from "./readers.js";
 import { interruption } from "./environment.js";
 import { CommandError, noWorkerHint } from "./output.js";
@@ -12,9 +11,17 @@ import { queueStandingOf } from "./queue-standing.js";
 import { type RunReport, filesOfRun, reportFromStore, reportOf } from "./run-report.js";
 import { elsewhere, referenceOf } from "./run-session.js";
 import { type TemporalSession, openTemporalSession } from "./temporal-session.js";
+import { webLinkOf } from "./web-link.js";
 
 /** Temporal knows a worker that was killed for minutes. One that is alive answers sooner. */
 const QUERY_TIMEOUT_MS = 5_000;
+
+interface AskedReport {
+  readonly report: RunReport | undefined;
+  readonly note?: string;
+  /** How the Web UI is opened, where there is no link. */
+  readonly webUi?: string;
+}
 
 /** A run as its workflow tells it; what the store knows where no worker can answer, with a note that says so. */
 export async function reportFromTemporal(
@@ -22,7 +29,7 @@ export async function reportFromTemporal(
   store: Store | undefined,
   runId: string,
   here: RunReport | undefined,
-): Promise<{ readonly report: RunReport | undefined; readonly note?: string }> {
+): Promise<AskedReport> {
   const opened = await openTemporalSession(config, store, interruption()).catch((error: unknown) => {
     if (error instanceof CommandError && here !== undefined) return error;
     throw error;
@@ -40,9 +47,8 @@ export async function reportFromTemporal(
         ? await elsewhere(opened, run)
         : { session: opened, reader: localReader(store, config) };
     const { client } = session;
-    const executionRunId = await run.executionRunId();
     const { workflowId } = run;
-    const webUrl = webUrlOf(session.webUi, client.namespace, workflowId, executionRunId);
+    const { url: webUrl, how: webUi } = await webLinkOf(session, run, { after: true });
     const work = { ...(await workOf(run)), ...(await run.times()) };
     const standing = await queueStandingOf(session, run, store);
     const state = standing.polled ? await stateInTime(client, run) : undefined;
@@ -50,17 +56,18 @@ export async function reportFromTemporal(
     const stored = here ?? (state === undefined ? await storedElsewhere(session, reader, runId) : undefined);
     if (failure !== undefined && stored !== undefined) {
       const { question: _, ...rest } = stored;
-      return { report: { ...rest, ...work, phase: "failed", paused: false, failure, webUrl } };
+      return { webUi, report: { ...rest, ...work, phase: "failed", paused: false, failure, webUrl } };
     }
     if (state === undefined) {
-      const note = standing.note || noWorkerHint(session.embedded, standing.taskQueue);
+      const note = standing.note || noWorkerHint(session, standing.taskQueue);
       if (stored === undefined) throw new CommandError(note);
       const { notPolledSince } = standing;
-      return { report: { ...stored, webUrl, ...work, polled: false, ...defined({ notPolledSince }) }, note };
+      const since = defined({ notPolledSince });
+      return { webUi, report: { ...stored, webUrl, ...work, polled: false, ...since }, note };
     }
     const places = { workflowId, webUrl, ...(await filesOfRun(reader, runId)) };
     const startedAt = work.startedAt ?? here?.startedAt;
-    return { report: { ...reportOf(state, places), ...work, ...defined({ startedAt }) } };
+    return { webUi, report: { ...reportOf(state, places), ...work, ...defined({ startedAt }) } };
   } catch (error) {
     if (!(error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND")) throw error;
     if (here === undefined) return { report: undefined };

@@ -1,8 +1,9 @@
 import { resolve } from "node:path";
-import { type RunHandle, type StartRun } from "../client/client.js";
+import type { StartRun } from "../client/client.js";
+import type { Config } from "../config.js";
 import { GRAPH_RUN_WORKFLOW } from "../contract/names.js";
-import { webUrlOf } from "../contract/web-url.js";
 import { defined } from "../core/defined.js";
+import { shellWord } from "../core/text.js";
 import { isServed } from "../embedded/server.js";
 import { type Store, readStoreName } from "../store/store.js";
 import { budgetOf } from "./budget-options.js";
@@ -10,14 +11,18 @@ import { interruption, lookAround } from "./environment.js";
 import { followedRun } from "./go-on.js";
 import { type FoundProject, findProject } from "./find-project.js";
 import { EXIT, type ExitCode, UsageError, printNote } from "./output.js";
+import { modelOf } from "./model-options.js";
 import { queueStandingOf } from "./queue-standing.js";
 import { isName, isThere } from "./run-filter.js";
 import { type PreparedRun, type RunChoice, followAndReport, reportDetached, startRun } from "./start-run.js";
-import { type TemporalSession, openTemporalSession } from "./temporal-session.js";
+import { type TemporalSession, openTemporalSession, sessionAt } from "./temporal-session.js";
 
-/** What a run somewhere is started with. */
-export interface ElsewhereOptions extends Omit<RunChoice, "package"> {
+/** Where a run is started, and how it is followed. */
+export interface ElsewhereOptions {
+  /** The store that has the project: its name or id. */
   readonly store?: string;
+  /** A directory of the store's machine, or a project's name. */
+  readonly project: string;
   readonly detach?: boolean;
   readonly json?: boolean;
   readonly waitForAnswers: boolean;
@@ -36,12 +41,12 @@ export async function isElsewhere({
 }
 
 /**
- * Runs a package on a project that is found by its name, in the store that has it. `here` runs it in the store at hand, on the
- * project with this path. Another store's workers check what is to be checked: nothing of theirs is here.
+ * Runs something on a project that is found by its name, in the store that has it. `here` runs it in the store at hand, on the
+ * project with this path; `prepare` says what is started in another one.
  */
 export async function runElsewhere(
-  packageName: string,
   options: ElsewhereOptions,
+  prepare: (config: Config, found: FoundProject) => PreparedRun,
   here: (projectRoot: string) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const { config, store } = await lookAround();
@@ -59,7 +64,12 @@ export async function runElsewhere(
   try {
     const found = await findProject(session.client, store, wanted, options.store);
     if (found.store.storeId !== store?.storeId) {
-      return await runThere({ session, store, signal }, found, packageName, options);
+      if (options.printInput === true) {
+        throw new UsageError(
+          "--print-input is for the store at hand: say it on a machine that has the store.",
+        );
+      }
+      return await runThere({ session, store, signal }, found, prepare(config, found), options);
     }
     const { root } = found.project;
     await session.close();
@@ -82,43 +92,36 @@ interface Place {
 async function runThere(
   { session, store, signal }: Place,
   found: FoundProject,
-  packageName: string,
+  prepared: PreparedRun,
   options: ElsewhereOptions,
 ): Promise<ExitCode> {
-  if (options.printInput === true) {
-    throw new UsageError("--print-input is for the store at hand: say it on a machine that has the store.");
-  }
-  if (/[/\\]/.test(packageName)) {
-    throw new UsageError(
-      `The store ${found.store.name} takes a package that is installed there, by its id or its name. Install it there with: interlock package install`,
-    );
-  }
-  const client = session.client.onQueue(found.store.taskQueue);
-  const there = { ...session, client };
-  const run = await startRun(there, preparedThere(found, packageName, options));
+  const there = sessionAt(session, found.store.taskQueue);
+  const run = await startRun(there, prepared);
   const standing = await queueStandingOf(there, run, store);
   if (!standing.polled) printNote(standing.note);
   const json = options.json ?? false;
-  const webUrl = await webUrlOfRun(there, run);
   if (options.detach === true) {
-    reportDetached(run, { json }, webUrl);
+    await reportDetached(there, run, { json });
     return EXIT.done;
   }
-  printNote(`Run ${run.runId} of ${packageName} is started in the store ${found.store.name}.`);
+  printNote(`Run ${run.runId} of ${prepared.name} is started in the store ${found.store.name}.`);
   const choice = { json, waitForAnswers: options.waitForAnswers };
-  const reader = client.reader(found.store.storeId);
+  const reader = there.client.reader(found.store.storeId);
   return followAndReport(there, { reader, store }, run, await followedRun(reader, run), choice, signal);
 }
 
-async function webUrlOfRun({ webUi, client }: TemporalSession, run: RunHandle): Promise<string | null> {
-  return webUrlOf(webUi, client.namespace, run.workflowId, await run.executionRunId());
-}
-
-function preparedThere(
+/** A graph run in another store, whose workers check what is to be checked. */
+export function graphRunThere(
+  config: Config,
   { store, project }: FoundProject,
   packageId: string,
-  choice: ElsewhereOptions,
+  choice: Omit<RunChoice, "package">,
 ): PreparedRun {
+  if (/[/\\]/.test(packageId)) {
+    throw new UsageError(
+      `The store ${store.name} takes a package that is installed there, by its id or its name. Install it there with: interlock package install ${shellWord(packageId)}`,
+    );
+  }
   const rehearsal =
     choice.rehearse === true
       ? { branches: choice.branches ?? false, forbiddenJump: choice.forbiddenJump ?? false }
@@ -133,9 +136,11 @@ function preparedThere(
       input: choice.input,
       autopilot: choice.autopilot,
       evaluateConditions: choice.conditions,
+      wholeRunConversation: choice.wholeRunConversation,
       storyId: choice.story,
       rehearsal,
       budget: budgetOf(choice),
+      model: rehearsal === undefined ? modelOf(config, choice) : undefined,
     }),
   };
   return {

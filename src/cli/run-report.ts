@@ -33,6 +33,8 @@ export interface RunReport {
   readonly stepsCompleted: readonly string[];
   readonly variables: JsonObject;
   readonly artifacts: readonly string[];
+  /** Artifacts of earlier runs that this one has written as well; absent where its files were not asked. */
+  readonly writtenAgain?: readonly string[];
   readonly question?: { readonly nodeId: string; readonly text: string; readonly code?: string | undefined };
   readonly failure?: { readonly code: string; readonly message: string };
   /** What was answered last, and by whom. */
@@ -67,7 +69,8 @@ export interface RunReport {
 /** What a report says that the run itself does not know. */
 export type RunPlaces = Pick<RunReport, "workflowId" | "webUrl" | "stateFile" | "logFile" | "sessionFolder">;
 
-type RunFilePlaces = Omit<RunPlaces, "workflowId" | "webUrl"> & Pick<RunReport, "usageByNode">;
+type RunFilePlaces = Omit<RunPlaces, "workflowId" | "webUrl"> &
+  Pick<RunReport, "usageByNode" | "writtenAgain">;
 
 export function reportOf(state: RunState, places: RunPlaces): RunReport {
   return {
@@ -95,13 +98,13 @@ export function reportOf(state: RunState, places: RunPlaces): RunReport {
 export async function filesOfRun(reader: StoreReader, runId: string): Promise<RunFilePlaces> {
   const facts = await reader.ask("read.run", { run: runId });
   if (!facts.ok) return { stateFile: null, logFile: null, sessionFolder: null };
-  const { places, usageByNode } = facts.value;
-  return { ...places, ...defined({ usageByNode }) };
+  const { places, usageByNode, writtenAgain } = facts.value;
+  return { ...places, ...defined({ usageByNode, writtenAgain }) };
 }
 
 /** A run as its files tell it, without Temporal. */
 export function reportFromStore(facts: RunFacts): RunReport {
-  const { metadata, status: written, standing, places, model, usageByNode } = facts;
+  const { metadata, status: written, standing, places, model, usageByNode, writtenAgain } = facts;
   const status = written as RunStatus | null; // the store has parsed it
   const { phase, packageId, workflowRef, projectId, createdAt: startedAt, lastUpdatedAt: since } = metadata;
   const isOver = phase === "completed" || phase === "failed";
@@ -122,7 +125,7 @@ export function reportFromStore(facts: RunFacts): RunReport {
     paused: status?.paused === true && phase !== "completed" && phase !== "failed",
     ...(status?.budget === undefined ? {} : { budget: status.budget as Budget }), // written from one
     usage: status?.usage ?? NO_USAGE,
-    ...defined({ model, usageByNode }),
+    ...defined({ model, usageByNode, writtenAgain }),
     webUrl: null,
     ...places,
   };
@@ -136,8 +139,8 @@ export function wayOn(runId: string, question: { readonly code?: string | undefi
   return `raise it with interlock budget ${runId} --add-turns|--add-tokens|--add-cost <n>`;
 }
 
-/** The report for people. */
-export function printReport(report: RunReport, projectRoot: string | undefined): void {
+/** The report for people; `webUi` says how the Web UI is opened where there is no link. */
+export function printReport(report: RunReport, projectRoot: string | undefined, webUi?: string): void {
   const isEmpty =
     report.phase === "completed" && report.sessionFolder !== null && report.artifacts.length === 0;
   print(
@@ -159,6 +162,8 @@ export function printReport(report: RunReport, projectRoot: string | undefined):
   if (report.lastAnswer !== undefined) printLabelled("  answered    ", answeredWords(report.lastAnswer));
   for (const artifact of report.artifacts)
     print(`  artifact    ${hostPathOf(artifact, report, projectRoot)}`);
+  for (const artifact of report.writtenAgain ?? [])
+    print(`  written again  ${hostPathOf(artifact, report, projectRoot)}`);
   print(`  usage       ${usageInWords(report.usage)}`);
   const { usageByNode = [] } = report;
   if (usageByNode.length > 1) {
@@ -168,7 +173,8 @@ export function printReport(report: RunReport, projectRoot: string | undefined):
   if (report.sessionFolder !== null) print(`  session     ${report.sessionFolder}`);
   if (report.stateFile !== null) print(`  state       ${report.stateFile}`);
   if (report.logFile !== null) print(`  audit log   ${join(dirname(report.logFile), "execution.jsonl")}`);
-  if (report.webUrl !== null) print(`  web ui      ${report.webUrl}`);
+  const web = report.webUrl ?? webUi;
+  if (web !== undefined) print(`  web ui      ${web}`);
   if (report.question !== undefined) {
     printLabelled("  question    ", report.question.text);
     if (report.visit !== undefined) {

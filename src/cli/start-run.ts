@@ -12,12 +12,11 @@ import type { WorkflowGraph } from "../core/package/graph.js";
 import { resolveProject } from "../store/runs/project-id.js";
 import { findAgent, selectWorkflow } from "../store/packages/choose.js";
 import type { StoreReader } from "../contract/reads.js";
-import { webUrlOf } from "../contract/web-url.js";
-import { readLive } from "../store/runs/live-answer.js";
 import type { Store } from "../store/store.js";
 import { NO_ANSWERS, userAnswers } from "./answers.js";
 import { type BudgetChoice, budgetOf } from "./budget-options.js";
 import { type FollowEnd, followRun } from "./follow.js";
+import { liveAnswers } from "./live-answers.js";
 import { type ModelChoice, chosenModel } from "./model-options.js";
 import {
   CommandError,
@@ -25,17 +24,17 @@ import {
   type ExitCode,
   UsageError,
   noWorkerHint,
-  notesAreRead,
   print,
   printJson,
   printNote,
   usable,
 } from "./output.js";
+import { notesAreRedrawn } from "./redraw.js";
 import { registerRoot } from "./register-root.js";
 import { filesOfRun, printReport, reportOf } from "./run-report.js";
 import { liveView, plainView } from "./run-views.js";
 import type { TemporalSession } from "./temporal-session.js";
-import type { WorkSource } from "./watch-work.js";
+import { webLinkOf } from "./web-link.js";
 
 /** What following a run shows of it. A bundle run has no graph. */
 export interface FollowedRun {
@@ -177,66 +176,48 @@ export async function followAndReport(
   choice: FollowChoice,
   signal: AbortSignal,
 ): Promise<ExitCode> {
-  const webUrl = webUrlOf(
-    session.webUi,
-    session.client.namespace,
-    run.workflowId,
-    await run.executionRunId(),
-  );
-  if (webUrl !== null) printNote(`Watch it: ${webUrl}`);
+  const link = await webLinkOf(session, run, { after: false });
+  printNote(link.url === null ? `Web UI: ${link.how}.` : `Watch it: ${link.url}`);
   const answers = choice.waitForAnswers ? userAnswers() : NO_ANSWERS;
-  const isLive = notesAreRead() && !choice.json;
+  const isLive = notesAreRedrawn() && !choice.json;
   const view = isLive ? liveView(followed.graph, answers) : plainView(answers);
   let end: FollowEnd;
   try {
     end = await followRun(run, view, signal, {
       since: choice.since,
       source: {
-        live: store === undefined ? nothingLive : liveAnswers(store, run.runId),
+        live: liveAnswers({ store, reader }, run.runId),
         nobody: () => nobodyWorks(session),
       },
     });
   } catch (error) {
     if (signal.aborted) {
       printNote("");
-      printNote(`Stopped watching. The run is kept and goes on when a worker is there: interlock dev`);
+      printNote(`Stopped watching. ${onwards(run.runId, session.embedded)}`);
       throw new CommandError(`Run ${run.runId} is not finished.`, { cause: error });
     }
     throw unfollowed(error, run.runId, session.embedded);
   }
-  const places = {
-    workflowId: run.workflowId,
-    webUrl,
-    ...(await filesOfRun(reader, run.runId)),
-  };
-  const report = reportOf(end.state, places);
+  const { url: webUrl, how } = await webLinkOf(session, run, { after: true });
+  const { workflowId } = run;
+  const report = reportOf(end.state, { workflowId, webUrl, ...(await filesOfRun(reader, run.runId)) });
   if (choice.json) printJson({ ...report, ...choice.more });
-  else printReport(report, followed.projectRoot);
+  else printReport(report, followed.projectRoot, how);
   if (end.waiting) return EXIT.waiting;
   return end.state.phase === "completed" ? EXIT.done : EXIT.failed;
 }
 
-/** A worker of another machine is remembered for minutes after its end: that one polls says little where nobody takes what is due. */
-export async function nobodyWorks(session: TemporalSession): Promise<string> {
-  const { embedded, client } = session;
-  if (!(await session.hasWorker())) return noWorkerHint(embedded, client.taskQueue);
-  return `No worker of the task queue "${client.taskQueue}" takes the run's next step: it is busy, or gone. Waiting for one.`;
+/** How somebody who has stopped watching comes back to a run. */
+function onwards(runId: string, embedded: boolean): string {
+  if (embedded) return `The run is kept and goes on when a worker is there: interlock dev`;
+  return `The run goes on where its workers are. See it again with: interlock watch ${runId}`;
 }
 
-/** Of a run of another machine's store. */
-export async function nothingLive(): Promise<undefined> {}
-
-/** Reads what comes of a run's answers, once the store holds the run. */
-export function liveAnswers(store: Store, runId: string): WorkSource["live"] {
-  let dir: string | undefined;
-  return async (since) => {
-    if (dir === undefined) {
-      const found = await store.runs.findPlaced(runId);
-      const files = found && (await store.runs.openFiles(found.projectId, found.runId));
-      dir = files?.ok === true ? files.value.dir : undefined;
-    }
-    return dir === undefined ? undefined : readLive(dir, since);
-  };
+/** A worker of another machine is remembered for minutes after its end: that one polls says little where nobody takes what is due. */
+export async function nobodyWorks(session: TemporalSession): Promise<string> {
+  const { client } = session;
+  if (!(await session.hasWorker())) return noWorkerHint(session, client.taskQueue);
+  return `No worker of the task queue "${client.taskQueue}" takes the run's next step: it is busy, or gone. Waiting for one.`;
 }
 
 /** Why a run could not be followed any more, in words where it is Temporal that is gone. */
@@ -259,12 +240,13 @@ export async function startRun(session: TemporalSession, prepared: PreparedRun):
 }
 
 /** Says what was started, for a command that does not follow it. */
-export function reportDetached(
+export async function reportDetached(
+  session: TemporalSession,
   run: RunHandle,
   choice: { readonly json: boolean; readonly more?: object },
-  webUrl: string | null,
-): void {
+): Promise<void> {
+  const { url: webUrl, how } = await webLinkOf(session, run, { after: true });
   const told = { runId: run.runId, workflowId: run.workflowId, phase: "running", webUrl };
   if (choice.json) printJson({ ...told, ...choice.more });
-  else print(`Run ${run.runId} is started.${webUrl === null ? "" : ` Watch it: ${webUrl}`}`);
+  else print(`Run ${run.runId} is started.${webUrl === null ? ` Web UI: ${how}.` : ` Watch it: ${webUrl}`}`);
 }

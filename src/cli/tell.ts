@@ -25,7 +25,7 @@ export function tell(
 ): Promise<ExitCode> {
   return withRun(runId, async (place) => {
     await bringWorker(place);
-    report(runId, options, await heard(place, action(place.run)));
+    report(runId, options, await heard(place, runId, action(place.run)));
     return EXIT.done;
   });
 }
@@ -59,9 +59,9 @@ export function tellPrepared<T>(
   return withRun(runId, async (place) => {
     const { session, reader, store, run, signal } = place;
     const isOwnWorker = await bringWorker(place);
-    const state = await heard(place, run.state());
+    const state = await heard(place, runId, run.state());
     const prepared = await action.before(state, place.config);
-    const { staysPaused, sentence, result } = await heard(place, action.tell(run, state, prepared));
+    const { staysPaused, sentence, result } = await heard(place, runId, action.tell(run, state, prepared));
     if (staysPaused) {
       const remedy = `The run is paused. Let it go on with: interlock resume ${runId}`;
       report(runId, { json }, { sentence: `${sentence} ${remedy}`, result });
@@ -89,12 +89,9 @@ async function bringWorker({ session, run, store }: RunSession): Promise<boolean
   return isOwn;
 }
 
-function heard<T>(place: RunSession, action: Promise<T>): Promise<T> {
-  return unlessInterrupted(
-    place,
-    "Stopped waiting. Whether the run has heard of it says: interlock status",
-    action,
-  );
+function heard<T>(place: RunSession, runId: string, action: Promise<T>): Promise<T> {
+  const sentence = `Stopped waiting. Whether the run has heard of it says: interlock status ${runId}`;
+  return unlessInterrupted(place, sentence, action);
 }
 
 function report(runId: string, { json = false }: JsonOption, { sentence, result }: Told): void {

@@ -1,11 +1,13 @@
 import type { NativeConnectionOptions } from "@temporalio/worker";
-import { InterlockClient } from "../client/client.js";
+import { InterlockClient, type InterlockClientOptions } from "../client/client.js";
 import type { Config } from "../config.js";
 import { SEARCH_ATTRIBUTES } from "../contract/names.js";
 import { acquireEmbeddedServer } from "../embedded/server.js";
-import type { Sign } from "../contract/signed.js";
+import { defined } from "../core/defined.js";
+import type { Traces } from "../instruments/traces.js";
 import type { Store } from "../store/store.js";
 import { mayLive } from "../worker/worker-identity.js";
+import type { WorkerRuntime } from "./worker-runtime.js";
 import type { RunningWorker, WorkerOptions } from "../worker.js";
 import { unlessAborted } from "./environment.js";
 import { CommandError, NoTemporal, printNote } from "./output.js";
@@ -15,11 +17,18 @@ import { signerFor } from "./signer.js";
 export interface TemporalSession {
   readonly client: InterlockClient;
   readonly embedded: boolean;
+  /** Whether the queue is that of the store on this machine: a worker of it can be started here. */
+  readonly isHere: boolean;
   readonly webUi: string | undefined;
+  /** Whether the Web UI, where one is, lasts when the command ends: the embedded one only while others use it. */
+  webUiLasts(): Promise<boolean>;
   /** Whether a worker polls the store's queue. Temporal takes minutes to forget one that was killed elsewhere. */
   hasWorker(): Promise<boolean>;
   /** Starts a worker of the command's own. It is stopped by `close`. */
-  startWorker(logs?: "INFO" | "ERROR", options?: Pick<WorkerOptions, "onEvent">): Promise<RunningWorker>;
+  startWorker(
+    runtime?: WorkerRuntime,
+    options?: Pick<WorkerOptions, "onEvent" | "instruments">,
+  ): Promise<RunningWorker>;
   /** Stops what the command started: its worker, its connection, and the embedded server when it is the last user. */
   close(): Promise<void>;
 }
@@ -47,7 +56,8 @@ function calledOff(cause: unknown): CommandError {
 /** The same session, for the store of another task queue. */
 export function sessionAt(session: TemporalSession, taskQueue: string): TemporalSession {
   const client = session.client.onQueue(taskQueue);
-  return { ...session, client, hasWorker: async () => (await client.workers()).some(mayLive) };
+  const isHere = session.isHere && taskQueue === session.client.taskQueue;
+  return { ...session, client, isHere, hasWorker: async () => (await client.workers()).some(mayLive) };
 }
 
 async function open(config: Config, store: Store | undefined, signal: AbortSignal): Promise<TemporalSession> {
@@ -69,13 +79,25 @@ async function open(config: Config, store: Store | undefined, signal: AbortSigna
   };
   const namespace = config.temporal?.namespace ?? "default";
   let client: InterlockClient;
+  let traces: Traces | undefined;
   try {
+    traces = await tracesOf(config);
     client = await unlessAborted(
       signal,
-      connect(connection, namespace, store?.taskQueue ?? config.taskQueue, await signerFor(config, store)),
+      connect({
+        connection,
+        namespace,
+        taskQueue: store?.taskQueue ?? config.taskQueue,
+        ...defined({
+          sign: await signerFor(config, store),
+          sealKeys: config.sealKeys,
+          interceptors: traces?.clientInterceptors,
+        }),
+      }),
       (late) => late.close(),
     );
   } catch (error) {
+    await traces?.close();
     await server?.release();
     throw error;
   }
@@ -84,15 +106,21 @@ async function open(config: Config, store: Store | undefined, signal: AbortSigna
   return {
     client,
     embedded: server !== undefined,
+    isHere: store !== undefined,
     webUi: server?.uiUrl ?? config.webUi,
+    webUiLasts: async () => server === undefined || server.isShared(),
     hasWorker: async () => (await client.workers()).some(mayLive),
-    async startWorker(logs = "ERROR", options = {}) {
+    async startWorker(runtime, { instruments = [], ...options } = {}) {
       if (store === undefined) throw new CommandError("There is no store here for a worker to work with.");
-      const { installRuntime, startWorker } = await import("./worker-runtime.js");
-      installRuntime(logs);
+      const { IN_PASSING, startOnlyWorker } = await import("./worker-runtime.js");
+      const watching = traces === undefined ? instruments : [traces.instrument, ...instruments];
       try {
         const webUi = server?.uiUrl ?? config.webUi;
-        const starting = startWorker({ ...config, webUi }, { connection, namespace, store, ...options });
+        const starting = startOnlyWorker(
+          { ...config, webUi },
+          { connection, namespace, store, ...options, instruments: watching },
+          runtime ?? IN_PASSING,
+        );
         const worker = await unlessAborted(signal, starting, (late) => late.shutdown());
         workers.push(worker);
         return worker;
@@ -104,28 +132,30 @@ async function open(config: Config, store: Store | undefined, signal: AbortSigna
       for (const worker of workers)
         await worker.shutdown().catch((error: unknown) => printNote(String(error)));
       await client.close();
+      await traces?.close();
       await server?.release();
     },
   };
 }
 
-async function connect(
-  connection: NativeConnectionOptions,
-  namespace: string,
-  taskQueue: string,
-  sign: Sign | undefined,
-) {
+/** Where the environment asks for traces; nothing of theirs is loaded otherwise. */
+async function tracesOf({ traces }: Config): Promise<Traces | undefined> {
+  if (traces === undefined) return undefined;
+  const { TracesMissing, openTraces } = await import("../instruments/traces.js");
   try {
-    return await InterlockClient.connect({
-      connection,
-      namespace,
-      taskQueue,
-      ...(sign === undefined ? {} : { sign }),
-    });
+    return await openTraces({ ...traces, onTrouble: printNote });
+  } catch (error) {
+    throw error instanceof TracesMissing ? new CommandError(error.message, { cause: error }) : error;
+  }
+}
+
+async function connect(options: InterlockClientOptions & { readonly connection: NativeConnectionOptions }) {
+  try {
+    return await InterlockClient.connect(options);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new NoTemporal(
-      `No Temporal answers at ${connection.address ?? "127.0.0.1:7233"} (${reason}). Check TEMPORAL_ADDRESS, or unset it to use the embedded server.`,
+      `No Temporal answers at ${options.connection.address ?? "127.0.0.1:7233"} (${reason}). Check TEMPORAL_ADDRESS, or the profile in Temporal's configuration file; with neither, the embedded server is used.`,
       { cause: error },
     );
   }

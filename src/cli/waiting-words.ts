@@ -160,7 +160,8 @@ function silenceOf(
   return { seconds, words: `${what} ${hostOf(answer.endpoint)} for ${seconds} s (timeout ${timeout} s).` };
 }
 
-const MODEL_TURN = "model.turn";
+/** The activity in which a model is asked. */
+export const MODEL_TURN = "model.turn";
 
 function nameOf({ activity }: PendingActivity, { turn }: Standing): string {
   return activity === MODEL_TURN && turn !== "" ? turn : activity;

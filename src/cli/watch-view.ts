@@ -5,13 +5,13 @@ import { type BlockLine, blockOf, isSame } from "./live-block.js";
 import {
   eraseNotes,
   noteRoom,
-  notesAreRead,
   outputIsTerminal,
   print,
   printFaintNote,
   printJson,
   printNote,
 } from "./output.js";
+import { notesAreRedrawn } from "./redraw.js";
 import { type Standing, noticesOf } from "./waiting-words.js";
 
 /** What somebody who watches a run is shown. */
@@ -26,7 +26,7 @@ export interface WatchView {
 /** `asEvents`: for programs. `knowsAll`: from the run's beginning, so that its totals are known. */
 export function watchView(asEvents: boolean, knowsAll: boolean): WatchView {
   if (asEvents) return eventsView;
-  return outputIsTerminal() && notesAreRead() ? liveView(knowsAll) : plainView();
+  return outputIsTerminal() && notesAreRedrawn() ? liveView(knowsAll) : plainView();
 }
 
 const eventsView: WatchView = {

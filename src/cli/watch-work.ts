@@ -1,15 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RunHandle } from "../client/client.js";
-import type { PendingWork } from "../client/pending-work.js";
+import type { PendingActivity } from "../client/pending-work.js";
+import { defined } from "../core/defined.js";
 import type { LiveAnswer } from "../store/runs/live-answer.js";
-import { type Standing, type WatchedAnswer, waitsForWorker } from "./waiting-words.js";
+import { MODEL_TURN, type Standing, type WatchedAnswer, waitsForWorker } from "./waiting-words.js";
 
 /** Where somebody who follows a run sees what it waits for. */
 export interface WorkSource {
-  /** What comes of an answer, where the store is at hand. */
-  readonly live: (since: LiveAnswer | undefined) => Promise<LiveAnswer | undefined>;
+  /** What comes of an answer; `isAnswering`: Temporal says that a model is at work. */
+  readonly live: (since: LiveAnswer | undefined, isAnswering: boolean) => Promise<LiveAnswer | undefined>;
   /** What to do about work that no worker takes. */
   readonly nobody: () => Promise<string>;
+  /** Why the run waits for a worker with its model, where the run has not said so itself; undefined where it does not. */
+  readonly missing?: (signal: AbortSignal) => Promise<string | undefined>;
 }
 
 const DESCRIBE_PAUSE_MS = 1_000;
@@ -25,7 +28,7 @@ export async function watchWork(
   signal: AbortSignal,
 ): Promise<void> {
   let describedAt = 0;
-  let known: { readonly work: PendingWork; readonly nobody?: string } = { work: { activities: [] } };
+  let known: Known = { work: { activities: [] } };
   let answer: WatchedAnswer | undefined;
   let seesAnswers = false;
   while (!signal.aborted) {
@@ -34,7 +37,8 @@ export async function watchWork(
       describedAt = now;
       known = await look(run, source, signal).catch(() => known);
     }
-    answer = watched(answer, await source.live(answer).catch(() => undefined));
+    const isAnswering = known.work.activities.some(isModelTurn);
+    answer = watched(answer, await source.live(answer, isAnswering).catch(() => undefined));
     seesAnswers ||= answer !== undefined;
     if (signal.aborted) return;
     show({
@@ -48,12 +52,21 @@ export async function watchWork(
   }
 }
 
-async function look(run: RunHandle, source: WorkSource, signal: AbortSignal) {
+type Known = Pick<Standing, "work" | "nobody" | "missing">;
+
+function isModelTurn({ activity, standing }: PendingActivity): boolean {
+  return activity === MODEL_TURN && standing === "running";
+}
+
+async function look(run: RunHandle, source: WorkSource, signal: AbortSignal): Promise<Known> {
   // A signal of this call's own: each call leaves a listener on the one it is given.
   const patience = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
   const work = await run.pendingWork({ signal: patience });
   const nobody = waitsForWorker(work, Date.now()) ? await source.nobody() : undefined;
-  return { work, ...(nobody === undefined ? {} : { nobody }) };
+  // A run that lacks its model has nothing under way between two tries.
+  const isStill = nobody === undefined && work.activities.length === 0;
+  const missing = isStill ? await source.missing?.(patience).catch(() => undefined) : undefined;
+  return { work, ...defined({ nobody, missing }) };
 }
 
 /** So much of an answer's end is kept to be shown. */

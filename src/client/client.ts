@@ -1,6 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { Client, Connection, type ConnectionOptions } from "@temporalio/client";
+import {
+  Client,
+  Connection,
+  type ConnectionOptions,
+  type WorkflowClientInterceptor,
+} from "@temporalio/client";
 import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTES, registeredAttributes } from "../contract/names.js";
+import { SEALED_SEARCH_ATTRIBUTES } from "../contract/sealed.js";
 import { workflowIdOf } from "../core/run/run-id.js";
 import type { BundleRunInput, Fork, GraphRunInput } from "../contract/run.js";
 import type { Sign } from "../contract/signed.js";
@@ -9,6 +15,8 @@ import type { EngineLimits } from "../core/run/limits.js";
 import type { WantedModel } from "../core/run/run-model.js";
 import type { JsonObject } from "../core/json.js";
 import type { StoreReader } from "../contract/reads.js";
+import { dataConverterFor } from "../seal/data-converter.js";
+import type { SealKeys } from "../seal/seal-keys.js";
 import { isOpenStatus } from "./execution-status.js";
 import { InterlockError } from "./interlock-error.js";
 import { type Launch, begunAnew, launchRun, resuming } from "./launch-run.js";
@@ -42,6 +50,10 @@ export interface InterlockClientOptions {
   readonly taskQueue?: string;
   /** Signs what is started and told, for a store that takes signed starts only: `startSigner(store)` is one. */
   readonly sign?: Sign;
+  /** As for Temporal's own client: they see what is started, told and asked. */
+  readonly interceptors?: readonly WorkflowClientInterceptor[];
+  /** Seals and opens what Temporal keeps, as the workers do: `parseSealKeys(text)` makes them. */
+  readonly sealKeys?: SealKeys;
 }
 
 /** What a caller does not say when it starts a run. */
@@ -91,22 +103,24 @@ export class InterlockClient {
   /** Once all search attributes are there, they are not asked for again. */
   private hasAllAttributes = false;
 
-  private constructor(temporal: Client, taskQueue: string, sign: Sign | undefined) {
+  /** What is sealed says no names to Temporal: what lists are narrowed to is looked for in what runs say of themselves. */
+  private readonly sealKeys: SealKeys | undefined;
+
+  private constructor(temporal: Client, { taskQueue, sign, sealKeys }: InterlockClientOptions) {
     this.temporal = temporal;
     this.sign = sign;
+    this.sealKeys = sealKeys;
     this.namespace = temporal.options.namespace;
-    this.taskQueue = taskQueue;
+    this.taskQueue = taskQueue ?? DEFAULT_TASK_QUEUE;
   }
 
   /** Connects to Temporal. Rejects when nothing answers there. */
   static async connect(options: InterlockClientOptions = {}): Promise<InterlockClient> {
     const connection = await Connection.connect(options.connection ?? {});
     const namespace = options.namespace ?? "default";
-    return new InterlockClient(
-      new Client({ connection, namespace }),
-      options.taskQueue ?? DEFAULT_TASK_QUEUE,
-      options.sign,
-    );
+    const dataConverter = dataConverterFor(options.sealKeys, "client");
+    const interceptors = { workflow: [...(options.interceptors ?? [])] };
+    return new InterlockClient(new Client({ connection, namespace, dataConverter, interceptors }), options);
   }
 
   /** Reads the store whose workers poll the task queue. `storeId`: none but that one. */
@@ -203,7 +217,8 @@ export class InterlockClient {
 
   private async launch(launch: Launch, reuse?: "ALLOW_DUPLICATE_FAILED_ONLY"): Promise<RunHandle> {
     // Where the namespace lacks some, the worker looks which it has.
-    const searchAttributes = (await this.registeredAttributes())?.length === ATTRIBUTES.length;
+    const hasAll = (await this.registeredAttributes())?.length === ATTRIBUTES.length;
+    const searchAttributes = hasAll && this.sealKeys === undefined;
     return new RunHandle(this, await launchRun(this, { ...launch, searchAttributes, reuse }));
   }
 
@@ -214,12 +229,15 @@ export class InterlockClient {
 
   /** The same connection, with another store's queue and nothing to sign with: a secret belongs to one store. */
   onQueue(taskQueue: string): InterlockClient {
-    return taskQueue === this.taskQueue ? this : new InterlockClient(this.temporal, taskQueue, undefined);
+    return taskQueue === this.taskQueue
+      ? this
+      : new InterlockClient(this.temporal, { taskQueue, ...defined({ sealKeys: this.sealKeys }) });
   }
 
   /** The newest runs of all stores that fit, newest first, at most `limit`. Needs no worker. Throws what Temporal says of a query. */
   async runs(filter: RunFilter = {}, limit = 50): Promise<readonly ListedRun[]> {
-    return listRuns(this.temporal, filter, limit, (await this.registeredAttributes()) ?? []);
+    const searchable = this.sealKeys ? SEALED_SEARCH_ATTRIBUTES : await this.registeredAttributes();
+    return listRuns(this.temporal, filter, limit, searchable ?? []);
   }
 
   /**

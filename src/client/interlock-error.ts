@@ -4,6 +4,7 @@ import {
   WorkflowUpdateFailedError,
   isGrpcServiceError,
 } from "@temporalio/client";
+import { sealErrorIn } from "../seal/seal-error.js";
 import { ERROR_CODES, type Fault } from "../core/errors.js";
 
 /** A request that was refused, or a run that failed: `code` is one of contracts §15. */
@@ -29,7 +30,9 @@ export function toInterlockError(error: unknown, runId: string): unknown {
     const message = cause instanceof Error ? cause.message : error.message;
     return new InterlockError({ code, message }, error);
   }
-  return error;
+  const sealed = sealErrorIn(error);
+  if (sealed === undefined) return error;
+  return new InterlockError({ code: "E_PRECONDITION_FAILED", message: sealed.message }, error);
 }
 
 /** Temporal knows nothing of what was asked for, or it has ended. */

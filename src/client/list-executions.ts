@@ -1,7 +1,8 @@
 import type { Client } from "@temporalio/client";
+import type { PayloadReader } from "./payloads.js";
 
 /** What of Temporal a listing needs. */
-export type Lister = Pick<Client, "workflowService"> & { readonly options: { readonly namespace: string } };
+export type Lister = Pick<Client, "workflowService"> & PayloadReader;
 
 /** An execution as Temporal's service lists it. */
 export type RawExecution = Awaited<

@@ -4,6 +4,7 @@ import { defined } from "../core/defined.js";
 import type { RunPhase } from "../core/run/phase.js";
 import { projectSlug } from "../core/run/project-slug.js";
 import { runIdIn } from "../core/run/run-id.js";
+import { type PayloadReader, readableValue } from "./payloads.js";
 import { type Lister, type RawExecution, listExecutions } from "./list-executions.js";
 import { quoted } from "./quoted.js";
 import { isoOf, readJson } from "./raw-values.js";
@@ -190,12 +191,15 @@ function keyOf({ workflowId, runId }: ListedRun): string {
 }
 
 async function* executions(temporal: Lister, query: string, pageSize: number): AsyncGenerator<ListedRun> {
-  for await (const raw of listExecutions(temporal, query, pageSize)) yield listed(raw);
+  for await (const raw of listExecutions(temporal, query, pageSize)) yield await listedRun(temporal, raw);
 }
 
-function listed(raw: RawExecution): ListedRun {
+/** An execution as a listing shows it. */
+export async function listedRun(temporal: PayloadReader, raw: RawExecution): Promise<ListedRun> {
   const workflowId = raw.execution?.workflowId ?? "";
-  const parsed = runMemoSchema.safeParse(readJson(raw.memo?.fields?.[RUN_MEMO]));
+  const parsed = runMemoSchema.safeParse(
+    await readableValue(temporal, raw.memo?.fields?.[RUN_MEMO], workflowId),
+  );
   const memo = parsed.success ? parsed.data : undefined;
   const word = (name: string): string | undefined => {
     const value = readJson(raw.searchAttributes?.indexedFields?.[name]);

@@ -41,7 +41,7 @@ export function remotePages(store: RemoteStore): PageSource {
       return parseAnswer(await ask(store, name, signed));
     } catch (error) {
       if (!(error instanceof NobodyAnswers)) throw error;
-      return fail("E_PRECONDITION_FAILED", error.message);
+      return fail("E_PRECONDITION_FAILED", error.message, { nobodyAnswers: true });
     }
   };
 }

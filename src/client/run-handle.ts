@@ -6,6 +6,7 @@ import { isOpenStatus, isOver } from "./execution-status.js";
 import { InterlockError, isNotFound, toInterlockError } from "./interlock-error.js";
 import { type RunQuestion, nextQuestion } from "./next-question.js";
 import { type PendingWork, pendingWorkIn } from "./pending-work.js";
+import { withFailures, withResults } from "./payloads.js";
 import { quoted } from "./quoted.js";
 import { type RunTimes, runTimes } from "./run-times.js";
 import { type RunRequest, type TemporalAccess, startedWith } from "./run-start.js";
@@ -199,7 +200,11 @@ export class RunHandle {
    * Needs no worker. Throws `E_RUN_NOT_FOUND`.
    */
   async pendingWork({ signal }: { readonly signal?: AbortSignal } = {}): Promise<PendingWork> {
-    const ask = async () => pendingWorkIn((await this.workflow().describe()).raw);
+    const { temporal } = this.access;
+    const ask = async () => {
+      const { raw, workflowId } = await this.workflow().describe();
+      return pendingWorkIn(await withFailures(temporal, raw, workflowId));
+    };
     return this.guarded(() =>
       signal === undefined ? ask() : this.access.temporal.withAbortSignal(signal, ask),
     );
@@ -268,7 +273,9 @@ export class RunHandle {
    * Needs no worker. Undefined before the first event.
    */
   async auditHead(): Promise<AuditHead | undefined> {
-    return newestAuditHead(await this.history());
+    const { temporal } = this.access;
+    const history = await this.history();
+    return newestAuditHead(await withResults(temporal, history, this.workflowId));
   }
 
   /** Reads the run's store, wherever it is. Needs a worker of the run's queue that answers. Throws `E_RUN_NOT_FOUND`. */

@@ -1,10 +1,10 @@
 import type { Client } from "@temporalio/client";
-import { defaultPayloadConverter } from "@temporalio/common";
 import { BUNDLE_RUN_WORKFLOW } from "../contract/names.js";
 import type { BundleRunInput, GraphRunInput, Identified } from "../contract/run.js";
 import type { Sign } from "../contract/signed.js";
 import { runIdIn } from "../core/run/run-id.js";
 import { InterlockError, isNotFound } from "./interlock-error.js";
+import { valueIn } from "./payloads.js";
 
 /** A connection to Temporal and the namespace on it. */
 export interface TemporalAccess {
@@ -38,7 +38,7 @@ export async function startedWith(access: TemporalAccess, workflowId: string): P
       });
   const payload = first.input?.payloads?.[0];
   if (payload === undefined) throw new Error("The history of the run does not begin with its input.");
-  const input: unknown = defaultPayloadConverter.fromPayload(payload);
+  const input = await valueIn(access.temporal, payload, workflowId);
   if (typeof input !== "object" || input === null) {
     const message = `The workflow ${workflowId} was not started with a run's input: start it anew.`;
     throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });

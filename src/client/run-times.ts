@@ -1,7 +1,8 @@
 import { RUN_MEMO, runMemoSchema } from "../contract/run-memo.js";
 import { defined } from "../core/defined.js";
 import { isNotFound } from "./interlock-error.js";
-import { isoOf, readJson } from "./raw-values.js";
+import { readableValue } from "./payloads.js";
+import { isoOf } from "./raw-values.js";
 import { type TemporalAccess, beginningOf } from "./run-start.js";
 
 /** Who began a run, and when what happened to it, as Temporal knows. Times are UTC, ISO 8601. */
@@ -19,7 +20,9 @@ export async function runTimes(access: TemporalAccess, workflowId: string): Prom
   const { raw } = await access.temporal.workflow.getHandle(workflowId).describe();
   const info = raw.workflowExecutionInfo;
   const newest = await beginningOf(access, workflowId);
-  const memo = runMemoSchema.safeParse(readJson(info?.memo?.fields?.[RUN_MEMO]));
+  const memo = runMemoSchema.safeParse(
+    await readableValue(access.temporal, info?.memo?.fields?.[RUN_MEMO], workflowId),
+  );
   const endedAt = isoOf(info?.closeTime);
   const begun = newest.isContinued
     ? await firstOf(access, workflowId, newest.firstExecutionRunId)

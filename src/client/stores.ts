@@ -9,8 +9,9 @@ import {
   storeWorkersSchema,
 } from "../contract/store-record.js";
 import { type Lister, listExecutions } from "./list-executions.js";
+import { readableValue } from "./payloads.js";
 import { quoted } from "./quoted.js";
-import { isoOf, readJson } from "./raw-values.js";
+import { isoOf } from "./raw-values.js";
 
 /** A store as its workers have made it known. Names, hosts and projects are text from outside. */
 export interface KnownStore {
@@ -43,8 +44,9 @@ export async function listStores(temporal: Lister): Promise<readonly KnownStore[
   const stores: KnownStore[] = [];
   for await (const { execution, memo, taskQueue } of listExecutions(temporal, query, PAGE)) {
     const storeId = storeIdIn(execution?.workflowId ?? "");
-    const note = storeNoteSchema.safeParse(readJson(memo?.fields?.[STORE_MEMO]));
-    const workers = storeWorkersSchema.safeParse(readJson(memo?.fields?.[STORE_WORKERS_MEMO]));
+    const said = (name: string) => readableValue(temporal, memo?.fields?.[name], execution?.workflowId ?? "");
+    const note = storeNoteSchema.safeParse(await said(STORE_MEMO));
+    const workers = storeWorkersSchema.safeParse(await said(STORE_WORKERS_MEMO));
     if (storeId === undefined || !note.success) continue;
     stores.push({
       storeId,

@@ -9,6 +9,7 @@ import type { Frontmatter } from "../core/state/state-frontmatter.js";
 import type { HeldGraphState } from "../core/graph-state/held-state.js";
 import type { GraphState } from "../core/graph-state/schemas.js";
 import type { ConditionFacts } from "../core/state/transition-guard.js";
+import type { OfferedTool } from "../core/tools/external-tool.js";
 import type { ToolName } from "../core/tools/tool-specs.js";
 import type { BundleRunInput, GraphRunInput, Identified } from "./run.js";
 import type { AuditHead } from "../core/run/audit-head.js";
@@ -36,6 +37,8 @@ export interface Activities extends ToolActivities, BundleToolActivities {
   "model.turn"(input: ModelTurnInput): Promise<ModelTurnResult>;
   /** Saves the state document for a call that the guard has accepted. */
   "state.persist"(input: ToolCallInput): Promise<ToolCallOutcome>;
+  /** Calls a tool that is not the engine's own, or finds out what has come of the call. */
+  "tool.call"(input: ToolCallInput): Promise<ToolCallOutcome>;
   /** Records a call that cannot run: unknown tool, bad arguments. */
   "tool.refuse"(input: ToolCallInput): Promise<ToolCallOutcome>;
   /** Writes the user's words down, once. */
@@ -136,6 +139,8 @@ export interface PlannedCall {
   readonly id: string;
   /** Absent when there is no such tool. */
   readonly tool?: ToolName | BundleToolName;
+  /** Which external tool it is for; `tool` is absent then. */
+  readonly external?: Pick<OfferedTool, "name" | "effect" | "timeoutMs">;
   /** What the timeline shows, such as `fs.write @project/artifacts/x.md`. */
   readonly summary: string;
   /** Hash of tool and arguments, to notice repetition. */

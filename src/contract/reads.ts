@@ -5,7 +5,9 @@ import type { RunEvent } from "../core/run/run-event.js";
 import type { ModelState } from "../core/run/run-state.js";
 import type { Usage } from "../core/run/usage.js";
 import { schemaErrors } from "../core/schema-errors.js";
+import { count, id, path, run, sha256 } from "./question-fields.js";
 import { signatureSchema } from "./signed.js";
+import { type VisitAnswers, visitQuestions } from "./visit-reads.js";
 
 /**
  * What is asked of a store by whoever has nothing but Temporal (contracts §14): each question is an activity's name. An answer is
@@ -27,13 +29,6 @@ export const MAX_ASKED_CALLS = 50;
 /** The longest tail of an audit log that is asked for. */
 export const MAX_TAIL = 100_000;
 
-const id = z.string().min(1).max(1_000);
-const path = z.string().min(1).max(4_096);
-const count = z.int().min(0).max(1_000_000_000);
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 as 64 hexadecimal digits");
-/** A run's id, or its workflow's. */
-const run = { run: id };
-
 /** Answered by JSON. */
 const jsonQuestions = {
   "read.store": z.strictObject({}),
@@ -43,7 +38,14 @@ const jsonQuestions = {
   "read.graph": z.strictObject(run),
   "read.state": z.strictObject(run),
   "read.visits": z.strictObject(run),
-  "read.conversation": z.strictObject({ ...run, name: id, reasoning: z.boolean().exactOptional() }),
+  "read.conversation": z.strictObject({
+    ...run,
+    name: id,
+    reasoning: z.boolean().exactOptional(),
+    /** The entries from this one on, counted from 0; negative: so many from the end. */
+    from: z.int().min(-1_000_000_000).max(1_000_000_000).exactOptional(),
+    limit: count.exactOptional(),
+  }),
   "read.results": z.strictObject({ ...run, calls: z.array(id).min(1).max(MAX_ASKED_CALLS) }),
   "read.events": z.strictObject({
     ...run,
@@ -53,6 +55,14 @@ const jsonQuestions = {
     seq: count.exactOptional(),
     /** Without `at`: so many lines of the log, its last ones. */
     tail: count.max(MAX_TAIL).exactOptional(),
+  }),
+  /** What comes of the answer that a model is giving. */
+  "read.live": z.strictObject({
+    ...run,
+    /** What of it has been read before. */
+    since: z
+      .strictObject({ execution: count, visit: count, turn: count, attempt: count, offset: count })
+      .exactOptional(),
   }),
   "read.artifacts": z.strictObject(run),
   "read.files": z.strictObject(run),
@@ -65,6 +75,7 @@ const jsonQuestions = {
   "read.packages": z.strictObject({}),
   "read.package": z.strictObject({ packageId: id }),
   "read.projects": z.strictObject({}),
+  ...visitQuestions,
 } as const;
 
 /** Answered by a file's bytes. */
@@ -180,7 +191,7 @@ function refused(errors: ReturnType<typeof schemaErrors>): Result<never> {
 }
 
 /** The answers, by question. What is JSON of the store's own files is as `src/reads/` makes it. */
-export interface JsonAnswers {
+export interface JsonAnswers extends VisitAnswers {
   "read.store": { readonly storeId: string; readonly taskQueue: string };
   "read.runs": { readonly runs: readonly StoredRun[]; readonly damaged: readonly string[] };
   "read.run": RunFacts;
@@ -188,9 +199,11 @@ export interface JsonAnswers {
   "read.graph": { readonly graph: JsonObject | null; readonly projectRoot: string };
   "read.state": StoredGraphState;
   "read.visits": { readonly visits: readonly StoredVisit[] };
-  "read.conversation": { readonly entries: readonly TranscriptEntry[] };
+  "read.conversation": { readonly entries: readonly TranscriptEntry[]; readonly total: number };
   "read.results": { readonly results: readonly { readonly id: string; readonly result: JsonValue }[] };
   "read.events": StoredEvents;
+  /** Null while none is given. */
+  "read.live": { readonly answer: JsonObject | null };
   "read.artifacts": { readonly artifacts: readonly StoredArtifact[] };
   "read.files": { readonly files: readonly StoredFile[] };
   "read.fork": StoredForkPoint;
@@ -239,6 +252,8 @@ export interface RunFacts {
     /** What of the files is missing or broken. */
     readonly problem?: string;
   };
+  /** The artifacts that were there before the run, and that it has written; absent from a worker of an earlier version. */
+  readonly writtenAgain?: readonly string[];
   /** What each node has used, as the audit log says; of many the last ones. Absent where the log cannot be read. */
   readonly usageByNode?: readonly { readonly nodeId: string; readonly usage: Usage }[];
   /** Which models the run uses, where it knows. */
@@ -357,6 +372,8 @@ export interface StoredPackage {
 }
 
 export interface ShownPackage extends StoredPackage {
+  /** Of its content; absent where the store's worker is of an earlier version. */
+  readonly sha256?: string;
   readonly description: string;
   readonly workflows: readonly {
     readonly id: string;

@@ -25,6 +25,9 @@ export const FAILPOINTS = Object.freeze([
   "call.done",
   "call.recorded",
   "audit.recorded",
+  // one call of an external tool
+  "tool.before-call",
+  "tool.answered",
   // one model turn
   "model.before-request",
   "model.answer-received",

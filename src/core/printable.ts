@@ -27,6 +27,12 @@ export function printableLines(text: string): readonly string[] {
   return text.split(/\r?\n/).map((line) => printable(line.replaceAll("\t", "    ")));
 }
 
+/** A text with what is not printable as `\u{202e}`; line breaks and tabs stay. */
+export function printableText(text: string): string {
+  const parts = text.split(/(\r\n|[\n\t])/);
+  return parts.map((part, index) => (index % 2 === 1 ? part : printable(part))).join("");
+}
+
 /** JSON text that says the same, in which nothing needs to be hidden: what is not printable is `\u202e`. */
 export function printableJsonText(json: string): string {
   return json.split("\n").map(jsonEscaped).join("\n");

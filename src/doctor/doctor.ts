@@ -4,6 +4,7 @@ import { checkDescriptors, checkMemory, checkNode, checkOtherUsers } from "./che
 import { checkWebhooks } from "./check-webhooks.js";
 import { type ConfiguredModel, checkModel, configuredModels } from "./check-models.js";
 import { checkRoots } from "./check-roots.js";
+import { checkSeal } from "./check-seal.js";
 import { checkStore } from "./check-store.js";
 import { type TemporalPlace, checkTemporal, noServer, runningServer } from "./check-temporal.js";
 import { CHECK_MS, type Finding, bounded, failed, passed, skipped, warning } from "./finding.js";
@@ -27,6 +28,7 @@ export async function examine(examination: Examination): Promise<readonly Findin
   const parts = await Promise.all([
     machine,
     bounded("temporal", () => temporal(config)),
+    bounded("sealed histories", async () => checkSeal(config.sealKeys, await placeOf(config))),
     bounded("store", () => checkStore(config.storeDir, config.starts)),
     bounded("roots", () => checkRoots(config.storeDir, config.roots)),
     bounded("other users", async () => [await checkOtherUsers(exposure(config))]),
@@ -64,18 +66,27 @@ function readConfig(): {
   }
 }
 
-async function temporal({ temporal: configured, storeDir, taskQueue: fallback }: Config) {
+async function temporal(config: Config) {
+  const place = await placeOf(config);
+  return place === undefined ? noServer() : checkTemporal(place);
+}
+
+/** Where Temporal is; undefined where it would be the embedded server, and none runs. */
+async function placeOf({
+  temporal: configured,
+  storeDir,
+  taskQueue: fallback,
+}: Config): Promise<TemporalPlace | undefined> {
   const identity = await readStoreIdentity(storeDir).catch(() => undefined);
   const taskQueue = identity?.taskQueue ?? fallback;
   const server = configured === undefined ? await runningServer(storeDir) : undefined;
-  if (configured === undefined && server === undefined) return noServer();
-  const place: TemporalPlace = {
+  if (configured === undefined && server === undefined) return undefined;
+  return {
     connection: configured?.connectionOptions ?? server ?? {},
     namespace: configured?.namespace ?? "default",
     taskQueue,
     embedded: configured === undefined,
   };
-  return checkTemporal(place);
 }
 
 /** Without a login, a server on the loopback address is open to all users of the machine, embedded or not. */

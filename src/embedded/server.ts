@@ -42,6 +42,8 @@ export interface EmbeddedServer {
   readonly pid: number;
   /** False when the server was there before: started by another process, or left behind by a killed one. */
   readonly startedHere: boolean;
+  /** Whether somebody else uses the server at this moment: it lasts when we release it. */
+  isShared(): Promise<boolean>;
   /** Ends our use of the server; the last user stops it. Calling it again changes nothing. */
   release(): Promise<void>;
 }
@@ -122,11 +124,24 @@ async function enter(
     namespace: NAMESPACE,
     pid: record.pid,
     startedHere: running === null,
+    isShared: () => isShared(files, users),
     release() {
       released ??= release(files, users, options);
       return released;
     },
   };
+}
+
+/** Within the turn nobody comes or goes: our share is given up for a moment, and taken back. */
+async function isShared(files: ServerFiles, users: FileLock): Promise<boolean> {
+  const turn = await lockExclusively(files.turn, {});
+  try {
+    const alone = users.tryExclusive();
+    users.tryShared();
+    return !alone;
+  } finally {
+    turn.close();
+  }
 }
 
 async function release(files: ServerFiles, users: FileLock, options: EmbeddedServerOptions): Promise<void> {

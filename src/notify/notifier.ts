@@ -1,6 +1,11 @@
 import { basename } from "node:path";
 import { ApplicationFailure, Context, log } from "@temporalio/activity";
-import { Client, type ConnectionLike, WorkflowExecutionAlreadyStartedError } from "@temporalio/client";
+import {
+  Client,
+  type ClientOptions,
+  type ConnectionLike,
+  WorkflowExecutionAlreadyStartedError,
+} from "@temporalio/client";
 import { WRONG_STORE_FAILURE } from "../contract/names.js";
 import {
   NOTICE_ACTIVITY,
@@ -35,6 +40,8 @@ export interface NotifierDeps {
   readonly webhooks: readonly Webhook[];
   readonly connection: ConnectionLike;
   readonly namespace: string;
+  /** Absent: Temporal's own. */
+  readonly dataConverter?: NonNullable<ClientOptions["dataConverter"]>;
   /** Base URL of the Web UI, for links. */
   readonly webUi: string | undefined;
 }
@@ -60,7 +67,7 @@ const LONGEST_DELIVERY = "7 days";
 /** What tells others of runs: the worker has one where its settings name webhooks. */
 export function openNotifier(deps: NotifierDeps): Notifier {
   const { connection, namespace } = deps;
-  const client = new Client({ connection, namespace });
+  const client = new Client({ connection, namespace, ...defined({ dataConverter: deps.dataConverter }) });
   return {
     async announce(told) {
       try {

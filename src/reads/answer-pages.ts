@@ -46,7 +46,7 @@ export class KeptTexts {
 export function textAnswer(value: object): Result<Buffer> {
   const bytes = Buffer.from(JSON.stringify(value));
   if (bytes.length <= MAX_TEXT_BYTES) return ok(bytes);
-  const sentence = `The answer would have ${bytes.length} bytes, and at most ${MAX_TEXT_BYTES} are handed out. Take the run's files instead: interlock export`;
+  const sentence = `The answer would have ${bytes.length} bytes, and at most ${MAX_TEXT_BYTES} are handed out. Take the run's files instead: interlock export <run>`;
   return fail("E_READ_LIMIT", sentence);
 }
 

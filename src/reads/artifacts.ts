@@ -6,7 +6,6 @@ import { excerpt } from "../core/text.js";
 import { type AliasPath, parseAliasPath } from "../core/tools/alias-path.js";
 import type { ProtectedPaths } from "../core/tools/name-rules.js";
 import { sha256 } from "../store/disk/sha256.js";
-import { readManifest } from "../store/runs/bundle-session.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import type { RunMetadata } from "../store/runs/run-index.js";
 import type { Store } from "../store/store.js";
@@ -16,8 +15,8 @@ import { runOnPath } from "../tools/sandbox/run-on-path.js";
 import { Refusal } from "../tools/sandbox/faults.js";
 import { type Workspace, openWorkspace } from "../tools/sandbox/workspace.js";
 import type { Answer } from "./answer-pages.js";
+import { PROJECT, recordedArtifacts } from "./recorded-artifacts.js";
 import { openRun } from "./run-facts.js";
-import { eventsOf } from "./transcript.js";
 
 export interface ArtifactDeps {
   readonly store: Store;
@@ -64,33 +63,6 @@ export async function openArtifact(
   const place = openPlace(deps, run, files, await rootOf(deps.store, run));
   return place.ok ? openInside(place.value, asked.path) : place;
 }
-
-/** The paths that a run has recorded, each with the node that wrote it last, where the log tells. */
-async function recordedArtifacts(
-  { bundle, runId }: RunMetadata,
-  files: RunFiles,
-): Promise<ReadonlyMap<string, string | null>> {
-  const recorded = new Map<string, string | null>();
-  if (bundle !== undefined) {
-    const manifest = await readManifest(bundle);
-    if (!manifest.ok || manifest.value.runId !== runId) return recorded;
-    for (const { path } of manifest.value.files) recorded.set(path, null);
-    return recorded;
-  }
-  const document = await files.state.read().catch(() => undefined);
-  for (const path of document?.ok === true ? document.value.frontmatter.artifacts : [])
-    recorded.set(path, null);
-  for (const { kind, nodeId, output } of await eventsOf(files)) {
-    if (kind !== "tool.exec" || typeof output !== "object" || output === null) continue;
-    if (!("sha256After" in output) || !("path" in output)) continue; // it has not written
-    const { path } = output;
-    if (typeof path !== "string" || !path.startsWith(PROJECT)) continue;
-    recorded.set(path.slice(PROJECT.length), typeof nodeId === "string" ? nodeId : null);
-  }
-  return recorded;
-}
-
-const PROJECT = "@project/";
 
 /** Where a run's artifacts lie. */
 async function rootOf(store: Store, { bundle, projectId }: RunMetadata): Promise<Result<string>> {

@@ -1,6 +1,9 @@
+import { bounded } from "../contract/bounded.js";
 import type { JsonAnswers, StoreQuestion } from "../contract/reads.js";
+import { defined } from "../core/defined.js";
 import { type Result, fail, ok } from "../core/errors.js";
 import { excerpt, listSome } from "../core/text.js";
+import { checkPackageSource } from "../store/packages/package-source.js";
 import { identityOf } from "../store/roots/root-places.js";
 import type { RegisteredRoot } from "../store/roots/roots.js";
 import type { Store } from "../store/store.js";
@@ -18,8 +21,10 @@ export async function packageOf(store: Store, named: string): Promise<Result<Jso
   const opened = packageId.ok ? await store.packages.open(packageId.value) : packageId;
   if (!packageId.ok || !opened.ok) return opened as Result<never>; // one of the two is a fault
   const { manifest, agents, workflows } = opened.value;
+  const sha256 = await store.packages.digest(packageId.value);
   return ok({
     packageId: packageId.value,
+    ...defined({ sha256 }),
     name: manifest.name,
     version: manifest.version,
     description: manifest.description ?? "",
@@ -29,6 +34,31 @@ export async function packageOf(store: Store, named: string): Promise<Result<Jso
       nodes: graph.nodes.map((node) => node.id),
     })),
     agents: agents.map(({ id, metadata }) => ({ id, name: metadata.name, title: metadata.title })),
+  });
+}
+
+const MAX_ROLE_CHARS = 2_000;
+
+/** A package with the graphs of its workflows, and what a check of it says. Faults: `E_PACKAGE_NOT_FOUND`, `E_PACKAGE_INVALID`. */
+export async function workflowsOf(
+  store: Store,
+  named: string,
+): Promise<Result<JsonAnswers["read.workflows"]>> {
+  const packageId = await store.packages.resolve(named);
+  if (!packageId.ok) return packageId;
+  const opened = await store.packages.open(packageId.value);
+  if (!opened.ok) return opened;
+  const { dir, manifest, agents, workflows } = opened.value;
+  return ok({
+    packageId: packageId.value,
+    name: manifest.name,
+    version: manifest.version,
+    description: manifest.description ?? "",
+    workflows: workflows.map(({ id, isEntry, graph }) => ({ id, isEntry, graph })),
+    agents: agents.map(({ id, metadata: { name, title, icon }, persona }) => {
+      return { id, name, title, icon, role: bounded(persona.role, MAX_ROLE_CHARS) };
+    }),
+    findings: await checkPackageSource(dir),
   });
 }
 

@@ -36,7 +36,7 @@ export async function eventsOf(
     const { size } = fstatSync(fd);
     const begin = asked.at ?? beginningOf(fd, size, asked);
     const piece = readLines(fd, begin.offset, size);
-    if (piece === undefined) return fail("E_INTERNAL", TOO_LONG);
+    if (piece === undefined) return fail("E_INTERNAL", tooLong(runId));
     const events: RunEvent[] = [];
     let { offset, lines } = begin;
     for (const line of piece) {
@@ -52,7 +52,9 @@ export async function eventsOf(
   }
 }
 
-const TOO_LONG = "The run's audit log has a line that is none of ours. See: interlock audit verify";
+function tooLong(runId: string): string {
+  return `The run's audit log has a line that is none of ours. See: interlock audit verify ${runId}`;
+}
 
 function openLog(path: string): number | undefined {
   try {

@@ -5,13 +5,15 @@ import type { RunStatus } from "../store/runs/status-file.js";
 import { newestOutputs } from "../core/bundle/listed-outputs.js";
 import { type Result, fail, ok } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
-import type { JsonAnswers, RunFacts, StoredRun } from "../contract/reads.js";
+import type { JsonAnswers, RunFacts, StoreQuestion, StoredRun } from "../contract/reads.js";
 import { readManifest, sessionDir } from "../store/runs/bundle-session.js";
 import { DamagedGraphState } from "../store/runs/graph-state-files.js";
+import { readLive } from "../store/runs/live-answer.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import type { BundleSettings, RunMetadata } from "../store/runs/run-index.js";
 import { selectWorkflow } from "../store/packages/choose.js";
 import type { Store } from "../store/store.js";
+import { artifactsWrittenAgain } from "./recorded-artifacts.js";
 import { BUNDLE_NODE } from "../tools/bundle/bundle-sessions.js";
 
 const SESSION = "{session-folder}";
@@ -62,6 +64,7 @@ export async function runFacts(store: Store, id: string): Promise<Result<RunFact
       bundle === undefined
         ? await standingOfGraphRun(store, run, files)
         : await standingOfBundleRun(run, bundle),
+    writtenAgain: await artifactsWrittenAgain(run, files),
     places:
       bundle === undefined
         ? { stateFile: join(stateDir, "workflow.md"), logFile, sessionFolder: null }
@@ -143,6 +146,17 @@ export async function requestOf(store: Store, id: string): Promise<Result<JsonAn
   const { files } = opened.value;
   const request = (await files.request.read()) ?? null;
   return ok({ request: request as JsonObject | null, place: join(files.dir, "run.json") }); // parsed from JSON
+}
+
+/** What has come of the answer that a model is giving, from where it was read before. Faults: `E_RUN_NOT_FOUND`, `E_INTERNAL`. */
+export async function liveAnswerOf(
+  store: Store,
+  { run: id, since }: StoreQuestion<"read.live">,
+): Promise<Result<JsonAnswers["read.live"]>> {
+  const opened = await openRun(store, id);
+  if (!opened.ok) return opened;
+  const answer = readLive(opened.value.files.dir, since) ?? null;
+  return ok({ answer: answer as JsonObject | null }); // plain data
 }
 
 /** The graph state of a run and its snapshots. */

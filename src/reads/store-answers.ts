@@ -17,9 +17,19 @@ import { type ArtifactDeps, artifactsOf, openArtifact } from "./artifacts.js";
 import { type Answer, KeptTexts, bytesAnswer, pageOf, textAnswer } from "./answer-pages.js";
 import { filesOf, openFile } from "./folder-files.js";
 import { forkPointOf } from "./fork-read.js";
-import { installUpload, packageOf, packagesOf, projectsOf, removePackage, upload } from "./package-reads.js";
-import { graphOf, graphStateOf, requestOf, runFacts, runsOf } from "./run-facts.js";
+import {
+  installUpload,
+  packageOf,
+  workflowsOf,
+  packagesOf,
+  projectsOf,
+  removePackage,
+  upload,
+} from "./package-reads.js";
+import { courseOf } from "./run-course.js";
+import { graphOf, graphStateOf, liveAnswerOf, requestOf, runFacts, runsOf } from "./run-facts.js";
 import { eventsOf } from "./run-events.js";
+import { callOf, changeOf, contentOf, documentOf, writesOf } from "./run-pieces.js";
 import { conversationOf, resultsOf, visitsOf } from "./transcript.js";
 
 type JsonReads = {
@@ -43,12 +53,20 @@ const JSON_READS: JsonReads = {
   "read.conversation": ({ store }, asked) => conversationOf(store, asked),
   "read.results": ({ store }, asked) => resultsOf(store, asked),
   "read.events": ({ store }, asked) => eventsOf(store, asked),
+  "read.live": ({ store }, asked) => liveAnswerOf(store, asked),
   "read.artifacts": (deps, { run }) => artifactsOf(deps, run),
   "read.files": ({ store }, { run }) => filesOf(store, run),
   "read.fork": ({ store }, asked) => forkPointOf(store, asked),
   "read.packages": ({ store }) => packagesOf(store),
   "read.package": ({ store }, { packageId }) => packageOf(store, packageId),
   "read.projects": ({ store }) => projectsOf(store),
+  "read.course": ({ store }, { run }) => courseOf(store, run),
+  "read.call": ({ store }, asked) => callOf(store, asked),
+  "read.writes": ({ store }, { run }) => writesOf(store, run),
+  "read.content": ({ store }, asked) => contentOf(store, asked),
+  "read.document": ({ store }, asked) => documentOf(store, asked),
+  "read.change": ({ store }, asked) => changeOf(store, asked),
+  "read.workflows": ({ store }, { packageId }) => workflowsOf(store, packageId),
   "package.upload": ({ store }, asked) => upload(store, asked),
   "package.install": ({ store }, asked) => installUpload(store, asked),
   "package.remove": ({ store }, asked) => removePackage(store, asked),

@@ -1,39 +1,28 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { lstatSync } from "node:fs";
-import type { JsonAnswers, StoredVisit, TranscriptCall, TranscriptEntry } from "../contract/reads.js";
+import type {
+  JsonAnswers,
+  StoreQuestion,
+  StoredVisit,
+  TranscriptCall,
+  TranscriptEntry,
+} from "../contract/reads.js";
 import { type Result, fail, ok } from "../core/errors.js";
 import type { JsonObject, JsonValue } from "../core/json.js";
 import type { ModelCall } from "../core/tools/model-call.js";
 import { excerpt } from "../core/text.js";
 import { nestingDepth } from "../core/tools/tool-arguments.js";
 import type { AssistantEntry, ConversationEntry } from "../store/runs/conversation.js";
-import { parseLine } from "../store/disk/append-log.js";
-import { readOwnFile } from "../store/disk/own-file.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import type { Store } from "../store/store.js";
+import { eventsOf } from "./audit-events.js";
 import { openRun } from "./run-facts.js";
 
-/** A larger log is not looked through for what it says of calls. */
-const MAX_LOG_BYTES = 256 * 1024 * 1024;
 const CONVERSATION = /^([a-z]+(?:-\d+)?)\.jsonl$/;
 const SUMMARY_CHARS = 120;
 /** A call that is longer is shown by its beginning, unparsed. */
 const MAX_PARSED_CHARS = 1_000_000;
-
-/** The events of a run's audit log; none where it cannot be read. */
-export async function eventsOf(files: RunFiles): Promise<readonly JsonObject[]> {
-  const bytes = await readOwnFile(files.logFile, MAX_LOG_BYTES).catch(() => Buffer.alloc(0));
-  const events: JsonObject[] = [];
-  for (let start = 0; start < bytes.length;) {
-    const feed = bytes.indexOf(0x0a, start);
-    const end = feed === -1 ? bytes.length : feed;
-    const event = parseLine(bytes.subarray(start, end));
-    if (event !== undefined) events.push(event);
-    start = end + 1;
-  }
-  return events;
-}
 
 /** The conversations of a run, one for each visit, in order. Faults: `E_RUN_NOT_FOUND`, `E_INTERNAL`. */
 export async function visitsOf(store: Store, id: string): Promise<Result<JsonAnswers["read.visits"]>> {
@@ -54,7 +43,7 @@ export async function visitsOf(store: Store, id: string): Promise<Result<JsonAns
   return ok({ visits });
 }
 
-async function conversationsOf(files: RunFiles): Promise<readonly string[]> {
+export async function conversationsOf(files: RunFiles): Promise<readonly string[]> {
   const entries = await readdir(join(files.dir, "conversation"), { withFileTypes: true }).catch(() => []);
   const names = entries.flatMap((entry) =>
     entry.isFile() ? (CONVERSATION.exec(entry.name)?.[1] ?? []) : [],
@@ -63,10 +52,10 @@ async function conversationsOf(files: RunFiles): Promise<readonly string[]> {
   return names.sort((a, b) => numberOf(a) - numberOf(b) || (a < b ? -1 : 1));
 }
 
-/** What was said in one conversation. Faults: `E_RUN_NOT_FOUND`, `ENOENT`. */
+/** What was said in one conversation, or a piece of it. Faults: `E_RUN_NOT_FOUND`, `ENOENT`. */
 export async function conversationOf(
   store: Store,
-  asked: { readonly run: string; readonly name: string; readonly reasoning?: boolean },
+  asked: StoreQuestion<"read.conversation">,
 ): Promise<Result<JsonAnswers["read.conversation"]>> {
   const opened = await openRun(store, asked.run);
   if (!opened.ok) return opened;
@@ -81,11 +70,12 @@ export async function conversationOf(
     if (kind === "tool.exec" && typeof toolCallId === "string") outcomes.set(toolCallId, outcomeOf(output));
     if (kind === "user.input" && typeof id === "string" && typeof by === "string") authors.set(id, by);
   }
-  const said = await files.conversation(asked.name).entries();
-  const entries = said.map((entry) =>
-    shown(entry, { outcomes, authors, reasoning: asked.reasoning === true }),
-  );
-  return ok({ entries });
+  const conversation = files.conversation(asked.name);
+  const total = await conversation.count();
+  const { from = 0, limit = total, reasoning = false } = asked;
+  const first = from < 0 ? Math.max(0, total + from) : from;
+  const said = await conversation.entries(first, first + limit);
+  return ok({ entries: said.map((entry) => shown(entry, { outcomes, authors, reasoning })), total });
 }
 
 interface Known {

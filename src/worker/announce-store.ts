@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { basename } from "node:path";
-import { Client } from "@temporalio/client";
-import { type NativeConnection, Runtime } from "@temporalio/worker";
+import { Client, type ClientOptions } from "@temporalio/client";
+import { Runtime } from "@temporalio/worker";
 import {
   MAX_PROJECT_ROOT_CHARS,
   MAX_STORE_PROJECTS,
@@ -41,8 +41,8 @@ export interface Announcement {
  * Makes a store known through Temporal for as long as a worker works on it: its name, its projects and this worker. That it
  * cannot be said is no failure: runs do not depend on it, and it is tried again.
  */
-export function announceStore(connection: NativeConnection, namespace: string, store: Store): Announcement {
-  const client = new Client({ connection, namespace });
+export function announceStore(temporal: ClientOptions, store: Store): Announcement {
+  const client = new Client(temporal);
   const worker = { instance: randomUUID(), host: short(hostname()), version: short(version()) };
   let said = { note: "", at: 0 };
   let isOver = false;

@@ -5,11 +5,16 @@ import { DefaultLogger, type WorkflowBundleWithSourceMap, bundleWorkflowCode } f
 /** Where the build puts the prebuilt bundle. */
 const PREBUILT = fileURLToPath(new URL("../workflow-bundle.cjs", import.meta.url));
 
-/** Bundles the workflow code : compiled code in a build, source in a test. */
-export function bundleWorkflows(): Promise<WorkflowBundleWithSourceMap> {
+/**
+ * Bundles the workflow code: compiled code in a build, source in a test. `interceptors` are the files of workflow interceptors
+ * that are to go with it.
+ */
+export function bundleWorkflows(interceptors: readonly string[] = []): Promise<WorkflowBundleWithSourceMap> {
   return bundleWorkflowCode({
     workflowsPath: codeOf("index"),
     payloadConverterPath: codeOf("payload-converter"),
+    workflowInterceptorModules: [...interceptors],
+    failureConverterPath: codeOf("failure-converter"),
     logger: new DefaultLogger("ERROR"),
   });
 }

@@ -62,6 +62,19 @@ function forAnyWorker(isLeft: boolean): { readonly allowEagerDispatch?: false } 
   return isLeft ? { allowEagerDispatch: false } : {};
 }
 
+/**
+ * A call of an external tool takes as long as its settings let it, and a minute for what is around it; but a dead worker shows
+ * within six seconds. What may not be made twice is not: the journal says what an attempt before has begun.
+ */
+export function externalActivities(timeoutMs: number) {
+  return proxyActivities<Pick<Activities, "tool.call">>({
+    startToCloseTimeout: timeoutMs + 60_000,
+    heartbeatTimeout: "6 seconds",
+    cancellationType: "WAIT_CANCELLATION_COMPLETED",
+    retry: DISK_WORK.retry,
+  });
+}
+
 /** A call that failed for a reason of the machine, such as a full disk, may work a moment later: eight attempts, 16 s. */
 export const localActivities = proxyLocalActivities<
   ToolActivities &

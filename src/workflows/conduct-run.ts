@@ -27,6 +27,7 @@ import { changePhase, setSearchAttributes } from "./change-phase.js";
 import { handleMessages } from "./messages.js";
 import { setRunMemo } from "./run-memo.js";
 import { refuseLateUpdates } from "./signed-updates.js";
+import { seals } from "./payload-converter.js";
 import type { RunKind } from "./run-kind.js";
 import { closeFailedGraphState } from "./keep-graph-state.js";
 import { visitNode } from "./visit-node.js";
@@ -43,7 +44,7 @@ export async function conductRun(record: RunRecord, kind: RunKind): Promise<RunR
       const nodeId = record.carried.visiting?.nodeId ?? record.nodeId;
       if (record.carried.visiting === undefined) beginVisit(record, kind);
       const group = createEventGroup(summaryLine(nodeId), {
-        id: `${cutText(nodeId, MAX_GROUP_CHARS)}#${record.carried.visit}`,
+        id: `${seals() ? "" : cutText(nodeId, MAX_GROUP_CHARS)}#${record.carried.visit}`, // Temporal keeps it in plain
       });
       await group.withScope(() => visit(record, kind, nodeId));
     }

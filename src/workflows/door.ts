@@ -5,7 +5,7 @@ import type { RunResult } from "../core/run/closing.js";
 import { type Fault, type Result, fail, ok } from "../core/errors.js";
 import { isRunId, runIdIn, workflowIdOf } from "../core/run/run-id.js";
 import { handleQueries } from "./messages.js";
-import { Unreadable } from "./payload-converter.js";
+import { Unreadable, requireOpened } from "./payload-converter.js";
 import { openRecord } from "./open-record.js";
 
 /**
@@ -20,6 +20,7 @@ export function enter<W extends keyof RunInputs>(
   if (args.length !== 1) {
     return notValid(`input: a run is started with one argument, its input, not with ${args.length}`);
   }
+  requireOpened(argument);
   if (argument instanceof Unreadable) {
     return notValid(`input: this worker cannot read it, ${argument.reason}. Send plain JSON`);
   }

@@ -12,7 +12,7 @@ import {
   takeDocument,
   tellArtifact,
 } from "../core/run/state-changes.js";
-import { localActivities, runActivities } from "./activity-options.js";
+import { externalActivities, localActivities, runActivities } from "./activity-options.js";
 import { failureOf } from "./failures.js";
 import { refuse } from "./run-calls.js";
 import { summary } from "./summary.js";
@@ -25,6 +25,10 @@ export async function runGraphCall(
 ): Promise<ToolCallOutcome> {
   if (call.change !== undefined) return changeState(record, call, call.change, input);
   if (call.record !== undefined) return recordState(record, call, call.record, input);
+  if (call.external !== undefined) {
+    const { timeoutMs } = call.external;
+    return externalActivities(timeoutMs)["tool.call"].executeWithOptions(summary(call.summary), [input]);
+  }
   if (call.tool === undefined) throw new Error(`The call ${call.id} has neither a tool nor a fault.`);
   const outcome = await localActivities[call.tool].executeWithOptions(summary(call.summary), [input]);
   const { artifact, sha256 = "" } = outcome.state ?? {};
@@ -40,7 +44,8 @@ export async function afterGraphCall(
   outcome: ToolCallOutcome,
 ): Promise<void> {
   if (outcome.stateConflict === true) await readDocumentAgain(record);
-  if (call.tool !== "fs.write" || !outcome.ok || outcome.path === undefined) return;
+  const isWrite = call.tool === "fs.write" || call.tool === "fs.edit";
+  if (!isWrite || !outcome.ok || outcome.path === undefined) return;
   tellArtifact(record, nodeId, outcome.path);
 }
 

@@ -28,6 +28,7 @@ import {
   wordlessRefusal,
 } from "../core/run/run-updates.js";
 import { refusalOf } from "./failures.js";
+import { Unreadable } from "./payload-converter.js";
 import type { RunKind } from "./run-kind.js";
 import { takeUpdate } from "./signed-updates.js";
 
@@ -97,7 +98,7 @@ function wasTaken(record: RunRecord): boolean {
 }
 
 function checkAnswer(record: RunRecord, args: readonly unknown[]): void {
-  refuseFor(updateProblem(answerSchema, args), "An answer is { nodeId, text }, and its text is not empty.");
+  refuseShape(answerSchema, args, "An answer is { nodeId, text }, and its text is not empty.");
   const answer = args[0] as Answer; // the schema has said so
   refuseIf(answerRefusal(record, updateId(), answer));
 }
@@ -129,14 +130,15 @@ const NO_ARGUMENT = "This update takes no argument.";
 
 /** Of updates that are told nothing. */
 function checkWordless(record: RunRecord, args: readonly unknown[]): void {
-  refuseFor(updateProblem(wordlessSchema, args), NO_ARGUMENT);
+  refuseShape(wordlessSchema, args, NO_ARGUMENT);
   refuseIf(wordlessRefusal(record, updateId()));
 }
 
 function checkRaise(record: RunRecord, args: readonly unknown[]): void {
   refuseIf(overRefusal(record));
-  refuseFor(
-    updateProblem(raiseSchema, args),
+  refuseShape(
+    raiseSchema,
+    args,
     "A raise is { scope?: run | node, add: { turns?, tokens?, cost? } } with amounts above 0.",
   );
   const told = args[0] as BudgetRaise; // the schema has said so
@@ -158,7 +160,7 @@ async function acceptRaise(record: RunRecord, argument: BudgetRaise): Promise<Bu
 }
 
 function checkFinish(record: RunRecord, kind: RunKind, args: readonly unknown[]): void {
-  refuseFor(updateProblem(wordlessSchema, args), NO_ARGUMENT);
+  refuseShape(wordlessSchema, args, NO_ARGUMENT);
   refuseIf(finishRefusal(record, updateId(), kind.userMayFinish));
 }
 
@@ -175,8 +177,15 @@ function acceptFinish(record: RunRecord, kind: RunKind, args: Wordless): Accepte
   });
 }
 
-/** What has another shape than it is to have. */
-function refuseFor(problem: string | undefined, shape: string): void {
+/** What cannot be read, or has another shape than it is to have. */
+function refuseShape(
+  schema: Parameters<typeof updateProblem>[0],
+  args: readonly unknown[],
+  shape: string,
+): void {
+  const unreadable = args.find((each) => each instanceof Unreadable);
+  if (unreadable !== undefined) refuseIf(`This worker cannot read what it is told. ${unreadable.reason}`);
+  const problem = updateProblem(schema, args);
   refuseIf(problem === undefined ? undefined : `${shape} ${problem}.`);
 }
 

@@ -1,12 +1,36 @@
 import { type Payload, type PayloadConverter, defaultPayloadConverter } from "@temporalio/common";
+import {
+  SEALED_ENCODING,
+  SEALING_METADATA,
+  SEAL_KEY_METADATA,
+  UNOPENED_METADATA,
+} from "../contract/sealed.js";
 
 /** Stands for what somebody has sent in an encoding that this worker cannot read. Nothing at the door takes it. */
 export class Unreadable {
   readonly reason: string;
+  /** It is sealed: a worker with the key can read it. */
+  readonly isSealed: boolean;
 
-  constructor(reason: string) {
+  constructor(reason: string, isSealed = false) {
     this.reason = reason;
+    this.isSealed = isSealed;
   }
+}
+
+/** Whether this run's worker seals. Each run has its own copy of this module. */
+export function seals(): boolean {
+  return isSealing;
+}
+
+let isSealing = false;
+
+/**
+ * Where something cannot go on without what is sealed: the workflow task fails, and is tried again until a worker with the key takes it.
+ * The run is not touched.
+ */
+export function requireOpened(value: unknown): void {
+  if (value instanceof Unreadable && value.isSealed) throw new Error(value.reason);
 }
 
 /**
@@ -16,6 +40,12 @@ export class Unreadable {
 export const payloadConverter: PayloadConverter = {
   toPayload: (value, context, hint) => defaultPayloadConverter.toPayload(value, context, hint),
   fromPayload: (payload, context, hint) => {
+    if (payload.metadata?.[SEALING_METADATA] !== undefined) isSealing = true;
+    if (textOf(payload, "encoding") === SEALED_ENCODING) {
+      const unopened = new Unreadable(reasonOf(payload), true);
+      if (context?.type === "activity") requireOpened(unopened); // what activities have found is needed
+      return unopened as never; // refused by whoever parses it
+    }
     try {
       if (isTooDeep(payload.data ?? NO_BYTES))
         throw new RangeError(`nested more than ${MAX_DEPTH} levels deep`);
@@ -54,6 +84,17 @@ function unreadable({ metadata }: Payload, error: unknown): Unreadable {
   return new Unreadable(`its encoding is ${named} (${reason})`);
 }
 
-function printable(bytes: Uint8Array): string {
-  return String.fromCharCode(...bytes.slice(0, 60)).replace(/[^\x20-\x7e]/g, "?");
+/** Why it is still sealed, as this worker's codec has said. */
+function reasonOf(payload: Payload): string {
+  const reason = textOf(payload, UNOPENED_METADATA, 500);
+  const key = textOf(payload, SEAL_KEY_METADATA);
+  return reason || `It is sealed with the key "${key}", and this worker has none.`;
+}
+
+function textOf({ metadata }: Payload, name: string, maxBytes = 60): string {
+  return printable(metadata?.[name] ?? NO_BYTES, maxBytes);
+}
+
+function printable(bytes: Uint8Array, maxBytes = 60): string {
+  return String.fromCharCode(...bytes.slice(0, maxBytes)).replace(/[^\x20-\x7e]/g, "?");
 }

@@ -11,6 +11,7 @@ import { updateStatement } from "../contract/signed.js";
 import { questionIn } from "../core/run/question.js";
 import { localActivities } from "./activity-options.js";
 import { refusalOf } from "./failures.js";
+import { requireOpened } from "./payload-converter.js";
 import type { RunRecord } from "../core/run/run-record.js";
 
 /** An update of a run: its name, its argument, what its validator asks and what it does. Both are synchronous. */
@@ -29,6 +30,7 @@ interface Told<T> {
  * the validator has asked is asked again. Nothing is changed before. Throws `E_PRECONDITION_FAILED` to the caller.
  */
 export function takeUpdate<T>(record: RunRecord, told: Told<T>): T | Promise<T> {
+  requireOpened(told.argument);
   const isOpenUnsigned = record.open !== undefined && record.open.run.signed !== true;
   if (record.input.signature === undefined || isOpenUnsigned) return told.act();
   return verified(record, told);

@@ -17,6 +17,7 @@ import {
   storeRecordSchema,
   storeSeenSchema,
 } from "../contract/store-record.js";
+import { requireOpened } from "./payload-converter.js";
 import { workersAfter } from "../core/run/store-workers.js";
 
 /** Words of workers that one execution hears, at most: a store with one worker begins a new one every two days. */
@@ -32,6 +33,7 @@ const SEEN_DESCRIPTION =
  * things: what does not fit is not listened to, and nothing rests on what it says but finding a store by its name.
  */
 export async function storeRecord(...args: readonly unknown[]): Promise<void> {
+  requireOpened(args[0]);
   const parsed = storeRecordSchema.safeParse(args[0]);
   if (!parsed.success || storeIdIn(workflowInfo().workflowId) === undefined) {
     throw ApplicationFailure.nonRetryable("This is no record of a store.", "E_SCHEMA_VALIDATION");

@@ -277,6 +277,7 @@ describe("the activities", () => {
   test("have the names that others see", () => {
     expect(Object.keys(createActivities(scene.deps)).sort()).toEqual([
       "fs.apply_patch",
+      "fs.edit",
       "fs.list",
       "fs.read",
       "fs.search",
@@ -291,6 +292,7 @@ describe("the activities", () => {
       "state.persist",
       "state.record",
       "state.snapshot",
+      "tool.call",
       "tool.refuse",
       "update.verify",
       "user.input",

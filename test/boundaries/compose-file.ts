@@ -17,6 +17,7 @@ export interface Service {
   readonly logging?: { readonly driver: string };
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
   readonly environment: Readonly<Record<string, string>>;
+  readonly profiles?: readonly string[];
   readonly volumes?: readonly (string | { readonly source: string; readonly target: string })[];
   readonly ports?: readonly string[];
   readonly healthcheck?: { readonly test: readonly string[] };

@@ -48,7 +48,7 @@ describe("docker-compose.yml against the Compose Specification", () => {
 });
 
 describe("images", () => {
-  const PINNED = /^[a-z][a-z/-]*:\d+\.\d+(\.\d+)?(-[a-z]+)*@sha256:[0-9a-f]{64}$/;
+  const PINNED = /^[a-z][a-z/-]*:v?\d+\.\d+(\.\d+)?(-[a-z]+)*@sha256:[0-9a-f]{64}$/;
   const BUILT_HERE = /^interlock-worker:\d+\.\d+\.\d+$/;
   const tagged = (image: string) => image.split("@")[0] ?? "";
   const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map((match) => match[1] ?? "");
@@ -78,6 +78,12 @@ describe("images", () => {
     expect(service("worker").image).toBe(`interlock-worker:${version}`);
   });
 
+  test("the page is served by the worker's image, with the worker's store and projects", () => {
+    const [page, worker] = [service("page"), service("worker")];
+    expect(page.image).toBe(worker.image);
+    expect(mountsOf(page)).toEqual(mountsOf(worker));
+  });
+
   test("the guide says which are pinned", () => {
     for (const image of [...services.map(([, { image }]) => image), ...bases]) {
       expect(guide).toContain(tagged(image));
@@ -89,9 +95,20 @@ describe("order of start", () => {
   const oneShots = services.filter(([name]) => isOneShot(name));
   const longRunning = services.filter(([name]) => !isOneShot(name));
 
-  test.each(longRunning)("%s restarts and has a health check", (_, { restart, healthcheck }) => {
+  test.each(longRunning)("%s restarts and has a health check", (name, { restart, healthcheck }) => {
     expect(restart).toBe("unless-stopped");
-    expect(healthcheck?.test[0]).toBe("CMD");
+    // The collector's image holds nothing that could ask it.
+    expect(healthcheck?.test[0]).toBe(name === "otel-collector" ? undefined : "CMD");
+  });
+
+  test("the instruments start where they are asked for, and nothing waits for them", () => {
+    const asked = services.filter(([, { profiles }]) => profiles !== undefined);
+    expect(asked.map(([name, { profiles }]) => [name, profiles])).toEqual(
+      ["prometheus", "grafana", "otel-collector"].map((name) => [name, ["instruments"]]),
+    );
+    const others = services.filter(([, { profiles }]) => profiles === undefined);
+    const waitedFor = others.flatMap(([, { depends_on = {} }]) => Object.keys(depends_on));
+    for (const [name] of asked) expect(waitedFor).not.toContain(name);
   });
 
   test.each(oneShots)("%s is a job that others wait for", (name, { healthcheck }) => {
@@ -112,6 +129,7 @@ describe("order of start", () => {
   test("the chain is database, schema, server, namespace, worker", () => {
     const first = (name: string) => Object.keys(service(name).depends_on ?? {});
     expect(first("worker")).toEqual(["temporal-namespace"]);
+    expect(first("page")).toEqual(["temporal-namespace"]);
     expect(first("temporal-namespace")).toEqual(["temporal"]);
     expect(first("temporal-ui")).toEqual(["temporal"]);
     expect(first("temporal")).toEqual(["temporal-schema"]);
@@ -125,16 +143,38 @@ describe("order of start", () => {
 });
 
 describe("environment", () => {
-  /** Variables of ours that have no place in the container: it neither fetches nor finds a Temporal CLI. */
-  const NOT_IN_A_CONTAINER = ["INTERLOCK_CACHE", "INTERLOCK_TEMPORAL_CLI"];
+  /** Variables of ours that have no place in the container: it neither fetches nor finds a Temporal CLI, serves no codec, and gets no file of keys. */
+  const NOT_IN_A_CONTAINER = [
+    "INTERLOCK_CACHE",
+    "INTERLOCK_TEMPORAL_CLI",
+    "INTERLOCK_CODEC_TOKEN",
+    "INTERLOCK_SEAL_KEYS_FILE",
+  ];
   /** They have a default in the store, which is a volume: settings.json, and the queue in store.json. */
   const KEPT_IN_THE_STORE = ["INTERLOCK_SETTINGS", "INTERLOCK_TASK_QUEUE"];
   const OF_TEMPORAL = ["TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE"];
+  const OF_TRACES = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"];
+  /** Files of secrets come with the Compose file of their own. */
+  const BESIDE = ["OPENAI_API_KEY_FILE"];
+
+  test("Prometheus scrapes the worker where it serves its metrics, which no other machine reaches", () => {
+    const { INTERLOCK_METRICS: metrics = "", INTERLOCK_HEALTH: health } = service("worker").environment;
+    const { scrape_configs: jobs } = parse(readText("deploy/instruments/prometheus.yml")) as {
+      scrape_configs: readonly { dns_sd_configs: readonly { names: readonly string[]; port: number }[] }[];
+    };
+    expect(jobs.flatMap(({ dns_sd_configs }) => dns_sd_configs)).toEqual([
+      { names: ["worker"], type: "A", port: Number(metrics.split(":")[1]) },
+    ]);
+    expect(health).toMatch(/^127\.0\.0\.1:/);
+    expect(service("worker").ports).toBeUndefined();
+  });
 
   test("the worker gets every variable of src/config.ts that has a place there, and no other", () => {
-    const elsewhere = [...NOT_IN_A_CONTAINER, ...KEPT_IN_THE_STORE];
+    const elsewhere = [...NOT_IN_A_CONTAINER, ...KEPT_IN_THE_STORE, ...BESIDE];
     const expected = INTERLOCK_VARIABLES.filter((name) => !elsewhere.includes(name));
-    expect(Object.keys(service("worker").environment).sort()).toEqual([...expected, ...OF_TEMPORAL].sort());
+    expect(Object.keys(service("worker").environment).sort()).toEqual(
+      [...expected, ...OF_TEMPORAL, ...OF_TRACES].sort(),
+    );
   });
 
   test("the configuration reads from it what the other services are", () => {
@@ -185,10 +225,30 @@ describe("environment", () => {
     ],
     "temporal-namespace": OF_TEMPORAL,
     "temporal-ui": ["TEMPORAL_ADDRESS", "TEMPORAL_DEFAULT_NAMESPACE", "TEMPORAL_DISABLE_NEWS_FETCH"],
+    page: [
+      ...OF_TEMPORAL,
+      "INTERLOCK_STORE",
+      "INTERLOCK_PROJECT_ROOTS",
+      "INTERLOCK_STARTS",
+      "INTERLOCK_WEB_UI",
+    ],
+    prometheus: [],
+    grafana: [
+      "GF_AUTH_ANONYMOUS_ENABLED",
+      "GF_AUTH_ANONYMOUS_ORG_ROLE",
+      "GF_AUTH_DISABLE_LOGIN_FORM",
+      "GF_AUTH_BASIC_ENABLED",
+      "GF_SECURITY_DISABLE_INITIAL_ADMIN_CREATION",
+      "GF_ANALYTICS_REPORTING_ENABLED",
+      "GF_ANALYTICS_CHECK_FOR_UPDATES",
+      "GF_PLUGINS_PREINSTALL_DISABLED",
+      "GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH",
+    ],
+    "otel-collector": [],
   };
 
   test.each(Object.entries(READ_BY))("%s gets variables that it reads", (name, known) => {
-    for (const variable of Object.keys(service(name).environment)) expect(known).toContain(variable);
+    for (const variable of Object.keys(service(name).environment ?? {})) expect(known).toContain(variable);
   });
 
   test("no service is left out of these lists", () => {
@@ -224,7 +284,7 @@ describe("environment", () => {
 
 describe("secrets and exposure", () => {
   const secrets = services.flatMap(([name, { environment }]) =>
-    Object.entries(environment)
+    Object.entries(environment ?? {})
       .filter(([key]) => /PASSWORD|PWD|KEY|TOKEN|SECRET/.test(key))
       .map(([key, value]): [string, string] => [`${name} ${key}`, value]),
   );
@@ -250,11 +310,32 @@ describe("secrets and exposure", () => {
   });
 });
 
+describe("the Compose files beside it", () => {
+  const BESIDE = ["deploy/compose.secrets.yaml", "deploy/compose.tls.yaml"];
+  const files = BESIDE.map((path) => [path, parseCompose(readText(path))] as const);
+
+  test.each(files)("%s is valid, changes services that there are, and is explained", (path, file) => {
+    expect(composeFindings(file)).toEqual([]);
+    for (const name of Object.keys(file.services)) expect(Object.keys(compose.services)).toContain(name);
+    expect(guide).toContain(`-f ${path}`);
+  });
+
+  test("with certificates, every connection between two services has one", () => {
+    const tls = parseCompose(readText("deploy/compose.tls.yaml"));
+    const talking = Object.entries(compose.services).filter(([, { profiles }]) => profiles === undefined);
+    expect(Object.keys(tls.services)).toEqual(talking.map(([name]) => name));
+    const named = Object.values(tls.services).flatMap(({ environment }) =>
+      Object.values(environment ?? {}).filter((value) => value.startsWith("/certs/")),
+    );
+    for (const file of named) expect(guide).toContain(file.replace("/certs/", ""));
+  });
+});
+
 describe("files", () => {
   test("named volumes are declared and used, mounted files exist", () => {
     const sources = services.flatMap(([, each]) => [...mountsOf(each).keys()]);
     const named = sources.filter((source) => /^\w+$/.test(source));
-    expect(named.sort()).toEqual(Object.keys(compose.volumes).sort());
+    expect([...new Set(named)].sort()).toEqual(Object.keys(compose.volumes).sort());
     const paths = sources.filter((source) => source.startsWith("./"));
     expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });
@@ -328,8 +409,12 @@ describe("the worker's image", () => {
   test("its health check is in it, and imports what the build makes", () => {
     expect(service("worker").healthcheck?.test).toEqual(["CMD", "node", "/app/deploy/worker-health.mjs"]);
     expect(final).toContain("COPY deploy/worker-health.mjs deploy/\n");
-    const imports = [...readText("deploy/worker-health.mjs").matchAll(/from "\.\.\/dist\/(.+)\.js"/g)];
+    const imports = [...readText("deploy/worker-health.mjs").matchAll(/"\.\.\/dist\/(.+)\.js"/g)];
     expect(imports.length).toBeGreaterThan(0);
     for (const [, module] of imports) expect(existsSync(join(ROOT, "src", `${module}.ts`))).toBe(true);
+  });
+
+  test("what traces need is in it", () => {
+    expect(build).toMatch(/npm install --save-prod --ignore-scripts \$\(node -p '.*peerDependencies/);
   });
 });

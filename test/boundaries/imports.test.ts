@@ -16,7 +16,9 @@ interface Room {
 const ROOMS = readJson("../../scripts/rooms.json") as Record<string, Room>;
 
 function sourceFiles(): readonly string[] {
-  return readdirSync(SRC, { recursive: true, encoding: "utf8" }).filter((file) => /(?<!\.d)\.ts$/.test(file));
+  return readdirSync(SRC, { recursive: true, encoding: "utf8" }).filter((file) =>
+    /(?<!\.d)\.tsx?$/.test(file),
+  );
 }
 
 function roomOfFile(file: string): string {

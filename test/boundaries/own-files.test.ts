@@ -12,7 +12,7 @@ const importsOf = (text: string): string =>
   (text.match(/import \{[^}]*\} from "node:fs(?:\/promises)?";/g) ?? []).join("\n");
 
 /** Sources that users name: what is installed may be reached through a link, and each file is opened by rules of its own. */
-const OF_USERS = ["package-files.ts", "package-archive.ts", "answer-text.ts"];
+const OF_USERS = ["package-files.ts", "package-archive.ts", "answer-text.ts", "attest.ts"];
 /** Tables of the kernel, and the list of the machine's users. */
 const OF_THE_SYSTEM = ["root-places.ts", "process-identity.ts", "check-machine.ts"];
 /** They fill a folder of the cache that they have just made. */

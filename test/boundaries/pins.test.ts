@@ -35,6 +35,8 @@ describe("names that others see", () => {
       "TOOL_ARGS_INVALID_JSON",
       "TOOL_ARGS_INVALID",
       "TOOL_NOT_AVAILABLE",
+      "TOOL_FAILED",
+      "TOOL_OUTCOME_UNKNOWN",
       "LLM_AUTH_FAILED",
       "LLM_TIMEOUT",
       "LLM_RATE_LIMITED",

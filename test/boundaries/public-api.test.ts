@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import * as core from "../../src/core/index.js";
 import * as root from "../../src/index.js";
+import * as instruments from "../../src/instruments/metrics.js";
 import * as worker from "../../src/worker.js";
 import type {
   BudgetRaise,
@@ -61,6 +62,7 @@ test("the values that the package exports", () => {
       "RunManager",
       "createChatModel",
       "createToolHost",
+      "parseSealKeys",
       "startSigner",
       "exportRun",
       "openStore",
@@ -73,7 +75,8 @@ test("the values that the package exports", () => {
   expect(Object.keys(core).sort()).toEqual(
     ["ERROR_CODES", "validateWorkflowStateUpdate", ...graphState].sort(),
   );
-  expect(Object.keys(worker).sort()).toEqual(["ConfigError", "loadConfig", "startWorker"]);
+  expect(Object.keys(worker).sort()).toEqual(["ConfigError", "defineTool", "loadConfig", "startWorker"]);
+  expect(Object.keys(instruments).sort()).toEqual(["createMetrics", "prometheus"]);
 });
 
 /** What a program writes that starts, follows and steers runs with the exported types alone; compiled, not run. */

@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { openBrowsedServer } from "../embedded/browsed-server.js";
+import { launchChromium } from "./chromium.js";
 
 /*
  * What pages in a real Chromium reach of the embedded server. Protections that a browser may or may not have (private
@@ -25,21 +26,7 @@ beforeAll(async () => {
   });
   foreign.listen(0, "127.0.0.1");
   await once(foreign, "listening");
-  browser = await chromium.launch({
-    executablePath: process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium",
-    headless: true,
-    args: [
-      "--no-sandbox",
-      "--disable-gpu",
-      "--disable-quic",
-      "--no-first-run",
-      "--disable-background-networking",
-      "--disable-component-update",
-      "--disable-sync",
-      "--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests,PrivateNetworkAccessRespectPreflightResults",
-      `--host-resolver-rules=MAP ${EVIL} 127.0.0.1`,
-    ],
-  });
+  browser = await launchChromium([EVIL]);
 });
 
 afterAll(async () => {

@@ -21,7 +21,10 @@ function temporalWith(executions: Readonly<Record<string, { after?: string; inpu
   };
   // all that is asked of it here
   return {
-    temporal: { workflowService: { getWorkflowExecutionHistory } } as unknown as Client,
+    temporal: {
+      workflowService: { getWorkflowExecutionHistory },
+      options: { loadedDataConverter: { payloadCodecs: [] }, namespace: "x" },
+    } as unknown as Client,
     namespace: "x",
   };
 }

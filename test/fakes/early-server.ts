@@ -26,6 +26,8 @@ const EVENTS_BEFORE_CONTINUE_AS_NEW = 120;
 
 export interface EarlyServer {
   readonly address: string;
+  /** Where it keeps its database and its log. */
+  readonly dir: string;
   close(): Promise<void>;
 }
 
@@ -43,6 +45,7 @@ export async function startEarlyServer(cacheDir: string): Promise<EarlyServer> {
   });
   return {
     address: server.address,
+    dir: storeDir,
     async close() {
       await server.release();
       await rm(storeDir, { recursive: true, force: true });

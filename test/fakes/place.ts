@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { InterlockClient } from "../../src/client/client.js";
 import { type Config, loadConfig } from "../../src/config.js";
+import { defined } from "../../src/core/defined.js";
 import { type Store, openStore } from "../../src/store/store.js";
 import { type Script, ScriptedModel } from "./scripted-model.js";
 
@@ -42,7 +43,11 @@ export async function openPlace(
   };
   const config = loadConfig(environment);
   const store = await openStore(config.storeDir, config.taskQueue, config.roots);
-  const client = await InterlockClient.connect({ connection: { address }, taskQueue: store.taskQueue });
+  const client = await InterlockClient.connect({
+    connection: { address },
+    taskQueue: store.taskQueue,
+    ...defined({ sealKeys: config.sealKeys }),
+  });
   return {
     dir,
     projectRoot,

@@ -25,6 +25,7 @@ describe("interlock demo", () => {
     usage: { toolCalls: number };
     stateFile: string;
     logFile: string;
+    webUrl: string | null;
   };
 
   beforeAll(async () => {
@@ -46,6 +47,11 @@ describe("interlock demo", () => {
       "step-06-handover",
     ]);
     expect(outcome.stderr).toContain("this is a rehearsal");
+  });
+
+  test("links to the Web UI while it is there, and not when its server has ended", () => {
+    expect(outcome.stderr).toMatch(/^Watch it: http:/m);
+    expect(report.webUrl).toBeNull();
   });
 
   test("leaves its artifacts in the project and lists them in the state document", async () => {

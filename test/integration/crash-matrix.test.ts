@@ -27,9 +27,11 @@ const TIMEOUT_MS = EVERY_HIT ? 7_200_000 : 900_000;
 const OF_INSTALLATION = FAILPOINTS.filter((name) => name.startsWith("package."));
 /** Hit where a conversation grows too long for its model: compaction-crash.test.ts. */
 const OF_COMPACTION = FAILPOINTS.filter((name) => name.startsWith("context."));
+/** Hit where a tool is called that is not the engine's own: tool-crash.test.ts. */
+const OF_TOOLS = FAILPOINTS.filter((name) => name.startsWith("tool."));
 /** Hit where the settings name webhooks: notice-crash.test.ts. */
 const OF_NOTICES = FAILPOINTS.filter((name) => name.startsWith("notice."));
-const OF_OTHERS = [...OF_INSTALLATION, ...OF_COMPACTION, ...OF_NOTICES];
+const OF_OTHERS = [...OF_INSTALLATION, ...OF_COMPACTION, ...OF_NOTICES, ...OF_TOOLS];
 const OF_WORKER = FAILPOINTS.filter((name) => !OF_OTHERS.includes(name));
 
 /** Where a process that wakes up late would go on to write. */

@@ -8,6 +8,8 @@ import { fileURLToPath } from "node:url";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { InterlockClient } from "../../src/client/client.js";
 import { findTemporalCli } from "../../src/embedded/find-cli.js";
+import { eventually } from "../fakes/eventually.js";
+import { freePort } from "../fakes/free-port.js";
 import { temporaryDirectory } from "./harness.js";
 
 /** What the containers of docker-compose.yml run, run here on the suite's server. */
@@ -53,18 +55,19 @@ test("set-up-namespace.sh makes the namespace with our search attributes, and a 
   expect(await client.missingSearchAttributes()).toEqual([]);
 });
 
-test("worker-health.mjs passes when this host's worker polls, and fails with a sentence when none does", async () => {
+test("worker-health.mjs passes when the worker is ready, and fails with a sentence when none answers", async () => {
   const dir = await scratch();
   const environment = {
     PATH: process.env["PATH"] ?? "",
     HOME: dir,
     INTERLOCK_STORE: join(dir, "store"),
     INTERLOCK_TASK_QUEUE: `deploy-${randomUUID()}`,
+    INTERLOCK_HEALTH: `127.0.0.1:${await freePort()}`,
     TEMPORAL_ADDRESS: inject("temporalAddress"),
   };
   const check = () => run(process.execPath, [join(ROOT, "deploy/worker-health.mjs")], environment);
 
-  expect(await check()).toMatchObject({ code: 1, output: expect.stringMatching(/No worker of .+ polls/) });
+  expect(await check()).toMatchObject({ code: 1, output: expect.stringMatching(/^No worker answers at /) });
 
   const worker = spawn(process.execPath, [join(ROOT, "dist/cli/main.js"), "worker"], {
     env: environment,
@@ -76,5 +79,6 @@ test("worker-health.mjs passes when this host's worker polls, and fails with a s
     await ended;
   });
   for await (const line of createInterface({ input: worker.stdout })) if (line.includes("polls")) break;
+  await eventually(async () => (await check()).code === 0);
   expect(await check()).toEqual({ code: 0, output: "" });
 });

@@ -373,6 +373,7 @@ describe("a server that runs", () => {
 
     const other = await otherProcess(storeDir);
     expect(other.server).toMatchObject({ pid: here.pid, address: here.address, startedHere: false });
+    expect(await here.isShared()).toBe(true); // it lasts when we go
 
     await here.release();
     expect(await answersAsTemporal(here.address, "default")).toBe(true);
@@ -389,6 +390,7 @@ describe("a server that runs", () => {
     const here = await acquire(optionsFor(storeDir));
 
     expect(here).toMatchObject({ pid: other.server.pid, address: other.server.address, startedHere: false });
+    expect(await here.isShared()).toBe(false); // it ends with us
     await here.release();
     expect(isAlive(here.pid)).toBe(false);
   });

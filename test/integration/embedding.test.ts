@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { type ChatAnswer, type ChatModel, type ChatRequest, ModelError, openStore } from "../../src/index.js";
-import { type WorkerOptions, startWorker } from "../../src/worker.js";
+import { z } from "zod";
+import { type WorkerOptions, defineTool, startWorker } from "../../src/worker.js";
 import { openPlace } from "../fakes/place.js";
 import { valueOf } from "../fakes/run-world.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
@@ -162,11 +163,53 @@ describe("a chat model of a program's own", () => {
   });
 });
 
+test("a tool in code is offered beside the engine's own, called, and in audit and conversation like them", async () => {
+  const seen: unknown[] = [];
+  const find = defineTool({
+    name: "tickets.find",
+    description: "Finds a ticket.",
+    input: z.strictObject({ id: z.int() }),
+    effect: "none",
+    agents: ["author"],
+    run({ id }, scope) {
+      seen.push({ id, ...scope, signal: undefined });
+      return { id, title: "Paint it" };
+    },
+  });
+  const { asked, complete } = failingWith(() => ({
+    ...straightOn({ messages: [] } as never), // of no node: its own call is replaced
+    toolCalls: [{ id: "t", name: "tickets_find", argumentsJson: '{"id":7}' }],
+  }));
+  const { start, store, projectRoot } = await embedded(complete, { tools: [find] });
+  const run = await start();
+  await run.result();
+  const offered = asked.map(({ tools }) => tools.some((tool) => tool.function.name === "tickets_find"));
+  expect(offered).toEqual([true, true, true, false]);
+  expect(seen).toEqual([
+    {
+      id: 7,
+      runId: run.runId,
+      nodeId: "ask",
+      agentId: "author",
+      callId: "t",
+      projectRoot,
+      signal: undefined,
+    },
+  ]);
+  expect(asked[1]?.messages.at(-1)?.content).toBe(
+    '{"ok":true,"bytes":27,"content":"{\\"id\\":7,\\"title\\":\\"Paint it\\"}"}',
+  );
+  const found = valueOf(await store.runs.findRun(run.runId));
+  const files = valueOf(await store.runs.openFiles(found.projectId, run.runId));
+  expect(await readFile(files.logFile, "utf8")).toContain('"toolName":"tickets.find"');
+});
+
 /** A reader's project: it has the package, and the types of Node. */
 async function readersProject(dir: string): Promise<string> {
   const project = join(dir, "reader");
   await mkdir(join(project, "node_modules"), { recursive: true });
   await symlink(ROOT, join(project, "node_modules/interlock-temporal"));
+  await symlink(join(ROOT, "node_modules/zod"), join(project, "node_modules/zod"));
   await symlink(join(ROOT, "node_modules/@types"), join(project, "node_modules/@types"));
   await writeFile(join(project, "package.json"), '{ "type": "module" }');
   const compilerOptions = {
@@ -186,7 +229,7 @@ test("the page on embedding: its programs compile as a reader's do, and the firs
   );
   const page = await readFile(join(ROOT, "docs/embedding.md"), "utf8");
   const blocks = [...page.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, text = ""]) => text);
-  expect(blocks).toHaveLength(2);
+  expect(blocks).toHaveLength(3);
   const project = await readersProject(dir);
   for (const [index, text] of blocks.entries()) {
     const own = text.replaceAll("/srv/shop", projectRoot).replaceAll("create-story", packageId);

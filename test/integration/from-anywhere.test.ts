@@ -5,7 +5,7 @@ import { eventually } from "../fakes/eventually.js";
 import { valueOf } from "../fakes/run-world.js";
 import { call } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
-import { type Bench, openBench, until } from "./harness.js";
+import { type Bench, copyRoom, openBench, until } from "./harness.js";
 import { type Shell, jsonOf, shellOf, strangerShell } from "./shell.js";
 import { zipPackage } from "../fakes/package-fixture.js";
 
@@ -133,6 +133,28 @@ test("packages are listed, installed and removed from elsewhere, and a broken on
   await expect(there.run(["package", "list"])).resolves.toMatchObject({
     stdout: expect.stringContaining("No packages") as string,
   });
+  await expect(readdir(there.home)).resolves.toEqual([]);
+});
+
+test("a bundle of another machine runs there: its paths are that machine's, and its store is named", async () => {
+  const bench = await openBench([]);
+  const { bundleRoot, coreRoot, workflowPath, agentFile } = await copyRoom(bench.dir);
+  for (const root of [bench.projectRoot, bundleRoot, coreRoot]) await bench.store.roots.add(root, "write");
+  await bench.startAnotherWorker(); // which makes them known
+  const there = await strangerShell(bench);
+  const store = bench.store.storeId;
+  await eventually(async () => (await there.run(["stores"])).stdout.includes(store));
+  const workflow = join(bundleRoot, workflowPath);
+  const named = ["--store", store, "--project", "project", "--rehearse", "--json"];
+  const begin = ["bundle", "run", workflow, ...named];
+  await expect(there.run(begin)).resolves.toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("--bundle") as string,
+  });
+  const paths = ["--bundle", bundleRoot, "--core", coreRoot, "--agent", agentFile, "--input", "*intake"];
+  const outcome = await there.run([...begin, ...paths]);
+  expect([outcome.code, outcome.stderr]).toEqual([0, expect.stringContaining("is started in the store")]);
+  expect(jsonOf(outcome)).toMatchObject({ phase: "completed", workflowRef: "intake" });
   await expect(readdir(there.home)).resolves.toEqual([]);
 });
 

@@ -205,6 +205,15 @@ test("hosts that share nothing but a server, and two of them a store, run what a
   expect(await client.told("status", shop.slice(0, 8))).toMatchObject({ runId: shop, phase: "waiting-user" });
   await client.told("answer", `run-${library.slice(0, 9)}`, "Shelves by color");
   await untilListed(client, library, "completed");
+  // What lies in a store is read from the client, which has none.
+  expect((await client.run("watch", library)).stdout).toMatch(
+    /the user says: Shelves by color[^]*finish +completed/,
+  );
+  expect((await client.run("transcript", library)).stdout).toContain("> Shelves by color");
+  expect(await client.told("artifacts", library)).toEqual([]);
+  expect((await client.run("transcript", shop)).stdout).toContain("> Which order do the shelves have?");
+  expect(await client.told("export", library)).toMatchObject({ runId: library });
+  expect(await readdir(client.home)).toContain(`run-${library}.zip`);
 
   // The attic loses its only host while a run of it waits.
   const left = await start("library");

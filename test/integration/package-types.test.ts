@@ -40,6 +40,7 @@ beforeAll(async () => {
 const ES_MODULE = `
 import { type ErrorCode, GraphStateSchema, InterlockClient, type RunState, createToolHost } from "interlock-temporal";
 import { ERROR_CODES } from "interlock-temporal/core";
+import { createMetrics } from "interlock-temporal/instruments";
 import { replayHistory } from "interlock-temporal/replay";
 
 export async function phaseOf(runId: string): Promise<RunState["phase"]> {
@@ -47,7 +48,7 @@ export async function phaseOf(runId: string): Promise<RunState["phase"]> {
   return (await client.handle(runId).state()).phase;
 }
 export const codes: readonly ErrorCode[] = ERROR_CODES;
-export const values = [GraphStateSchema, InterlockClient, createToolHost, replayHistory];
+export const values = [GraphStateSchema, InterlockClient, createToolHost, createMetrics, replayHistory];
 // @ts-expect-error: types are there, and hold
 export const wrong: RunState["phase"] = "no phase";
 `;

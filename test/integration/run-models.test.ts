@@ -153,6 +153,12 @@ describe("a run's model", () => {
     expect(shown.stdout).toContain("waits       The worker");
     const watched = await firstWait(run, ({ missing }) => missing !== undefined);
     expect(waitingLines(watched).at(-1)).toMatch(/has the run's model: The worker/);
+    const shell = shellOf(bench, { OPENAI_BASE_URL: slow.baseUrl });
+    const watching = spawn(process.execPath, [MAIN, "watch", run.runId], { env: shell.environment });
+    let said = "";
+    watching.stderr.on("data", (chunk: Buffer) => (said += chunk.toString("utf8")));
+    await eventually(() => said.includes("waiting for a worker that has the run's model: The worker"));
+    watching.kill("SIGKILL");
     expect(slow.requests).toEqual([]);
     await other.stop();
     await run.cancel();

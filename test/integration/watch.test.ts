@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
@@ -186,3 +187,29 @@ test("a worker in the foreground prints a line a turn for every run it carries, 
     expect([args, said.match(line)?.length ?? 0]).toEqual([args, turns]);
   }
 });
+
+test.runIf(process.platform === "linux")(
+  "an answer that is given elsewhere is seen as it comes, from a terminal that has nothing but the address",
+  async () => {
+    let end = (): void => undefined;
+    const isRead = new Promise<void>((resolve) => (end = resolve));
+    const bench = await openBench([{ content: "The first words: which way?", beforeEnd: () => isRead }], {
+      INTERLOCK_MODEL_STREAM: "true",
+    });
+    const run = await bench.start(twoNodePackage());
+    const { environment, dir } = await strangerShell(bench);
+    const command = [process.execPath, MAIN, "watch", run.runId].join(" ");
+    const inTerminal: string = "script";
+    const terminal = spawn(inTerminal, ["-qfec", command, "/dev/null"], {
+      env: { ...environment, TERM: "xterm" },
+      cwd: dir,
+    });
+    let said = "";
+    terminal.stdout.on("data", (chunk: Buffer) => (said += chunk.toString("utf8")));
+    const closed = once(terminal, "close");
+    await eventually(() => said.includes("The first words: which way?"), 100);
+    end();
+    await closed;
+    expect(said).toContain(`interlock answer ${run.runId}`);
+  },
+);

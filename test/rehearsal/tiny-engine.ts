@@ -244,7 +244,8 @@ class TinyEngine {
     const parsed = parseToolCall(name, text);
     if (!parsed.ok) return this.#refuse(name, parsed.error.code, parsed.error.message);
     const { tool } = parsed.value;
-    if (tool === "state.record") throw new Error("The tiny engine's runs carry no story.");
+    if (tool === "state.record" || tool === "fs.edit")
+      throw new Error(`The tiny engine's runs have no ${tool}.`);
     const { path } = parsed.value.arguments;
     const attempt = (this.#attempts.get(`${tool} ${path}`) ?? 0) + 1;
     this.#attempts.set(`${tool} ${path}`, attempt);

@@ -1,5 +1,5 @@
 import { lstat, mkdir, realpath, stat } from "node:fs/promises";
-import { join, relative, resolve, sep } from "node:path";
+import { join, relative, resolve, sep, posix } from "node:path";
 import type { StartBundleRun } from "../../client/client.js";
 import type { Config } from "../../config.js";
 import { BUNDLE_RUN_WORKFLOW } from "../../contract/names.js";
@@ -11,9 +11,11 @@ import { type BudgetChoice, budgetOf } from "../budget-options.js";
 import { UsageError, usable } from "../output.js";
 import { registerRoot } from "../register-root.js";
 import type { PreparedRun } from "../start-run.js";
+import type { FoundProject } from "../find-project.js";
 import { requireModel } from "../start-run.js";
-import { type ModelChoice, chosenModel } from "../model-options.js";
+import { type ModelChoice, chosenModel, modelOf } from "../model-options.js";
 import { defined } from "../../core/defined.js";
+import { excerpt } from "../../core/text.js";
 
 export interface BundleChoice extends BudgetChoice, ModelChoice {
   readonly bundle?: string;
@@ -71,13 +73,54 @@ export async function prepareBundleRun(
   };
   if (config.temporal === undefined && choice.rehearse !== true) requireModel(config, [""], model);
   await registerRoots(store, request);
+  return bundlePrepared(workflow, request);
+}
+
+/**
+ * A bundle run in another store: its bundle lies on that machine, so that every path is absolute there. Its workers check what is to be
+ * checked, and open registered directories only. Throws `UsageError`.
+ */
+export function bundleRunThere(
+  config: Config,
+  { store, project }: FoundProject,
+  workflow: string,
+  choice: BundleChoice,
+): PreparedRun {
+  const { bundle = "", core: coreRoot, agent: agentFile, output: outputRoot } = choice;
+  for (const [what, path] of Object.entries({ workflow, bundle, coreRoot, agentFile, outputRoot })) {
+    if (path === undefined || posix.isAbsolute(path)) continue;
+    const sentence = `The store ${store.name} is on another machine: give absolute paths of that machine, and the bundle's root with --bundle.`;
+    throw new UsageError(`${sentence} ${what} is "${excerpt(path)}".`);
+  }
+  const request: StartBundleRun = {
+    projectRoot: project.root,
+    storeId: store.storeId,
+    bundleRoot: bundle,
+    workflowPath: `{bundle-root}/${posix.relative(bundle, workflow)}`,
+    ...defined({
+      coreRoot,
+      agentFile,
+      outputRoot,
+      input: choice.input,
+      yolo: choice.yolo,
+      sessionId: choice.session,
+      autopilot: choice.autopilot,
+      budget: budgetOf(choice),
+      model: choice.rehearse === true ? undefined : modelOf(config, choice),
+    }),
+    ...(choice.rehearse === true ? { rehearsal: {} } : {}),
+  };
+  return bundlePrepared(workflow, request);
+}
+
+function bundlePrepared(name: string, request: StartBundleRun): PreparedRun {
   return {
+    name,
     workflow: BUNDLE_RUN_WORKFLOW,
     input: request,
     start: (client) => client.startBundle(request),
-    name: workflow,
     graph: undefined,
-    projectRoot: project.root,
+    projectRoot: request.projectRoot,
   };
 }
 

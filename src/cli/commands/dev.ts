@@ -1,14 +1,24 @@
 import type { Config } from "../../config.js";
-import type { RunEvent } from "../../core/run/run-event.js";
+import { defined } from "../../core/defined.js";
+import type { ListenAddress } from "../../environment/listen-address.js";
+import type { HealthServer } from "../../instruments/health.js";
 import type { Store } from "../../store/store.js";
 import { interruption, openEnvironment } from "../environment.js";
-import { EXIT, type ExitCode, UsageError, print, printNote } from "../output.js";
-import { eventLine } from "../event-lines.js";
+import { CommandError, EXIT, type ExitCode, UsageError, print, printNote } from "../output.js";
+import { type ServeLog, type ServeSettings, openLog, serveSettings } from "../serve-log.js";
+import { type PageServer, startPage } from "../start-page.js";
 import { openTemporalSession } from "../temporal-session.js";
 
 export interface ServeOptions {
   /** Nothing is said of the runs. */
   readonly quiet?: boolean;
+  /** The page is served, too. */
+  readonly page?: boolean;
+  /** Each of them takes the place of its variable. */
+  readonly metrics?: string;
+  readonly health?: string;
+  readonly logFormat?: string;
+  readonly logLevel?: string;
 }
 
 /** `interlock dev`: the embedded server, its Web UI and a worker, until Ctrl-C. */
@@ -33,27 +43,43 @@ export async function workerCommand(options: ServeOptions = {}): Promise<ExitCod
 
 async function serve(config: Config, store: Store, options: ServeOptions): Promise<ExitCode> {
   const signal = interruption();
+  const settings = serveSettings(config, options);
+  const log = await openLog(settings);
+  const health = settings.health && (await listen(settings.health));
   try {
-    return await serveUntil(signal, config, store, options);
+    const hasPage = options.page === true;
+    return await serveUntil(signal, config, store, { ...settings, log, health, hasPage });
   } catch (error) {
     if (!signal.aborted) throw error;
     printNote("Stopped before the worker was up.");
     return EXIT.done;
+  } finally {
+    health?.close();
   }
+}
+
+interface Serving extends Omit<ServeSettings, "health"> {
+  readonly log: ServeLog;
+  readonly health: HealthServer | undefined;
+  readonly hasPage: boolean;
 }
 
 async function serveUntil(
   signal: AbortSignal,
   config: Config,
   store: Store,
-  options: ServeOptions,
+  { log, health, hasPage, quiet, logLevel: level, metrics }: Serving,
 ): Promise<ExitCode> {
   const session = await openTemporalSession(config, store, signal);
+  let page: PageServer | undefined;
   try {
-    const onEvent = options.quiet === true ? undefined : printCarried;
-    const worker = await session.startWorker("INFO", onEvent === undefined ? {} : { onEvent });
+    const { printEntry, onEvent, instruments } = log;
+    const runtime = { level, ...defined({ printEntry, metrics }) };
+    const worker = await session.startWorker(runtime, { instruments, ...(quiet ? {} : { onEvent }) });
+    health?.use(() => worker.whyNotReady());
     print(`Worker polls "${store.taskQueue}" with the store ${store.dir}`);
     if (session.webUi !== undefined) print(`Web UI: ${session.webUi}`);
+    if (hasPage) page = await startPage(session, { config, store }, {});
     print("Stop with Ctrl-C.");
     const interrupted = new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
@@ -62,15 +88,21 @@ async function serveUntil(
     await Promise.race([worker.done, interrupted]);
     return EXIT.done;
   } finally {
+    await page?.close();
     await session.close();
   }
 }
 
-/** One line a turn, for every run that this worker carries. */
-function printCarried(event: RunEvent): void {
-  const line = eventLine(event);
-  if (line !== undefined) print(`${event.runId.slice(0, SHORT_ID_CHARS)}  ${line}`);
+/** What the endpoint of health answers is worth a worker that starts: it says that it does. */
+async function listen(address: ListenAddress): Promise<HealthServer> {
+  const { serveHealth } = await import("../../instruments/health.js");
+  try {
+    return await serveHealth(address);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CommandError(
+      `/healthz and /readyz cannot be served (${reason}). Choose another address with --health or INTERLOCK_HEALTH.`,
+      { cause: error },
+    );
+  }
 }
-
-/** Enough of a run's id for a command to know it by. */
-const SHORT_ID_CHARS = 8;

@@ -12,7 +12,7 @@ interface JsonOption {
 export function pauseCommand(runId: string, options: JsonOption): Promise<ExitCode> {
   return tell(runId, options, async (run) => {
     await run.pause();
-    return { sentence: "Paused. Let it go on with: interlock resume", result: { paused: true } };
+    return { sentence: `Paused. Let it go on with: interlock resume ${runId}`, result: { paused: true } };
   });
 }
 
@@ -40,18 +40,20 @@ export function cancelCommand(runId: string, options: JsonOption): Promise<ExitC
   return tell(runId, options, async (run) => {
     await run.cancel();
     const outcome = await outcomeOf(run);
-    return { sentence: CANCELLED[outcome], result: { outcome } };
+    return { sentence: cancelledWords(runId, outcome), result: { outcome } };
   });
 }
 
-const CANCELLED = {
-  cancelled: "Cancelled. It can be retried with: interlock retry",
-  failed: "The run has failed by itself. It can be retried with: interlock retry",
-  completed: "The run has completed by itself.",
-} as const;
+type Outcome = "completed" | "failed" | "cancelled";
+
+function cancelledWords(runId: string, outcome: Outcome): string {
+  if (outcome === "completed") return "The run has completed by itself.";
+  const what = outcome === "cancelled" ? "Cancelled." : "The run has failed by itself.";
+  return `${what} It can be retried with: interlock retry ${runId}`;
+}
 
 /** A run may end by itself before it hears of its cancellation. */
-async function outcomeOf(run: RunHandle): Promise<"completed" | "failed" | "cancelled"> {
+async function outcomeOf(run: RunHandle): Promise<Outcome> {
   try {
     await run.result();
     return "completed";

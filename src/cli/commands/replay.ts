@@ -1,10 +1,12 @@
 import { stat } from "node:fs/promises";
 import type { History } from "@temporalio/common/lib/proto-utils.js";
+import { loadConfig } from "../../config.js";
 import { excerpt } from "../../core/text.js";
 import { type ReplayVerdict, readHistory, replayHistory } from "../../replay.js";
+import { dataConverterFor } from "../../seal/data-converter.js";
 import { EXIT, type ExitCode, UsageError, print, printBlock, printJson } from "../output.js";
 import { withRun } from "../run-session.js";
-import { installRuntime } from "../worker-runtime.js";
+import { IN_PASSING, installRuntime } from "../worker-runtime.js";
 
 /** `interlock replay`: whether the code at hand would decide as a history says. */
 export async function replayCommand(what: string, options: { json?: boolean }): Promise<ExitCode> {
@@ -13,7 +15,7 @@ export async function replayCommand(what: string, options: { json?: boolean }): 
     () => false,
   );
   const histories = isFile ? [await historyOfFile(what)] : await historiesOfRun(what);
-  installRuntime("ERROR");
+  installRuntime(IN_PASSING);
   const verdict = await replayAll(histories);
   if (options.json === true) printJson(verdict);
   else if (verdict.ok) {
@@ -38,8 +40,9 @@ async function historyOfFile(path: string): Promise<History> {
 /** The executions one after the other: one value carries a run from one to the next. */
 async function replayAll(histories: readonly History[]): Promise<ReplayVerdict> {
   let events = 0;
+  const dataConverter = dataConverterFor(loadConfig().sealKeys, "worker");
   for (const history of histories) {
-    const verdict = await replayHistory(history);
+    const verdict = await replayHistory(history, undefined, dataConverter);
     if (!verdict.ok) return verdict;
     events += verdict.events;
   }

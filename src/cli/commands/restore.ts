@@ -3,7 +3,7 @@ import type { RunMetadata } from "../../store/runs/run-index.js";
 import type { Store } from "../../store/store.js";
 import { lookAround } from "../environment.js";
 import { localReader } from "../readers.js";
-import { type GoOnOptions, goOn, reportStarted, requestOf } from "../go-on.js";
+import { type GoOnOptions, goOn, requestOf } from "../go-on.js";
 import {
   CommandError,
   EXIT,
@@ -14,6 +14,7 @@ import {
   printNote,
 } from "../output.js";
 import { referenceOf, withTemporal } from "../run-session.js";
+import { reportDetached } from "../start-run.js";
 import type { TemporalSession } from "../temporal-session.js";
 
 export interface RestoreOptions extends GoOnOptions {
@@ -53,7 +54,7 @@ async function restoreSeveral(named: readonly string[], { json = false }: Restor
       try {
         if (named.length === 0 && (await isKnown(await handleOf(store, session, runId)))) continue;
         const run = await session.client.restore(await requestOf(reader, runId));
-        await reportStarted(session, run, { json });
+        await reportDetached(session, run, { json });
         restored += 1;
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);
@@ -65,7 +66,7 @@ async function restoreSeveral(named: readonly string[], { json = false }: Restor
     if (restored + failed === 0)
       printNote("Nothing is to be restored: Temporal knows every run that is not over.");
     if (restored > 0 && !(await session.hasWorker())) {
-      printNote(noWorkerHint(session.embedded, session.client.taskQueue));
+      printNote(noWorkerHint(session, session.client.taskQueue));
     }
     return failed === 0 ? EXIT.done : EXIT.failed;
   });

@@ -1,13 +1,12 @@
-import { webUrlOf } from "../../contract/web-url.js";
 import type { Config } from "../../config.js";
 import type { Store } from "../../store/store.js";
-import { type BundleChoice, prepareBundleRun } from "./bundle-run.js";
+import { type BundleChoice, bundleRunThere, prepareBundleRun } from "./bundle-run.js";
 import { interruption, openEnvironment } from "../environment.js";
 import { CommandError, EXIT, type ExitCode, UsageError, noWorkerHint, printNote } from "../output.js";
 import { type ModelChoice, configFor } from "../model-options.js";
 import { printInput } from "../print-input.js";
 import { localReader } from "../readers.js";
-import { isElsewhere, runElsewhere } from "../run-elsewhere.js";
+import { graphRunThere, isElsewhere, runElsewhere } from "../run-elsewhere.js";
 import {
   type PreparedRun,
   type RunChoice,
@@ -29,7 +28,10 @@ export interface RunOptions extends Omit<RunChoice, "package">, FollowOptions {
   /** The store that has the project: its name or id. */
   readonly store?: string;
 }
-export interface BundleRunOptions extends BundleChoice, FollowOptions {}
+export interface BundleRunOptions extends BundleChoice, FollowOptions {
+  /** The store that has the project: its name or id. */
+  readonly store?: string;
+}
 
 /** `interlock run`: starts a run and follows it. */
 export async function runCommand(packageArgument: string, options: RunOptions): Promise<ExitCode> {
@@ -38,8 +40,10 @@ export async function runCommand(packageArgument: string, options: RunOptions): 
   }
   const { store, ...here } = options;
   if (await isElsewhere({ store, project: options.project })) {
-    return runElsewhere(packageArgument, options, (project) =>
-      runCommand(packageArgument, { ...here, project }),
+    return runElsewhere(
+      options,
+      (config, found) => graphRunThere(config, found, packageArgument, options),
+      (project) => runCommand(packageArgument, { ...here, project }),
     );
   }
   return runPrepared(options, (config, store) =>
@@ -48,7 +52,15 @@ export async function runCommand(packageArgument: string, options: RunOptions): 
 }
 
 /** `interlock bundle run`: starts a bundle run and follows it. */
-export function bundleRunCommand(workflow: string, options: BundleRunOptions): Promise<ExitCode> {
+export async function bundleRunCommand(workflow: string, options: BundleRunOptions): Promise<ExitCode> {
+  const { store: named, ...here } = options;
+  if (await isElsewhere({ store: named, project: options.project })) {
+    return runElsewhere(
+      options,
+      (config, found) => bundleRunThere(config, found, workflow, options),
+      (project) => bundleRunCommand(workflow, { ...here, project }),
+    );
+  }
   return runPrepared(options, (config, store) => prepareBundleRun(config, store, workflow, options));
 }
 
@@ -66,14 +78,8 @@ async function runPrepared(
     const json = options.json ?? false;
     if (options.detach === true) {
       const run = await startRun(session, prepared);
-      const webUrl = webUrlOf(
-        session.webUi,
-        session.client.namespace,
-        run.workflowId,
-        await run.executionRunId(),
-      );
-      if (!(await session.hasWorker())) printNote(noWorkerHint(session.embedded, session.client.taskQueue));
-      reportDetached(run, { json }, webUrl);
+      if (!(await session.hasWorker())) printNote(noWorkerHint(session, session.client.taskQueue));
+      await reportDetached(session, run, { json });
       return EXIT.done;
     }
     if (config.temporal === undefined) {
@@ -82,7 +88,7 @@ async function runPrepared(
       );
       await session.startWorker();
     } else if (!(await session.hasWorker())) {
-      printNote(noWorkerHint(session.embedded, session.client.taskQueue));
+      printNote(noWorkerHint(session, session.client.taskQueue));
     }
     if (signal.aborted) throw new CommandError("Stopped before the run was started.");
     const run = await startRun(session, prepared);

@@ -4,6 +4,7 @@ import { EXIT, type ExitCode, noSuchRun, noWorkerHint, printJson, printNote } fr
 import { localReader } from "../readers.js";
 import { notFound } from "../run-folder.js";
 import { printReport, reportFromStore } from "../run-report.js";
+import { EMBEDDED_WEB_UI } from "../web-link.js";
 
 /**
  * `interlock status`: where a run stands, from its files or, where a Temporal is configured or the embedded one runs, from
@@ -18,15 +19,18 @@ export async function statusCommand(runId: string, options: { json?: boolean }):
   const isOpen = report !== undefined && report.phase !== "completed" && report.phase !== "failed";
   const isServing =
     config.temporal !== undefined || (isOpen && store !== undefined && (await isServed(store.dir)));
-  if (isOpen && !isServing && store !== undefined) printNote(noWorkerHint(true, store.taskQueue));
+  if (isOpen && !isServing && store !== undefined)
+    printNote(noWorkerHint({ embedded: true, isHere: true }, store.taskQueue));
+  let webUi = config.temporal === undefined ? EMBEDDED_WEB_UI : undefined;
   if (isServing) {
     const { reportFromTemporal } = await import("../report-from-temporal.js");
     const asked = await reportFromTemporal(config, store, runId, report);
     if (asked.note !== undefined) printNote(asked.note);
+    webUi = asked.webUi ?? webUi;
     report = asked.report && { ...asked.report, ...(problem === undefined ? {} : { problem }) };
   }
   if (report === undefined) throw found?.ok === false ? notFound(runId, found.error) : noSuchRun(runId);
   if (options.json === true) printJson(report);
-  else printReport(report, found?.ok === true ? (found.value.projectRoot ?? undefined) : undefined);
+  else printReport(report, found?.ok === true ? (found.value.projectRoot ?? undefined) : undefined, webUi);
   return report.problem === undefined ? EXIT.done : EXIT.failed;
 }

@@ -5,7 +5,6 @@ import { historyGrowth } from "../../client/history-growth.js";
 import { InterlockError } from "../../client/interlock-error.js";
 import { type EventSource, type EventsFrom, eventPages } from "../../client/run-events.js";
 import { MAX_TAIL } from "../../contract/reads.js";
-import { webUrlOf } from "../../contract/web-url.js";
 import { firstLine } from "../../core/run/run-note.js";
 import type { RunEvent } from "../../core/run/run-event.js";
 import { isServed } from "../../embedded/server.js";
@@ -13,12 +12,14 @@ import { desktopNotice, expectTerminal } from "../desktop-notice.js";
 import { interruption, lookAround } from "../environment.js";
 import { wholeNumber } from "../numbers.js";
 import { CommandError, EXIT, type ExitCode, noWorkerHint, printNote, printNoteBlock } from "../output.js";
+import { liveAnswers } from "../live-answers.js";
 import { read } from "../run-folder.js";
 import { type RunReport, printReport, reportFromStore, wayOn } from "../run-report.js";
 import { type RunReading, type RunSession, withReader, withRun } from "../run-session.js";
-import { liveAnswers, nobodyWorks, nothingLive, unfollowed } from "../start-run.js";
+import { nobodyWorks, unfollowed } from "../start-run.js";
 import { type WatchView, watchView } from "../watch-view.js";
-import { watchWork } from "../watch-work.js";
+import { type WorkSource, watchWork } from "../watch-work.js";
+import { webLinkOf } from "../web-link.js";
 
 export interface WatchOptions {
   readonly tail?: string;
@@ -39,6 +40,7 @@ interface Watched {
 
 const FILE_PAUSE_MS = 300;
 const STATE_PATIENCE_MS = 3_000;
+const MISSING_PAUSE_MS = 5_000;
 
 /** `interlock watch`: what happens in a run, until it is over or asks. It only looks. */
 export async function watchCommand(runId: string, options: WatchOptions): Promise<ExitCode> {
@@ -53,7 +55,7 @@ export async function watchCommand(runId: string, options: WatchOptions): Promis
   const isOver = isHere && known.value.phase === "completed";
   const isWorkedOn = config.temporal !== undefined || (isHere && (await isServed(store.dir)));
   if (isHere && (isOver || !isWorkedOn)) {
-    if (!isOver) printNote(noWorkerHint(true, store.taskQueue));
+    if (!isOver) printNote(noWorkerHint({ embedded: true, isHere: true }, store.taskQueue));
     return withReader(runId, (place) => watchFiles(place, { ...watched, signal: interruption() }));
   }
   return withRun(runId, (place) => watchServed(place, { ...watched, signal: place.signal }));
@@ -100,8 +102,9 @@ async function watchServed(place: RunSession, watched: Watched): Promise<ExitCod
     watchWork(
       run,
       {
-        live: known === undefined || store === undefined ? nothingLive : liveAnswers(store, known.runId),
+        live: liveAnswers({ store, reader }, source.run),
         nobody: () => nobodyWorks(session),
+        missing: missingModel(session, run),
       },
       () => ({ turn }),
       view.wait,
@@ -119,6 +122,18 @@ async function watchServed(place: RunSession, watched: Watched): Promise<ExitCod
     await here?.settled;
     await working;
   }
+}
+
+/** Why a run waits for a worker that has its model, as it says itself. It is asked now and then: each time costs a worker. */
+function missingModel({ client }: RunSession["session"], run: RunHandle): WorkSource["missing"] & {} {
+  let askAt = 0;
+  let missing: string | undefined;
+  return async (patience) => {
+    if (Date.now() < askAt) return missing;
+    askAt = Date.now() + MISSING_PAUSE_MS;
+    const state = await client.temporal.withAbortSignal(patience, () => run.state());
+    return (missing = state.model?.missing);
+  };
 }
 
 /** Each sentence once. */
@@ -181,7 +196,7 @@ async function show(watched: Shown, place: Place): Promise<ExitCode> {
   } catch (error) {
     view.close();
     if (!signal.aborted) throw asSentence(error);
-    printNote("Stopped watching. The run is as it was.");
+    printNote(`Stopped watching. The run is as it was. See it again with: interlock watch ${source.run}`);
     throw new CommandError(`Run ${source.run} is not over.`, { cause: error });
   }
   view.close();
@@ -211,10 +226,10 @@ async function stillAsks(last: RunEvent, source: EventSource, place: Place): Pro
 /** Says how the run stands: for people in full, and for those who read events only what it asks. */
 async function reportEnd({ source, asEvents, notify }: Shown, place: Place): Promise<ExitCode> {
   const facts = read(source.run, await source.reader.ask("read.run", { run: source.run }));
-  const { report, webUrl } = await ofTemporal(reportFromStore(facts), place);
+  const { report, link } = await ofTemporal(reportFromStore(facts), place);
   if (notify) desktopNotice(endWords(report));
   if (!asEvents) {
-    printReport({ ...report, webUrl }, facts.projectRoot ?? undefined);
+    printReport({ ...report, webUrl: link?.url ?? null }, facts.projectRoot ?? undefined, link?.how);
   } else if (report.question !== undefined) {
     printNote(`The run asks, at ${report.question.nodeId}:`);
     printNoteBlock(report.question.text, "  │ ");
@@ -235,17 +250,19 @@ const SHORT_ID_CHARS = 8;
 
 /** What the run's files do not know: that Temporal has closed it by itself, and its page there. */
 async function ofTemporal(report: RunReport, { run, session, workflowId }: Place) {
-  if (run === undefined || session === undefined) return { report, webUrl: null };
-  const { client, webUi } = session;
+  if (run === undefined || session === undefined) return { report };
   try {
-    const executionRunId = await run.executionRunId();
-    const webUrl = webUrlOf(webUi, client.namespace, workflowId ?? run.workflowId, executionRunId);
+    const named = {
+      workflowId: workflowId ?? run.workflowId,
+      executionRunId: () => run.executionRunId(),
+    };
+    const link = await webLinkOf(session, named, { after: true });
     const failure = await run.closedBy();
-    if (failure === undefined || report.phase === "failed") return { report, webUrl };
+    if (failure === undefined || report.phase === "failed") return { report, link };
     const { question: _, ...rest } = report;
-    return { report: { ...rest, phase: "failed" as const, failure }, webUrl };
+    return { report: { ...rest, phase: "failed" as const, failure }, link };
   } catch (error) {
     if (!(error instanceof InterlockError)) throw error;
-    return { report, webUrl: null }; // Temporal has forgotten it
+    return { report }; // Temporal has forgotten it
   }
 }

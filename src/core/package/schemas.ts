@@ -102,12 +102,16 @@ const agentToolsSchema = z.strictObject({
       enabled: z.boolean().default(true),
       maxReadBytes: byteLimit.describe("How much one fs.read may return."),
       maxWriteBytes: byteLimit.describe("How much one fs.write may write."),
+      edit: z.boolean().default(false).describe("Gives the agent fs.edit, which replaces parts of files."),
     })
     .optional(),
   mcp: z
     .strictObject({
-      enabled: z.boolean().default(false),
-      allowedServers: z.array(text).optional(),
+      enabled: z.boolean().default(false).describe("The agent may use tools of MCP servers."),
+      allowedServers: z
+        .array(text)
+        .optional()
+        .describe("Which of them, by the names that the operator gives them in the settings."),
     })
     .optional(),
 });

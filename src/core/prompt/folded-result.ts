@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from "../json.js";
 import { excerpt, utf8Length } from "../text.js";
 import { bundleToolName } from "../bundle/bundle-tools.js";
 import type { ModelCall } from "../tools/model-call.js";
+import type { RecordedModelCall } from "../tools/external-tool.js";
 import { READS } from "../tools/reads.js";
 import { canonicalToolName } from "../tools/tool-specs.js";
 
@@ -21,10 +22,11 @@ export function isInstruction(call: ModelCall, turn: number): boolean {
  * What stands in the place of a call's result that is left out: JSON that says what was there and how to have it again.
  * Undefined for what stays: failures, which are short, and results of calls that change something.
  */
-export function foldedResult(call: ModelCall, result: JsonObject): string | undefined {
+export function foldedResult(call: RecordedModelCall, result: JsonObject): string | undefined {
   const success = result["ok"] === true ? "ok" : result["success"] === true ? "success" : undefined;
   const tool = canonicalToolName(call.name) ?? bundleToolName(call.name);
-  if (success === undefined || tool === undefined || !READS.has(tool)) return undefined;
+  const isRead = READS.has(tool ?? "") || call.external?.effect === "none";
+  if (success === undefined || !isRead) return undefined;
   const what = subjectOf(call);
   const omitted = `${what}: ${sizeOf(result)} bytes, left out to save room. Call it again if you need them.`;
   return JSON.stringify({ [success]: true, omitted });

@@ -1,5 +1,6 @@
 import { type Fault, fail } from "../errors.js";
 import type { AuditHead } from "./audit-head.js";
+import type { ToolEffect } from "../tools/external-tool.js";
 import { READS } from "../tools/reads.js";
 import { ENDING_KEY, type LoopVerdict, observeCall } from "./loop-detection.js";
 import { tellFailedCall } from "./run-graph-state.js";
@@ -9,6 +10,8 @@ import type { RunRecord } from "./run-record.js";
 interface Call {
   /** Absent when there is no such tool. */
   readonly tool?: string;
+  /** Of a tool that is not the engine's own. */
+  readonly external?: { readonly effect: ToolEffect };
   /** What the timeline shows. */
   readonly summary: string;
   /** Hash of tool and arguments. */
@@ -26,14 +29,14 @@ interface CallOutcome {
   readonly audit: AuditHead;
 }
 
-function isRead({ tool = "", fault }: Pick<Call, "tool" | "fault">): boolean {
-  return fault === undefined && READS.has(tool);
+type Kind = Pick<Call, "tool" | "external" | "fault">;
+
+function isRead({ tool = "", external, fault }: Kind): boolean {
+  return fault === undefined && (READS.has(tool) || external?.effect === "none");
 }
 
 /** The calls of one answer in groups that run one after the other: reads that follow one another side by side, the rest alone. */
-export function groupCalls<C extends Pick<Call, "tool" | "fault">>(
-  calls: readonly C[],
-): readonly (readonly C[])[] {
+export function groupCalls<C extends Kind>(calls: readonly C[]): readonly (readonly C[])[] {
   const groups: C[][] = [];
   let reads: C[] | undefined;
   for (const call of calls) {

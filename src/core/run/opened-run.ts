@@ -27,6 +27,8 @@ export interface OpenedRun {
   readonly modelTimeoutMs?: number;
   /** Those search attributes of contracts §14 that the namespace has; absent where nobody has looked. */
   readonly searchAttributes?: readonly string[];
+  /** What is said to Temporal is sealed: the worker alone says which search attributes are set. */
+  readonly seals?: true;
   /** The run keeps its memo. Absent where a worker of an earlier version has opened it. */
   readonly keepsMemo?: true;
 }

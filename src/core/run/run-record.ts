@@ -81,6 +81,7 @@ export class RunRecord {
   /** Whoever starts the run may say it, else its worker has looked; nothing is set where nobody knows yet. */
   mayBeSearchedBy(attribute: string): boolean {
     const { searchAttributes: isSaid } = this.input;
+    if (this.open?.seals === true) return this.open.searchAttributes?.includes(attribute) === true;
     if (isSaid !== undefined || this.open === undefined) return isSaid === true;
     return this.open.searchAttributes?.includes(attribute) ?? true;
   }

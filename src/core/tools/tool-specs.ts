@@ -10,10 +10,12 @@ import { type ArgumentSpec, type FunctionTool, functionTool, parseToolArguments 
 export const FILE_TOOLS = ["fs.list", "fs.read", "fs.search", "fs.write", "fs.apply_patch"] as const;
 export type FileToolName = (typeof FILE_TOOLS)[number];
 
+/** The file tool that an agent has besides where its policy says so: it replaces a part of a file. */
+export const EDIT_TOOL = "fs.edit";
 /** The tool that runs with a story have besides: it changes their graph state (contracts §12). */
 export const STATE_TOOL = "state.record";
-export type ToolName = FileToolName | typeof STATE_TOOL;
-const TOOLS: readonly ToolName[] = [...FILE_TOOLS, STATE_TOOL];
+export type ToolName = FileToolName | typeof EDIT_TOOL | typeof STATE_TOOL;
+const TOOLS: readonly ToolName[] = [...FILE_TOOLS, EDIT_TOOL, STATE_TOOL];
 
 const aliasPath = z
   .string()
@@ -43,12 +45,14 @@ const searchArguments = z.strictObject({
   after: z.int().min(0).max(20).optional().describe("Lines of context after a match. Default 1."),
   maxMatches: z.int().min(1).max(500).optional().describe("Default 50."),
 });
+const wellFormed = z
+  .string()
+  .refine((text) => text.isWellFormed(), "holds half a surrogate pair: UTF-8 cannot hold it");
 const writeArguments = z.strictObject({
   path: aliasPath,
-  content: z
-    .string()
-    .refine((content) => content.isWellFormed(), "holds half a surrogate pair: UTF-8 cannot hold it")
-    .describe("The whole new content, UTF-8; with append, what is to follow the content that is there."),
+  content: wellFormed.describe(
+    "The whole new content, UTF-8; with append, what is to follow the content that is there.",
+  ),
   ifMatchSha256: sha256.optional(),
   append: z
     .boolean()
@@ -56,6 +60,16 @@ const writeArguments = z.strictObject({
     .describe(
       "Add the content to the end of the file instead of replacing it. A file that is not there is made.",
     ),
+});
+
+const editArguments = z.strictObject({
+  path: aliasPath,
+  oldText: wellFormed
+    .min(1)
+    .describe("The text that is there now, to the character, with enough around it to be found once."),
+  newText: wellFormed.describe("What takes its place."),
+  replaceAll: z.boolean().optional().describe("Replace each of several places. Default: one, or none."),
+  ifMatchSha256: sha256.optional(),
 });
 
 const SHORT_ARGUMENTS = 64 * 1024;
@@ -102,6 +116,7 @@ export type ListArguments = z.infer<typeof listArguments>;
 export type ReadArguments = z.infer<typeof readArguments>;
 export type SearchArguments = z.infer<typeof searchArguments>;
 export type WriteArguments = z.infer<typeof writeArguments>;
+export type EditArguments = z.infer<typeof editArguments>;
 export type PatchArguments = z.infer<typeof patchArguments>;
 
 /** A call whose arguments have the right shape. */
@@ -110,6 +125,7 @@ export type ToolCall =
   | { readonly tool: "fs.read"; readonly arguments: ReadArguments }
   | { readonly tool: "fs.search"; readonly arguments: SearchArguments }
   | { readonly tool: "fs.write"; readonly arguments: WriteArguments }
+  | { readonly tool: typeof EDIT_TOOL; readonly arguments: EditArguments }
   | { readonly tool: "fs.apply_patch"; readonly arguments: PatchArguments }
   /** What is recorded is judged against the state it is merged into, not here. */
   | { readonly tool: typeof STATE_TOOL; readonly arguments: JsonObject };
@@ -153,6 +169,14 @@ const FILE_SPECS: readonly ToolSpec[] = [
   },
 ];
 
+const EDIT_SPEC: ToolSpec = {
+  name: EDIT_TOOL,
+  description:
+    "Replace a text in a file by another, atomically. The old text has to be there exactly once, unless replaceAll is true.",
+  maxArgumentChars: WRITE_ARGUMENTS,
+  parameters: editArguments,
+};
+
 const STATE_SPEC: ToolSpec = {
   name: STATE_TOOL,
   description:
@@ -161,11 +185,18 @@ const STATE_SPEC: ToolSpec = {
   parameters: z.record(z.string(), z.json()),
 };
 
-const SPECS = [...FILE_SPECS, STATE_SPEC];
+const SPECS = [...FILE_SPECS, EDIT_SPEC, STATE_SPEC];
 
 /** The file tools as OpenAI function tools; the wire name has `_` where the canonical one has `.`. */
 export const FILE_FUNCTION_TOOLS: readonly FunctionTool[] = FILE_SPECS.map((spec) =>
   functionTool(wireToolName(spec.name), spec.description, spec.parameters),
+);
+
+/** `fs.edit` as an OpenAI function tool. */
+export const EDIT_FUNCTION_TOOL: FunctionTool = functionTool(
+  wireToolName(EDIT_TOOL),
+  EDIT_SPEC.description,
+  EDIT_SPEC.parameters,
 );
 
 /** `state.record` as an OpenAI function tool. The model is shown what a record may hold; its merging checks that. */
@@ -185,6 +216,9 @@ export function canonicalToolName(name: string): ToolName | undefined {
   return TOOLS.find((tool) => tool === name || wireToolName(tool) === name);
 }
 
+/** The tools whose arguments may be long. */
+const WRITES: ReadonlySet<ToolName> = new Set(["fs.write", EDIT_TOOL, "fs.apply_patch"]);
+
 function isOfState(path: string): boolean {
   const parsed = parseAliasPath(path);
   return parsed.ok && isStateDocument(parsed.value);
@@ -201,15 +235,14 @@ export function parseToolCall(name: string, argumentsJson: string): Result<ToolC
   if (spec === undefined) {
     return fail("TOOL_NOT_AVAILABLE", `There is no such tool. Available: ${FILE_TOOLS.join(", ")}.`);
   }
-  const isWrite = spec.name === "fs.write" || spec.name === "fs.apply_patch";
+  const isWrite = WRITES.has(spec.name);
   const parsed = parseToolArguments(spec, argumentsJson, isWrite ? "E_WRITE_LIMIT" : "TOOL_ARGS_INVALID");
   if (!parsed.ok) return parsed;
   const call = { tool: spec.name, arguments: parsed.value } as ToolCall; // the spec's schema made it so
-  if (call.tool === "fs.write" && call.arguments.append === true && isOfState(call.arguments.path)) {
-    return fail(
-      "TOOL_ARGS_INVALID",
-      "@state/workflow.md is never appended to: change it with fs.apply_patch.",
-    );
+  const isPart = call.tool === EDIT_TOOL || (call.tool === "fs.write" && call.arguments.append === true);
+  if (isPart && isOfState(call.arguments.path)) {
+    const how = call.tool === EDIT_TOOL ? "edited" : "appended to";
+    return fail("TOOL_ARGS_INVALID", `@state/workflow.md is never ${how}: change it with fs.apply_patch.`);
   }
   return ok(call);
 }

@@ -1,3 +1,4 @@
+import { channel } from "node:diagnostics_channel";
 import { closeSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { tryLock } from "fs-native-extensions";
@@ -40,6 +41,9 @@ export const NO_LOCK: HeldLock = { isHeld: () => true, assertHeld: () => undefin
 
 /** Makes impossible what a holder before us may still do. `lock` is the one that was taken over. */
 export type TakeOver = (lock: HeldLock) => void | Promise<void>;
+
+/** A channel of `node:diagnostics_channel`: hears of each lock that this process has taken over. */
+export const LOCK_TAKEN_OVER = "interlock:lock-taken-over";
 
 interface LockOptions {
   readonly owner?: HeldLock;
@@ -108,6 +112,7 @@ async function withKernelLock<T>(
           await takeOver(lock);
           lock.assertHeld();
           closeSync(openLockFile(done));
+          channel(LOCK_TAKEN_OVER).publish({ lockFile });
         }
         generations.set(lockFile, generation);
       }

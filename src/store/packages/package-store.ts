@@ -46,6 +46,8 @@ export interface PackageStore {
   resolve(named: string, preferred?: string): Promise<Result<string>>;
   /** Sorted by id. */
   list(): Promise<readonly InstalledPackage[]>;
+  /** The SHA-256 of an installed package's content; undefined where there is none. */
+  digest(packageId: string): Promise<string | undefined>;
   /** Faults: `E_PACKAGE_NOT_FOUND`, `E_INTERNAL`. Whether runs still need the package is for callers to ask. */
   remove(packageId: string): Promise<Result<void>>;
 }
@@ -116,6 +118,11 @@ class DirectoryPackageStore implements PackageStore {
       .sort((a, b) => compareBuild(a.version, b.version) || a.installedAt - b.installedAt)
       .at(-1);
     return newest === undefined ? unknown(named) : ok(newest.packageId);
+  }
+
+  async digest(packageId: string): Promise<string | undefined> {
+    const found = await this.find(packageId);
+    return found && contentDigest(await digestFiles(await listPackage(found.dir)));
   }
 
   async remove(packageId: string): Promise<Result<void>> {

@@ -57,6 +57,18 @@ export class CallJournal {
     failpoint("call.planned");
   }
 
+  /** Plans a call that may be made once: false where any attempt has planned it before, and may have made it. */
+  async claim(id: string): Promise<boolean> {
+    let isFirst = false;
+    await this.log.append(() => {
+      if (this.plans.has(id) || this.results.has(id)) return [];
+      isFirst = true;
+      return [{ id, plan: {} }];
+    });
+    failpoint("call.planned");
+    return isFirst;
+  }
+
   /** What an unfinished earlier attempt had planned. Call `find` first: it reads the file. */
   planOf(id: string): JsonObject | undefined {
     const position = this.plans.get(id);

@@ -5,7 +5,7 @@ import type { ModelRefusal } from "../../core/run/model-refusal.js";
 import type { AnsweredBy } from "../../core/run/run-model.js";
 import type { ProviderPart } from "../../core/run/provider-part.js";
 import type { TurnUsage } from "../../core/run/usage.js";
-import type { ModelCall } from "../../core/tools/model-call.js";
+import type { RecordedModelCall } from "../../core/tools/external-tool.js";
 import { AppendLog, type LinePosition, parseLine, replaceByCopy } from "../disk/append-log.js";
 import type { HeldLock } from "../disk/fenced-lock.js";
 import { isOwnFolder } from "../disk/own-file.js";
@@ -59,7 +59,9 @@ export interface AssistantEntry {
   readonly visit: number;
   readonly turn: number;
   readonly content: string;
-  readonly calls: readonly ModelCall[];
+  readonly calls: readonly RecordedModelCall[];
+  /** The external tools that the model had, by the names it was shown, where they are others than at the answer before. */
+  readonly offered?: readonly string[];
   readonly finishReason: string;
   readonly usage: TurnUsage;
   /** What the request was estimated at, in tokens. Absent in older files. */
@@ -107,10 +109,16 @@ export class Conversation {
     this.log = new AppendLog(path, lockFile, onLine, { owner, takeOver });
   }
 
-  /** All entries, in the order they were written. */
-  async entries(): Promise<readonly ConversationEntry[]> {
+  /** All entries, in the order they were written; those from one on and before another, where it is said. */
+  async entries(from = 0, to?: number): Promise<readonly ConversationEntry[]> {
     await this.log.refresh();
-    return this.log.readAt(this.positions) as unknown as readonly ConversationEntry[]; // written by `append`
+    return this.log.readAt(this.positions.slice(from, to)) as unknown as readonly ConversationEntry[]; // written by `append`
+  }
+
+  /** How many entries there are. */
+  async count(): Promise<number> {
+    await this.log.refresh();
+    return this.positions.length;
   }
 
   /** The answer of one model turn, where it is written down. */
@@ -120,7 +128,7 @@ export class Conversation {
   }
 
   /** A tool call by its id. */
-  async findCall(callId: string): Promise<ModelCall | undefined> {
+  async findCall(callId: string): Promise<RecordedModelCall | undefined> {
     if (!this.answersOfCalls.has(callId)) await this.log.refresh();
     return this.answerAt(this.answersOfCalls.get(callId))?.calls.find(({ id }) => id === callId);
   }

@@ -4,7 +4,7 @@ import { MAX_SNAPSHOTS, withSnapshot } from "../../core/graph-state/walk.js";
 import type { WorkflowGraph } from "../../core/package/graph.js";
 import { effectiveNodeId } from "../../core/state/transition-guard.js";
 import type { AuditHead } from "../../core/run/audit-head.js";
-import type { ModelCall } from "../../core/tools/model-call.js";
+import type { RecordedModelCall } from "../../core/tools/external-tool.js";
 import type { AuditTotals } from "./audit-totals.js";
 import type { Boundary } from "./boundaries.js";
 import type { ConversationEntry } from "./conversation.js";
@@ -36,7 +36,7 @@ export type SaidByUser = Extract<ConversationEntry, { readonly type: "user" }>;
 
 /** The model's last answer, and whose it was. */
 export interface LastAnswer {
-  readonly calls: readonly ModelCall[];
+  readonly calls: readonly RecordedModelCall[];
   readonly nodeId: string;
   readonly agentId: string;
 }

@@ -20,6 +20,7 @@ import { MAX_HASHED_BYTES, hashFile, readPinned } from "./read.js";
 import { runTool, succeed } from "../sandbox/run-on-path.js";
 import { makeTemporaryFile, removeAbandonedFile, removeIfPresent } from "../sandbox/temporary-file.js";
 import { type FileLimits, type Workspace, mountOf } from "../sandbox/workspace.js";
+import { checkContent } from "../sandbox/text-bytes.js";
 import { type WriteTarget, openWriteTarget, syncDirectory } from "../sandbox/write-target.js";
 
 /** A write that has passed every check. */
@@ -92,10 +93,47 @@ export async function writeText(
   if (!mountOf(workspace, path).writable) throw readOnly(path);
   const sha256 = createHash("sha256").update(bytes).digest("hex");
   const draft: Draft = { path, bytes, sha256, ifMatchSha256: text.ifMatchSha256?.toLowerCase() };
-  const maxBytes = text.append === true ? limits.maxWriteBytes : undefined;
-  const whole = await writeDraft(workspace, maxBytes === undefined ? draft : { ...draft, maxBytes }, hooks);
+  const whole = await writeDraft(
+    workspace,
+    text.append === true ? { ...draft, rewrite: appending(draft, limits.maxWriteBytes) } : draft,
+    hooks,
+  );
   hooks.written?.(whole.bytes);
   return { bytes: bytes.length, sha256: whole.sha256 };
+}
+
+/** What a file is to hold, from what it holds: text in UTF-8; undefined where that is too much to be looked at. */
+export type Rewrite = (there: Buffer | undefined) => Buffer;
+
+/**
+ * Replaces a file that is there by what `rewrite` makes of it, as `writeText` does. A repetition of the call finds what it has
+ * written, and rewrites nothing. Throws as `writeText`, and `ENOENT`.
+ */
+export async function rewriteText(
+  workspace: Workspace,
+  path: AliasPath,
+  text: { readonly rewrite: Rewrite; readonly ifMatchSha256?: string | undefined },
+  hooks: WriteHooks = {},
+): Promise<Whole> {
+  if (!mountOf(workspace, path).writable) throw readOnly(path);
+  const ifMatchSha256 = text.ifMatchSha256?.toLowerCase();
+  const nothing = { bytes: Buffer.alloc(0), sha256: "" };
+  const draft: Draft = { path, ...nothing, ifMatchSha256, rewrite: text.rewrite, mustExist: true };
+  const whole = await writeDraft(workspace, draft, hooks);
+  hooks.written?.(whole.bytes);
+  return whole;
+}
+
+function appending({ path, bytes }: Draft, maxBytes: number): Rewrite {
+  return (there) => {
+    if (there !== undefined && there.length + bytes.length <= maxBytes) return Buffer.concat([there, bytes]);
+    const sentence = `${describeAliasPath(path)} would have more than ${maxBytes} bytes. Go on in another file.`;
+    throw new Refusal("E_WRITE_LIMIT", sentence);
+  };
+}
+
+function missing(path: AliasPath): Refusal {
+  return new Refusal("ENOENT", `${describeAliasPath(path)} does not exist. Use fs.write to make it.`);
 }
 
 function readOnly(path: AliasPath): Refusal {
@@ -107,26 +145,14 @@ interface Draft {
   readonly bytes: Buffer;
   readonly sha256: string;
   readonly ifMatchSha256: string | undefined;
-  /** The bytes follow those that are there; with these, the file may have so many. */
-  readonly maxBytes?: number;
+  /** Makes the bytes from those that are there; a file that is not there gets them as they are. */
+  readonly rewrite?: Rewrite;
+  /** A file that is not there is not made. */
+  readonly mustExist?: true;
 }
 
 /** What the file holds when it is written. */
 type Whole = Pick<Draft, "bytes" | "sha256">;
-
-function checkContent(content: string, maxBytes: number): Buffer {
-  const bytes = Buffer.from(content);
-  if (bytes.length > maxBytes) {
-    throw new Refusal(
-      "E_WRITE_LIMIT",
-      `The content has ${bytes.length} bytes, the limit is ${maxBytes}. Split it into several files.`,
-    );
-  }
-  if (/\p{Surrogate}/u.test(content)) {
-    throw new Refusal("TOOL_ARGS_INVALID", "The content holds half a surrogate pair: UTF-8 cannot hold it.");
-  }
-  return bytes;
-}
 
 /** The way to the file changed between finding it and locking it: find it again. */
 class TargetMoved extends Refusal {
@@ -139,8 +165,11 @@ async function writeDraft(workspace: Workspace, draft: Draft, hooks: WriteHooks)
   for (let attempt = 1; ; attempt += 1) {
     let target: WriteTarget | undefined;
     try {
-      target = openWriteTarget(workspace, draft.path, draft.ifMatchSha256 === undefined);
-      if (target === undefined) throw mismatch(draft, undefined);
+      const mayMake = draft.ifMatchSha256 === undefined && draft.mustExist !== true;
+      target = openWriteTarget(workspace, draft.path, mayMake);
+      if (target === undefined) {
+        throw draft.mustExist === true ? missing(draft.path) : mismatch(draft, undefined);
+      }
       return await replaceUnderLock({ workspace, draft, hooks, target });
     } catch (error) {
       target?.removeMade();
@@ -234,26 +263,23 @@ async function replace(asked: LockedJob, old: PinnedEntry | undefined): Promise<
   }
 }
 
-/** What the file is to hold as a whole. What an earlier attempt has appended is not appended again. */
+/** What the file is to hold as a whole. What an earlier attempt has made of it is not made again. */
 async function wholeDraft(
   { workspace, draft, hooks }: LockedJob,
   old: PinnedEntry | undefined,
   sha256Before: string | undefined,
 ): Promise<Draft> {
-  const { maxBytes, path } = draft;
-  if (maxBytes === undefined || old === undefined) return draft;
+  const { rewrite, path } = draft;
+  if (old === undefined && draft.mustExist === true) throw missing(path);
+  if (rewrite === undefined || old === undefined) return draft;
   const there = await readPinned(workspace.pins, old);
   const isDone = sha256Before !== undefined && hooks.earlierAttempt?.sha256After === sha256Before;
   if (there !== undefined && isDone) return { ...draft, bytes: there, sha256: sha256Before };
-  if (there === undefined || there.length + draft.bytes.length > maxBytes) {
-    const sentence = `${describeAliasPath(path)} would have more than ${maxBytes} bytes. Go on in another file.`;
-    throw new Refusal("E_WRITE_LIMIT", sentence);
-  }
-  if (!isUtf8(there)) {
-    const sentence = `${describeAliasPath(path)} is not a UTF-8 text: nothing can be appended to it.`;
+  if (there !== undefined && !isUtf8(there)) {
+    const sentence = `${describeAliasPath(path)} is not a UTF-8 text: it can only be written as a whole.`;
     throw new Refusal("TOOL_ARGS_INVALID", sentence);
   }
-  const bytes = Buffer.concat([there, draft.bytes]);
+  const bytes = rewrite(there);
   return { ...draft, bytes, sha256: createHash("sha256").update(bytes).digest("hex") };
 }
 

@@ -3,31 +3,31 @@ import type { JsonObject } from "../../core/json.js";
 import type { Frontmatter } from "../../core/state/state-frontmatter.js";
 import { validateWorkflowStateUpdate } from "../../core/state/transition-guard.js";
 import { recordArtifact } from "../../core/state/update-frontmatter.js";
-import type { WriteArguments } from "../../core/tools/tool-specs.js";
+import type { ToolResult } from "../../core/tools/tool-result.js";
 import { withFrontmatter } from "../../core/documents/front-matter.js";
 import { sha256 } from "../../store/disk/sha256.js";
 import type { CallOutcome } from "../../store/runs/call-journal.js";
 import type { CallEnvironment } from "./call-context.js";
 import { saveState } from "./state-change.js";
-import { type PlannedWrite, writeFile } from "../files/write.js";
+import type { PlannedWrite, WriteHooks } from "../files/write.js";
 
 /** Where results land, as the first segment of a project path (contracts §10). */
 const ARTIFACTS_ROOT = "artifacts";
 
 /**
- * Writes a file. A new one under the artifacts root is recorded in the state document; file and record go together
- * (contracts §10). The caller holds the run's state lock.
+ * Writes a file, as a whole or a part of it. A new one under the artifacts root is recorded in the state document; file and
+ * record go together (contracts §10). The caller holds the run's state lock.
  */
-export async function writeArtifact(
+export async function changeFile(
   environment: CallEnvironment,
   callId: string,
-  args: WriteArguments,
+  change: (hooks: WriteHooks) => Promise<ToolResult>,
 ): Promise<CallOutcome> {
   const earlier = environment.files.calls.planOf(callId);
   let state: CallOutcome["state"];
   let stateConflict = false;
   let whole: Uint8Array | undefined;
-  const result = await writeFile(environment.workspace, args, environment.limits, {
+  const result = await change({
     assertOurs: () => environment.lock.assertHeld(),
     written: (bytes) => {
       whole = bytes;

@@ -7,15 +7,17 @@ import {
   parseAliasPath,
 } from "../../core/tools/alias-path.js";
 import type { ToolResult } from "../../core/tools/tool-result.js";
-import type { STATE_TOOL, ToolCall } from "../../core/tools/tool-specs.js";
+import { EDIT_TOOL, type STATE_TOOL, type ToolCall } from "../../core/tools/tool-specs.js";
 import type { CallOutcome } from "../../store/runs/call-journal.js";
+import { editFile } from "../files/edit.js";
 import { listDirectory } from "../files/list.js";
 import { readFile } from "../files/read.js";
 import { searchFiles } from "../files/search.js";
+import { writeFile } from "../files/write.js";
 import { Refusal } from "../sandbox/faults.js";
 import { runTool } from "../sandbox/run-on-path.js";
 import { openWriteTarget } from "../sandbox/write-target.js";
-import { writeArtifact } from "./artifact-write.js";
+import { changeFile } from "./artifact-write.js";
 import { type CallEnvironment, type ToolCallRequest, refused } from "./call-context.js";
 import { changeStateDocument } from "./state-change.js";
 
@@ -32,12 +34,20 @@ export function runFileTool(
       return plain(readFile(environment.workspace, call.arguments, environment.limits));
     case "fs.search":
       return plain(searchFiles(environment.workspace, call.arguments, environment.limits, request.signal));
+    case EDIT_TOOL:
+      return changeFile(environment, request.toolCallId, (hooks) =>
+        editFile(environment.workspace, call.arguments, environment.limits, hooks),
+      );
     case "fs.write":
     case "fs.apply_patch": {
       const path = parseAliasPath(call.arguments.path);
       if (!path.ok) return refused(path.error);
       if (isStateDocument(path.value)) return changeStateDocument(environment, request.toolCallId, call);
-      if (call.tool === "fs.write") return writeArtifact(environment, request.toolCallId, call.arguments);
+      if (call.tool === "fs.write") {
+        return changeFile(environment, request.toolCallId, (hooks) =>
+          writeFile(environment.workspace, call.arguments, environment.limits, hooks),
+        );
+      }
       return refusePatch(environment, path.value);
     }
   }

@@ -1,6 +1,6 @@
 import { type Fault, fail } from "../../core/errors.js";
 import type { ProtectedPaths } from "../../core/tools/name-rules.js";
-import { STATE_TOOL, canonicalToolName, parseToolCall } from "../../core/tools/tool-specs.js";
+import { EDIT_TOOL, STATE_TOOL, canonicalToolName, parseToolCall } from "../../core/tools/tool-specs.js";
 import type { CallOutcome } from "../../store/runs/call-journal.js";
 import { findAgent, selectWorkflow } from "../../store/packages/choose.js";
 import type { Store } from "../../store/store.js";
@@ -39,6 +39,11 @@ export async function runGraphCall(options: ToolHostOptions, placed: PlacedCall)
   const tool = canonicalToolName(request.name);
   if (!limits.fsEnabled && tool !== undefined && tool !== STATE_TOOL) {
     return refused(fail("TOOL_NOT_AVAILABLE", "The file tools are disabled for this agent.").error);
+  }
+  if (tool === EDIT_TOOL && !limits.mayEdit) {
+    return refused(
+      fail("TOOL_NOT_AVAILABLE", "fs.edit is not among this agent's tools. Use fs.write.").error,
+    );
   }
   if (knowledge.refusal !== undefined) return refused(knowledge.refusal);
   const call = parseToolCall(request.name, request.argumentsJson);

@@ -2,6 +2,8 @@ import { fail, type Fault, type Result, ok } from "../../core/errors.js";
 import type { FunctionTool } from "../../core/tools/tool-arguments.js";
 import type { ToolResult } from "../../core/tools/tool-result.js";
 import {
+  EDIT_FUNCTION_TOOL,
+  EDIT_TOOL,
   FILE_FUNCTION_TOOLS,
   STATE_FUNCTION_TOOL,
   STATE_TOOL,
@@ -82,8 +84,12 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
       if (!loaded.ok) throw new Error(loaded.error.message);
       const agent = findAgent(loaded.value, agentId);
       if (!agent.ok) throw new Error(agent.error.message);
-      const files = toolPolicyOf(agent.value).fsEnabled ? FILE_FUNCTION_TOOLS : [];
-      return recordsState === true ? [...files, STATE_FUNCTION_TOOL] : files;
+      const { fsEnabled, mayEdit } = toolPolicyOf(agent.value);
+      return [
+        ...(fsEnabled ? FILE_FUNCTION_TOOLS : []),
+        ...(mayEdit ? [EDIT_FUNCTION_TOOL] : []),
+        ...(recordsState === true ? [STATE_FUNCTION_TOOL] : []),
+      ];
     },
     async executeToolCall(request) {
       return (await executeForEngine(withTexts(request), {})).result;
@@ -110,5 +116,5 @@ function unrecorded(error: Fault): ExecutedCall {
 
 function changesFiles(request: ToolCallRequest): boolean {
   const tool = canonicalToolName(request.name);
-  return tool === "fs.write" || tool === "fs.apply_patch" || tool === STATE_TOOL;
+  return tool === "fs.write" || tool === EDIT_TOOL || tool === "fs.apply_patch" || tool === STATE_TOOL;
 }

@@ -13,6 +13,8 @@ export function toolPolicyOf(agent: Agent): ToolPolicy & FileLimits {
   const fs = agent.tools?.fs;
   return {
     fsEnabled: fs?.enabled ?? true,
+    mayEdit: (fs?.enabled ?? true) && (fs?.edit ?? false),
+    mayCallServers: agent.tools?.mcp?.enabled ?? false,
     maxReadBytes: Math.min(fs?.maxReadBytes ?? DEFAULT_MAX_READ_BYTES, HOST_MAX_READ_BYTES),
     maxWriteBytes: Math.min(fs?.maxWriteBytes ?? DEFAULT_MAX_WRITE_BYTES, HOST_MAX_WRITE_BYTES),
   };

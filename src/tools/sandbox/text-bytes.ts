@@ -1,3 +1,4 @@
+import { Refusal } from "./faults.js";
 import { isUtf8 } from "node:buffer";
 
 /** Says of a file, chunk by chunk, whether it is text: valid UTF-8 without a NUL byte. */
@@ -37,4 +38,19 @@ function characterLength(firstByte: number): number {
   if (firstByte >= 0xf0) return 4;
   if (firstByte >= 0xe0) return 3;
   return firstByte >= 0xc0 ? 2 : 1;
+}
+
+/** The bytes of a text that is to be written. Throws `E_WRITE_LIMIT`, `TOOL_ARGS_INVALID`. */
+export function checkContent(content: string, maxBytes: number): Buffer {
+  const bytes = Buffer.from(content);
+  if (bytes.length > maxBytes) {
+    throw new Refusal(
+      "E_WRITE_LIMIT",
+      `The content has ${bytes.length} bytes, the limit is ${maxBytes}. Split it into several files.`,
+    );
+  }
+  if (/\p{Surrogate}/u.test(content)) {
+    throw new Refusal("TOOL_ARGS_INVALID", "The content holds half a surrogate pair: UTF-8 cannot hold it.");
+  }
+  return bytes;
 }

@@ -9,6 +9,7 @@ import {
   manifestSchema,
   stepFrontmatterSchema,
 } from "../../../src/core/package/schemas.js";
+import { attestationJsonSchemas } from "../../../src/attest/statement.js";
 import { noticeJsonSchemas } from "../../../src/core/notify/notice.js";
 import { eventJsonSchemas } from "../../../src/core/run/run-event.js";
 import { frontmatterSchema } from "../../../src/core/state/state-frontmatter.js";
@@ -170,7 +171,8 @@ const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 describe("published JSON Schemas", () => {
   test("are what the zod schemas give (else: npm run build && node scripts/generate-schemas.mjs)", async () => {
-    const generated = new Map([...packageJsonSchemas(), ...eventJsonSchemas(), ...noticeJsonSchemas()]);
+    const families = [packageJsonSchemas, eventJsonSchemas, noticeJsonSchemas, attestationJsonSchemas];
+    const generated = new Map(families.flatMap((family) => [...family()]));
     expect((await readdir(published)).sort()).toEqual([...generated.keys()].sort());
     for (const [name, schema] of generated) {
       expect(await readFile(new URL(name, published), "utf8")).toBe(renderJsonSchema(schema));

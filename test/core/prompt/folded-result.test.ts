@@ -99,6 +99,18 @@ describe("what stands in the place of a result that is left out", () => {
   });
 });
 
+test("a result of an external tool is left out where the call changes nothing", () => {
+  const offered = { name: "mcp.s.look", timeoutMs: 1, sha256: "" };
+  const made = call("mcp_s_look", { path: "a" });
+  const result = { ok: true, bytes: 9, content: "x" };
+  expect(foldedResult({ ...made, external: { ...offered, effect: "none" } }, result)).toBe(
+    omitted(`mcp_s_look a: 1 bytes, ${AGAIN}`),
+  );
+  for (const effect of ["idempotent", "once"] as const) {
+    expect(foldedResult({ ...made, external: { ...offered, effect } }, result)).toBeUndefined();
+  }
+});
+
 describe("instructions are", () => {
   test.each([
     ["what the runtime has read", call("read_file", { file_path: "notes.md" }), 0, true],

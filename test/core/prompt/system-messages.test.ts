@@ -43,6 +43,17 @@ describe("the tool policy", () => {
     );
   });
 
+  test("says how a part of a file is changed where the agent may, and promises plain text to nobody who has other tools", () => {
+    const limits = { maxReadBytes: 1, maxWriteBytes: 1 };
+    expect(renderToolPolicy({ fsEnabled: true, mayEdit: true, ...limits })).toContain(
+      "- To change a part of a file use fs.edit",
+    );
+    expect(renderToolPolicy({ fsEnabled: true, ...limits })).not.toContain("fs.edit");
+    expect(renderToolPolicy({ fsEnabled: false, mayCallServers: true, ...limits })).toBe(
+      "Tool policy: the file tools are disabled for you.",
+    );
+  });
+
   const RECORD =
     "- This run carries a story. When a step decides a gate (codeReview, qaVerify, uiuxReview, qaGate), record the decision with state.record before you move on: PASS, CONCERNS, FAIL, WAIVED or PENDING. Evidence and artifact paths are recorded the same way.";
 

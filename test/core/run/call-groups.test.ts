@@ -28,6 +28,13 @@ describe("the calls of one answer run", () => {
     expect(groups.flat()).toEqual(calls);
   });
 
+  test("of external tools side by side where they change nothing, else alone", () => {
+    const calls = (["none", "none", "idempotent", "once"] as const).map((effect) => ({
+      external: { effect },
+    }));
+    expect(groupCalls([{ tool: "fs.read" }, ...calls]).map(({ length }) => length)).toEqual([3, 1, 1]);
+  });
+
   test("alone where a read has a fault", () => {
     const calls = [{ tool: "fs.read" }, { tool: "fs.read", fault: FAULT }, { tool: "fs.read" }];
     expect(groupCalls(calls)).toHaveLength(3);

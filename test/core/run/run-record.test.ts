@@ -148,6 +148,12 @@ test.each([
   expect(openedRecord({ terms, opened }).mayBeSearchedBy("RunPhase")).toBe(may);
 });
 
+test("where the worker seals, it alone says what a run is searched by", () => {
+  const opened = { searchAttributes: ["RunPhase"], seals: true as const };
+  const record = openedRecord({ terms: { searchAttributes: true }, opened });
+  expect(["RunPhase", "RunNode"].map((name) => record.mayBeSearchedBy(name))).toEqual([true, false]);
+});
+
 test("a run that is not open may be searched for only where its starter says so", () => {
   expect(new RunRecord(TERMS, false).mayBeSearchedBy("RunPhase")).toBe(false);
   expect(new RunRecord({ ...TERMS, searchAttributes: true }, false).mayBeSearchedBy("RunPhase")).toBe(true);

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { nestingDepth } from "../../../src/core/tools/tool-arguments.js";
 import {
   FILE_FUNCTION_TOOLS,
+  EDIT_FUNCTION_TOOL,
   FILE_TOOLS,
   canonicalToolName,
   parseToolCall,
@@ -54,6 +55,32 @@ describe("tool names", () => {
       expect(wireToolName(tool)).toMatch(/^[A-Za-z0-9_-]+$/u);
       expect(canonicalToolName(wireToolName(tool))).toBe(tool);
     }
+  });
+});
+
+test.each(["@state/workflow.md", "@state/./workflow.md", "@state//workflow.md"])(
+  "%s is never edited",
+  (path) => {
+    expect(parse("fs_edit", { path, oldText: "a", newText: "b" })).toMatchObject({
+      code: "TOOL_ARGS_INVALID",
+      message: expect.stringContaining("never edited"),
+    });
+  },
+);
+
+test.each([
+  [{ path: "@project/a", oldText: "", newText: "b" }],
+  [{ path: "@project/a", oldText: "a" }],
+  [{ path: "@project/a", oldText: "a", newText: "\uD800" }],
+  [{ path: "@project/a", oldText: "a", newText: "b", replaceAll: "yes" }],
+])("fs.edit does not take %j", (args) => {
+  expect(parse("fs.edit", args)).toMatchObject({ code: "TOOL_ARGS_INVALID" });
+});
+
+test("fs.edit is offered under a name that every provider takes", () => {
+  expect(EDIT_FUNCTION_TOOL.function.name).toBe("fs_edit");
+  expect(parse("fs_edit", { path: "@project/a", oldText: "a", newText: "" })).toMatchObject({
+    tool: "fs.edit",
   });
 });
 

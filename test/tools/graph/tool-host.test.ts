@@ -28,6 +28,8 @@ function packageWithAgents() {
         policy("small", { maxReadBytes: 20, maxWriteBytes: 50 }),
         policy("greedy", { maxReadBytes: 9_000_000_000, maxWriteBytes: 9_000_000_000 }),
         policy("quiet", { enabled: false }),
+        policy("editor", { edit: true, maxWriteBytes: 100 }),
+        policy("neither", { enabled: false, edit: true }),
       ],
     },
     "workflow.md": "---\nschemaVersion: 1.1\nworkflowType: tiny\n---\nBody\r\nwithout a last line end",
@@ -110,11 +112,13 @@ describe("which tools an agent sees", () => {
     const names = (await visible("author")).map((tool) => tool.function.name);
     expect(names).toEqual(["fs_list", "fs_read", "fs_search", "fs_write", "fs_apply_patch"]);
     expect(await visible("quiet")).toEqual([]);
+    expect(await visible("neither")).toEqual([]);
+    expect((await visible("editor")).map((tool) => tool.function.name)).toEqual([...names, "fs_edit"]);
   });
 
   test("an agent or a package that does not exist is an error, no silent default", async () => {
     await expect(visible("constructor")).rejects.toThrow(
-      'The package has no agent "constructor". It has: author, small, greedy, quiet.',
+      'The package has no agent "constructor". It has: author, small, greedy, quiet, editor, neither.',
     );
     await expect(
       host.getVisibleTools({ packageId: "none-1.0.0-000000000000", agentId: "author" }),
@@ -133,6 +137,22 @@ describe("an agent's policy", () => {
       message: "The file tools are disabled for this agent.",
     });
     expect(await projectFiles()).toEqual(["artifacts/"]);
+  });
+
+  test("gives fs.edit or does not; an edit is recorded as a write is", async () => {
+    await call("fs.write", { path: "@project/a.ts", content: "one two" });
+    const edit = { path: "@project/a.ts", oldText: "one", newText: "1" };
+    for (const agentId of ["author", "neither"]) {
+      expect(fault(await call("fs_edit", edit, agentId))).toMatchObject({ code: "TOOL_NOT_AVAILABLE" });
+    }
+    expect(await readFile(join(world.projectRoot, "a.ts"), "utf8")).toBe("one two");
+    const made = request("fs_edit", edit, {}, "editor");
+    const result = await host.executeToolCall(made);
+    expect(result).toMatchObject({ ok: true, replacements: 1, sha256After: sha256("1 two") });
+    expect(await host.executeToolCall(made)).toEqual(result);
+    expect(await readFile(join(world.projectRoot, "a.ts"), "utf8")).toBe("1 two");
+    expect((await events()).at(-1)).toMatchObject({ toolName: "fs.edit", agentId: "editor" });
+    expect((await files.calls.filesWritten(10)).get("@project/a.ts")).toBe(sha256("1 two"));
   });
 
   test("comes before what the engine would refuse for", async () => {

@@ -1,0 +1,2 @@
+/** Builds the page into a directory. */
+export function buildPage(target: string): Promise<void>;

@@ -1,0 +1,80 @@
+import { createHash } from "node:crypto";
+import { constants } from "node:fs";
+import { open, realpath } from "node:fs/promises";
+import { join } from "node:path";
+import { excerpt } from "../core/text.js";
+import type { RunStatement } from "./statement.js";
+
+/** Subjects that are files of the store, beside the project. */
+export const STORE_SUBJECTS = "@state/";
+
+/** What does not fit in what a statement says of a run's way; empty where all fits. Pure. */
+export function pathProblems({ predicate }: RunStatement): readonly string[] {
+  const { graph, path, decisions, run } = predicate;
+  if (graph === null) return path.length <= 1 ? [] : ["A run without a graph has no way through it."];
+  const problems: string[] = [];
+  const nodes = new Set(graph.nodes.map(({ id }) => id));
+  const edges = new Set(graph.edges.map(({ from, to }) => JSON.stringify([from, to])));
+  const [first] = path;
+  if (first !== undefined && run.forkedFrom === undefined && first.nodeId !== graph.entryNodeId) {
+    problems.push(`The run begins at ${excerpt(first.nodeId)}, the graph at ${excerpt(graph.entryNodeId)}.`);
+  }
+  for (const [index, { nodeId, seq }] of path.entries()) {
+    const before = path[index - 1];
+    if (!nodes.has(nodeId)) problems.push(`Line ${seq}: the graph has no node ${excerpt(nodeId)}.`);
+    if (before === undefined) continue;
+    if (!edges.has(JSON.stringify([before.nodeId, nodeId]))) {
+      problems.push(`Line ${seq}: the graph has no edge ${excerpt(before.nodeId)} → ${excerpt(nodeId)}.`);
+    }
+    if (seq <= before.seq) problems.push(`Line ${seq}: the way goes back in the log.`);
+    const isAllowed = decisions.some(
+      (each) =>
+        each.verdict === "accepted" && each.seq > before.seq && each.seq <= seq && leadsTo(each.to, nodeId),
+    );
+    if (!isAllowed) problems.push(`Line ${seq}: no accepted change leads to ${excerpt(nodeId)}.`);
+  }
+  return problems;
+}
+
+/** Of a document that was written as a whole the log does not tell where it leads. */
+function leadsTo(to: string | undefined, nodeId: string): boolean {
+  return to === undefined || to === nodeId;
+}
+
+/** Which artifacts of a statement are not as it says, in a project on this machine. */
+export async function artifactProblems(
+  { subject }: RunStatement,
+  projectRoot: string,
+): Promise<readonly string[]> {
+  const root = await realpath(projectRoot);
+  const artifacts = subject.filter(({ name }) => !name.startsWith(STORE_SUBJECTS));
+  const checked = artifacts.map(async ({ name, digest }) => {
+    const found = await hashOf(root, name).catch((error: unknown) => error);
+    if (found === digest.sha256) return [];
+    if (typeof found === "string") return [`${excerpt(name)} is not what the run has made.`];
+    return [`${excerpt(name)} ${found instanceof NotHashed ? found.message : "cannot be read"}.`];
+  });
+  return (await Promise.all(checked)).flat();
+}
+
+class NotHashed extends Error {}
+
+async function hashOf(root: string, name: string): Promise<string> {
+  const isPlain = name.split("/").every((part) => part !== "" && part !== "." && part !== "..");
+  if (!isPlain || name.includes("\\") || name.includes("\0"))
+    throw new NotHashed("is no path within a project");
+  const path = join(root, name);
+  const real = await realpath(path).catch(() => {
+    throw new NotHashed("is missing");
+  });
+  if (real !== path) throw new NotHashed("lies behind a link");
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    if (!(await file.stat()).isFile()) throw new NotHashed("is no file");
+    const hash = createHash("sha256");
+    for await (const chunk of file.createReadStream({ autoClose: false })) hash.update(chunk as Buffer); // without an encoding
+    return hash.digest("hex");
+  } finally {
+    await file.close();
+  }
+}

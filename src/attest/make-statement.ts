@@ -1,0 +1,95 @@
+import { createHash } from "node:crypto";
+import type { JsonAnswers, StoredArtifact } from "../contract/reads.js";
+import { defined } from "../core/defined.js";
+import type { JsonObject } from "../core/json.js";
+import { STORE_SUBJECTS } from "./check-statement.js";
+import { storyOf } from "./from-audit.js";
+import { PREDICATE_TYPE, type RunPredicate, type RunStatement, STATEMENT_TYPE } from "./statement.js";
+
+/** What a statement is made of, as a store and Temporal tell it. */
+export interface AttestedRun {
+  readonly facts: Pick<JsonAnswers["read.run"], "metadata">;
+  /** Its model was a script. */
+  readonly rehearsal: boolean;
+  readonly graph: JsonAnswers["read.graph"]["graph"];
+  readonly artifacts: readonly StoredArtifact[];
+  /** SHA-256 of the package's content; absent where the store does not have the package any more. */
+  readonly packageSha256?: string | undefined;
+  /** The bytes of the audit log, whose chain is whole. */
+  readonly log: Buffer;
+  readonly head: { readonly lines: number; readonly sha256: string };
+  readonly knownToTemporal: boolean;
+  /** The bytes of the state document; absent for a bundle run. */
+  readonly document?: Uint8Array | undefined;
+  readonly version: string;
+}
+
+/** The statement about a run that is over, as it is signed. Pure. */
+export function makeStatement(run: AttestedRun): RunStatement {
+  const { metadata } = run.facts;
+  const { written, ...story } = storyOf(linesOf(run.log));
+  const { runId, phase, createdAt, workflowRef: workflow, forkedFrom, packageId } = metadata;
+  const files = run.artifacts.flatMap(({ path, sha256 }) => {
+    // What the chain says, not what lies there now: that is what is checked.
+    const digest = written.get(path) ?? sha256;
+    return digest === null ? [] : [{ name: path, digest: { sha256: digest } }];
+  });
+  const own = [
+    { name: `${STORE_SUBJECTS}logs/execution.jsonl`, digest: { sha256: hashOf(run.log) } },
+    ...(run.document === undefined
+      ? []
+      : [{ name: `${STORE_SUBJECTS}workflow.md`, digest: { sha256: hashOf(run.document) } }]),
+  ];
+  return {
+    _type: STATEMENT_TYPE,
+    subject: [...files, ...own],
+    predicateType: PREDICATE_TYPE,
+    predicate: {
+      run: {
+        runId,
+        phase,
+        createdAt,
+        workflow,
+        rehearsal: run.rehearsal,
+        ...defined({ forkedFrom }),
+      },
+      interlock: { version: run.version },
+      package: {
+        id: packageId,
+        ...(run.packageSha256 === undefined ? {} : { digest: { sha256: run.packageSha256 } }),
+      },
+      graph: graphIn(run.graph),
+      ...story,
+      audit: { ...run.head, knownToTemporal: run.knownToTemporal },
+    },
+  };
+}
+
+/** What of a graph is said: its nodes and edges. */
+function graphIn(graph: AttestedRun["graph"]): RunPredicate["graph"] {
+  if (graph === null) return null;
+  // The store has read it by the schema of packages.
+  const { entryNodeId, nodes, edges } = graph as unknown as NonNullable<RunPredicate["graph"]>;
+  return {
+    entryNodeId,
+    nodes: nodes.map(({ id, type }) => ({ id, type })),
+    edges: edges.map(({ from, to }) => ({ from, to })),
+  };
+}
+
+function linesOf(log: Buffer): readonly (JsonObject | undefined)[] {
+  const lines = log.toString("utf8").split("\n");
+  if (lines.at(-1) === "") lines.pop();
+  return lines.map((line) => {
+    try {
+      const value: unknown = JSON.parse(line);
+      return typeof value === "object" && value !== null ? (value as JsonObject) : undefined; // from JSON
+    } catch {
+      return undefined; // torn, and marked as such: the chain has been checked
+    }
+  });
+}
+
+function hashOf(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}

@@ -1,0 +1,185 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { artifactProblems, pathProblems } from "../../attest/check-statement.js";
+import {
+  type NamedKey,
+  NotSigned,
+  checkingKey,
+  openEnvelope,
+  parseEnvelope,
+  signEnvelope,
+  signingKey,
+} from "../../attest/dsse.js";
+import { makeStatement } from "../../attest/make-statement.js";
+import { PAYLOAD_TYPE, type RunStatement, parseStatement } from "../../attest/statement.js";
+import { wholeFile } from "../../client/store-reader.js";
+import type { JsonObject } from "../../core/json.js";
+import { excerpt } from "../../core/text.js";
+import { verifyAuditBytes } from "../../store/runs/audit-verify.js";
+import { version } from "../../worker/version.js";
+import { CommandError, EXIT, type ExitCode, UsageError, print, printJson, printNote } from "../output.js";
+import { read } from "../run-folder.js";
+import { type RunSession, withRun } from "../run-session.js";
+
+export interface AttestOptions {
+  readonly key?: readonly string[];
+  readonly output?: string;
+}
+
+/** `interlock attest`: a signed statement about how a run went. */
+export async function attestCommand(id: string, { key = [], output }: AttestOptions): Promise<ExitCode> {
+  const keys = await readKeys(key, signingKey);
+  const statement = await withRun(id, (place) => statementOf(id, place));
+  const envelope = signEnvelope(PAYLOAD_TYPE, Buffer.from(JSON.stringify(statement)), keys);
+  if (output === undefined) printJson(envelope);
+  else {
+    await writeFile(output, JSON.stringify(envelope), { flag: "wx" }).catch(
+      (error: NodeJS.ErrnoException) => {
+        const reason = error.code === "EEXIST" ? "it is there already" : error.message;
+        throw new CommandError(`${output} could not be written: ${reason}.`, { cause: error });
+      },
+    );
+    print(
+      `Attested: ${statement.subject.length} subjects, ${statement.predicate.path.length} nodes, in ${output}.`,
+    );
+  }
+  return EXIT.done;
+}
+
+async function statementOf(id: string, { reader, run }: RunSession): Promise<RunStatement> {
+  const facts = read(id, await reader.ask("read.run", { run: id }));
+  const { metadata } = facts;
+  if (metadata.phase !== "completed" && metadata.phase !== "failed") {
+    throw new UsageError(`Run ${metadata.runId} is ${metadata.phase}: a run is attested when it is over.`);
+  }
+  const known = await run.auditHead().catch((error: unknown) => {
+    printNote(
+      `Temporal knows nothing of this run, so a cut tail of its log cannot be seen (${String(error)}).`,
+    );
+    return undefined;
+  });
+  const file = (name: string) => wholeFile(reader.bytes("read.file", { run: id, name }));
+  const log = await file("state/logs/execution.jsonl").catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : "";
+    throw new CommandError(`The audit log cannot be read: ${reason}`, { cause: error });
+  });
+  const { findings, lines, sha256 } = verifyAuditBytes(log, known);
+  if (findings.length > 0) {
+    throw new CommandError(
+      `The audit log is not whole: nothing is attested. See: interlock audit verify ${metadata.runId}`,
+    );
+  }
+  const { graph } = read(id, await reader.ask("read.graph", { run: id }));
+  const { request } = read(id, await reader.ask("read.request", { run: id }));
+  const { artifacts } = read(id, await reader.ask("read.artifacts", { run: id }));
+  const shown =
+    graph === null ? undefined : await reader.ask("read.package", { packageId: metadata.packageId });
+  return makeStatement({
+    facts,
+    rehearsal: isRehearsal(request),
+    graph,
+    artifacts,
+    packageSha256: shown?.ok === true ? shown.value.sha256 : undefined,
+    log,
+    head: { lines, sha256 },
+    knownToTemporal: known !== undefined,
+    document: graph === null ? undefined : await file("state/workflow.md"),
+    version: version(),
+  });
+}
+
+function isRehearsal(request: JsonObject | null): boolean {
+  const input = request?.["input"];
+  return typeof input === "object" && input !== null && "rehearsal" in input;
+}
+
+export interface VerifyOptions {
+  readonly key?: readonly string[];
+  readonly project?: string;
+  readonly json?: boolean;
+}
+
+/** `interlock attest verify`: whether a statement is signed, and fits in itself and on disk. Needs neither store nor Temporal. */
+export async function attestVerifyCommand(
+  path: string,
+  { key = [], project, json = false }: VerifyOptions,
+): Promise<ExitCode> {
+  const keys = await readKeys(key, checkingKey);
+  const text = await readText(path);
+  let statement: RunStatement | undefined;
+  let findings: readonly string[];
+  try {
+    statement = parseStatement(openEnvelope(parseEnvelope(text), PAYLOAD_TYPE, keys));
+    findings = [...pathProblems(statement), ...(await problemsIn(statement, project))];
+  } catch (error) {
+    if (error instanceof UsageError || !(error instanceof Error)) throw error;
+    findings = [error.message];
+    if (!(error instanceof NotSigned)) statement = undefined;
+  }
+  const ok = findings.length === 0;
+  if (json)
+    printJson({
+      ok,
+      findings,
+      signedBy: ok ? keys.map(({ keyid }) => keyid) : [],
+      statement: statement ?? null,
+    });
+  else {
+    for (const finding of findings) print(finding);
+    if (statement !== undefined) report(statement);
+    print(ok ? `Verified: signed by ${keys.map(({ keyid }) => keyid).join(", ")}.` : "Not verified.");
+  }
+  return ok ? EXIT.done : EXIT.failed;
+}
+
+async function problemsIn(statement: RunStatement, project: string | undefined): Promise<readonly string[]> {
+  if (project === undefined) return [];
+  return artifactProblems(statement, project).catch((error: unknown) => {
+    throw new UsageError(`The project "${excerpt(project)}" cannot be opened.`, { cause: error });
+  });
+}
+
+/** What the statement says, for people. Its texts are from outside. */
+function report({ subject, predicate }: RunStatement): void {
+  const { run, path, decisions, answers, models, audit } = predicate;
+  const refused = decisions.filter(({ verdict }) => verdict === "refused");
+  print(`run        ${run.runId} (${run.phase}${run.rehearsal ? ", a rehearsal" : ""})`);
+  print(`package    ${predicate.package.id}`);
+  print(`path       ${path.map(({ nodeId }) => nodeId).join(" → ")}`);
+  for (const { seq, nodeId, to = "?", code = "" } of refused)
+    print(`refused    line ${seq}: ${nodeId} → ${to} (${code})`);
+  for (const { at, nodeId, by = "?", digest } of answers)
+    print(`answer     ${at} at ${nodeId} by ${by}: sha256 ${digest.sha256}`);
+  for (const { nodeId, models: names, turns } of models)
+    print(`model      ${nodeId}: ${names.join(", ")}, ${turns} turns`);
+  for (const { name, digest } of subject) print(`subject    ${digest.sha256}  ${name}`);
+  print(
+    `audit log  ${audit.lines} lines, ${audit.knownToTemporal ? "as" : "not checked against what"} Temporal's history has it`,
+  );
+}
+
+async function readKeys(
+  paths: readonly string[],
+  parse: (pem: string) => NamedKey,
+): Promise<readonly NamedKey[]> {
+  const keys = await Promise.all(
+    paths.map(async (path) => {
+      const pem = await readText(path);
+      try {
+        return parse(pem);
+      } catch (error) {
+        throw new UsageError(`"${excerpt(path)}" ${error instanceof Error ? error.message : ""}.`, {
+          cause: error,
+        });
+      }
+    }),
+  );
+  const unique = new Map(keys.map((key) => [key.keyid, key]));
+  if (unique.size === 0) throw new UsageError("Name a key with --key.");
+  return [...unique.values()];
+}
+
+async function readText(path: string): Promise<string> {
+  return readFile(path, "utf8").catch((error: unknown) => {
+    throw new UsageError(`"${excerpt(path)}" cannot be read.`, { cause: error });
+  });
+}

@@ -1,0 +1,52 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { loadConfig } from "../../config.js";
+import { SealCodec } from "../../seal/seal-codec.js";
+import { startCodecServer } from "../../seal/codec-server.js";
+import { interruption } from "../environment.js";
+import { CommandError, EXIT, type ExitCode, UsageError, print } from "../output.js";
+
+export interface CodecServerCommand {
+  readonly port?: string;
+  readonly origin?: readonly string[];
+}
+
+/** `interlock codec-server`: lets Temporal's Web UI and command line read what is sealed, on this machine. */
+export async function codecServerCommand({
+  port = "8877",
+  origin = [],
+}: CodecServerCommand): Promise<ExitCode> {
+  const { sealKeys, webUi, codecToken } = loadConfig();
+  if (sealKeys === undefined) {
+    throw new UsageError(
+      "There is no key here: name a file of keys in INTERLOCK_SEAL_KEYS_FILE (docs/sealed-histories.md).",
+    );
+  }
+  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) throw new UsageError(`--port: "${port}" is no port.`);
+  const origins = [...origin, ...(webUi === undefined ? [] : [webUi])].map(originOf);
+  const token = codecToken ?? randomBytes(24).toString("base64url");
+  const signal = interruption();
+  const server = await startCodecServer({
+    codec: new SealCodec(sealKeys, "client"),
+    host: "127.0.0.1",
+    port: Number(port),
+    token,
+    origins,
+  }).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CommandError(`The codec server cannot listen: ${reason}. Name another --port.`, {
+      cause: error,
+    });
+  });
+  print(`codec server  ${server.address}/${token}`);
+  print(`pages of      ${origins.join(", ") || "nowhere: name the Web UI's address with --origin"}`);
+  print(`temporal      temporal workflow show --codec-endpoint ${server.address}/${token} --workflow-id …`);
+  if (!signal.aborted) await once(signal, "abort");
+  await server.close();
+  return EXIT.done;
+}
+
+function originOf(address: string): string {
+  if (/^https?:/.test(address) && URL.canParse(address)) return new URL(address).origin;
+  throw new UsageError(`--origin: "${address}" is no address like http://127.0.0.1:8233.`);
+}

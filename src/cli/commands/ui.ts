@@ -1,0 +1,39 @@
+import { interruption, lookAround } from "../environment.js";
+import { EXIT, type ExitCode, UsageError, print } from "../output.js";
+import { startPage } from "../start-page.js";
+import { openTemporalSession } from "../temporal-session.js";
+
+export interface UiOptions {
+  readonly port?: string;
+  readonly host?: string;
+  /** False: the link is printed only. */
+  readonly open: boolean;
+}
+
+/** `interlock ui`: serves the page until Ctrl-C. It needs Temporal, and neither a store nor a worker of its own. */
+export async function uiCommand({ port, host, open }: UiOptions): Promise<ExitCode> {
+  const place = { ...portOf(port), ...(host === undefined ? {} : { host }), isOpened: open };
+  const { config, store } = await lookAround();
+  const signal = interruption();
+  const session = await openTemporalSession(config, store, signal);
+  try {
+    const page = await startPage(session, { config, store }, place);
+    print("Stop with Ctrl-C.");
+    await new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      else signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+    await page.close();
+    return EXIT.done;
+  } finally {
+    await session.close();
+  }
+}
+
+function portOf(text: string | undefined): { readonly port?: number } {
+  if (text === undefined) return {};
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port > 65_535)
+    throw new UsageError("--port takes a number from 0 (any free port) to 65535.");
+  return { port };
+}

@@ -1,0 +1,56 @@
+import type { RunHandle } from "../client/client.js";
+import { webUrlOf } from "../contract/web-url.js";
+import type { TemporalSession } from "./temporal-session.js";
+
+/** The page of a run in Temporal's Web UI that shows its current details: where it stands, and what it asks. */
+export interface WebLink {
+  /** Null where no Web UI answers, or will not when the command has ended. */
+  readonly url: string | null;
+  /** What opens one instead: half a sentence. */
+  readonly how: string;
+}
+
+/** Of the embedded server, which ends with its last user. */
+export const EMBEDDED_WEB_UI = "interlock dev opens it, with all runs";
+
+const PATIENCE_MS = 1_000;
+
+/** The link to a run, where it leads to something; `after`: also when this command has ended. */
+export async function webLinkOf(
+  session: Pick<TemporalSession, "webUi" | "embedded" | "webUiLasts"> & {
+    readonly client: { readonly namespace: string };
+  },
+  run: Pick<RunHandle, "workflowId" | "executionRunId">,
+  { after }: { readonly after: boolean },
+): Promise<WebLink> {
+  const { webUi, embedded, client } = session;
+  const how = howToOpen(webUi, embedded);
+  if (webUi === undefined || (after && !(await session.webUiLasts())) || !(await answers(webUi))) {
+    return { url: null, how };
+  }
+  return { url: webUrlOf(webUi, client.namespace, run.workflowId, await run.executionRunId()), how };
+}
+
+function howToOpen(webUi: string | undefined, embedded: boolean): string {
+  if (embedded) return EMBEDDED_WEB_UI;
+  if (webUi === undefined) return "INTERLOCK_WEB_UI names the one of your Temporal";
+  return `${webUi} does not answer from here; start it, or set INTERLOCK_WEB_UI to where it is`;
+}
+
+/** Whether somebody is there: one that asks who comes, or whose certificate only the browser knows, is. */
+async function answers(webUi: string): Promise<boolean> {
+  const url = new URL(webUi);
+  [url.username, url.password] = ["", ""];
+  try {
+    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const { status } = await fetch(url, { method: "HEAD", redirect: "manual", signal });
+    return status < 500;
+  } catch (error) {
+    return error instanceof Error && isCertificateTrouble(error.cause);
+  }
+}
+
+function isCertificateTrouble(cause: unknown): boolean {
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+  return /CERT|VERIFY_LEAF_SIGNATURE/.test(code);
+}

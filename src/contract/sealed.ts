@@ -1,0 +1,13 @@
+/** How a sealed payload says that it is one: encoding and key id as in Temporal's own examples of encryption. */
+export const SEALED_ENCODING = "binary/encrypted";
+export const SEAL_KEY_METADATA = "encryption-key-id";
+
+/**
+ * What a worker's codec tells the workflow code, in the metadata of what it hands over. Neither is ever sent: that this worker
+ * seals, and why it could not open a payload.
+ */
+export const SEALING_METADATA = "interlock-sealing";
+export const UNOPENED_METADATA = "interlock-unopened";
+
+/** The only search attribute of a sealed run: the others say names, which Temporal would keep in plain. */
+export const SEALED_SEARCH_ATTRIBUTES: readonly string[] = ["RunPhase"];

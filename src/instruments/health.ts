@@ -1,0 +1,48 @@
+import { once } from "node:events";
+import { type ServerResponse, createServer } from "node:http";
+import type { ListenAddress } from "../environment/listen-address.js";
+
+export interface HealthServer {
+  /** Where it listens. */
+  readonly port: number;
+  /** From now on `/readyz` asks this; before, nothing is ready. */
+  use(whyNotReady: () => Promise<string | undefined>): void;
+  close(): void;
+}
+
+/**
+ * `/healthz`: the process lives. `/readyz`: it takes work; 503 with a sentence where it does not. Rejects where the address is taken.
+ */
+export async function serveHealth({ host, port }: ListenAddress): Promise<HealthServer> {
+  let ask: () => Promise<string | undefined> = () => Promise.resolve("The worker is starting.");
+  const server = createServer((request, response) => {
+    const path = request.url?.split("?", 1)[0];
+    if (request.method !== "GET" && request.method !== "HEAD") answer(response, 405, "Use GET.");
+    else if (path === "/healthz") answer(response, 200, "ok");
+    else if (path !== "/readyz") answer(response, 404, "Ask for /healthz or /readyz.");
+    else {
+      void ask().then(
+        (why) => answer(response, why === undefined ? 200 : 503, why ?? "ok"),
+        () => answer(response, 503, "It cannot be said whether the worker is ready."),
+      );
+    }
+  });
+  server.listen({ host, port });
+  await once(server, "listening");
+  const address = server.address();
+  return {
+    port: typeof address === "object" && address !== null ? address.port : port,
+    use(whyNotReady) {
+      ask = whyNotReady;
+    },
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+function answer(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" });
+  response.end(`${text}\n`);
+}

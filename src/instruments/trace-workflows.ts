@@ -1,0 +1,66 @@
+import { SpanStatusCode, context, trace, type Context, type Span } from "@opentelemetry/api";
+import {
+  extractContextFromHeaders,
+  headersWithContext,
+} from "@temporalio/interceptors-opentelemetry/lib/instrumentation.js";
+import {
+  OpenTelemetryInternalsInterceptor,
+  OpenTelemetryOutboundInterceptor,
+} from "@temporalio/interceptors-opentelemetry/lib/workflow/index.js";
+import { ContinueAsNew, type WorkflowInterceptorsFactory, workflowInfo } from "@temporalio/workflow";
+
+/**
+ * Workflow code: bundled with the workflows where traces are wanted, and nowhere else.
+ *
+ * The SDK's interceptors prepare the sandbox and send its spans. In their place stand these, which wait for nothing: a turn of
+ * the microtask queue more, and the commands of a history come in another order with traces than without.
+ */
+export const interceptors: WorkflowInterceptorsFactory = () => {
+  const logs = new OpenTelemetryOutboundInterceptor();
+  const tracer = trace.getTracer("interlock");
+  const startSpan = (name: string, parent: Context) => {
+    const span = tracer.startSpan(name, {}, parent);
+    return { span, inside: trace.setSpan(parent, span) };
+  };
+  return {
+    inbound: [
+      {
+        execute(input, next) {
+          const parent = extractContextFromHeaders(input.headers) ?? context.active();
+          const { span, inside } = startSpan(`RunWorkflow:${workflowInfo().workflowType}`, parent);
+          return endedWith(
+            span,
+            context.with(inside, () => next(input)),
+          );
+        },
+      },
+    ],
+    outbound: [
+      {
+        scheduleActivity(input, next) {
+          const { span, inside } = startSpan(`StartActivity:${input.activityType}`, context.active());
+          const headers = context.with(inside, () => headersWithContext(input.headers));
+          return endedWith(span, next({ ...input, headers }));
+        },
+        scheduleLocalActivity(input, next) {
+          const { span, inside } = startSpan(`StartActivity:${input.activityType}`, context.active());
+          const headers = context.with(inside, () => headersWithContext(input.headers));
+          return endedWith(span, next({ ...input, headers }));
+        },
+        continueAsNew: (input, next) => next({ ...input, headers: headersWithContext(input.headers) }),
+        getLogAttributes: (input, next) => logs.getLogAttributes(input, next),
+      },
+    ],
+    internals: [new OpenTelemetryInternalsInterceptor()],
+  };
+};
+
+/** The same promise, whose end is the span's. */
+function endedWith<T>(span: Span, result: Promise<T>): Promise<T> {
+  const end = (): void => span.end();
+  result.then(end, (error: unknown) => {
+    if (!(error instanceof ContinueAsNew)) span.setStatus({ code: SpanStatusCode.ERROR });
+    end();
+  });
+  return result;
+}

@@ -1,0 +1,140 @@
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { WorkflowClientInterceptor } from "@temporalio/client";
+import type * as Telemetry from "@opentelemetry/sdk-node";
+import type * as Interceptors from "@temporalio/interceptors-opentelemetry";
+import type { Instrument } from "../worker/instrument.js";
+import { version } from "../worker/version.js";
+import { bundleWorkflows } from "../worker/workflow-bundle.js";
+import { spansOfModel, spansOfTools } from "./spans.js";
+
+export interface TracesOptions {
+  /** Spans of model calls hold what was said. */
+  readonly captureContent: boolean;
+  /** Hears, in a sentence, what keeps spans from being sent. */
+  readonly onTrouble: (sentence: string) => void;
+}
+
+export interface Traces {
+  /** For the client that starts runs: the trace begins there. */
+  readonly clientInterceptors: readonly WorkflowClientInterceptor[];
+  readonly instrument: Instrument;
+  /** Sends what has not been sent. Never rejects. */
+  close(): Promise<void>;
+}
+
+/** What is installed beside Interlock by who wants traces: the optional peers of `package.json`. */
+export const TRACES_NEED = [
+  "@opentelemetry/api@1.9.1",
+  "@opentelemetry/sdk-node@0.57.2",
+  "@temporalio/interceptors-opentelemetry@1.24.0",
+] as const;
+
+/** They are not installed. */
+export class TracesMissing extends Error {}
+
+/** Where spans go, and how, say the variables that OpenTelemetry's SDK reads. Throws `TracesMissing`. */
+export async function openTraces({ captureContent, onTrouble }: TracesOptions): Promise<Traces> {
+  const { telemetry, interceptors } = await load();
+  const { api, node, resources, NodeSDK } = telemetry;
+  api.diag.setLogger(troubleOnce(onTrouble), api.DiagLogLevel.ERROR);
+  const sdk = new NodeSDK({
+    resource: new resources.Resource({ "service.name": "interlock", "service.version": version() }),
+    // Others would say what the process was called with, and by whom.
+    resourceDetectors: [resources.envDetectorSync],
+    instrumentations: [],
+    logRecordProcessors: [],
+  });
+  sdk.start();
+  const provider = api.trace.getTracerProvider();
+  const delegate = provider instanceof api.ProxyTracerProvider ? provider.getDelegate() : provider;
+  if (!(delegate instanceof node.NodeTracerProvider)) {
+    throw new Error("Another tracer provider is registered in this process.");
+  }
+  delegate.addSpanProcessor(WORDLESS);
+  const tracer = api.trace.getTracer("interlock", version());
+  const client = new interceptors.OpenTelemetryWorkflowClientInterceptor();
+  return {
+    clientInterceptors: [
+      {
+        // What is asked again and again, such as queries, is left out.
+        start: (input, next) => client.start(input, next),
+        startWithDetails: (input, next) => client.startWithDetails(input, next),
+        signal: (input, next) => client.signal(input, next),
+        signalWithStart: (input, next) => client.signalWithStart(input, next),
+        startUpdate: (input, next) => client.startUpdate(input, next),
+        cancel: (input, next) => client.cancel(input, next),
+        terminate: (input, next) => client.terminate(input, next),
+      },
+    ],
+    instrument: {
+      activities: [
+        (context) => ({
+          inbound: new interceptors.OpenTelemetryActivityInboundInterceptor(context),
+          outbound: new interceptors.OpenTelemetryActivityOutboundInterceptor(context),
+        }),
+        spansOfTools(api, tracer),
+      ],
+      watchModel: (model) => spansOfModel(api, tracer, model, captureContent),
+      workflows: {
+        sinks: {
+          exporter: interceptors.makeWorkflowExporter(delegate.getActiveSpanProcessor(), delegate.resource),
+        },
+        bundle: () => bundleWorkflows([workflowCode()]),
+      },
+    },
+    close: () => sdk.shutdown().catch(() => undefined),
+  };
+}
+
+async function load(): Promise<{
+  readonly telemetry: typeof Telemetry;
+  readonly interceptors: typeof Interceptors;
+}> {
+  try {
+    const telemetry = await import("@opentelemetry/sdk-node");
+    return { telemetry, interceptors: await import("@temporalio/interceptors-opentelemetry") };
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND")) throw error;
+    throw new TracesMissing(
+      `The environment asks for traces (OTEL_…), and the packages for them are not installed. Install them beside Interlock: npm install ${TRACES_NEED.join(" ")}. Or set OTEL_SDK_DISABLED=true.`,
+      { cause: error },
+    );
+  }
+}
+
+/** The SDK's interceptors write down what an error says, and that may quote a model. Spans are sent later, in batches. */
+const WORDLESS: Telemetry.tracing.SpanProcessor = {
+  onStart: () => undefined,
+  onEnd({ events, status }) {
+    events.length = 0;
+    delete status.message;
+  },
+  forceFlush: () => Promise.resolve(),
+  shutdown: () => Promise.resolve(),
+};
+
+/** An exporter that cannot send tries again with each batch: it is said once, and what it was is for the collector's logs. */
+function troubleOnce(onTrouble: (sentence: string) => void): Telemetry.api.DiagLogger {
+  let isSaid = false;
+  const nothing = (): void => undefined;
+  return {
+    error(message) {
+      if (isSaid) return;
+      isSaid = true;
+      onTrouble(`Traces cannot be sent: ${message}`);
+    },
+    warn: nothing,
+    info: nothing,
+    debug: nothing,
+    verbose: nothing,
+  };
+}
+
+/** Compiled code in a build, source in a test. */
+function workflowCode(): string {
+  const [js = "", ts = ""] = ["js", "ts"].map((end) =>
+    fileURLToPath(new URL(`./trace-workflows.${end}`, import.meta.url)),
+  );
+  return existsSync(js) ? js : ts;
+}

@@ -1,0 +1,123 @@
+import { z } from "zod";
+import type { JsonObject } from "../core/json.js";
+import type { ToolEffect } from "../core/tools/external-tool.js";
+import { excerpt } from "../core/text.js";
+import type { ExternalTool, ToolAnswer, ToolPlace, ToolSource } from "../tools/external/tool-source.js";
+import { Connection, type McpAnswer } from "./connection.js";
+import { type McpServer, type McpServers, isOfProject } from "./server-settings.js";
+
+/** What a worker gives its MCP servers. */
+export interface McpOptions {
+  readonly servers: McpServers;
+  /** Where servers work that name no directory. */
+  readonly dir: string;
+  readonly version: string;
+  /** A variable of the worker's environment. */
+  readonly variable: (name: string) => string | undefined;
+  readonly note: (sentence: string) => void;
+}
+
+const toolSchema = z.looseObject({
+  name: z.string(),
+  description: z.string().default(""),
+  inputSchema: z.record(z.string(), z.unknown()),
+  annotations: z
+    .looseObject({ readOnlyHint: z.boolean().optional(), idempotentHint: z.boolean().optional() })
+    .optional()
+    .catch(undefined),
+});
+
+/** Processes that work in projects: the one that was not used for longest is ended for one more. */
+const MAX_PROJECT_CONNECTIONS = 32;
+
+/** The tools of the operator's MCP servers, for agents whose policy names them. */
+export function mcpTools(options: McpOptions): ToolSource {
+  const { servers } = options;
+  const connections = new Map<string, Connection>();
+
+  function connectionTo(name: string, server: McpServer, projectRoot: string): Connection {
+    const key = isOfProject(server) ? `${name}\0${projectRoot}` : name;
+    const known = connections.get(key);
+    const connection = known ?? new Connection({ ...options, name, server, projectRoot });
+    connections.delete(key);
+    connections.set(key, connection); // the last one used is the last one ended
+    const ofProjects = [...connections].filter(([other]) => other.includes("\0"));
+    const [oldest] = ofProjects;
+    if (oldest !== undefined && ofProjects.length > MAX_PROJECT_CONNECTIONS) {
+      connections.delete(oldest[0]);
+      void oldest[1].close();
+    }
+    return connection;
+  }
+
+  async function toolsOf(
+    name: string,
+    server: McpServer,
+    place: ToolPlace,
+  ): Promise<readonly ExternalTool[]> {
+    const connection = connectionTo(name, server, place.projectRoot);
+    return (await connection.tools()).flatMap((described): readonly ExternalTool[] => {
+      const parsed = toolSchema.safeParse(described);
+      if (!parsed.success) {
+        options.note(
+          `The MCP server ${name} describes a tool that cannot be offered: ${excerpt(parsed.error.message)}`,
+        );
+        return [];
+      }
+      const tool = parsed.data;
+      if (server.tools !== undefined && !server.tools.includes(tool.name)) return [];
+      return [
+        {
+          name: `mcp.${name}.${tool.name}`,
+          description: tool.description,
+          parameters: tool.inputSchema as JsonObject, // it came as JSON
+          effect: effectOf(tool, server),
+          timeoutMs: server.timeoutSeconds * 1_000,
+          run: async (args, { signal, projectRoot }) => {
+            return toAnswer(await connectionTo(name, server, projectRoot).call(tool.name, args, signal));
+          },
+        },
+      ];
+    });
+  }
+
+  return {
+    async tools(place) {
+      const allowed = Object.entries(servers).filter(([name]) => place.allowedServers.includes(name));
+      return (await Promise.all(allowed.map(([name, server]) => toolsOf(name, server, place)))).flat();
+    },
+    async close() {
+      await Promise.all([...connections.values()].map((connection) => connection.close()));
+    },
+  };
+}
+
+/** The operator's word, else the server's: the operator has chosen it. */
+function effectOf({ name, annotations }: z.infer<typeof toolSchema>, server: McpServer): ToolEffect {
+  if (Object.hasOwn(server.effects, name)) return server.effects[name] ?? "once";
+  if (annotations?.readOnlyHint === true) return "none";
+  return annotations?.idempotentHint === true ? "idempotent" : "once";
+}
+
+const blockSchema = z.looseObject({
+  type: z.string(),
+  text: z.string().optional(),
+  mimeType: z.string().optional(),
+  uri: z.string().optional(),
+  resource: z.looseObject({ text: z.string().optional(), uri: z.string().optional() }).optional(),
+});
+
+/** What an answer says in words; of what is none, what it is. */
+function toAnswer({ content = [], structuredContent, isError = false }: McpAnswer): ToolAnswer {
+  const texts = content.map((block) => {
+    const parsed = blockSchema.safeParse(block);
+    if (!parsed.success) return "[a part that cannot be read is left out]";
+    const { type, text, mimeType, uri, resource } = parsed.data;
+    const words = text ?? resource?.text;
+    if (words !== undefined) return words;
+    const what = [type, mimeType, uri ?? resource?.uri].filter((part) => part !== undefined);
+    return `[${excerpt(what.join(" "))} is left out]`;
+  });
+  const isEmpty = texts.length === 0 && structuredContent !== undefined;
+  return { content: isEmpty ? JSON.stringify(structuredContent) : texts.join("\n"), isError };
+}

@@ -1,0 +1,72 @@
+import { isAbsolute } from "node:path";
+import { z } from "zod";
+
+/** The place in `cwd` and `args` where the run's project is meant. */
+export const PROJECT = "@project";
+
+const DEFAULT_TIMEOUT_SECONDS = 60;
+const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be the name of a variable");
+const plainText = z.string().regex(/^[^\0]*$/, "must hold no NUL");
+
+const common = {
+  /** The longest wait for one call. */
+  timeoutSeconds: z.int().min(1).max(3600).default(DEFAULT_TIMEOUT_SECONDS),
+  /** The tools that agents may be offered, by the server's names for them. Absent: all. */
+  tools: z.array(z.string()).optional(),
+  /** What calls of a tool change, where the server's annotations say nothing of it, or are not to be believed. */
+  effects: z.record(z.string(), z.enum(["none", "idempotent", "once"])).default({}),
+};
+
+const stdioServer = z.strictObject({
+  /** The program, started without a shell. */
+  command: plainText.min(1),
+  args: z.array(plainText).default([]),
+  /** An absolute path, or `@project`: a process for each project, in it. Absent: the directory for temporary files. */
+  cwd: z
+    .string()
+    .refine((path) => path === PROJECT || isAbsolute(path), "must be an absolute path or @project")
+    .optional(),
+  /** Variables with their values: what is secret does not belong here. */
+  env: z.record(variable, plainText).default({}),
+  /** Variables of the worker that the server is given. */
+  envVariables: z.array(variable).default([]),
+  ...common,
+});
+
+const httpServer = z.strictObject({
+  url: z
+    .url({ protocol: /^https?$/ })
+    .refine((url) => URL.canParse(url) && new URL(url).username === "" && new URL(url).password === "", {
+      message: "must hold no user name and no password: name a variable in bearerVariable",
+    }),
+  /** The variable that holds the token it wants. */
+  bearerVariable: variable.optional(),
+  ...common,
+});
+
+const serverSchema = z.unknown().transform((value, context) => {
+  const isHttp = typeof value === "object" && value !== null && "url" in value;
+  const parsed = (isHttp ? httpServer : stdioServer).safeParse(value);
+  if (parsed.success) return parsed.data;
+  for (const { path, message } of parsed.error.issues)
+    context.addIssue({ code: "custom", path: [...path], message });
+  return z.NEVER;
+});
+
+/** MCP servers by the names that agents' policies call them. */
+export const mcpServersSchema = z.record(z.string(), serverSchema).superRefine((servers, context) => {
+  const wrong = Object.keys(servers).find((name) => !/^[a-z][a-z0-9-]{0,31}$/.test(name));
+  if (wrong === undefined) return;
+  const message = "must have a name of at most 32 characters of a-z 0-9 -, a letter first";
+  context.addIssue({ code: "custom", path: [wrong], message });
+});
+
+export type McpServers = z.infer<typeof mcpServersSchema>;
+export type StdioServer = z.infer<typeof stdioServer>;
+export type HttpServer = z.infer<typeof httpServer>;
+export type McpServer = StdioServer | HttpServer;
+
+/** Whether each project has a process of its own. */
+export function isOfProject(server: McpServer): boolean {
+  return "command" in server && (server.cwd === PROJECT || server.args.includes(PROJECT));
+}

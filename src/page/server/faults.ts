@@ -1,0 +1,74 @@
+import { ServiceError, isGrpcServiceError } from "@temporalio/client";
+import { InterlockError } from "../../client/client.js";
+import { ReadRefused } from "../../contract/reads.js";
+import type { Fault, Result } from "../../core/errors.js";
+import { excerpt } from "../../core/text.js";
+
+/** What a request is refused with: its status, and a code of contracts §15 or one of the page's own. */
+export class PageRefusal extends Error {
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.status = status;
+    this.code = code;
+  }
+}
+
+const NOT_FOUND: readonly string[] = ["E_RUN_NOT_FOUND", "E_PACKAGE_NOT_FOUND", "ENOENT"];
+const OF_THE_REQUEST: readonly string[] = ["E_SCHEMA_VALIDATION", "E_WRITE_LIMIT", "TOOL_ARGS_INVALID"];
+
+/** What a store has answered. Throws its fault. */
+export function answered<T>(result: Result<T>): T {
+  if (result.ok) return result.value;
+  throw ofFault(result.error);
+}
+
+function ofFault({ code, message, details }: Fault, cause?: unknown): PageRefusal {
+  if (details?.["nobodyAnswers"] === true) return new PageRefusal(503, "NO_WORKER", message, cause);
+  const status = NOT_FOUND.includes(code)
+    ? 404
+    : OF_THE_REQUEST.includes(code)
+      ? 400
+      : code === "E_INTERNAL"
+        ? 500
+        : 409;
+  return new PageRefusal(status, code, message, cause);
+}
+
+const GRPC_INVALID_ARGUMENT = 3;
+
+/** What went wrong as the page is told of it. */
+export function toRefusal(error: unknown): PageRefusal {
+  if (error instanceof PageRefusal) return error;
+  if (error instanceof InterlockError) return ofFault({ code: error.code, message: error.message }, error);
+  if (error instanceof ReadRefused) return ofFault(error.fault, error);
+  const cause = error instanceof Error ? error.cause : undefined;
+  const service = [error, cause].find((each) => isGrpcServiceError(each));
+  if (service !== undefined) {
+    const code: number = service.code;
+    if (code === GRPC_INVALID_ARGUMENT) {
+      return new PageRefusal(400, "E_SCHEMA_VALIDATION", excerpt(service.details, 300));
+    }
+    return noTemporal(error);
+  }
+  if (error instanceof ServiceError) return noTemporal(error);
+  return new PageRefusal(
+    500,
+    "E_INTERNAL",
+    "The page's server has failed at this. Its output says more.",
+    error,
+  );
+}
+
+/** Temporal answers, and nobody who has the run's store. */
+export function noWorker(cause: unknown): PageRefusal {
+  const message =
+    "No worker of the run's store answers. On the store's machine: interlock worker, or interlock dev";
+  return new PageRefusal(503, "NO_WORKER", message, cause);
+}
+
+function noTemporal(cause: unknown): PageRefusal {
+  return new PageRefusal(503, "NO_TEMPORAL", "Temporal does not answer. It is asked again.", cause);
+}

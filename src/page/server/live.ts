@@ -1,0 +1,152 @@
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describeRun } from "../../client/describe-run.js";
+import { historyGrowth } from "../../client/history-growth.js";
+import { type EventsFrom, eventPages } from "../../client/run-events.js";
+import type { RunPhase } from "../../core/run/phase.js";
+import type { LiveMessages } from "../api.js";
+import type { LivePiece } from "../api-visit.js";
+import { answered, toRefusal } from "./faults.js";
+import type { RunPlace } from "./places.js";
+
+/** While nothing happens, a line says now and then that the connection stands. */
+const HEARTBEAT_MS = 15_000;
+/** How often it is looked for what comes of an answer: while one is under way, and while none is. */
+const PIECE_MS = 400;
+const NO_PIECE_MS = 2_000;
+
+/** A piece, and where to go on reading. */
+interface StoredLive extends LivePiece {
+  readonly execution: number;
+  readonly offset: number;
+}
+
+/** A stream of messages to one browser. */
+class MessageStream {
+  readonly signal: AbortSignal;
+  private readonly response: ServerResponse;
+
+  constructor(response: ServerResponse) {
+    this.response = response;
+    const gone = new AbortController();
+    response.once("close", () => gone.abort(new Error("The page has gone.")));
+    this.signal = gone.signal;
+    response.writeHead(200, { "Content-Type": "text/event-stream; charset=utf-8" });
+    response.flushHeaders();
+  }
+
+  /** Waits while the browser takes nothing more. `id` is where a new connection goes on. */
+  async send<N extends keyof LiveMessages>(name: N, message: LiveMessages[N], id?: number): Promise<void> {
+    const mark = id === undefined ? "" : `id: ${id}\n`;
+    await this.write(`event: ${name}\n${mark}data: ${JSON.stringify(message)}\n\n`);
+  }
+
+  async beat(): Promise<void> {
+    for (;;) {
+      await sleep(HEARTBEAT_MS, undefined, { signal: this.signal });
+      await this.write(": here\n\n");
+    }
+  }
+
+  private async write(text: string): Promise<void> {
+    this.signal.throwIfAborted();
+    if (!this.response.write(text)) await once(this.response, "drain", { signal: this.signal });
+  }
+}
+
+/** Sends what happens in a run until it is over or the browser has gone. `from` is the `seq` of the first event; absent: the next one. */
+export async function streamRun(
+  place: RunPlace,
+  response: ServerResponse,
+  from: number | undefined,
+): Promise<void> {
+  const stream = new MessageStream(response);
+  const over = new AbortController();
+  const signal = AbortSignal.any([stream.signal, over.signal]);
+  const beside = [stream.beat(), sendPieces(place, stream, signal)].map((task) =>
+    task.catch(() => undefined),
+  );
+  try {
+    await sendEvents(place, stream, from === undefined ? { tail: 0 } : { seq: from });
+    await stream.send("end", { phase: await lastPhase(place) });
+  } catch (error) {
+    const { code, message } = toRefusal(error);
+    if (!stream.signal.aborted) await stream.send("fault", { error: { code, message } });
+  } finally {
+    over.abort(new Error("The run is over."));
+    response.end();
+    await Promise.all(beside);
+  }
+}
+
+async function sendEvents(place: RunPlace, stream: MessageStream, from: EventsFrom): Promise<void> {
+  const { client, workflowId, reader, runId } = place;
+  let isSilent = false;
+  const source = {
+    reader,
+    run: runId,
+    grown: historyGrowth(client, workflowId),
+    onSilence: async ({ message }: { readonly message: string }): Promise<boolean> => {
+      if (!isSilent) await stream.send("silent", { message });
+      isSilent = true;
+      return true;
+    },
+  };
+  for await (const { events, next } of eventPages(source, from, stream.signal)) {
+    if (isSilent) await stream.send("back", {});
+    isSilent = false;
+    if (events.length > 0) await stream.send("events", { events, next: next.lines + 1 }, next.lines + 1);
+  }
+}
+
+async function lastPhase({ client, workflowId }: RunPlace): Promise<RunPhase> {
+  return (await describeRun(client.temporal, workflowId)).run.phase;
+}
+
+/** What comes of answers, as long as somebody says it. */
+async function sendPieces(place: RunPlace, stream: MessageStream, signal: AbortSignal): Promise<void> {
+  let last: StoredLive | undefined;
+  for (;;) {
+    const live = await liveOf(place, last).catch(() => undefined);
+    if (live !== undefined) await sendPiece(stream, live, last);
+    else if (last !== undefined) await stream.send("pieceEnd", {});
+    last = live;
+    await sleep(last === undefined ? NO_PIECE_MS : PIECE_MS, undefined, { signal });
+  }
+}
+
+/** What is new since the piece before; undefined where no answer is under way. */
+async function liveOf(
+  { reader, runId }: RunPlace,
+  last: StoredLive | undefined,
+): Promise<StoredLive | undefined> {
+  const since =
+    last === undefined
+      ? {}
+      : {
+          since: {
+            execution: last.execution,
+            visit: last.visit,
+            turn: last.turn,
+            attempt: last.attempt,
+            offset: last.offset,
+          },
+        };
+  return (
+    (answered(await reader.ask("read.live", { run: runId, ...since }))
+      .answer as unknown as StoredLive | null) ?? undefined
+  ); // as the store reads it
+}
+
+async function sendPiece(
+  stream: MessageStream,
+  live: StoredLive,
+  last: StoredLive | undefined,
+): Promise<void> {
+  const { execution, offset, visit, turn, attempt, model, startedAt, text, restarts, thinking, calls } = live;
+  const isSame =
+    last !== undefined && last.execution === execution && last.offset === offset && !live.restarts;
+  if (isSame) return;
+  await stream.send("piece", { visit, turn, attempt, model, startedAt, text, restarts, thinking, calls });
+}

@@ -1,0 +1,71 @@
+import { ServiceError } from "@temporalio/client";
+import type { InterlockClient, RunHandle } from "../../client/client.js";
+import type { StoreReader } from "../../contract/reads.js";
+import { noWorker } from "./faults.js";
+
+/** What the page works with. */
+export interface PageDeps {
+  /** With the queue of the store at hand, and its signer. */
+  readonly client: InterlockClient;
+  /** Reads the store of a queue: at hand where it is, else over Temporal. */
+  readonly readerOf: (client: InterlockClient) => StoreReader;
+  /** Whether a worker of that identity may live. */
+  readonly mayLive: (identity: string) => boolean;
+  readonly version: string;
+  /** Base URL of Temporal's Web UI. */
+  readonly webUi: string | undefined;
+  /** Who answers are said to be from. */
+  readonly by: string;
+}
+
+/** A run, and how it is reached. */
+export interface RunPlace {
+  readonly runId: string;
+  readonly workflowId: string;
+  readonly handle: RunHandle;
+  /** With the queue of the run's store. */
+  readonly client: InterlockClient;
+  readonly reader: StoreReader;
+}
+
+const MAX_KNOWN = 1_000;
+/** How long a worker is waited for that a run is asked or told something by. */
+const ANSWER_WITHIN_MS = 5_000;
+
+/** The runs that were asked for. A run's ids and its queue stay what they are, so Temporal is asked for them once. */
+export class KnownRuns {
+  private readonly deps: PageDeps;
+  private readonly known = new Map<string, RunPlace>();
+
+  constructor(deps: PageDeps) {
+    this.deps = deps;
+  }
+
+  /** By its id or its workflow's. Throws `E_RUN_NOT_FOUND`. */
+  async find(run: string): Promise<RunPlace> {
+    const known = this.known.get(run);
+    if (known !== undefined) return known;
+    const asked = this.deps.client.handle(run);
+    const ids = await asked.identify();
+    const client = this.deps.client.onQueue(await asked.taskQueue());
+    const place = { ...ids, client, handle: client.handle(ids), reader: this.deps.readerOf(client) };
+    const [oldest] = this.known.keys();
+    if (this.known.size >= MAX_KNOWN && oldest !== undefined) this.known.delete(oldest);
+    this.known.set(run, place);
+    return place;
+  }
+}
+
+/** What a run's worker answers, in time. Throws `NO_WORKER` where Temporal answers and no worker does. */
+export async function byWorker<T>(
+  { client, handle }: RunPlace,
+  ask: (handle: RunHandle) => Promise<T>,
+): Promise<T> {
+  try {
+    return await client.temporal.withDeadline(Date.now() + ANSWER_WITHIN_MS, () => ask(handle));
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    await handle.executionStatus(); // throws where it is Temporal that does not answer
+    throw noWorker(error);
+  }
+}

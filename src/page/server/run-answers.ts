@@ -1,0 +1,168 @@
+import { describeRun } from "../../client/describe-run.js";
+import type { RunCourse } from "../../contract/visit-reads.js";
+import { defined } from "../../core/defined.js";
+import type { WorkflowGraph } from "../../core/package/graph.js";
+import { questionIn } from "../../core/run/question.js";
+import type { RunState } from "../../core/run/run-state.js";
+import type { RouteAnswer, RouteRequest } from "../api.js";
+import type { GraphEdge, RunGraph, Visit } from "../api-run.js";
+import { answered } from "./faults.js";
+import { edgeFacts, rowOf } from "./list-answers.js";
+import { type PageDeps, type RunPlace, byWorker } from "./places.js";
+
+/* What the page says of one run: where it stands, its graph, its events. */
+
+export async function runAnswer({ mayLive, webUi }: PageDeps, place: RunPlace): Promise<RouteAnswer<"run">> {
+  const { client, handle, workflowId } = place;
+  const [{ run, executionRunId, pending }, times, { polled }, failure] = await Promise.all([
+    describeRun(client.temporal, workflowId),
+    handle.times(),
+    client.polling(client.taskQueue, mayLive),
+    handle.closedBy(),
+  ]);
+  const namespace = encodeURIComponent(client.namespace);
+  const base = webUi?.replace(/\/$/, "");
+  const webUrl =
+    base === undefined
+      ? null
+      : `${base}/namespaces/${namespace}/workflows/${encodeURIComponent(workflowId)}/${executionRunId}/user-metadata`;
+  return {
+    row: rowOf({ ...run, runId: place.runId }),
+    times,
+    polled,
+    pending: pending.activities,
+    ...defined({ waitsForWorkerSince: pending.workflowTaskSince, failure }),
+    webUrl,
+  };
+}
+
+export async function standingAnswer(place: RunPlace): Promise<RouteAnswer<"standing">> {
+  const [state, read] = await Promise.all([
+    byWorker(place, (handle) => handle.state()),
+    place.reader.ask("read.run", { run: place.runId }),
+  ]);
+  const { metadata, projectRoot, standing, usageByNode = [] } = answered(read);
+  const { phase, paused, currentNodeId, visit, turn, stepsCompleted, variables, artifacts } = state;
+  const { question, lastAnswer, failure, budget, usage, model } = state;
+  return {
+    phase,
+    paused,
+    nodeId: currentNodeId,
+    visit,
+    turn,
+    stepsCompleted,
+    variables,
+    artifacts,
+    ...(question === undefined || phase !== "waiting-user"
+      ? {}
+      : { question: { ...question, id: questionIn(state) } }),
+    budget,
+    usage,
+    usageByNode,
+    ...defined({ lastAnswer, failure, model, problem: standing.problem }),
+    stored: metadata,
+    projectRoot,
+  };
+}
+
+export async function graphAnswer(place: RunPlace): Promise<RouteAnswer<"graph">> {
+  const run = { run: place.runId };
+  const { reader } = place;
+  const [known, course, visits, state] = await Promise.all([
+    reader.ask("read.graph", run),
+    reader.ask("read.course", run),
+    reader.ask("read.visits", run),
+    byWorker(place, (handle) => handle.state()),
+  ]);
+  const graph = answered(known).graph as unknown as WorkflowGraph | null; // of an installed package
+  if (graph === null) return { graph: null };
+  const conversations = new Set(answered(visits).visits.map(({ name }) => name));
+  return { graph: graphOn(graph, answered(course), state, conversations) };
+}
+
+/** A graph with the run on it. Pure. */
+export function graphOn(
+  graph: WorkflowGraph,
+  course: RunCourse,
+  state: Pick<RunState, "phase" | "currentNodeId" | "visit" | "stepsCompleted" | "allowedNext">,
+  conversations: ReadonlySet<string>,
+): RunGraph {
+  const entered = new Map(course.entered.map(({ nodeId, count }) => [nodeId, count]));
+  const done = new Set(state.stepsCompleted);
+  const isOpen = state.phase !== "completed" && state.phase !== "failed";
+  const lasts = state.visit > course.visitCount ? state.currentNodeId : undefined;
+  const countOf = (moves: RunCourse["moves"], edge: Pick<GraphEdge, "from" | "to">): number =>
+    moves.find(({ from, to }) => from === edge.from && to === edge.to)?.count ?? 0;
+  const closed = state.allowedNext.filter(({ satisfied }) => satisfied === false);
+  const isEdge = (move: Pick<GraphEdge, "from" | "to">): boolean =>
+    graph.edges.some(({ from, to }) => from === move.from && to === move.to);
+  return {
+    entryNodeId: graph.entryNodeId,
+    nodes: graph.nodes.map(({ id, type, title, agentId, outputs }) => ({
+      id,
+      type,
+      ...defined({ title, agentId, outputs }),
+      visits: (entered.get(id) ?? 0) + (lasts === id ? 1 : 0),
+      isCurrent: isOpen && id === state.currentNodeId,
+      isDone: done.has(id),
+    })),
+    edges: graph.edges.map((edge) => ({
+      ...edgeFacts(edge),
+      taken: countOf(course.moves, edge),
+      refused: countOf(course.refused, edge),
+      isClosed:
+        isOpen &&
+        edge.from === state.currentNodeId &&
+        closed.some(({ to, label }) => to === edge.to && label === edge.label),
+    })),
+    refusedMoves: course.refused.filter((move) => !isEdge(move)),
+    visits: visitsOf(
+      course,
+      lasts === undefined ? undefined : { nodeId: lasts, visit: state.visit },
+      conversations,
+    ),
+    visitCount: course.visitCount + (lasts === undefined ? 0 : 1),
+  };
+}
+
+function visitsOf(
+  course: RunCourse,
+  lasting: Pick<Visit, "nodeId" | "visit"> | undefined,
+  conversations: ReadonlySet<string>,
+): readonly Visit[] {
+  const nameOf = (visit: number): Pick<Visit, "conversation"> => {
+    const conversation = [`visit-${visit}`, "run"].find((name) => conversations.has(name));
+    return defined({ conversation });
+  };
+  const ended = course.visits.map((visit) => ({ ...visit, ...nameOf(visit.visit) }));
+  return lasting === undefined ? ended : [...ended, { ...lasting, ...nameOf(lasting.visit) }];
+}
+
+export async function bundleAnswer({ reader, runId }: RunPlace): Promise<RouteAnswer<"bundle">> {
+  const run = { run: runId };
+  const facts = answered(await reader.ask("read.run", run));
+  if (facts.metadata.bundle === undefined) return { bundle: null };
+  const [course, files, visits] = await Promise.all([
+    reader.ask("read.course", run),
+    reader.ask("read.artifacts", run),
+    reader.ask("read.visits", run),
+  ]);
+  return {
+    bundle: {
+      sessionFolder: facts.places.sessionFolder,
+      steps: answered(course).filesRead,
+      files: answered(files).artifacts,
+      conversations: answered(visits).visits.map(({ name, bytes }) => ({ name, bytes })),
+    },
+  };
+}
+
+export async function eventsAnswer(
+  { reader, runId }: RunPlace,
+  { seq, tail, offset, lines }: RouteRequest<"events">,
+): Promise<RouteAnswer<"events">> {
+  const at = offset === undefined || lines === undefined ? undefined : { offset, lines };
+  const asked = { run: runId, ...defined({ at, seq, tail }) };
+  const { events, next, more } = answered(await reader.ask("read.events", asked));
+  return { events, next, more };
+}

@@ -1,0 +1,67 @@
+import { type PageFault, ROUTES, type RouteAnswer, type RouteName, type RouteRequest } from "../api.js";
+
+/** What the server has refused, in a sentence for people. */
+export class PageError extends Error {
+  /** Of contracts §15, or one of the page's own. `OFFLINE`: the page's server did not answer. */
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.name = "PageError";
+    this.code = code;
+  }
+}
+
+/** Asks a route. Throws a `PageError`, or what the signal was aborted with. */
+export async function ask<N extends RouteName>(
+  name: N,
+  request: RouteRequest<N>,
+  signal?: AbortSignal,
+): Promise<RouteAnswer<N>> {
+  const { method, path } = ROUTES[name];
+  const response = await send(method, path, request, signal);
+  const answer: unknown = await response.json().catch(() => undefined);
+  if (response.ok) return answer as RouteAnswer<N>; // both sides have their types from one place
+  throw faultOf(answer, response.status);
+}
+
+async function send(method: string, path: string, request: object, signal?: AbortSignal): Promise<Response> {
+  const options = {
+    method,
+    credentials: "same-origin",
+    cache: "no-store",
+    ...(signal && { signal }),
+  } as const;
+  try {
+    if (method === "GET") return await fetch(withQuery(path, request), options);
+    const headers = { "Content-Type": "application/json" };
+    return await fetch(path, { ...options, headers, body: JSON.stringify(request) });
+  } catch (error) {
+    signal?.throwIfAborted();
+    const why = error instanceof Error ? error.message : String(error);
+    throw new PageError(
+      "OFFLINE",
+      `The server of this page does not answer (${why}). Is interlock ui still running?`,
+    );
+  }
+}
+
+/** A path with what is asked as its query; what is undefined is left out. */
+export function withQuery(path: string, request: object): string {
+  const words = Object.entries(request).flatMap(([key, value]) =>
+    value === undefined ? [] : [[key, String(value)]],
+  );
+  return words.length === 0 ? path : `${path}?${new URLSearchParams(words)}`;
+}
+
+function faultOf(answer: unknown, status: number): PageError {
+  const fault = answer as PageFault | undefined; // looked at below: a proxy may have answered in its place
+  const { code, message } = fault?.error ?? {};
+  if (typeof code === "string" && typeof message === "string") return new PageError(code, message);
+  return new PageError("OFFLINE", `The server of this page answered with status ${status}.`);
+}
+
+export function toPageError(error: unknown): PageError {
+  if (error instanceof PageError) return error;
+  return new PageError("E_INTERNAL", error instanceof Error ? error.message : String(error));
+}

@@ -1,0 +1,284 @@
+import { useMemo } from "preact/hooks";
+import type { GraphEdge, GraphNode } from "../../api-run.js";
+import { visibleLine } from "../visible.js";
+import { counted } from "../words.js";
+import { LABEL_CHARS, NODE_HEIGHT, NODE_WIDTH, type Placed, pathThrough, placeGraph } from "./layout.js";
+
+/** A graph, with a run on it or without one. */
+export interface DrawnGraph {
+  readonly entryNodeId: string;
+  readonly nodes: readonly DrawnNode[];
+  readonly edges: readonly DrawnEdge[];
+}
+export type DrawnNode = Pick<GraphNode, "id" | "type"> & Partial<GraphNode>;
+export type DrawnEdge = Pick<GraphEdge, "from" | "to" | "label"> &
+  Partial<GraphEdge> & {
+    /** A move that the guard has refused and that no edge of the graph stands for. */
+    readonly isNoEdge?: boolean;
+  };
+
+interface GraphViewProps {
+  readonly graph: DrawnGraph;
+  /** How the current node stands: `waiting`, `failed`, or nothing. */
+  readonly standing?: string;
+  readonly chosen?: string;
+  readonly hrefOf?: (nodeId: string) => string;
+}
+
+/** Larger graphs are shown as a table alone. */
+const MAX_DRAWN = 400;
+const TITLE_CHARS = 25;
+/** On a narrow screen a graph is drawn smaller, down to this part of its size. */
+const SMALLEST = 0.6;
+
+export function GraphView(props: GraphViewProps) {
+  const { graph } = props;
+  const shape = JSON.stringify([
+    graph.nodes.map(({ id }) => id),
+    graph.edges.map(({ from, to, label }) => [from, to, label]),
+  ]);
+  const isDrawn = graph.nodes.length <= MAX_DRAWN && graph.edges.length <= 4 * MAX_DRAWN;
+  const placed = useMemo(() => (isDrawn ? placeGraph(shapeOf(graph)) : undefined), [shape]);
+  return (
+    <>
+      {placed === undefined ? (
+        <p class="muted">The graph has {graph.nodes.length} nodes: too many to be drawn.</p>
+      ) : (
+        <div class="graph card">
+          <Drawing {...props} placed={placed} />
+        </div>
+      )}
+      {placed !== undefined && <Legend edges={graph.edges} />}
+      <GraphTable {...props} isOpen={placed === undefined} />
+    </>
+  );
+}
+
+function shapeOf({ nodes, edges }: DrawnGraph) {
+  return { nodes: nodes.map(({ id, title = id }) => ({ id, title })), edges };
+}
+
+function Drawing({
+  graph,
+  placed,
+  standing = "",
+  chosen,
+  hrefOf,
+}: GraphViewProps & { readonly placed: Placed }) {
+  return (
+    <svg
+      width={placed.width}
+      height={placed.height}
+      viewBox={`0 0 ${placed.width} ${placed.height}`}
+      style={{ minWidth: `${SMALLEST * placed.width}px` }}
+      role="group"
+      aria-label="Graph. The same is in the table below it."
+    >
+      <defs>
+        {(["", "taken", "refused"] as const).map((kind) => (
+          <marker
+            key={kind}
+            id={`tip-${kind}`}
+            viewBox="0 0 8 8"
+            refX="7"
+            refY="4"
+            markerWidth="7"
+            markerHeight="7"
+            markerUnits="userSpaceOnUse"
+            orient="auto"
+          >
+            <path class={`tip ${kind}`} d="M0,0 L8,4 L0,8 z" />
+          </marker>
+        ))}
+      </defs>
+      <g aria-hidden="true">
+        {placed.edges.map(({ index, points, label }) => {
+          const edge = graph.edges[index];
+          if (edge === undefined) return null;
+          const kind = kindOf(edge);
+          const words = edgeWords(edge);
+          return (
+            <g key={index}>
+              <path
+                class={`edge ${kind}${edge.isClosed === true ? " closed" : ""}`}
+                d={pathThrough(points)}
+                marker-end={`url(#tip-${kind})`}
+              />
+              <text class={`edge-label ${kind}`} x={label.x} y={label.y + 4}>
+                <title>
+                  {visibleLine(`${edge.label}${edge.conditionText ? `: ${edge.conditionText}` : ""}`)}
+                </title>
+                {words}
+              </text>
+            </g>
+          );
+        })}
+      </g>
+      {placed.nodes.map(({ id, x, y }, index) => {
+        const node = graph.nodes[index];
+        if (node === undefined) return null;
+        const mine = `node ${nodeClass(node, standing)}${chosen === id ? " chosen" : ""}`;
+        const box = <NodeBox node={node} isEntry={id === graph.entryNodeId} standing={standing} />;
+        const place = `translate(${x - NODE_WIDTH / 2},${y - NODE_HEIGHT / 2})`;
+        return (
+          <g key={id} class={mine} transform={place}>
+            {hrefOf === undefined ? (
+              box
+            ) : (
+              <a href={hrefOf(id)} {...(chosen === id ? { "aria-current": "true" as const } : {})}>
+                {box}
+              </a>
+            )}
+          </g>
+        );
+      })}
+    </svg>
+  );
+}
+
+interface NodeBoxProps {
+  readonly node: DrawnNode;
+  readonly isEntry: boolean;
+  readonly standing: string;
+}
+
+function NodeBox({ node, isEntry, standing }: NodeBoxProps) {
+  const round = node.type === "end" ? NODE_HEIGHT / 2 : node.type === "decision" ? 2 : 10;
+  const here =
+    node.isCurrent === true ? (standing === "waiting" ? "waits for you" : standing || "here now") : "";
+  const marks = [
+    here,
+    node.type === "step" ? "" : node.type,
+    isEntry ? "entry" : "",
+    loopWords(node.visits ?? 0),
+  ];
+  const title = visibleLine(node.title ?? node.id);
+  return (
+    <>
+      <rect width={NODE_WIDTH} height={NODE_HEIGHT} rx={round}>
+        <title>{`${title} (${visibleLine(node.id)})`}</title>
+      </rect>
+      <text x={14} y={22}>
+        {cut(title, TITLE_CHARS)}
+      </text>
+      <text class="under" x={14} y={40}>
+        {cut(marks.filter((mark) => mark !== "").join(" · ") || visibleLine(node.id), 32)}
+      </text>
+    </>
+  );
+}
+
+function loopWords(visits: number): string {
+  return visits === 0 ? "" : visits === 1 ? "visited" : `visited ${visits} times`;
+}
+
+function kindOf({ taken = 0, refused = 0 }: DrawnEdge): "" | "taken" | "refused" {
+  return taken > 0 ? "taken" : refused > 0 ? "refused" : "";
+}
+
+function nodeClass({ visits = 0, isCurrent = false }: DrawnNode, standing: string): string {
+  return `${visits > 0 ? "visited" : ""} ${isCurrent ? `current ${standing}` : ""}`;
+}
+
+function edgeWords({ label, taken = 0, refused = 0 }: DrawnEdge): string {
+  const counts = `${taken > 1 ? ` ×${taken}` : ""}${refused > 0 ? ` ✕${refused}` : ""}`;
+  return `${cut(visibleLine(label), LABEL_CHARS)}${counts}`;
+}
+
+function nodeWords(node: DrawnNode, standing: string): string {
+  const state =
+    node.isCurrent === true
+      ? `current${standing === "" ? "" : `, ${standing}`}`
+      : (node.visits ?? 0) > 0
+        ? "visited"
+        : "not visited";
+  const often = (node.visits ?? 0) > 1 ? `, ${counted(node.visits ?? 0, "visit")}` : "";
+  return `${visibleLine(node.title ?? node.id)}, ${node.type}: ${state}${often}`;
+}
+
+function cut(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
+}
+
+const LINES = [
+  ["taken", "taken", ({ taken = 0 }: DrawnEdge) => taken > 0],
+  ["refused by the guard", "refused", ({ refused = 0, taken = 0 }: DrawnEdge) => refused > 0 && taken === 0],
+  ["closed: its condition does not hold", "closed", ({ isClosed = false }: DrawnEdge) => isClosed],
+] as const;
+
+/** What of the lines has to be explained. */
+function Legend({ edges }: { readonly edges: readonly DrawnEdge[] }) {
+  const used = LINES.filter(([, , isSo]) => edges.some(isSo));
+  if (used.length === 0) return null;
+  return (
+    <ul class="legend">
+      {used.map(([words, kind]) => (
+        <li key={kind}>
+          <svg width="30" height="10" aria-hidden="true">
+            <path class={`edge ${kind}`} d="M0,5 L30,5" />
+          </svg>
+          {words}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function GraphTable({ graph, standing = "", hrefOf, isOpen }: GraphViewProps & { readonly isOpen: boolean }) {
+  return (
+    <details open={isOpen}>
+      <summary class="small">The graph as a table</summary>
+      <div class="scroll" tabIndex={0} role="region" aria-label="The graph as a table">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Node</th>
+              <th scope="col">State</th>
+              <th scope="col">Leads to</th>
+            </tr>
+          </thead>
+          <tbody>
+            {graph.nodes.map((node) => (
+              <tr key={node.id}>
+                <td>
+                  {hrefOf === undefined ? (
+                    visibleLine(node.id)
+                  ) : (
+                    <a href={hrefOf(node.id)}>{visibleLine(node.id)}</a>
+                  )}
+                </td>
+                <td>{nodeWords(node, standing).split(": ").at(-1)}</td>
+                <td>
+                  {graph.edges
+                    .filter(({ from }) => from === node.id)
+                    .map((edge, index) => (
+                      <div key={index}>{edgeSentence(edge)}</div>
+                    ))}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}
+
+function edgeSentence({
+  to,
+  label,
+  taken = 0,
+  refused = 0,
+  isClosed = false,
+  conditionText = "",
+  isNoEdge = false,
+}: DrawnEdge): string {
+  const parts = [
+    taken > 0 ? `taken ${taken === 1 ? "once" : `${taken} times`}` : "",
+    refused > 0 ? `refused ${refused === 1 ? "once" : `${refused} times`}` : "",
+    isClosed ? "closed now" : "",
+    conditionText === "" ? "" : `if ${conditionText}`,
+  ].filter((part) => part !== "");
+  const name = isNoEdge ? "no edge" : `“${label}”`;
+  return visibleLine(`${to}, ${name}${parts.length === 0 ? "" : `: ${parts.join(", ")}`}`);
+}

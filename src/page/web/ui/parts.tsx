@@ -1,0 +1,195 @@
+import type { ComponentChildren } from "preact";
+import { useId } from "preact/hooks";
+import type { PageError } from "../ask.js";
+import type { Doing } from "../use-asked.js";
+
+/** Small parts that every view is made of. */
+
+const PHASE_WORDS: Readonly<Record<string, string>> = {
+  idle: "not begun",
+  running: "running",
+  "waiting-user": "waits for you",
+  completed: "completed",
+  failed: "failed",
+};
+
+export function Phase({ phase, isPaused = false }: { readonly phase: string; readonly isPaused?: boolean }) {
+  const word = PHASE_WORDS[phase] ?? phase;
+  return <span class={`phase ${isPaused ? "idle" : phase}`}>{isPaused ? `paused, ${word}` : word}</span>;
+}
+
+/** What went wrong, and what may help. */
+export function Fault({ error }: { readonly error: PageError | undefined }) {
+  if (error === undefined) return null;
+  return (
+    <div class="note bad" role="alert">
+      <p>
+        {error.message}{" "}
+        {error.code === "NO_SESSION" && "Open the link that interlock ui prints; it makes a new session."}
+      </p>
+    </div>
+  );
+}
+
+interface FieldProps {
+  readonly label: string;
+  readonly hint?: ComponentChildren;
+  readonly children: (attributes: {
+    readonly id: string;
+    readonly "aria-describedby"?: string;
+  }) => ComponentChildren;
+}
+
+/** A named field, with what is to be known of it. */
+export function Field({ label, hint, children }: FieldProps) {
+  const id = useId();
+  const described = hint === undefined ? {} : { "aria-describedby": `${id}-hint` };
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children({ id, ...described })}
+      {hint !== undefined && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface TextFieldProps {
+  readonly label: string;
+  readonly hint?: ComponentChildren;
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+  readonly type?: "text" | "number";
+  /** Called when the field is left with something new in it. */
+  readonly onLeave?: () => void;
+}
+
+export function TextField({ label, hint, value, onValue, type = "text", onLeave }: TextFieldProps) {
+  return (
+    <Field label={label} hint={hint}>
+      {(attributes) => (
+        <input
+          {...attributes}
+          type={type}
+          value={value}
+          autocomplete="off"
+          list={undefined}
+          {...(type === "number" ? { min: 0, step: "any", inputMode: "decimal" as const } : {})}
+          onInput={(event) => onValue(event.currentTarget.value)}
+          onChange={onLeave}
+        />
+      )}
+    </Field>
+  );
+}
+
+interface ChoiceProps {
+  readonly label: string;
+  readonly hint?: ComponentChildren;
+  readonly value: string;
+  readonly options: readonly (readonly [value: string, text: string])[];
+  readonly onValue: (value: string) => void;
+}
+
+export function Choice({ label, hint, value, options, onValue }: ChoiceProps) {
+  return (
+    <Field label={label} hint={hint}>
+      {(attributes) => (
+        <select {...attributes} value={value} onChange={(event) => onValue(event.currentTarget.value)}>
+          {options.map(([option, text]) => (
+            <option key={option} value={option}>
+              {text}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+interface TickProps {
+  readonly label: string;
+  readonly isOn: boolean;
+  readonly onToggle: (isOn: boolean) => void;
+}
+
+export function Tick({ label, isOn, onToggle }: TickProps) {
+  return (
+    <label class="check">
+      <input type="checkbox" checked={isOn} onChange={(event) => onToggle(event.currentTarget.checked)} />
+      {label}
+    </label>
+  );
+}
+
+interface DoFormProps {
+  readonly doing: Doing;
+  readonly onSubmit: () => Promise<unknown>;
+  readonly button: string;
+  readonly isDangerous?: boolean;
+  readonly isReady?: boolean;
+  readonly children: ComponentChildren;
+}
+
+/** A form that says what it will do, does it once, and says why it was refused. */
+export function DoForm({
+  doing,
+  onSubmit,
+  button,
+  isDangerous = false,
+  isReady = true,
+  children,
+}: DoFormProps) {
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void doing.run(onSubmit);
+      }}
+    >
+      {children}
+      <Fault error={doing.error} />
+      <button type="submit" class={isDangerous ? "danger" : "main"} disabled={doing.isBusy || !isReady}>
+        {doing.isBusy ? "…" : button}
+      </button>
+    </form>
+  );
+}
+
+/** A form that is opened when it is wanted. */
+export function Action(props: {
+  readonly title: string;
+  readonly what: string;
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <details class="action">
+      <summary>
+        {props.title}
+        <span>{props.what}</span>
+      </summary>
+      {props.children}
+    </details>
+  );
+}
+
+/** Names and values side by side. */
+export function Facts({ facts }: { readonly facts: readonly (readonly [string, ComponentChildren])[] }) {
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+export function Quiet({ children }: { readonly children: ComponentChildren }) {
+  return <p class="quiet">{children}</p>;
+}

@@ -1,0 +1,98 @@
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { type PageError, toPageError } from "./ask.js";
+
+/** What was asked for: the newest answer, also while it is asked again or after that has failed. */
+export interface Asked<T> {
+  readonly value: T | undefined;
+  readonly error: PageError | undefined;
+  /** Asks again, without taking away what is shown. */
+  readonly again: () => void;
+}
+
+/**
+ * Asks whenever `key` changes, and every `everyMs` while somebody looks at the page. An answer that comes late, for another key, counts
+ * for nothing. Another `asOf` asks the same anew, and keeps what is shown until then.
+ */
+export function useAsked<T>(
+  key: string,
+  load: (signal: AbortSignal) => Promise<T>,
+  everyMs?: number,
+  asOf = 0,
+): Asked<T> {
+  const [held, setHeld] = useState<Held<T>>({ key });
+  const [round, setRound] = useState(0);
+  const again = useCallback(() => setRound((count) => count + 1), []);
+  const latest = useRef(load);
+  latest.current = load;
+
+  useEffect(() => {
+    const stop = new AbortController();
+    latest
+      .current(stop.signal)
+      .then((value) => setHeld({ key, value }))
+      .catch((error: unknown) => {
+        if (stop.signal.aborted) return;
+        setHeld((before) => ({ ...(before.key === key ? before : { key }), error: toPageError(error) }));
+      });
+    return () => stop.abort();
+  }, [key, round, asOf]);
+
+  useEffect(() => (everyMs === undefined ? undefined : whileSeen(again, everyMs)), [again, everyMs]);
+
+  const isOfKey = held.key === key;
+  return { value: isOfKey ? held.value : undefined, error: isOfKey ? held.error : undefined, again };
+}
+
+interface Held<T> {
+  readonly key: string;
+  readonly value?: T | undefined;
+  readonly error?: PageError | undefined;
+}
+
+/** Calls every so often while the page is seen, and at once when it is seen again. Returns what ends it. */
+function whileSeen(call: () => void, everyMs: number): () => void {
+  const timer = setInterval(() => !document.hidden && call(), everyMs);
+  const seen = () => !document.hidden && call();
+  document.addEventListener("visibilitychange", seen);
+  return () => {
+    clearInterval(timer);
+    document.removeEventListener("visibilitychange", seen);
+  };
+}
+
+/** Something that is done once at a time, by a button: what it said, or why it was refused. */
+export interface Doing {
+  readonly isBusy: boolean;
+  readonly error: PageError | undefined;
+  readonly run: (act: () => Promise<unknown>) => Promise<void>;
+}
+
+export function useDoing(): Doing {
+  const [isBusy, setBusy] = useState(false);
+  const [error, setError] = useState<PageError>();
+  const run = useCallback(async (act: () => Promise<unknown>) => {
+    setBusy(true);
+    setError(undefined);
+    try {
+      await act();
+    } catch (thrown) {
+      setError(toPageError(thrown));
+    } finally {
+      setBusy(false);
+    }
+  }, []);
+  return { isBusy, error, run };
+}
+
+/** The time, anew every so often: what says how long ago something was goes on. */
+export function useNow(everyMs = 5_000): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => whileSeen(() => setNow(Date.now()), everyMs), [everyMs]);
+  return now;
+}
+
+/** An id of a form's own, made once: what is sent twice under it happens once. */
+export function useOnceId(): { readonly id: string; readonly renew: () => void } {
+  const [id, setId] = useState(() => crypto.randomUUID());
+  return { id, renew: useCallback(() => setId(crypto.randomUUID()), []) };
+}

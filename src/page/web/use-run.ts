@@ -1,0 +1,201 @@
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import type { RunDescription, RunGraph, RunStanding } from "../api-run.js";
+import type { LivePiece } from "../api-visit.js";
+import { LIVE_PATH, type LiveMessages } from "../api.js";
+import type { RunEvent } from "../../core/run/run-event.js";
+import { type PageError, ask, withQuery } from "./ask.js";
+import { type EventRow, toEventRow } from "./event-rows.js";
+import { type Asked, useAsked } from "./use-asked.js";
+
+/** A run as the page holds it: asked for once, then told what happens. */
+export interface WatchedRun {
+  readonly run: string;
+  readonly description: Asked<RunDescription>;
+  readonly standing: Asked<RunStanding>;
+  readonly graph: Asked<{ readonly graph: RunGraph | null }>;
+  readonly events: EventList;
+  /** What has come of the answer under way. */
+  readonly live: LiveAnswer | undefined;
+  /** Counts what has happened: what depends on it is asked for anew. */
+  readonly round: number;
+  /** After something was done to it. */
+  readonly again: () => void;
+}
+
+export interface EventList {
+  readonly rows: readonly EventRow[];
+  readonly isWhole: boolean;
+  readonly error: PageError | undefined;
+  readonly older: () => void;
+}
+
+export interface LiveAnswer extends Omit<LivePiece, "restarts"> {}
+
+const FIRST_LINES = 300;
+/** Rows that are held: a long run's older ones are let go. */
+const MAX_ROWS = 20_000;
+const MAX_LIVE_CHARS = 200_000;
+const SETTLE_MS = 400;
+const POLL_MS = 3_000;
+
+export function useRun(run: string): WatchedRun {
+  const description = useAsked(`run ${run}`, (signal) => ask("run", { run }, signal), POLL_MS);
+  const standing = useAsked(`standing ${run}`, (signal) => ask("standing", { run }, signal), 10_000);
+  const graph = useAsked(`graph ${run}`, (signal) => ask("graph", { run }, signal), 15_000);
+  const [round, setRound] = useState(0);
+  const again = useCallback(() => {
+    description.again();
+    standing.again();
+    graph.again();
+    setRound((count) => count + 1);
+  }, [description.again, standing.again, graph.again]);
+  const { list, add } = useEvents(run);
+  const settled = useSettled(again);
+  const isOver = description.value?.row.phase === "completed" || description.value?.row.phase === "failed";
+  const live = useLive(run, list.next, isOver, (events) => {
+    add(events);
+    settled();
+  });
+  return { run, description, standing, graph, events: list, live, round, again };
+}
+
+/** Calls once when nothing more has come for a moment. */
+function useSettled(call: () => void): () => void {
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const latest = useRef(call);
+  latest.current = call;
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return useCallback(() => {
+    timer.current ??= setTimeout(() => {
+      timer.current = undefined;
+      latest.current();
+    }, SETTLE_MS);
+  }, []);
+}
+
+interface HeldEvents {
+  readonly rows: readonly EventRow[];
+  /** The first line that has been asked for. */
+  readonly from: number;
+  /** The next event's `seq`; undefined before the first answer. */
+  readonly next: number | undefined;
+  readonly error?: PageError;
+}
+
+function useEvents(run: string) {
+  const [held, setHeld] = useState<HeldEvents>({ rows: [], from: 1, next: undefined });
+  const add = useCallback(
+    (events: readonly RunEvent[]) => setHeld((before) => withEvents(before, events)),
+    [],
+  );
+  const first = useAsked(`events ${run}`, (signal) => ask("events", { run, tail: FIRST_LINES }, signal));
+  useEffect(() => {
+    const { value } = first;
+    if (value === undefined) return;
+    const rows = value.events.map(toEventRow);
+    setHeld({ rows, from: rows[0]?.seq ?? 1, next: value.next.lines + 1 });
+  }, [first.value]);
+  const older = useCallback(() => {
+    const from = Math.max(1, held.from - FIRST_LINES);
+    void ask("events", { run, seq: from })
+      .then(({ events }) => setHeld((before) => withOlder(before, from, events)))
+      .catch(() => undefined); // it is asked again when somebody scrolls there
+  }, [run, held.from]);
+  const isWhole = held.from <= 1;
+  return { list: { rows: held.rows, next: held.next, isWhole, error: first.error, older }, add };
+}
+
+function withEvents(before: HeldEvents, events: readonly RunEvent[]): HeldEvents {
+  const last = before.rows.at(-1)?.seq ?? 0;
+  const fresh = events.filter(({ seq }) => seq > last).map(toEventRow);
+  if (fresh.length === 0) return before;
+  const rows = [...before.rows, ...fresh].slice(-MAX_ROWS);
+  return { ...before, rows, from: rows.length === MAX_ROWS ? (rows[0]?.seq ?? 1) : before.from };
+}
+
+function withOlder(before: HeldEvents, from: number, events: readonly RunEvent[]): HeldEvents {
+  const fresh = events.filter(({ seq }) => seq < before.from).map(toEventRow);
+  return { ...before, rows: [...fresh, ...before.rows], from };
+}
+
+/**
+ * Follows the run by a stream of its server, while somebody looks. When the run ends or goes on, a new one is opened: of a run that is
+ * over it brings what is still missing, and ends.
+ */
+function useLive(
+  run: string,
+  seq: number | undefined,
+  isOver: boolean,
+  onEvents: (events: readonly RunEvent[]) => void,
+): LiveAnswer | undefined {
+  const [live, setLive] = useState<LiveAnswer>();
+  const told = useRef(onEvents);
+  told.current = onEvents;
+  const next = useRef(0);
+  const isReady = seq !== undefined;
+  useEffect(() => {
+    if (!isReady) return undefined;
+    next.current = Math.max(next.current, seq);
+    return follow(run, {
+      next: () => next.current,
+      events: (events, after) => {
+        next.current = Math.max(next.current, after);
+        told.current(events);
+      },
+      live: setLive,
+    });
+  }, [run, isReady, isOver]);
+  return isOver ? undefined : live;
+}
+
+interface Follower {
+  /** The first event that is wanted. */
+  readonly next: () => number;
+  readonly events: (events: readonly RunEvent[], next: number) => void;
+  readonly live: (change: (before: LiveAnswer | undefined) => LiveAnswer | undefined) => void;
+}
+
+function follow(run: string, follower: Follower): () => void {
+  let source: EventSource | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const close = () => {
+    source?.close();
+    source = undefined;
+    clearTimeout(timer);
+  };
+  const open = () => {
+    close();
+    if (document.hidden) return;
+    const opened = new EventSource(withQuery(LIVE_PATH, { run, seq: follower.next() }));
+    source = opened;
+    const on = <N extends keyof LiveMessages>(name: N, take: (message: LiveMessages[N]) => void) =>
+      opened.addEventListener(name, (event: MessageEvent<string>) => {
+        take(JSON.parse(event.data) as LiveMessages[N]); // both sides have their types from one place
+      });
+    on("events", ({ events, next }) => follower.events(events, next));
+    on("piece", (piece) => follower.live((before) => joined(before, piece)));
+    on("pieceEnd", () => follower.live(() => undefined));
+    on("end", close);
+    on("fault", close);
+    // One that was refused is not opened again by the browser.
+    opened.addEventListener("error", () => {
+      if (opened.readyState === EventSource.CLOSED) timer = setTimeout(open, POLL_MS);
+    });
+  };
+  document.addEventListener("visibilitychange", open);
+  open();
+  return () => {
+    document.removeEventListener("visibilitychange", open);
+    close();
+  };
+}
+
+function joined(before: LiveAnswer | undefined, { restarts, ...piece }: LivePiece): LiveAnswer {
+  const goesOn =
+    before?.visit === piece.visit &&
+    before.turn === piece.turn &&
+    before.attempt === piece.attempt &&
+    !restarts;
+  const text = goesOn ? before.text + piece.text : piece.text;
+  return { ...piece, text: text.slice(-MAX_LIVE_CHARS) };
+}

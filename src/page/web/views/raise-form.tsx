@@ -1,0 +1,61 @@
+import { useState } from "preact/hooks";
+import type { Budget, BudgetLimits, BudgetScope } from "../../../core/run/budget.js";
+import { ask } from "../ask.js";
+import { Choice, DoForm, TextField } from "../ui/parts.js";
+import { useDoing, useOnceId } from "../use-asked.js";
+import type { WatchedRun } from "../use-run.js";
+
+const UNITS = [
+  ["turns", "Model turns"],
+  ["tokens", "Tokens"],
+  ["cost", "Cost"],
+] as const;
+
+/** Adds to the limits that a run has. */
+export function RaiseForm({ watched, budget }: { readonly watched: WatchedRun; readonly budget: Budget }) {
+  const scopes = (["run", "node"] as const).filter((scope) => budget[scope] !== undefined);
+  const [scope, setScope] = useState<BudgetScope>(scopes[0] ?? "run");
+  const [added, setAdded] = useState<Readonly<Record<string, string>>>({});
+  const { id: raiseId, renew } = useOnceId();
+  const doing = useDoing();
+  const limits = budget[scope] ?? {};
+  const units = UNITS.filter(([unit]) => limits[unit] !== undefined);
+  const add: BudgetLimits = Object.fromEntries(
+    units.flatMap(([unit]) => (Number(added[unit]) > 0 ? [[unit, Number(added[unit])]] : [])),
+  );
+  if (scopes.length === 0) return <p>This run has no budget: nothing has to be raised.</p>;
+  const send = async () => {
+    await ask("raise", { run: watched.run, scope, add, raiseId });
+    renew();
+    setAdded({});
+    watched.again();
+  };
+  return (
+    <DoForm doing={doing} button="Raise the budget" isReady={Object.keys(add).length > 0} onSubmit={send}>
+      <p>What you add is added to the limit; a run that waits for it goes on.</p>
+      <div class="fields">
+        {scopes.length > 1 && (
+          <Choice
+            label="Of"
+            value={scope}
+            options={[
+              ["run", "the whole run"],
+              ["node", "each visit of a node"],
+            ]}
+            onValue={(value) => setScope(value === "node" ? "node" : "run")}
+          />
+        )}
+        {units.map(([unit, name]) => (
+          <TextField
+            key={unit}
+            type="number"
+            label={`${name} to add`}
+            hint={`The limit is ${limits[unit]?.toLocaleString()} now.`}
+            value={added[unit] ?? ""}
+            onValue={(value) => setAdded({ ...added, [unit]: value })}
+          />
+        ))}
+      </div>
+    </DoForm>
+  );
+}

@@ -1,0 +1,160 @@
+import type { FileWrite } from "../../api-visit.js";
+import { ask } from "../ask.js";
+import { runHref } from "../routes.js";
+import { Choice, Fault, Quiet } from "../ui/parts.js";
+import { useAsked } from "../use-asked.js";
+import type { WatchedRun } from "../use-run.js";
+import { visibleLine } from "../visible.js";
+import { bytes, counted } from "../words.js";
+import { useState } from "preact/hooks";
+import { languageOf } from "../text/code.js";
+import { SafeText } from "../ui/texts.js";
+import { WrittenFile, isMarkdown } from "./written-file.js";
+
+interface ResultsProps {
+  readonly watched: WatchedRun;
+  /** The path of the file that is open. */
+  readonly at: string;
+}
+
+export function ResultsTab(props: ResultsProps) {
+  const kind = props.watched.description.value?.row.kind;
+  return kind === "bundle" ? <SessionFiles {...props} /> : <WrittenFiles {...props} />;
+}
+
+/** The files that a run has written, newest first, each with its versions. */
+function WrittenFiles({ watched, at }: ResultsProps) {
+  const { run, round } = watched;
+  const { value, error } = useAsked(
+    `writes ${run}`,
+    (signal) => ask("writes", { run }, signal),
+    undefined,
+    round,
+  );
+  if (value === undefined)
+    return error === undefined ? <Quiet>Asking the run's store …</Quiet> : <Fault error={error} />;
+  const files = byPath(value.writes);
+  const isNamed = (path: string) => path === at || path.endsWith(`/${at}`);
+  const chosen = at === "" ? files[0] : files.find(({ path }) => isNamed(path));
+  if (files.length === 0) return <Quiet>The run has written nothing yet.</Quiet>;
+  return (
+    <div class="split">
+      <nav class="card" aria-label="Files">
+        <h2>{counted(files.length, "file")} written</h2>
+        <ul class="files">
+          {files.map(({ path, versions }) => (
+            <li key={path}>
+              <a
+                href={runHref(run, "results", path)}
+                {...(path === chosen?.path ? { "aria-current": "true" as const } : {})}
+              >
+                {visibleLine(path)}
+              </a>{" "}
+              <span class="muted small">
+                {bytes(versions[0]?.bytes ?? 0)}
+                {versions.length > 1 && `, ${versions.length} versions`}
+              </span>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <section class="card" aria-label="File">
+        {chosen === undefined ? (
+          <Quiet>This run has not written that file.</Quiet>
+        ) : (
+          <Versions key={chosen.path} run={run} file={chosen} />
+        )}
+      </section>
+    </div>
+  );
+}
+
+interface WrittenPath {
+  readonly path: string;
+  /** Newest first. */
+  readonly versions: readonly FileWrite[];
+}
+
+function byPath(writes: readonly FileWrite[]): readonly WrittenPath[] {
+  const found = new Map<string, FileWrite[]>();
+  for (const write of writes.toReversed()) {
+    const versions = found.get(write.path);
+    if (versions === undefined) found.set(write.path, [write]);
+    else versions.push(write);
+  }
+  return [...found].map(([path, versions]) => ({ path, versions }));
+}
+
+function Versions({ run, file: { path, versions } }: { readonly run: string; readonly file: WrittenPath }) {
+  const [chosen, setChosen] = useState("");
+  const write = versions.find(({ callId }) => callId === chosen) ?? versions[0];
+  if (write === undefined) return null;
+  const options = versions.map(({ callId, bytes: size }, index) => {
+    const number = versions.length - index;
+    return [
+      callId,
+      `Version ${number}${index === 0 ? ", the newest" : ""}${size === undefined ? "" : `, ${bytes(size)}`}`,
+    ] as const;
+  });
+  return (
+    <>
+      <h2 class="mono">{visibleLine(path)}</h2>
+      {versions.length > 1 && (
+        <Choice label="Version" value={write.callId} options={options} onValue={setChosen} />
+      )}
+      <WrittenFile key={write.callId} run={run} write={write} />
+    </>
+  );
+}
+
+/** The files of a bundle run's session folder, as they are now. */
+function SessionFiles({ watched, at }: ResultsProps) {
+  const { run, round } = watched;
+  const key = `bundle ${run}`;
+  const { value, error } = useAsked(key, (signal) => ask("bundle", { run }, signal), undefined, round);
+  const files = value?.bundle?.files;
+  if (files === undefined) {
+    return error === undefined ? <Quiet>Asking the run's store …</Quiet> : <Fault error={error} />;
+  }
+  const chosen = files.find(({ path }) => path === at) ?? files[0];
+  if (chosen === undefined) return <Quiet>The run has written nothing yet.</Quiet>;
+  return (
+    <div class="split">
+      <nav class="card" aria-label="Files">
+        <h2>{counted(files.length, "file")} in the session folder</h2>
+        <ul class="files">
+          {files.map(({ path, bytes: size }) => (
+            <li key={path}>
+              <a
+                href={runHref(run, "results", path)}
+                {...(path === chosen.path ? { "aria-current": "true" as const } : {})}
+              >
+                {visibleLine(path)}
+              </a>{" "}
+              <span class="muted small">{size === null ? "" : bytes(size)}</span>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <section class="card" aria-label="File">
+        <h2 class="mono">{visibleLine(chosen.path)}</h2>
+        <Artifact key={chosen.path} run={run} path={chosen.path} version={chosen.sha256 ?? ""} />
+      </section>
+    </div>
+  );
+}
+
+interface ArtifactProps {
+  readonly run: string;
+  readonly path: string;
+  /** Another one is fetched anew. */
+  readonly version: string;
+}
+
+function Artifact({ run, path, version }: ArtifactProps) {
+  const key = `artifact ${run} ${path} ${version}`;
+  const { value, error } = useAsked(key, (signal) => ask("artifact", { run, path }, signal));
+  if (value === undefined) return error === undefined ? <Quiet>…</Quiet> : <Fault error={error} />;
+  if (value.text === null) return <Quiet>It is no text.</Quiet>;
+  return <SafeText text={value.text} form={isMarkdown(path) ? "markdown" : languageOf(path)} />;
+}

@@ -1,0 +1,251 @@
+import { useEffect, useState } from "preact/hooks";
+import type { RunRow, WaitingQuestion } from "../../api-run.js";
+import { MAX_RUNS_PAGE } from "../../api.js";
+import { ask } from "../ask.js";
+import { type RunsFilter, runHref, runsHref } from "../routes.js";
+import { Choice, Fault, Phase, Quiet, TextField } from "../ui/parts.js";
+import { VirtualList } from "../ui/virtual-list.js";
+import { useAsked, useNow } from "../use-asked.js";
+import { visibleLine } from "../visible.js";
+import { ago } from "../words.js";
+
+const EVERY_MS = 4_000;
+const ROW_HEIGHT = 62;
+
+const PHASES = [
+  ["", "All"],
+  ["waiting-user", "Waits for somebody"],
+  ["running,idle", "Running"],
+  ["failed", "Failed"],
+  ["completed", "Completed"],
+] as const;
+
+const DAY = 86_400_000;
+const SINCE = [
+  ["", "Ever"],
+  ["1", "The last day"],
+  ["7", "The last week"],
+  ["30", "The last 30 days"],
+] as const;
+
+export function RunsView({ filter }: { readonly filter: RunsFilter }) {
+  const now = useNow();
+  useEffect(() => {
+    document.title = "Runs · Interlock";
+  }, []);
+  return (
+    <>
+      <div class="head">
+        <h1>Runs</h1>
+      </div>
+      <Waiting filter={filter} now={now} />
+      <Filters key={JSON.stringify([filter.package, filter.project])} filter={filter} />
+      <Listing filter={filter} now={now} />
+    </>
+  );
+}
+
+/** What waits for a person, on top of all. */
+function Waiting({ filter, now }: { readonly filter: RunsFilter; readonly now: number }) {
+  const narrowing = narrowingOf(filter);
+  const { value } = useAsked(
+    `questions ${JSON.stringify(narrowing)}`,
+    (signal) => ask("questions", narrowing, signal),
+    EVERY_MS,
+  );
+  if (value === undefined || value.questions.length === 0) return null;
+  const { questions, more } = value;
+  return (
+    <section aria-labelledby="waiting">
+      <h2 id="waiting">
+        {questions.length}
+        {more ? " and more" : ""} {questions.length === 1 ? "waits" : "wait"} for you
+      </h2>
+      <ul class="waiting">
+        {questions.slice(0, 12).map((question) => (
+          <li key={`${question.runId} ${question.id}`}>
+            <QuestionCard question={question} now={now} />
+          </li>
+        ))}
+      </ul>
+      {(questions.length > 12 || more) && filter.phase !== "waiting-user" && (
+        <p>
+          <a href={runsHref({ ...filter, phase: "waiting-user" })}>All that wait</a>
+        </p>
+      )}
+    </section>
+  );
+}
+
+function QuestionCard({ question, now }: { readonly question: WaitingQuestion; readonly now: number }) {
+  const { runId, nodeId, text, code, packageId = "", project = "", since } = question;
+  return (
+    <a href={runHref(runId)}>
+      <span class="small muted">
+        {visibleLine(project)} {project !== "" && "·"} {visibleLine(nodeId)} ·{" "}
+        <time dateTime={since}>{ago(since, now)}</time>
+      </span>
+      <span class="ask">{visibleLine(text) || "It asks something."}</span>
+      <span class="small muted">
+        {code === "BUDGET_EXCEEDED" ? "Its budget is used up" : visibleLine(packageId)}
+      </span>
+    </a>
+  );
+}
+
+function Filters({ filter }: { readonly filter: RunsFilter }) {
+  const [typed, setTyped] = useState({ package: filter.package, project: filter.project });
+  const go = (change: Partial<RunsFilter>) => {
+    location.hash = runsHref({ ...filter, ...typed, ...change });
+  };
+  return (
+    <form
+      role="search"
+      aria-label="Filter the runs"
+      class="fields"
+      onSubmit={(event) => {
+        event.preventDefault();
+        go({});
+      }}
+    >
+      <Choice label="Phase" value={filter.phase} options={PHASES} onValue={(phase) => go({ phase })} />
+      <Choice label="Begun" value={filter.since} options={SINCE} onValue={(since) => go({ since })} />
+      <TextField
+        label="Package begins with"
+        value={typed.package}
+        onValue={(text) => setTyped({ ...typed, package: text })}
+        onLeave={() => go({})}
+      />
+      <TextField
+        label="Project"
+        value={typed.project}
+        onValue={(project) => setTyped({ ...typed, project })}
+        onLeave={() => go({})}
+      />
+      <button type="submit" class="hidden-label">
+        Filter
+      </button>
+    </form>
+  );
+}
+
+/** The newest page is asked for again and again; older ones when they are scrolled to. */
+function Listing({ filter, now }: { readonly filter: RunsFilter; readonly now: number }) {
+  const key = JSON.stringify(filter);
+  const [pages, setPages] = useState(1);
+  useEffect(() => setPages(1), [key]);
+  const { value, error } = useAsked(
+    `runs ${key} ${pages}`,
+    (signal) => loadPages(filter, pages, signal),
+    EVERY_MS,
+  );
+  const [held, setHeld] = useState<{
+    readonly key: string;
+    readonly runs: readonly RunRow[];
+    readonly more: boolean;
+  }>();
+  useEffect(() => {
+    if (value !== undefined) setHeld({ key, ...value });
+  }, [value]);
+  const shown = held?.key === key ? held : undefined;
+  return (
+    <section aria-label="All runs">
+      <Fault error={error} />
+      {shown === undefined && error === undefined && <Quiet>Asking Temporal …</Quiet>}
+      {shown?.runs.length === 0 && <NoRuns isFiltered={Object.values(filter).some((word) => word !== "")} />}
+      {shown !== undefined && shown.runs.length > 0 && (
+        <>
+          <VirtualList
+            label="Runs, newest first"
+            items={shown.runs}
+            rowHeight={ROW_HEIGHT}
+            keyOf={({ runId, workflowId }) => `${workflowId} ${runId}`}
+            onEnd={
+              shown.more && pages * MAX_RUNS_PAGE <= shown.runs.length ? () => setPages(pages + 1) : undefined
+            }
+          >
+            {(run) => <Row run={run} now={now} />}
+          </VirtualList>
+          <p class="small muted" role="status">
+            {shown.runs.length}{" "}
+            {shown.more ? "newest runs; scroll for more" : shown.runs.length === 1 ? "run" : "runs"}
+          </p>
+        </>
+      )}
+    </section>
+  );
+}
+
+async function loadPages(filter: RunsFilter, pages: number, signal: AbortSignal) {
+  const days = Number(filter.since);
+  const narrowed = {
+    ...narrowingOf(filter),
+    ...(filter.phase === "" ? {} : { phase: filter.phase }),
+    ...(days > 0 ? { since: new Date(Date.now() - days * DAY).toISOString() } : {}),
+  };
+  const runs = new Map<string, RunRow>();
+  let more = true;
+  for (let page = 0; page < pages && more; page += 1) {
+    const answer = await ask(
+      "runs",
+      { ...narrowed, offset: page * MAX_RUNS_PAGE, limit: MAX_RUNS_PAGE },
+      signal,
+    );
+    // Between two pages a run may have been begun: then one is on both.
+    for (const run of answer.runs) runs.set(`${run.workflowId} ${run.runId}`, run);
+    ({ more } = answer);
+  }
+  return { runs: [...runs.values()], more };
+}
+
+function narrowingOf(filter: RunsFilter) {
+  return {
+    ...(filter.package === "" ? {} : { package: filter.package }),
+    ...(filter.project === "" ? {} : { project: filter.project }),
+  };
+}
+
+function Row({ run, now }: { readonly run: RunRow; readonly now: number }) {
+  const {
+    runId,
+    phase,
+    paused,
+    packageId = "",
+    workflowRef = "",
+    project = "",
+    nodeId = "",
+    question = "",
+    since,
+    startedAt,
+  } = run;
+  const what = visibleLine(workflowRef || packageId || run.workflowId);
+  return (
+    <a class="run-row" href={runHref(runId)}>
+      <span class="line">
+        <Phase phase={phase} isPaused={paused} />
+        <strong>{what}</strong>
+        <span class="muted">{visibleLine(project)}</span>
+        <time dateTime={since ?? startedAt}>{ago(since ?? startedAt, now)}</time>
+      </span>
+      <span class="line small muted">
+        <span class="mono keep">{runId.slice(0, 8)}</span>
+        <span>{visibleLine(question === "" ? nodeId : `${nodeId}: ${question}`)}</span>
+      </span>
+    </a>
+  );
+}
+
+function NoRuns({ isFiltered }: { readonly isFiltered: boolean }) {
+  if (isFiltered)
+    return (
+      <Quiet>
+        No run fits. <a href={runsHref()}>Show all</a>
+      </Quiet>
+    );
+  return (
+    <Quiet>
+      There are no runs yet. Start one from a <a href="#/packages">package</a>, or with{" "}
+      <code>interlock demo</code>.
+    </Quiet>
+  );
+}

@@ -1,0 +1,45 @@
+import { readManifest } from "../store/runs/bundle-session.js";
+import type { RunFiles } from "../store/runs/run-files.js";
+import type { RunMetadata } from "../store/runs/run-index.js";
+import { eventsOf } from "./audit-events.js";
+
+/** The paths that a run has recorded, each with the node that wrote it last, where the log tells. */
+export async function recordedArtifacts(
+  { bundle, runId }: RunMetadata,
+  files: RunFiles,
+): Promise<ReadonlyMap<string, string | null>> {
+  const recorded = new Map<string, string | null>();
+  if (bundle !== undefined) {
+    const manifest = await readManifest(bundle);
+    if (!manifest.ok || manifest.value.runId !== runId) return recorded;
+    for (const { path } of manifest.value.files) recorded.set(path, null);
+    return recorded;
+  }
+  const document = await files.state.read().catch(() => undefined);
+  for (const path of document?.ok === true ? document.value.frontmatter.artifacts : [])
+    recorded.set(path, null);
+  for (const { kind, nodeId, output } of await eventsOf(files)) {
+    if (kind !== "tool.exec" || typeof output !== "object" || output === null) continue;
+    if (!("sha256After" in output) || !("path" in output)) continue; // it has not written
+    const { path } = output;
+    if (typeof path !== "string" || !path.startsWith(PROJECT)) continue;
+    recorded.set(path.slice(PROJECT.length), typeof nodeId === "string" ? nodeId : null);
+  }
+  return recorded;
+}
+
+export const PROJECT = "@project/";
+
+/** The artifacts that were there before the run, and that it has written: its document does not list them (contracts §10). */
+export async function artifactsWrittenAgain(run: RunMetadata, files: RunFiles): Promise<readonly string[]> {
+  if (run.bundle !== undefined || run.phase === "running") return []; // while it runs nobody lists them
+  const document = await files.state.read().catch(() => undefined);
+  const listed = document?.ok === true ? document.value.frontmatter.artifacts : [];
+  const written = [...(await recordedArtifacts(run, files)).keys()];
+  return written
+    .filter((path) => path.startsWith(ARTIFACTS) && !listed.includes(path))
+    .slice(0, MAX_WRITTEN_AGAIN);
+}
+
+const ARTIFACTS = "artifacts/";
+const MAX_WRITTEN_AGAIN = 200;

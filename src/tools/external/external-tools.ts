@@ -1,0 +1,117 @@
+import type { ModelCall } from "../../core/tools/model-call.js";
+import {
+  type ExternalToolSpec,
+  MAX_DEFINITION_BYTES,
+  MAX_EXTERNAL_TOOLS,
+  type OfferedTool,
+  checkExternalTool,
+  externalFunctionTool,
+  wireNames,
+} from "../../core/tools/external-tool.js";
+import type { FunctionTool } from "../../core/tools/tool-arguments.js";
+import { canonicalToolName } from "../../core/tools/tool-specs.js";
+import { sha256 } from "../../store/disk/sha256.js";
+import type { ExternalTool, ToolPlace, ToolSource } from "./tool-source.js";
+
+/** The external tools of one model turn: what the model is shown, and what its calls are for. */
+export interface Offer {
+  readonly functions: readonly FunctionTool[];
+  /** The tool that a call is for, by either spelling of its name. */
+  offeredFor(call: Pick<ModelCall, "name">): OfferedTool | undefined;
+}
+
+export const NO_OFFER: Offer = { functions: [], offeredFor: () => undefined };
+
+/** All external tools that a worker has, from wherever they come. */
+export class ExternalTools {
+  private readonly sources: readonly ToolSource[];
+  private readonly note: (sentence: string) => void;
+  private readonly noted = new Set<string>();
+
+  /** `note` is told, once each, of tools that are not offered, for the operator. */
+  constructor(sources: readonly ToolSource[], note: (sentence: string) => void) {
+    this.sources = sources;
+    this.note = note;
+  }
+
+  /** What an agent is offered now, in the order of the names. Throws `NotReached`. */
+  async offer(place: ToolPlace): Promise<Offer> {
+    const tools = await this.toolsFor(place);
+    const wires = wireNames(
+      tools.map(({ name }) => name),
+      sha256,
+    );
+    const byName = new Map<string, OfferedTool>();
+    for (const [index, tool] of tools.entries()) {
+      const offered = offeredTool(tool);
+      byName.set(tool.name, offered);
+      byName.set(wires[index] ?? "", offered);
+    }
+    return {
+      functions: tools.map((tool, index) => externalFunctionTool(wires[index] ?? "", tool)),
+      offeredFor: ({ name }) => byName.get(name),
+    };
+  }
+
+  /** The tool of that name as it is now. Throws `NotReached`. */
+  async find(place: ToolPlace, name: string): Promise<ExternalTool | undefined> {
+    return (await this.toolsFor(place)).find((tool) => tool.name === name);
+  }
+
+  /** Tools of the same family that change nothing: with them a model can look whether a call has taken effect. */
+  async looksOf(place: ToolPlace, name: string): Promise<readonly string[]> {
+    const family = name.slice(0, name.lastIndexOf(".") + 1);
+    const tools = await this.toolsFor(place).catch(() => []);
+    return tools
+      .filter((tool) => tool.effect === "none" && tool.name.startsWith(family))
+      .map((tool) => tool.name);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.sources.map((source) => source.close()));
+  }
+
+  private async toolsFor(place: ToolPlace): Promise<readonly ExternalTool[]> {
+    const found = (await Promise.all(this.sources.map((source) => source.tools(place)))).flat();
+    const sorted = found.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    const offered: ExternalTool[] = [];
+    let bytes = 0;
+    for (const tool of sorted) {
+      const checked = checkExternalTool(tool);
+      if (!checked.ok) {
+        this.noteOnce(`${checked.error.message} It is not offered.`);
+        continue;
+      }
+      const { description, parameters } = checked.value;
+      bytes += Buffer.byteLength(description) + Buffer.byteLength(JSON.stringify(parameters));
+      const isTaken =
+        canonicalToolName(tool.name) !== undefined || offered.some(({ name }) => name === tool.name);
+      if (isTaken || offered.length === MAX_EXTERNAL_TOOLS || bytes > MAX_DEFINITION_BYTES) {
+        const why = isTaken ? "there is another tool of that name" : "there are too many tools";
+        this.noteOnce(`The tool ${tool.name} is not offered to ${place.agentId}: ${why}.`);
+        continue;
+      }
+      offered.push({ ...tool, description, parameters });
+    }
+    return offered;
+  }
+
+  private noteOnce(sentence: string): void {
+    if (this.noted.has(sentence) || this.noted.size > MAX_NOTES) return;
+    this.noted.add(sentence);
+    this.note(sentence);
+  }
+}
+
+const MAX_NOTES = 1_000;
+
+/** What is kept of a tool with each call of it. */
+export function offeredTool({
+  name,
+  description,
+  parameters,
+  effect,
+  timeoutMs,
+}: ExternalToolSpec): OfferedTool {
+  return { name, effect, timeoutMs, sha256: sha256(JSON.stringify({ description, parameters, effect })) };
+}

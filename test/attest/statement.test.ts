@@ -1,0 +1,197 @@
+import { createHash } from "node:crypto";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { artifactProblems, pathProblems } from "../../src/attest/check-statement.js";
+import { storyOf } from "../../src/attest/from-audit.js";
+import {
+  PREDICATE_TYPE,
+  type RunStatement,
+  STATEMENT_TYPE,
+  parseStatement,
+} from "../../src/attest/statement.js";
+
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+const turn = (nodeId: string, model = "m") => ({ kind: "model.turn", nodeId, model });
+const move = (nodeId: string, to: string) => ({
+  kind: "tool.exec",
+  toolName: "fs.apply_patch",
+  nodeId,
+  input: { path: "@state/workflow.md", patch: { update: { currentNodeId: { set: to } } } },
+  output: { ok: true, path: "@state/workflow.md" },
+});
+const refusedMove = (nodeId: string, to: string) => ({
+  ...move(nodeId, to),
+  output: { ok: false, error: { code: "E_INVALID_TRANSITION", details: { from: nodeId, to } } },
+});
+const write = (path: string, content: string) => ({
+  kind: "tool.exec",
+  toolName: "fs.write",
+  nodeId: "a",
+  input: { path },
+  output: { ok: true, path, sha256After: sha256(content) },
+});
+const LOG = [
+  turn("a"),
+  refusedMove("a", "c"),
+  write("@project/artifacts/x.md", "first"),
+  {
+    kind: "user.input",
+    nodeId: "a",
+    ts: "2026-11-22T00:00:00.000Z",
+    by: "ann",
+    input: { content: { sha256: sha256("yes"), bytes: 3, preview: "yes" } },
+  },
+  undefined,
+  turn("a", "n"),
+  write("@project/artifacts/x.md", "last"),
+  move("a", "b"),
+  turn("b"),
+  { ...move("b", "c"), input: { path: "@state/workflow.md", content: { bytes: 9 } }, toolName: "fs.write" },
+  turn("c"),
+];
+
+const story = storyOf(LOG);
+const statement = (change: Partial<RunStatement["predicate"]> = {}): RunStatement => {
+  const { written: _, ...told } = story;
+  return {
+    _type: STATEMENT_TYPE,
+    subject: [
+      { name: "artifacts/x.md", digest: { sha256: sha256("last") } },
+      { name: "@state/workflow.md", digest: { sha256: sha256("document") } },
+    ],
+    predicateType: PREDICATE_TYPE,
+    predicate: {
+      run: { runId: "r", phase: "completed", createdAt: "", workflow: "w", rehearsal: false },
+      interlock: { version: "0.1.0" },
+      package: { id: "p" },
+      graph: {
+        entryNodeId: "a",
+        nodes: ["a", "b", "c"].map((id) => ({ id, type: "step" })),
+        edges: [
+          { from: "a", to: "b" },
+          { from: "b", to: "c" },
+        ],
+      },
+      ...told,
+      audit: { lines: LOG.length, sha256: sha256(""), knownToTemporal: true },
+      ...change,
+    },
+  };
+};
+
+describe("the story of a log", () => {
+  test("is its way, every decision of the guard, who has answered by hash, and the models at each node", () => {
+    expect(story.path).toEqual([
+      { seq: 1, nodeId: "a" },
+      { seq: 8, nodeId: "b" },
+      { seq: 11, nodeId: "c" },
+    ]);
+    expect(story.decisions).toEqual([
+      { seq: 2, nodeId: "a", verdict: "refused", to: "c", code: "E_INVALID_TRANSITION" },
+      { seq: 8, nodeId: "a", verdict: "accepted", to: "b" },
+      { seq: 10, nodeId: "b", verdict: "accepted" },
+    ]);
+    expect(story.answers).toEqual([
+      { seq: 4, at: "2026-11-22T00:00:00.000Z", nodeId: "a", by: "ann", digest: { sha256: sha256("yes") } },
+    ]);
+    expect(story.models).toEqual([
+      { nodeId: "a", models: ["m", "n"], turns: 2 },
+      { nodeId: "b", models: ["m"], turns: 1 },
+      { nodeId: "c", models: ["m"], turns: 1 },
+    ]);
+    expect([...story.written]).toEqual([["artifacts/x.md", sha256("last")]]);
+    expect(JSON.stringify(story)).not.toContain("yes");
+  });
+
+  test("survives a round through JSON, with fields of later versions", () => {
+    const later = { ...statement(), predicate: { ...statement().predicate, more: 1 } };
+    expect(parseStatement(Buffer.from(JSON.stringify(later)))).toEqual(statement());
+    for (const other of [
+      { ...statement(), predicateType: "urn:other" },
+      { ...statement(), subject: [] },
+      { ...statement(), _type: "https://in-toto.io/Statement/v0.1" },
+      [],
+    ]) {
+      expect(() => parseStatement(Buffer.from(JSON.stringify(other)))).toThrow("no statement about a run");
+    }
+    expect(() => parseStatement(Buffer.of(0xff))).toThrow("not JSON");
+  });
+});
+
+describe("a path", () => {
+  test("that follows the graph by accepted changes has no problem", () => {
+    expect(pathProblems(statement())).toEqual([]);
+    expect(pathProblems(statement({ graph: null, path: [], decisions: [] }))).toEqual([]);
+  });
+
+  test("with an edge that the graph lacks, another beginning, or a node of nowhere does not verify", () => {
+    const [a, b, c] = story.path;
+    const way = (...path: (typeof a)[]) =>
+      pathProblems(statement({ path: path.filter((each) => each !== undefined) }));
+    expect(way(a, c)).toContain("Line 11: the graph has no edge a → c.");
+    expect(way(b, c)).toContain("The run begins at b, the graph at a.");
+    expect(way(a, b && { ...b, nodeId: "z" })).toContain("Line 8: the graph has no node z.");
+    expect(way(a, c && { ...c, nodeId: "b" }, b && { ...b, nodeId: "c" })).toContain(
+      "Line 8: the way goes back in the log.",
+    );
+    const forkedFrom = { runId: "other", visit: 1 };
+    const { run } = statement().predicate;
+    expect(
+      pathProblems(
+        statement({ path: [b, c].filter((each) => each !== undefined), run: { ...run, forkedFrom } }),
+      ),
+    ).toEqual([]);
+  });
+
+  test("whose step the guard has refused, or never decided on, does not verify", () => {
+    const refused = story.decisions.map((each) => ({ ...each, verdict: "refused" as const }));
+    expect(pathProblems(statement({ decisions: refused }))).toContain(
+      "Line 8: no accepted change leads to b.",
+    );
+    expect(pathProblems(statement({ decisions: [] }))).toHaveLength(2);
+  });
+});
+
+describe("artifacts", () => {
+  const dirs: string[] = [];
+  afterAll(async () => {
+    for (const dir of dirs) await rm(dir, { recursive: true, force: true });
+  });
+  async function project(content?: string): Promise<string> {
+    const dir = await mkdtemp(join(tmpdir(), "interlock-attest-"));
+    dirs.push(dir);
+    await mkdir(join(dir, "artifacts"));
+    if (content !== undefined) await writeFile(join(dir, "artifacts/x.md"), content);
+    return dir;
+  }
+
+  test("are as the run has left them, or it is said which is not", async () => {
+    expect(await artifactProblems(statement(), await project("last"))).toEqual([]);
+    expect(await artifactProblems(statement(), await project("first"))).toEqual([
+      "artifacts/x.md is not what the run has made.",
+    ]);
+    expect(await artifactProblems(statement(), await project())).toEqual(["artifacts/x.md is missing."]);
+  });
+
+  test("are read within the project alone, and through no link", async () => {
+    const named = (name: string): RunStatement => ({
+      ...statement(),
+      subject: [{ name, digest: { sha256: sha256("last") } }],
+    });
+    const dir = await project();
+    const elsewhere = await project("last");
+    await symlink(join(elsewhere, "artifacts/x.md"), join(dir, "artifacts/x.md"));
+    await symlink(join(elsewhere, "artifacts"), join(dir, "linked"));
+    for (const name of ["artifacts/x.md", "linked/x.md"]) {
+      expect(await artifactProblems(named(name), dir)).toEqual([`${name} lies behind a link.`]);
+    }
+    for (const name of ["../x.md", "/etc/passwd", "a//b", "./a", "a\0b", "a\\b"]) {
+      expect(await artifactProblems(named(name), dir)).toEqual([
+        expect.stringContaining("is no path within a project"),
+      ]);
+    }
+    expect(await artifactProblems(named("artifacts"), dir)).toEqual(["artifacts is no file."]);
+  });
+});

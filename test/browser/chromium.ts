@@ -1,0 +1,20 @@
+import { type Browser, chromium } from "playwright-core";
+
+/** A headless Chromium that talks to nobody by itself; these names lead to this machine. */
+export function launchChromium(localNames: readonly string[] = []): Promise<Browser> {
+  return chromium.launch({
+    executablePath: process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium",
+    headless: true,
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+      "--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests,PrivateNetworkAccessRespectPreflightResults",
+      `--host-resolver-rules=${localNames.map((name) => `MAP ${name} 127.0.0.1`).join(",")}`,
+    ],
+  });
+}

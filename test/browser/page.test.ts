@@ -1,0 +1,435 @@
+import { appendFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import axe from "axe-core";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { eventually } from "../fakes/eventually.js";
+import { valueOf } from "../fakes/run-world.js";
+import { copyRoom } from "../integration/harness.js";
+import { BUNDLE_RESULT } from "./field-notes.js";
+import { type PageStand, openPageStand } from "./page-stand.js";
+
+/*
+ * Each flow of the page in a real Chromium, on a real Temporal with real runs: what a person does who knows neither docs nor terminal.
+ * With INTERLOCK_PICTURES=docs/images the pictures of the documentation are taken on the way.
+ */
+
+const PATIENCE_MS = 60_000;
+
+let stand: PageStand;
+/** A run that has seen all: a question, a loop, a refused move, a killed worker. */
+let walked: string;
+/** What pages have said that should not be: errors, refusals of the Content-Security-Policy. */
+const complaints: string[] = [];
+
+beforeAll(async () => {
+  stand = await openPageStand();
+});
+
+afterAll(async () => {
+  await stand?.close();
+});
+
+async function open(path: string, options: Parameters<PageStand["open"]>[1] = {}): Promise<Page> {
+  const page = await stand.open(path, { viewport: { width: 1240, height: 800 }, ...options });
+  page.setDefaultTimeout(PATIENCE_MS);
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("console", (message) => {
+    if (/Content.Security.Policy|Uncaught/i.test(message.text())) complaints.push(message.text());
+  });
+  page.on("request", (request) => {
+    if (!request.url().startsWith(stand.origin)) complaints.push(`asked another host: ${request.url()}`);
+  });
+  onTestFinished(() => page.context().close());
+  return page;
+}
+
+/** What a check of accessibility finds serious. The policy of the page lets no script in, so that it is evaluated from outside. */
+async function seriousFindings(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axe.source);
+  return page.evaluate(`axe.run().then(({ violations }) => violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 200)).join(" | ")))`);
+}
+
+async function picture(page: Page, name: string): Promise<void> {
+  const folder = process.env["INTERLOCK_PICTURES"];
+  if (folder === undefined) return;
+  await writeFile(join(folder, `${name}.png`), await page.screenshot({ animations: "disabled" }));
+}
+
+/** Waits until a run's page says that it is in that phase. */
+async function phase(page: Page, word: string): Promise<void> {
+  await page.locator(".head .phase", { hasText: word }).waitFor();
+}
+
+async function answer(page: Page, text: string): Promise<void> {
+  await page.getByLabel("Your answer").fill(text);
+  await page.getByRole("button", { name: "Answer" }).click();
+}
+
+test("a browser without the link is let in nowhere", async () => {
+  const context = await stand.browser.newContext();
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
+  await page.goto(`${stand.origin}/`);
+  await page.getByText("has not opened the link").first().waitFor();
+  expect(await page.locator("main").innerText()).toContain("Open the link");
+});
+
+test("what waits for a person stands on top; it is answered, the worker dies, and another one goes on", async () => {
+  walked = await stand.start({ input: "The heron." });
+  const page = await open("");
+  await page.getByRole("heading", { name: "1 waits for you" }).waitFor();
+  await page
+    .getByRole("link", { name: /Which of these shall the notes be for/ })
+    .first()
+    .click();
+  await phase(page, "waits for you");
+  await page.getByText("Newcomers").waitFor();
+  await picture(page, "page-question");
+  await stand.killWorker();
+  await page.getByLabel("Your answer").fill("For newcomers.");
+  await stand.startWorker();
+  await page.getByRole("button", { name: "Answer" }).click();
+  await phase(page, "completed");
+  expect(await page.getByLabel("Your answer").count()).toBe(0);
+});
+
+test("the graph shows the way taken, the loop with its count, and the move that was refused", async () => {
+  const page = await open(`#/runs/${walked}`);
+  const graph = page.getByRole("group", { name: /^Graph/ });
+  await graph.getByRole("link", { name: /Draft the notes/ }).waitFor();
+  expect(await graph.getByRole("link").allTextContents()).toEqual(
+    expect.arrayContaining([expect.stringContaining("visited 2 times")]) as string[],
+  );
+  expect(await page.locator(".edge.taken").count()).toBeGreaterThan(4);
+  expect(await page.locator(".graph .edge.refused").count()).toBe(1);
+  await page
+    .getByRole("region", { name: "Timeline, oldest first" })
+    .getByText(/turn \d+\.\d+/)
+    .first()
+    .waitFor();
+  await picture(page, "page-run");
+  await page.getByText("The graph as a table").click();
+  const table = page.getByRole("table");
+  await expect.poll(() => table.innerText()).toContain("no edge: refused once");
+  expect(await table.innerText()).toContain("taken 2 times");
+});
+
+test("a node shows what was said, the calls with arguments and results, what it wrote and what it changed", async () => {
+  const page = await open(`#/runs/${walked}`);
+  await page
+    .getByRole("group", { name: /^Graph/ })
+    .getByRole("link", { name: /Draft the notes/ })
+    .click();
+  await page.getByText("I write the notes now").waitFor();
+  await page.getByText("fs_write").first().click();
+  await page.getByRole("heading", { name: "Arguments" }).waitFor();
+  await page.getByText("The heron stands still").first().waitFor();
+  await page.getByRole("button", { name: "What it wrote" }).click();
+  await page.getByRole("button", { name: "What changed" }).click();
+  await page.locator("ins", { hasText: "three" }).waitFor();
+  await page.locator("del", { hasText: "The heron stands." }).waitFor();
+  await page.getByRole("button", { name: "What it changed" }).click();
+  await page.locator("ins", { hasText: "currentNodeId" }).waitFor();
+  await page.getByLabel("Visited 2 times").selectOption({ index: 0 });
+  await page.getByText("I write the notes now").waitFor();
+  await picture(page, "page-node");
+  expect(page.url()).toContain("/graph/draft/3");
+});
+
+test("results are read as they are meant: Markdown as a text, code in colours, with what changed", async () => {
+  const page = await open(`#/runs/${walked}/results`);
+  await page.getByRole("heading", { name: "Field notes" }).waitFor();
+  await page.getByLabel("Version").selectOption({ index: 1 });
+  await page.getByText("The heron stands.", { exact: true }).waitFor();
+  await page.getByRole("link", { name: "@project/artifacts/list.json" }).click();
+  await page.locator(".hljs-string", { hasText: "heron" }).waitFor();
+  expect(
+    await page
+      .getByRole("link", { name: /notes\.md/ })
+      .locator("..")
+      .innerText(),
+  ).toContain("2 versions");
+});
+
+describe("what models, packages and projects write", () => {
+  test("acts nowhere, loads nothing, hides nothing", async () => {
+    const page = await open(
+      `#/runs/${walked}/results/${encodeURIComponent("@project/artifacts/sources.md")}`,
+    );
+    await page.getByText("a page", { exact: true }).waitFor();
+    expect(await actingParts(page)).toEqual(HARMLESS);
+    expect(await page.locator("main").innerText()).toContain(SHOWN);
+    await page.goto(`${stand.origin}/#/runs/${walked}/graph/gather`);
+    await page.getByText("I look at what is there").waitFor();
+    expect(await actingParts(page)).toEqual(HARMLESS);
+    expect(await page.locator("main").innerText()).toContain(SHOWN);
+  });
+
+  const SHOWN = String.raw`report\u{202e}fdp.exe and zero\u{200b}width`;
+  const HARMLESS = {
+    elements: 0,
+    harmed: undefined,
+    links: ["https://example.com/a", "https://example.com/b"].map(
+      (href) => `${href} noopener noreferrer nofollow`,
+    ),
+    images: 1,
+    scripts: 1,
+  };
+
+  /** What could act on a page, and what is shown in its place. */
+  async function actingParts(page: Page) {
+    const live = "main :is(script, img, iframe, style, form[action], [onerror], [onload], [style*=url])";
+    const links = await page
+      .locator("main .markdown a[href]")
+      .evaluateAll((all) => all.map((link) => `${link.getAttribute("href")} ${link.getAttribute("rel")}`));
+    return {
+      elements: await page.locator(live).count(),
+      harmed: await page.evaluate("window.harmed"),
+      links: [...new Set(links)],
+      images: await page.getByText("[image: a picture · https://evil.test/pixel.png]").count(),
+      scripts: await page.getByText("<script>window.harmed = 'script'</script>").count(),
+    };
+  }
+
+  test("is shown in part where it is huge", async () => {
+    const huge = `start ${"word ".repeat(8_000)}end-of-it`;
+    const run = await stand.start({ input: huge });
+    const page = await open(`#/runs/${run}/graph/gather`);
+    await page.getByText("start word").waitFor();
+    expect(await page.getByText("end-of-it").count()).toBe(0);
+    const end = page.getByText("end-of-it");
+    const more = page.getByRole("button", { name: "Show more" }).first();
+    await eventually(async () => {
+      if ((await end.count()) === 0 && (await more.isVisible())) await more.click();
+      return (await end.count()) === 1;
+    });
+  });
+});
+
+test("a failed run says why, and Retry lets it go on", async () => {
+  stand.mood.refusesKey = true;
+  const run = await stand.start();
+  const page = await open(`#/runs/${run}`);
+  await page.getByRole("heading", { name: "The run has failed" }).waitFor();
+  await page.getByText("LLM_AUTH_FAILED").first().waitFor();
+  stand.mood.refusesKey = false;
+  await page.getByRole("button", { name: "Retry" }).click();
+  await page.getByText("Newcomers").waitFor();
+  await phase(page, "waits for you");
+  expect(await page.getByRole("heading", { name: "The run has failed" }).count()).toBe(0);
+});
+
+test("a run is paused, let go on, and cancelled by forms that say what they do", async () => {
+  const run = await stand.start();
+  const page = await open(`#/runs/${run}/actions`);
+  await phase(page, "waits for you");
+  await page.getByText("It stops before its next model turn").click();
+  await page.getByRole("button", { name: "Pause the run" }).click();
+  await phase(page, "paused");
+  await page.getByRole("button", { name: "Let it go on" }).first().click();
+  await expect.poll(() => page.getByText("The run is paused").count(), { timeout: PATIENCE_MS }).toBe(0);
+  await page.getByText("It ends as failed, and can be retried").click();
+  await page.getByRole("button", { name: "Cancel the run" }).click();
+  await page.getByRole("heading", { name: "The run was stopped" }).waitFor();
+});
+
+test("a run forks from a node with a changed variable", async () => {
+  const page = await open(`#/runs/${walked}/actions`);
+  await page.getByText("A new run begins where this one stood").click();
+  await page.getByLabel("From where").selectOption({ label: "After visit 2 of ask, at draft" });
+  const variables = page.getByLabel("Variables it begins with");
+  await expect.poll(() => variables.inputValue()).toContain("newcomers");
+  await variables.fill('{ "audience": "colleagues" }');
+  await page.getByText("Changed: audience.").waitFor();
+  await page.getByRole("button", { name: "Fork the run" }).click();
+  await page.getByText("a fork of").waitFor();
+  await phase(page, "completed");
+  await page.getByRole("link", { name: "State", exact: true }).click();
+  await page.getByText("colleagues").first().waitFor();
+});
+
+test("an answer is seen while the model gives it", async () => {
+  let release = () => undefined as void;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  stand.mood.beforeDraftEnds = () => held;
+  onTestFinished(() => release());
+  const run = await stand.start();
+  const page = await open(`#/runs/${run}`);
+  await answer(page, "For colleagues.");
+  await page
+    .getByRole("group", { name: /^Graph/ })
+    .getByRole("link", { name: /Draft the notes/ })
+    .click();
+  const live = page.getByLabel("The answer under way");
+  await live.getByText("I write the notes now").waitFor();
+  stand.mood.beforeDraftEnds = undefined;
+  release();
+  await phase(page, "completed");
+  await expect.poll(() => live.count(), { timeout: PATIENCE_MS }).toBe(0);
+});
+
+test("a package shows its graph and agents; a run of it is rehearsed from the form", async () => {
+  const page = await open("#/packages");
+  await page
+    .getByRole("link", { name: /field-notes/ })
+    .first()
+    .click();
+  await page.locator(".graph text", { hasText: "Gather what is known" }).waitFor();
+  await page.getByRole("heading", { name: "2 agents" }).waitFor();
+  await picture(page, "page-package");
+  await page.getByLabel("First words").fill("Begin.");
+  await page.getByLabel(/^Rehearse/).check();
+  await page.getByRole("button", { name: "Rehearse" }).click();
+  await page.waitForURL(/#\/runs\/[0-9a-f-]{36}$/);
+  await phase(page, "completed");
+  await expect.poll(() => page.locator(".node.visited").count(), { timeout: PATIENCE_MS }).toBe(5);
+});
+
+test("a bundle run has the files it has read and its session folder in the graph's place", async () => {
+  const room = await copyRoom(stand.dir);
+  const run = await stand.client.startBundle({ ...room, projectRoot: stand.projectRoot, input: "*intake" });
+  const page = await open(`#/runs/${run.runId}`);
+  await phase(page, "completed");
+  await page.getByText("{bundle-root}/config.yaml").waitFor();
+  await page.getByText("save_output").waitFor();
+  await page
+    .getByRole("link", { name: /^Conversation/ })
+    .first()
+    .click();
+  await page.getByText("Everything is saved.").waitFor();
+  await page.getByRole("link", { name: BUNDLE_RESULT }).click();
+  await page.getByRole("heading", { name: "A quiet book" }).waitFor();
+  expect(await seriousFindings(page)).toEqual([]);
+});
+
+test("nothing serious stands in the way of a screen reader, in the light and in the dark, and a phone shows all in its width", async () => {
+  const paths = ["", `#/runs/${walked}`, `#/runs/${walked}/graph/draft`, `#/runs/${walked}/results`];
+  const more = [`#/runs/${walked}/state`, `#/runs/${walked}/actions`, "#/packages"];
+  const dark = await open("", { colorScheme: "dark", viewport: { width: 390, height: 844 } });
+  const light = await open("");
+  for (const path of [...paths, ...more]) {
+    for (const page of [light, dark]) {
+      await page.goto(`${stand.origin}/${path}`);
+      await page.locator("main h1").waitFor();
+      await page.waitForLoadState("networkidle").catch(() => undefined); // a live stream never ends
+      const found = await seriousFindings(page);
+      const beyond = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
+      expect({ path, found, beyond }).toEqual({ path, found: [], beyond: false });
+    }
+  }
+  await dark.goto(`${stand.origin}/#/runs/${walked}`);
+  await dark.getByRole("group", { name: /^Graph/ }).waitFor();
+});
+
+test("by keyboard alone a question is found and answered", async () => {
+  const run = await stand.start();
+  const page = await open(`#/runs`);
+  const card = page.locator(`.waiting a[href="#/runs/${run}"]`);
+  await card.waitFor();
+  await picture(page, "page-runs");
+  await tabTo(page, card);
+  await page.keyboard.press("Enter");
+  const box = page.getByLabel("Your answer");
+  await box.waitFor();
+  await tabTo(page, box);
+  await page.keyboard.type("By keyboard.");
+  await page.keyboard.press("Control+Enter");
+  await phase(page, "completed");
+  const node = page
+    .getByRole("group", { name: /^Graph/ })
+    .getByRole("link")
+    .first();
+  await tabTo(page, node);
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Gather what is known" }).waitFor();
+  expect(page.url()).toContain("/graph/gather");
+});
+
+/** Presses Tab until something has the focus. */
+async function tabTo(page: Page, target: ReturnType<Page["locator"]>): Promise<void> {
+  for (let presses = 0; presses < 80; presses += 1) {
+    if (await target.evaluate((element) => element === element.ownerDocument.activeElement)) return;
+    await page.keyboard.press("Tab");
+  }
+  throw new Error("Tab does not lead there.");
+}
+
+test("the filters of the list are those of the command, and stand in the address", async () => {
+  const page = await open("#/runs?phase=completed");
+  const phases = page.getByRole("region", { name: "Runs, newest first" }).locator(".phase");
+  await phases.first().waitFor();
+  expect(new Set(await phases.allTextContents())).toEqual(new Set(["completed"]));
+  await page.getByLabel("Phase").selectOption("");
+  await phases.getByText("waits for you").first().waitFor();
+  await eventually(() => page.url().endsWith("#/runs"));
+  await page.getByLabel("Package begins with").fill("no-such-package");
+  await page.getByLabel("Package begins with").press("Enter");
+  await page.getByText("No run fits.").waitFor();
+  expect(page.url()).toContain("package=no-such-package");
+});
+
+describe("where there is very much", () => {
+  test("of a run with thousands of calls, what is seen is in the page, and the rest comes when it is wanted", async () => {
+    const run = await stand.start();
+    const page = await open(`#/runs/${run}`);
+    await phase(page, "waits for you");
+    const { projectId } = valueOf(await stand.store.runs.findRun(run));
+    const { logFile } = valueOf(await stand.store.runs.openFiles(projectId, run));
+    await appendFile(logFile, manyEvents(5_000));
+    await page.reload();
+    const timeline = page.getByRole("region", { name: "Timeline, oldest first" });
+    const rows = timeline.locator(".event-row");
+    await rows.getByText("turn 9.5000").waitFor();
+    expect(await rows.count()).toBeLessThan(60);
+    await page.getByRole("button", { name: "Show earlier" }).click();
+    await timeline.focus();
+    await page.keyboard.press("Home");
+    await rows.first().waitFor();
+    expect(await rows.count()).toBeLessThan(60);
+    expect(Number(await page.evaluate("document.querySelectorAll('*').length"))).toBeLessThan(2_000);
+  });
+
+  test("of hundreds of runs, what is seen is in the page, and older ones come when they are scrolled to", async () => {
+    const { workflow } = stand.client.temporal;
+    const start = (index: number) =>
+      workflow.start("graphRun", { taskQueue: "nobody", workflowId: `run-of-many-${index}`, args: [{}] });
+    for (let done = 0; done < 300; done += 100) {
+      await Promise.all(Array.from({ length: 100 }, (_, index) => start(done + index)));
+    }
+    const page = await open("");
+    const list = page.getByRole("region", { name: "Runs, newest first" });
+    const seen = page.getByRole("status").last();
+    await expect.poll(() => seen.innerText(), { timeout: PATIENCE_MS }).toMatch(/^200 newest/);
+    await list.focus();
+    await page.keyboard.press("End");
+    await expect
+      .poll(async () => Number.parseInt(await seen.innerText(), 10), { timeout: PATIENCE_MS })
+      .toBeGreaterThan(300);
+    expect(await list.locator(".run-row").count()).toBeLessThan(60);
+  });
+});
+
+test("no page has failed at something, been refused something by its policy, or asked another host", () => {
+  expect(complaints).toEqual([]);
+});
+
+/** Lines of an audit log: a turn and a call, in turns. */
+function manyEvents(count: number): string {
+  const common = { ts: new Date().toISOString(), nodeId: "ask", agentId: "author", durationMs: 5 };
+  const lines = Array.from({ length: count }, (_, index) =>
+    index % 2 === 0
+      ? {
+          ...common,
+          kind: "tool.exec",
+          toolCallId: `many-${index}`,
+          toolName: "fs.list",
+          input: {},
+          output: { ok: true },
+        }
+      : { ...common, kind: "model.turn", id: `9.${index + 1}`, model: "scripted", calls: 1 },
+  );
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+}

@@ -1,0 +1,61 @@
+import { type RequestListener, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { webLinkOf } from "../../src/cli/web-link.js";
+
+const RUN = { workflowId: "run-1", executionRunId: () => Promise.resolve("exec") };
+
+/** A Web UI that answers every request so. */
+async function webUi(answer: RequestListener): Promise<string> {
+  const server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // a port
+}
+
+function sessionWith(webUi: string | undefined, { embedded = false, lasts = true } = {}) {
+  return { webUi, embedded, webUiLasts: () => Promise.resolve(lasts), client: { namespace: "shop" } };
+}
+
+describe("the link to a run in the Web UI", () => {
+  test("leads to its page, where one answers a HEAD", async () => {
+    const asked: string[] = [];
+    const url = await webUi((request, response) => {
+      asked.push(`${request.method} ${request.url}`);
+      response.writeHead(302, { location: "/login" }).end();
+    });
+    const link = await webLinkOf(sessionWith(`${url}/`), RUN, { after: true });
+    expect(link.url).toBe(`${url}/namespaces/shop/workflows/run-1/exec/user-metadata`);
+    expect(asked).toEqual(["HEAD /"]);
+  });
+
+  test.each([
+    ["nobody listens", () => Promise.resolve("http://127.0.0.1:9")],
+    ["what stands before it has lost it", () => webUi((_, response) => response.writeHead(502).end())],
+    ["nothing comes", () => webUi(() => undefined)],
+  ])("is none where %s, and says how to come to one", async (_, place) => {
+    const url = await place();
+    const link = await webLinkOf(sessionWith(url), RUN, { after: false });
+    expect(link.url).toBeNull();
+    expect(link.how).toContain(`${url} does not answer`);
+    expect(link.how).toContain("INTERLOCK_WEB_UI");
+  });
+
+  test("is none where nobody has said where it is", async () => {
+    const link = await webLinkOf(sessionWith(undefined), RUN, { after: false });
+    expect(link).toEqual({ url: null, how: expect.stringContaining("INTERLOCK_WEB_UI") as string });
+  });
+
+  test("of the embedded server is none at the end of its last user, and names interlock dev", async () => {
+    const url = await webUi((_, response) => response.end());
+    const ours = sessionWith(url, { embedded: true, lasts: false });
+    expect((await webLinkOf(ours, RUN, { after: false })).url).not.toBeNull();
+    const end = await webLinkOf(ours, RUN, { after: true });
+    expect(end).toEqual({ url: null, how: expect.stringContaining("interlock dev") as string });
+    const shared = sessionWith(url, { embedded: true });
+    expect((await webLinkOf(shared, RUN, { after: true })).url).not.toBeNull();
+  });
+});

@@ -1,0 +1,143 @@
+// An MCP server over stdio that behaves as badly as its argument says. It speaks the protocol by hand: what it sends is up to it.
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+
+const [manner = "plain", log = "", flag = ""] = process.argv.slice(2);
+const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+const note = (line) => log !== "" && appendFileSync(log, `${line}\n`);
+note(`begun ${process.pid}`);
+process.stdin.on("end", () => {
+  note("ended");
+  if (manner !== "stays") process.exit(0);
+});
+
+const tool = (name, more = {}) => ({
+  name,
+  description: `Does ${name}.`,
+  inputSchema: { type: "object" },
+  ...more,
+});
+const look = tool("look", { annotations: { readOnlyHint: true } });
+
+const LISTS = {
+  plain: () => [look, tool("act"), tool("set", { annotations: { idempotentHint: true } })],
+  changing: () => (existsSync(flag) ? [look, tool("later")] : [look, tool("act")]),
+  hostile: () => [
+    look,
+    tool("bidi", { description: "safe\u202Eevil \u001B[31mred\u200B", annotations: "none" }),
+    tool("na\u202Eme"),
+    tool("x".repeat(500)),
+    tool("a b; rm"),
+    tool("__proto__"),
+    tool("deep", {
+      inputSchema: JSON.parse(
+        `{"type":"object","properties":${'{"a":{"properties":'.repeat(60)}{}${"}}".repeat(60)}}`,
+      ),
+    }),
+    tool("wide", {
+      inputSchema: {
+        type: "object",
+        properties: Object.fromEntries(Array.from({ length: 3_000 }, (_, n) => [`p${n}`, {}])),
+      },
+    }),
+    tool("long", { inputSchema: { type: "object", description: "x".repeat(1_000_000) } }),
+    tool("far", {
+      inputSchema: { type: "object", properties: { a: { $ref: "https://elsewhere.invalid/a.json" } } },
+    }),
+    tool("list", { inputSchema: { type: "array" } }),
+    { name: 7, inputSchema: { type: "object" } },
+    null,
+    "text",
+    tool("proto", { inputSchema: JSON.parse('{"type":"object","__proto__":{"x":1}}') }),
+    tool("hidden", { inputSchema: { type: "object", properties: { "na\u200Bme": {} } } }),
+  ],
+};
+
+const CALLS = {
+  look: () => readFileSync(0 in process.argv ? (log === "" ? process.argv[1] : log) : "", "utf8").length,
+  environment: () => JSON.stringify(process.env),
+  where: () => process.cwd(),
+};
+
+function answerCall(id, { name, arguments: args = {} }) {
+  note(`called ${name}`);
+  const say = (text, more = {}) =>
+    send({ id, result: { content: [{ type: "text", text: String(text) }], ...more } });
+  switch (args.how) {
+    case "hang":
+      return;
+    case "stop":
+      for (;;); // not even a ping is answered
+    case "die":
+      process.kill(process.pid, "SIGKILL");
+      return;
+    case "flood":
+      process.stdout.write(`{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"`);
+      process.stdout.write("x".repeat(100 * 1024 * 1024));
+      process.stdout.write('"}]}}\n');
+      return;
+    case "long":
+      return say("é".repeat(1_000_000));
+    case "stderr": {
+      const more = () => process.stderr.write("e".repeat(65_536), more);
+      more();
+      return say("said");
+    }
+    case "late":
+      setTimeout(() => say("too late"), 300);
+      return;
+    case "fail":
+      return say(`no \u202Eway ${process.cwd()}`, { isError: true });
+    case "refuse":
+      return send({
+        id,
+        error: { code: -32602, message: "not like this: /etc/passwd sk-abcdefghijklmnopqrst" },
+      });
+    case "garbage":
+      process.stdout.write("no json\n{}\n[]\n");
+      return send({ id, result: { content: "no list" } });
+    case "picture":
+      return send({
+        id,
+        result: {
+          content: [
+            { type: "image", data: "AAAA", mimeType: "image/png" },
+            5,
+            { type: "text", text: "and \u202Etext\ta\r\nb" },
+          ],
+        },
+      });
+    case "change":
+      note("changes");
+      send({ method: "notifications/tools/list_changed" });
+      return say("changed");
+    case "wait": {
+      const poll = () => (existsSync(flag) ? say("waited") : setTimeout(poll, 20));
+      return poll();
+    }
+    default:
+      return say(CALLS[args.how]?.() ?? `${name} ${JSON.stringify(args)}`);
+  }
+}
+
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method, params = {} } = JSON.parse(line);
+  if (method === "initialize") {
+    const { protocolVersion } = params;
+    send({
+      id,
+      result: {
+        protocolVersion,
+        capabilities: { tools: { listChanged: true } },
+        serverInfo: { name: "fake", version: "1" },
+      },
+    });
+  } else if (method === "tools/list") {
+    if (manner === "mute") return;
+    if (manner === "endless")
+      send({ id, result: { tools: [tool(`t${Math.random()}`)], nextCursor: `${Math.random()}` } });
+    else send({ id, result: { tools: (LISTS[manner] ?? LISTS.plain)() } });
+  } else if (method === "tools/call") answerCall(id, params);
+  else if (method === "notifications/cancelled") note("cancelled");
+  else if (id !== undefined) send({ id, result: {} });
+});

@@ -1,0 +1,27 @@
+import { expect, onTestFinished, test } from "vitest";
+import { serveHealth } from "../../src/instruments/health.js";
+
+test("health says that the process lives, and whether it takes work", async () => {
+  const health = await serveHealth({ host: "127.0.0.1", port: 0 });
+  onTestFinished(() => health.close());
+  const get = async (path: string, method = "GET") => {
+    const response = await fetch(`http://127.0.0.1:${health.port}${path}`, { method });
+    return [response.status, await response.text()];
+  };
+  expect(await get("/readyz")).toEqual([503, "The worker is starting.\n"]);
+  health.use(() => Promise.resolve("Temporal does not answer."));
+  expect(await get("/healthz")).toEqual([200, "ok\n"]);
+  expect(await get("/readyz?x")).toEqual([503, "Temporal does not answer.\n"]);
+  health.use(() => Promise.resolve(undefined));
+  expect(await get("/readyz")).toEqual([200, "ok\n"]);
+  health.use(() => Promise.reject(new Error("secret")));
+  expect(await get("/readyz")).toEqual([503, "It cannot be said whether the worker is ready.\n"]);
+  expect((await get("/readyz", "POST"))[0]).toBe(405);
+  expect((await get("/"))[0]).toBe(404);
+});
+
+test("an address that is taken is told at once", async () => {
+  const first = await serveHealth({ host: "127.0.0.1", port: 0 });
+  onTestFinished(() => first.close());
+  await expect(serveHealth({ host: "127.0.0.1", port: first.port })).rejects.toThrow("EADDRINUSE");
+});

@@ -1,0 +1,137 @@
+import { execFile } from "node:child_process";
+import { generateKeyPairSync } from "node:crypto";
+import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { call, patch } from "../fakes/scripted-model.js";
+import { twoNodePackage } from "../fakes/two-node-package.js";
+import { step } from "../fakes/walk.js";
+import { type Bench, openBench, temporaryDirectory, until } from "./harness.js";
+import { MAIN, type Outcome, Shell, jsonOf, shellOf } from "./shell.js";
+
+const WALK = [
+  { calls: [call("fs_write", { path: "@project/artifacts/out.md", content: "# Out\n" })] },
+  { content: "Which way?" },
+  { calls: [step("ask", "finish")] },
+  { calls: [step("ask", "middle")] },
+  { calls: [step("middle", "finish")] },
+  { calls: [patch({ stepsCompleted: { append: ["finish"] } })] },
+];
+
+async function completedRun(bench: Bench): Promise<string> {
+  const run = await bench.start(twoNodePackage());
+  await until(run, "waiting-user");
+  await run.answer({ nodeId: "ask", text: "This way.", by: "ann" });
+  await run.result();
+  return run.runId;
+}
+
+async function newKey(dir: string, name: string) {
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  const [secret, open] = [join(dir, `${name}.pem`), join(dir, `${name}.pub.pem`)];
+  await writeFile(secret, privateKey.export({ type: "pkcs8", format: "pem" }));
+  await writeFile(open, publicKey.export({ type: "spki", format: "pem" }));
+  return { secret, open };
+}
+
+/** Verifies as somebody who has the file, a key and nothing else: an empty directory, no home, no settings. */
+async function verifyElsewhere(file: string, ...args: string[]): Promise<Outcome> {
+  const cwd = await temporaryDirectory();
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [MAIN, "attest", "verify", file, ...args],
+      { cwd, env: {} },
+      (error, stdout, stderr) => resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
+    );
+  });
+}
+
+test("a completed run is attested, by its store and from elsewhere, and verified with nothing but the file and the key", async () => {
+  const bench = await openBench(WALK);
+  const runId = await completedRun(bench);
+  const key = await newKey(bench.dir, "operator");
+  const other = await newKey(bench.dir, "other");
+  const file = join(bench.dir, "run.att.json");
+  const shell = shellOf(bench);
+  await expect(shell.run(["attest", runId, "--key", key.secret, "--output", file])).resolves.toMatchObject({
+    code: 0,
+  });
+  await expect(shell.run(["attest", runId, "--key", key.secret, "--output", file])).resolves.toMatchObject({
+    code: 1,
+  });
+
+  const verified = await verifyElsewhere(file, "--key", key.open, "--project", bench.projectRoot, "--json");
+  expect([verified.code, verified.stderr]).toEqual([0, ""]);
+  const { statement } = jsonOf(verified) as { statement: { subject: object[]; predicate: object } };
+  const sha256 = expect.stringMatching(/^[0-9a-f]{64}$/);
+  expect(statement.subject).toContainEqual({ name: "artifacts/out.md", digest: { sha256 } });
+  expect(statement.predicate).toMatchObject({
+    run: { runId, phase: "completed", rehearsal: false },
+    package: { id: expect.stringMatching(/^two-nodes-1\.0\.0-/), digest: { sha256 } },
+    path: [{ nodeId: "ask" }, { nodeId: "middle" }, { nodeId: "finish" }],
+    answers: [{ nodeId: "ask", by: "ann", digest: { sha256 } }],
+    models: [{ nodeId: "ask" }, { nodeId: "middle" }, { nodeId: "finish" }],
+    audit: { knownToTemporal: true },
+  });
+  expect(JSON.stringify(statement)).not.toContain("This way.");
+  const told = await verifyElsewhere(file, "--key", key.open);
+  expect(told.stdout).toMatch(/refused +line \d+: ask → finish \(E_INVALID_TRANSITION\)/);
+  expect(told.stdout).toContain("path       ask → middle → finish");
+
+  const dir = await temporaryDirectory();
+  const there = new Shell(dir, {
+    INTERLOCK_STORE: "",
+    TEMPORAL_ADDRESS: bench.environment["TEMPORAL_ADDRESS"] ?? "",
+    TEMPORAL_CONFIG_FILE: join(dir, "none.toml"),
+  });
+  const remote = await there.run(["attest", runId, "--key", key.secret]);
+  expect(remote.stdout.trim()).toBe(await readFile(file, "utf8"));
+
+  await expect(verifyElsewhere(file, "--key", other.open)).resolves.toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining("not signed with the key"),
+  });
+  await expect(verifyElsewhere(file, "--key", key.secret)).resolves.toMatchObject({ code: 2 });
+  const both = await shell.run(["attest", runId, "--key", key.secret, "--key", other.secret]);
+  const signedByBoth = join(bench.dir, "both.att.json");
+  await writeFile(signedByBoth, both.stdout);
+  await expect(verifyElsewhere(signedByBoth, "--key", key.open, "--key", other.open)).resolves.toMatchObject({
+    code: 0,
+  });
+  await expect(verifyElsewhere(file, "--key", key.open, "--key", other.open)).resolves.toMatchObject({
+    code: 1,
+  });
+
+  const changed = join(bench.dir, "changed");
+  await mkdir(join(changed, "artifacts"), { recursive: true });
+  await copyFile(join(bench.projectRoot, "artifacts/out.md"), join(changed, "artifacts/out.md"));
+  await expect(verifyElsewhere(file, "--key", key.open, "--project", changed)).resolves.toMatchObject({
+    code: 0,
+  });
+  await writeFile(join(changed, "artifacts/out.md"), "# Out!\n");
+  await expect(verifyElsewhere(file, "--key", key.open, "--project", changed)).resolves.toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining("artifacts/out.md is not what the run has made."),
+  });
+});
+
+test("a run that goes on, and one whose audit log was edited, are not attested", async () => {
+  const bench = await openBench(WALK);
+  const key = await newKey(bench.dir, "operator");
+  const run = await bench.start(twoNodePackage());
+  await until(run, "waiting-user");
+  const shell = shellOf(bench);
+  await expect(shell.run(["attest", run.runId, "--key", key.secret])).resolves.toMatchObject({ code: 2 });
+  await run.answer({ nodeId: "ask", text: "This way." });
+  await run.result();
+  const { logFile } = await bench.filesOf(run);
+  const log = await readFile(logFile, "utf8");
+  await writeFile(logFile, log.replace("E_INVALID_TRANSITION", "E_INVALID_FRONTMATTE"));
+  await expect(shell.run(["attest", run.runId, "--key", key.secret])).resolves.toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("nothing is attested"),
+  });
+  await writeFile(logFile, log.slice(0, log.lastIndexOf("\n", log.length - 2) + 1));
+  await expect(shell.run(["attest", run.runId, "--key", key.secret])).resolves.toMatchObject({ code: 1 });
+});

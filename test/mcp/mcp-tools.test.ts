@@ -1,0 +1,278 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { mcpTools } from "../../src/mcp/mcp-tools.js";
+import { mcpServersSchema } from "../../src/mcp/server-settings.js";
+import { ExternalTools } from "../../src/tools/external/external-tools.js";
+import { Interrupted, NotReached, type ToolPlace } from "../../src/tools/external/tool-source.js";
+import { eventually } from "../fakes/eventually.js";
+import { FAKE_MCP_SERVER } from "../fakes/mcp-world.js";
+
+const FAKE = FAKE_MCP_SERVER;
+const binOf = (name: string) =>
+  createRequire(import.meta.url).resolve(`@modelcontextprotocol/server-${name}/dist/index.js`);
+
+/** The tools of one server, as an agent has them that may use it, in a project of the test's. */
+function open(server: object, variables: Readonly<Record<string, string>> = {}) {
+  const projectRoot = realpathSync(mkdtempSync(join(tmpdir(), "interlock-mcp-")));
+  const notes: string[] = [];
+  const source = mcpTools({
+    servers: mcpServersSchema.parse({ s: server }),
+    dir: tmpdir(),
+    version: "0",
+    variable: (name) => variables[name],
+    note: (sentence) => notes.push(sentence),
+  });
+  onTestFinished(async () => {
+    await source.close();
+    rmSync(projectRoot, { recursive: true });
+  });
+  const place: ToolPlace = { agentId: "a", allowedServers: ["s"], projectRoot };
+  const external = new ExternalTools([source], (sentence) => notes.push(sentence));
+  async function call(tool: string, args: object = {}, signal = new AbortController().signal) {
+    const found =
+      (await external.find(place, `mcp.s.${tool}`)) ?? expect.fail(`no ${tool}: ${notes.join(" ")}`);
+    const scope = { runId: "r", nodeId: "n", agentId: "a", callId: "c", projectRoot, signal };
+    return found.run({ ...args }, scope);
+  }
+  const names = async () => (await source.tools(place)).map(({ name, effect }) => `${name} ${effect}`);
+  return { source, place, external, projectRoot, notes, call, names };
+}
+
+function fake(manner: string, more: object = {}) {
+  const dir = mkdtempSync(join(tmpdir(), "interlock-mcp-log-"));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const log = join(dir, "log");
+  const flag = join(dir, "flag");
+  const lines = () => (existsSync(log) ? readFileSync(log, "utf8").split("\n") : []);
+  return { server: { command: process.execPath, args: [FAKE, manner, log, flag], ...more }, flag, lines };
+}
+
+describe("the public servers", () => {
+  test("everything: its tools are offered, and answer", async () => {
+    const { call, names, notes } = open({ command: process.execPath, args: [binOf("everything")] });
+    expect(await names()).toContain("mcp.s.echo none");
+    expect(await call("echo", { message: "hi" })).toEqual({ content: "Echo: hi", isError: false });
+    expect((await call("get-tiny-image")).content).toContain("[image image/png is left out]");
+    const wrong = await call("get-sum", { a: "x" }).catch((error: unknown) => ({
+      content: String(error),
+      isError: true,
+    }));
+    expect(wrong.isError).toBe(true);
+    expect(notes).toEqual([]);
+  });
+
+  test("filesystem: works in the run's project, and nowhere else", async () => {
+    const { call, projectRoot, names } = open({
+      command: process.execPath,
+      args: [binOf("filesystem"), "@project"],
+    });
+    expect(await names()).toEqual(
+      expect.arrayContaining(["mcp.s.read_text_file none", "mcp.s.write_file idempotent"]),
+    );
+    await call("write_file", { path: join(projectRoot, "a.txt"), content: "there" });
+    expect(readFileSync(join(projectRoot, "a.txt"), "utf8")).toBe("there");
+    expect((await call("read_text_file", { path: "/etc/passwd" })).isError).toBe(true);
+  });
+
+  test("memory: a call that creates is one that is made once", async () => {
+    const { call, names, projectRoot } = open({
+      command: process.execPath,
+      args: [binOf("memory")],
+      env: { MEMORY_FILE_PATH: join(tmpdir(), `interlock-memory-${process.pid}.json`) },
+    });
+    onTestFinished(() => rmSync(join(tmpdir(), `interlock-memory-${process.pid}.json`), { force: true }));
+    expect(projectRoot).not.toBe("");
+    const known = await names();
+    expect(known).toContain("mcp.s.read_graph none");
+    expect(known.find((name) => name.startsWith("mcp.s.create_entities"))).toMatch(/once|idempotent/);
+    await call("create_entities", { entities: [{ name: "Ada", entityType: "person", observations: [] }] });
+    expect((await call("read_graph")).content).toContain("Ada");
+  });
+
+  test("everything over HTTP: the token of the settings, no redirects", async () => {
+    const port = await freePort();
+    const child = spawn(process.execPath, [binOf("everything"), "streamableHttp"], {
+      env: { PORT: String(port) },
+      stdio: "ignore",
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const { names, call } = open(
+      { url: `http://127.0.0.1:${port}/mcp`, bearerVariable: "T" },
+      { T: "token" },
+    );
+    await eventually(async () => (await names().catch(() => [])).length > 0);
+    expect(await call("echo", { message: "hi" })).toEqual({ content: "Echo: hi", isError: false });
+  });
+});
+
+describe("a server", () => {
+  test("that the agent's policy does not name, or the operator, has no tools", async () => {
+    const { source, place } = open(fake("plain").server);
+    expect(await source.tools({ ...place, allowedServers: ["other"] })).toEqual([]);
+    expect(await source.tools({ ...place, allowedServers: ["constructor", "__proto__"] })).toEqual([]);
+  });
+
+  test("offers what the operator lets it, and its annotations give way to the operator's word", async () => {
+    expect(await open(fake("plain").server).names()).toEqual([
+      "mcp.s.look none",
+      "mcp.s.act once",
+      "mcp.s.set idempotent",
+    ]);
+    const limited = fake("plain", { tools: ["act", "look"], effects: { act: "idempotent", look: "once" } });
+    expect(await open(limited.server).names()).toEqual(["mcp.s.look once", "mcp.s.act idempotent"]);
+  });
+
+  test("has no variable of the worker's that the settings do not name", async () => {
+    process.env["OPENAI_API_KEY_OF_TEST"] = "sk-secret";
+    onTestFinished(() => void delete process.env["OPENAI_API_KEY_OF_TEST"]);
+    const { server } = fake("plain", { env: { GIVEN: "1" }, envVariables: ["TOKEN", "ABSENT"] });
+    const { call } = open(server, { TOKEN: "t" });
+    const { content } = await call("act", { how: "environment" });
+    expect(JSON.parse(content)).toMatchObject({ GIVEN: "1", TOKEN: "t" });
+    expect(content).not.toContain("sk-secret");
+    expect(
+      Object.keys(JSON.parse(content) as object).filter((name) =>
+        /INTERLOCK|OPENAI|TEMPORAL|VITEST/.test(name),
+      ),
+    ).toEqual([]);
+  });
+
+  test("works in the project's directory where the settings say so", async () => {
+    const { call, projectRoot } = open(fake("plain", { cwd: "@project" }).server);
+    expect((await call("act", { how: "where" })).content).toBe(projectRoot);
+  });
+
+  test("with hostile names, texts and schemas: what is unfit is left out, what is left is printable", async () => {
+    const { external, place, notes } = open(fake("hostile").server);
+    const offer = await external.offer(place);
+    const { functions } = offer;
+    expect(functions.map((tool) => tool.function.name)).toEqual([
+      "mcp_s___proto__",
+      "mcp_s_bidi",
+      "mcp_s_look",
+      "mcp_s_proto",
+    ]);
+    const text = JSON.stringify(functions);
+    expect(text).not.toMatch(/[\u202E\u200B]|\\u001b/u);
+    expect(text.length).toBeLessThan(10_000);
+    expect(offer.offeredFor({ name: "mcp_s_bidi" })).toMatchObject({ name: "mcp.s.bidi", effect: "once" });
+    for (const word of ["deep", "wide", "long", "far", "list", "hidden"]) {
+      expect(notes.join("\n")).toContain(`mcp.s.${word}`);
+    }
+    expect(notes.join("\n")).not.toMatch(/[\u202E\u200B]/u);
+  });
+
+  test("without an end to its list is cut off", async () => {
+    const { names } = open(fake("endless").server);
+    expect((await names()).length).toBeLessThanOrEqual(20);
+  });
+
+  test("that cannot be started is not reached, and says why to the operator", async () => {
+    const { source, place, notes } = open({
+      command: process.execPath,
+      args: ["-e", "console.error('no such \\u001b[31mthing'); process.exit(1)"],
+    });
+    await expect(source.tools(place)).rejects.toThrow(NotReached);
+    expect(notes.join()).toContain("no such");
+    expect(notes.join()).not.toContain("\u001B");
+    const missing = open({ command: "/none/such" });
+    await expect(missing.source.tools(missing.place)).rejects.toThrow(NotReached);
+  });
+
+  test("that dies in a call interrupts it, and is begun again by the next", async () => {
+    const { server, lines } = fake("plain");
+    const { call } = open(server);
+    await expect(call("act", { how: "die" })).rejects.toThrow(Interrupted);
+    expect((await call("act")).content).toBe("act {}");
+    expect(lines().filter((line) => line.startsWith("begun"))).toHaveLength(2);
+  });
+
+  test("that floods is cut off, in bounded memory, and is begun again", async () => {
+    const { call } = open(fake("plain").server);
+    await expect(call("act", { how: "flood" })).rejects.toThrow(Interrupted);
+    expect((await call("act")).content).toBe("act {}");
+  });
+
+  test("that writes without end to its error output goes on answering", async () => {
+    const { call } = open(fake("plain").server);
+    expect((await call("act", { how: "stderr" })).content).toBe("said");
+    expect((await call("act")).content).toBe("act {}");
+  });
+
+  test("that answers after the call was given up is not listened to, and goes on", async () => {
+    const { server, lines } = fake("plain");
+    const { call } = open(server);
+    const given = new AbortController();
+    const late = call("act", { how: "late" }, given.signal);
+    await eventually(() => Promise.resolve(lines().includes("called act")));
+    given.abort(new Error("given up"));
+    await expect(late).rejects.toThrow(Interrupted);
+    expect((await call("look", { how: "none" })).content).toContain("look");
+    expect(lines().filter((line) => line.startsWith("begun"))).toHaveLength(1);
+    expect(lines()).toContain("cancelled");
+  });
+
+  test("that stops for good under a call is ended and begun again", async () => {
+    const { server, lines } = fake("plain");
+    const { call } = open(server);
+    const given = new AbortController();
+    const hung = call("act", { how: "stop" }, given.signal);
+    await eventually(() => Promise.resolve(lines().includes("called act")));
+    given.abort(new Error("given up"));
+    await expect(hung).rejects.toThrow(Interrupted);
+    expect((await call("act")).content).toBe("act {}");
+    expect(lines().filter((line) => line.startsWith("begun"))).toHaveLength(2);
+  }, 60_000);
+
+  test("that answers with garbage, or with an error of the protocol: neither is a result", async () => {
+    const { call } = open(fake("plain").server);
+    await expect(call("act", { how: "garbage" })).rejects.toThrow(Interrupted);
+    await expect(call("act", { how: "refuse" })).rejects.toThrow(/refuses the call: .*not like this/);
+  });
+
+  test("that changes its tools is asked for them again", async () => {
+    const { server, flag } = fake("changing");
+    const { names, call } = open(server);
+    expect(await names()).toEqual(["mcp.s.look none", "mcp.s.act once"]);
+    writeFileSync(flag, "");
+    expect(await names()).toEqual(["mcp.s.look none", "mcp.s.act once"]); // nobody has said so
+    await call("look", { how: "change" });
+    await eventually(async () => (await names()).includes("mcp.s.later once"));
+  });
+
+  test("ends with the worker's end, even one that would rather stay", async () => {
+    for (const manner of ["plain", "stays"]) {
+      const { server, lines } = fake(manner);
+      const { source, names } = open(server);
+      await names();
+      const pid = Number(lines()[0]?.split(" ")[1]);
+      await source.close();
+      await eventually(() => Promise.resolve(!isAlive(pid)));
+      await expect(names()).rejects.toThrow("stopping");
+    }
+  });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo; // it listens
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

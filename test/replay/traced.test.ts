@@ -1,0 +1,28 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { DefaultLogger, Runtime, Worker, type WorkflowBundleWithSourceMap } from "@temporalio/worker";
+import { beforeAll, expect, test } from "vitest";
+import { readHistory } from "../../src/replay.js";
+import { bundleWorkflows } from "../../src/worker/workflow-bundle.js";
+import { HISTORIES, recordedHistories } from "./histories.js";
+
+const INTERCEPTORS = fileURLToPath(new URL("../../src/instruments/trace-workflows.ts", import.meta.url));
+let workflowBundle: WorkflowBundleWithSourceMap;
+
+beforeAll(async () => {
+  Runtime.install({ logger: new DefaultLogger("ERROR"), shutdownSignals: [] });
+  workflowBundle = await bundleWorkflows([INTERCEPTORS]);
+});
+
+test("the code for traces is in the bundle that wants it, and not in the other", async () => {
+  const has = ({ code }: WorkflowBundleWithSourceMap) => code.includes("@opentelemetry/sdk-trace-base");
+  expect([has(workflowBundle), has(await bundleWorkflows())]).toEqual([true, false]);
+});
+
+test.each([...recordedHistories().keys()])(
+  "%s, recorded without traces, leads code with traces to the same decisions",
+  async (name) => {
+    const history = await readHistory(join(HISTORIES, name));
+    await expect(Worker.runReplayHistory({ workflowBundle }, history, "replayed")).resolves.toBeUndefined();
+  },
+);

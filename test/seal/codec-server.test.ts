@@ -1,0 +1,144 @@
+import { request } from "node:http";
+import { defaultPayloadConverter } from "@temporalio/common";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type CodecServer, startCodecServer } from "../../src/seal/codec-server.js";
+import { SealCodec } from "../../src/seal/seal-codec.js";
+import { parseSealKeys } from "../../src/seal/seal-keys.js";
+
+const TOKEN = "a-token-of-this-test";
+const PAGE = "http://temporal.example";
+const keysOf = (byte: number) => parseSealKeys(`k1:${Buffer.alloc(32, byte).toString("base64")}`);
+const codec = new SealCodec(keysOf(1), "client");
+
+let server: CodecServer;
+beforeAll(async () => {
+  server = await startCodecServer({ codec, host: "127.0.0.1", port: 0, token: TOKEN, origins: [PAGE] });
+});
+afterAll(() => server.close());
+
+interface Asked {
+  readonly path?: string;
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+}
+
+/** `fetch` would set `Host` and `Origin` as it likes. */
+function ask({ path = `/${TOKEN}/decode`, method = "POST", headers = {}, body = '{"payloads":[]}' }: Asked) {
+  return new Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; body: string }>(
+    (resolve, reject) => {
+      const content = method === "POST" ? body : "";
+      const sent = request(`${server.address}${path}`, { method, headers, agent: false }, (response) => {
+        let text = "";
+        response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+        response.on("end", () =>
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }),
+        );
+      });
+      sent.on("error", reject).end(content);
+    },
+  );
+}
+
+const sealedJson = async (of = codec) => {
+  const payloads = await of.encode([defaultPayloadConverter.toPayload("blue")], {
+    type: "workflow",
+    namespace: "n",
+    workflowId: "run-a",
+  });
+  const toBase64 = (bytes?: Uint8Array | null) => Buffer.from(bytes ?? []).toString("base64");
+  return JSON.stringify({
+    payloads: payloads.map(({ metadata, data }) => ({
+      metadata: Object.fromEntries(
+        Object.entries(metadata ?? {}).map(([name, bytes]) => [name, toBase64(bytes)]),
+      ),
+      data: toBase64(data),
+    })),
+  });
+};
+
+test("decodes what is sealed, and what is plain stays; encodes it again", async () => {
+  const { status, body } = await ask({ body: await sealedJson(), headers: { "X-Namespace": "default" } });
+  const { payloads } = JSON.parse(body) as { payloads: { data: string }[] };
+  expect([status, Buffer.from(payloads[0]?.data ?? "", "base64").toString()]).toEqual([200, '"blue"']);
+  expect(JSON.parse((await ask({ body })).body)).toEqual({ payloads });
+  const again = await ask({ path: `/${TOKEN}/encode`, body });
+  expect(again.body).not.toContain(payloads[0]?.data);
+  expect(JSON.parse((await ask({ body: again.body })).body)).toEqual({ payloads });
+});
+
+test("the token is asked for, in the path or as the bearer's", async () => {
+  const statusOf = async (asked: Asked) => (await ask(asked)).status;
+  expect(await statusOf({})).toBe(200);
+  expect(await statusOf({ path: "/decode", headers: { Authorization: `Bearer ${TOKEN}` } })).toBe(200);
+  for (const asked of [
+    { path: "/decode" },
+    { path: "/other/decode" },
+    { path: "/decode", headers: { Authorization: "Bearer other" } },
+    { path: "/decode", headers: { Authorization: TOKEN } },
+    { path: "/other/decode", headers: { Authorization: `Bearer ${TOKEN}` } },
+    { path: `/${TOKEN}/x/decode` },
+    { path: `/decode?token=${TOKEN}` },
+  ]) {
+    expect([asked, await statusOf(asked)]).toEqual([asked, 401]);
+  }
+  expect(await statusOf({ path: `/${TOKEN}/download` })).toBe(404);
+  expect(await statusOf({ method: "GET" })).toBe(404);
+});
+
+test("only pages of the named origin may ask, and only under the address it listens on", async () => {
+  const preflight = await ask({
+    method: "OPTIONS",
+    headers: {
+      Origin: PAGE,
+      "Access-Control-Request-Method": "POST",
+      "Access-Control-Request-Private-Network": "true",
+    },
+  });
+  expect([preflight.status, preflight.headers]).toMatchObject([
+    204,
+    {
+      "access-control-allow-origin": PAGE,
+      "access-control-allow-methods": "POST",
+      "access-control-allow-headers": expect.stringContaining("x-namespace"),
+      "access-control-allow-private-network": "true",
+    },
+  ]);
+  for (const Origin of [
+    "http://evil.example",
+    "null",
+    `${PAGE}.evil.example`,
+    "http://temporal.example:81",
+    "",
+  ]) {
+    const refused = await ask({ headers: { Origin } });
+    expect([Origin, refused.status]).toEqual([Origin, 403]);
+    expect(refused.headers).not.toHaveProperty("access-control-allow-origin");
+  }
+  const { port } = new URL(server.address);
+  for (const Host of [
+    `rebound.example:${port}`,
+    "127.0.0.1:1",
+    "rebound.example",
+    `127.0.0.1.evil.example:${port}`,
+  ]) {
+    expect([Host, (await ask({ headers: { Host } })).status]).toEqual([Host, 421]);
+  }
+});
+
+test("what cannot be opened or read is refused with a sentence, and the server goes on", async () => {
+  const foreign = await ask({ body: await sealedJson(new SealCodec(keysOf(2), "client")) });
+  expect([foreign.status, foreign.body]).toEqual([400, expect.stringContaining("is another one")]);
+  for (const body of [
+    "",
+    "{",
+    "[]",
+    '{"payloads":{}}',
+    '{"payloads":[{"data":"%%%"}]}',
+    '{"payloads":[1]}',
+  ]) {
+    expect([body, (await ask({ body })).status]).toEqual([body, 400]);
+  }
+  expect((await ask({ body: `"${"x".repeat(17 * 1024 * 1024)}"` })).status).toBe(413);
+  expect((await ask({})).status).toBe(200);
+});
