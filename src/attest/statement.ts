@@ -7,59 +7,118 @@ export const STATEMENT_TYPE = "https://in-toto.io/Statement/v1";
 export const PREDICATE_TYPE = "urn:interlock:run-attestation:1.0";
 
 const count = z.int().min(0);
-const digest = z.object({ sha256: z.string().regex(/^[0-9a-f]{64}$/) });
-/** The line of the audit log that says it, from 1. */
-const seq = z.int().min(1);
+const digest = z
+  .object({
+    sha256: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/)
+      .describe("SHA-256, in small hex digits."),
+  })
+  .describe("The hash of the content.");
+const seq = z.int().min(1).describe("The line of the audit log that says it, from 1.");
+const nodeId = z.string().describe("Where the run stood.");
 
 const decision = z.object({
   seq,
-  /** Where the run stood. */
-  nodeId: z.string(),
-  verdict: z.enum(["accepted", "refused"]),
-  /** Where the change would lead; absent where it leads nowhere, or the log does not tell. */
-  to: z.string().optional(),
-  /** Why it was refused. */
-  code: z.string().optional(),
+  nodeId,
+  verdict: z.enum(["accepted", "refused"]).describe("What the guard said."),
+  to: z
+    .string()
+    .optional()
+    .describe("Where the change would lead; absent where it leads nowhere, or the log does not tell."),
+  code: z.string().optional().describe("Why it was refused."),
+});
+
+const runSchema = z.object({
+  runId: z.string().describe("The run's id."),
+  phase: z.enum(RUN_PHASES).describe("How it stands."),
+  createdAt: z.string().describe("When it was started, ISO 8601."),
+  workflow: z.string().describe("The workflow of the package."),
+  rehearsal: z.boolean().describe("Its model was a script."),
+  forkedFrom: z
+    .object({
+      runId: z.string().describe("The other run's id."),
+      visit: count.describe("After how many of its node visits."),
+    })
+    .optional()
+    .describe("The run that it began from."),
+});
+
+const packageSchema = z.object({
+  id: z.string().describe("The package's id."),
+  digest: digest.optional().describe("The hash of its content, where the store has it."),
+});
+
+const graphSchema = z.object({
+  entryNodeId: z.string().describe("Where runs begin."),
+  nodes: z
+    .array(
+      z.object({ id: z.string().describe("The node's id."), type: z.string().describe("The node's type.") }),
+    )
+    .describe("What there is to visit."),
+  edges: z
+    .array(
+      z.object({
+        from: z.string().describe("The node it leads out of."),
+        to: z.string().describe("The node it leads to."),
+      }),
+    )
+    .describe("The moves that are legal."),
+});
+
+const answer = z.object({
+  seq,
+  at: z.string().describe("When, ISO 8601."),
+  nodeId,
+  by: z.string().optional().describe("Who, as they say themselves."),
+  digest: digest.describe("The hash of the words."),
+});
+
+const modelsOfNode = z.object({
+  nodeId,
+  models: z.array(z.string()).describe("The models that have answered here."),
+  turns: count.describe("How often, together."),
+});
+
+const auditSchema = z.object({
+  lines: count.describe("How many lines it has."),
+  sha256: z.string().describe("The hash at the end of its chain."),
+  knownToTemporal: z.boolean().describe("Temporal's history knows the log as it is."),
 });
 
 const predicateSchema = z.object({
-  run: z.object({
-    runId: z.string(),
-    phase: z.enum(RUN_PHASES),
-    createdAt: z.string(),
-    workflow: z.string(),
-    /** Its model was a script. */
-    rehearsal: z.boolean(),
-    forkedFrom: z.object({ runId: z.string(), visit: count }).optional(),
-  }),
-  /** What has made the statement. */
-  interlock: z.object({ version: z.string() }),
-  package: z.object({ id: z.string(), digest: digest.optional() }),
-  /** The graph that the guard has held the run to; null for a bundle run, which has none. */
-  graph: z
-    .object({
-      entryNodeId: z.string(),
-      nodes: z.array(z.object({ id: z.string(), type: z.string() })),
-      edges: z.array(z.object({ from: z.string(), to: z.string() })),
-    })
-    .nullable(),
-  /** The nodes where the run stood, in order; of one that it came back to, again. */
-  path: z.array(z.object({ seq, nodeId: z.string() })),
-  /** Each change of the state document that the guard has decided on. */
-  decisions: z.array(decision),
-  /** What people have said, by hash. `by` is who, as they say themselves. */
-  answers: z.array(z.object({ seq, at: z.string(), nodeId: z.string(), by: z.string().optional(), digest })),
-  /** Which models have answered at which node. */
-  models: z.array(z.object({ nodeId: z.string(), models: z.array(z.string()), turns: count })),
-  /** The end of the chain of the audit log, and whether Temporal's history knows the log as it is. */
-  audit: z.object({ lines: count, sha256: z.string(), knownToTemporal: z.boolean() }),
+  run: runSchema.describe("The run that is spoken of."),
+  interlock: z
+    .object({ version: z.string().describe("Its version.") })
+    .describe("What has made the statement."),
+  package: packageSchema.describe("What was run."),
+  graph: graphSchema
+    .nullable()
+    .describe("The graph that the guard has held the run to; null for a bundle run, which has none."),
+  path: z
+    .array(z.object({ seq, nodeId }))
+    .describe("The nodes where the run stood, in order; of one that it came back to, again."),
+  decisions: z.array(decision).describe("Each change of the state document that the guard has decided on."),
+  answers: z.array(answer).describe("What people have said, by hash."),
+  models: z.array(modelsOfNode).describe("Which models have answered at which node."),
+  audit: auditSchema.describe(
+    "The end of the chain of the audit log, and whether Temporal's history knows the log as it is.",
+  ),
+});
+
+const subject = z.object({
+  name: z
+    .string()
+    .min(1)
+    .describe("The artifact's path in the project, or the name of a file of the run's own."),
+  digest,
 });
 
 const statementSchema = z.object({
-  _type: z.literal(STATEMENT_TYPE),
-  subject: z.array(z.object({ name: z.string().min(1), digest })).min(1),
-  predicateType: z.literal(PREDICATE_TYPE),
-  predicate: predicateSchema,
+  _type: z.literal(STATEMENT_TYPE).describe("The version of in-toto's statements."),
+  subject: z.array(subject).min(1).describe("The files that the statement is about."),
+  predicateType: z.literal(PREDICATE_TYPE).describe("The version of what is said of a run."),
+  predicate: predicateSchema.describe("What is said."),
 });
 
 export type Decision = z.infer<typeof decision>;

@@ -14,6 +14,7 @@ import { withBudgetOptions } from "./budget-options.js";
 import { addLookCommands } from "./look-commands.js";
 import { withModelOptions } from "./model-options.js";
 import { addOperateCommands } from "./operate-commands.js";
+import { addWritingCommands } from "./package-commands.js";
 import type { ServeOptions } from "./commands/dev.js";
 import { addTrustCommands } from "./trust-commands.js";
 import type { ImportOptions } from "./commands/package-import.js";
@@ -207,6 +208,7 @@ function addProjectCommands(program: Command, finish: (code: ExitCode) => void):
 function addPackageCommands(program: Command, finish: (code: ExitCode) => void): void {
   const json = ["--json", "print JSON for programs"] as const;
   const packages = program.command("package").description("workflow packages");
+  addWritingCommands(packages, finish);
   packages
     .command("check <dir>")
     .description("check a package and list every finding")

@@ -60,9 +60,9 @@ export class SealCodec implements PayloadCodec {
   }
 }
 
-/** Whether a payload says that it is sealed. */
+/** Whether a payload says that it is sealed, and with which key: others of that encoding are not ours to open. */
 export function isSealed(payload: Payload): boolean {
-  return textOf(payload, "encoding") === SEALED_ENCODING;
+  return textOf(payload, "encoding") === SEALED_ENCODING && textOf(payload, SEAL_KEY_METADATA) !== "";
 }
 
 function seal(payload: Payload, { id, key, check }: SealKey, place: string): Payload {

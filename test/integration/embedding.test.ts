@@ -229,7 +229,7 @@ test("the page on embedding: its programs compile as a reader's do, and the firs
   );
   const page = await readFile(join(ROOT, "docs/embedding.md"), "utf8");
   const blocks = [...page.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, text = ""]) => text);
-  expect(blocks).toHaveLength(3);
+  expect(blocks).toHaveLength(4);
   const project = await readersProject(dir);
   for (const [index, text] of blocks.entries()) {
     const own = text.replaceAll("/srv/shop", projectRoot).replaceAll("create-story", packageId);

@@ -213,7 +213,7 @@ test("sealing begins while runs wait, keys are exchanged, and each run goes on, 
   const { workflowService, options } = place.client.temporal;
   const workflowId = `run-${run.runId}`;
   await until((await clientOf(place, keys)).handle(run.runId), "waiting-user");
-  for await (const { runId } of place.client.temporal.workflow.list({
+  for await (const { runId } of (await clientOf(place, keys)).temporal.workflow.list({
     query: `WorkflowId = "${workflowId}"`,
   })) {
     const workflowExecution = { workflowId, runId };

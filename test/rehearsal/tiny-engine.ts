@@ -31,6 +31,8 @@ export interface PlayOptions {
   readonly keepConversation?: boolean;
   readonly project?: Readonly<Record<string, string>>;
   readonly maxTurns?: number;
+  /** As in a run with `--conditions`. */
+  readonly evaluateConditions?: boolean;
   /** Refuses a call before it is carried out. */
   readonly refuse?: (
     tool: string,
@@ -192,9 +194,8 @@ class TinyEngine {
   #allowedNext(
     variables: JsonObject,
   ): { to: string; label: string; isDefault: boolean; satisfied?: boolean }[] {
-    const evaluated = this.#pack.edges.some(
-      (edge) => edge.open !== undefined || edge.conditionExpr !== undefined,
-    );
+    const evaluated =
+      this.#options.evaluateConditions === true || this.#pack.edges.some((edge) => edge.open !== undefined);
     const facts = { variables, gateDecisions: {}, routingFlags: {} };
     return this.#pack.edges
       .filter((edge) => edge.from === this.#node())

@@ -404,6 +404,7 @@ describe("conditions that the runtime evaluates", () => {
     ],
   });
   const score = { var: "variables.score" };
+  const BINDING = { evaluateConditions: true } as const;
 
   test.each<[string, JsonObject, JsonObject]>([
     ["a number", { "<": [score, 8] }, { ">=": [score, 8] }],
@@ -419,7 +420,7 @@ describe("conditions that the runtime evaluates", () => {
       { and: [{ var: "variables.a" }, { "==": [score, 3] }] },
     ],
   ])("a loop that waits for %s ends, since the edge's variables are set", async (_name, again, done) => {
-    const played = await play(loopUntil(again, done));
+    const played = await play(loopUntil(again, done), BINDING);
     expect(played.phase).toBe("completed");
     expect(played.path).toEqual(["draft", "review", "draft", "review", "z"]);
     expect(played.refusals).toEqual([]);
@@ -428,40 +429,49 @@ describe("conditions that the runtime evaluates", () => {
   test("a value that the step declares yields to what the edge needs", async () => {
     const step = "---\nsetsVariables: [score]\n---\n";
     const pack = loopUntil({ "<": [score, 8] }, { ">=": [score, 8] });
-    const played = await play({
-      ...pack,
-      nodes: pack.nodes.map((node) => (node.id === "review" ? { ...node, step } : node)),
-    });
+    const played = await play(
+      {
+        ...pack,
+        nodes: pack.nodes.map((node) => (node.id === "review" ? { ...node, step } : node)),
+      },
+      BINDING,
+    );
     expect(played.phase).toBe("completed");
     expect(played.state.variables).toMatchObject({ score: 8 });
   });
 
   test("a loop that nothing opens is walked a few rounds, not to the limit of turns, and then asked about", async () => {
     const never = { and: [{ ">": [score, 8] }, { "<": [score, 2] }] };
-    const played = await play(loopUntil({ "<": [score, 8] }, never));
+    const played = await play(loopUntil({ "<": [score, 8] }, never), BINDING);
     expect(played.phase).toBe("waiting");
     expect(played.question).toContain("no variables open a way to an end");
     expect(played.path.length).toBeLessThan(12);
-    const again = await play(loopUntil({ "<": [score, 8] }, never), { answers: ["go on", "go on"] });
+    const again = await play(loopUntil({ "<": [score, 8] }, never), {
+      ...BINDING,
+      answers: ["go on", "go on"],
+    });
     expect(again.phase).toBe("waiting");
   });
 
   test("a run heads for an end over edges that can open", async () => {
     const shut = { "==": [score, 1] };
-    const played = await play({
-      entry: "a",
-      nodes: [{ id: "a" }, { id: "trap" }, { id: "b" }, { id: "c" }, { id: "z", type: "end" }],
-      edges: [
-        { from: "a", to: "trap", isDefault: true },
-        { from: "trap", to: "a" },
-        { from: "trap", to: "z", conditionExpr: { and: [shut, { "!": shut }] } },
-        { from: "a", to: "b" },
-        { from: "b", to: "a", isDefault: true },
-        { from: "b", to: "c" },
-        { from: "c", to: "a", isDefault: true },
-        { from: "c", to: "z" },
-      ],
-    });
+    const played = await play(
+      {
+        entry: "a",
+        nodes: [{ id: "a" }, { id: "trap" }, { id: "b" }, { id: "c" }, { id: "z", type: "end" }],
+        edges: [
+          { from: "a", to: "trap", isDefault: true },
+          { from: "trap", to: "a" },
+          { from: "trap", to: "z", conditionExpr: { and: [shut, { "!": shut }] } },
+          { from: "a", to: "b" },
+          { from: "b", to: "a", isDefault: true },
+          { from: "b", to: "c" },
+          { from: "c", to: "a", isDefault: true },
+          { from: "c", to: "z" },
+        ],
+      },
+      BINDING,
+    );
     expect(played.phase).toBe("completed");
   });
 

@@ -190,6 +190,11 @@ describe("keys", () => {
   });
 });
 
+test("what others have encrypted, under no key of ours, is handed on as it is", async () => {
+  const foreign = { metadata: { encoding: Buffer.from("binary/encrypted") }, data: Buffer.from("x") };
+  for (const of of [ONE, undefined]) expect(await client(of).decode([foreign], RUN)).toEqual([foreign]);
+});
+
 test("in a worker, what belongs to a workflow is handed on with the reason, and what an activity needs is refused", async () => {
   const worker = new SealCodec(undefined, "worker");
   const payload = await sealed(RUN);

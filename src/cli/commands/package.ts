@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { type Finding, whereOf } from "../../core/package/findings.js";
+import { type Finding, isError, whereOf } from "../../core/package/findings.js";
 import { checkPackageSource } from "../../store/packages/package-source.js";
 import type { Result } from "../../core/errors.js";
 import type { StoredPackage, StoredRun } from "../../contract/reads.js";
@@ -15,19 +15,24 @@ export async function packageCheckCommand(dir: string, options: { json?: boolean
   const entry = await stat(path).catch(() => undefined);
   if (entry === undefined) throw new UsageError(`"${dir}" does not exist.`);
   const findings = await checkPackageSource(path);
-  const errors = findings.filter((finding) => finding.severity === "error").length;
+  const errors = findings.filter(isError).length;
   if (options.json === true) printJson({ ok: errors === 0, findings });
-  else printFindings(findings, errors);
+  else {
+    printFindings(findings);
+    const warnings = findings.length - errors;
+    print(
+      errors === 0
+        ? `The package is valid (${warnings} warnings).`
+        : `${errors} errors, ${warnings} warnings.`,
+    );
+  }
   return errors === 0 ? EXIT.done : EXIT.failed;
 }
 
-function printFindings(findings: readonly Finding[], errors: number): void {
+/** One line for each finding. */
+export function printFindings(findings: readonly Finding[]): void {
   for (const finding of findings)
     print(`${finding.severity}  ${whereOf(finding)}  ${finding.path}  ${finding.message}`);
-  const warnings = findings.length - errors;
-  print(
-    errors === 0 ? `The package is valid (${warnings} warnings).` : `${errors} errors, ${warnings} warnings.`,
-  );
 }
 
 /** `interlock package list`: what the store has installed. */
@@ -59,8 +64,7 @@ export async function packageInstallCommand(source: string, options: { json?: bo
   const findings = installed.value.findings as readonly Finding[]; // as the store has found them
   if (options.json === true) printJson({ ok: true, packageId, name, version, findings });
   else {
-    for (const finding of findings)
-      print(`${finding.severity}  ${whereOf(finding)}  ${finding.path}  ${finding.message}`);
+    printFindings(findings);
     print(packageId);
   }
   return EXIT.done;

@@ -22,39 +22,44 @@ export type NoticeEvent = (typeof NOTICE_EVENTS)[number];
 const NOTICE_SCHEMA_VERSION = "1.0";
 
 const noticeDataSchema = z.object({
-  schemaVersion: z.literal(NOTICE_SCHEMA_VERSION),
-  event: z.enum(NOTICE_EVENTS),
-  runId: z.string(),
-  /** Temporal's id of the run's workflow. */
-  workflowId: z.string(),
-  /** Which change of the run's phase it is, from 1; 0 is its start. */
-  change: z.int().min(0),
-  phase: z.enum(RUN_PHASES),
-  /** The package's id. */
-  package: z.string(),
-  workflow: z.string(),
-  projectId: z.string(),
-  /** The name of the project's directory. */
-  project: z.string(),
-  node: z.string(),
-  /** What the run asks, printable, on several lines; `id` is `<visit>.<turn>`, `code` says why the engine asks. */
-  question: z.object({ id: z.string().optional(), text: z.string(), code: z.string().optional() }).optional(),
-  /** Why the run has failed. */
-  failure: z.object({ code: z.string(), message: z.string() }).optional(),
-  /** A scripted model answers instead of a real one. */
-  rehearsal: z.boolean().optional(),
-  /** The command that goes on from here. */
-  command: z.string().optional(),
-  /** The run's page in Temporal's Web UI, where the worker knows its address. */
-  webUrl: z.string().optional(),
+  schemaVersion: z.literal(NOTICE_SCHEMA_VERSION).describe("The version of the notices."),
+  event: z.enum(NOTICE_EVENTS).describe("What has happened."),
+  runId: z.string().describe("The run it happened in."),
+  workflowId: z.string().describe("Temporal's id of the run's workflow."),
+  change: z.int().min(0).describe("Which change of the run's phase it is, from 1; 0 is its start."),
+  phase: z.enum(RUN_PHASES).describe("The run's phase since then."),
+  package: z.string().describe("The package's id."),
+  workflow: z.string().describe("Which workflow of it."),
+  projectId: z.string().describe("The project's id in the store."),
+  project: z.string().describe("The name of the project's directory."),
+  node: z.string().describe("The node it happened at."),
+  question: z
+    .object({
+      id: z.string().optional().describe("The question's id, <visit>.<turn>."),
+      text: z.string().describe("The question, printable, on several lines."),
+      code: z.string().optional().describe("Why the engine asks, where it does."),
+    })
+    .optional()
+    .describe("What the run asks."),
+  failure: z
+    .object({
+      code: z.string().describe("An error code."),
+      message: z.string().describe("A sentence."),
+    })
+    .optional()
+    .describe("Why the run has failed."),
+  rehearsal: z.boolean().optional().describe("A scripted model answers instead of a real one."),
+  command: z.string().optional().describe("The command that goes on from here."),
+  webUrl: z
+    .string()
+    .optional()
+    .describe("The run's page in Temporal's Web UI, where the worker knows its address."),
 });
 
 const noticeSchema = z.object({
-  /** `run.` and the event. */
-  type: z.string(),
-  /** When it happened, UTC, ISO 8601. */
-  timestamp: z.string(),
-  data: noticeDataSchema,
+  type: z.string().describe("`run.` and the event."),
+  timestamp: z.string().describe("When it happened, UTC, ISO 8601."),
+  data: noticeDataSchema.describe("The run, and what is to be done."),
 });
 
 /** One thing that has happened in a run, as somebody far from it is told. Its JSON is what a webhook of format `json` is sent. */

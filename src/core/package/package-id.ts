@@ -7,9 +7,24 @@ const DIGEST_CHARS = 16;
  * people and cut to what every file system takes as one name; the digest tells packages apart.
  */
 export function packageIdOf(name: string, version: string, contentSha256: string): string {
+  return `${releaseOf(name, version)}-${contentSha256.slice(0, DIGEST_CHARS)}`;
+}
+
+/** How the archive of a package is called where nobody says how. */
+export function archiveNameOf({
+  name,
+  version,
+}: {
+  readonly name: string;
+  readonly version: string;
+}): string {
+  return `${releaseOf(name, version)}.bmad`;
+}
+
+function releaseOf(name: string, version: string): string {
   const slug = slugOf(name, /[^a-z0-9]+/g, MAX_SLUG_CHARS) || "package";
   const release = slugOf(version, /[^a-z0-9.]+/g, MAX_VERSION_CHARS) || "0";
-  return `${slug}-${release}-${contentSha256.slice(0, DIGEST_CHARS)}`;
+  return `${slug}-${release}`;
 }
 
 /** Whether a text can be the id of an installed package: one visible file name, nothing that leads elsewhere. */

@@ -40,30 +40,32 @@ export type NodeType = z.infer<typeof nodeTypeSchema>;
 
 const manifestWorkflowSchema = z.strictObject({
   id: id.describe("What a run names to choose this workflow."),
-  workflow: packagePath,
-  graph: packagePath,
-  displayName: text.optional(),
-  description: text.optional(),
-  tags: z.array(text).optional(),
+  workflow: packagePath.describe("Its entry document, a workflow.md."),
+  graph: packagePath.describe("Its graph, a workflow.graph.json."),
+  displayName: text.optional().describe("Its name for people."),
+  description: text.optional().describe("What it is for."),
+  tags: z.array(text).optional().describe("Words to find it by. Not used otherwise."),
 });
 
 export const manifestSchema = z.strictObject({
   $schema: editorSchema,
   schemaVersion: schemaVersionSchema,
-  name: nonEmpty,
+  name: nonEmpty.describe("The package's name, the first part of its id."),
   version: z
     .string()
     .regex(SEMVER_PATTERN, "must be a SemVer version such as 1.0.0")
     .describe("SemVer, such as 1.0.0."),
-  description: text.optional(),
-  author: text.optional(),
-  createdAt: isoDateTime.optional(),
+  description: text.optional().describe("What the package does, in a sentence."),
+  author: text.optional().describe("Who made it. Not used otherwise."),
+  createdAt: isoDateTime
+    .optional()
+    .describe("When it was made, such as 2026-01-31T09:30:00Z. Not used otherwise."),
   entry: z
     .strictObject({
       workflow: packagePath.describe("The entry document, usually workflow.md."),
       graph: packagePath.describe("Its graph, usually workflow.graph.json."),
       agents: packagePath.describe("Personas and tool policy, usually agents.json."),
-      assetsDir: packagePath.optional(),
+      assetsDir: packagePath.optional().describe("The folder with templates and checklists, usually assets."),
     })
     .describe("The workflow that runs when the package lists no others."),
   workflows: z
@@ -72,8 +74,10 @@ export const manifestSchema = z.strictObject({
     .describe("When this is not empty, a run must name one of these ids."),
   runtime: z
     .strictObject({
-      minRuntimeVersion: text.optional(),
-      requiresNetwork: z.boolean().default(false),
+      minRuntimeVersion: text
+        .optional()
+        .describe("The runtime it was made for. Kept, and not compared with anything."),
+      requiresNetwork: z.boolean().default(false).describe("Kept, and not used: it grants nothing."),
       wholeRunConversation: z
         .boolean()
         .optional()
@@ -81,7 +85,8 @@ export const manifestSchema = z.strictObject({
           "Nodes rely on what was said at earlier ones: runs keep one conversation from beginning to end.",
         ),
     })
-    .optional(),
+    .optional()
+    .describe("What the package expects of what runs it."),
   integrity: z
     .strictObject({
       sha256: z
@@ -90,7 +95,8 @@ export const manifestSchema = z.strictObject({
         .optional()
         .describe("Over all files of the package, with these digits read as zeros."),
     })
-    .optional(),
+    .optional()
+    .describe("A digest of the content; check warns where it does not match."),
 });
 export type Manifest = z.infer<typeof manifestSchema>;
 
@@ -99,12 +105,13 @@ const byteLimit = z.int().min(1).optional();
 const agentToolsSchema = z.strictObject({
   fs: z
     .strictObject({
-      enabled: z.boolean().default(true),
+      enabled: z.boolean().default(true).describe("The agent has the file tools."),
       maxReadBytes: byteLimit.describe("How much one fs.read may return."),
       maxWriteBytes: byteLimit.describe("How much one fs.write may write."),
       edit: z.boolean().default(false).describe("Gives the agent fs.edit, which replaces parts of files."),
     })
-    .optional(),
+    .optional()
+    .describe("The file tools, and how much one call may move."),
   mcp: z
     .strictObject({
       enabled: z.boolean().default(false).describe("The agent may use tools of MCP servers."),
@@ -113,60 +120,90 @@ const agentToolsSchema = z.strictObject({
         .optional()
         .describe("Which of them, by the names that the operator gives them in the settings."),
     })
-    .optional(),
+    .optional()
+    .describe("Tools of MCP servers; the operator must allow them as well."),
 });
 
 export const agentSchema = z.strictObject({
-  id,
-  metadata: z.strictObject({
-    name: text,
-    title: text,
-    icon: text,
-    module: text.optional(),
-    description: text.optional(),
-    sourceId: text.optional(),
-  }),
-  persona: z.strictObject({
-    role: text,
-    identity: text,
-    communication_style: text,
-    principles: z.union([text, z.array(text).min(1)], "must be a text or a list of at least one text"),
-  }),
-  critical_actions: z.array(text).optional(),
-  prompts: z.array(z.strictObject({ id, content: text, description: text.optional() })).optional(),
-  menu: z.array(z.looseObject({ description: text })).optional(),
+  id: id.describe("What nodes and runs name the agent by."),
+  metadata: z
+    .strictObject({
+      name: text.describe("The agent's name, as the model and people see it."),
+      title: text.describe("What the agent is, in a few words; the model sees it behind the name."),
+      icon: text.describe("A character or two. Not shown to the model."),
+      module: text.optional().describe("The module it comes from. Not used otherwise."),
+      description: text.optional().describe("What it is for. Not shown to the model."),
+      sourceId: text.optional().describe("Its id where it was taken from. Not used otherwise."),
+    })
+    .describe("Who the agent is."),
+  persona: z
+    .strictObject({
+      role: text.describe("What the agent does."),
+      identity: text.describe("Who it is: experience, point of view."),
+      communication_style: text.describe("How it writes."),
+      principles: z
+        .union([text, z.array(text).min(1)], "must be a text or a list of at least one text")
+        .describe("What it holds to, one sentence each."),
+    })
+    .describe("Rendered into the system prompt at each node where the agent works."),
+  critical_actions: z
+    .array(text)
+    .optional()
+    .describe("What it must always do; the model sees them below the persona."),
+  prompts: z
+    .array(
+      z.strictObject({
+        id: id.describe("The prompt's name."),
+        content: text.describe("Its text."),
+        description: text.optional().describe("What it is for."),
+      }),
+    )
+    .optional()
+    .describe("Prompts of the agent in its original form. Kept, and not shown to the model."),
+  menu: z
+    .array(z.looseObject({ description: text.describe("What the item does.") }))
+    .optional()
+    .describe("The agent's menu in its original form. Kept, and not shown to the model."),
   systemPrompt: text.optional().describe("Replaces the rendered persona."),
-  userPromptTemplate: text.optional(),
-  discussion: z.boolean().optional(),
-  webskip: z.boolean().optional(),
-  conversational_knowledge: z.array(json).optional(),
-  tools: agentToolsSchema.optional(),
+  userPromptTemplate: text.optional().describe("Kept, and not used."),
+  discussion: z.boolean().optional().describe("Kept, and not used."),
+  webskip: z.boolean().optional().describe("Kept, and not used."),
+  conversational_knowledge: z.array(json).optional().describe("Kept, and not used."),
+  tools: agentToolsSchema.optional().describe("Which tools the agent has; without it, the file tools."),
 });
 export type Agent = z.infer<typeof agentSchema>;
 
 export const agentsFileSchema = z.strictObject({
   $schema: editorSchema,
   schemaVersion: schemaVersionSchema,
-  agents: z.array(agentSchema).min(1),
+  agents: z
+    .array(agentSchema)
+    .min(1)
+    .describe("The first one works at nodes that name none, unless a run says otherwise."),
 });
 export type AgentsFile = z.infer<typeof agentsFileSchema>;
 
 const graphNodeSchema = z.strictObject({
-  id,
-  type: nodeTypeSchema,
+  id: id.describe("What edges and the state document name the node by."),
+  type: nodeTypeSchema.describe(
+    "step: work; decision: work with several ways on; end: the run completes here; merge and subworkflow: as step.",
+  ),
   file: packagePath.describe("The node's step file."),
-  title: text.optional(),
-  description: text.optional(),
+  title: text.optional().describe("Its name for people."),
+  description: text.optional().describe("What happens here, for readers. The model reads the step file."),
   agentId: id.optional().describe("An agent of agents.json; without it, the run's active agent works here."),
-  inputs: z.array(text).optional(),
-  outputs: z.array(text).optional(),
+  inputs: z.array(text).optional().describe("Files of the project that the node reads."),
+  outputs: z
+    .array(text)
+    .optional()
+    .describe("Files of the project that the node writes, usually in artifacts/."),
 });
 
 const graphEdgeSchema = z.strictObject({
-  id: id.optional(),
-  from: id,
-  to: id,
-  label: nonEmpty,
+  id: id.optional().describe("A name for the edge. Not used otherwise."),
+  from: id.describe("The node it leads out of."),
+  to: id.describe("The node it leads to."),
+  label: nonEmpty.describe("What has happened when it is taken; the model sees it."),
   isDefault: z.boolean().default(false).describe("At most one edge out of a node."),
   conditionText: text.optional().describe("Guidance for the model; not evaluated."),
   conditionExpr: z.record(text, json).optional().describe("JSONLogic over variables and graph state."),
@@ -175,10 +212,10 @@ const graphEdgeSchema = z.strictObject({
 export const graphSchema = z.strictObject({
   $schema: editorSchema,
   schemaVersion: schemaVersionSchema,
-  entryNodeId: id,
-  nodes: z.array(graphNodeSchema).min(1),
-  edges: z.array(graphEdgeSchema),
-  metadata: z.looseObject({}).optional(),
+  entryNodeId: id.describe("The node where runs begin."),
+  nodes: z.array(graphNodeSchema).min(1).describe("What is done, a step file each."),
+  edges: z.array(graphEdgeSchema).describe("The legal transitions: a run can take no others."),
+  metadata: z.looseObject({}).optional().describe("For editors, such as a layout. Not used otherwise."),
 });
 export type GraphFile = z.infer<typeof graphSchema>;
 
@@ -186,11 +223,11 @@ export const stepFrontmatterSchema = z.looseObject({
   schemaVersion: schemaVersionSchema,
   nodeId: id.describe("The id of the node that names this file."),
   type: nodeTypeSchema.describe("The type of the node that names this file."),
-  title: text.optional(),
-  agentId: id.optional(),
-  inputs: z.array(text).optional(),
-  outputs: z.array(text).optional(),
-  setsVariables: z.array(text).optional(),
+  title: text.optional().describe("As in the graph."),
+  agentId: id.optional().describe("As in the graph, which decides."),
+  inputs: z.array(text).optional().describe("As in the graph."),
+  outputs: z.array(text).optional().describe("As in the graph."),
+  setsVariables: z.array(text).optional().describe("Variables of the state document that the step sets."),
   artifactTypes: z
     .record(text, ArtifactTypeSchema)
     .optional()
@@ -198,12 +235,13 @@ export const stepFrontmatterSchema = z.looseObject({
   transitions: z
     .array(
       z.looseObject({
-        to: id,
-        label: nonEmpty,
-        isDefault: z.boolean().optional(),
-        conditionText: text.optional(),
+        to: id.describe("The node it leads to."),
+        label: nonEmpty.describe("The edge's label."),
+        isDefault: z.boolean().optional().describe("As of the edge."),
+        conditionText: text.optional().describe("As of the edge."),
       }),
     )
-    .optional(),
+    .optional()
+    .describe("A copy of the edges out of the node, for readers: the graph alone is the authority."),
 });
 export type StepFrontmatter = z.infer<typeof stepFrontmatterSchema>;

@@ -9,76 +9,78 @@ export const EVENT_SCHEMA_VERSION = "1.0";
 const count = z.int().min(0);
 /** What every event has. */
 const common = {
-  schemaVersion: z.literal(EVENT_SCHEMA_VERSION),
-  /** Its line in the audit log, from 1: it grows from event to event, by more than one where a line is no event. */
-  seq: z.int().min(1),
-  runId: z.string(),
-  /** When it was written down, UTC, ISO 8601. */
-  ts: z.string(),
+  schemaVersion: z.literal(EVENT_SCHEMA_VERSION).describe("The version of the events."),
+  seq: z
+    .int()
+    .min(1)
+    .describe(
+      "Its line in the audit log, from 1: it grows from event to event, by more than one where a line is no event.",
+    ),
+  runId: z.string().describe("The run it happened in."),
+  ts: z.string().describe("When it was written down, UTC, ISO 8601."),
 };
+const nodeId = z.string().describe("The node it happened at.");
+const agentId = z.string().describe("The agent that was at work.");
 
 const modelTurn = z.object({
   ...common,
-  kind: z.literal("model.turn"),
-  nodeId: z.string(),
-  agentId: z.string(),
-  /** Which visit of a node, and which turn in it, both from 1; turn 0 is what was read before the first. */
-  visit: count,
-  turn: count,
-  /** What its endpoint calls the model. */
-  model: z.string(),
-  /** Whose the answer is, where the run knows its models. */
-  answeredBy: z.object({ name: z.string().optional(), model: z.string() }).optional(),
-  finishReason: z.string().optional(),
-  /** How many tool calls it asks for. */
-  calls: count,
-  promptTokens: z.number(),
-  cachedPromptTokens: z.number().optional(),
-  completionTokens: z.number(),
-  /** In the currency of the configured prices. */
-  cost: z.number(),
-  /** The provider has counted nothing: tokens and cost are estimates. */
-  estimated: z.boolean().optional(),
-  /** How long it took, without the attempts before it. */
-  durationMs: z.number(),
+  kind: z.literal("model.turn").describe("A model has answered."),
+  nodeId,
+  agentId,
+  visit: count.describe("Which visit of a node, from 1."),
+  turn: count.describe("Which turn in the visit, from 1; 0 is what was read before the first."),
+  model: z.string().describe("What its endpoint calls the model."),
+  answeredBy: z
+    .object({
+      name: z.string().optional().describe("The model's name in the settings."),
+      model: z.string().describe("What the run calls the model."),
+    })
+    .optional()
+    .describe("Whose the answer is, where the run knows its models."),
+  finishReason: z.string().optional().describe("Why the model stopped, as its endpoint says it."),
+  calls: count.describe("How many tool calls it asks for."),
+  promptTokens: z.number().describe("Tokens that were read."),
+  cachedPromptTokens: z.number().optional().describe("Those of them that came out of the endpoint's cache."),
+  completionTokens: z.number().describe("Tokens that were written."),
+  cost: z.number().describe("In the currency of the configured prices."),
+  estimated: z
+    .boolean()
+    .optional()
+    .describe("The provider has counted nothing: tokens and cost are estimates."),
+  durationMs: z.number().describe("How long it took, without the attempts before it."),
 });
 
 const toolExec = z.object({
   ...common,
-  kind: z.literal("tool.exec"),
-  nodeId: z.string(),
-  agentId: z.string(),
-  toolCallId: z.string(),
-  toolName: z.string(),
-  /** What it was called with and what came of it; contents as size, hash and a short preview. */
-  input: z.unknown(),
-  output: z.unknown(),
-  durationMs: z.number(),
+  kind: z.literal("tool.exec").describe("A tool was called."),
+  nodeId,
+  agentId,
+  toolCallId: z.string().describe("The call's id."),
+  toolName: z.string().describe("The tool's name."),
+  input: z.unknown().describe("What it was called with; contents as size, hash and a short preview."),
+  output: z.unknown().describe("What came of it; contents as size, hash and a short preview."),
+  durationMs: z.number().describe("How long it took."),
 });
 
 const runPhase = z.object({
   ...common,
-  kind: z.literal("run.phase"),
-  nodeId: z.string(),
-  phase: z.enum(RUN_PHASES),
-  /** Which change of the run's phase it is, from 1. */
-  change: count,
-  paused: z.boolean().optional(),
-  budget: z.unknown().optional(),
-  /** Why the run has failed. */
-  code: z.string().optional(),
-  message: z.string().optional(),
+  kind: z.literal("run.phase").describe("The run's phase has changed."),
+  nodeId,
+  phase: z.enum(RUN_PHASES).describe("The phase since then."),
+  change: count.describe("Which change of the run's phase it is, from 1."),
+  paused: z.boolean().optional().describe("The run is paused."),
+  budget: z.unknown().optional().describe("The run's budget, where it was changed."),
+  code: z.string().optional().describe("Why the run has failed: an error code."),
+  message: z.string().optional().describe("Why the run has failed: a sentence."),
 });
 
 const userInput = z.object({
   ...common,
-  kind: z.literal("user.input"),
-  nodeId: z.string(),
-  id: z.string(),
-  /** The words, as size, hash and a short preview. */
-  input: z.unknown(),
-  /** Who has said it, where the run knows. */
-  by: z.string().optional(),
+  kind: z.literal("user.input").describe("A user has said something."),
+  nodeId,
+  id: z.string().describe("The id of what was said."),
+  input: z.unknown().describe("The words, as size, hash and a short preview."),
+  by: z.string().optional().describe("Who has said it, where the run knows."),
 });
 
 const runEventSchema = z.discriminatedUnion("kind", [modelTurn, toolExec, runPhase, userInput]);

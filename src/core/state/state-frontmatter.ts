@@ -7,27 +7,34 @@ import { type SchemaError, schemaErrors } from "../schema-errors.js";
 /** The frontmatter of `workflow.md`, which is also the schema of a run's state document (contracts §2, §5). */
 export const frontmatterSchema = z.looseObject({
   schemaVersion: schemaVersionSchema,
-  workflowType: z.string().min(1),
-  currentNodeId: z.string(),
-  stepsCompleted: z.array(z.string()),
-  runId: z.string().optional(),
-  project_name: z.string().optional(),
-  user_name: z.string().optional(),
-  date: z.string().optional(),
-  updatedAt: z.iso.datetime({ offset: true }).optional(),
-  variables: z.record(z.string(), z.json()).optional(),
+  workflowType: z.string().min(1).describe("What the workflow is called where runs are listed."),
+  currentNodeId: z.string().describe('The node under way; "" before the first.'),
+  stepsCompleted: z.array(z.string()).describe("The nodes that are done, in order."),
+  runId: z.string().optional().describe("The run's id; the runtime sets it."),
+  project_name: z.string().optional().describe("The project's name, for templates."),
+  user_name: z.string().optional().describe("The user's name, for templates."),
+  date: z.string().optional().describe("A date, for templates."),
+  updatedAt: z.iso
+    .datetime({ offset: true })
+    .optional()
+    .describe("When it was last written; the runtime sets it."),
+  variables: z
+    .record(z.string(), z.json())
+    .optional()
+    .describe("What steps set and conditions are evaluated over. Here: the values a run begins with."),
   decisionLog: z
     .array(
       z.strictObject({
-        from: z.string(),
-        to: z.string(),
-        label: z.string(),
-        reason: z.string().optional(),
-        decidedAt: z.string().optional(),
+        from: z.string().describe("The node that was left."),
+        to: z.string().describe("The node that was chosen."),
+        label: z.string().describe("The label of the edge."),
+        reason: z.string().optional().describe("Why it was chosen."),
+        decidedAt: z.string().optional().describe("When it was chosen."),
       }),
     )
-    .optional(),
-  artifacts: z.array(z.string()).optional(),
+    .optional()
+    .describe("Which edges were taken, and why."),
+  artifacts: z.array(z.string()).optional().describe("The files that the run has written."),
 });
 
 /** A normalised, valid frontmatter. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Finding, WHOLE_PACKAGE, errorFinding } from "../../core/package/findings.js";
 import { unpackArchive } from "./package-archive.js";
 import { listPackage, systemCode } from "./package-files.js";
-import { loadNewPackage } from "./package-loader.js";
+import { type PackageReport, loadNewPackage } from "./package-loader.js";
 
 /** What a path given as a package turns out to be; the path itself may be a link. */
 export type SourceKind = "directory" | "file" | "nothing" | "other";
@@ -26,30 +26,31 @@ export function sourceFinding(kind: SourceKind): Finding | undefined {
   return errorFinding(WHOLE_PACKAGE, "$", sentence);
 }
 
-/** Checks a package directory or a `.bmad` archive without installing it; an archive is unpacked aside. */
+/** Checks a package directory or a `.bmad` archive without installing it. */
 export async function checkPackageSource(source: string): Promise<readonly Finding[]> {
+  return (await loadPackageSource(source)).findings;
+}
+
+/** Loads a package from a directory or a `.bmad` archive, which is unpacked aside and removed again: its `dir` is gone then. */
+export async function loadPackageSource(source: string): Promise<PackageReport> {
   const kind = await kindOfSource(source);
   const problem = sourceFinding(kind);
-  if (problem !== undefined) return [problem];
-  if (kind === "directory") return findingsOf(source);
+  if (problem !== undefined) return { findings: [problem] };
+  if (kind === "directory") return loadNewPackage(await listPackage(source));
   try {
-    return await checkArchive(source);
+    return await loadArchive(source);
   } catch (error) {
     const sentence = `could not be unpacked to be checked (${systemCode(error)}): see to space for temporary files`;
-    return [errorFinding(WHOLE_PACKAGE, "$", sentence)];
+    return { findings: [errorFinding(WHOLE_PACKAGE, "$", sentence)] };
   }
 }
 
-async function findingsOf(dir: string): Promise<readonly Finding[]> {
-  return (await loadNewPackage(await listPackage(dir))).findings;
-}
-
-async function checkArchive(source: string): Promise<readonly Finding[]> {
+async function loadArchive(source: string): Promise<PackageReport> {
   const scratch = await mkdtemp(join(tmpdir(), "interlock-check-"));
   try {
     const unpacked = join(scratch, "package");
     const findings = await unpackArchive(source, unpacked);
-    return findings.length > 0 ? findings : await findingsOf(unpacked);
+    return findings.length > 0 ? { findings } : await loadNewPackage(await listPackage(unpacked));
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }

@@ -1,11 +1,10 @@
-import { randomBytes } from "node:crypto";
 import { lstatSync } from "node:fs";
-import { readdir, rename, rm } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import type { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { ZipFile } from "yazl";
-import { streamOwnFile, writeOwnStream } from "../disk/own-file.js";
+import { streamOwnFile } from "../disk/own-file.js";
+import { writeZip } from "../disk/write-zip.js";
 
 /** A file for an archive. */
 export interface ArchivedFile {
@@ -73,18 +72,7 @@ export async function writeArchive(
       }
     });
   }
-  const failed = new AbortController();
-  zip.on("error", (error: Error) => failed.abort(error));
-  zip.end();
-  const temporary = `${output}.tmp-${randomBytes(6).toString("hex")}`;
-  try {
-    const file = writeOwnStream(temporary);
-    await pipeline(zip.outputStream, file, { signal: failed.signal });
-    await rename(temporary, output);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw failed.signal.aborted ? failed.signal.reason : error;
-  }
+  await writeZip(output, zip);
   return names;
 }
 

@@ -1,25 +1,29 @@
 import { randomBytes } from "node:crypto";
-import { lstat, mkdir, rename, rm, writeFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { lstat, mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { type Result, fail, ok } from "../../core/errors.js";
 import { type Finding, isError } from "../../core/package/findings.js";
+import { isLitter } from "../../core/package/package-path.js";
 import { systemCode } from "../../store/packages/package-files.js";
 import { checkPackageSource } from "../../store/packages/package-source.js";
 import { syncDirectory } from "../../store/disk/atomic-file.js";
 
 /**
- * Writes a package into a new directory, checked before it has its name: temporary directory beside it → check → rename. Gives
- * the check's findings; where one is an error, nothing is left. Faults: `E_PRECONDITION_FAILED` where something is at `out`
- * already, `E_INTERNAL` where it cannot be written.
+ * Writes a package into a new directory, or into one that holds nothing but what no package has (`.git`), checked before it has its
+ * name: temporary directory beside it, or in the one that is there → check → rename. Gives the check's findings; where one is an
+ * error, nothing is left. Faults: `E_PRECONDITION_FAILED` where something is at `out` already, `E_INTERNAL` where it cannot be
+ * written.
  */
 export async function writePackage(
   files: ReadonlyMap<string, string>,
   out: string,
 ): Promise<Result<readonly Finding[]>> {
-  if (await isThere(out)) {
-    return fail("E_PRECONDITION_FAILED", "is there already: name another directory with --out, or remove it");
+  const there = await whatIsAt(out);
+  if (there === "something") {
+    return fail("E_PRECONDITION_FAILED", "is there already: name another directory, or remove it");
   }
-  const temporary = join(dirname(out), `.${basename(out)}.importing-${randomBytes(6).toString("hex")}`);
+  const name = `.interlock-making-${randomBytes(6).toString("hex")}`;
+  const temporary = join(there === "nothing" ? dirname(out) : out, name);
   try {
     await mkdir(temporary);
     for (const [path, text] of files) {
@@ -28,9 +32,12 @@ export async function writePackage(
     }
     const findings = await checkPackageSource(temporary);
     if (findings.some(isError)) return ok(findings);
-    if (await isThere(out)) return fail("E_PRECONDITION_FAILED", "appeared meanwhile: nothing was written");
-    await rename(temporary, out);
-    await syncDirectory(dirname(out));
+    if ((await whatIsAt(out, name)) !== there) {
+      return fail("E_PRECONDITION_FAILED", "changed meanwhile: nothing was written");
+    }
+    if (there === "nothing") await rename(temporary, out);
+    else for (const entry of await readdir(temporary)) await rename(join(temporary, entry), join(out, entry));
+    await syncDirectory(there === "nothing" ? dirname(out) : out);
     return ok(findings);
   } catch (error) {
     return fail(
@@ -42,9 +49,10 @@ export async function writePackage(
   }
 }
 
-function isThere(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  );
+/** `ours` is the name of what we have made there. */
+async function whatIsAt(path: string, ours?: string): Promise<"nothing" | "no files" | "something"> {
+  const entry = await lstat(path).catch(() => undefined);
+  if (entry === undefined) return "nothing";
+  const names = await readdir(path).catch(() => undefined);
+  return names?.every((name) => name === ours || isLitter(name)) === true ? "no files" : "something";
 }

@@ -3,23 +3,14 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { main } from "../../../src/cli/program.js";
+import { commandOutput } from "../../fakes/command-output.js";
 
+const output = commandOutput();
 let dir: string;
-let output: string;
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), "interlock-import-"));
-  output = "";
-  const spies = [process.stdout, process.stderr].map((stream) =>
-    vi.spyOn(stream, "write").mockImplementation((text) => {
-      output += String(text);
-      return true;
-    }),
-  );
   vi.stubEnv("INTERLOCK_STORE", join(dir, "store"));
-  return () => {
-    for (const spy of spies) spy.mockRestore();
-    vi.unstubAllEnvs();
-  };
+  return () => vi.unstubAllEnvs();
 });
 
 function put(path: string, text: string | Uint8Array): void {
@@ -41,8 +32,8 @@ describe("interlock package import", () => {
     putTea("kit/skills/tea");
     put("kit/_bmad/core/config.yaml", "user_name: Ada\n");
     expect(await run("~/kit/skills/tea", "--out", "~/made")).toBe(0);
-    expect(output).toContain("tea  skills/tea/SKILL.md  2 nodes, 1 edges, 1 ends\n");
-    expect(output).toContain("Walk it without a model: interlock run ");
+    expect(output.text).toContain("tea  skills/tea/SKILL.md  2 nodes, 1 edges, 1 ends\n");
+    expect(output.text).toContain("Walk it without a model: interlock run ");
     expect(readdirSync(join(dir, "made")).sort()).toEqual([
       "agents.json",
       "bmad.json",
@@ -50,7 +41,7 @@ describe("interlock package import", () => {
       "workflow.graph.json",
       "workflow.md",
     ]);
-    expect(readdirSync(dir).filter((name) => name.includes("importing"))).toEqual([]);
+    expect(readdirSync(dir).filter((name) => name.includes("making"))).toEqual([]);
     expect(await main(["package", "check", join(dir, "made")])).toBe(0);
   });
 
@@ -58,7 +49,7 @@ describe("interlock package import", () => {
     putTea("tea");
     put("tea/steps/step-05-lost.md", "# Lost\n");
     expect(await run("~/tea/SKILL.md", "--out", "~/made", "--install", "--json")).toBe(0);
-    const report = JSON.parse(output) as { packages: { packageId: string }[] };
+    const report = JSON.parse(output.text) as { packages: { packageId: string }[] };
     expect(report).toMatchObject({
       ok: true,
       packages: [
@@ -85,20 +76,20 @@ describe("interlock package import", () => {
         },
       ],
     });
-    output = "";
+    output.text = "";
     expect(await main(["package", "list", "--json"])).toBe(0);
-    expect(JSON.parse(output)).toMatchObject([{ packageId: report.packages[0]?.packageId }]);
+    expect(JSON.parse(output.text)).toMatchObject([{ packageId: report.packages[0]?.packageId }]);
   });
 
   test("replaces nothing, and leaves nothing where the source has errors", async () => {
     putTea("tea");
     put("made/mine.txt", "mine");
     expect(await run("~/tea", "--out", "~/made")).toBe(1);
-    expect(output).toContain("is there already: name another directory with --out, or remove it");
+    expect(output.text).toContain("is there already: name another directory, or remove it");
     expect(readdirSync(join(dir, "made"))).toEqual(["mine.txt"]);
     for (let count = 0; count < 2_100; count += 1) put(`tea/data/${count}.md`, "x");
     expect(await run("~/tea", "--out", "~/other")).toBe(1);
-    expect(output).toContain("error    .  holds more than 2000 files");
+    expect(output.text).toContain("error    .  holds more than 2000 files");
     expect(readdirSync(dir)).not.toContain("other");
   });
 
@@ -107,30 +98,30 @@ describe("interlock package import", () => {
     putTea("kit/b", "one");
     put("kit/c/SKILL.md", "---\nname: two\n---\nTaste it.\n");
     expect(await run("~/kit")).toBe(2);
-    expect(output).toContain(
+    expect(output.text).toContain(
       "There are 3 workflows. Choose one with --workflow, or import them with --all: a/SKILL.md, b/SKILL.md, c/SKILL.md",
     );
     expect(await run("~/kit", "--workflow", "one")).toBe(2);
-    expect(output).toContain('Several workflows are called "one"');
+    expect(output.text).toContain('Several workflows are called "one"');
     expect(await run("~/kit", "--workflow", "three")).toBe(2);
-    expect(output).toContain('There is no workflow "three" to import (there are: one, one, two).');
+    expect(output.text).toContain('There is no workflow "three" to import (there are: one, one, two).');
     expect(await run("~/kit", "--workflow", "b/SKILL.md", "--out", "~/b")).toBe(0);
     expect(await run("~/kit", "--workflow", "x", "--all")).toBe(2);
     expect(await run("~/kit", "--all", "--out", "~/all")).toBe(0);
-    expect(output).toContain("3 of 3 workflows were imported into ");
+    expect(output.text).toContain("3 of 3 workflows were imported into ");
     expect(readdirSync(join(dir, "all"))).toEqual(["one", "one-2", "two"]);
   });
 
   test("says what there is instead where nothing can be imported", async () => {
     put("old/workflow.yaml", "name: x\n");
     expect(await run("~/old")).toBe(1);
-    expect(output).toContain("They run as they are: interlock bundle run <workflow.yaml>");
+    expect(output.text).toContain("They run as they are: interlock bundle run <workflow.yaml>");
     put("none/readme.md", "x\n");
     expect(await run("~/none")).toBe(1);
-    expect(output).toContain("No workflow begins in ");
+    expect(output.text).toContain("No workflow begins in ");
     put("men/agent-x/SKILL.md", "Your persona, a menu.\n1\n2\n3\n4\n5\n6\n");
     expect(await run("~/men")).toBe(1);
-    expect(output).toContain("There are only agents in ");
+    expect(output.text).toContain("There are only agents in ");
     expect(await run("~/gone")).toBe(2);
     expect(await run("/dev/null")).toBe(2);
   });

@@ -1,7 +1,8 @@
+import { readdirSync } from "node:fs";
 import { readFile, readdir } from "node:fs/promises";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
-import type { z } from "zod";
+import { z } from "zod";
 import { packageJsonSchemas, renderJsonSchema } from "../../../src/core/package/json-schemas.js";
 import {
   agentsFileSchema,
@@ -16,6 +17,10 @@ import { frontmatterSchema } from "../../../src/core/state/state-frontmatter.js"
 import { agent, validPackage } from "../../fakes/package-fixture.js";
 
 const published = new URL("../../../schemas/", import.meta.url);
+const examples = new URL("../../../examples/", import.meta.url);
+const jsonOfExamples = readdirSync(examples, { recursive: true, encoding: "utf8" }).filter((file) =>
+  /\/package\/[^/]+\.json$/.test(file),
+);
 const files = validPackage();
 const manifest = files["bmad.json"];
 const graph = files["workflow.graph.json"];
@@ -167,6 +172,18 @@ const SAMPLES: Readonly<Record<string, Samples>> = {
   },
 };
 
+/** The fields of a JSON Schema without a description, by their paths. */
+function undescribed(schema: unknown, path = ""): string[] {
+  if (typeof schema !== "object" || schema === null) return [];
+  return Object.entries(schema).flatMap(([key, value]) => {
+    if (key !== "properties") return undescribed(value, path);
+    return Object.entries<{ readonly description?: string }>(value).flatMap(([name, field]) => {
+      const place = path === "" ? name : `${path}.${name}`;
+      return [...(field.description === undefined ? [place] : []), ...undescribed(field, place)];
+    });
+  });
+}
+
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 describe("published JSON Schemas", () => {
@@ -187,6 +204,29 @@ describe("published JSON Schemas", () => {
       title: expect.any(String),
     });
     expect(() => compile(schema)).not.toThrow();
+  });
+
+  test.each(readdirSync(published))("%s says of each field what it is: an editor shows it", async (name) => {
+    const schema: unknown = JSON.parse(await readFile(new URL(name, published), "utf8"));
+    expect(undescribed(schema)).toEqual([]);
+  });
+
+  test("a field that nothing is said of is found, however deep it lies", () => {
+    const inner = z.strictObject({ said: z.string().describe("This."), silent: z.string() });
+    const outer = z.strictObject({ list: z.array(z.union([z.string(), inner])).describe("Some.") });
+    expect(undescribed(z.toJSONSchema(outer))).toEqual(["list.silent"]);
+  });
+
+  test.each(jsonOfExamples)("%s names its schema, for editors, and keeps to it", async (file) => {
+    const place = new URL(file, examples);
+    const document = JSON.parse(await readFile(place, "utf8"));
+    const schema = JSON.parse(await readFile(new URL(document.$schema, place), "utf8"));
+    const expected = file
+      .slice(file.lastIndexOf("/") + 1)
+      .replace(".json", "")
+      .replace(".", "-");
+    expect(schema.$id).toBe(`urn:interlock:package:1.1:${expected}`);
+    expect(compile(schema)(document)).toBe(true);
   });
 
   for (const [name, { schema, valid, invalid }] of Object.entries(SAMPLES)) {

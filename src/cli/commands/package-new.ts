@@ -1,0 +1,75 @@
+import { basename, resolve } from "node:path";
+import { type WantedPackage, newPackage, wantedProblem } from "../../core/package/new-package.js";
+import { excerpt, shellWord } from "../../core/text.js";
+import { writePackage } from "../../tools/import/write-package.js";
+import { type Ask, openQuestions } from "../questions.js";
+import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
+import { printFindings } from "./package.js";
+
+export interface NewOptions {
+  readonly name?: string;
+  readonly steps?: string;
+  readonly branch?: string;
+  readonly gate?: boolean;
+  readonly agents?: string;
+  readonly json?: boolean;
+}
+
+/** `interlock package new`: a package to begin with, which is valid and can be rehearsed as it is. */
+export async function packageNewCommand(dir: string, options: NewOptions): Promise<ExitCode> {
+  const out = resolve(dir);
+  const wanted = await wantedFrom(basename(out), options);
+  const problem = wantedProblem(wanted);
+  if (problem !== undefined) throw new UsageError(problem);
+  const files = newPackage(wanted);
+  const written = await writePackage(files, out);
+  if (!written.ok) throw new CommandError(`"${excerpt(dir)}" ${written.error.message}`);
+  if (options.json === true) {
+    printJson({ ok: true, name: wanted.name, out, files: [...files.keys()] });
+    return EXIT.done;
+  }
+  printFindings(written.value);
+  for (const path of files.keys()) print(`  ${path}`);
+  print(`Made ${out}. Where a file says "Say here", it waits for your words.`);
+  const binding = wanted.gate ? " --story story-1 --conditions" : "";
+  print(`Walk it without a model: interlock run ${shellWord(dir)} --project <dir> --rehearse${binding}`);
+  return EXIT.done;
+}
+
+/** What the options say; without any, what somebody at a terminal answers. */
+async function wantedFrom(name: string, options: NewOptions): Promise<WantedPackage> {
+  const { json: _json, ...said } = options;
+  const questions = Object.keys(said).length > 0 || options.json === true ? undefined : openQuestions();
+  if (questions === undefined) {
+    return {
+      name: options.name ?? name,
+      steps: idsOf(options.steps ?? "draft"),
+      branch: idsOf(options.branch ?? ""),
+      gate: options.gate === true,
+      agents: idsOf(options.agents ?? "author"),
+    };
+  }
+  try {
+    return await askForPackage(name, questions.ask);
+  } finally {
+    questions.close();
+  }
+}
+
+/** An empty answer takes what is offered. */
+export async function askForPackage(name: string, ask: Ask): Promise<WantedPackage> {
+  return {
+    name: await ask("What is the package called?", name),
+    steps: idsOf(await ask("Which steps has it, in their order?", "draft")),
+    branch: idsOf(
+      await ask("Between which further steps does a decision choose? Nothing for no branch.", ""),
+    ),
+    gate: /^y(es)?$/i.test(await ask("Is there a QA gate before the end?", "no")),
+    agents: idsOf(await ask("Which agents work on it? The last one decides and ends.", "author")),
+  };
+}
+
+/** `gather, draft` as its two words. */
+function idsOf(list: string): readonly string[] {
+  return list.split(/[,\s]+/).filter((id) => id !== "");
+}

@@ -1,0 +1,41 @@
+import type { Command } from "commander";
+import type { NewOptions } from "./commands/package-new.js";
+import type { GraphOptions } from "./commands/package-graph.js";
+import type { PackOptions } from "./commands/package-pack.js";
+import type { ExitCode } from "./output.js";
+
+/** The commands for those who write packages. */
+export function addWritingCommands(packages: Command, finish: (code: ExitCode) => void): void {
+  const json = ["--json", "print JSON for programs"] as const;
+  packages
+    .command("new <dir>")
+    .description("make a package to begin with; at a terminal, without options, asks what it is to have")
+    .option("--name <name>", "the package's name (default: the directory's)")
+    .option("--steps <ids>", "its steps, in their order: gather,draft (default: draft)")
+    .option("--branch <ids>", "a decision after them between two or more further steps: brief,thorough")
+    .option("--gate", "a QA gate before the end, and a step that mends what it finds")
+    .option(
+      "--agents <ids>",
+      "who works: the last one decides and ends, the others take the steps (default: author)",
+    )
+    .option(...json)
+    .action(async (dir: string, options: NewOptions) =>
+      finish(await (await import("./commands/package-new.js")).packageNewCommand(dir, options)),
+    );
+  packages
+    .command("graph <source>")
+    .description("draw the nodes of a package and the ways between them: of a directory or a .bmad file")
+    .option("--format <format>", "text, or mermaid for documents", "text")
+    .option("--workflow <id>", "only this one, where there are several")
+    .action(async (source: string, options: GraphOptions) =>
+      finish(await (await import("./commands/package-graph.js")).packageGraphCommand(source, options)),
+    );
+  packages
+    .command("pack <dir>")
+    .description("make the .bmad archive of a package directory: the same bytes for the same files")
+    .option("--out <file>", "the archive (default: <name>-<version>.bmad, here)")
+    .option(...json)
+    .action(async (dir: string, options: PackOptions) =>
+      finish(await (await import("./commands/package-pack.js")).packagePackCommand(dir, options)),
+    );
+}

@@ -1,0 +1,222 @@
+import { createHash } from "node:crypto";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import { askForPackage } from "../../../src/cli/commands/package-new.js";
+import { main } from "../../../src/cli/program.js";
+import { commandOutput } from "../../fakes/command-output.js";
+
+const output = commandOutput();
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "interlock-writing-"));
+  vi.stubEnv("INTERLOCK_STORE", join(dir, "store"));
+  return () => vi.unstubAllEnvs();
+});
+
+function put(path: string, text: string): void {
+  mkdirSync(dirname(join(dir, path)), { recursive: true });
+  writeFileSync(join(dir, path), text);
+}
+
+async function run(...args: readonly string[]) {
+  output.text = "";
+  return main(["package", ...args.map((arg) => arg.replace(/^~/, dir))]);
+}
+
+const digest = (path: string) =>
+  createHash("sha256")
+    .update(readFileSync(join(dir, path)))
+    .digest("hex");
+
+describe("interlock package new", () => {
+  test.each<[string, readonly string[]]>([
+    ["as it comes", []],
+    ["of many steps", ["--steps", "a,b,c", "--agents", "one,two,three,four"]],
+    ["with a branch", ["--branch", "brief,thorough,none-at-all"]],
+    ["with a gate", ["--gate", "--agents", "ines,otto"]],
+    [
+      "with all",
+      ["--name", 'Tea: "two" ways\\', "--steps", "a, b", "--branch", "c,d", "--gate", "--agents", "x,y"],
+    ],
+  ])("makes a package %s that check finds nothing in", async (_name, options) => {
+    expect(await run("new", "~/tea", "--json", ...options)).toBe(0);
+    expect(JSON.parse(output.text)).toMatchObject({ ok: true, out: join(dir, "tea") });
+    expect(await run("check", "~/tea")).toBe(0);
+    expect(output.text).toBe("The package is valid (0 warnings).\n");
+    expect(readdirSync(dir)).toEqual(["tea"]);
+  });
+
+  test("makes it in a directory that is there and empty, as version control left it", async () => {
+    mkdirSync(join(dir, "tea/.git"), { recursive: true });
+    expect(await run("new", "~/tea", "--gate")).toBe(0);
+    expect(output.text).toContain(`Made ${join(dir, "tea")}.`);
+    expect(output.text).toContain("--rehearse --story story-1 --conditions\n");
+    expect(readdirSync(join(dir, "tea")).sort()).toEqual([
+      ".git",
+      "agents.json",
+      "bmad.json",
+      "steps",
+      "workflow.graph.json",
+      "workflow.md",
+    ]);
+  });
+
+  test.each(["tea/mine.txt", "tea/.hidden", "tea/steps/draft.md", "tea"])(
+    "leaves a directory alone in which %s stands",
+    async (path) => {
+      put(path, "mine");
+      expect(await run("new", "~/tea", "--name", "tea")).toBe(1);
+      expect(output.text).toContain("is there already: name another directory, or remove it");
+      expect(readFileSync(join(dir, path), "utf8")).toBe("mine");
+      expect(readdirSync(dir)).toEqual(["tea"]);
+    },
+  );
+
+  test("writes nothing where a link leads nowhere, or the directory cannot be made", async () => {
+    symlinkSync(join(dir, "nowhere"), join(dir, "tea"));
+    expect(await run("new", "~/tea", "--name", "tea")).toBe(1);
+    expect(await run("new", "~/no/such", "--name", "tea")).toBe(1);
+    expect(output.text).toContain("cannot be written (ENOENT)");
+    expect(readdirSync(dir)).toEqual(["tea"]);
+  });
+
+  test("says what is wrong with what it is to have, and makes nothing", async () => {
+    expect(await run("new", "~/tea", "--steps", "../up")).toBe(2);
+    expect(output.text).toContain('No id of a step: "../up"');
+    expect(await run("new", "~/tea", "--branch", "one")).toBe(2);
+    expect(existsSync(join(dir, "tea"))).toBe(false);
+  });
+
+  test("asks for all of it; an empty answer takes what is offered", async () => {
+    const asked: string[] = [];
+    const answers = ["", "gather, draft", "brief thorough", "Yes", ""];
+    const wanted = await askForPackage("tea", (question, otherwise) => {
+      asked.push(question);
+      return Promise.resolve(answers[asked.length - 1] || otherwise);
+    });
+    expect(asked).toHaveLength(5);
+    expect(wanted).toEqual({
+      name: "tea",
+      steps: ["gather", "draft"],
+      branch: ["brief", "thorough"],
+      gate: true,
+      agents: ["author"],
+    });
+  });
+});
+
+describe("interlock package pack", () => {
+  test("makes an archive that installs as the directory does", async () => {
+    await run("new", "~/tea", "--gate");
+    expect(await run("pack", "~/tea", "--out", "~/tea.bmad")).toBe(0);
+    expect(output.text).toMatch(
+      /^Made .*tea\.bmad of 8 files, \d+ bytes\.\nInstall it with: interlock package install /,
+    );
+    expect(await run("check", "~/tea.bmad")).toBe(0);
+    expect(await run("install", "~/tea")).toBe(0);
+    const packageId = output.text;
+    expect(await run("install", "~/tea.bmad")).toBe(0);
+    expect(output.text).toBe(packageId);
+  });
+
+  test("gives the same bytes for the same files: whenever, wherever, in whatever order they were made", async () => {
+    await run("new", "~/one", "--name", "tea");
+    for (const path of [
+      "workflow.md",
+      "steps/done.md",
+      "steps/draft.md",
+      "workflow.graph.json",
+      "bmad.json",
+      "agents.json",
+    ]) {
+      put(`other/two/${path}`, readFileSync(join(dir, "one", path), "utf8"));
+      utimesSync(join(dir, "other/two", path), 1_000_000_000, 1_000_000_000);
+    }
+    put("other/two/.git/config", "no part of it");
+    expect(await run("pack", "~/one", "--out", "~/one.bmad")).toBe(0);
+    vi.stubEnv("TZ", "Pacific/Auckland");
+    expect(await run("pack", "~/other/two", "--out", "~/two.bmad")).toBe(0);
+    expect(digest("two.bmad")).toBe(digest("one.bmad"));
+    put("one/assets/more.txt", "more");
+    expect(await run("pack", "~/one", "--out", "~/one.bmad", "--json")).toBe(0);
+    expect(JSON.parse(output.text)).toMatchObject({
+      ok: true,
+      archive: join(dir, "one.bmad"),
+      files: 7,
+      findings: [],
+    });
+    expect(digest("two.bmad")).not.toBe(digest("one.bmad"));
+  });
+
+  test("holds what compresses too well to be taken back compressed, and empty files", async () => {
+    await run("new", "~/tea", "--name", "tea");
+    put("tea/assets/zeros.bin", "\0".repeat(3 * 1024 * 1024));
+    put("tea/assets/empty.txt", "");
+    expect(await run("pack", "~/tea", "--out", "~/tea.bmad")).toBe(0);
+    expect(await run("check", "~/tea.bmad")).toBe(0);
+  });
+
+  test("refuses what check calls an error, and leaves an archive that is there", async () => {
+    await run("new", "~/tea", "--name", "tea");
+    put("tea.bmad", "the last one");
+    put("tea/steps/draft.md", "no front matter\n");
+    expect(await run("pack", "~/tea", "--out", "~/tea.bmad")).toBe(1);
+    expect(output.text).toContain("error  steps/draft.md");
+    expect(output.text).toContain("Nothing was packed: mend the errors first.");
+    expect(readFileSync(join(dir, "tea.bmad"), "utf8")).toBe("the last one");
+    expect(readdirSync(dir).sort()).toEqual(["tea", "tea.bmad"]);
+  });
+
+  test("refuses links, and places in the package itself", async () => {
+    await run("new", "~/tea", "--name", "tea");
+    for (const out of ["~/tea/x.bmad", "~/tea/steps/x.bmad"]) {
+      expect(await run("pack", "~/tea", "--out", out)).toBe(2);
+      expect(output.text).toContain("The archive would lie in the package itself");
+    }
+    expect(await run("pack", "~/tea", "--out", "~/tea.zip")).toBe(2);
+    expect(await run("pack", "~/tea", "--out", "~/no/tea.bmad")).toBe(2);
+    expect(await run("pack", "~/nothing")).toBe(2);
+    symlinkSync(join(dir, "secret"), join(dir, "tea/assets"));
+    expect(await run("pack", "~/tea", "--out", "~/tea.bmad")).toBe(1);
+    expect(readdirSync(dir)).toEqual(["tea"]);
+  });
+});
+
+describe("interlock package graph", () => {
+  test("draws a directory and its archive alike", async () => {
+    await run("new", "~/tea", "--branch", "brief,thorough", "--gate");
+    await run("pack", "~/tea", "--out", "~/tea.bmad");
+    expect(await run("graph", "~/tea")).toBe(0);
+    const drawn = output.text;
+    expect(drawn).toMatch(
+      /^workflow tea\n\n▶ draft {2}step, "Draft", by author, writes artifacts\/draft\.md\n/,
+    );
+    expect(drawn).toContain(
+      "  ├─ brief → brief  (default)\n  │    if Say here when brief is the way to go.\n",
+    );
+    expect(await run("graph", "~/tea.bmad")).toBe(0);
+    expect(output.text).toBe(drawn);
+    expect(await run("graph", "~/tea", "--format", "mermaid")).toBe(0);
+    expect(output.text).toMatch(/^flowchart TD\n[^]*w0n1\{"choose: Choose"\}/);
+  });
+
+  test("says what is wrong instead", async () => {
+    expect(await run("graph", "~/nothing")).toBe(1);
+    expect(output.text).toContain("there is no package directory or .bmad archive at this path");
+    await run("new", "~/tea", "--name", "tea");
+    expect(await run("graph", "~/tea", "--format", "svg")).toBe(2);
+    expect(await run("graph", "~/tea", "--workflow", "coffee")).toBe(2);
+    expect(output.text).toContain("(there are: tea)");
+  });
+});
