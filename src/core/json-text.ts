@@ -27,6 +27,33 @@ export function parseJsonText(text: string): JsonText {
   }
 }
 
+/**
+ * The 1-based line of each place in a JSON text, given by keys and indexes; of the nearest place around it where there is
+ * none. Undefined for the document as a whole. What stands after a fault is not looked at.
+ */
+export function linesInJson(
+  text: string,
+  places: readonly (readonly string[])[],
+): readonly (number | undefined)[] {
+  const lines = places.map((): number | undefined => undefined);
+  let counted = 0;
+  let line = 1;
+  const parser = new JsonTextParser(text, (path, index) => {
+    for (; counted < index; counted += 1) if (text[counted] === "\n") line += 1;
+    for (const [at, place] of places.entries()) {
+      if (path.length <= place.length && path.every((key, depth) => String(key) === place[depth]))
+        lines[at] = line;
+    }
+  });
+  try {
+    parser.parse();
+  } catch (error) {
+    /* v8 ignore next -- a bug */
+    if (!(error instanceof JsonRefused)) throw error;
+  }
+  return lines;
+}
+
 class JsonRefused extends Error {
   readonly path: readonly (string | number)[];
 
@@ -45,6 +72,9 @@ const LITERALS: readonly (readonly [string, JsonValue])[] = [
   ["null", null],
 ];
 
+/** Told of each key and item before it is read: its path, and where in the text it begins. */
+type OnPlace = (path: readonly (string | number)[], index: number) => void;
+
 /** Containers are walked here, where they can be counted; texts and numbers are left to JSON.parse. */
 class JsonTextParser {
   /** Keys and indexes from the root to the value being read. */
@@ -53,8 +83,11 @@ class JsonTextParser {
   private index: number;
   private values = 0;
 
-  constructor(text: string) {
+  private readonly onPlace: OnPlace | undefined;
+
+  constructor(text: string, onPlace?: OnPlace) {
     this.text = text;
+    this.onPlace = onPlace;
     this.index = text.startsWith(BYTE_ORDER_MARK) ? 1 : 0;
   }
 
@@ -91,8 +124,10 @@ class JsonTextParser {
       if (!first && !this.take(",")) this.refuseHere("a comma or } is expected");
       this.skipSpace();
       if (this.text[this.index] !== '"') this.refuseHere("a key in double quotes is expected");
+      const start = this.index;
       const key = this.readString();
       this.path.push(key);
+      this.onPlace?.(this.path, start);
       if (key === "__proto__") this.refuse("a key named __proto__ is not allowed: remove it");
       if (Object.hasOwn(object, key)) this.refuse("the key stands here twice: remove one of the two");
       if (!this.take(":")) this.refuseHere("a colon is expected after a key");
@@ -107,6 +142,8 @@ class JsonTextParser {
     while (!this.take("]")) {
       if (items.length > 0 && !this.take(",")) this.refuseHere("a comma or ] is expected");
       this.path.push(items.length);
+      this.skipSpace();
+      this.onPlace?.(this.path, this.index);
       items.push(this.readValue(depth + 1));
       this.path.pop();
     }

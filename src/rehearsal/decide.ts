@@ -20,6 +20,7 @@ import { readStep } from "./step-declaration.js";
 import { lastCall, readVisit, textOf } from "./visit.js";
 import type { ChatRequest } from "./wire.js";
 import { offeredTools } from "./wire.js";
+import { areConditionsBinding } from "./ways.js";
 import { lookAround, outputNotes, writeOutputs } from "./write-outputs.js";
 
 /**
@@ -86,7 +87,8 @@ function readFirst(situation: Situation): Decision | undefined {
   }
   const unread = needed.filter((path) => textOf(lastCall(visit, "fs.read", path)) === undefined);
   if (unread.length === 0) return undefined;
-  const graph = situation.memory.jump.kind === "due" ? directive.graphPath : undefined;
+  const wantsGraph = situation.memory.jump.kind === "due" || areConditionsBinding(situation);
+  const graph = wantsGraph ? directive.graphPath : undefined;
   const list = brief.outputs.length > 0 ? directive.artifactsRoot : undefined;
   return say(
     situation.memory,

@@ -1,4 +1,5 @@
 import { parseDocument } from "yaml";
+import type { JsonValue } from "../core/json.js";
 import { parseJson, toMap } from "./untrusted.js";
 
 /** What the rehearsal reads is small; more than this is no honest front matter (the state document's bound). */
@@ -70,6 +71,14 @@ export function asMap(value: unknown): ReadonlyMap<unknown, unknown> | undefined
   if (value instanceof Map) return value;
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
   return isObject ? toMap(value) : undefined;
+}
+
+/** A value of front matter as JSON, whichever way it was parsed. */
+export function jsonOf(value: unknown): JsonValue {
+  if (value instanceof Map)
+    return Object.fromEntries([...value].map(([key, item]) => [String(key), jsonOf(item)]));
+  if (Array.isArray(value)) return value.map(jsonOf);
+  return (value ?? null) as JsonValue; // what neither parser nests is JSON, or a scalar of YAML's core schema
 }
 
 /** Brackets are counted wherever they stand, quoted or not: too many of them is reason enough to refuse. */

@@ -1,3 +1,4 @@
+import type { JsonObject } from "../core/json.js";
 import type { AllowedEdge } from "./shells.js";
 import type { RunState } from "./state-document.js";
 import type { TransitionHint } from "./step-declaration.js";
@@ -13,6 +14,13 @@ export const ROUNDS_BEFORE_HEADING_FOR_END = 3;
 export interface Graph {
   readonly nodes: readonly { readonly id: string; readonly type: string }[];
   readonly successors: ReadonlyMap<string, readonly string[]>;
+  readonly edges: readonly GraphEdge[];
+}
+
+interface GraphEdge {
+  readonly from: string;
+  readonly to: string;
+  readonly conditionExpr: JsonObject | undefined;
 }
 
 /** Reads `workflow.graph.json`; undefined when it is not a graph. */
@@ -25,12 +33,20 @@ export function readGraph(text: string): Graph | undefined {
   });
   if (nodes.length === 0) return undefined;
   const successors = new Map<string, string[]>(nodes.map((node) => [node.id, []]));
-  for (const edge of entriesOf(graph.get("edges"))) {
+  const edges = entriesOf(graph.get("edges")).flatMap((edge) => {
     const from = edge.get("from");
     const to = edge.get("to");
-    if (typeof from === "string" && typeof to === "string") successors.get(from)?.push(to);
-  }
-  return { nodes, successors };
+    return typeof from === "string" && typeof to === "string"
+      ? [{ from, to, conditionExpr: conditionOf(edge.get("conditionExpr")) }]
+      : [];
+  });
+  for (const { from, to } of edges) successors.get(from)?.push(to);
+  return { nodes, successors, edges };
+}
+
+function conditionOf(value: unknown): JsonObject | undefined {
+  const condition = toMap(value);
+  return condition.size === 0 ? undefined : (value as JsonObject); // a part of what JSON.parse returned
 }
 
 function entriesOf(value: unknown): ReadonlyMap<string, unknown>[] {
@@ -57,7 +73,7 @@ export function edgesOfRefusal(allowedNext: unknown): AllowedEdge[] | undefined 
 }
 
 /** Lets the step add what the brief left open, a label or the default; which edges there are is not its say. */
-export function withHints(edges: readonly AllowedEdge[], hints: readonly TransitionHint[]): AllowedEdge[] {
+export function withHints<E extends AllowedEdge>(edges: readonly E[], hints: readonly TransitionHint[]): E[] {
   const hasDefault = edges.some((edge) => edge.isDefault);
   return edges.map((edge) => {
     const hint = hints.find((candidate) => candidate.to === edge.to);
@@ -73,12 +89,12 @@ export function withHints(edges: readonly AllowedEdge[], hints: readonly Transit
  * The edge taken least often so far in this run. Among equals the default comes first, then the order of the
  * list; `start` turns that order, so that another run begins with another edge.
  */
-export function leastTaken(
-  edges: readonly AllowedEdge[],
+export function leastTaken<E extends AllowedEdge>(
+  edges: readonly E[],
   nodeId: string,
   state: RunState,
   start: number,
-): { readonly edge: AllowedEdge; readonly taken: number } | undefined {
+): { readonly edge: E; readonly taken: number } | undefined {
   const ordered = [...edges.filter((edge) => edge.isDefault), ...edges.filter((edge) => !edge.isDefault)];
   const first = ordered.length === 0 ? 0 : start % ordered.length;
   const counted = [...ordered.slice(first), ...ordered.slice(0, first)].map((edge) => ({
@@ -89,9 +105,13 @@ export function leastTaken(
   return counted.find((candidate) => candidate.taken === least);
 }
 
-/** The edge that begins the shortest way to an end; undefined when no end can be reached. */
-export function towardsEnd(edges: readonly AllowedEdge[], graph: Graph): AllowedEdge | undefined {
-  const distances = distancesToEnd(graph);
+/** The edge that begins the shortest way to an end over edges that may open; undefined when no end can be reached. */
+export function towardsEnd<E extends AllowedEdge>(
+  edges: readonly E[],
+  graph: Graph,
+  isPassable: (edge: GraphEdge) => boolean = () => true,
+): E | undefined {
+  const distances = distancesToEnd(graph, isPassable);
   const reaching = edges.flatMap((edge) => {
     const distance = distances.get(edge.to);
     return distance === undefined ? [] : [{ edge, distance }];
@@ -101,10 +121,10 @@ export function towardsEnd(edges: readonly AllowedEdge[], graph: Graph): Allowed
 }
 
 /** Steps from each node to the nearest node at which a run completes: type end, or nothing comes after. */
-function distancesToEnd(graph: Graph): ReadonlyMap<string, number> {
+function distancesToEnd(graph: Graph, isPassable: (edge: GraphEdge) => boolean): ReadonlyMap<string, number> {
   const predecessors = new Map<string, string[]>();
-  for (const [from, targets] of graph.successors) {
-    for (const to of targets) predecessors.set(to, [...(predecessors.get(to) ?? []), from]);
+  for (const edge of graph.edges.filter(isPassable)) {
+    predecessors.set(edge.to, [...(predecessors.get(edge.to) ?? []), edge.from]);
   }
   const distances = new Map<string, number>();
   for (const node of graph.nodes) {

@@ -1,4 +1,3 @@
-import { GateTypeSchema } from "../core/graph-state/schemas.js";
 import type { JsonObject } from "../core/json.js";
 import { STATE_TOOL } from "../core/tools/tool-specs.js";
 import {
@@ -27,10 +26,11 @@ import {
 import type { RunState } from "./state-document.js";
 import { type StepDeclaration, oneLine } from "./step-declaration.js";
 import { type Exchange, type Visit, isJump, lastCall, patchTarget } from "./visit.js";
+import { type Way, needsOf, passedGates, wayToEnd } from "./ways.js";
 
 /** What the node does last: move along an edge, or complete the run, and why. */
 type Ending =
-  | { readonly kind: "move"; readonly edge: AllowedEdge }
+  | { readonly kind: "move"; readonly edge: Way }
   | { readonly kind: "complete"; readonly why: string };
 
 /** What has been read at this node when it is time to save. */
@@ -97,9 +97,8 @@ export function saveState(situation: Situation, material: Material): Decision {
   if (gates !== undefined) return gates;
   const refused = refusedTargets(visit);
   const named = namedByRefusal(last) ?? shells.brief.allowedNext;
-  const edges = withHints(legalEdges(named, last, situation, step), step.transitions).filter(
-    (edge) => !refused.has(edge.to),
-  );
+  const tried = withHints(named, step.transitions).filter((edge) => !refused.has(edge.to));
+  const edges = waysAmong(tried, legalEdges(tried, last, situation, step), situation, material);
   const hadEdges = named.length > 0 || shells.brief.allowedNext.length > 0;
   if (edges.length === 0 && hadEdges && shells.brief.nodeType !== "end") {
     const names = shells.brief.allowedNext.map((edge) => edge.to).join(", ");
@@ -113,11 +112,10 @@ function recordGates(situation: Situation): Decision | undefined {
   const { shells, visit, tools, memory } = situation;
   const waits = shells.brief.allowedNext?.some((edge) => edge.satisfied === false) === true;
   if (!waits || !tools.has(STATE_TOOL) || hasRecorded(visit)) return undefined;
-  const gateDecisions = Object.fromEntries(GateTypeSchema.options.map((gate) => [gate, "PASS"]));
   return say(
     memory,
     `An edge out of ${shells.brief.nodeId} waits for a condition. I record every gate as PASS.`,
-    call(situation, STATE_TOOL, { gateDecisions }),
+    call(situation, STATE_TOOL, { gateDecisions: passedGates() }),
   );
 }
 
@@ -126,7 +124,33 @@ function hasRecorded(visit: Visit): boolean {
 }
 
 interface Choice extends Material {
-  readonly edges: readonly AllowedEdge[];
+  readonly edges: readonly Way[];
+}
+
+/** Of the edges that may be tried: those that are legal, and those that variables open, with these. */
+function waysAmong(
+  edges: readonly AllowedEdge[],
+  legal: readonly AllowedEdge[],
+  situation: Situation,
+  material: Material,
+): readonly Way[] {
+  const known = { ...material, variables: variablesAfter(situation, material) };
+  return edges.flatMap((edge) => {
+    const needs = mayStillSetVariables(situation.visit) ? needsOf(situation, known, edge.to) : undefined;
+    if (needs === undefined && !legal.includes(edge)) return [];
+    return [{ ...edge, needs: needs ?? {} }];
+  });
+}
+
+/** The variables as the save would leave them, but for what an edge needs. */
+function variablesAfter(situation: Situation, material: Material): JsonObject {
+  return { ...material.state.variables, ...declaredValues(situation, material) };
+}
+
+function declaredValues({ shells }: Situation, { state, step }: Material): JsonObject {
+  const { nodeId } = shells.brief;
+  const earlier = state.decisions.filter((entry) => entry.from === nodeId).length;
+  return variableValues(step.variables, nodeId, earlier);
 }
 
 /** Chooses the ending; when the run goes round in circles, the graph is read first. */
@@ -152,13 +176,28 @@ function choose(situation: Situation, choice: Choice): Decision {
       call(situation, "fs.read", { path: directive.graphPath }),
     );
   }
-  if (graph === undefined) return save(next, choice, { kind: "move", edge: best.edge });
-  const edge = towardsEnd(edges, graph);
-  if (edge !== undefined) return save(next, choice, { kind: "move", edge });
+  const roundsLeft = mayGoRound(choice, best.taken) || situation.visit.answered;
+  if (graph === undefined && roundsLeft) return save(next, choice, { kind: "move", edge: best.edge });
+  const known = graph && { ...choice, graph, variables: variablesAfter(situation, choice) };
+  const edge = known && wayToEnd(situation, known, edges);
+  if (edge !== undefined && roundsLeft) return save(next, choice, { kind: "move", edge });
+  if (graph === undefined || towardsEnd(edges, graph) !== undefined) {
+    if (situation.visit.answered) return save(next, choice, { kind: "move", edge: best.edge });
+    return ask(
+      next,
+      `every way on was taken ${best.taken} times, and no variables open a way to an end: look at the conditions of the graph.`,
+      "I go round once more",
+    );
+  }
   return save(next, choice, {
     kind: "complete",
     why: `Every way on was taken ${best.taken} times and no end can be reached from here, so I close the run.`,
   });
+}
+
+/** Heading for an end takes an edge so often at most for each edge of the graph: more than that is no way to one. */
+function mayGoRound({ graph, edges }: Choice, taken: number): boolean {
+  return taken <= ROUNDS_BEFORE_HEADING_FOR_END * ((graph?.edges ?? edges).length + 1);
 }
 
 /** Which edge comes first among equals. Where the decision log cannot be counted, each visit turns it further. */
@@ -171,8 +210,8 @@ function turnOrder(situation: Situation, choice: Choice): { start: number; memor
 
 function save(situation: Situation, choice: Choice, ending: Ending): Decision {
   const { brief, directive } = situation.shells;
-  const earlier = choice.state.decisions.filter((entry) => entry.from === brief.nodeId).length;
-  const declared = variableValues(choice.step.variables, brief.nodeId, earlier);
+  const needed = ending.kind === "move" ? ending.edge.needs : {};
+  const declared = { ...declaredValues(situation, choice), ...needed };
   const closes = ending.kind === "complete" && brief.nodeType !== "end";
   const sets = mayStillSetVariables(situation.visit)
     ? { ...declared, ...(closes ? { workflowStatus: "complete" } : {}) }
@@ -200,7 +239,9 @@ function movement(from: string, edge: AllowedEdge): JsonObject {
 
 function closing(ending: Ending): string {
   if (ending.kind === "complete") return `${ending.why} I finish the node, and with it the run.`;
-  return `I finish the node and follow "${oneLine(ending.edge.label, 100)}" to ${ending.edge.to}.`;
+  const needed = Object.keys(ending.edge.needs).map((name) => oneLine(name, 100));
+  const sets = needed.length === 0 ? "" : ` Its condition needs ${needed.join(", ")}: I set that.`;
+  return `I finish the node and follow "${oneLine(ending.edge.label, 100)}" to ${ending.edge.to}.${sets}`;
 }
 
 /** What has been refused at this node, told before what is done instead. */

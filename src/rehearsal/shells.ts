@@ -1,3 +1,5 @@
+import type { JsonObject } from "../core/json.js";
+import { parseJson, toObject } from "./untrusted.js";
 import type { ChatMessage } from "./wire.js";
 import { messageText } from "./wire.js";
 
@@ -8,6 +10,8 @@ interface RunDirective {
   readonly statePath: string;
   readonly graphPath: string | undefined;
   readonly artifactsRoot: string | undefined;
+  /** Of a story, as far as the directive could show them. */
+  readonly gateDecisions: JsonObject;
 }
 
 export interface OutputMapping {
@@ -126,6 +130,7 @@ function parseDirective(shell: Shell | undefined): RunDirective {
     statePath: field(shell, "state") ?? "@state/workflow.md",
     graphPath: field(shell, "graph"),
     artifactsRoot: field(shell, "artifactsRoot"),
+    gateDecisions: toObject(parseJson(field(shell, "gateDecisions") ?? "")),
   };
 }
 

@@ -1,9 +1,11 @@
-import { asMap, readDocument } from "./document-reader.js";
+import type { JsonObject } from "../core/json.js";
+import { asMap, jsonOf, readDocument } from "./document-reader.js";
 
 /** What the rehearsal needs of the state document. */
 export interface RunState {
   readonly runId: string | undefined;
   readonly decisions: readonly Decision[];
+  readonly variables: JsonObject;
   /** False when the decision log could not be read to its end, so that counting in it would mislead. */
   readonly whole: boolean;
 }
@@ -20,8 +22,13 @@ export function readState(text: string): RunState {
   return {
     runId: typeof runId === "string" && runId !== "" ? runId : undefined,
     decisions: Array.isArray(log) ? log.flatMap(decisionOf) : [],
+    variables: objectOf(data?.get("variables")),
     whole: closed && data !== undefined,
   };
+}
+
+function objectOf(value: unknown): JsonObject {
+  return Object.fromEntries([...(asMap(value) ?? [])].map(([key, item]) => [String(key), jsonOf(item)]));
 }
 
 function decisionOf(item: unknown): Decision[] {

@@ -5,6 +5,7 @@ import {
   parseToolCall,
 } from "../../src/core/tools/tool-specs.js";
 import type { JsonObject } from "../../src/core/json.js";
+import { holds } from "../../src/core/package/json-logic.js";
 import { decide } from "../../src/rehearsal/decide.js";
 import { type Memory, newMemory } from "../../src/rehearsal/memory.js";
 import type { ChatMessage, ChatRequest, Turn } from "../../src/rehearsal/wire.js";
@@ -20,6 +21,7 @@ export interface TinyPackage {
     isDefault?: boolean;
     /** Stands for a condition: says from the variables whether the edge is open. */
     open?: (variables: JsonObject) => boolean;
+    conditionExpr?: JsonObject;
   }[];
 }
 
@@ -29,6 +31,8 @@ export interface PlayOptions {
   readonly keepConversation?: boolean;
   readonly project?: Readonly<Record<string, string>>;
   readonly maxTurns?: number;
+  /** As in a run with `--conditions`. */
+  readonly evaluateConditions?: boolean;
   /** Refuses a call before it is carried out. */
   readonly refuse?: (
     tool: string,
@@ -190,14 +194,16 @@ class TinyEngine {
   #allowedNext(
     variables: JsonObject,
   ): { to: string; label: string; isDefault: boolean; satisfied?: boolean }[] {
-    const evaluated = this.#pack.edges.some((edge) => edge.open !== undefined);
+    const evaluated =
+      this.#options.evaluateConditions === true || this.#pack.edges.some((edge) => edge.open !== undefined);
+    const facts = { variables, gateDecisions: {}, routingFlags: {} };
     return this.#pack.edges
       .filter((edge) => edge.from === this.#node())
       .map((edge) => ({
         to: edge.to,
         label: edge.label ?? `to ${edge.to}`,
         isDefault: edge.isDefault === true,
-        ...(evaluated ? { satisfied: edge.open?.(variables) ?? true } : {}),
+        ...(evaluated ? { satisfied: edge.open?.(variables) ?? holds(edge.conditionExpr ?? {}, facts) } : {}),
       }));
   }
 
@@ -287,7 +293,12 @@ class TinyEngine {
         schemaVersion: "1.1",
         entryNodeId: this.#pack.entry,
         nodes: this.#pack.nodes.map(({ id, type = "step" }) => ({ id, type, file: `steps/${id}.md` })),
-        edges: this.#pack.edges.map(({ from, to, label = `to ${to}` }) => ({ from, to, label })),
+        edges: this.#pack.edges.map(({ from, to, label = `to ${to}`, conditionExpr }) => ({
+          from,
+          to,
+          label,
+          conditionExpr,
+        })),
       });
     }
     const node = this.#pack.nodes.find((candidate) => path === `@pkg/steps/${candidate.id}.md`);

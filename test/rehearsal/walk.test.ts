@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../src/core/json.js";
 import type { EarlierRun } from "../../src/rehearsal/memory.js";
 import type { ChatRequest } from "../../src/rehearsal/wire.js";
 import { type TinyPackage, play, rehearsal } from "./tiny-engine.js";
@@ -391,6 +392,87 @@ describe("conditions that the runtime evaluates", () => {
     const played = await play(pack);
     expect(played.phase).toBe("completed");
     expect(played.path).toEqual(["review", "rework", "review", "z"]);
+  });
+
+  const loopUntil = (again: JsonObject, done: JsonObject): TinyPackage => ({
+    entry: "draft",
+    nodes: [{ id: "draft" }, { id: "review" }, { id: "z", type: "end" }],
+    edges: [
+      { from: "draft", to: "review" },
+      { from: "review", to: "draft", isDefault: true, conditionExpr: again },
+      { from: "review", to: "z", conditionExpr: done },
+    ],
+  });
+  const score = { var: "variables.score" };
+  const BINDING = { evaluateConditions: true } as const;
+
+  test.each<[string, JsonObject, JsonObject]>([
+    ["a number", { "<": [score, 8] }, { ">=": [score, 8] }],
+    ["a flag", { "!": { var: "variables.ok" } }, { var: "variables.ok" }],
+    [
+      "a part of a variable",
+      { "!=": [{ var: "variables.r.s" }, "ok"] },
+      { "==": [{ var: "variables.r.s" }, "ok"] },
+    ],
+    [
+      "two at once",
+      { "!": [{ var: "variables.a" }] },
+      { and: [{ var: "variables.a" }, { "==": [score, 3] }] },
+    ],
+  ])("a loop that waits for %s ends, since the edge's variables are set", async (_name, again, done) => {
+    const played = await play(loopUntil(again, done), BINDING);
+    expect(played.phase).toBe("completed");
+    expect(played.path).toEqual(["draft", "review", "draft", "review", "z"]);
+    expect(played.refusals).toEqual([]);
+  });
+
+  test("a value that the step declares yields to what the edge needs", async () => {
+    const step = "---\nsetsVariables: [score]\n---\n";
+    const pack = loopUntil({ "<": [score, 8] }, { ">=": [score, 8] });
+    const played = await play(
+      {
+        ...pack,
+        nodes: pack.nodes.map((node) => (node.id === "review" ? { ...node, step } : node)),
+      },
+      BINDING,
+    );
+    expect(played.phase).toBe("completed");
+    expect(played.state.variables).toMatchObject({ score: 8 });
+  });
+
+  test("a loop that nothing opens is walked a few rounds, not to the limit of turns, and then asked about", async () => {
+    const never = { and: [{ ">": [score, 8] }, { "<": [score, 2] }] };
+    const played = await play(loopUntil({ "<": [score, 8] }, never), BINDING);
+    expect(played.phase).toBe("waiting");
+    expect(played.question).toContain("no variables open a way to an end");
+    expect(played.path.length).toBeLessThan(12);
+    const again = await play(loopUntil({ "<": [score, 8] }, never), {
+      ...BINDING,
+      answers: ["go on", "go on"],
+    });
+    expect(again.phase).toBe("waiting");
+  });
+
+  test("a run heads for an end over edges that can open", async () => {
+    const shut = { "==": [score, 1] };
+    const played = await play(
+      {
+        entry: "a",
+        nodes: [{ id: "a" }, { id: "trap" }, { id: "b" }, { id: "c" }, { id: "z", type: "end" }],
+        edges: [
+          { from: "a", to: "trap", isDefault: true },
+          { from: "trap", to: "a" },
+          { from: "trap", to: "z", conditionExpr: { and: [shut, { "!": shut }] } },
+          { from: "a", to: "b" },
+          { from: "b", to: "a", isDefault: true },
+          { from: "b", to: "c" },
+          { from: "c", to: "a", isDefault: true },
+          { from: "c", to: "z" },
+        ],
+      },
+      BINDING,
+    );
+    expect(played.phase).toBe("completed");
   });
 
   test("where no edge is open and no variable can open one, the user is asked", async () => {

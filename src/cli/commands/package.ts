@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { type Finding, isError } from "../../core/package/findings.js";
+import { type Finding, isError, whereOf } from "../../core/package/findings.js";
 import { checkPackageSource } from "../../store/packages/package-source.js";
 import type { Result } from "../../core/errors.js";
 import type { StoredPackage, StoredRun } from "../../contract/reads.js";
@@ -31,8 +31,8 @@ export async function packageCheckCommand(dir: string, options: { json?: boolean
 
 /** One line for each finding. */
 export function printFindings(findings: readonly Finding[]): void {
-  for (const { severity, file, path, message } of findings)
-    print(`${severity}  ${file}  ${path}  ${message}`);
+  for (const finding of findings)
+    print(`${finding.severity}  ${whereOf(finding)}  ${finding.path}  ${finding.message}`);
 }
 
 /** `interlock package list`: what the store has installed. */

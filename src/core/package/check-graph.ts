@@ -1,3 +1,4 @@
+import { checkOutputs } from "./check-step.js";
 import { type Finding, errorFinding, listNames, quote, warningFinding } from "./findings.js";
 import { reachableNodes } from "./graph.js";
 import type { GraphFile } from "./schemas.js";
@@ -13,7 +14,9 @@ export function checkGraphRules(
     ...checkEnds(file, graph),
     ...checkDefaults(file, graph),
     ...checkAgents(file, graph, agentIds),
+    ...graph.nodes.flatMap(({ outputs }, index) => checkOutputs(file, ["nodes", index], outputs)),
     ...checkShapeOfWalk(file, graph),
+    ...checkWaysToEnd(file, graph),
   ];
 }
 
@@ -84,6 +87,27 @@ function checkAgents(
   return graph.nodes.flatMap((node, index) =>
     checkAgentId(file, `$.nodes[${index}].agentId`, `node ${quote(node.id)}`, node.agentId, agentIds),
   );
+}
+
+/** Where a walk comes to a part of the graph that it cannot leave, and that has no end. */
+function checkWaysToEnd(file: string, graph: GraphFile): readonly Finding[] {
+  const ends = graph.nodes.filter((node) => node.type === "end");
+  const beyond = ""; // the id of no node: from there to every end, and backwards
+  const leading = reachableNodes({
+    entryNodeId: beyond,
+    edges: [
+      ...ends.map(({ id }) => ({ from: beyond, to: id })),
+      ...graph.edges.map(({ from, to }) => ({ from: to, to: from })),
+    ],
+  });
+  if (!leading.has(graph.entryNodeId)) return []; // that no end can be reached at all is said already
+  const reached = reachableNodes(graph);
+  const ids = new Set(graph.nodes.map(({ id }) => id));
+  return graph.edges.flatMap(({ from, to }, index) => {
+    if (!reached.has(from) || !leading.has(from) || leading.has(to) || !ids.has(to)) return [];
+    const sentence = `leads to ${quote(to)}, from where no way leads to an end: add an edge, or make its last node an end`;
+    return [warningFinding(file, `$.edges[${index}]`, sentence)];
+  });
 }
 
 /** What a walk through the graph would stumble over: warnings only. */

@@ -61,7 +61,16 @@ export function checkAgentsFile(file: string, text: string): Checked<readonly Ag
     "agents",
     agents.map((agent) => agent.id),
   );
-  return { value: agents, findings };
+  return { value: agents, findings: [...findings, ...checkTools(file, agents)] };
+}
+
+/** Without the file tools, neither a step can be read nor the state saved. */
+function checkTools(file: string, agents: readonly Agent[]): readonly Finding[] {
+  return agents.flatMap(({ id, tools }, index) => {
+    if (tools?.fs?.enabled !== false) return [];
+    const sentence = `agent ${quote(id)} has no tools: no node at which it works can be finished. Set it to true, or leave it out`;
+    return [warningFinding(file, `$.agents[${index}].tools.fs.enabled`, sentence)];
+  });
 }
 
 /** A graph file: shape, and the rules that need the whole graph. Without `agentIds`, agents are not checked. */

@@ -7,6 +7,8 @@ export interface Finding {
   readonly file: string;
   /** JSON path inside the file, such as `$.nodes[2].agentId`; `$` for the file as a whole. */
   readonly path: string;
+  /** 1-based line of that place in the file, where there is one. */
+  readonly line?: number;
   readonly message: string;
 }
 
@@ -69,6 +71,28 @@ export function jsonPath(segments: readonly PropertyKey[]): string {
     else path += `[${JSON.stringify(String(segment))}]`;
   }
   return path;
+}
+
+/** The keys and indexes of what `jsonPath` rendered, as far as they can be read back. */
+export function placeOf(path: string): readonly string[] {
+  const place: string[] = [];
+  for (const [, name, index, quoted] of path.matchAll(/\.([\w$]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/gu)) {
+    place.push(name ?? index ?? unquoted(quoted ?? ""));
+  }
+  return place;
+}
+
+function unquoted(text: string): string {
+  try {
+    return String(JSON.parse(text));
+  } catch {
+    return text;
+  }
+}
+
+/** Where a finding is, for people: the file, with the line where there is one. */
+export function whereOf({ file, line }: Finding): string {
+  return line === undefined ? file : `${file}:${line}`;
 }
 
 const MAX_QUOTE_CHARS = 120;

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "../json.js";
+import { valueAt } from "./value-at.js";
 
 /**
  * JSONLogic (jsonlogic.com) for conditions of edges: the operators that read data and compute a value. Written here and
@@ -50,6 +51,11 @@ export function weigh(expression: JsonValue, data: JsonObject, share = 1): Verdi
     // Whatever it was: a condition that cannot be evaluated is none that holds.
   }
   return { holds: result, steps: evaluation.steps, size: evaluation.size };
+}
+
+/** Whether evaluation knows an operator of this name. */
+export function isOperator(name: string): boolean {
+  return SPECIAL.has(name) || PLAIN.has(name);
 }
 
 type Scope = JsonValue;
@@ -190,20 +196,8 @@ const SPECIAL = new Map<string, Special>([
       );
     },
   ],
-  [
-    "some",
-    (evaluation, operands, scope, depth) =>
-      listOf(evaluation, operands, scope, depth).some((item) =>
-        isTruthy(evaluation.evaluate(operands[1] ?? null, item, depth)),
-      ),
-  ],
-  [
-    "none",
-    (evaluation, operands, scope, depth) =>
-      !listOf(evaluation, operands, scope, depth).some((item) =>
-        isTruthy(evaluation.evaluate(operands[1] ?? null, item, depth)),
-      ),
-  ],
+  ["some", anyHolds],
+  ["none", (...iteration) => !anyHolds(...iteration)],
 ]);
 
 const PLAIN = new Map<string, Plain>([
@@ -294,17 +288,23 @@ function listOf(
   return isList(value) ? value : [];
 }
 
+function anyHolds(
+  evaluation: Evaluation,
+  operands: readonly JsonValue[],
+  scope: Scope,
+  depth: number,
+): boolean {
+  return listOf(evaluation, operands, scope, depth).some((item) =>
+    isTruthy(evaluation.evaluate(operands[1] ?? null, item, depth)),
+  );
+}
+
 /** A value by its dotted path, own properties only; undefined where there is none. */
 function read(scope: Scope, path: JsonValue, work: Evaluation): JsonValue | undefined {
   if (path === "" || path === null) return scope;
-  const keys = work.text(path).split(".");
-  work.pay(keys.length);
-  let value: JsonValue | undefined = scope;
-  for (const key of keys) {
-    if (value === null || typeof value !== "object" || !Object.hasOwn(value, key)) return undefined;
-    value = (value as JsonObject)[key]; // an index of a list reads like a key
-  }
-  return value;
+  const text = work.text(path);
+  work.pay(text.split(".").length);
+  return valueAt(scope, text);
 }
 
 function missing(names: readonly JsonValue[], scope: Scope, work: Evaluation): readonly JsonValue[] {

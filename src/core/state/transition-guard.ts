@@ -9,6 +9,7 @@ import {
   isSatisfied,
 } from "../package/graph.js";
 import { cutText, excerpt, listSome } from "../text.js";
+import { describeUnmet } from "./refused-condition.js";
 import { type Frontmatter, parseFrontmatter } from "./state-frontmatter.js";
 
 /** The guard's verdict on a state update. */
@@ -76,10 +77,10 @@ function checkTransition(move: Move): GuardVerdict | undefined {
   const edges = graph.edges.filter((edge) => edge.from === from && edge.to === to);
   const share = conditionsOutOf(graph, from);
   if (edges.some((edge) => isSatisfied(edge, data, share))) return undefined;
-  return refuse(
-    move,
-    edges.length === 0 ? "the graph has no such edge." : "the edge's condition does not hold.",
-  );
+  const [edge] = edges;
+  if (edge?.conditionExpr === undefined || data === undefined)
+    return refuse(move, "the graph has no such edge.");
+  return refuse(move, `the edge's condition does not hold${describeUnmet(edge.conditionExpr, data)}`);
 }
 
 function checkMonotonicity(move: Move, previous: JsonObject, next: Frontmatter): GuardVerdict | undefined {

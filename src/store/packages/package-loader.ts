@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { JsonObject } from "../../core/json.js";
 import { checkArtifactTypesSize } from "../../core/package/artifact-types.js";
+import { checkConditions } from "../../core/package/check-conditions.js";
 import { checkNames } from "../../core/package/check-names.js";
 import {
   MANIFEST_FILE,
@@ -16,6 +17,7 @@ import {
   manifestReferences,
   missingManifest,
 } from "../../core/package/check-package.js";
+import { checkAgainstNode } from "../../core/package/check-step.js";
 import { type FileIndex, indexFiles } from "../../core/package/file-index.js";
 import {
   type Checked,
@@ -30,6 +32,7 @@ import { type WorkflowGraph, toWorkflowGraph } from "../../core/package/graph.js
 import type { Agent, Manifest, StepFrontmatter } from "../../core/package/schemas.js";
 import type { Frontmatter } from "../../core/state/state-frontmatter.js";
 import { parseMarkdown } from "../../core/documents/front-matter.js";
+import { withLines } from "./finding-lines.js";
 import { digestFiles, integrityDigest } from "./package-digest.js";
 import { PackageFileRefused, type PackageListing, listPackage, readPackageFile } from "./package-files.js";
 
@@ -91,7 +94,7 @@ export async function loadListedPackage(listing: PackageListing): Promise<Packag
   if (!listing.complete) return { findings: boundFindings(listing.findings) };
   const reading = new PackageReading(listing);
   const loaded = await reading.load();
-  const findings = boundFindings(reading.findings);
+  const findings = withLines(boundFindings(reading.findings), reading.texts);
   return loaded === undefined || findings.some(isError) ? { findings } : { findings, package: loaded };
 }
 
@@ -119,6 +122,8 @@ interface WorkflowReferences {
 /** One pass over a package: reads what is referred to, once each, and keeps every finding. */
 class PackageReading {
   readonly findings: Finding[];
+  /** What was read, by file. */
+  readonly texts = new Map<string, Uint8Array>();
   private readonly listing: PackageListing;
   private readonly files: FileIndex;
   private agentIds: ReadonlySet<string> | undefined;
@@ -222,8 +227,11 @@ class PackageReading {
       const read = stepFile === undefined ? undefined : await this.frontMatterOf(stepFile);
       if (stepFile === undefined || read === undefined) continue;
       const step = this.note(checkStepFile(stepFile, read.frontmatter, node, this.agentIds));
-      if (step !== undefined) steps.set(node.id, step);
+      if (step === undefined) continue;
+      steps.set(node.id, step);
+      this.note({ findings: checkAgainstNode(stepFile, step, node, graph, this.agentIds) });
     }
+    this.note({ findings: checkConditions(file, graph, [...steps.values()]) });
     this.note({ findings: checkArtifactTypesSize(file, steps.values()) });
     return { graph: toWorkflowGraph(graph, steps), steps };
   }
@@ -256,7 +264,10 @@ class PackageReading {
       this.findings.push(errorFinding(WHOLE_PACKAGE, "$", sentence));
       return undefined;
     }
-    if (isUtf8(bytes)) return bytes;
+    if (isUtf8(bytes)) {
+      this.texts.set(file, bytes);
+      return bytes;
+    }
     this.findings.push(errorFinding(file, "$", "is not UTF-8 text: save it in that encoding"));
     return undefined;
   }

@@ -235,7 +235,8 @@ describe("conditions of edges", () => {
     expect(move("b", { ready: true }, NO_FACTS)).toBeUndefined();
     expect(move("b", {}, NO_FACTS)).toEqual({
       code: "E_INVALID_TRANSITION",
-      message: "a → b: the edge's condition does not hold. From a you may go to: c.",
+      message:
+        "a → b: the edge's condition does not hold: variables.ready is not set. From a you may go to: c.",
       details: {
         from: "a",
         to: "b",

@@ -1,0 +1,49 @@
+import { GateTypeSchema } from "../graph-state/schemas.js";
+import { callOf, usesOf, variableOf } from "./condition-uses.js";
+import { type Finding, jsonPath, listNames, quote, warningFinding } from "./findings.js";
+import type { GraphFile, StepFrontmatter } from "./schemas.js";
+
+/** Conditions of edges that can never be relied on to hold: warnings only, since runs ask for their evaluation. */
+export function checkConditions(
+  file: string,
+  graph: GraphFile,
+  steps: readonly StepFrontmatter[],
+): readonly Finding[] {
+  const set = new Set(steps.flatMap((step) => step.setsVariables ?? []));
+  return graph.edges.flatMap(({ conditionExpr }, index) => {
+    if (conditionExpr === undefined) return [];
+    const place = ["edges", index, "conditionExpr"];
+    if (callOf(conditionExpr) === undefined) {
+      const sentence = `has ${Object.keys(conditionExpr).length} keys, and is a value that always holds: write one operator, and join conditions with "and" or "or"`;
+      return [warningFinding(file, jsonPath(place), sentence)];
+    }
+    const { reads, unknownOperators } = usesOf(conditionExpr);
+    return [
+      ...unknownOperators.map(({ name, at }) => {
+        const sentence = `${quote(name)} is no operator of JSONLogic that is evaluated: with --conditions it does not hold`;
+        return warningFinding(file, jsonPath([...place, ...at]), sentence);
+      }),
+      ...reads.flatMap(({ name, at }) => {
+        const problem = problemOf(name, set);
+        return problem === undefined ? [] : [warningFinding(file, jsonPath([...place, ...at]), problem)];
+      }),
+    ];
+  });
+}
+
+/** Why nothing will ever stand at a path that a condition reads. */
+function problemOf(path: string, set: ReadonlySet<string>): string | undefined {
+  const [root = "", gate = ""] = path.split(".");
+  const variable = variableOf(path);
+  if (variable !== undefined) {
+    if (set.has(variable)) return undefined;
+    return `reads the variable ${quote(variable)}, which no step sets: name it in the setsVariables of the step that does (named are: ${listNames(set)})`;
+  }
+  if (root === "variables" || root === "routingFlags") return undefined;
+  const gates = GateTypeSchema.options;
+  if (root === "gateDecisions") {
+    if (gate === "" || gates.some((known) => known === gate)) return undefined;
+    return `reads the gate ${quote(gate)}, which there is not (there are: ${listNames(gates)})`;
+  }
+  return `reads ${quote(path)}, but conditions see variables, gateDecisions and routingFlags only: write ${quote(`variables.${path}`)} for a variable`;
+}
