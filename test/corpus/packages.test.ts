@@ -401,7 +401,7 @@ describe("workflow.graph.json", () => {
     ["a condition in words", edge("conditionText", "if it rains")],
     ["a condition as a text", edge("conditionExpr", "a == b"), G, "$.edges[0].conditionExpr"],
     ["a condition as a list", edge("conditionExpr", [1]), G, "$.edges[0].conditionExpr"],
-    ["a condition", edge("conditionExpr", { "==": [{ var: "variables.a" }, 1] })],
+    ["a condition", edge("conditionExpr", { "==": [2, 1] })],
     [
       "two defaults",
       changed(
@@ -484,7 +484,7 @@ describe("step files and workflow documents", () => {
       step,
       "$.agentId",
     ],
-    ["a step's transitions", withFiles({ [step]: front(`${good}\ntransitions: [{ to: done, label: x }]`) })],
+    ["a step's transitions", withFiles({ [step]: front(`${good}\ntransitions: [{ to: done, label: finished }]`) })],
     [
       "a transition without a label",
       withFiles({ [step]: front(`${good}\ntransitions: [{ to: done }]`) }),
