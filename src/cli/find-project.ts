@@ -24,7 +24,7 @@ export async function findProject(
   storeName: string | undefined,
 ): Promise<FoundProject> {
   const projects = own === undefined ? [] : await projectsOf(own);
-  const mine = own && { workers: [], storeId: own.storeId, taskQueue: own.taskQueue, name: "this store" };
+  const mine = own && { workers: [], storeId: own.storeId, taskQueue: own.taskQueue, name: "at hand" };
   const known =
     client === undefined ? [mine].filter((store) => store !== undefined) : await knownStores(client, own);
   const stores = known.map((store) => (store.storeId === own?.storeId ? { ...store, projects } : store));

@@ -484,7 +484,10 @@ describe("step files and workflow documents", () => {
       step,
       "$.agentId",
     ],
-    ["a step's transitions", withFiles({ [step]: front(`${good}\ntransitions: [{ to: done, label: finished }]`) })],
+    [
+      "a step's transitions",
+      withFiles({ [step]: front(`${good}\ntransitions: [{ to: done, label: finished }]`) }),
+    ],
     [
       "a transition without a label",
       withFiles({ [step]: front(`${good}\ntransitions: [{ to: done }]`) }),

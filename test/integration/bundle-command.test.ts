@@ -105,7 +105,10 @@ test("wrong usage ends with exit code 2 and names what is wrong, before anything
   const cases: readonly (readonly [readonly string[], string])[] = [
     [["bundle", "run", "none.yaml", "--project", "project", "--rehearse"], '"none.yaml" is no file.'],
     [["bundle", "run", "room", "--project", "project", "--rehearse"], '"room" is no file.'],
-    [["bundle", "run", WORKFLOW, "--project", "none", "--rehearse"], "E_PROJECT_INVALID"],
+    [
+      ["bundle", "run", WORKFLOW, "--project", "none", "--rehearse"],
+      '"none" is no directory, and the store at hand has no project of that name.',
+    ],
     [[...REHEARSE, "--bundle", "none"], '"none" is no directory.'],
     [[...REHEARSE, "--core", "none"], '"none" is no directory.'],
     [[...REHEARSE, "--bundle", "room/bmad/core"], "Name its root with --bundle."],
