@@ -3,23 +3,11 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { eventually } from "../fakes/eventually.js";
 import { valueOf } from "../fakes/run-world.js";
-import { call } from "../fakes/scripted-model.js";
+import { WRITES_AND_ASKS_TWICE } from "../fakes/asking-twice.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { type Bench, copyRoom, openBench, until } from "./harness.js";
 import { type Shell, jsonOf, shellOf, strangerShell } from "./shell.js";
 import { zipPackage } from "../fakes/package-fixture.js";
-
-const SCRIPT = [
-  {
-    calls: [
-      call("fs_write", { path: "@project/artifacts/small.md", content: "# Small\n" }),
-      call("fs_read", { path: "@project/none.md" }),
-    ],
-    content: "I write it down.",
-  },
-  { content: "Which way?" },
-  { content: "And now?" },
-];
 
 async function waitingRun(bench: Bench) {
   const run = await bench.start(twoNodePackage());
@@ -30,7 +18,7 @@ async function waitingRun(bench: Bench) {
 }
 
 test("every command about a run works from a machine that has nothing but the address, and says what it says at hand", async () => {
-  const bench = await openBench(SCRIPT);
+  const bench = await openBench(WRITES_AND_ASKS_TWICE);
   const run = await waitingRun(bench);
   const { runId } = run;
   const there = await strangerShell(bench);
@@ -78,7 +66,7 @@ test("every command about a run works from a machine that has nothing but the ad
 });
 
 test("artifacts are saved below the directory that was named, over nothing, and through no link", async () => {
-  const bench = await openBench(SCRIPT);
+  const bench = await openBench(WRITES_AND_ASKS_TWICE);
   const { runId } = await waitingRun(bench);
   const there = await strangerShell(bench);
   const dir = join(there.dir, "out");
@@ -105,7 +93,7 @@ test("artifacts are saved below the directory that was named, over nothing, and 
 });
 
 test("packages are listed, installed and removed from elsewhere, and a broken one is refused there", async () => {
-  const bench = await openBench(SCRIPT);
+  const bench = await openBench(WRITES_AND_ASKS_TWICE);
   const there = await strangerShell(bench, bench.store.taskQueue);
   const source = join(there.dir, "two.bmad");
   const filler = Array.from({ length: 400_000 }, (_, index) => (index * 2_654_435_761) % 4_294_967_296).join(

@@ -7,22 +7,10 @@ import { InterlockError, type RunHandle } from "../../src/client/client.js";
 import type { RunEvent } from "../../src/core/run/run-event.js";
 import { eventually } from "../fakes/eventually.js";
 import { valueOf } from "../fakes/run-world.js";
-import { call } from "../fakes/scripted-model.js";
+import { WRITES_AND_ASKS_TWICE } from "../fakes/asking-twice.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { type Bench, openBench, until } from "./harness.js";
 import { MAIN, shellOf, strangerShell } from "./shell.js";
-
-const SCRIPT = [
-  {
-    calls: [
-      call("fs_write", { path: "@project/artifacts/small.md", content: "# Small\n" }),
-      call("fs_read", { path: "@project/none.md" }),
-    ],
-    content: "I write it down.",
-  },
-  { content: "Which way?" },
-  { content: "And now?" },
-];
 
 async function waiting(bench: Bench, run: RunHandle): Promise<void> {
   await until(run, "waiting-user");
@@ -51,7 +39,7 @@ async function logged(bench: Bench, run: RunHandle): Promise<unknown[]> {
 const known = (events: readonly RunEvent[]) => events.map(({ seq, kind, ts }) => [seq, kind, ts]);
 
 test("whoever comes late sees every event once, from anywhere, as the published schema says", async () => {
-  const bench = await openBench(SCRIPT);
+  const bench = await openBench(WRITES_AND_ASKS_TWICE);
   const run = await waitingRun(bench);
   const schema = JSON.parse(
     await readFile(new URL("../../schemas/events.schema.json", import.meta.url), "utf8"),
@@ -84,7 +72,7 @@ test("whoever comes late sees every event once, from anywhere, as the published 
 });
 
 test("two watch a run to its end, and go on where an answer and another worker come in between: no event twice, none lost", async () => {
-  const bench = await openBench([{ hang: true }, ...SCRIPT]);
+  const bench = await openBench([{ hang: true }, ...WRITES_AND_ASKS_TWICE]);
   const run = await bench.start(twoNodePackage());
   await until(run, "running");
   const watchers = [await strangerShell(bench), shellOf(bench)].map((shell) =>
@@ -105,7 +93,7 @@ test("two watch a run to its end, and go on where an answer and another worker c
 });
 
 test("a program is told each event once, answers when it is asked, and begins where it wants to", async () => {
-  const bench = await openBench(SCRIPT);
+  const bench = await openBench(WRITES_AND_ASKS_TWICE);
   const run = await bench.start(twoNodePackage());
   const seen: RunEvent[] = [];
   let answers = 0;
@@ -148,7 +136,7 @@ test("a reader of the output that has gone ends the watching without a word", as
 });
 
 test("a worker tells of each event that it writes, once, as whoever reads the log is told; an observer that throws harms nothing", async () => {
-  const bench = await openBench(SCRIPT);
+  const bench = await openBench(WRITES_AND_ASKS_TWICE);
   const told: RunEvent[] = [];
   const stop = bench.store.runs.observe((event) => {
     told.push(event);
@@ -166,7 +154,7 @@ test("a worker tells of each event that it writes, once, as whoever reads the lo
 });
 
 test("a worker in the foreground prints a line a turn for every run it carries, and none where it is to be quiet", async () => {
-  const bench = await openBench(SCRIPT);
+  const bench = await openBench(WRITES_AND_ASKS_TWICE);
   await bench.stopWorker();
   for (const [args, turns] of [
     [["worker"], 2],
