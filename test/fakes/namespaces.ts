@@ -6,6 +6,7 @@ import type { Outcome } from "../integration/shell.js";
 const NETWORK = "10.213.77";
 /** Where the hosts of a network find what runs on it. */
 export const COMMON_ADDRESS = `${NETWORK}.1`;
+const HUB_ADDRESS = "02:00:0a:d5:4d:01";
 const PATIENCE_MS = 90_000;
 const isRoot = process.getuid?.() === 0;
 /** Who is not root is one in a user namespace of their own, where the system allows that. */
@@ -64,7 +65,8 @@ export async function whyNoNamespaces(): Promise<string | undefined> {
 export async function openNetwork(): Promise<Network> {
   const script = [
     "ip link set lo up",
-    "ip link add hub type bridge",
+    // Of its own: else it is the lowest of its ports', changes as they come and go, and whoever knows the old one waits.
+    `ip link add hub address ${HUB_ADDRESS} type bridge`,
     `ip addr add ${COMMON_ADDRESS}/24 dev hub`,
     "ip link set hub up",
   ];
