@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { AgainReporter } from "./test/setup/again-reporter.js";
 
 const report = process.env["INTERLOCK_TEST_REPORT"];
 
@@ -7,8 +8,9 @@ export default defineConfig({
   test: {
     name: "browser",
     include: ["test/browser/**/*.test.ts"],
-    reporters: report ? ["default", ["json", { outputFile: report }]] : ["default"],
+    reporters: report ? ["default", new AgainReporter(), ["json", { outputFile: report }]] : ["default"],
     pool: "forks",
+    retry: report ? 1 : 0, // as in vitest.config.ts
     globalSetup: ["test/setup/run-folder.ts", "test/integration/global-setup.ts"],
     testTimeout: 300_000,
     hookTimeout: 300_000,

@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { AgainReporter } from "./test/setup/again-reporter.js";
 
 /** Where CI wants the counts as JSON. */
 const report = process.env["INTERLOCK_TEST_REPORT"];
@@ -24,6 +25,8 @@ export const ALONE_TESTS = [
   "test/replay/**/*.test.ts",
 ];
 
+/** CI runs once more what fails beside real servers and processes on a busy machine, and names it. */
+const RETRY = report ? 1 : 0;
 const RUN_FOLDER = "test/setup/run-folder.ts";
 /** Against a hang only: a busy machine does not come near it. What a test does is bounded by number and size. */
 const AGAINST_HANGS = { testTimeout: 300_000, hookTimeout: 300_000 };
@@ -32,6 +35,7 @@ const UNIT = { globalSetup: [RUN_FOLDER], ...AGAINST_HANGS };
 /** What every file of `test/integration/` needs: a build, and one real Temporal server for each project. */
 const ON_SERVER = {
   globalSetup: [RUN_FOLDER, "test/integration/global-setup.ts"],
+  retry: RETRY,
   execArgv: ["--min-semi-space-size=64", "--max-semi-space-size=64"], // less time in the garbage collector
   ...AGAINST_HANGS,
 };
@@ -39,7 +43,7 @@ const ON_SERVER = {
 /** The projects run one after the other: each leaves the machine to the next. */
 export default defineConfig({
   test: {
-    reporters: report ? ["default", ["json", { outputFile: report }]] : ["default"],
+    reporters: report ? ["default", new AgainReporter(), ["json", { outputFile: report }]] : ["default"],
     pool: "forks",
     coverage: {
       include: ["src/core/**/*.ts"],
