@@ -209,7 +209,10 @@ export async function followAndReport(
 
 /** How somebody who has stopped watching comes back to a run. */
 function onwards(runId: string, embedded: boolean): string {
-  if (embedded) return `The run is kept and goes on when a worker is there: interlock dev`;
+  if (embedded) {
+    return `The run is kept and goes on when a worker is there: interlock dev
+A call that is under way has ten seconds to end. Another Ctrl-C does not wait for it.`;
+  }
   return `The run goes on where its workers are. See it again with: interlock watch ${runId}`;
 }
 

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { eventually } from "../fakes/eventually.js";
 import { spawn } from "node:child_process";
 import { access, cp, readFile, readdir, rm, writeFile } from "node:fs/promises";
@@ -214,6 +215,30 @@ describe("interlock run", () => {
       dev.kill("SIGINT");
       await new Promise((resolve) => dev.once("exit", resolve));
     });
+  });
+
+  test("Ctrl-C while the model is silent says what is waited for; another one does not wait", async () => {
+    const shell = await newShell();
+    await writeTree(join(shell.dir, "package"), twoNodePackage());
+    await withModel(
+      () => ({ hang: true }),
+      async (model, variables) => {
+        const { environment, dir } = shell.with(variables);
+        const child = spawn(process.execPath, [MAIN, "run", "package", "--project", "project"], {
+          env: environment,
+          cwd: dir,
+          stdio: ["ignore", "ignore", "pipe"],
+        });
+        const ended = once(child, "exit");
+        let said = "";
+        child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
+        await eventually(() => model.requests.length > 0);
+        child.kill("SIGINT");
+        await eventually(() => said.includes("Another Ctrl-C does not wait for it."));
+        child.kill("SIGINT");
+        expect(await ended).toEqual([null, "SIGINT"]);
+      },
+    );
   });
 
   test("wrong usage ends with exit code 2 and names the remedy, before anything is started", async () => {
