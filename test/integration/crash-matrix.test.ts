@@ -20,8 +20,8 @@ const CASES_AT_ONCE = Number(process.env["INTERLOCK_CRASH_CASES_AT_ONCE"] ?? 12)
 /** Every hit instead of the first, the second and the last one. */
 const EVERY_HIT = process.env["INTERLOCK_CRASH_EVERY_HIT"] === "true";
 /** Of one case, on a machine that has other work; and of all cases together. */
-const CASE_TIMEOUT_MS = 180_000;
-const TIMEOUT_MS = EVERY_HIT ? 7_200_000 : 900_000;
+const CASE_TIMEOUT_MS = 400_000;
+const TIMEOUT_MS = EVERY_HIT ? 7_200_000 : 1_800_000;
 
 /** Hit by whoever installs a package, and by no worker. */
 const OF_INSTALLATION = FAILPOINTS.filter((name) => name.startsWith("package."));

@@ -9,7 +9,7 @@ import { endStateOf } from "../crash/end-state.js";
 import { jsonLines } from "../fakes/run-world.js";
 
 /** Longer than a worker's death, its activity's timeout and a run take on a busy machine. */
-const TIMEOUT_MS = 240_000;
+const TIMEOUT_MS = 600_000;
 
 let build: ArmedBuild;
 beforeAll(async () => {

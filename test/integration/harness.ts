@@ -3,6 +3,7 @@ import { cp, mkdir, mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { isGrpcServiceError } from "@temporalio/client";
 import { DefaultLogger, Runtime } from "@temporalio/worker";
 import { inject, onTestFinished } from "vitest";
 import {
@@ -12,6 +13,7 @@ import {
   type StartRun,
 } from "../../src/client/client.js";
 import { parseMarkdown } from "../../src/core/documents/front-matter.js";
+import type { RunState } from "../../src/core/run/run-state.js";
 import { startSigner } from "../../src/store/start-signatures.js";
 import type { RunFiles } from "../../src/store/runs/run-files.js";
 import { startWorker } from "../../src/worker.js";
@@ -174,11 +176,26 @@ export async function signedClient({ environment, store }: Pick<Bench, "environm
   return { client, sign };
 }
 
+const GRPC_DEADLINE_EXCEEDED = 4;
+
+/** Where a run stands: a busy machine takes longer for that than a query is waited for. */
+async function patientState(run: RunHandle): Promise<RunState> {
+  for (;;) {
+    try {
+      return await run.state();
+    } catch (error) {
+      const cause = error instanceof Error ? error.cause : undefined;
+      const code: number | undefined = isGrpcServiceError(cause) ? cause.code : undefined;
+      if (code !== GRPC_DEADLINE_EXCEEDED) throw error;
+    }
+  }
+}
+
 /** Waits until a run is in a phase: polls its state. */
 export async function until(run: RunHandle, phase: string) {
-  let state = await run.state();
+  let state = await patientState(run);
   await eventually(async () => {
-    state = await run.state();
+    state = await patientState(run);
     if (state.phase === phase) return true;
     if (state.phase !== "failed" && state.phase !== "completed") return false;
     throw new Error(`The run is ${state.phase}: ${JSON.stringify(state.failure)}`);

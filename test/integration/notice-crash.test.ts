@@ -8,7 +8,7 @@ import { eventually } from "../fakes/eventually.js";
 import { openReceiver } from "../fakes/webhook-receiver.js";
 
 /** Longer than a worker's death and its activity's timeout take on a busy machine. */
-const TIMEOUT_MS = 240_000;
+const TIMEOUT_MS = 600_000;
 
 let build: ArmedBuild;
 beforeAll(async () => {

@@ -7,7 +7,7 @@ import { type CrashStage, answeredResult, openCrashStage } from "../crash/crash-
 import { endStateOf, requestCounts } from "../crash/end-state.js";
 
 /** Longer than a worker's death, its activity's timeout and a run take on a busy machine. */
-const TIMEOUT_MS = 240_000;
+const TIMEOUT_MS = 600_000;
 
 let build: ArmedBuild;
 beforeAll(async () => {

@@ -99,4 +99,4 @@ test("a worker killed in a call: what may have an effect is not called again and
   } finally {
     await stage.close();
   }
-}, 240_000);
+}, 600_000);
