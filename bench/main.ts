@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { describeEnvironment } from "./environment.js";
 import { type PairFigures, measureGrowth, measureLoad, measurePairs } from "./measures.js";
 import { type Findings, figuresOf, isMet, renderHead, renderTable } from "./report.js";
-import { LONG_NODES, MANY_NODES, SHORT_NODES, type Stage, openStage } from "./stage.js";
+import { LONG_NODES, MANY_NODES, type OtherServer, SHORT_NODES, type Stage, openStage } from "./stage.js";
 
 const HELP = `Measures Interlock on the embedded Temporal server, with a model that answers at once.
 
@@ -19,6 +19,8 @@ Usage: npm run bench -- [pairs] [load] [growth] [calls] [options]
   --warm-up <n>      pairs before them that are not counted (3)
   --rounds <n>       rounds of load and of growth (3)
   --at-once <n,n>    how many walks at once (1,8,32)
+  --address <a>      a Temporal server that is there, with its search attributes, instead of the embedded one
+  --server-pid <n>   its process, for its CPU time; needed with --address
   --dir <path>       where the temporary store goes (the system's directory for temporary files)
   --cpu-profile <p>  Interlock's worker leaves CPU profiles in this directory
   --json <file>      writes everything that was measured
@@ -35,6 +37,7 @@ interface Options {
   readonly warmUp: number;
   readonly rounds: number;
   readonly atOnce: readonly number[];
+  readonly server: OtherServer | undefined;
   readonly directory: string | undefined;
   readonly cpuProfile: string | undefined;
   readonly json: string | undefined;
@@ -54,12 +57,23 @@ function readOptions(argv: readonly string[]): Options | undefined {
     warmUp: count(values["warm-up"], "--warm-up", 0),
     rounds: count(values.rounds, "--rounds"),
     atOnce: values["at-once"].split(",").map((text) => count(text, "--at-once")),
+    server: otherServer(values.address, values["server-pid"]),
     directory: values.dir,
     cpuProfile: values["cpu-profile"],
     json: values.json,
     strict: values.strict,
   };
 }
+
+function otherServer(address: string | undefined, pid: string | undefined): OtherServer | undefined {
+  if (address === undefined && pid === undefined) return undefined;
+  if (address === undefined || pid === undefined)
+    throw new WrongUsage("--address and --server-pid go together.");
+  return { address, pid: count(pid, "--server-pid", 1, MOST_PIDS) };
+}
+
+/** The kernel's own limit. */
+const MOST_PIDS = 4_194_304;
 
 function parse(argv: readonly string[]) {
   try {
@@ -71,6 +85,8 @@ function parse(argv: readonly string[]) {
         "warm-up": { type: "string", default: "3" },
         rounds: { type: "string", default: "3" },
         "at-once": { type: "string", default: "1,8,32" },
+        address: { type: "string" },
+        "server-pid": { type: "string" },
         dir: { type: "string" },
         "cpu-profile": { type: "string" },
         json: { type: "string" },
@@ -83,10 +99,10 @@ function parse(argv: readonly string[]) {
   }
 }
 
-function count(text: string, option: string, least = 1): number {
+function count(text: string, option: string, least = 1, most = 1_000): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < least || value > 1_000) {
-    throw new WrongUsage(`${option} takes whole numbers from ${least} to 1000, not ${text}.`);
+  if (!Number.isInteger(value) || value < least || value > most) {
+    throw new WrongUsage(`${option} takes whole numbers from ${least} to ${most}, not ${text}.`);
   }
   return value;
 }

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { InterlockClient } from "../src/client/client.js";
-import { loadConfig } from "../src/config.js";
+import { type Config, loadConfig } from "../src/config.js";
 import { SEARCH_ATTRIBUTES } from "../src/contract/names.js";
 import { workflowIdOf } from "../src/core/run/run-id.js";
 import { acquireEmbeddedServer } from "../src/embedded/server.js";
@@ -48,7 +48,18 @@ export interface Stage {
   close(): Promise<void>;
 }
 
+/** A Temporal server that is there already. */
+export interface OtherServer {
+  /** `host:port`; it knows our search attributes. */
+  readonly address: string;
+  /** `default` when absent. */
+  readonly namespace?: string;
+  readonly pid: number;
+}
+
 export interface StageOptions {
+  /** The server that is measured; the embedded one when absent. */
+  readonly server?: OtherServer | undefined;
   /** Where the temporary store goes; the system's directory for such things when absent. */
   readonly directory: string | undefined;
   /** Where Interlock's worker leaves CPU profiles. */
@@ -72,16 +83,8 @@ export async function openStage(options: StageOptions): Promise<Stage> {
     const storeDir = join(dir, "store");
     const config = loadConfig({ ...environment(), INTERLOCK_STORE: storeDir });
     const store = await openStore(storeDir);
-    const server = await acquireEmbeddedServer({
-      ...(config.temporalCli === undefined ? {} : { cliPath: config.temporalCli }),
-      pathVariable: config.pathVariable,
-      cacheDir: config.cacheDir,
-      storeDir,
-      searchAttributes: SEARCH_ATTRIBUTES,
-      onProgress: (line) => process.stderr.write(`${line}\n`),
-    });
-    closing.push(() => server.release());
-    const { address, namespace } = server;
+    const server = options.server ?? (await ownServer(config, storeDir, closing));
+    const { address, namespace = "default" } = server;
     const model = keep(await startChild("./scripted-model.js", null));
     const interlock = keep(
       await startChild(
@@ -171,6 +174,23 @@ export async function openStage(options: StageOptions): Promise<Stage> {
     await close();
     throw error;
   }
+}
+
+async function ownServer(
+  config: Config,
+  storeDir: string,
+  closing: (() => Promise<unknown>)[],
+): Promise<OtherServer> {
+  const server = await acquireEmbeddedServer({
+    ...(config.temporalCli === undefined ? {} : { cliPath: config.temporalCli }),
+    pathVariable: config.pathVariable,
+    cacheDir: config.cacheDir,
+    storeDir,
+    searchAttributes: SEARCH_ATTRIBUTES,
+    onProgress: (line) => process.stderr.write(`${line}\n`),
+  });
+  closing.push(() => server.release());
+  return server;
 }
 
 /** What finding the Temporal CLI needs of the environment; a Temporal configured there is not for the bench. */
