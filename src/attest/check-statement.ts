@@ -3,6 +3,7 @@ import { constants } from "node:fs";
 import { open, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { excerpt } from "../core/text.js";
+import { SESSION_SUBJECTS } from "./from-audit.js";
 import type { RunStatement } from "./statement.js";
 
 /** Subjects that are files of the store, beside the project. */
@@ -41,15 +42,45 @@ function leadsTo(to: string | undefined, nodeId: string): boolean {
   return to === undefined || to === nodeId;
 }
 
-/** Which artifacts of a statement are not as it says, in a project on this machine. */
+/** The directories on this machine that artifacts are looked at in. */
+export interface ArtifactPlaces {
+  readonly project?: string | undefined;
+  /** The session folder of a bundle run that lies in no project. */
+  readonly session?: string | undefined;
+}
+
+/** Which artifacts of a statement are not as it says; of the places that are not named, none is looked at. */
 export async function artifactProblems(
   { subject }: RunStatement,
-  projectRoot: string,
+  { project, session }: ArtifactPlaces,
 ): Promise<readonly string[]> {
-  const root = await realpath(projectRoot);
   const artifacts = subject.filter(({ name }) => !name.startsWith(STORE_SUBJECTS));
+  const inSession = artifacts.filter(({ name }) => name.startsWith(SESSION_SUBJECTS));
+  const inProject = artifacts.filter((each) => !inSession.includes(each));
+  const problems: string[] = [];
+  if (project !== undefined) {
+    const root = await realpath(project);
+    problems.push(...(await differences(inProject, (name) => hashOf(root, name))));
+    if (session === undefined && inSession.length > 0)
+      problems.push("The run's session folder lies in no project: name it with --session.");
+  }
+  if (session !== undefined) {
+    const root = await realpath(session);
+    problems.push(
+      ...(await differences(inSession, (name) => hashOf(root, name.slice(SESSION_SUBJECTS.length)))),
+    );
+    if (inSession.length === 0)
+      problems.push("The statement names no file of a session folder: its artifacts lie in the project.");
+  }
+  return problems;
+}
+
+async function differences(
+  artifacts: RunStatement["subject"],
+  hash: (name: string) => Promise<string>,
+): Promise<readonly string[]> {
   const checked = artifacts.map(async ({ name, digest }) => {
-    const found = await hashOf(root, name).catch((error: unknown) => error);
+    const found = await hash(name).catch((error: unknown) => error);
     if (found === digest.sha256) return [];
     if (typeof found === "string") return [`${excerpt(name)} is not what the run has made.`];
     return [`${excerpt(name)} ${found instanceof NotHashed ? found.message : "cannot be read"}.`];
@@ -62,7 +93,7 @@ class NotHashed extends Error {}
 async function hashOf(root: string, name: string): Promise<string> {
   const isPlain = name.split("/").every((part) => part !== "" && part !== "." && part !== "..");
   if (!isPlain || name.includes("\\") || name.includes("\0"))
-    throw new NotHashed("is no path within a project");
+    throw new NotHashed("is no path within its folder");
   const path = join(root, name);
   const real = await realpath(path).catch(() => {
     throw new NotHashed("is missing");

@@ -3,12 +3,14 @@ import type { Decision, RunPredicate } from "./statement.js";
 
 /** What the lines of an audit log say of how a run went. */
 export interface AuditStory extends Pick<RunPredicate, "path" | "decisions" | "answers" | "models"> {
-  /** The SHA-256 that each file of the project had when the run wrote it last, by its path in the project. */
+  /** The SHA-256 that each file had when the run wrote it last, by its path in the project, or in `{session-folder}/`. */
   readonly written: ReadonlyMap<string, string>;
 }
 
 const DOCUMENT = "@state/workflow.md";
 const PROJECT = "@project/";
+/** Where a bundle run's results lie. */
+export const SESSION_SUBJECTS = "{session-folder}/";
 const STATE_TOOLS: readonly unknown[] = ["fs.write", "fs.apply_patch"];
 
 /** Reads the story out of the lines of a log, in their order; lines that are no events are undefined. Pure. */
@@ -37,11 +39,8 @@ export function storyOf(lines: readonly (JsonObject | undefined)[]): AuditStory 
       decisions.push(decision);
       if (decision.verdict === "accepted" && decision.to !== undefined) stand(decision.to, seq);
     }
-    const output = objectOf(line["output"]);
-    const file = textOf(output["path"]);
-    const sha256 = output["sha256After"];
-    if (file.startsWith(PROJECT) && typeof sha256 === "string")
-      written.set(file.slice(PROJECT.length), sha256);
+    const file = writtenBy(line);
+    if (file !== undefined) written.set(file.name, file.sha256);
   }
   const byNode = [...models].map(([nodeId, { names, turns }]) => ({ nodeId, models: [...names], turns }));
   return { path, decisions, answers, models: byNode, written };
@@ -65,6 +64,20 @@ function decisionOf(line: JsonObject, seq: number, nodeId: string): Decision | u
     ...(to === "" ? {} : { to }),
     ...(code === "" ? {} : { code }),
   };
+}
+
+/** Of a call that has written a file of the project, or saved one of a bundle run's session. */
+function writtenBy(line: JsonObject): { readonly name: string; readonly sha256: string } | undefined {
+  const output = objectOf(line["output"]);
+  const path = textOf(output["path"]);
+  if (line["toolName"] === "save_output") {
+    const sha256 = textOf(objectOf(objectOf(line["input"])["content"])["sha256"]);
+    return output["success"] === true && path.startsWith(SESSION_SUBJECTS)
+      ? { name: path, sha256 }
+      : undefined;
+  }
+  const sha256 = textOf(output["sha256After"]);
+  return path.startsWith(PROJECT) && sha256 !== "" ? { name: path.slice(PROJECT.length), sha256 } : undefined;
 }
 
 function answerOf(line: JsonObject, seq: number, nodeId: string): RunPredicate["answers"][number] {

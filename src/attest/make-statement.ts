@@ -1,14 +1,15 @@
 import { createHash } from "node:crypto";
+import { isAbsolute, relative } from "node:path";
 import type { JsonAnswers, StoredArtifact } from "../contract/reads.js";
 import { defined } from "../core/defined.js";
 import type { JsonObject } from "../core/json.js";
 import { STORE_SUBJECTS } from "./check-statement.js";
-import { storyOf } from "./from-audit.js";
+import { SESSION_SUBJECTS, storyOf } from "./from-audit.js";
 import { PREDICATE_TYPE, type RunPredicate, type RunStatement, STATEMENT_TYPE } from "./statement.js";
 
 /** What a statement is made of, as a store and Temporal tell it. */
 export interface AttestedRun {
-  readonly facts: Pick<JsonAnswers["read.run"], "metadata">;
+  readonly facts: Pick<JsonAnswers["read.run"], "metadata" | "projectRoot" | "places">;
   /** Its model was a script. */
   readonly rehearsal: boolean;
   readonly graph: JsonAnswers["read.graph"]["graph"];
@@ -29,11 +30,7 @@ export function makeStatement(run: AttestedRun): RunStatement {
   const { metadata } = run.facts;
   const { written, ...story } = storyOf(linesOf(run.log));
   const { runId, phase, createdAt, workflowRef: workflow, forkedFrom, packageId } = metadata;
-  const files = run.artifacts.flatMap(({ path, sha256 }) => {
-    // What the chain says, not what lies there now: that is what is checked.
-    const digest = written.get(path) ?? sha256;
-    return digest === null ? [] : [{ name: path, digest: { sha256: digest } }];
-  });
+  const files = run.graph === null ? sessionFiles(run, written) : projectFiles(run, written);
   const own = [
     { name: `${STORE_SUBJECTS}logs/execution.jsonl`, digest: { sha256: hashOf(run.log) } },
     ...(run.document === undefined
@@ -63,6 +60,27 @@ export function makeStatement(run: AttestedRun): RunStatement {
       audit: { ...run.head, knownToTemporal: run.knownToTemporal },
     },
   };
+}
+
+type Subjects = RunStatement["subject"];
+
+/** What the chain says of them, not what lies there now: that is what is checked. */
+function projectFiles({ artifacts }: AttestedRun, written: ReadonlyMap<string, string>): Subjects {
+  return artifacts.flatMap(({ path, sha256 }) => {
+    const digest = written.get(path) ?? sha256;
+    return digest === null ? [] : [{ name: path, digest: { sha256: digest } }];
+  });
+}
+
+/** What a bundle run has saved: by its path in the project, or where its folder lies outside of it, in that folder. */
+function sessionFiles({ facts }: AttestedRun, written: ReadonlyMap<string, string>): Subjects {
+  const { projectRoot, places } = facts;
+  const way = projectRoot === null ? "" : relative(projectRoot, places.sessionFolder ?? "/");
+  const isInside = way !== "" && way.split("/")[0] !== ".." && !isAbsolute(way);
+  return [...written].map(([name, sha256]) => ({
+    name: isInside ? name.replace(SESSION_SUBJECTS, () => `${way}/`) : name,
+    digest: { sha256 },
+  }));
 }
 
 /** What of a graph is said: its nodes and edges. */

@@ -17,9 +17,12 @@ export function addTrustCommands(program: Command, finish: Finish): void {
     );
   attest
     .command("verify <file>")
-    .description("check such a statement: signature, path and, with --project, the artifacts; offline")
+    .description(
+      "check such a statement: signature, path and, with --project or --session, the artifacts; offline",
+    )
     .option("--key <file>", "the public key in PEM; of several each must have signed", listed)
     .option("--project <dir>", "where the artifacts lie")
+    .option("--session <dir>", "a bundle run's session folder, where it lies in no project")
     .option("--json", "print JSON for programs")
     .action(async (file: string, _: VerifyOptions, verify: Command) => {
       // `--key` is one of both commands: the outer one takes it.

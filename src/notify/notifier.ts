@@ -5,7 +5,9 @@ import {
   type ClientOptions,
   type ConnectionLike,
   WorkflowExecutionAlreadyStartedError,
+  isGrpcServiceError,
 } from "@temporalio/client";
+import { NamespaceNotFoundError, WorkflowNotFoundError } from "@temporalio/common";
 import { WRONG_STORE_FAILURE } from "../contract/names.js";
 import {
   NOTICE_ACTIVITY,
@@ -48,8 +50,9 @@ export interface NotifierDeps {
 
 export interface Notifier {
   /**
-   * Writes down what each webhook is to be told, and begins its delivery: twice is once. Rejects in the first attempts of the activity
-   * that it is called in, should Temporal or the disk refuse it; after that the run goes on, and the worker's log says what was lost.
+   * Writes down what each webhook is to be told, and begins its delivery: twice is once. Should Temporal or the disk not take it, it
+   * rejects, and the activity that it is called in is tried again. What is refused for good, or still at the last attempt, is lost: the
+   * run goes on, and the worker's log says so.
    */
   readonly announce: (told: Told) => Promise<void>;
   readonly activities: Readonly<
@@ -57,9 +60,8 @@ export interface Notifier {
   >;
 }
 
-/** The delivery has to begin within this: the activity that it is begun in has six seconds in all. */
+/** The deliveries of a notice have to begin within this, together: the activity that they are begun in has six seconds in all. */
 const START_MS = 3_000;
-const TRIES_TO_ANNOUNCE = 3;
 const MAX_NAME_CHARS = 200;
 /** A worker that comes back after a week says nothing of what happened before. */
 const LONGEST_DELIVERY = "7 days";
@@ -69,34 +71,50 @@ export function openNotifier(deps: NotifierDeps): Notifier {
   const { connection, namespace } = deps;
   const client = new Client({ connection, namespace, ...defined({ dataConverter: deps.dataConverter }) });
   return {
-    async announce(told) {
-      try {
-        await announceTo(deps, client, told);
-      } catch (error) {
-        if (Context.current().info.attempt < TRIES_TO_ANNOUNCE) throw error;
-        log.warn("A notice of the run could not be handed to Temporal, and is not sent.", { error });
-      }
-    },
+    announce: (told) => announceTo(deps, client, told),
     activities: { [NOTICE_ACTIVITY]: (asked) => deliver(deps, asked) },
   };
 }
 
 async function announceTo(deps: NotifierDeps, client: Client, told: Told): Promise<void> {
+  const deadline = Date.now() + START_MS;
   const notice = await describe(deps, told);
   if (notice === undefined) return;
-  const { storeId, projectId, runId } = told.run;
-  for (const webhook of deps.webhooks.filter((each) => wants(each, notice.data))) {
-    const { notices } = await filesOf(deps.store, { projectId, runId });
-    await notices.keep(told.change, webhook.name, notice);
-    failpoint("notice.kept");
-    await begin(
-      client,
-      deps.store,
-      { storeId, projectId, runId, change: told.change, webhook: webhook.name },
-      notice,
-    );
-    failpoint("notice.started");
+  const { change, run } = told;
+  const { storeId, projectId, runId } = run;
+  for (const { name: webhook } of deps.webhooks.filter((each) => wants(each, notice.data))) {
+    await unlessLost(webhook, async () => {
+      const { notices } = await filesOf(deps.store, { projectId, runId });
+      await notices.keep(change, webhook, notice);
+      failpoint("notice.kept");
+      const ref = { storeId, projectId, runId, change, webhook };
+      await client.withDeadline(deadline, () => begin(client, deps.store, ref, notice));
+      failpoint("notice.started");
+    });
   }
+}
+
+/** Rejects where another attempt may help, and there is one. */
+async function unlessLost(webhook: string, announcing: () => Promise<void>): Promise<void> {
+  try {
+    await announcing();
+  } catch (error) {
+    const { attempt, retryPolicy } = Context.current().info;
+    const isLast = attempt >= (retryPolicy?.maximumAttempts ?? 1);
+    if (!isLast && !isFinal(error)) throw error;
+    log.warn("A notice of the run could not be handed to Temporal, and is not sent.", { webhook, error });
+  }
+}
+
+/** INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED, FAILED_PRECONDITION, UNIMPLEMENTED: Temporal will say so the next time as well. */
+const FINAL_CODES: readonly number[] = [3, 5, 7, 9, 12];
+
+function isFinal(error: unknown): boolean {
+  if (error instanceof ApplicationFailure) return error.nonRetryable === true;
+  // What the client makes of NOT_FOUND has no code any more.
+  if (error instanceof NamespaceNotFoundError || error instanceof WorkflowNotFoundError) return true;
+  const cause = error instanceof Error ? error.cause : undefined;
+  return [error, cause].some((each) => isGrpcServiceError(each) && FINAL_CODES.includes(each.code));
 }
 
 /** What is said of the run; undefined where nobody needs to be told. */
@@ -129,18 +147,16 @@ async function describe({ store, namespace, webUi }: NotifierDeps, told: Told): 
 
 async function begin(client: Client, store: Store, ref: NoticeRef, notice: Notice): Promise<void> {
   const { event, runId } = notice.data;
-  const starting = client.withDeadline(Date.now() + START_MS, () =>
-    client.workflow.start(NOTICE_WORKFLOW, {
-      workflowId: noticeIdOf(ref),
-      taskQueue: store.taskQueue,
-      args: [ref],
-      workflowIdReusePolicy: "REJECT_DUPLICATE",
-      workflowExecutionTimeout: LONGEST_DELIVERY,
-      workflowTaskTimeout: "5 seconds",
-      staticSummary: `${event} to ${ref.webhook}`,
-      staticDetails: `Tells the webhook \`${ref.webhook}\` of run \`${runId}\`.`,
-    }),
-  );
+  const starting = client.workflow.start(NOTICE_WORKFLOW, {
+    workflowId: noticeIdOf(ref),
+    taskQueue: store.taskQueue,
+    args: [ref],
+    workflowIdReusePolicy: "REJECT_DUPLICATE",
+    workflowExecutionTimeout: LONGEST_DELIVERY,
+    workflowTaskTimeout: "5 seconds",
+    staticSummary: `${event} to ${ref.webhook}`,
+    staticDetails: `Tells the webhook \`${ref.webhook}\` of run \`${runId}\`.`,
+  });
   await starting.catch((error: unknown) => {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   });

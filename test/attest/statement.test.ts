@@ -168,11 +168,13 @@ describe("artifacts", () => {
   }
 
   test("are as the run has left them, or it is said which is not", async () => {
-    expect(await artifactProblems(statement(), await project("last"))).toEqual([]);
-    expect(await artifactProblems(statement(), await project("first"))).toEqual([
+    expect(await artifactProblems(statement(), { project: await project("last") })).toEqual([]);
+    expect(await artifactProblems(statement(), { project: await project("first") })).toEqual([
       "artifacts/x.md is not what the run has made.",
     ]);
-    expect(await artifactProblems(statement(), await project())).toEqual(["artifacts/x.md is missing."]);
+    expect(await artifactProblems(statement(), { project: await project() })).toEqual([
+      "artifacts/x.md is missing.",
+    ]);
   });
 
   test("are read within the project alone, and through no link", async () => {
@@ -185,13 +187,42 @@ describe("artifacts", () => {
     await symlink(join(elsewhere, "artifacts/x.md"), join(dir, "artifacts/x.md"));
     await symlink(join(elsewhere, "artifacts"), join(dir, "linked"));
     for (const name of ["artifacts/x.md", "linked/x.md"]) {
-      expect(await artifactProblems(named(name), dir)).toEqual([`${name} lies behind a link.`]);
+      expect(await artifactProblems(named(name), { project: dir })).toEqual([`${name} lies behind a link.`]);
     }
     for (const name of ["../x.md", "/etc/passwd", "a//b", "./a", "a\0b", "a\\b"]) {
-      expect(await artifactProblems(named(name), dir)).toEqual([
-        expect.stringContaining("is no path within a project"),
+      expect(await artifactProblems(named(name), { project: dir })).toEqual([
+        expect.stringContaining("is no path within its folder"),
       ]);
     }
-    expect(await artifactProblems(named("artifacts"), dir)).toEqual(["artifacts is no file."]);
+    expect(await artifactProblems(named("artifacts"), { project: dir })).toEqual(["artifacts is no file."]);
+  });
+
+  test("of a bundle run that lie in no project are looked at in the session folder, which is asked for", async () => {
+    const saved = (path: string, content: string, success = true) => ({
+      kind: "tool.exec",
+      toolName: "save_output",
+      nodeId: "workflow",
+      input: { file_path: path, content: { bytes: 1, sha256: sha256(content), preview: "" } },
+      output: success ? { success, path: `{session-folder}/${path}` } : { success, path: "x", error: "no" },
+    });
+    const { written } = storyOf([
+      saved("x.md", "first"),
+      saved("x.md", "last"),
+      saved("x.md", "late", false),
+    ]);
+    expect([...written]).toEqual([["{session-folder}/x.md", sha256("last")]]);
+    const subject = [...written].map(([name, hash]) => ({ name, digest: { sha256: hash } }));
+    const bundle = { ...statement(), subject };
+    const session = join(await project("last"), "artifacts");
+    expect(await artifactProblems(bundle, { session })).toEqual([]);
+    expect(await artifactProblems(bundle, { project: session })).toEqual([
+      "The run's session folder lies in no project: name it with --session.",
+    ]);
+    expect(await artifactProblems(bundle, { session: join(await project("first"), "artifacts") })).toEqual([
+      "{session-folder}/x.md is not what the run has made.",
+    ]);
+    expect(await artifactProblems(statement(), { session })).toEqual([
+      "The statement names no file of a session folder: its artifacts lie in the project.",
+    ]);
   });
 });

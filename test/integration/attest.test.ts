@@ -116,6 +116,57 @@ test("a completed run is attested, by its store and from elsewhere, and verified
   });
 });
 
+test("a bundle run is attested with what it has saved, wherever its session folder lies, and not with what was changed since", async () => {
+  const saved = "request-2026-03-04.md";
+  const session = [
+    { calls: [call("save_output", { file_path: saved, content: "A draft.\n" })] },
+    { content: "Which book?" },
+    { calls: [call("save_output", { file_path: saved, content: "A quiet book.\n" })] },
+    { content: "Saved.\n\nWORKFLOW COMPLETE" },
+  ];
+  const bench = await openBench([...session, ...session]);
+  const outside = join(bench.dir, "outside");
+  const key = await newKey(bench.dir, "operator");
+  for (const outputRoot of [undefined, outside]) {
+    const run = await bench.startBundle(outputRoot === undefined ? {} : { outputRoot });
+    await until(run, "waiting-user");
+    await run.answer({ nodeId: "workflow", text: "A quiet one.", by: "ann" });
+    await run.result();
+    const { dir } = await bench.session(run);
+    const place = outputRoot === undefined ? ["--project", bench.projectRoot] : ["--session", dir];
+    const file = join(bench.dir, `${run.runId}.json`);
+    const attest = () => shellOf(bench).run(["attest", run.runId, "--key", key.secret]);
+    const attested = await attest();
+    expect(attested).toMatchObject({ code: 0, stderr: "" });
+    await writeFile(file, attested.stdout);
+    const verified = await verifyElsewhere(file, "--key", key.open, ...place, "--json");
+    expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('"findings":[]')]);
+    const { statement } = jsonOf(verified) as {
+      statement: { subject: { name: string }[]; predicate: object };
+    };
+    const name = outputRoot === undefined ? `artifacts/${run.runId}/${saved}` : `{session-folder}/${saved}`;
+    expect(statement.subject.map((each) => each.name)).toEqual([name, "@state/logs/execution.jsonl"]);
+    expect(statement.predicate).toMatchObject({
+      run: { runId: run.runId, phase: "completed", workflow: "intake" },
+      graph: null,
+      path: [{ nodeId: "workflow" }],
+      decisions: [],
+      answers: [{ nodeId: "workflow", by: "ann" }],
+      models: [{ nodeId: "workflow", models: ["scripted"], turns: 4 }],
+      audit: { knownToTemporal: true },
+    });
+    expect(JSON.stringify(statement)).not.toContain(bench.dir);
+
+    await writeFile(join(dir, saved), "Another book.\n");
+    await writeFile(join(dir, "planted.md"), "By somebody else.\n");
+    await expect(verifyElsewhere(file, "--key", key.open, ...place)).resolves.toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining(`${name} is not what the run has made.`),
+    });
+    await expect(attest()).resolves.toEqual(attested); // what is signed is what the log says, as before
+  }
+});
+
 test("a run that goes on, and one whose audit log was edited, are not attested", async () => {
   const bench = await openBench(WALK);
   const key = await newKey(bench.dir, "operator");

@@ -1,5 +1,5 @@
-import { readFile, writeFile } from "node:fs/promises";
-import { artifactProblems, pathProblems } from "../../attest/check-statement.js";
+import { readFile, readdir, writeFile } from "node:fs/promises";
+import { type ArtifactPlaces, artifactProblems, pathProblems } from "../../attest/check-statement.js";
 import {
   type NamedKey,
   NotSigned,
@@ -92,16 +92,15 @@ function isRehearsal(request: JsonObject | null): boolean {
   return typeof input === "object" && input !== null && "rehearsal" in input;
 }
 
-export interface VerifyOptions {
+export interface VerifyOptions extends ArtifactPlaces {
   readonly key?: readonly string[];
-  readonly project?: string;
   readonly json?: boolean;
 }
 
 /** `interlock attest verify`: whether a statement is signed, and fits in itself and on disk. Needs neither store nor Temporal. */
 export async function attestVerifyCommand(
   path: string,
-  { key = [], project, json = false }: VerifyOptions,
+  { key = [], json = false, ...places }: VerifyOptions,
 ): Promise<ExitCode> {
   const keys = await readKeys(key, checkingKey);
   const text = await readText(path);
@@ -109,7 +108,7 @@ export async function attestVerifyCommand(
   let findings: readonly string[];
   try {
     statement = parseStatement(openEnvelope(parseEnvelope(text), PAYLOAD_TYPE, keys));
-    findings = [...pathProblems(statement), ...(await problemsIn(statement, project))];
+    findings = [...pathProblems(statement), ...(await artifactProblems(statement, await opened(places)))];
   } catch (error) {
     if (error instanceof UsageError || !(error instanceof Error)) throw error;
     findings = [error.message];
@@ -131,11 +130,17 @@ export async function attestVerifyCommand(
   return ok ? EXIT.done : EXIT.failed;
 }
 
-async function problemsIn(statement: RunStatement, project: string | undefined): Promise<readonly string[]> {
-  if (project === undefined) return [];
-  return artifactProblems(statement, project).catch((error: unknown) => {
-    throw new UsageError(`The project "${excerpt(project)}" cannot be opened.`, { cause: error });
-  });
+async function opened(places: ArtifactPlaces): Promise<ArtifactPlaces> {
+  for (const [what, path] of [
+    ["project", places.project],
+    ["session folder", places.session],
+  ] as const) {
+    if (path === undefined) continue;
+    await readdir(path).catch((error: unknown) => {
+      throw new UsageError(`The ${what} "${excerpt(path)}" cannot be opened.`, { cause: error });
+    });
+  }
+  return places;
 }
 
 /** What the statement says, for people. Its texts are from outside. */
