@@ -62,6 +62,7 @@ export function toFailure(error: unknown, { input, settings, info, keyless }: Fa
     nonRetryable: !retryable || isTooLong,
     // Many calls at once are no fault of anything: not an error in logs and metrics.
     ...(code === "LLM_RATE_LIMITED" ? { category: "BENIGN" } : {}),
-    ...(retryAfterMs === undefined ? {} : { nextRetryDelay: retryAfterMs }),
+    // Temporal takes a delay of nothing for the last attempt: who asks for none gets the one there is anyway.
+    ...(retryAfterMs === undefined || retryAfterMs < 1 ? {} : { nextRetryDelay: retryAfterMs }),
   });
 }

@@ -194,7 +194,8 @@ function notSent(
     nonRetryable: !retryable,
     // Receivers are down at times: no error of the worker's.
     category: "BENIGN",
-    ...(retryAfterMs === undefined ? {} : { nextRetryDelay: retryAfterMs }),
+    // Temporal takes a delay of nothing for the last attempt.
+    ...(retryAfterMs === undefined || retryAfterMs < 1 ? {} : { nextRetryDelay: retryAfterMs }),
   });
 }
 

@@ -173,6 +173,16 @@ describe("a graph run on a real Temporal server", () => {
     expect(bench.model.requests).toHaveLength(4);
   });
 
+  test.each(["0", "Wed, 21 Oct 2015 07:28:00 GMT"])(
+    "a model that asks for no wait before the next try is asked again: retry-after %s",
+    async (after) => {
+      const bench = await openBench([{ status: 503, headers: { "retry-after": after } }, ...STRAIGHT]);
+      const run = await bench.start(twoNodePackage());
+      await expect(run.result()).resolves.toMatchObject({ phase: "completed" });
+      expect(bench.model.requests).toHaveLength(4);
+    },
+  );
+
   test("a model that stays broken fails the run when its attempts are used up", async () => {
     const bench = await openBench(() => ({ status: 500, headers: { "retry-after-ms": "10" } }));
     const run = await bench.start(twoNodePackage());

@@ -158,6 +158,15 @@ describe("a webhook", () => {
     expect(receiver.messages).toHaveLength(1);
   });
 
+  test("is sent again where the receiver asks for no wait before that", async () => {
+    const receiver = await openReceiver(status(503, { "retry-after": "0" }), status(200));
+    const bench = await benchWith({
+      ops: { url: receiver.url, secretVariable: "OPS_SECRET", events: ["completed"] },
+    });
+    await completedRun(bench);
+    await eventually(() => receiver.messages.length === 2);
+  });
+
   test("of Slack gets its message, of Teams its card, by events and filters; nothing a model says is live", async () => {
     const [slack, teams, other] = [await openReceiver(), await openReceiver(), await openReceiver()];
     const bench = await benchWith(
