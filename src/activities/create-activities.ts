@@ -1,10 +1,12 @@
 import { Context } from "@temporalio/activity";
-import type { Activities, PhaseInput, ToolCallInput } from "../contract/activities.js";
+import type { Activities, ModelTurnInput, PhaseInput, ToolCallInput } from "../contract/activities.js";
 import { failpoint } from "../core/failpoint.js";
+import { QUICK_TURN_MS } from "../core/step-size.js";
+import { BegunTurns } from "./begun-turns.js";
 import { callExternalTool } from "./external-tools.js";
 import { toActivityError, toApplicationFailure, unwrap } from "./failures.js";
 import { Keyless } from "./model-failures.js";
-import { type ModelTurnDeps, modelTurn } from "./model-turn.js";
+import { type ModelTurnDeps, type TurnContext, modelTurn } from "./model-turn.js";
 import { type OpenRunDeps, begins } from "./begin-execution.js";
 import { openRun } from "./open-run.js";
 import { recordPhase, recordSnapshot, recordUserInput } from "./run-records.js";
@@ -38,6 +40,14 @@ export function createActivities(deps: ActivityDeps): Activities {
   const learnedContexts = new LearnedContexts();
   const keyless = new Keyless();
   const tool = (input: ToolCallInput) => runTool(deps, input);
+  const begunTurns = new BegunTurns();
+  const takeTurn = async (input: ModelTurnInput, context: TurnContext) =>
+    modelTurn(
+      { ...deps, harnesses, learnedContexts, keyless },
+      await openFiles(store, input.run),
+      input,
+      context,
+    );
   const activities: Activities = {
     "fs.list": tool,
     "fs.read": tool,
@@ -61,10 +71,14 @@ export function createActivities(deps: ActivityDeps): Activities {
       const document = unwrap(await (await openFiles(store, run)).state.read());
       return { frontmatter: document.frontmatter, sha256: document.sha256 };
     },
-    async "model.turn"(input) {
-      const files = await openFiles(store, input.run);
-      return withHeartbeats((context) =>
-        modelTurn({ ...deps, harnesses, learnedContexts, keyless }, files, input, context),
+    "model.turn": (input) =>
+      withHeartbeats(
+        (context) => begunTurns.takeOver(input, context.cancellationSignal) ?? takeTurn(input, context),
+      ),
+    "model.quick-turn"(input) {
+      const { info } = Context.current();
+      return begunTurns.begin(input, QUICK_TURN_MS, (cancellationSignal) =>
+        takeTurn(input, { info, cancellationSignal }),
       );
     },
     "tool.call": (input) => withHeartbeats((context) => callExternalTool(deps, input, context)),

@@ -23,7 +23,8 @@ export class Keyless {
 
 const MAX_KEYLESS_TURNS = 1_000;
 
-function turnKey({ run, visit, turn, model }: ModelTurnInput): string {
+/** What a turn is known by in this worker: of a run, for one of its models. */
+export function turnKey({ run, visit, turn, model }: ModelTurnInput): string {
   return JSON.stringify([run.runId, run.execution ?? 1, visit, turn, model?.endpoint, model?.model]);
 }
 

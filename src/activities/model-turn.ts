@@ -1,4 +1,4 @@
-import { ApplicationFailure, type Context } from "@temporalio/activity";
+import { ApplicationFailure, type Info } from "@temporalio/activity";
 import type { ModelTurnInput, ModelTurnResult } from "../contract/activities.js";
 import { MODEL_TURN_MARGIN_MS } from "../contract/names.js";
 import { defined } from "../core/defined.js";
@@ -47,6 +47,12 @@ export interface ModelTurnDeps {
   readonly keyless?: Keyless;
 }
 
+/** The part of an activity's context that a turn works with: its end may be waited for by another activity than has begun it. */
+export interface TurnContext {
+  readonly info: Pick<Info, "attempt" | "retryPolicy" | "startToCloseTimeoutMs">;
+  readonly cancellationSignal: AbortSignal;
+}
+
 const MAX_TEXT_CHARS = 8_000;
 
 /**
@@ -57,7 +63,7 @@ export async function modelTurn(
   deps: ModelTurnDeps,
   files: RunFiles,
   input: ModelTurnInput,
-  context: Context,
+  context: TurnContext,
 ): Promise<ModelTurnResult> {
   const conversation = files.conversation(input.conversation);
   const harness = deps.harnesses[input.run.kind ?? "graph"];
@@ -116,7 +122,7 @@ export async function modelTurn(
 }
 
 /** Each attempt is watched on its own. */
-function liveCallOf({ run, visit, turn }: ModelTurnInput, { info }: Context): LiveCall {
+function liveCallOf({ run, visit, turn }: ModelTurnInput, { info }: TurnContext): LiveCall {
   return { execution: run.execution ?? 1, visit, turn, attempt: info.attempt };
 }
 
@@ -130,7 +136,7 @@ async function askModel(
   files: RunFiles,
   conversation: Conversation,
   input: ModelTurnInput,
-  { context, live }: { readonly context: Context; readonly live: LiveWriter },
+  { context, live }: { readonly context: TurnContext; readonly live: LiveWriter },
 ): Promise<AssistantEntry> {
   const settings = await deps.modelSettingsFor(input.agentId, input.run, input.model);
   if (settings === undefined) {
@@ -156,7 +162,7 @@ async function askModel(
 interface Asking {
   readonly settings: ModelSettings;
   readonly fit: ContextFit;
-  readonly context: Context;
+  readonly context: TurnContext;
   readonly live: LiveWriter;
 }
 
@@ -227,7 +233,7 @@ async function writeFold(conversation: Conversation, fold: FoldEntry): Promise<u
  * The worker may be set to wait longer than it was when the run was opened: Temporal would not wait for the answer. Nor does it
  * wait beyond the end of a run that was started with a timeout: near it, half of what is left is for the answer.
  */
-function longestWaitMs({ info }: Context): number {
+function longestWaitMs({ info }: TurnContext): number {
   const { startToCloseTimeoutMs: wholeMs } = info;
   return Math.max(wholeMs - MODEL_TURN_MARGIN_MS, Math.floor(wholeMs / 2));
 }

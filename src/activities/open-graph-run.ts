@@ -2,6 +2,7 @@ import type { OpenRunInput } from "../contract/activities.js";
 import type { OpenedRun } from "../core/run/opened-run.js";
 import { MAX_PAYLOAD_BYTES } from "../contract/names.js";
 import type { RunRef } from "../core/run/run-ref.js";
+import { defined } from "../core/defined.js";
 import { type Result, fail } from "../core/errors.js";
 import { MAX_HISTORY_BYTES } from "../core/graph-state/walk.js";
 import type { JsonObject } from "../core/json.js";
@@ -76,11 +77,11 @@ export async function openGraphRun(
   }
   await store.runs.setBegun(metadata, new Date());
   const { forkedFrom } = metadata;
-  const wholeRunConversation = loaded.manifest.runtime?.wholeRunConversation;
+  const { wholeRunConversation, steps } = loaded.manifest.runtime ?? {};
   return {
     run,
     graph,
-    ...(wholeRunConversation === undefined ? {} : { wholeRunConversation }),
+    ...defined({ wholeRunConversation, steps }),
     ...(models === undefined ? {} : { models }),
     ...(forkedFrom === undefined ? {} : { forkedAfter: await visitsBefore(store.runs, metadata) }),
     ...(point?.graphState === undefined ? {} : { graphState: point.graphState }),

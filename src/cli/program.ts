@@ -16,6 +16,7 @@ import { withModelOptions } from "./model-options.js";
 import { addOperateCommands } from "./operate-commands.js";
 import { addWritingCommands } from "./package-commands.js";
 import type { ServeOptions } from "./commands/dev.js";
+import { withStepOption } from "./step-option.js";
 import { addTrustCommands } from "./trust-commands.js";
 import type { ImportOptions } from "./commands/package-import.js";
 import type { ArtifactsOptions } from "./commands/artifacts.js";
@@ -280,7 +281,7 @@ function addBundleCommands(program: Command, finish: (code: ExitCode) => void): 
       .option("--autopilot", "tell the agent to decide what it can without asking")
       .option("--rehearse", "without a model: placeholder texts instead of real work"),
   );
-  withModelOptions(command, DEFAULT_MODEL)
+  withStepOption(withModelOptions(command, DEFAULT_MODEL))
     .option("--detach", "start the run and return")
     .option("--print-input", "start nothing: print what other clients of Temporal start the run with")
     .option("--no-wait-for-answers", "end with exit code 3 when the run asks something")
@@ -305,7 +306,7 @@ function addBundleCommands(program: Command, finish: (code: ExitCode) => void): 
 }
 
 function addRunCommand(program: Command, finish: (code: ExitCode) => void): void {
-  withModelOptions(withBudgetOptions(program.command("run <package>")), DEFAULT_MODEL)
+  withStepOption(withModelOptions(withBudgetOptions(program.command("run <package>")), DEFAULT_MODEL))
     .description("run a package (a directory, a .bmad file or an installed package's id) on a project")
     .requiredOption(
       "--project <project>",

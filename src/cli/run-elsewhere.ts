@@ -137,6 +137,7 @@ export function graphRunThere(
       autopilot: choice.autopilot,
       evaluateConditions: choice.conditions,
       wholeRunConversation: choice.wholeRunConversation,
+      steps: choice.steps,
       storyId: choice.story,
       rehearsal,
       budget: budgetOf(choice),

@@ -18,6 +18,7 @@ import { type BudgetChoice, budgetOf } from "./budget-options.js";
 import { type FollowEnd, followRun } from "./follow.js";
 import { liveAnswers } from "./live-answers.js";
 import { type ModelChoice, chosenModel } from "./model-options.js";
+import type { StepChoice } from "./step-option.js";
 import {
   CommandError,
   EXIT,
@@ -52,7 +53,7 @@ export interface PreparedRun extends FollowedRun {
   start(client: InterlockClient): Promise<RunHandle>;
 }
 
-export interface RunChoice extends BudgetChoice, ModelChoice {
+export interface RunChoice extends BudgetChoice, ModelChoice, StepChoice {
   readonly package: string;
   readonly project: string;
   readonly workflow?: string;
@@ -92,6 +93,7 @@ export async function prepareRun(config: Config, store: Store, choice: RunChoice
       autopilot: choice.autopilot,
       evaluateConditions: choice.conditions,
       wholeRunConversation: choice.wholeRunConversation,
+      steps: choice.steps,
       storyId: choice.story,
       rehearsal,
       budget,

@@ -35,6 +35,11 @@ export interface Activities extends ToolActivities, BundleToolActivities {
   "state.load"(input: LoadStateInput): Promise<LoadedState>;
   /** Asks the model for one answer, or returns the answer already written down. */
   "model.turn"(input: ModelTurnInput): Promise<ModelTurnResult>;
+  /**
+   * The same inside a workflow task: undefined where the answer is not there within a moment, or cannot be had. A `model.turn` of
+   * the same worker takes over what has become of it.
+   */
+  "model.quick-turn"(input: ModelTurnInput): Promise<ModelTurnResult | undefined>;
   /** Saves the state document for a call that the guard has accepted. */
   "state.persist"(input: ToolCallInput): Promise<ToolCallOutcome>;
   /** Calls a tool that is not the engine's own, or finds out what has come of the call. */

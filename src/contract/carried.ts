@@ -62,6 +62,7 @@ export const carriedSchema = z.looseObject({
   phaseChanges: count,
   models: runModelsSchema.optional(),
   isLeft: z.boolean().optional(),
+  isSlow: z.boolean().optional(),
   answeredBy: answeredBySchema.optional(),
   executionId: z.string().optional(),
   taken: z

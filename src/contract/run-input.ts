@@ -9,6 +9,7 @@ import { type SchemaError, schemaErrors } from "../core/schema-errors.js";
 import { utf8Length } from "../core/text.js";
 import { MAX_MODELS_IN_CHAIN } from "../core/run/run-model.js";
 import { isRunId } from "../core/run/run-id.js";
+import { STEP_SIZES } from "../core/step-size.js";
 import { carriedSchema } from "./carried.js";
 import { signatureSchema } from "./signed.js";
 import type { BUNDLE_RUN_WORKFLOW, GRAPH_RUN_WORKFLOW } from "./names.js";
@@ -84,6 +85,7 @@ const runFields = {
     .strictObject({ branches: z.boolean().exactOptional(), forbiddenJump: z.boolean().exactOptional() })
     .exactOptional(),
   model: model.exactOptional(),
+  steps: z.enum(STEP_SIZES).exactOptional(),
   searchAttributes: z.boolean().exactOptional(),
   resume: z.boolean().exactOptional(),
   signature: signatureSchema.exactOptional(),

@@ -4,6 +4,7 @@ import type { EngineLimits } from "../core/run/limits.js";
 import type { WantedModel } from "../core/run/run-model.js";
 import type { Rehearsal } from "../core/run/run-ref.js";
 import type { JsonObject } from "../core/json.js";
+import type { StepSize } from "../core/step-size.js";
 
 /** What every run is started with. */
 export interface RunInput {
@@ -26,6 +27,11 @@ export interface RunInput {
   readonly rehearsal?: Rehearsal;
   /** Absent means the default of the worker that opens the run. Either way the run keeps it; agents' own models stay theirs. */
   readonly model?: WantedModel;
+  /**
+   * What a step of the history is: each turn and each save (`turns`, the default), or the work of a node (`nodes`), for models that
+   * answer within a second. Absent means as the package says.
+   */
+  readonly steps?: StepSize;
   /**
    * True where the Temporal namespace has all search attributes of contracts §14, false where none are to be set. Absent means
    * that the worker looks, and that those are set which the namespace has.

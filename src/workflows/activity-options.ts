@@ -16,9 +16,8 @@ import type { Activities, BundleToolActivities, ToolActivities } from "../contra
  * worker shows within six seconds.
  */
 export function modelActivities(maximumAttempts: number, modelTimeoutMs = 0, isLeft = false) {
-  const startToCloseMs = Math.max(LEAST_TURN_MS, modelTimeoutMs + MODEL_TURN_MARGIN_MS);
   return proxyActivities<Pick<Activities, "model.turn">>({
-    startToCloseTimeout: startToCloseMs,
+    startToCloseTimeout: turnTimeoutMs(modelTimeoutMs),
     heartbeatTimeout: "6 seconds",
     cancellationType: "TRY_CANCEL",
     ...forAnyWorker(isLeft),
@@ -30,6 +29,18 @@ export function modelActivities(maximumAttempts: number, modelTimeoutMs = 0, isL
       maximumAttempts,
     },
   });
+}
+
+/** It answers after a moment; the model is given as long as in a regular one. Never repeated here: a regular one is. */
+export function quickActivities(maximumAttempts: number, modelTimeoutMs = 0) {
+  return proxyLocalActivities<Pick<Activities, "model.quick-turn">>({
+    startToCloseTimeout: turnTimeoutMs(modelTimeoutMs),
+    retry: { maximumAttempts },
+  });
+}
+
+function turnTimeoutMs(modelTimeoutMs: number): number {
+  return Math.max(LEAST_TURN_MS, modelTimeoutMs + MODEL_TURN_MARGIN_MS);
 }
 
 const LEAST_TURN_MS = 600_000;
@@ -47,7 +58,13 @@ const DISK_WORK = {
 } as const;
 
 export const runActivities =
-  proxyActivities<Pick<Activities, "run.open" | "run.phase" | "state.persist">>(DISK_WORK);
+  proxyActivities<Pick<Activities, "run.open" | "run.phase" | "state.persist" | "state.snapshot">>(DISK_WORK);
+
+/** A save of a run whose steps are nodes, once: where it does not work a regular one shows that it is tried again. */
+export const quickSaves = proxyLocalActivities<Pick<Activities, "state.persist">>({
+  startToCloseTimeout: "6 seconds",
+  retry: { maximumAttempts: 1 },
+});
 
 /** `isLeft`: a worker has left it to others. */
 export function openActivities(isLeft: boolean) {

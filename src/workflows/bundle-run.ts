@@ -8,6 +8,7 @@ import { conductRun } from "./conduct-run.js";
 import { enter, turnAway } from "./door.js";
 import type { RunKind } from "./run-kind.js";
 import { openRecord } from "./open-record.js";
+import { shielded } from "./steps-by-node.js";
 import { summary } from "./summary.js";
 
 const GOES_ON = "The run was interrupted here and goes on now.";
@@ -47,9 +48,10 @@ function bundleKind(input: Identified<BundleRunInput>): RunKind {
     endVisit(record, nodeId) {
       record.update({ frontmatter: { ...record.frontmatter, stepsCompleted: [nodeId] } });
     },
-    async runCall(_record, call, toolInput) {
+    async runCall(record, call, toolInput) {
       if (call.tool === undefined) throw new Error(`The call ${call.id} has neither a tool nor a fault.`);
-      return localActivities[call.tool].executeWithOptions(summary(call.summary), [toolInput]);
+      const activity = localActivities[call.tool];
+      return shielded(record, () => activity.executeWithOptions(summary(call.summary), [toolInput]));
     },
     afterCall(record, _nodeId, call, { ok, path }) {
       if (call.tool !== "save_output" || !ok || path === undefined) return;

@@ -12,9 +12,10 @@ import {
   takeDocument,
   tellArtifact,
 } from "../core/run/state-changes.js";
-import { externalActivities, localActivities, runActivities } from "./activity-options.js";
+import { externalActivities, localActivities, quickSaves, runActivities } from "./activity-options.js";
 import { failureOf } from "./failures.js";
 import { refuse } from "./run-calls.js";
+import { shielded, tryLocally } from "./steps-by-node.js";
 import { summary } from "./summary.js";
 
 /** Runs one call of a graph run: a change of the state document only after the guard has said yes. */
@@ -30,7 +31,8 @@ export async function runGraphCall(
     return externalActivities(timeoutMs)["tool.call"].executeWithOptions(summary(call.summary), [input]);
   }
   if (call.tool === undefined) throw new Error(`The call ${call.id} has neither a tool nor a fault.`);
-  const outcome = await localActivities[call.tool].executeWithOptions(summary(call.summary), [input]);
+  const activity = localActivities[call.tool];
+  const outcome = await shielded(record, () => activity.executeWithOptions(summary(call.summary), [input]));
   const { artifact, sha256 = "" } = outcome.state ?? {};
   if (artifact !== undefined) takeArtifact(record, { artifact, sha256 }, input.now);
   return outcome;
@@ -59,9 +61,11 @@ async function recordState(
   const merged = recordedState(record, change);
   if (!merged.ok) return refuse(record, call, input, merged.error);
   const graph = heldState(record);
-  const outcome = await localActivities["state.record"].executeWithOptions(summary(call.summary), [
-    { ...input, ...(graph === undefined ? {} : { graph }) },
-  ]);
+  const outcome = await shielded(record, () =>
+    localActivities["state.record"].executeWithOptions(summary(call.summary), [
+      { ...input, ...(graph === undefined ? {} : { graph }) },
+    ]),
+  );
   if (outcome.ok) replaceGraphState(record, merged.value);
   return outcome;
 }
@@ -78,18 +82,27 @@ async function changeState(
   const wrongList = listsFault(record, next.value);
   // A history of an earlier version may hold an update that lists anything: it is followed.
   if (wrongList !== undefined && patched(LISTED_NAMES_PATCH)) return refuse(record, call, input, wrongList);
-  const outcome = await runActivities["state.persist"].executeWithOptions(summary(call.summary), [input]);
+  const outcome = await save(record, call, input);
   if (outcome.state !== undefined) takeDocument(record, next.value, outcome.state.sha256);
   return outcome;
+}
+
+async function save(record: RunRecord, call: PlannedCall, input: ToolCallInput): Promise<ToolCallOutcome> {
+  const shown = summary(call.summary);
+  const saved = record.stepsByNode
+    ? await tryLocally(record, () => quickSaves["state.persist"].executeWithOptions(shown, [input]))
+    : undefined;
+  return saved ?? runActivities["state.persist"].executeWithOptions(shown, [input]);
 }
 
 const LISTED_NAMES_PATCH = "listed-names-are-checked";
 
 /** The document was changed behind the run's back: go on from what it says, if that is legal. */
 async function readDocumentAgain(record: RunRecord): Promise<void> {
-  const loaded = await localActivities["state.load"].executeWithOptions(
-    { summary: "state document changed from outside" },
-    [{ run: record.opened.run }],
+  const loaded = await shielded(record, () =>
+    localActivities["state.load"].executeWithOptions({ summary: "state document changed from outside" }, [
+      { run: record.opened.run },
+    ]),
   );
   const fault = adoptDocument(record, loaded);
   if (fault !== undefined) throw failureOf(fault);

@@ -4,8 +4,9 @@ import type { Fault } from "../core/errors.js";
 import { type GraphStateStart, openingState } from "../core/graph-state/initial-state.js";
 import { beginGraphState, closeGraphStateVisit, heldState, tellError } from "../core/run/run-graph-state.js";
 import type { RunRecord } from "../core/run/run-record.js";
-import { localActivities } from "./activity-options.js";
+import { localActivities, runActivities } from "./activity-options.js";
 import { failureOf } from "./failures.js";
+import { shielded } from "./steps-by-node.js";
 import { summary } from "./summary.js";
 
 /** When the graph state of a run is kept on disk. Of a run that carries no story, its node boundaries are. */
@@ -43,14 +44,23 @@ export async function closeFailedGraphState(record: RunRecord, fault: Fault): Pr
 
 async function keep(record: RunRecord, boundary?: NodeBoundary): Promise<void> {
   const graph = heldState(record);
-  await localActivities["state.snapshot"].executeWithOptions(
-    summary(boundary === undefined ? "graph state" : `boundary after ${boundary.nodeId}`),
-    [
-      {
-        run: record.opened.run,
-        ...(graph === undefined ? {} : { graph }),
-        ...(boundary === undefined ? {} : { boundary }),
-      },
-    ],
+  const input = {
+    run: record.opened.run,
+    ...(graph === undefined ? {} : { graph }),
+    ...(boundary === undefined ? {} : { boundary }),
+  };
+  // Of a run whose steps are nodes it is the node's bar in the timeline.
+  const isStep = boundary !== undefined && record.stepsByNode;
+  const shown = summary(
+    boundary === undefined
+      ? "graph state"
+      : `boundary after ${boundary.nodeId}${isStep ? workOf(record) : ""}`,
   );
+  if (isStep) await runActivities["state.snapshot"].executeWithOptions(shown, [input]);
+  else await shielded(record, () => localActivities["state.snapshot"].executeWithOptions(shown, [input]));
+}
+
+function workOf({ carried }: RunRecord): string {
+  const { modelTurns, toolCalls } = carried.visitUsage;
+  return ` · ${modelTurns} ${modelTurns === 1 ? "turn" : "turns"}, ${toolCalls} ${toolCalls === 1 ? "call" : "calls"}`;
 }

@@ -5,6 +5,7 @@ import type { LoopVerdict } from "../core/run/loop-detection.js";
 import type { RunRecord } from "../core/run/run-record.js";
 import { localActivities } from "./activity-options.js";
 import type { RunKind } from "./run-kind.js";
+import { shielded } from "./steps-by-node.js";
 import { summary } from "./summary.js";
 
 /**
@@ -68,5 +69,7 @@ export function refuse(
 ): Promise<ToolCallOutcome> {
   const activity = localActivities[call.tool ?? "tool.refuse"];
   noteRefusal(record, input.nodeId, refusal);
-  return activity.executeWithOptions(summary(`${call.summary} refused`), [{ ...input, refusal }]);
+  return shielded(record, () =>
+    activity.executeWithOptions(summary(`${call.summary} refused`), [{ ...input, refusal }]),
+  );
 }

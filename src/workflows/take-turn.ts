@@ -5,16 +5,17 @@ import {
   condition,
   isCancellation,
 } from "@temporalio/workflow";
-import type { ModelTurnResult } from "../contract/activities.js";
+import type { ModelTurnInput, ModelTurnResult } from "../contract/activities.js";
 import { KEY_MISSING_FAILURE, MODEL_MISSING_FAILURE } from "../contract/names.js";
 import type { Visiting } from "../core/run/carried-run.js";
 import { silentFault } from "../core/run/closing.js";
 import type { EngineLimits } from "../core/run/limits.js";
 import { attemptsAt, modelLabel, nextModel, pauseAfter } from "../core/run/run-model.js";
 import type { RunRecord } from "../core/run/run-record.js";
-import { modelActivities } from "./activity-options.js";
+import { modelActivities, quickActivities } from "./activity-options.js";
 import { failureOf } from "./failures.js";
 import type { RunKind } from "./run-kind.js";
+import { tryLocally } from "./steps-by-node.js";
 import { summary } from "./summary.js";
 
 /** While no worker has a run's model, one is asked for this often at least. */
@@ -57,7 +58,7 @@ export async function takeTurn(
   }
 }
 
-function askModel(
+async function askModel(
   record: RunRecord,
   kind: RunKind,
   visiting: Visiting,
@@ -69,27 +70,39 @@ function askModel(
   const chain = record.modelsAt(nodeId);
   const model = chain[place];
   const attempts = attemptsAt(chain, place, limits);
-  const activities = modelActivities(attempts, record.opened.modelTimeoutMs, isLeft);
+  const { modelTimeoutMs } = record.opened;
   const named = model === undefined ? "" : ` · ${model.model}`;
-  return activities["model.turn"].executeWithOptions(summary(`model turn ${turn} · ${nodeId}${named}`), [
-    {
-      run: record.opened.run,
-      visit,
-      turn,
-      nodeId,
-      agentId: record.agentOf(nodeId),
-      intent,
-      autopilot: record.input.autopilot ?? false,
-      conversation: kind.conversation(record),
-      ...(conditions === undefined ? {} : { conditions }),
-      ...kind.turnDetails(record),
-      ...(resumes === undefined || turn > 1 ? {} : { resumes }),
-      ...(budget.run?.cost === undefined && budget.node?.cost === undefined ? {} : { needsPrice: true }),
-      ...(correction === undefined ? {} : { correction }),
-      ...(model === undefined ? {} : { model }),
-      ...(place + 1 < chain.length ? { mayFallBack: true } : {}),
-    },
-  ]);
+  const shown = summary(`model turn ${turn} · ${nodeId}${named}`);
+  const input: ModelTurnInput = {
+    run: record.opened.run,
+    visit,
+    turn,
+    nodeId,
+    agentId: record.agentOf(nodeId),
+    intent,
+    autopilot: record.input.autopilot ?? false,
+    conversation: kind.conversation(record),
+    ...(conditions === undefined ? {} : { conditions }),
+    ...kind.turnDetails(record),
+    ...(resumes === undefined || turn > 1 ? {} : { resumes }),
+    ...(budget.run?.cost === undefined && budget.node?.cost === undefined ? {} : { needsPrice: true }),
+    ...(correction === undefined ? {} : { correction }),
+    ...(model === undefined ? {} : { model }),
+    ...(place + 1 < chain.length ? { mayFallBack: true } : {}),
+  };
+  const beganAt = Date.now();
+  const quick = record.isQuickTurn
+    ? await tryLocally(record, () =>
+        quickActivities(attempts, modelTimeoutMs)["model.quick-turn"].executeWithOptions(shown, [input]),
+      )
+    : undefined;
+  const answer =
+    quick ??
+    (await modelActivities(attempts, modelTimeoutMs, isLeft)["model.turn"].executeWithOptions(shown, [
+      input,
+    ]));
+  record.timeTurn(Date.now() - beganAt);
+  return answer;
 }
 
 /** Waits a moment, so that another worker may take the turn. Temporal gives it to whoever asks first, often to the same one. */

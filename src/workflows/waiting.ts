@@ -15,6 +15,7 @@ import {
 import { localActivities } from "./activity-options.js";
 import { changePhase, recordChanges } from "./change-phase.js";
 import type { RunKind } from "./run-kind.js";
+import { shielded } from "./steps-by-node.js";
 import { summary } from "./summary.js";
 
 /** Asks the user and waits, for months if need be; the answer is written down before the next turn. */
@@ -34,17 +35,16 @@ export async function writeUserInput(
   kind: RunKind,
   { id: inputId, ...said }: PendingAnswer,
 ): Promise<void> {
-  const audit = await localActivities["user.input"].executeWithOptions(
-    summary(`input for ${record.nodeId}`),
-    [
-      {
-        run: record.opened.run,
-        conversation: kind.conversation(record),
-        inputId,
-        nodeId: record.nodeId,
-        ...said,
-      },
-    ],
+  const input = {
+    run: record.opened.run,
+    conversation: kind.conversation(record),
+    inputId,
+    nodeId: record.nodeId,
+    ...said,
+  };
+  const shown = summary(`input for ${record.nodeId}`);
+  const audit = await shielded(record, () =>
+    localActivities["user.input"].executeWithOptions(shown, [input]),
   );
   record.noteAudit(audit);
   record.note("user input received");

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { DefaultLogger, Runtime } from "@temporalio/worker";
 import type { RunHandle } from "../../src/client/client.js";
 import type { RunResult } from "../../src/core/run/closing.js";
+import type { StepSize } from "../../src/core/step-size.js";
 import { workflowIdOf } from "../../src/core/run/run-id.js";
 import { type Place, openPlace } from "../fakes/place.js";
 import type { ChatRequestBody, ScriptedAnswer } from "../fakes/scripted-model.js";
@@ -25,6 +26,7 @@ process.env["TEMPORAL_DEBUG"] = "1";
 /** One case: a store, a project, a queue and a model of its own, on the suite's Temporal server. */
 export interface CrashStage extends Place, Crew {
   readonly packageId: string;
+  readonly steps: StepSize;
   startRun(): Promise<RunHandle>;
   /** Waits until a failpoint was hit so often. */
   hasHit(at: { readonly name: string; readonly hit: number }): Promise<void>;
@@ -37,11 +39,18 @@ export interface CrashStage extends Place, Crew {
 export interface StageOptions {
   readonly address: string;
   readonly build: ArmedBuild;
+  /** Of its runs; absent means turns. */
+  readonly steps?: StepSize;
   /** Told of each request before it is answered. */
   readonly onRequest?: (request: ChatRequestBody, index: number) => ScriptedAnswer | undefined;
 }
 
-export async function openCrashStage({ address, build, onRequest }: StageOptions): Promise<CrashStage> {
+export async function openCrashStage({
+  address,
+  build,
+  steps = "turns",
+  onRequest,
+}: StageOptions): Promise<CrashStage> {
   if (!runtimeInstalled) Runtime.install({ logger: new DefaultLogger("ERROR"), shutdownSignals: [] });
   runtimeInstalled = true;
   const place = await openPlace(
@@ -58,8 +67,15 @@ export async function openCrashStage({ address, build, onRequest }: StageOptions
     ...place,
     ...crew,
     packageId,
+    steps,
     async startRun() {
-      const run = await client.start({ projectRoot, packageId, input: "Paint it.", storeId: store.storeId });
+      const run = await client.start({
+        projectRoot,
+        packageId,
+        input: "Paint it.",
+        storeId: store.storeId,
+        steps,
+      });
       runs.push(run);
       return run;
     },

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import type { RunHandle } from "../../src/client/client.js";
 import { FAILPOINTS, type FailpointName } from "../../src/core/failpoint.js";
+import { STEP_SIZES, type StepSize } from "../../src/core/step-size.js";
 import { openStore } from "../../src/store/store.js";
 import { type ArmedBuild, type Victim, buildArmed, readHits } from "../crash/armed-build.js";
 import type { Arming } from "../crash/armed-failpoint.js";
@@ -48,7 +49,7 @@ const WHERE_TO_STOP: readonly FailpointName[] = [
 type Point = Pick<NonNullable<Arming["at"]>, "name" | "hit">;
 
 let build: ArmedBuild;
-let reference: Awaited<ReturnType<typeof undisturbedRun>>;
+const references = new Map<StepSize, Awaited<ReturnType<typeof undisturbedRun>>>();
 const address = inject("temporalAddress");
 const killedInTurn = limiter(CASES_AT_ONCE);
 /** These wait much longer: a stopped worker's connections still take tasks. */
@@ -56,7 +57,7 @@ const stoppedInTurn = limiter(CASES_AT_ONCE);
 
 beforeAll(async () => {
   build = await buildArmed();
-  reference = await undisturbedRun();
+  for (const steps of STEP_SIZES) references.set(steps, await undisturbedRun(steps));
 }, 120_000);
 afterAll(() => build.remove());
 
@@ -66,9 +67,9 @@ async function onStage<T>(
     stage: CrashStage,
     start: () => Promise<{ run: RunHandle; answered: Promise<void> }>,
   ) => Promise<T>,
-  onRequest?: StageOptions["onRequest"],
+  options: Pick<StageOptions, "onRequest" | "steps"> = {},
 ): Promise<T> {
-  const stage = await openCrashStage({ address, build, ...(onRequest === undefined ? {} : { onRequest }) });
+  const stage = await openCrashStage({ address, build, ...options });
   const over = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -92,27 +93,39 @@ async function onStage<T>(
 }
 
 /** What a run comes to that nothing happens to, and which failpoints it passes. */
-function undisturbedRun() {
-  return onStage(async (stage, start) => {
-    const worker = await stage.startVictim();
-    const { run, answered } = await start();
-    await answered;
-    const endState = await endStateOf(stage, run, await run.result());
-    await worker.shutDown(); // in order: it leaves what makes the others start faster
-    return { endState, requests: requestCounts(stage), hits: readHits(stage.hitsFile) };
-  });
+function undisturbedRun(steps: StepSize) {
+  return onStage(
+    async (stage, start) => {
+      const worker = await stage.startVictim();
+      const { run, answered } = await start();
+      await answered;
+      const endState = await endStateOf(stage, run, await run.result());
+      await worker.shutDown(); // in order: it leaves what makes the others start faster
+      return { endState, requests: requestCounts(stage), hits: readHits(stage.hitsFile) };
+    },
+    { steps },
+  );
 }
 
-function countOf(name: string): number {
-  return reference.hits.filter((hit) => hit === name).length;
+function referenceOf(steps: StepSize) {
+  const reference = references.get(steps);
+  if (reference === undefined) throw new Error(`No run by ${steps} has ended undisturbed.`);
+  return reference;
+}
+
+function countOf(name: string, steps: StepSize = "turns"): number {
+  return referenceOf(steps).hits.filter((hit) => hit === name).length;
 }
 
 /** A run whose worker is killed, and which another worker takes up. */
-async function killedRun(at: Point): Promise<void> {
-  await onStage(async (stage, start) => {
-    const victim = await stage.startVictim({ ...at, action: "kill" });
-    await takeUp(stage, victim, await start());
-  });
+async function killedRun(at: Point, steps: StepSize = "turns"): Promise<void> {
+  await onStage(
+    async (stage, start) => {
+      const victim = await stage.startVictim({ ...at, action: "kill" });
+      await takeUp(stage, victim, await start());
+    },
+    { steps },
+  );
 }
 
 async function takeUp(
@@ -126,7 +139,7 @@ async function takeUp(
   await stage.startSuccessor();
   const result = await run.result();
   await answered;
-  expect(await endStateOf(stage, run, result)).toEqual(reference.endState);
+  expect(await endStateOf(stage, run, result)).toEqual(referenceOf(stage.steps).endState);
   for (const [turn, count] of requestCounts(stage)) {
     // An answer that was not written down when its asker died is asked for once more; no other one is.
     const mayRepeat = asked.has(turn) && !written.includes(turn);
@@ -135,13 +148,16 @@ async function takeUp(
 }
 
 /** A run whose worker is stopped, and wakes up when another one has brought the run to its end. */
-async function stoppedRun(at: Point): Promise<void> {
-  await onStage(async (stage, start) => {
-    const victim = await stage.startVictim({ ...at, action: "pause" });
-    const { run, answered } = await start();
-    await stage.hasHit(at);
-    await wakeUpLate(stage, victim, run, answered);
-  });
+async function stoppedRun(at: Point, steps: StepSize = "turns"): Promise<void> {
+  await onStage(
+    async (stage, start) => {
+      const victim = await stage.startVictim({ ...at, action: "pause" });
+      const { run, answered } = await start();
+      await stage.hasHit(at);
+      await wakeUpLate(stage, victim, run, answered);
+    },
+    { steps },
+  );
 }
 
 async function wakeUpLate(
@@ -153,9 +169,9 @@ async function wakeUpLate(
   await stage.startSuccessor();
   const result = await run.result();
   await answered;
-  expect(await endStateOf(stage, run, result)).toEqual(reference.endState);
+  expect(await endStateOf(stage, run, result)).toEqual(referenceOf(stage.steps).endState);
   await victim.shutDown();
-  expect(await endStateOf(stage, run, result)).toEqual(reference.endState);
+  expect(await endStateOf(stage, run, result)).toEqual(referenceOf(stage.steps).endState);
 }
 
 /** Tries the hits of one failpoint, as many at once as may be; gives what went wrong. */
@@ -200,7 +216,7 @@ describe.concurrent("a worker killed", () => {
   test(
     "while the model thinks leaves a run that ends as if nothing had happened",
     async () => {
-      const turns = [...reference.requests.keys()];
+      const turns = [...referenceOf("turns").requests.keys()];
       const failures = await failuresAt(hitsToTry(turns.length), async (hit) => {
         let victim: Victim | undefined;
         await onStage(
@@ -208,10 +224,12 @@ describe.concurrent("a worker killed", () => {
             victim = await stage.startVictim();
             await takeUp(stage, victim, await start());
           },
-          (request, index) => {
-            if (index !== hit - 1 || turnOf(request) !== turns[hit - 1]) return undefined;
-            victim?.process.kill("SIGKILL");
-            return { hang: true };
+          {
+            onRequest(request, index) {
+              if (index !== hit - 1 || turnOf(request) !== turns[hit - 1]) return undefined;
+              victim?.process.kill("SIGKILL");
+              return { hang: true };
+            },
           },
         );
       });
@@ -257,11 +275,13 @@ describe.concurrent("a worker stopped until its successor has ended the run", ()
             await asked;
             await wakeUpLate(stage, victim, run, answered);
           },
-          (_request, index) => {
-            if (index !== 1) return undefined;
-            victim.process.kill("SIGSTOP"); // the answer is there when it wakes up
-            tellAsked();
-            return { calls: [zombie] };
+          {
+            onRequest(_request, index) {
+              if (index !== 1) return undefined;
+              victim.process.kill("SIGSTOP"); // the answer is there when it wakes up
+              tellAsked();
+              return { calls: [zombie] };
+            },
           },
         );
       };
@@ -271,9 +291,32 @@ describe.concurrent("a worker stopped until its successor has ended the run", ()
   );
 });
 
+describe.concurrent("a run whose steps are nodes", () => {
+  test.each(OF_WORKER)(
+    "ends as if nothing had happened when its worker is killed at %s",
+    async (name) => {
+      const count = countOf(name, "nodes");
+      const hits = EVERY_HIT ? hitsToTry(count) : hitsToTry(count).slice(-2);
+      const failures = await failuresAt(hits, (hit) => killedRun({ name, hit }, "nodes"));
+      expect(failures).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test.each(EVERY_HIT ? OF_WORKER : (["call.done", "model.answer-received"] as const))(
+    "is not changed by a worker that was stopped at %s and wakes up when the run has ended",
+    async (name) => {
+      const hits = hitToStopAt(countOf(name, "nodes"));
+      const stopped = (hit: number) => stoppedRun({ name, hit }, "nodes");
+      expect(await failuresAt(hits, stopped, stoppedInTurn)).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+});
+
 /** The first hit of a failpoint between the beginning of a save of the state document and its report. */
 function hitInSave(name: string): number {
-  const { hits } = reference;
+  const { hits } = referenceOf("turns");
   for (
     let begun = hits.indexOf("activity.begun");
     begun !== -1;

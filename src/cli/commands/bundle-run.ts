@@ -14,10 +14,11 @@ import type { PreparedRun } from "../start-run.js";
 import type { FoundProject } from "../find-project.js";
 import { requireModel } from "../start-run.js";
 import { type ModelChoice, chosenModel, modelOf } from "../model-options.js";
+import type { StepChoice } from "../step-option.js";
 import { defined } from "../../core/defined.js";
 import { excerpt } from "../../core/text.js";
 
-export interface BundleChoice extends BudgetChoice, ModelChoice {
+export interface BundleChoice extends BudgetChoice, ModelChoice, StepChoice {
   readonly bundle?: string;
   readonly core?: string;
   readonly project: string;
@@ -67,6 +68,7 @@ export async function prepareBundleRun(
       outputRoot,
       sessionId: choice.session,
       autopilot: choice.autopilot,
+      steps: choice.steps,
     }),
     ...(choice.rehearse === true ? { rehearsal: {} } : {}),
     ...defined({ budget, model }),
@@ -105,6 +107,7 @@ export function bundleRunThere(
       yolo: choice.yolo,
       sessionId: choice.session,
       autopilot: choice.autopilot,
+      steps: choice.steps,
       budget: budgetOf(choice),
       model: choice.rehearse === true ? undefined : modelOf(config, choice),
     }),

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ArtifactTypeSchema } from "../graph-state/schemas.js";
+import { STEP_SIZES } from "../step-size.js";
 
 /**
  * The schemas of package format 1.1 (contracts §2). Closed objects refuse unknown keys, open ones keep them.
@@ -84,6 +85,10 @@ export const manifestSchema = z.strictObject({
         .describe(
           "Nodes rely on what was said at earlier ones: runs keep one conversation from beginning to end.",
         ),
+      steps: z
+        .enum(STEP_SIZES)
+        .optional()
+        .describe("nodes: models answer within a second, and a node's work is one step of a run's history."),
     })
     .optional()
     .describe("What the package expects of what runs it."),

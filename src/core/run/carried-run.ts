@@ -39,6 +39,8 @@ export interface CarriedRun {
   readonly models?: RunModels;
   /** A worker has left a turn to others: from then on each is offered to all of them at once. */
   readonly isLeft?: boolean;
+  /** The last turn took too long to be waited for inside a workflow task. */
+  readonly isSlow?: boolean;
   /** Which of them has answered last. */
   readonly answeredBy?: AnsweredBy;
   /** The execution that the run belongs to, where it is not the first of its chain: it was reset. */

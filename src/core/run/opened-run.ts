@@ -1,5 +1,6 @@
 import type { StateSnapshotState } from "../graph-state/schemas.js";
 import type { WorkflowGraph } from "../package/graph.js";
+import type { StepSize } from "../step-size.js";
 import type { AuditHead } from "./audit-head.js";
 import type { Budget } from "./budget.js";
 import type { GraphStateProgress, TakenUpdate } from "./carried-run.js";
@@ -19,6 +20,8 @@ export interface OpenedRun {
   readonly graphState?: StateSnapshotState;
   /** The package asks for one conversation from the run's beginning to its end. A run that was started with a say in it has that. */
   readonly wholeRunConversation?: boolean;
+  /** What the package asks for. A run that was started with a say in it has that. */
+  readonly steps?: StepSize;
   /** The execution that it was opened for, where that was reset. */
   readonly openedFor?: string;
   /** Absent for a rehearsal, and where a worker of an earlier version opened the run: then each worker asks its own. */

@@ -1,5 +1,6 @@
 import { defined } from "../defined.js";
 import type { Fault } from "../errors.js";
+import { QUICK_TURNS_IN_A_ROW, QUICK_TURN_MS, type StepSize } from "../step-size.js";
 import { type ConditionData, type WorkflowGraph, allowedNext, findNode } from "../package/graph.js";
 import type { Intent } from "../prompt/shells.js";
 import { isComplete } from "../state/completion.js";
@@ -29,6 +30,7 @@ export interface RunTerms {
   readonly limits?: Partial<EngineLimits>;
   readonly budget?: Budget;
   readonly searchAttributes?: boolean;
+  readonly steps?: StepSize;
   readonly resume?: boolean;
   readonly signature?: string;
   readonly carried?: CarriedRun;
@@ -129,6 +131,22 @@ export class RunRecord {
   get conditionData(): ConditionData | undefined {
     const { conditions } = this;
     return conditions && { variables: this.frontmatter.variables, ...conditions };
+  }
+
+  /** A node's work is one step in the history (contracts §9). */
+  get stepsByNode(): boolean {
+    return (this.input.steps ?? this.open?.steps) === "nodes";
+  }
+
+  /** The turn at hand is expected to take a moment only. */
+  get isQuickTurn(): boolean {
+    const { isLeft, isSlow, turn } = this.carried;
+    return this.stepsByNode && isLeft !== true && isSlow !== true && turn % QUICK_TURNS_IN_A_ROW !== 0;
+  }
+
+  /** How long the last turn took, by the workflow's clock: what the next one is expected to take. */
+  timeTurn(ms: number): void {
+    if (this.stepsByNode) this.update({ isSlow: ms > QUICK_TURN_MS });
   }
 
   /** The agent of a node: its own, else the run's (contracts §8). */

@@ -256,3 +256,40 @@ test("a run that has failed shows why and asks nothing", () => {
   expect(record.toRunState()).toMatchObject({ failure: { code: "E_INTERNAL" } });
   expect(record.toRunState()).not.toHaveProperty("question");
 });
+
+describe("a turn is waited for inside a workflow task", () => {
+  const BY_NODE = { terms: { steps: "nodes" } } as const;
+
+  test("only in a run whose steps are nodes: whoever starts it says so, else its package", () => {
+    expect(openedRecord({}).stepsByNode).toBe(false);
+    expect(openedRecord(BY_NODE).stepsByNode).toBe(true);
+    expect(openedRecord({ opened: { steps: "nodes" } }).stepsByNode).toBe(true);
+    expect(openedRecord({ ...{ terms: { steps: "turns" } }, opened: { steps: "nodes" } }).stepsByNode).toBe(
+      false,
+    );
+  });
+
+  test("until one is slow, and again once one is quick", () => {
+    const record = openedRecord({ ...BY_NODE, carried: { turn: 1 } });
+    expect(record.isQuickTurn).toBe(true);
+    record.timeTurn(1_001);
+    expect(record.isQuickTurn).toBe(false);
+    record.timeTurn(1_000);
+    expect(record.isQuickTurn).toBe(true);
+  });
+
+  test("not where a worker has left it to others, and not each 32nd time", () => {
+    expect(openedRecord({ ...BY_NODE, carried: { turn: 1, isLeft: true } }).isQuickTurn).toBe(false);
+    const quick = Array.from(
+      { length: 64 },
+      (_, index) => openedRecord({ ...BY_NODE, carried: { turn: index + 1 } }).isQuickTurn,
+    );
+    expect(quick.flatMap((isQuick, index) => (isQuick ? [] : [index + 1]))).toEqual([32, 64]);
+  });
+
+  test("by no clock of a run whose steps are turns", () => {
+    const record = openedRecord({});
+    record.timeTurn(5_000);
+    expect(record.carried).not.toHaveProperty("isSlow");
+  });
+});

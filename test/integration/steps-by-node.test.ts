@@ -1,0 +1,146 @@
+import { expect, test } from "vitest";
+import type { RunHandle } from "../../src/client/client.js";
+import { workflowIdOf } from "../../src/core/run/run-id.js";
+import { replayHistory } from "../../src/replay.js";
+import { eventually } from "../fakes/eventually.js";
+import { STRAIGHT, straightOn } from "../fakes/walk.js";
+import { call } from "../fakes/scripted-model.js";
+import { twoNodePackage } from "../fakes/two-node-package.js";
+import { type Bench, openBench, until } from "./harness.js";
+
+const NODES = { steps: "nodes" } as const;
+const SLOW_MS = 1_500;
+
+const temporalOf = (bench: Bench, run: RunHandle) =>
+  bench.client.temporal.workflow.getHandle(workflowIdOf(run.runId));
+
+/** The regular activities of a run's history, each with what the timeline shows of it; and whether the history replays. */
+async function stepsOf(bench: Bench, run: RunHandle): Promise<readonly string[]> {
+  const history = await temporalOf(bench, run).fetchHistory();
+  expect(await replayHistory(history)).toMatchObject({ ok: true });
+  return (history.events ?? []).flatMap(
+    ({ activityTaskScheduledEventAttributes: scheduled, userMetadata }) => {
+      if (!scheduled) return [];
+      const shown = Buffer.from(userMetadata?.summary?.data ?? []).toString("utf8");
+      return [`${scheduled.activityType?.name}: ${JSON.parse(shown || '""') as string}`];
+    },
+  );
+}
+
+const turnsIn = (steps: readonly string[]) => steps.filter((step) => step.startsWith("model.turn"));
+
+test("a node's work is one bar of the timeline, which says what it was", async () => {
+  const bench = await openBench([
+    { calls: [call("fs_write", { path: "@project/artifacts/out.md", content: "blue\n" })] },
+    ...STRAIGHT,
+  ]);
+  const run = await bench.start(twoNodePackage(), NODES);
+  const result = await run.result();
+  expect(result).toMatchObject({ phase: "completed", artifacts: ["artifacts/out.md"] });
+  expect(result.usage).toMatchObject({ modelTurns: 4, toolCalls: 4 });
+  expect((await stepsOf(bench, run)).slice(1)).toEqual([
+    "state.snapshot: boundary after ask · 2 turns, 2 calls",
+    "state.snapshot: boundary after middle · 1 turn, 1 call",
+    "state.snapshot: boundary after finish · 1 turn, 1 call",
+    "run.phase: completed",
+  ]);
+});
+
+test("the package says it, and whoever starts a run says otherwise", async () => {
+  const bench = await openBench(straightOn);
+  const manifest = JSON.parse(twoNodePackage()["bmad.json"] ?? "{}") as object;
+  const files = twoNodePackage({ "bmad.json": JSON.stringify({ ...manifest, runtime: NODES }) });
+  const asThePackage = await bench.start(files);
+  await asThePackage.result();
+  expect(turnsIn(await stepsOf(bench, asThePackage))).toEqual([]);
+  const otherwise = await bench.start(files, { steps: "turns" });
+  await otherwise.result();
+  expect(turnsIn(await stepsOf(bench, otherwise))).toHaveLength(3);
+});
+
+test("an answer that takes long is asked for once, and waited for in an activity; those after it too, until one is quick", async () => {
+  const read = { calls: [call("fs_read", { path: "@pkg/steps/ask.md" })] };
+  const bench = await openBench([
+    read,
+    { ...read, afterMs: SLOW_MS },
+    { ...read, afterMs: SLOW_MS },
+    read,
+    ...STRAIGHT,
+  ]);
+  const run = await bench.start(twoNodePackage(), NODES);
+  await run.result();
+  expect(bench.model.requests).toHaveLength(7);
+  expect(bench.model.aborted).toBe(0);
+  expect(turnsIn(await stepsOf(bench, run))).toEqual([
+    "model.turn: model turn 2 · ask · scripted",
+    "model.turn: model turn 3 · ask · scripted",
+    "model.turn: model turn 4 · ask · scripted",
+  ]);
+});
+
+test("a failing model is asked as often as ever, and Temporal shows what is waited for", async () => {
+  const bench = await openBench((request, index) =>
+    index < 2
+      ? { status: 503, headers: index === 0 ? { "retry-after-ms": "10" } : { "retry-after": "3600" } }
+      : straightOn(request),
+  );
+  const run = await bench.start(twoNodePackage(), { ...NODES, limits: { maxModelAttempts: 3 } });
+  const handle = temporalOf(bench, run);
+  await eventually(async () => {
+    const { raw } = await handle.describe();
+    return (raw.pendingActivities ?? []).some(
+      ({ attempt, lastFailure }) =>
+        attempt === 3 && lastFailure?.message?.includes("(attempt 2 of 3)") === true,
+    );
+  });
+  expect(bench.model.requests).toHaveLength(2);
+  await run.cancel();
+});
+
+test("a model that fails for good is asked once", async () => {
+  const bench = await openBench(() => ({ status: 404 }));
+  const failing = await bench.start(twoNodePackage(), NODES);
+  await expect(failing.result()).rejects.toMatchObject({ code: expect.stringMatching(/^LLM_/) as string });
+  expect(bench.model.requests).toHaveLength(1);
+});
+
+test("a cancelled run ends while a model is silent, and while quick turns follow one another", async () => {
+  const bench = await openBench((request) =>
+    JSON.stringify(request.messages).includes("Be silent")
+      ? { hang: true }
+      : { calls: [call("fs_read", { path: "@pkg/steps/ask.md", offset: request.messages.length })] },
+  );
+  const silent = await bench.start(twoNodePackage(), { ...NODES, input: "Be silent." });
+  await eventually(() => bench.model.requests.length > 0);
+  const limits = { maxModelAttempts: 1, maxTurnsPerNode: 100_000, maxTurnsPerRun: 100_000 };
+  const busy = await bench.start(twoNodePackage(), { ...NODES, limits });
+  await eventually(() => bench.model.requests.length > 6);
+  for (const run of [silent, busy]) {
+    await run.cancel();
+    await expect(run.result()).rejects.toMatchObject({ code: "ENGINE_ABORTED" });
+    const { status } = await temporalOf(bench, run).describe();
+    expect(status.name).toBe("CANCELLED");
+    await stepsOf(bench, run);
+  }
+  await eventually(() => bench.model.aborted === 1);
+});
+
+test("a run that is asked for an answer waits, is answered and goes on by nodes", async () => {
+  const bench = await openBench([{ content: "Which colour?" }, ...STRAIGHT]);
+  const run = await bench.start(twoNodePackage(), NODES);
+  await until(run, "waiting-user");
+  await run.answer({ nodeId: "ask", text: "Blue." });
+  await run.result();
+  expect(turnsIn(await stepsOf(bench, run))).toEqual([]);
+});
+
+test("a bundle's long visit is a turn of its own now and then", async () => {
+  const read = { calls: [call("read_file", { file_path: "{bundle-root}/config.yaml" })] };
+  const bench = await openBench((_request, index) => (index < 40 ? read : { status: 404 }));
+  const run = await bench.startBundle({ ...NODES, limits: { maxModelAttempts: 1 } });
+  await expect(run.result()).rejects.toThrow();
+  expect(turnsIn(await stepsOf(bench, run))).toEqual([
+    expect.stringContaining("model turn 32"),
+    expect.stringContaining("model turn 41"),
+  ]);
+});
