@@ -8,6 +8,13 @@ import { ConfigError } from "./environment/config-error.js";
 import { type ListenAddress, listenAddress } from "./environment/listen-address.js";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "./environment/log-words.js";
 import { secretOf, withSecrets } from "./environment/secret-files.js";
+import { type TraceSettings, readTraces } from "./environment/traces.js";
+import {
+  type WorkerSize,
+  workerSizeOf,
+  workerSizeSchema,
+  workerSizeVariables,
+} from "./environment/worker-size.js";
 import { fetchEnvironment } from "./embedded/helper-environment.js";
 import { type Webhook, notificationsSchema, webhooksOf } from "./core/notify/webhooks.js";
 import { DEFAULT_PROTECTED_PATHS } from "./core/tools/name-rules.js";
@@ -51,6 +58,7 @@ const environmentSchema = z.object({
   INTERLOCK_SETTINGS: z.string().optional(),
   INTERLOCK_PROJECT_ROOTS: z.string().optional(),
   INTERLOCK_STARTS: startsSchema.optional(),
+  ...workerSizeVariables,
   INTERLOCK_MODEL: z.string().optional(),
   INTERLOCK_MODEL_STREAM: flag.optional(),
   INTERLOCK_MODEL_TIMEOUT_SECONDS: positiveInteger
@@ -136,6 +144,8 @@ const settingsSchema = z.strictObject({
   projectRoots: z.array(z.string()).optional(),
   /** `signed`: workers take starts and updates only with a signature. `INTERLOCK_STARTS` takes its place. */
   starts: startsSchema.optional(),
+  /** How much a worker does at once. Variables take its place. */
+  worker: workerSizeSchema.optional(),
   /** Who is told of runs, and of what. */
   notifications: notificationsSchema.optional(),
 });
@@ -184,7 +194,9 @@ export interface Config {
   readonly logFormat: LogFormat;
   readonly logLevel: LogLevel;
   /** What OpenTelemetry's own variables say of traces; undefined: none are wanted. */
-  readonly traces: { readonly captureContent: boolean } | undefined;
+  readonly traces: TraceSettings | undefined;
+  /** How much a worker does at once, where that is set. */
+  readonly workerSize: WorkerSize;
   /** Who is told of runs; a worker tells them. */
   readonly webhooks: readonly Webhook[];
 }
@@ -243,6 +255,7 @@ export function loadConfig(
     logFormat: env.INTERLOCK_LOG_FORMAT ?? "text",
     logLevel: env.INTERLOCK_LOG_LEVEL ?? "info",
     traces: readTraces(environment),
+    workerSize: workerSizeOf(env, settings.worker),
     webhooks: webhooksOf(settings.notifications, variableOf(environment)),
   });
 }
@@ -255,20 +268,6 @@ export function isDumbTerminal(variables: Environment = process.env): boolean {
 function withoutEmpty(variables: Environment): Record<string, string> {
   const entries = Object.entries(variables).filter((entry): entry is [string, string] => Boolean(entry[1]));
   return Object.fromEntries(entries);
-}
-
-/** Traces are off unless OpenTelemetry's variables name an exporter or where spans go. */
-function readTraces(environment: Environment): { readonly captureContent: boolean } | undefined {
-  const {
-    OTEL_SDK_DISABLED: disabled,
-    OTEL_TRACES_EXPORTER: exporter,
-    OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
-    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: tracesEndpoint,
-    OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: content,
-  } = environment;
-  const isOff = disabled?.toLowerCase() === "true" || exporter?.trim() === "none";
-  if (isOff || (exporter ?? endpoint ?? tracesEndpoint) === undefined) return undefined;
-  return { captureContent: content?.toLowerCase() === "true" };
 }
 
 /** Those of the variable and of the settings file. */

@@ -7,7 +7,7 @@ import { SEALED_SEARCH_ATTRIBUTES } from "./contract/sealed.js";
 import { defined } from "./core/defined.js";
 import type { RunEvent } from "./core/run/run-event.js";
 import { announceStore } from "./worker/announce-store.js";
-import { planSlots, readDescriptors } from "./worker/descriptors.js";
+import { type WorkerCapacity, readMachine, workerCapacity } from "./worker/capacity.js";
 import { type ChatModel, type ModelSettings, createChatModel } from "./model/chat-model.js";
 import type { Notifier } from "./notify/notifier.js";
 import { heldToInterface } from "./model/own-model.js";
@@ -57,6 +57,8 @@ export interface WorkerOptions {
 export interface RunningWorker {
   /** Settles when the worker has stopped, by `shutdown` or by itself; rejects with what has stopped it. */
   readonly done: Promise<void>;
+  /** How much it does at once. */
+  readonly capacity: WorkerCapacity;
   /** Why it takes no tasks now, in a sentence; undefined while it polls and Temporal answers. */
   whyNotReady(): Promise<string | undefined>;
   /** Stops taking tasks, lets running ones end, and disconnects. */
@@ -71,6 +73,7 @@ export interface RunningWorker {
 export async function startWorker(config: Config, options: WorkerOptions): Promise<RunningWorker> {
   const { instruments = [] } = options;
   const { protectedPaths } = config.settings;
+  const capacity = capacityOf(config);
   const opened = options.store ?? (await openStore(config.storeDir, config.taskQueue));
   const store = { ...opened, roots: opened.roots.with(config.roots) };
   const external = await openExternalTools(
@@ -112,6 +115,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   try {
     worker = await temporalWorker(config, options, {
       store,
+      capacity,
       connection,
       activities: { ...activities, ...storeQuestions(place), ...notifier?.activities },
     });
@@ -136,6 +140,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   });
   return {
     done,
+    capacity,
     whyNotReady: () => whyNotReady(worker, connection, options.namespace),
     async shutdown() {
       if (worker.getState() === "RUNNING") {
@@ -147,16 +152,25 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   };
 }
 
+function capacityOf({ workerSize }: Config): WorkerCapacity {
+  const capacity = workerCapacity(readMachine(), workerSize);
+  if (capacity.note !== undefined) Runtime.instance().logger.warn(capacity.note);
+  return capacity;
+}
+
 /** Temporal's own worker on the store's task queue. Rejects as `startWorker`. */
 async function temporalWorker(
   config: Config,
   options: WorkerOptions,
-  { store, connection, activities }: { store: Store; connection: NativeConnection; activities: object },
+  {
+    store,
+    connection,
+    activities,
+    capacity,
+  }: { store: Store; connection: NativeConnection; activities: object; capacity: WorkerCapacity },
 ): Promise<Worker> {
   const { instruments = [] } = options;
   const workflows = instruments.find((instrument) => instrument.workflows)?.workflows;
-  const { activities: slots, localActivities, note } = planSlots(readDescriptors());
-  if (note !== undefined) Runtime.instance().logger.warn(note);
   return Worker.create({
     connection,
     namespace: options.namespace,
@@ -175,8 +189,12 @@ async function temporalWorker(
     // Temporal answers a heartbeat with what it wants cancelled. Without these, the SDK sends four fifths of none.
     maxHeartbeatThrottleInterval: HEARTBEAT_MS,
     defaultHeartbeatThrottleInterval: HEARTBEAT_MS,
-    maxConcurrentActivityTaskExecutions: slots,
-    maxConcurrentLocalActivityExecutions: localActivities,
+    maxConcurrentActivityTaskExecutions: capacity.activities,
+    maxConcurrentLocalActivityExecutions: capacity.localActivities,
+    maxConcurrentWorkflowTaskExecutions: capacity.workflowTasks,
+    maxCachedWorkflows: capacity.cachedRuns,
+    maxConcurrentWorkflowTaskPolls: capacity.pollers,
+    maxConcurrentActivityTaskPolls: Math.min(capacity.pollers, capacity.activities),
   });
 }
 

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { InboxOptions } from "./commands/inbox.js";
+import type { BackupOptions } from "./commands/store.js";
 import type { ExitCode } from "./output.js";
 import type { WatchOptions } from "./commands/watch.js";
 import type { RunsOptions } from "./run-filter.js";
@@ -53,9 +54,24 @@ export function addLookCommands(program: Command, finish: Finish): void {
     .action(async (options: { json?: boolean }) =>
       finish(await (await import("./commands/stores.js")).storesCommand(options)),
     );
-  program
-    .command("store")
-    .description("the store at hand")
+  const store = program.command("store").description("the store at hand");
+  store
+    .command("backup <dir>")
+    .description("bring a backup of the store up to date, or make one; runs go on meanwhile")
+    .option("--store <dir>", "another store's directory than the one at hand")
+    .option(...JSON_OPTION)
+    .action(async (dir: string, options: BackupOptions) =>
+      finish(await (await import("./commands/store.js")).storeBackupCommand(dir, options)),
+    );
+  store
+    .command("restore <dir>")
+    .description("put the store of a backup into an empty folder")
+    .requiredOption("--to <dir>", "the folder")
+    .option(...JSON_OPTION)
+    .action(async (dir: string, options: { to: string; json?: boolean }) =>
+      finish(await (await import("./commands/store.js")).storeRestoreCommand(dir, options)),
+    );
+  store
     .command("name [name]")
     .description("show its name, or give it another one")
     .option(...JSON_OPTION)

@@ -1,8 +1,9 @@
 import { readFile } from "node:fs/promises";
-import { freemem, totalmem, userInfo } from "node:os";
+import { freemem, userInfo } from "node:os";
 import { satisfies } from "semver";
 import { z } from "zod";
-import { type Descriptors, planSlots, readDescriptors } from "../worker/descriptors.js";
+import type { WorkerSize } from "../environment/worker-size.js";
+import { type Machine, capacityText, readMachine, workerCapacity } from "../worker/capacity.js";
 import { type Finding, counted, failed, passed, skipped, warning } from "./finding.js";
 
 const MIB = 1024 * 1024;
@@ -19,12 +20,19 @@ export async function checkNode(version = process.versions.node): Promise<Findin
   return failed("node", `${version}; ${node} is needed`, "Install a newer Node.js.");
 }
 
-/** Whether a worker may open as many files and connections as all its tasks need. */
-export function checkDescriptors(descriptors: Descriptors = readDescriptors()): Finding {
+/** How much a worker does at once here, and whether it may open as many files and connections as all of that needs. */
+export function checkCapacity(machine = readMachine(), set: WorkerSize = {}): readonly Finding[] {
+  const open = checkDescriptors(machine, set);
+  if (open.status === "failed") return [open];
+  return [open, passed("worker", capacityText(workerCapacity(machine, set)))];
+}
+
+function checkDescriptors(machine: Machine, set: WorkerSize): Finding {
+  const { descriptors } = machine;
   const name = "open files";
   if (descriptors.limit === undefined) return skipped(name, "the system does not say how many there may be");
   try {
-    const { note } = planSlots(descriptors);
+    const { note } = workerCapacity(machine, set);
     if (note === undefined) return passed(name, `up to ${descriptors.limit}`);
     return warning(name, note, "Raise the limit in the shell or the service that starts the worker.");
   } catch (error) {
@@ -34,7 +42,7 @@ export function checkDescriptors(descriptors: Descriptors = readDescriptors()): 
 }
 
 /** Whether there is memory left for a worker. In bytes; a limit of the container counts. */
-export function checkMemory(free = availableMemory(), total = totalMemory()): Finding {
+export function checkMemory(free = availableMemory(), total = readMachine().memory): Finding {
   const found = `${Math.round(free / MIB)} MiB of ${Math.round(total / MIB)} MiB free`;
   return free >= ENOUGH_MEMORY
     ? passed("memory", found)
@@ -46,11 +54,6 @@ function availableMemory(): number {
   return "availableMemory" in process && typeof process.availableMemory === "function"
     ? process.availableMemory()
     : freemem();
-}
-
-function totalMemory(): number {
-  const limit = process.constrainedMemory() ?? 0;
-  return limit > 0 && limit < totalmem() ? limit : totalmem();
 }
 
 /** How strangers on this machine could start runs. */

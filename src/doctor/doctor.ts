@@ -1,6 +1,6 @@
 import { type Config, ConfigError, loadConfig, unknownVariables } from "../config.js";
 import { readStoreIdentity } from "../store/store.js";
-import { checkDescriptors, checkMemory, checkNode, checkOtherUsers } from "./check-machine.js";
+import { checkCapacity, checkMemory, checkNode, checkOtherUsers } from "./check-machine.js";
 import { checkWebhooks } from "./check-webhooks.js";
 import { type ConfiguredModel, checkModel, configuredModels } from "./check-models.js";
 import { checkRoots } from "./check-roots.js";
@@ -23,7 +23,11 @@ export interface Examination {
  */
 export async function examine(examination: Examination): Promise<readonly Finding[]> {
   const { config, isWhole, finding } = readConfig();
-  const machine = bounded("node", async () => [await checkNode(), checkDescriptors(), checkMemory()]);
+  const machine = bounded("node", async () => [
+    await checkNode(),
+    ...checkCapacity(undefined, config?.workerSize),
+    checkMemory(),
+  ]);
   if (config === undefined) return [finding, ...(await machine)];
   const parts = await Promise.all([
     machine,

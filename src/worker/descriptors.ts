@@ -7,8 +7,6 @@ export interface Slots {
   readonly localActivities: number;
 }
 
-const WANTED: Slots = { activities: 64, localActivities: 64 };
-
 /** What one running task has open at most: a connection, or a log, a lock, and a file with its temporary copy. */
 const PER_TASK = 6;
 /** For the connections to Temporal, libraries that load late and files that open between tasks. */
@@ -29,26 +27,24 @@ export interface SlotPlan extends Slots {
  * How many tasks fit into what the process may open. A process that has opened all it may is aborted from within, in the
  * middle of whatever it does: so a worker takes less at once, and says so.
  */
-export function planSlots({ limit, open }: Descriptors): SlotPlan {
-  if (limit === undefined) return WANTED;
+export function planSlots({ limit, open }: Descriptors, wanted: Slots): SlotPlan {
+  const { activities, localActivities } = wanted;
+  if (limit === undefined) return { activities, localActivities };
   const tasks = Math.floor((limit - open - RESERVE) / PER_TASK);
-  const wanted = WANTED.activities + WANTED.localActivities;
-  if (tasks >= wanted) return WANTED;
+  const all = activities + localActivities;
+  if (tasks >= all) return { activities, localActivities };
+  const enough = open + RESERVE + PER_TASK * all;
   if (tasks < 2) {
     throw new Error(
-      `This process may open ${limit} files and connections, too few for a worker. Raise the limit, for example with: ulimit -n ${enough(open)}`,
+      `This process may open ${limit} files and connections, too few for a worker. Raise the limit, for example with: ulimit -n ${enough}`,
     );
   }
-  const each = Math.floor(tasks / 2);
+  const files = Math.min(localActivities, Math.floor(tasks / 2));
   return {
-    activities: each,
-    localActivities: tasks - each,
-    note: `This process may open ${limit} files and connections, so the worker runs ${tasks} tasks at once instead of ${wanted}. For all of them: ulimit -n ${enough(open)}`,
+    activities: Math.min(activities, tasks - files),
+    localActivities: files,
+    note: `This process may open ${limit} files and connections, so the worker runs ${tasks} tasks at once instead of ${all}. For all of them: ulimit -n ${enough}`,
   };
-}
-
-function enough(open: number): number {
-  return open + RESERVE + PER_TASK * (WANTED.activities + WANTED.localActivities);
 }
 
 /** What this process may open and has open. */

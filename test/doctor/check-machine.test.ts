@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { checkDescriptors, checkMemory, checkNode, checkOtherUsers } from "../../src/doctor/check-machine.js";
+import { checkCapacity, checkMemory, checkNode, checkOtherUsers } from "../../src/doctor/check-machine.js";
 import { bounded } from "../../src/doctor/finding.js";
 import { newStoreDir } from "./places.js";
 
@@ -16,7 +16,15 @@ test.each([
   [256, "warning"],
   [4096, "ok"],
 ])("with up to %s open files it is %s", (limit, status) => {
-  expect(checkDescriptors({ limit, open: 20 })).toMatchObject({ name: "open files", status });
+  const [openFiles, worker] = checkCapacity({
+    cores: 2,
+    memory: 8 * 1024 ** 3,
+    heap: 4 * 1024 ** 3,
+    descriptors: { limit, open: 20 },
+  });
+  expect(openFiles).toMatchObject({ name: "open files", status });
+  const saysSize = /^\d+ activities, .*runs in memory/.test(worker?.found ?? "");
+  expect(saysSize).toBe(status !== "failed");
 });
 
 test("little memory is said", () => {

@@ -22,7 +22,7 @@ test("a worker that may open few files takes less at once, says so, and its runs
     expect(await run.result()).toMatchObject({ stepsCompleted: ["ask", "middle", "finish"] });
   }
   expect(worker.said()).toMatch(
-    /may open 160 files and connections, so the worker runs \d+ tasks at once instead of 128/u,
+    /may open 160 files and connections, so the worker runs \d+ tasks at once instead of \d+/u,
   );
   expect(worker.child.exitCode).toBeNull();
 });

@@ -22,6 +22,8 @@ const commandLines = (run: string, packageId: string): Readonly<Record<string, r
   watch: [run],
   inbox: [],
   stores: [],
+  "store backup": ["backup"],
+  "store restore": ["backup", "--to", "none/restored"],
   "store name": [],
   status: [run],
   transcript: [run, "--results"],

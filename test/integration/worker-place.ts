@@ -4,6 +4,7 @@ import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { inject, onTestFinished } from "vitest";
 import { InterlockClient, type RunHandle } from "../../src/client/client.js";
+import { defined } from "../../src/core/defined.js";
 import { openStore } from "../../src/store/store.js";
 import { valueOf } from "../fakes/run-world.js";
 import { type Script, ScriptedModel } from "../fakes/scripted-model.js";
@@ -45,15 +46,23 @@ export async function openWorkerPlace(script: Script) {
   };
   return {
     store,
-    /** One that may open so many files, or as many as the system lets it. */
-    startWorker: (files?: number) => startWorker(environment, files),
+    environment,
+    client,
+    model,
+    /** One that may open so many files, or as many as the system lets it; on another copy of the store where one is named. */
+    startWorker: (files?: number, storeDir = environment.INTERLOCK_STORE) =>
+      startWorker({ ...environment, INTERLOCK_STORE: storeDir }, files),
     /** Runs of a package of two nodes, each in a project of its own. */
-    async startRuns(count: number): Promise<readonly RunHandle[]> {
+    async startRuns(
+      this: void,
+      count: number,
+      inputs: readonly string[] = [],
+    ): Promise<readonly RunHandle[]> {
       const runs: RunHandle[] = [];
       for (let index = 0; index < count; index += 1) {
         const projectRoot = join(dir, `project-${index}`);
         await mkdir(projectRoot);
-        runs.push(await client.start({ projectRoot, packageId }));
+        runs.push(await client.start({ projectRoot, packageId, ...defined({ input: inputs[index] }) }));
       }
       return runs;
     },

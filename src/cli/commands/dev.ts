@@ -5,6 +5,7 @@ import type { HealthServer } from "../../instruments/health.js";
 import type { Store } from "../../store/store.js";
 import { interruption, openEnvironment } from "../environment.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printNote } from "../output.js";
+import { capacityText } from "../../worker/capacity.js";
 import { type ServeLog, type ServeSettings, openLog, serveSettings } from "../serve-log.js";
 import { type PageServer, startPage } from "../start-page.js";
 import { openTemporalSession } from "../temporal-session.js";
@@ -78,6 +79,7 @@ async function serveUntil(
     const worker = await session.startWorker(runtime, { instruments, ...(quiet ? {} : { onEvent }) });
     health?.use(() => worker.whyNotReady());
     print(`Worker polls "${store.taskQueue}" with the store ${store.dir}`);
+    print(`It does ${capacityText(worker.capacity)}.`);
     if (session.webUi !== undefined) print(`Web UI: ${session.webUi}`);
     if (hasPage) page = await startPage(session, { config, store }, {});
     print("Stop with Ctrl-C.");

@@ -76,15 +76,22 @@ export async function writeArchive(
   return names;
 }
 
-/** Locks, indexes, files that are being written, what is only there to be watched, and notices that wait to be sent. In `state/`, a run may have files of such names. */
+/** What an archive leaves out: what only serves the runtime, and notices that wait to be sent. */
 function isPassing(name: string): boolean {
+  return name.startsWith("notices/") || isTransient(name);
+}
+
+/**
+ * Whether a file of a run's folder only serves the runtime: locks, indexes, files that are being written, and what is only there
+ * to be watched. In `state/`, a run may have files of such names.
+ */
+export function isTransient(name: string): boolean {
   const base = name.slice(name.lastIndexOf("/") + 1);
   if (name.startsWith("state/")) {
     return /^\.tmp-(workflow\.md|execution\.jsonl)-|^\.il-[0-9a-f]{16}$/.test(base);
   }
   return (
     name.startsWith("live/") ||
-    name.startsWith("notices/") ||
     base.startsWith(".tmp-") ||
     /\.lock(\.\d+)?(\.done)?$|\.jsonl\.index$/.test(base)
   );

@@ -1,0 +1,82 @@
+import { resolve } from "node:path";
+import { type Config, ConfigError, loadConfig } from "../../config.js";
+import { BackupError, type BackupReport, backupStore } from "../../store/backup/backup-store.js";
+import { type RestoreReport, restoreStore } from "../../store/backup/restore-store.js";
+import { CommandError, EXIT, type ExitCode, UsageError, print, printJson, printNote } from "../output.js";
+
+export interface BackupOptions {
+  readonly store?: string;
+  readonly json?: boolean;
+}
+
+/** `interlock store backup`: needs neither Temporal nor a pause of the runs. What could not be taken makes the exit code 1. */
+export async function storeBackupCommand(dir: string, options: BackupOptions): Promise<ExitCode> {
+  const storeDir = options.store ?? configured().storeDir;
+  const report = await orSayWhy(backupStore(resolve(storeDir), resolve(dir)));
+  if (options.json === true) printJson({ dir: resolve(dir), ...report });
+  else for (const line of linesOf(report, resolve(dir))) print(line);
+  for (const { part, why } of report.notTaken) {
+    printNote(`Not taken, the former backup of it stays: ${part}: ${why}`);
+  }
+  return report.notTaken.length === 0 ? EXIT.done : EXIT.failed;
+}
+
+/** `interlock store restore`: a store as it was backed up. Nothing is started. */
+export async function storeRestoreCommand(
+  dir: string,
+  { to, json = false }: { readonly to: string; readonly json?: boolean },
+): Promise<ExitCode> {
+  const target = resolve(to);
+  const report = await orSayWhy(restoreStore(resolve(dir), target, configured().roots));
+  if (json) printJson({ dir: target, ...report });
+  else tell(report, target);
+  return EXIT.done;
+}
+
+function linesOf({ runs, packages, copied, bytes }: BackupReport, dir: string): readonly string[] {
+  const holds = `${counted(runs, "run")} and ${counted(packages, "package")}, ${sizeOf(bytes)}`;
+  const news =
+    copied.pieces === 0
+      ? "Nothing was new."
+      : `New or grown were ${counted(copied.pieces, "file")}, ${sizeOf(copied.bytes)}.`;
+  return [`${dir} holds ${holds}. ${news}`];
+}
+
+function tell({ storeId, takenAt, runs, bytes, roots, missingRoots }: RestoreReport, dir: string): void {
+  print(
+    `The store ${storeId}, as it was at ${takenAt}, is in ${dir}: ${counted(runs, "run")}, ${sizeOf(bytes)}.`,
+  );
+  for (const path of roots) print(`Runs of it may open ${path}`);
+  for (const { path, why } of missingRoots) {
+    printNote(`Not registered here: ${path} (${why}). When it is there: interlock project add ${path}`);
+  }
+  printNote("No other worker may work on another copy of this store: end them first.");
+  printNote(`Start a worker on it: INTERLOCK_STORE=${dir} interlock worker`);
+}
+
+function configured(): Config {
+  try {
+    return loadConfig();
+  } catch (error) {
+    if (error instanceof ConfigError) throw new UsageError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+async function orSayWhy<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof BackupError) throw new CommandError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+function sizeOf(bytes: number): string {
+  if (bytes < 1000) return counted(bytes, "byte");
+  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+}

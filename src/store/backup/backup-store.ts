@@ -1,0 +1,314 @@
+import { mkdirSync, readdirSync } from "node:fs";
+import { readdir, rm } from "node:fs/promises";
+import { isAbsolute, join, relative } from "node:path";
+import { canonicalJson } from "../../core/canonical-json.js";
+import { writeFileAtomic } from "../disk/atomic-file.js";
+import { withFileLock } from "../disk/fenced-lock.js";
+import { readOwnText, rememberStore, standsThere } from "../disk/own-file.js";
+import { sha256 } from "../disk/sha256.js";
+import { realPathOf } from "../roots/root-places.js";
+import { DamagedIndex, RunIndex } from "../runs/run-index.js";
+import { readStoreIdentity } from "../store.js";
+import {
+  type BackupManifest,
+  type BackupPart,
+  MANIFEST_FILE,
+  PARTS_FOLDER,
+  STORE_PART,
+  folderOfPart,
+  partSchema,
+  sealedManifestSchema,
+} from "./backup-format.js";
+import { ownFiles, packageFiles, packageParts, projectFiles, projectIds, runFiles } from "./part-sources.js";
+import { DamagedPiece, Pieces } from "./pieces.js";
+import { NeverQuiet, type PartSource, takePart } from "./take-part.js";
+
+const AT_ONCE = 4;
+
+/** A backup cannot be made or used. The message says what to do. */
+export class BackupError extends Error {}
+
+/** What a backup has come to. */
+export interface BackupReport {
+  readonly storeId: string;
+  readonly takenAt: string;
+  readonly runs: number;
+  readonly packages: number;
+  /** What was new or had grown. */
+  readonly copied: { readonly pieces: number; readonly bytes: number };
+  /** All that the backup holds now. */
+  readonly bytes: number;
+  /** What could not be taken, and why: the former backup of it, if there is one, stays in the backup. */
+  readonly notTaken: readonly { readonly part: string; readonly why: string }[];
+}
+
+/**
+ * Brings a backup of a store up to date, or makes one (docs/decisions/2026-11-22-store-backup.md). Runs may go on meanwhile.
+ *
+ * U1. The manifest is replaced last. Until then the former backup is whole: nothing that it holds is touched.
+ * U2. Each run is taken as it stood at one moment (`take-part.ts`). The index of a project is taken before its runs, and those
+ *     that it does not list are not; packages and roots after them. So what a file refers to is there.
+ * U3. What is only in the former backup is removed after the manifest; what a kill leaves is removed by the next backup.
+ *
+ * Throws `BackupError`, and what the system says.
+ */
+export async function backupStore(storeDir: string, dir: string, now = new Date()): Promise<BackupReport> {
+  const identity = await readStoreIdentity(storeDir);
+  if (identity === undefined) throw new BackupError(`There is no store in ${storeDir}.`);
+  refuseNested(storeDir, dir);
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  rememberStore(dir);
+  refuseForeign(dir);
+  return withFileLock(join(dir, "backup.lock"), async () => {
+    const former = standsThere(join(dir, MANIFEST_FILE)) ? await readManifest(dir) : undefined;
+    if (former !== undefined && former.storeId !== identity.storeId) {
+      throw new BackupError(
+        `${dir} is the backup of another store (${former.storeId}). Name another folder for this one.`,
+      );
+    }
+    const backup = new Backup(storeDir, dir, former);
+    await backup.takeAll();
+    const manifest = {
+      format: 1 as const,
+      storeId: identity.storeId,
+      takenAt: now.toISOString(),
+      parts: backup.parts(),
+    };
+    await writeFileAtomic(join(dir, MANIFEST_FILE), sealed(manifest));
+    await backup.clean();
+    return backup.report(manifest);
+  });
+}
+
+/** Throws `BackupError` where there is none, and where it is damaged. */
+export async function readManifest(dir: string): Promise<BackupManifest> {
+  const path = join(dir, MANIFEST_FILE);
+  if (!standsThere(path)) {
+    throw new BackupError(`There is no backup in ${dir}: it has no ${MANIFEST_FILE}.`);
+  }
+  try {
+    const { manifest, sha256: said } = sealedManifestSchema.parse(JSON.parse(await readOwnText(path)));
+    if (digestOf(manifest) === said) return manifest;
+  } catch {
+    // said below
+  }
+  throw new BackupError(
+    `${path} is damaged, or of a later version: what the backup holds is not known. Make another one in an empty folder.`,
+  );
+}
+
+export function piecesOf(dir: string, part: string): Pieces {
+  return new Pieces(join(dir, PARTS_FOLDER, ...(part === STORE_PART ? [STORE_PART] : folderOfPart(part))));
+}
+
+/** The files of a part. Throws `DamagedPiece`. */
+export function readPart(pieces: Pieces, hash: string): BackupPart {
+  const text = pieces.readText({ sha256: hash, bytes: Number.MAX_SAFE_INTEGER });
+  return partSchema.parse(JSON.parse(text));
+}
+
+function digestOf(manifest: BackupManifest): string {
+  return sha256(canonicalJson(manifest));
+}
+
+function sealed(manifest: BackupManifest): string {
+  return `${JSON.stringify({ sha256: digestOf(manifest), manifest })}\n`;
+}
+
+/** One backup while it is made. */
+class Backup {
+  private readonly storeDir: string;
+  private readonly dir: string;
+  private readonly former: ReadonlyMap<string, string>;
+  private readonly taken = new Map<string, string>();
+  /** The pieces of parts that are not as they were. */
+  private readonly toSweep = new Map<string, ReadonlySet<string>>();
+  private readonly notTaken: { readonly part: string; readonly why: string }[] = [];
+  private copied = { pieces: 0, bytes: 0 };
+  private bytes = 0;
+
+  constructor(storeDir: string, dir: string, former: BackupManifest | undefined) {
+    this.storeDir = storeDir;
+    this.dir = dir;
+    this.former = new Map(former?.parts.map(({ part, sha256: hash }) => [part, hash]));
+  }
+
+  async takeAll(): Promise<void> {
+    for (const projectId of projectIds(this.storeDir)) await this.takeProject(`projects/${projectId}`);
+    await atOnce(packageParts(this.storeDir), (part) => this.takePackage(part));
+    await this.take(STORE_PART, ownFiles(this.storeDir));
+  }
+
+  parts(): BackupManifest["parts"] {
+    return [...this.taken]
+      .map(([part, hash]) => ({ part, sha256: hash }))
+      .sort((a, b) => (a.part < b.part ? -1 : 1));
+  }
+
+  report({ storeId, takenAt, parts }: BackupManifest): BackupReport {
+    const count = (pattern: RegExp): number => parts.filter(({ part }) => pattern.test(part)).length;
+    const { copied, bytes, notTaken } = this;
+    return {
+      storeId,
+      takenAt,
+      runs: count(/\/runs\//),
+      packages: count(/^packages\//),
+      copied,
+      bytes,
+      notTaken,
+    };
+  }
+
+  /** Removes what the manifest no longer names. */
+  async clean(): Promise<void> {
+    for (const [part, kept] of this.toSweep) piecesOf(this.dir, part).sweep(kept);
+    const at = join(this.dir, PARTS_FOLDER);
+    for (const id of await namesIn(join(at, "packages"))) await this.removeUnless(`packages/${id}`);
+    for (const id of await namesIn(join(at, "projects"))) {
+      for (const run of await namesIn(join(at, "projects", id, "runs"))) {
+        await this.removeUnless(`projects/${id}/runs/${run}`);
+      }
+      await this.removeUnless(`projects/${id}`);
+    }
+  }
+
+  private async removeUnless(part: string): Promise<void> {
+    if (!this.taken.has(part)) {
+      await rm(join(this.dir, PARTS_FOLDER, ...folderOfPart(part)), { recursive: true, force: true });
+    }
+  }
+
+  private async takeProject(part: string): Promise<void> {
+    const index = new RunIndex(join(this.storeDir, ...folderOfPart(part)));
+    try {
+      let runs: readonly string[];
+      let after: readonly string[];
+      do {
+        runs = idsOf(await index.list());
+        await this.take(part, projectFiles(this.storeDir, part));
+        after = idsOf(await index.list());
+      } while (runs.join() !== after.join());
+      await atOnce(runs, (runId) => {
+        const run = `${part}/runs/${runId}`;
+        return this.take(run, runFiles(this.storeDir, run));
+      });
+    } catch (error) {
+      if (!(error instanceof DamagedIndex)) throw error;
+      this.notTaken.push({ part, why: error.message });
+      for (const known of this.former.keys()) {
+        if (known === part || known.startsWith(`${part}/`)) this.keepFormer(known);
+      }
+    }
+  }
+
+  /** A package never changes: one that the backup has whole is not looked at. */
+  private async takePackage(part: string): Promise<void> {
+    const pieces = piecesOf(this.dir, part);
+    const former = this.formerPart(part, pieces);
+    const names = pieces.names();
+    const isWhole =
+      former?.files.every((file) => file.pieces.every(({ sha256: hash }) => names.has(hash))) ?? false;
+    if (isWhole) this.keepFormer(part);
+    else await this.take(part, packageFiles(this.storeDir, part));
+  }
+
+  private async take(part: string, source: PartSource): Promise<void> {
+    const pieces = piecesOf(this.dir, part);
+    const former = this.formerPart(part, pieces);
+    const before = pieces.names();
+    try {
+      const now = await takePart(source, former, pieces);
+      const text = JSON.stringify(now);
+      const hash = sha256(text);
+      const kept = new Set([hash, ...hashesOf(now)]);
+      this.count(now, before);
+      this.taken.set(part, hash);
+      if (former !== undefined && hash === this.former.get(part)) return pieces.sweep(kept);
+      pieces.keepText(text);
+      await pieces.sync();
+      this.toSweep.set(part, kept);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return; // the part was removed meanwhile
+      if (!(error instanceof NeverQuiet)) throw error;
+      this.notTaken.push({ part, why: error.message });
+      this.keepFormer(part);
+    }
+  }
+
+  private keepFormer(part: string): void {
+    const pieces = piecesOf(this.dir, part);
+    const hash = this.former.get(part);
+    const former = this.formerPart(part, pieces);
+    if (hash === undefined || former === undefined) return;
+    this.taken.set(part, hash);
+    this.count(former, pieces.names());
+    pieces.sweep(new Set([hash, ...hashesOf(former)]));
+  }
+
+  /** Undefined where there is none, and where it is damaged: then the part is copied anew. */
+  private formerPart(part: string, pieces: Pieces): BackupPart | undefined {
+    const hash = this.former.get(part);
+    if (hash === undefined) return undefined;
+    try {
+      return readPart(pieces, hash);
+    } catch (error) {
+      if (error instanceof DamagedPiece) return undefined;
+      throw error;
+    }
+  }
+
+  private count({ files }: BackupPart, before: ReadonlySet<string>): void {
+    for (const { sha256: hash, bytes } of files.flatMap(({ pieces }) => pieces)) {
+      this.bytes += bytes;
+      if (before.has(hash)) continue;
+      this.copied = { pieces: this.copied.pieces + 1, bytes: this.copied.bytes + bytes };
+    }
+  }
+}
+
+function hashesOf({ files }: BackupPart): readonly string[] {
+  return files.flatMap(({ pieces }) => pieces.map(({ sha256: hash }) => hash));
+}
+
+function idsOf(runs: readonly { readonly runId: string }[]): readonly string[] {
+  return runs.map(({ runId }) => runId);
+}
+
+function refuseNested(storeDir: string, dir: string): void {
+  const [store, backup] = [realPathOf(storeDir) ?? storeDir, realPathOf(dir) ?? dir];
+  for (const [outer, inner] of [
+    [store, backup],
+    [backup, store],
+  ] as const) {
+    const way = relative(outer, inner);
+    if (way === "" || (!way.startsWith("..") && !isAbsolute(way))) {
+      throw new BackupError(
+        `A backup lies outside of its store, and its store outside of it. Name another folder than ${dir}.`,
+      );
+    }
+  }
+}
+
+/** A folder with other things in it is nobody's backup. */
+function refuseForeign(dir: string): void {
+  const foreign = readdirSync(dir).find(
+    (name) => ![MANIFEST_FILE, PARTS_FOLDER, "backup.lock"].includes(name) && !name.startsWith(".tmp-"),
+  );
+  if (foreign === undefined) return;
+  throw new BackupError(
+    `${dir} holds other things than a backup ("${foreign}"). Name an empty folder, or a new one.`,
+  );
+}
+
+async function namesIn(dir: string): Promise<readonly string[]> {
+  return readdir(dir).catch(() => []);
+}
+
+/** Some at a time, in order. */
+async function atOnce<T>(items: readonly T[], action: (item: T) => Promise<void>): Promise<void> {
+  const rest = [...items];
+  const work = async (): Promise<void> => {
+    for (let item = rest.shift(); item !== undefined; item = rest.shift()) await action(item);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+}

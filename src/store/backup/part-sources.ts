@@ -1,0 +1,88 @@
+import { readdirSync } from "node:fs";
+import { join, relative, sep } from "node:path";
+import { isTransient } from "../runs/run-archive.js";
+import { folderOfPart } from "./backup-format.js";
+import type { PartSource } from "./take-part.js";
+
+const isNoLog = (): boolean => false;
+
+/**
+ * The store's own files: its name, its roots, and which signed starts were used. No secret, none of the settings, and nothing of an
+ * embedded server.
+ */
+export function ownFiles(storeDir: string): PartSource {
+  return {
+    dir: storeDir,
+    isLog: isNoLog,
+    list() {
+      const used = filesIn(storeDir, "starts").filter((path) => /^starts\/[0-9a-f]+\.json$/.test(path));
+      return ["roots.json", ...used, "store.json"];
+    },
+  };
+}
+
+/** The files of a project beside its runs. */
+export function projectFiles(storeDir: string, part: string): PartSource {
+  const dir = join(storeDir, ...folderOfPart(part));
+  return {
+    dir,
+    isLog: isNoLog,
+    list: () => {
+      const names = readdirSync(dir).filter((name) => name !== "runs");
+      return names.flatMap((name) => filesIn(dir, name)).filter((path) => !isTransient(path));
+    },
+  };
+}
+
+export function runFiles(storeDir: string, part: string): PartSource {
+  const dir = join(storeDir, ...folderOfPart(part));
+  return {
+    dir,
+    isLog: (path) =>
+      path.startsWith("state/") ? path === "state/logs/execution.jsonl" : path.endsWith(".jsonl"),
+    list: () => filesBelow(dir).filter((path) => !isTransient(path)),
+  };
+}
+
+export function packageFiles(storeDir: string, part: string): PartSource {
+  const dir = join(storeDir, ...folderOfPart(part));
+  return { dir, isLog: isNoLog, list: () => filesBelow(dir) };
+}
+
+/** The packages of a store; those that are being installed are none yet. */
+export function packageParts(storeDir: string): readonly string[] {
+  const names = namesIn(join(storeDir, "packages"));
+  return names.filter((name) => !name.startsWith(".")).map((name) => `packages/${name}`);
+}
+
+export function projectIds(storeDir: string): readonly string[] {
+  return namesIn(join(storeDir, "projects")).filter((name) => /^[a-z0-9-]{1,80}$/.test(name));
+}
+
+/** One file, or those in a folder; none where nothing is. Links are none. */
+function filesIn(dir: string, name: string): readonly string[] {
+  try {
+    return filesBelow(join(dir, name)).map((path) => `${name}/${path}`);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOTDIR") return [name];
+    if (code === "ENOENT") return [];
+    throw error;
+  }
+}
+
+function filesBelow(dir: string): readonly string[] {
+  const entries = readdirSync(dir, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(dir, join(entry.parentPath, entry.name)).split(sep).join("/"));
+}
+
+function namesIn(dir: string): readonly string[] {
+  try {
+    return readdirSync(dir).sort();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}

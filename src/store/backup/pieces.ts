@@ -1,0 +1,146 @@
+import { createHash } from "node:crypto";
+import { closeSync, mkdirSync, readSync, readdirSync, renameSync, rmSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { syncDirectory, syncFile, temporaryPathFor } from "../disk/atomic-file.js";
+import { openOwnFile } from "../disk/own-file.js";
+import type { Piece } from "./backup-format.js";
+
+const CHUNK_BYTES = 256 * 1024;
+
+/** A piece of a backup is missing, or is not what its name says. */
+export class DamagedPiece extends Error {}
+
+/** Which bytes of an open file. */
+export interface Stretch {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * The pieces of one part of a backup: files that are named by their SHA-256. Read and written synchronously: a backup is a process
+ * of its own, and the less time between two looks at a run, the likelier nothing has changed.
+ */
+export class Pieces {
+  readonly dir: string;
+  private readonly unsynced = new Set<string>();
+
+  constructor(dir: string) {
+    this.dir = dir;
+  }
+
+  /** What is there, by its hash. */
+  names(): ReadonlySet<string> {
+    try {
+      return new Set(readdirSync(this.dir).filter((name) => /^[0-9a-f]{64}$/.test(name)));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return new Set();
+      throw error;
+    }
+  }
+
+  /** Keeps a stretch of an open file. It is durable after `sync`. */
+  keep(fd: number, stretch: Stretch): Piece {
+    return this.write((take) => readStretch(fd, stretch, take));
+  }
+
+  keepText(text: string): Piece {
+    return this.write((take) => take(Buffer.from(text)));
+  }
+
+  /** Makes what was kept durable. */
+  async sync(): Promise<void> {
+    await Promise.all(
+      [...this.unsynced].map(async (name) => {
+        const fd = openOwnFile(join(this.dir, name), "read-write");
+        try {
+          await syncFile(fd);
+        } finally {
+          closeSync(fd);
+        }
+      }),
+    );
+    if (this.unsynced.size > 0) await syncDirectory(this.dir);
+    this.unsynced.clear();
+  }
+
+  /** Hands over the bytes of a piece. Throws `DamagedPiece` when they are not what they were. */
+  read({ sha256, bytes }: Piece, take: (bytes: Buffer) => void): void {
+    const hash = createHash("sha256");
+    let fd: number;
+    try {
+      fd = openOwnFile(join(this.dir, sha256), "read");
+    } catch (error) {
+      throw new DamagedPiece(`${join(this.dir, sha256)} is missing or cannot be read.`, { cause: error });
+    }
+    try {
+      readStretch(fd, { from: 0, to: bytes }, (chunk) => {
+        hash.update(chunk);
+        take(chunk);
+      });
+    } finally {
+      closeSync(fd);
+    }
+    if (hash.digest("hex") !== sha256) {
+      throw new DamagedPiece(
+        `${join(this.dir, sha256)} is damaged: it does not have the SHA-256 of its name.`,
+      );
+    }
+  }
+
+  readText(piece: Piece): string {
+    const chunks: Buffer[] = [];
+    this.read(piece, (bytes) => chunks.push(Buffer.from(bytes)));
+    return Buffer.concat(chunks).toString("utf8");
+  }
+
+  /** Removes every file of the part but these: what an older backup held, or one that was cut short. */
+  sweep(kept: ReadonlySet<string>): void {
+    for (const entry of readdirSync(this.dir, { withFileTypes: true })) {
+      if (entry.isFile() && !kept.has(entry.name)) rmSync(join(this.dir, entry.name), { force: true });
+    }
+  }
+
+  private write(fill: (take: (bytes: Uint8Array) => void) => void): Piece {
+    mkdirSync(this.dir, { recursive: true, mode: 0o700 });
+    const hash = createHash("sha256");
+    const temporary = temporaryPathFor(join(this.dir, "piece"));
+    let bytes = 0;
+    try {
+      const fd = openOwnFile(temporary, "create");
+      try {
+        fill((chunk) => {
+          hash.update(chunk);
+          for (let written = 0; written < chunk.length;) written += writeSync(fd, chunk, written);
+          bytes += chunk.length;
+        });
+      } finally {
+        closeSync(fd);
+      }
+      const sha256 = hash.digest("hex");
+      renameSync(temporary, join(this.dir, sha256));
+      this.unsynced.add(sha256);
+      return { sha256, bytes };
+    } catch (error) {
+      rmSync(temporary, { force: true });
+      throw error;
+    }
+  }
+}
+
+/** The SHA-256 of a stretch of an open file. */
+export function hashOf(fd: number, stretch: Stretch): string {
+  const hash = createHash("sha256");
+  readStretch(fd, stretch, (chunk) => hash.update(chunk));
+  return hash.digest("hex");
+}
+
+/** A file that was cut shorter meanwhile gives less. */
+function readStretch(fd: number, { from, to }: Stretch, take: (chunk: Buffer) => void): void {
+  const chunk = Buffer.alloc(Math.min(CHUNK_BYTES, Math.max(1, to - from)));
+  for (let at = from; at < to;) {
+    const bytesRead = readSync(fd, chunk, 0, Math.min(chunk.length, to - at), at);
+    if (bytesRead === 0) return;
+    take(chunk.subarray(0, bytesRead));
+    at += bytesRead;
+  }
+}

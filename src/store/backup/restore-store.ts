@@ -1,0 +1,173 @@
+import { closeSync, mkdirSync, readdirSync, renameSync, rmSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { syncDirectory, syncFile } from "../disk/atomic-file.js";
+import { openOwnFile, rememberStore, standsThere } from "../disk/own-file.js";
+import { listPackage } from "../packages/package-files.js";
+import { removeTree, sealTree } from "../packages/package-tree.js";
+import { realPathOf } from "../roots/root-places.js";
+import { type RegisteredRoot, type RootPolicy, Roots } from "../roots/roots.js";
+import { type BackupFile, STORE_PART, folderOfPart } from "./backup-format.js";
+import { BackupError, piecesOf, readManifest, readPart } from "./backup-store.js";
+import { DamagedPiece, type Pieces } from "./pieces.js";
+
+/** Everything is put together here, and moved to its place when all of it is right. */
+const STAGING = ".restoring";
+const MAX_NAMED = 20;
+
+/** What a restored store is. */
+export interface RestoreReport {
+  readonly storeId: string;
+  /** When the backup was taken; ISO. */
+  readonly takenAt: string;
+  readonly runs: number;
+  readonly files: number;
+  readonly bytes: number;
+  /** The registered roots that lie on this machine as well: registered again, as what lies there now. */
+  readonly roots: readonly string[];
+  /** Those that are not here, and why: no run opens them. */
+  readonly missingRoots: readonly { readonly path: string; readonly why: string }[];
+}
+
+/**
+ * Puts the store of a backup into an empty folder. Each byte is checked by its SHA-256 before anything is there under its name;
+ * `store.json`, which makes the folder a store, comes last. Throws `BackupError`, naming what is damaged, and what the
+ * system says; then the folder is as empty as it was.
+ */
+export async function restoreStore(
+  backupDir: string,
+  to: string,
+  policy: RootPolicy = {},
+): Promise<RestoreReport> {
+  const { storeId, takenAt, parts } = await readManifest(backupDir);
+  rememberStore(backupDir);
+  refuseFull(to);
+  const staging = join(to, STAGING);
+  mkdirSync(staging, { recursive: true, mode: 0o700 });
+  rememberStore(to);
+  const restored = new Restoration(backupDir, staging);
+  let roots: Awaited<ReturnType<typeof registerHere>>;
+  try {
+    for (const { part, sha256 } of parts) await restored.putBack(part, sha256);
+    restored.throwDamaged();
+    roots = await registerHere(staging, to, policy);
+    const other = readdirSync(to).find((name) => name !== STAGING);
+    if (other !== undefined) throw new BackupError(`Somebody else has begun to use ${to} ("${other}").`);
+  } catch (error) {
+    await removeTree(staging);
+    throw error;
+  }
+  await moveUp(staging, to);
+  const runs = parts.filter(({ part }) => part.includes("/runs/")).length;
+  return { storeId, takenAt, runs, files: restored.files, bytes: restored.bytes, ...roots };
+}
+
+class Restoration {
+  files = 0;
+  bytes = 0;
+  private readonly backupDir: string;
+  private readonly staging: string;
+  private readonly damaged: string[] = [];
+
+  constructor(backupDir: string, staging: string) {
+    this.backupDir = backupDir;
+    this.staging = staging;
+  }
+
+  async putBack(part: string, hash: string): Promise<void> {
+    const pieces = piecesOf(this.backupDir, part);
+    const dir = join(this.staging, ...folderOfPart(part));
+    try {
+      const { files } = readPart(pieces, hash);
+      mkdirSync(dir, { recursive: true, mode: 0o700 });
+      for (const file of files) await this.putFile(pieces, file, dir, part);
+    } catch (error) {
+      if (!(error instanceof DamagedPiece)) throw error;
+      this.damaged.push(`the list of files of ${part}: ${error.message}`);
+      return;
+    }
+    if (part.startsWith("packages/")) await sealTree(await listPackage(dir));
+  }
+
+  throwDamaged(): void {
+    if (this.damaged.length === 0) return;
+    const more = this.damaged.length > MAX_NAMED ? [`and ${this.damaged.length - MAX_NAMED} more`] : [];
+    throw new BackupError(
+      [
+        `The backup in ${this.backupDir} is damaged; nothing was restored:`,
+        ...this.damaged.slice(0, MAX_NAMED),
+        ...more,
+        "Restore from another copy of it. Where the store still stands: remove the named files and back it up again, which copies them anew.",
+      ].join("\n"),
+    );
+  }
+
+  private async putFile(pieces: Pieces, file: BackupFile, dir: string, part: string): Promise<void> {
+    const path = join(dir, ...file.path.split("/"));
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    const fd = openOwnFile(path, "create");
+    try {
+      for (const piece of file.pieces) {
+        pieces.read(piece, (bytes) => {
+          for (let written = 0; written < bytes.length;) written += writeSync(fd, bytes, written);
+        });
+        this.bytes += piece.bytes;
+      }
+      await syncFile(fd);
+      this.files += 1;
+    } catch (error) {
+      if (!(error instanceof DamagedPiece)) throw error;
+      this.damaged.push(`${part === STORE_PART ? "" : `${part}/`}${file.path}: ${error.message}`);
+    } finally {
+      closeSync(fd);
+    }
+  }
+}
+
+/**
+ * Who restores a store on a machine lets its runs open there what they might open where it was. An inode says nothing on another
+ * machine: what lies there now is registered, and what does not is left out.
+ */
+async function registerHere(
+  staging: string,
+  to: string,
+  policy: RootPolicy,
+): Promise<Pick<RestoreReport, "roots" | "missingRoots">> {
+  const before: readonly RegisteredRoot[] = new Roots(staging).list();
+  rmSync(join(staging, "roots.json"), { force: true });
+  const registry = new Roots(staging, { ...policy, privatePaths: [...(policy.privatePaths ?? []), to] });
+  await registry.begin(() => Promise.resolve([]));
+  const roots: string[] = [];
+  const missingRoots: { path: string; why: string }[] = [];
+  for (const { path, access, registeredAt } of before) {
+    if (realPathOf(path) !== path) {
+      missingRoots.push({ path, why: "nothing lies there, or a link" });
+      continue;
+    }
+    const added = await registry.add(path, access, new Date(registeredAt));
+    if (added.ok) roots.push(path);
+    else missingRoots.push({ path, why: added.error.message });
+  }
+  return { roots, missingRoots };
+}
+
+function refuseFull(to: string): void {
+  if (!standsThere(to)) return;
+  const names = readdirSync(to).sort();
+  const [first] = names;
+  if (first === undefined) return;
+  const remedy = "Restore into a new folder, or an empty one.";
+  if (standsThere(join(to, "store.json"))) {
+    throw new BackupError(`A store stands in ${to} already; a restore replaces none. ${remedy}`);
+  }
+  if (names.includes(STAGING)) {
+    throw new BackupError(`A restore into ${to} was cut short. Remove what lies in it and restore again.`);
+  }
+  throw new BackupError(`${to} is not empty (it holds "${first}"). ${remedy}`);
+}
+
+async function moveUp(staging: string, to: string): Promise<void> {
+  const names = readdirSync(staging).filter((name) => !name.endsWith(".lock") && name !== "store.json");
+  for (const name of [...names, "store.json"]) renameSync(join(staging, name), join(to, name));
+  await removeTree(staging);
+  await syncDirectory(to);
+}

@@ -1,0 +1,127 @@
+import { closeSync, fstatSync, lstatSync, type BigIntStats } from "node:fs";
+import { join } from "node:path";
+import { openOwnFile } from "../disk/own-file.js";
+import type { BackupFile, BackupPart, Piece } from "./backup-format.js";
+import { type Pieces, hashOf } from "./pieces.js";
+
+/** Up to here a log that has grown is copied anew: one piece is better than many small ones. */
+const SMALL_LOG_BYTES = 64 * 1024;
+const MAX_PIECES = 64;
+const MAX_ROUNDS = 500;
+/** A file that changed so shortly before it was looked at may change again with the same stamp: clocks of file systems tick. */
+const FRESH_NS = 100_000_000n;
+
+/** Some files of a store that have to fit each other. */
+export interface PartSource {
+  /** The folder that paths begin in. */
+  readonly dir: string;
+  /** The files as they are now, sorted; throws `ENOENT` when the part is gone. */
+  list(): readonly string[];
+  /** Whether a file is only ever appended to. */
+  readonly isLog: (path: string) => boolean;
+}
+
+/** The files of a part change all the time: there was no moment to copy them in. */
+export class NeverQuiet extends Error {}
+
+/**
+ * Copies the files of a part as they stood at one moment, without a lock, so that nobody has to wait: what has changed since it was
+ * copied is copied again, until nothing has. Then all files were what was copied in the moment before the last look.
+ * What a kill in that moment would have left, a run goes on from.
+ */
+export async function takePart(
+  source: PartSource,
+  former: BackupPart | undefined,
+  pieces: Pieces,
+): Promise<BackupPart> {
+  const kept = pieces.names();
+  const base = new Map<string, BackupFile>();
+  for (const file of former?.files ?? []) {
+    if (file.pieces.every(({ sha256 }) => kept.has(sha256))) base.set(file.path, file);
+  }
+  const taken = new Map(base);
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const standing = stampsOf(source.dir, source.list());
+    const changed = [...standing].filter(([path, stamp]) => taken.get(path)?.stamp !== stamp);
+    const gone = [...taken.keys()].filter((path) => !standing.has(path));
+    if (changed.length === 0 && gone.length === 0) return { files: await settled(taken, source, pieces) };
+    for (const path of gone) taken.delete(path);
+    for (const [path] of changed) {
+      const file = takeFile(source, path, base.get(path), pieces);
+      if (file === undefined) taken.delete(path);
+      else taken.set(path, file);
+    }
+  }
+  throw new NeverQuiet("Its files change all the time.");
+}
+
+/** Undefined for one that is gone. */
+function takeFile(
+  source: PartSource,
+  path: string,
+  former: BackupFile | undefined,
+  pieces: Pieces,
+): BackupFile | undefined {
+  let fd: number;
+  try {
+    fd = openOwnFile(join(source.dir, ...path.split("/")), "read");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+  try {
+    const entry = fstatSync(fd, { bigint: true });
+    const size = Number(entry.size);
+    const known = former === undefined || !source.isLog(path) ? [] : former.pieces;
+    const knownBytes = known.reduce((sum, { bytes }) => sum + bytes, 0);
+    const goesOn =
+      size > SMALL_LOG_BYTES && knownBytes <= size && known.length > 0 && known.length < MAX_PIECES;
+    if (goesOn && endsAsKnown(fd, knownBytes, known.at(-1))) {
+      const rest = knownBytes === size ? [] : [pieces.keep(fd, { from: knownBytes, to: size })];
+      return { path, pieces: [...known, ...rest], stamp: stampOf(entry) };
+    }
+    return { path, pieces: [pieces.keep(fd, { from: 0, to: size })], stamp: stampOf(entry) };
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Whether a log still has the last piece that was taken of it: another log in its place has not. */
+function endsAsKnown(fd: number, knownBytes: number, last: Piece | undefined): boolean {
+  if (last === undefined) return false;
+  return hashOf(fd, { from: knownBytes - last.bytes, to: knownBytes }) === last.sha256;
+}
+
+/** Without the stamps that a change in the same tick of the clock would not show in. */
+async function settled(
+  taken: ReadonlyMap<string, BackupFile>,
+  source: PartSource,
+  pieces: Pieces,
+): Promise<BackupFile[]> {
+  await pieces.sync();
+  const now = BigInt(Date.now()) * 1_000_000n;
+  return [...taken.values()]
+    .sort((a, b) => (a.path < b.path ? -1 : 1))
+    .map(({ stamp, ...file }) =>
+      stamp === undefined || (!source.isLog(file.path) && now - changedAt(stamp) < FRESH_NS)
+        ? file
+        : { ...file, stamp },
+    );
+}
+
+function stampsOf(dir: string, paths: readonly string[]): ReadonlyMap<string, string> {
+  const stamps = new Map<string, string>();
+  for (const path of paths) {
+    const entry = lstatSync(join(dir, ...path.split("/")), { bigint: true, throwIfNoEntry: false });
+    if (entry?.isFile() === true) stamps.set(path, stampOf(entry));
+  }
+  return stamps;
+}
+
+function stampOf({ ctimeNs, ino, size }: BigIntStats): string {
+  return `${ctimeNs}-${ino}-${size}`;
+}
+
+function changedAt(stamp: string): bigint {
+  return BigInt(stamp.slice(0, stamp.indexOf("-")));
+}

@@ -1,0 +1,156 @@
+import { once } from "node:events";
+import { readFile, rename } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { RunHandle } from "../../src/client/client.js";
+import { verifyAuditLog } from "../../src/store/runs/audit-verify.js";
+import { workflowIdOf } from "../../src/core/run/run-id.js";
+import type { BackupReport } from "../../src/store/backup/backup-store.js";
+import { type Store, openStore } from "../../src/store/store.js";
+import { jsonLines, valueOf } from "../fakes/run-world.js";
+import { type ChatRequestBody, type ScriptedAnswer, call } from "../fakes/scripted-model.js";
+import { nodeOf, straightOn, wordsIn } from "../fakes/walk.js";
+import { until } from "./harness.js";
+import { Shell, jsonOf } from "./shell.js";
+import { openWorkerPlace } from "./worker-place.js";
+
+const NODES = ["ask", "middle", "finish"];
+/** Files that each node writes, one in a turn. */
+const FILES = 3;
+
+/** Each node writes its files, then goes on. Told by the conversation, so that a repeated request gets the same answer. */
+function answerTo(request: ChatRequestBody, turn: number): ScriptedAnswer {
+  const nodeId = nodeOf(request);
+  if (turn >= FILES) return straightOn(request);
+  const path = `@project/artifacts/${nodeId}-${turn}.md`;
+  return { calls: [call("fs_write", { path, content: `${nodeId} ${turn}\n` })] };
+}
+
+type Gate = ReturnType<typeof gate>;
+
+/** A gate before one answer of the model. */
+function gate() {
+  let open: () => void = () => undefined;
+  let reach: () => void = () => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  const reached = new Promise<void>((resolve) => (reach = resolve));
+  return { open, opened, reach, reached };
+}
+
+/** What has to be right of a run that has ended, wherever its store is: nothing is missing in it, and nothing is there twice. */
+async function expectWhole(store: Store, run: RunHandle, turns: number): Promise<void> {
+  const { projectId } = valueOf(await store.runs.findRun(run.runId));
+  const files = valueOf(await store.runs.openFiles(projectId, run.runId));
+  expect((await verifyAuditLog(files.logFile, await run.auditHead())).findings).toEqual([]);
+  const results = (await jsonLines(join(files.dir, "calls.jsonl"))).filter(
+    (line) => line["result"] !== undefined,
+  );
+  expect(new Set(results.map(({ id }) => id)).size).toBe(results.length);
+  const answers: string[] = [];
+  for (let visit = 1; visit <= NODES.length; visit += 1) {
+    const said = await jsonLines(join(files.dir, "conversation", `visit-${visit}.jsonl`));
+    answers.push(
+      ...said.filter(({ type }) => type === "assistant").map(({ turn }) => `${visit} ${String(turn)}`),
+    );
+  }
+  expect(answers).toHaveLength(turns);
+  expect(new Set(answers).size).toBe(turns);
+  await expectFiles(store, projectId);
+}
+
+/** What each node has written stands in the project. */
+async function expectFiles(store: Store, projectId: string): Promise<void> {
+  const root = valueOf(await store.runs.projectRoot(projectId));
+  for (const nodeId of NODES) {
+    for (let turn = 0; turn < FILES; turn += 1) {
+      expect(await readFile(join(root, "artifacts", `${nodeId}-${turn}.md`), "utf8")).toBe(
+        `${nodeId} ${turn}\n`,
+      );
+    }
+  }
+}
+
+/** Runs with the words `ask me` ask first. One with the words `work` is held before the answers of the turns that have a gate. */
+async function openMove(gates: Readonly<Record<string, Gate>>) {
+  const place = await openWorkerPlace(async (request) => {
+    const turn = request.messages.filter(({ role }) => role === "assistant").length;
+    if (wordsIn(request).includes("ask me")) {
+      return turn === 0 ? { content: "Which colour?" } : answerTo(request, turn - 1);
+    }
+    const held = wordsIn(request).includes("work") ? gates[turn] : undefined;
+    held?.reach();
+    await held?.opened;
+    return answerTo(request, turn);
+  });
+  const first = place.startWorker();
+  await first.polls;
+  const there = join(place.store.dir, "../there");
+  const backup = join(place.store.dir, "../backup");
+  const shell = new Shell(join(place.store.dir, ".."), place.environment);
+  /** What a command says that works with the store, or with the restored one. */
+  const interlock = async (args: readonly string[], storeDir = place.store.dir): Promise<unknown> => {
+    const on = shell.with({ ...place.environment, INTERLOCK_STORE: storeDir });
+    const outcome = await on.run([...args, "--json"]);
+    if (outcome.code !== 0) throw new Error(`${args.join(" ")}: ${outcome.code} ${outcome.stderr}`);
+    return jsonOf(outcome);
+  };
+  return {
+    ...place,
+    there,
+    backup,
+    interlock,
+    /** The machine with the store is gone, and another one has taken its place. */
+    async move(this: void, meanwhile?: () => Promise<unknown>): Promise<void> {
+      first.child.kill("SIGKILL");
+      await once(first.child, "exit");
+      await interlock(["store", "restore", backup, "--to", there]);
+      await rename(place.store.dir, `${place.store.dir}.lost`);
+      await meanwhile?.();
+      await place.startWorker(undefined, there).polls;
+    },
+  };
+}
+
+describe("a store that is backed up while its runs go on, and restored elsewhere", () => {
+  test("is taken up by a worker there: a run that waits and one that is at work end with nothing lost and nothing twice", async () => {
+    const held = gate();
+    const { startRuns, interlock, backup, move, there, ...place } = await openMove({ 2: held });
+    const [asking, working] = await startRuns(2, ["ask me", "work"]);
+    if (asking === undefined || working === undefined) throw new Error("two were started");
+    await until(asking, "waiting-user");
+    const before = (await interlock(["store", "backup", backup])) as BackupReport;
+    await held.reached;
+    const after = (await interlock(["store", "backup", backup])) as BackupReport;
+    expect(after.runs).toBe(2);
+    expect(after.copied.bytes).toBeLessThan(before.bytes);
+    await move();
+    held.open();
+    await interlock(["answer", asking.runId, "blue"], there);
+    for (const run of [asking, working]) expect(await run.result()).toMatchObject({ stepsCompleted: NODES });
+    const restored = await openStore(there);
+    await expectWhole(restored, working, NODES.length * (FILES + 1));
+    await expectWhole(restored, asking, NODES.length * (FILES + 1) + 1);
+    expect(place.model.requests).toHaveLength(2 * NODES.length * (FILES + 1) + 2);
+  });
+
+  test("is behind a run that went on since: terminated and retried, it goes on from where the backup has it", async () => {
+    const [early, late] = [gate(), gate()];
+    const { startRuns, interlock, backup, move, there, client } = await openMove({ 1: early, 3: late });
+    const [working] = await startRuns(1, ["work"]);
+    if (working === undefined) throw new Error("one was started");
+    await early.reached;
+    await interlock(["store", "backup", backup]);
+    early.open();
+    await late.reached;
+    await move(() => client.temporal.workflow.getHandle(workflowIdOf(working.runId)).terminate());
+    late.open();
+    await interlock(["retry", working.runId], there);
+    const again = client.handle(working.runId);
+    expect(await again.result()).toMatchObject({ stepsCompleted: NODES });
+    const restored = await openStore(there);
+    const { projectId } = valueOf(await restored.runs.findRun(working.runId));
+    const files = valueOf(await restored.runs.openFiles(projectId, working.runId));
+    expect((await verifyAuditLog(files.logFile, await again.auditHead())).findings).toEqual([]);
+    await expectFiles(restored, projectId);
+  });
+});
