@@ -9,6 +9,7 @@ import { type OpenRunDeps, begins } from "./begin-execution.js";
 import { openRun } from "./open-run.js";
 import { recordPhase, recordSnapshot, recordUserInput } from "./run-records.js";
 import { LearnedContexts } from "./learned-contexts.js";
+import { passThrough } from "./pass-through.js";
 import { openFiles } from "./run-scope.js";
 import { runTool } from "./run-tool.js";
 import { type SigningDeps, refuseUnsigned, verifyUpdate } from "./signed-run.js";
@@ -67,6 +68,7 @@ export function createActivities(deps: ActivityDeps): Activities {
         modelTurn({ ...deps, harnesses, learnedContexts, keyless }, files, input, context),
       );
     },
+    "node.pass": (input) => passThrough(store, input),
     "tool.call": (input) => withHeartbeats((context) => callExternalTool(deps, input, context)),
     "state.snapshot": (input) => recordSnapshot(store, input),
     "update.verify": (input) => Promise.resolve(verifyUpdate(deps, input)),

@@ -47,7 +47,7 @@ const DISK_WORK = {
 } as const;
 
 export const runActivities =
-  proxyActivities<Pick<Activities, "run.open" | "run.phase" | "state.persist">>(DISK_WORK);
+  proxyActivities<Pick<Activities, "node.pass" | "run.open" | "run.phase" | "state.persist">>(DISK_WORK);
 
 /** `isLeft`: a worker has left it to others. */
 export function openActivities(isLeft: boolean) {
