@@ -7,6 +7,7 @@ import { Keyless } from "./model-failures.js";
 import { type ModelTurnDeps, modelTurn } from "./model-turn.js";
 import { type OpenRunDeps, begins } from "./begin-execution.js";
 import { openRun } from "./open-run.js";
+import { runBelow } from "./run-below.js";
 import { recordPhase, recordSnapshot, recordUserInput } from "./run-records.js";
 import { LearnedContexts } from "./learned-contexts.js";
 import { passThrough } from "./pass-through.js";
@@ -68,6 +69,7 @@ export function createActivities(deps: ActivityDeps): Activities {
         modelTurn({ ...deps, harnesses, learnedContexts, keyless }, files, input, context),
       );
     },
+    "run.below": (input) => runBelow(deps, input),
     "node.pass": (input) => passThrough(store, input),
     "tool.call": (input) => withHeartbeats((context) => callExternalTool(deps, input, context)),
     "state.snapshot": (input) => recordSnapshot(store, input),

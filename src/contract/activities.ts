@@ -37,6 +37,8 @@ export interface Activities extends ToolActivities, BundleToolActivities {
   "model.turn"(input: ModelTurnInput): Promise<ModelTurnResult>;
   /** Saves the state document for a call that the guard has accepted. */
   "state.persist"(input: ToolCallInput): Promise<ToolCallOutcome>;
+  /** What the run below a subworkflow's node is started with, or goes on with. */
+  "run.below"(input: RunBelowInput): Promise<RunBelow>;
   /** Goes through a node that needs no model: saves the state document, which the guard has accepted, and says so in the audit log. */
   "node.pass"(input: NodePassInput): Promise<ToolCallOutcome>;
   /** Calls a tool that is not the engine's own, or finds out what has come of the call. */
@@ -208,6 +210,21 @@ export interface NodePassInput {
   /** ISO time for `updatedAt`. */
   readonly now: string;
   readonly conditions?: ConditionFacts;
+  /** Of a subworkflow: the run that has done its work. */
+  readonly below?: { readonly runId: string; readonly workflow: string; readonly usage: Usage };
+}
+
+export interface RunBelowInput {
+  readonly run: RunRef;
+  readonly nodeId: string;
+  readonly agentId: string;
+  /** What the run may still use, where it has a budget. */
+  readonly budget?: Budget;
+}
+
+export interface RunBelow {
+  readonly workflowId: string;
+  readonly input: Identified<GraphRunInput>;
 }
 
 export interface UserInput {

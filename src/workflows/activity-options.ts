@@ -47,7 +47,9 @@ const DISK_WORK = {
 } as const;
 
 export const runActivities =
-  proxyActivities<Pick<Activities, "node.pass" | "run.open" | "run.phase" | "state.persist">>(DISK_WORK);
+  proxyActivities<Pick<Activities, "node.pass" | "run.below" | "run.open" | "run.phase" | "state.persist">>(
+    DISK_WORK,
+  );
 
 /** `isLeft`: a worker has left it to others. */
 export function openActivities(isLeft: boolean) {

@@ -11,7 +11,7 @@ import type { RunRecord } from "./run-record.js";
 /** The node of the visit at hand, where it needs no model. */
 export function nodeWithoutModel({ open, carried }: RunRecord): GraphNode | undefined {
   const node = open && carried.visiting && findNode(open.graph, carried.visiting.nodeId);
-  return node?.passes === true ? node : undefined;
+  return node?.passes === true || node?.workflow !== undefined ? node : undefined;
 }
 
 /** Visits take no model turn here, so that they are bounded by the limit of turns themselves: a graph may lead in a circle. */
@@ -30,10 +30,21 @@ export interface WayOn {
   readonly document: JsonObject;
 }
 
-/** The node is done, and the run goes on by its only way. Fault: the guard's. `now` is an ISO time. */
-export function wayOnFrom(record: RunRecord, nodeId: string, now: string): WayOn | { readonly fault: Fault } {
+/**
+ * The node is done, with these artifacts, and the run goes on by its only way. Fault: the guard's, or that of an artifact's name.
+ * `now` is an ISO time.
+ */
+export function wayOnFrom(
+  record: RunRecord,
+  nodeId: string,
+  { artifacts, now }: { readonly artifacts?: readonly string[]; readonly now: string },
+): WayOn | { readonly fault: Fault } {
   const next = record.opened.graph.edges.find(({ from }) => from === nodeId)?.to ?? "";
-  const update = { stepsCompleted: { append: [nodeId] }, currentNodeId: { set: next } };
+  const update = {
+    stepsCompleted: { append: [nodeId] },
+    currentNodeId: { set: next },
+    ...(artifacts === undefined ? {} : { artifacts: { append: [...artifacts] } }),
+  };
   const changed = changedDocument(record, { kind: "patch", update }, now);
   if (!changed.ok) return { fault: changed.error };
   const wrong = listsFault(record, changed.value);

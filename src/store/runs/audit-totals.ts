@@ -4,6 +4,8 @@ import { NO_USAGE, type Usage, addUsage } from "../../core/run/usage.js";
 /** What an audit log says of a run as a whole: enough to go on from where it stopped. */
 export interface AuditTotals {
   readonly usage: Usage;
+  /** How many of its model turns were those of runs below it; absent for none. */
+  readonly turnsBelow?: number;
   /** The newest node visit with a model turn or without a model, and its newest turn; both count from 1, 0 for none. */
   readonly visit: number;
   readonly turn: number;
@@ -24,6 +26,7 @@ export class AuditSum {
   private visit = 0;
   private turn = 0;
   private phaseChanges = 0;
+  private turnsBelow = 0;
 
   /** Of the event, only what {@link summedFields} leaves of it counts. */
   add(event: JsonObject): void {
@@ -45,6 +48,7 @@ export class AuditSum {
       toolCalls: count(event, "toolCalls"),
       ...tokensOf(event),
     });
+    this.turnsBelow += count(event, "modelTurns");
     const visit = count(event, "visit");
     if (visit <= this.visit) return;
     this.visit = visit;
@@ -58,9 +62,9 @@ export class AuditSum {
   }
 
   get totals(): AuditTotals {
-    const { usage, visit, turn, phaseChanges } = this;
+    const { usage, visit, turn, phaseChanges, turnsBelow } = this;
     const byNode = [...this.nodes].map(([nodeId, used]) => ({ nodeId, usage: used }));
-    return { usage, visit, turn, phaseChanges, byNode };
+    return { usage, ...(turnsBelow === 0 ? {} : { turnsBelow }), visit, turn, phaseChanges, byNode };
   }
 }
 

@@ -23,6 +23,16 @@ test("a visit needs no model where its node is one that is passed", () => {
   expect(nodeWithoutModel(new RunRecord({ runId: RUN_ID }, false))).toBeUndefined();
 });
 
+test("a visit needs no model where its node runs a workflow", () => {
+  const graph = {
+    ...passing,
+    nodes: passing.nodes.map((node) => (node.id === "aside" ? { ...node, workflow: "part" } : node)),
+  };
+  const record = at("aside");
+  record.begin({ ...OPENED, graph });
+  expect(nodeWithoutModel(record)).toMatchObject({ id: "aside" });
+});
+
 test("visits without a model are bounded as turns are", () => {
   const record = at("review");
   record.update({ visit: 5 });
@@ -34,7 +44,7 @@ test("visits without a model are bounded as turns are", () => {
 
 describe("the way on from a node that is passed", () => {
   test("is its only edge, with the node completed", () => {
-    const way = wayOnFrom(at("review", { stepsCompleted: ["draft"] }), "review", NOW);
+    const way = wayOnFrom(at("review", { stepsCompleted: ["draft"] }), "review", { now: NOW });
     expect(way).toMatchObject({
       next: "done",
       update: { stepsCompleted: { append: ["review"] }, currentNodeId: { set: "done" } },
@@ -42,8 +52,18 @@ describe("the way on from a node that is passed", () => {
     });
   });
 
+  test("has the artifacts that are handed up", () => {
+    const way = wayOnFrom(at("review"), "review", { artifacts: ["artifacts/a.md"], now: NOW });
+    expect(way).toMatchObject({
+      update: { artifacts: { append: ["artifacts/a.md"] } },
+      document: { artifacts: ["artifacts/a.md"] },
+    });
+  });
+
   test("is refused by the guard where the document stands elsewhere", () => {
-    expect(wayOnFrom(at("draft"), "review", NOW)).toMatchObject({ fault: { code: "E_INVALID_TRANSITION" } });
+    expect(wayOnFrom(at("draft"), "review", { now: NOW })).toMatchObject({
+      fault: { code: "E_INVALID_TRANSITION" },
+    });
   });
 
   test("is refused where the node's name is none that a document may list", () => {
@@ -57,6 +77,8 @@ describe("the way on from a node that is passed", () => {
         edges: [{ from: "re view", to: "done", label: "x" }],
       },
     });
-    expect(wayOnFrom(record, "re view", NOW)).toMatchObject({ fault: { code: "E_SCHEMA_VALIDATION" } });
+    expect(wayOnFrom(record, "re view", { now: NOW })).toMatchObject({
+      fault: { code: "E_SCHEMA_VALIDATION" },
+    });
   });
 });
