@@ -24,7 +24,7 @@ import { summary } from "./summary.js";
 import { waitFor, waitUntilFree } from "./waiting.js";
 
 /** A run below that somebody else lets go on is asked for this often at least. */
-const LONGEST_PAUSE_MS = 30_000;
+const LONGEST_PAUSE_MS = 60_000;
 
 /** What a run below has come to, and which one it is. */
 export interface Below extends RunResult {
@@ -42,12 +42,12 @@ export async function runBelow(record: RunRecord, nodeId: string): Promise<Below
     const begun = await prepare(record, nodeId);
     const { runId, workflowRef = "" } = begun.input;
     const handle = await start(begun);
+    record.below = { runId, workflowRef };
     if (handle === undefined) {
       if (times === 1) record.note(`run ${runId} goes on by itself: waiting for its end`);
       await condition(() => !record.isRecorded, pauseAfter(times, LONGEST_PAUSE_MS));
       continue;
     }
-    record.below = { runId, workflowRef };
     record.note(`runs ${workflowRef} as run ${runId}`);
     setRunMemo(record);
     const result = await endOf(record, handle, { runId, nodeId });

@@ -155,3 +155,36 @@ describe("a subworkflow that fails", () => {
     await expect(again.result()).resolves.toMatchObject({ stepsCompleted: ["plan", "parts", "done"] });
   });
 });
+
+describe("a run that is reset while it waits for a subworkflow", () => {
+  /** To the first or the last workflow task that was completed. */
+  async function reset(bench: Bench, { runId }: RunHandle, which: "first" | "last"): Promise<void> {
+    const { temporal } = bench.client;
+    const workflowId = `run-${runId}`;
+    const { events = [] } = await temporal.workflow.getHandle(workflowId).fetchHistory();
+    const tasks = (events ?? []).filter((event) => event.workflowTaskCompletedEventAttributes);
+    const task = which === "first" ? tasks[0] : tasks.at(-1);
+    await temporal.workflowService.resetWorkflowExecution({
+      namespace: "default",
+      workflowExecution: { workflowId },
+      workflowTaskFinishEventId: task?.eventId ?? null,
+      requestId: `${workflowId} ${which}`,
+    });
+  }
+
+  test.each(["first", "last"] as const)("to its %s step waits for the same run below", async (which) => {
+    const bench = await openBench(asking);
+    const { run, below } = await started(bench);
+    await until(below, "waiting-user");
+    await reset(bench, run, which);
+    const again = bench.client.handle(run.runId);
+    await eventually(async () => {
+      const { phase, below: waited } = await again.state();
+      return phase === "running" && waited?.runId === below.runId;
+    });
+    await below.answer({ nodeId: "ready", text: "Yes." });
+    await expect(again.result()).resolves.toMatchObject({ stepsCompleted: ["plan", "parts", "done"] });
+    const runs = await bench.store.runs.listAllRuns();
+    expect(runs.map(({ runId }) => runId)).toEqual([run.runId, below.runId]);
+  });
+});
