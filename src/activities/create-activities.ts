@@ -9,8 +9,10 @@ import { Keyless } from "./model-failures.js";
 import { type ModelTurnDeps, type TurnContext, modelTurn } from "./model-turn.js";
 import { type OpenRunDeps, begins } from "./begin-execution.js";
 import { openRun } from "./open-run.js";
+import { runBelow } from "./run-below.js";
 import { recordPhase, recordSnapshot, recordUserInput } from "./run-records.js";
 import { LearnedContexts } from "./learned-contexts.js";
+import { passThrough } from "./pass-through.js";
 import { openFiles } from "./run-scope.js";
 import { runTool } from "./run-tool.js";
 import { type SigningDeps, refuseUnsigned, verifyUpdate } from "./signed-run.js";
@@ -81,6 +83,8 @@ export function createActivities(deps: ActivityDeps): Activities {
         takeTurn(input, { info, cancellationSignal }),
       );
     },
+    "run.below": (input) => runBelow(deps, input),
+    "node.pass": (input) => passThrough(store, input),
     "tool.call": (input) => withHeartbeats((context) => callExternalTool(deps, input, context)),
     "state.snapshot": (input) => recordSnapshot(store, input),
     "update.verify": (input) => Promise.resolve(verifyUpdate(deps, input)),

@@ -58,6 +58,7 @@ export async function openGraphRun(
       packageId,
       activeAgentId,
       ...(input.workflowRef === undefined ? {} : { workflowRef: input.workflowRef }),
+      ...(input.parent === undefined ? {} : { parentRunId: input.parent.runId }),
       ...(point === undefined ? {} : { begin: beginningOf(point, input.fork?.set) }),
     }),
   );

@@ -33,6 +33,12 @@ export function storyOf(lines: readonly (JsonObject | undefined)[]): AuditStory 
       models.set(nodeId, { ...known, turns: known.turns + 1 });
     }
     if (line?.["kind"] === "user.input") answers.push(answerOf(line, seq, nodeId));
+    if (line?.["kind"] === "node.pass") {
+      const to = textOf(line["next"]);
+      stand(nodeId, seq);
+      decisions.push({ seq, nodeId, verdict: "accepted", to });
+      stand(to, seq);
+    }
     if (line?.["kind"] !== "tool.exec") continue;
     const decision = decisionOf(line, seq, nodeId);
     if (decision !== undefined) {

@@ -25,6 +25,12 @@ export function eventWords(event: RunEvent): string | undefined {
     }
     case "user.input":
       return `the user says: ${previewOf(event.input)}`;
+    case "node.pass": {
+      const { childRunId, workflow = "" } = event;
+      return childRunId === undefined
+        ? `passed, on to ${event.next}`
+        : `run ${childRunId} of ${workflow} has completed, on to ${event.next}`;
+    }
     case "tool.exec": {
       const failure = failureOf(event.output);
       return failure === undefined ? undefined : `${event.toolName}: ${failure}`;

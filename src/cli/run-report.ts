@@ -50,6 +50,10 @@ export interface RunReport {
   readonly usage: Usage;
   /** Of each node, as the audit log says; absent where it is not at hand. */
   readonly usageByNode?: RunFacts["usageByNode"] & {};
+  /** The run of a subworkflow that it waits for, as the run itself says. */
+  readonly below?: RunState["below"] & {};
+  /** Of a subworkflow's run: the run that has started it. */
+  readonly parentRunId?: string;
   /** Which visit of a node this is, and which model turn in it; absent where only the files were asked. */
   readonly visit?: number;
   readonly turn?: number;
@@ -89,7 +93,7 @@ export function reportOf(state: RunState, places: RunPlaces): RunReport {
     usage: state.usage,
     visit: state.visit,
     turn: state.turn,
-    ...defined({ model: state.model }),
+    ...defined({ model: state.model, below: state.below, parentRunId: state.parentRunId }),
     ...places,
   };
 }
@@ -125,7 +129,7 @@ export function reportFromStore(facts: RunFacts): RunReport {
     paused: status?.paused === true && phase !== "completed" && phase !== "failed",
     ...(status?.budget === undefined ? {} : { budget: status.budget as Budget }), // written from one
     usage: status?.usage ?? NO_USAGE,
-    ...defined({ model, usageByNode, writtenAgain }),
+    ...defined({ model, usageByNode, writtenAgain, parentRunId: metadata.parentRunId }),
     webUrl: null,
     ...places,
   };
@@ -153,6 +157,9 @@ export function printReport(report: RunReport, projectRoot: string | undefined, 
   if (report.failure !== undefined) {
     print(`  failure     ${report.failure.code}: ${report.failure.message}`);
     if (report.problem === undefined) print(`  go on with interlock retry ${report.runId}`);
+  }
+  if (report.below !== undefined) {
+    print(`  waits for   run ${report.below.runId} of ${report.below.workflowRef}`);
   }
   for (const activity of report.work ?? []) {
     print(`  at work     ${workWords(activity, Date.now())}`);
@@ -196,6 +203,7 @@ function printOrigin(report: RunReport, projectRoot: string | undefined): void {
   const { packageId, workflowRef, projectId, startedAt, startedBy, since, endedAt } = report;
   if (packageId !== "") print(`  package     ${packageId}`);
   if (workflowRef !== "") print(`  workflow    ${workflowRef}`);
+  if (report.parentRunId !== undefined) print(`  part of     run ${report.parentRunId}`);
   if (projectId !== "") print(`  project     ${projectRoot ?? projectId}`);
   const by = startedBy === undefined ? "" : ` by ${startedBy}`;
   if (startedAt !== undefined) print(`  started     ${startedAt}${by}`);

@@ -80,6 +80,7 @@ function liveView(knowsAll: boolean): WatchView {
       ({ createdAt } = run);
       for (const event of events) {
         if (event.kind === "model.turn") usage = addUsage(usage, { ...event, modelTurns: 1 });
+        if (event.kind === "node.pass") usage = addUsage(usage, event);
       }
       draw(events);
     },

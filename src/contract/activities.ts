@@ -10,7 +10,7 @@ import type { HeldGraphState } from "../core/graph-state/held-state.js";
 import type { GraphState } from "../core/graph-state/schemas.js";
 import type { ConditionFacts } from "../core/state/transition-guard.js";
 import type { OfferedTool } from "../core/tools/external-tool.js";
-import type { ToolName } from "../core/tools/tool-specs.js";
+import type { FrontmatterUpdate, ToolName } from "../core/tools/tool-specs.js";
 import type { BundleRunInput, GraphRunInput, Identified } from "./run.js";
 import type { AuditHead } from "../core/run/audit-head.js";
 import type { OpenedRun } from "../core/run/opened-run.js";
@@ -42,6 +42,10 @@ export interface Activities extends ToolActivities, BundleToolActivities {
   "model.quick-turn"(input: ModelTurnInput): Promise<ModelTurnResult | undefined>;
   /** Saves the state document for a call that the guard has accepted. */
   "state.persist"(input: ToolCallInput): Promise<ToolCallOutcome>;
+  /** What the run below a subworkflow's node is started with, or goes on with. */
+  "run.below"(input: RunBelowInput): Promise<RunBelow>;
+  /** Goes through a node that needs no model: saves the state document, which the guard has accepted, and says so in the audit log. */
+  "node.pass"(input: NodePassInput): Promise<ToolCallOutcome>;
   /** Calls a tool that is not the engine's own, or finds out what has come of the call. */
   "tool.call"(input: ToolCallInput): Promise<ToolCallOutcome>;
   /** Records a call that cannot run: unknown tool, bad arguments. */
@@ -195,6 +199,37 @@ export interface ToolCallOutcome {
   /** The document on disk is not the one the run holds. */
   readonly stateConflict?: boolean;
   readonly audit: AuditHead;
+}
+
+export interface NodePassInput {
+  readonly run: RunRef;
+  /** Unique in the run. */
+  readonly id: string;
+  /** Counts node visits from 1. */
+  readonly visit: number;
+  readonly nodeId: string;
+  readonly next: string;
+  readonly update: FrontmatterUpdate;
+  /** The version of the state document that the run holds. */
+  readonly stateSha256: string;
+  /** ISO time for `updatedAt`. */
+  readonly now: string;
+  readonly conditions?: ConditionFacts;
+  /** Of a subworkflow: the run that has done its work. */
+  readonly below?: { readonly runId: string; readonly workflow: string; readonly usage: Usage };
+}
+
+export interface RunBelowInput {
+  readonly run: RunRef;
+  readonly nodeId: string;
+  readonly agentId: string;
+  /** What the run may still use, where it has a budget. */
+  readonly budget?: Budget;
+}
+
+export interface RunBelow {
+  readonly workflowId: string;
+  readonly input: Identified<GraphRunInput>;
 }
 
 export interface UserInput {

@@ -52,6 +52,7 @@ export const carriedSchema = z.looseObject({
     })
     .optional(),
   usage,
+  turnsBelow: count.optional(),
   visitUsage: usage,
   budget: z.looseObject({ run: limits.optional(), node: limits.optional() }),
   paused: z.boolean(),

@@ -48,6 +48,8 @@ export interface StoredRun {
   readonly phase: "idle" | "running" | "waiting-user" | "completed" | "failed";
   readonly createdAt: string;
   readonly lastUpdatedAt: string;
+  /** Of a subworkflow's run: the run that has started it. */
+  readonly parentRunId?: string;
   readonly forkedFrom?: { readonly runId: string; readonly visit: number };
   readonly bundle?: JsonObject;
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { defined } from "../core/defined.js";
+import { MAX_SUBWORKFLOW_DEPTH } from "../core/package/engine-nodes.js";
 import { budgetProblem } from "../core/run/budget.js";
 import { MAX_USER_INPUT_BYTES } from "../core/run/limits.js";
 import { type ErrorCode, type Result, fail, ok } from "../core/errors.js";
@@ -109,6 +110,7 @@ const graphFields = {
       allowMissing: z.boolean().exactOptional(),
     })
     .exactOptional(),
+  parent: z.strictObject({ runId, depth: z.int().min(1).max(MAX_SUBWORKFLOW_DEPTH) }).exactOptional(),
 };
 
 const bundleFields = {

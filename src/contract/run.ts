@@ -66,6 +66,15 @@ export interface GraphRunInput extends RunInput {
   readonly epicPrefix?: string;
   /** The run begins as another run of the same package stood at a node boundary. */
   readonly fork?: Fork;
+  /** Set by the run above it: the run is that of a subworkflow. */
+  readonly parent?: Parent;
+}
+
+/** The run that a subworkflow's run is started by. */
+export interface Parent {
+  readonly runId: string;
+  /** How many runs are above. */
+  readonly depth: number;
 }
 
 /** From where a run is forked. */

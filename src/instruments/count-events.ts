@@ -26,6 +26,7 @@ export function countEvent(meters: Meters, models: LabelValues, event: RunEvent)
       return;
     }
     case "user.input":
+    case "node.pass":
       return;
   }
 }

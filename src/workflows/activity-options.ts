@@ -58,7 +58,12 @@ const DISK_WORK = {
 } as const;
 
 export const runActivities =
-  proxyActivities<Pick<Activities, "run.open" | "run.phase" | "state.persist" | "state.snapshot">>(DISK_WORK);
+  proxyActivities<
+    Pick<
+      Activities,
+      "node.pass" | "run.below" | "run.open" | "run.phase" | "state.persist" | "state.snapshot"
+    >
+  >(DISK_WORK);
 
 /** A save of a run whose steps are nodes, once: where it does not work a regular one shows that it is tried again. */
 export const quickSaves = proxyLocalActivities<Pick<Activities, "state.persist">>({

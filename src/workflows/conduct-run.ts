@@ -129,9 +129,13 @@ function placeOf(record: RunRecord) {
 }
 
 async function visit(record: RunRecord, kind: RunKind, nodeId: string): Promise<void> {
-  const { firstWords } = record;
-  if (firstWords !== undefined) await writeUserInput(record, kind, { id: FIRST_WORDS_ID, text: firstWords });
-  await visitNode(record, kind);
+  if ((await kind.visitAlone?.(record)) !== true) {
+    const { firstWords } = record;
+    if (firstWords !== undefined) {
+      await writeUserInput(record, kind, { id: FIRST_WORDS_ID, text: firstWords });
+    }
+    await visitNode(record, kind);
+  }
   record.endVisit();
   await kind.endVisit(record, nodeId);
 }

@@ -21,7 +21,7 @@ export async function continueRunAsNew(record: RunRecord): Promise<void> {
     await recordChanges(record);
   } while (!allHandlersFinished() || !record.isRecorded); // an update of a signed run is being looked at
   const { input: words, resume: _, ...rest } = record.input;
-  const isSaid = words === undefined || record.carried.usage.modelTurns > 0;
+  const isSaid = words === undefined || record.ownTurns > 0;
   const next = makeContinueAsNewFunc({});
   await next({
     ...withoutFork(rest),

@@ -98,7 +98,7 @@ async function save(record: RunRecord, call: PlannedCall, input: ToolCallInput):
 const LISTED_NAMES_PATCH = "listed-names-are-checked";
 
 /** The document was changed behind the run's back: go on from what it says, if that is legal. */
-async function readDocumentAgain(record: RunRecord): Promise<void> {
+export async function readDocumentAgain(record: RunRecord): Promise<void> {
   const loaded = await shielded(record, () =>
     localActivities["state.load"].executeWithOptions({ summary: "state document changed from outside" }, [
       { run: record.opened.run },

@@ -10,6 +10,7 @@ import { afterGraphCall, runGraphCall } from "./graph-calls.js";
 import type { RunKind } from "./run-kind.js";
 import { closeVisit, openGraphState } from "./keep-graph-state.js";
 import { openRecord } from "./open-record.js";
+import { passNode } from "./pass-node.js";
 import { summary } from "./summary.js";
 
 /** Runs a graph workflow of a package: opens the run, visits nodes until it is complete, closes it. */
@@ -33,6 +34,7 @@ function graphKind(input: Identified<GraphRunInput>): RunKind {
       const { graphState } = record.opened;
       await openGraphState(record, { ...input, ...(graphState === undefined ? {} : { graphState }) });
     },
+    visitAlone: passNode,
     userMayFinish: false,
     limits: DEFAULT_ENGINE_LIMITS,
     conversation(record) {

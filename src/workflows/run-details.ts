@@ -30,6 +30,7 @@ export function renderDetails(state: RunState, graph?: WorkflowGraph): string {
       `**${state.paused ? `${state.phase}, paused` : state.phase}**${placeOf(state)}`,
       "",
       ...whatOf(state),
+      ...belowOf(state),
       `Steps completed: ${listOf(state.stepsCompleted).join(", ") || "none"}`,
       "",
       ...modelOf(state),
@@ -59,6 +60,16 @@ function whatOf({ packageId, workflowRef, projectId }: RunState): readonly strin
   if (packageId === "" && workflowRef === "") return []; // it is not open yet
   const named = [packageId, workflowRef].filter((name) => name !== "").map((name) => codeSpan(name));
   return [`${named.join(", workflow ")}, project ${codeSpan(projectId)}`, ""];
+}
+
+/** Which runs are above and below this one. */
+function belowOf({ below, parentRunId }: RunState): readonly string[] {
+  return [
+    ...(parentRunId === undefined ? [] : [`A subworkflow of run ${codeSpan(parentRunId)}.`, ""]),
+    ...(below === undefined
+      ? []
+      : [`Waits for run ${codeSpan(below.runId)} of workflow ${codeSpan(below.workflowRef)}.`, ""]),
+  ];
 }
 
 function failureOf(runId: string, { code, message }: NonNullable<RunState["failure"]>): readonly string[] {

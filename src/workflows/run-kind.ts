@@ -14,6 +14,8 @@ export interface RunKind {
   readonly userMayFinish: boolean;
   /** The limits where the run's input names none. */
   readonly limits: EngineLimits;
+  /** Does the visit at hand without a model; false where it needs one. */
+  visitAlone?(record: RunRecord): Promise<boolean>;
   /** The conversation of the current visit. */
   conversation(record: RunRecord): string;
   /** What a turn's activity is told beside the turn itself. */

@@ -62,7 +62,7 @@ export async function waitUntilFree(record: RunRecord): Promise<void> {
 }
 
 /** Waits for what somebody else does. A pause or a raised budget meanwhile is recorded at once. */
-async function waitFor(record: RunRecord, isDone: () => boolean): Promise<void> {
+export async function waitFor(record: RunRecord, isDone: () => boolean): Promise<void> {
   while (!isDone()) {
     await recordChanges(record);
     await condition(() => isDone() || !record.isRecorded);

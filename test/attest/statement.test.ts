@@ -52,6 +52,17 @@ const LOG = [
   turn("c"),
 ];
 
+test("a node that the engine went through is on the way, and was accepted", () => {
+  const pass = { kind: "node.pass", nodeId: "b", next: "c", visit: 2 };
+  const passed = storyOf([turn("a"), move("a", "b"), pass, turn("c")]);
+  expect(passed.path.map(({ seq, nodeId }) => [seq, nodeId])).toEqual([
+    [1, "a"],
+    [2, "b"],
+    [3, "c"],
+  ]);
+  expect(pathProblems(statement(passed))).toEqual([]);
+});
+
 const story = storyOf(LOG);
 const statement = (change: Partial<RunStatement["predicate"]> = {}): RunStatement => {
   const { written: _, ...told } = story;

@@ -1,4 +1,5 @@
 import { checkOutputs } from "./check-step.js";
+import { checkCalls } from "./engine-nodes.js";
 import { type Finding, errorFinding, listNames, quote, warningFinding } from "./findings.js";
 import { reachableNodes } from "./graph.js";
 import type { GraphFile } from "./schemas.js";
@@ -17,6 +18,7 @@ export function checkGraphRules(
     ...graph.nodes.flatMap(({ outputs }, index) => checkOutputs(file, ["nodes", index], outputs)),
     ...checkShapeOfWalk(file, graph),
     ...checkWaysToEnd(file, graph),
+    ...checkCalls(file, graph),
   ];
 }
 

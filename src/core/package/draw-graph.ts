@@ -24,6 +24,7 @@ function drawNode(node: GraphNode, graph: WorkflowGraph): readonly string[] {
   const about = [
     node.type,
     ...(node.title === undefined ? [] : [`"${excerpt(node.title)}"`]),
+    ...(node.workflow === undefined ? [] : [`runs ${excerpt(node.workflow)}`]),
     ...(node.agentId === undefined ? [] : [`by ${excerpt(node.agentId)}`]),
     ...(node.outputs === undefined || node.outputs.length === 0
       ? []

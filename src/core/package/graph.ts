@@ -2,6 +2,7 @@ import { defined } from "../defined.js";
 import type { JsonObject } from "../json.js";
 import { holds } from "./json-logic.js";
 import { type ArtifactTypeOfPath, artifactTypesOf } from "./artifact-types.js";
+import { isPassed } from "./engine-nodes.js";
 import type { GraphFile, NodeType, StepFrontmatter } from "./schemas.js";
 
 /** The part of a graph that a run needs: small enough to enter the history once, and plain JSON. */
@@ -18,6 +19,10 @@ export interface GraphNode {
   readonly title?: string;
   readonly agentId?: string;
   readonly outputs?: readonly string[];
+  /** Which workflow of the package a subworkflow runs. */
+  readonly workflow?: string;
+  /** A merge without work: runs go through it without asking a model. */
+  readonly passes?: true;
   /** Types of artifacts of a story, by project-relative path. A list: the paths are texts of a package. */
   readonly artifactTypes?: readonly ArtifactTypeOfPath[];
 }
@@ -40,10 +45,14 @@ export interface AllowedNext {
   readonly satisfied?: boolean;
 }
 
-/** Reduces a graph file and its steps to what a run needs; absent and default values are left out. */
+/**
+ * Reduces a graph file and its steps to what a run needs; absent and default values are left out. `blank`: the nodes whose step
+ * files say nothing below their front matter.
+ */
 export function toWorkflowGraph(
   file: GraphFile,
   steps: ReadonlyMap<string, StepFrontmatter> = new Map(),
+  blank: ReadonlySet<string> = new Set(),
 ): WorkflowGraph {
   return {
     entryNodeId: file.entryNodeId,
@@ -51,7 +60,15 @@ export function toWorkflowGraph(
       id: node.id,
       type: node.type,
       file: node.file,
-      ...defined({ title: node.title, agentId: node.agentId, outputs: node.outputs }),
+      ...defined({
+        title: node.title,
+        agentId: node.agentId,
+        outputs: node.outputs,
+        workflow: node.workflow,
+      }),
+      ...(isPassed(node, file, { isBlank: blank.has(node.id), ...defined({ step: steps.get(node.id) }) })
+        ? { passes: true as const }
+        : {}),
       ...typedArtifacts(steps.get(node.id)),
     })),
     edges: file.edges.map((edge) => ({

@@ -191,7 +191,7 @@ export type AgentsFile = z.infer<typeof agentsFileSchema>;
 const graphNodeSchema = z.strictObject({
   id: id.describe("What edges and the state document name the node by."),
   type: nodeTypeSchema.describe(
-    "step: work; decision: work with several ways on; end: the run completes here; merge and subworkflow: as step.",
+    "step: work; decision: work with several ways on; end: the run completes here; merge: ways come together, and with an empty step file no model is asked; subworkflow: runs the workflow that it names, else as step.",
   ),
   file: packagePath.describe("The node's step file."),
   title: text.optional().describe("Its name for people."),
@@ -202,6 +202,9 @@ const graphNodeSchema = z.strictObject({
     .array(text)
     .optional()
     .describe("Files of the project that the node writes, usually in artifacts/."),
+  workflow: id
+    .optional()
+    .describe("Of a subworkflow: the workflow of bmad.json that it runs, as a run of its own."),
 });
 
 const graphEdgeSchema = z.strictObject({

@@ -73,6 +73,17 @@ export function raiseBudget<B extends Budget>(budget: B, scope: BudgetScope, add
   return { ...budget, [scope]: Object.fromEntries(raised) };
 }
 
+/** What is left of limits, each of them above 0: one that is reached has room for as little as there is. */
+export function roomIn(limits: BudgetLimits, used: Spending): BudgetLimits {
+  const left = UNITS.flatMap((unit) => {
+    const limit = limits[unit];
+    return limit === undefined ? [] : [[unit, Math.max(limit - inUnit(used, unit), LEAST[unit])] as const];
+  });
+  return Object.fromEntries(left);
+}
+
+const LEAST: Readonly<Record<BudgetUnit, number>> = { turns: 1, tokens: 1, cost: 1e-9 };
+
 function inUnit(used: Spending, unit: BudgetUnit): number {
   switch (unit) {
     case "turns":

@@ -25,6 +25,8 @@ export interface CarriedRun {
   /** The visit that is under way; absent between two visits. */
   readonly visiting?: Visiting;
   readonly usage: Usage;
+  /** How many of its model turns were those of runs below it. */
+  readonly turnsBelow?: number;
   /** What this visit has used. */
   readonly visitUsage: Usage;
   readonly budget: Budget;

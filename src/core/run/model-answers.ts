@@ -49,11 +49,11 @@ export function turnLimitReached(
   nodeId: string,
   { maxTurnsPerNode, maxTurnsPerRun }: Pick<EngineLimits, "maxTurnsPerNode" | "maxTurnsPerRun">,
 ): string | undefined {
-  const { turn, usage } = record.carried;
+  const { turn } = record.carried;
   const over =
     turn >= maxTurnsPerNode
       ? `${maxTurnsPerNode} model turns in one visit of ${nodeId}`
-      : usage.modelTurns >= maxTurnsPerRun
+      : record.ownTurns >= maxTurnsPerRun
         ? `${maxTurnsPerRun} model turns in the run`
         : undefined;
   return over && `The run reached its limit of ${over}.`;

@@ -43,6 +43,8 @@ export interface ResumedRun {
   /** The last model turn of that visit. */
   readonly turn: number;
   readonly usage: Usage;
+  /** How many of its model turns were those of runs below it; absent for none. */
+  readonly turnsBelow?: number;
   readonly phaseChanges: number;
   readonly audit: AuditHead;
   /** As it was raised; absent where the run has none, or never changed its phase. */

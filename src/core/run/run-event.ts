@@ -83,7 +83,24 @@ const userInput = z.object({
   by: z.string().optional().describe("Who has said it, where the run knows."),
 });
 
-const runEventSchema = z.discriminatedUnion("kind", [modelTurn, toolExec, runPhase, userInput]);
+const nodePass = z.object({
+  ...common,
+  kind: z.literal("node.pass").describe("The engine has gone through a node by itself, without a model."),
+  nodeId,
+  visit: count.describe("Which visit of a node, from 1."),
+  next: z.string().describe("The node it has gone on to."),
+  childRunId: z.string().optional().describe("Of a subworkflow: the run that has done its work."),
+  workflow: z.string().optional().describe("Of a subworkflow: the workflow that was run."),
+  modelTurns: count.optional().describe("Of a subworkflow: the model turns of that run."),
+  toolCalls: count.optional().describe("Of a subworkflow: the tool calls of that run."),
+  promptTokens: z.number().optional().describe("Of a subworkflow: tokens that were read."),
+  cachedPromptTokens: z.number().optional().describe("Those of them that came out of a cache."),
+  completionTokens: z.number().optional().describe("Of a subworkflow: tokens that were written."),
+  cost: z.number().optional().describe("Of a subworkflow: in the currency of the configured prices."),
+  estimated: z.boolean().optional().describe("Some of these numbers are estimates."),
+});
+
+const runEventSchema = z.discriminatedUnion("kind", [modelTurn, toolExec, runPhase, userInput, nodePass]);
 
 /** One thing that has happened in a run, once: a line of its audit log (contracts §11). */
 export type RunEvent = z.infer<typeof runEventSchema>;

@@ -14,7 +14,7 @@ import { NO_LOOP } from "./loop-detection.js";
 import type { OpenedRun } from "./opened-run.js";
 import type { RunPhase } from "./phase.js";
 import type { Question } from "./question.js";
-import type { LastAnswer, ProgressLine, RunState } from "./run-state.js";
+import type { LastAnswer, ProgressLine, RunBelowState, RunState } from "./run-state.js";
 import { type ModelRef, modelsOf } from "./run-model.js";
 import { NO_USAGE, type Usage, addUsage } from "./usage.js";
 
@@ -34,6 +34,7 @@ export interface RunTerms {
   readonly resume?: boolean;
   readonly signature?: string;
   readonly carried?: CarriedRun;
+  readonly parent?: { readonly runId: string };
 }
 
 /** A user's answer that has arrived and waits to be written down. */
@@ -58,6 +59,8 @@ export class RunRecord {
   question: Question | undefined;
   answer: PendingAnswer | undefined;
   failure: Fault | undefined;
+  /** The run of a subworkflow that is waited for. */
+  below: RunBelowState | undefined;
   /** What the last recorded phase change said of pause and budget. */
   private recorded: { readonly paused: boolean; readonly budget: Budget };
 
@@ -114,8 +117,13 @@ export class RunRecord {
   /** The user's first words, where they are to be written down before the next turn. */
   get firstWords(): string | undefined {
     const words = this.isUnderWay ? "" : (this.input.input ?? "");
-    const { turn, usage } = this.carried;
-    return turn === 0 && usage.modelTurns === 0 && words !== "" ? words : undefined;
+    return this.carried.turn === 0 && this.ownTurns === 0 && words !== "" ? words : undefined;
+  }
+
+  /** The model turns of the run itself, without those of runs below it. */
+  get ownTurns(): number {
+    const { usage, turnsBelow = 0 } = this.carried;
+    return usage.modelTurns - turnsBelow;
   }
 
   /** The models of a node's agent, in the order in which they are asked; none where each worker asks its own. */
@@ -165,25 +173,34 @@ export class RunRecord {
     if (openedFor !== undefined) this.update({ executionId: openedFor });
     if (resumed === undefined) return this.input.carried === undefined ? "begun" : "continued";
     if (this.input.carried !== undefined) this.forget();
-    const { visit, turn, usage, phaseChanges, audit, story } = resumed;
+    const { visit, turn, usage, phaseChanges, audit, story, turnsBelow } = resumed;
     const { budget = this.carried.budget, raises, answers = [] } = resumed;
     const taken = [...answers, ...(this.carried.taken ?? [])];
-    this.update({ visit, turn, usage, phaseChanges, audit, budget, taken, ...(raises && { raises }) });
+    this.update({
+      visit,
+      turn,
+      usage,
+      phaseChanges,
+      audit,
+      budget,
+      taken,
+      ...defined({ raises, turnsBelow }),
+    });
     if (story !== undefined) this.update({ story: { ...story, unmetPreconditions: 0 } });
     return "resumed";
   }
 
   /** What an execution knew that was reset: the run goes on from what is on disk. */
   private forget(): void {
-    const { visiting: _, story: _story, ...kept } = this.carried;
+    const { visiting: _, story: _story, turnsBelow: _turns, ...kept } = this.carried;
     const { frontmatter, visit, turn, usage, visitUsage, ended, loop, audit } = FRESH;
     this.carried = { ...kept, frontmatter, visit, turn, usage, visitUsage, ended, loop, audit };
   }
 
   /** Begins a visit: anew, or once more where an earlier execution of the run was cut short in it, in that `conversation`. */
   beginVisit(conversation: string): void {
-    const { visit, usage } = this.carried;
-    const isFirst = usage.modelTurns === 0;
+    const { visit } = this.carried;
+    const isFirst = this.ownTurns === 0;
     const isResumed = visit > 0 && visit === this.opened.resumed?.visit;
     const isForked = isFirst && this.isUnderWay;
     const intent: Intent = isResumed || isForked ? "resume" : isFirst ? "start" : "continue";
@@ -241,6 +258,7 @@ export class RunRecord {
       paused: carried.paused,
       budget: carried.budget,
       usage: carried.usage,
+      ...defined({ below: this.below, parentRunId: this.input.parent?.runId }),
       ...this.modelState(),
       visit: carried.visit,
       turn: carried.turn,
@@ -282,6 +300,7 @@ export class RunRecord {
   fail(fault: Fault): void {
     this.failure = fault;
     this.question = undefined;
+    this.below = undefined;
   }
 }
 

@@ -26,6 +26,10 @@ export interface RunState {
   readonly paused: boolean;
   readonly budget: Budget;
   readonly usage: Usage;
+  /** The run of a subworkflow that this one waits for. */
+  readonly below?: RunBelowState;
+  /** Of a subworkflow's run: the run that has started it. */
+  readonly parentRunId?: string;
   /** Absent for a rehearsal, and before the run is open. */
   readonly model?: ModelState;
   /** Which visit of a node this is, and which model turn in it; both count from 1. */
@@ -35,6 +39,12 @@ export interface RunState {
   readonly lastAnswer?: LastAnswer;
   readonly progress: readonly ProgressLine[];
   readonly audit: AuditHead;
+}
+
+/** A run of a subworkflow, while the run above it waits for its end. */
+export interface RunBelowState {
+  readonly runId: string;
+  readonly workflowRef: string;
 }
 
 /** What was answered last, and by whom. */

@@ -15,7 +15,10 @@ export interface Usage {
 export type TurnUsage = Omit<Usage, "modelTurns" | "toolCalls">;
 
 /** Adds up what was used. What neither says stays unsaid. */
-export function addUsage(usage: Usage, used: Partial<Usage>): Usage {
+export function addUsage(
+  usage: Usage,
+  used: { readonly [Part in keyof Usage]?: Usage[Part] | undefined },
+): Usage {
   const cached = (usage.cachedPromptTokens ?? 0) + (used.cachedPromptTokens ?? 0);
   return {
     modelTurns: usage.modelTurns + (used.modelTurns ?? 0),

@@ -40,6 +40,15 @@ function told(event: RunEvent): Pick<EventRow, "visit" | "what" | "details" | "i
           .join(" · "),
         isBad: false,
       };
+    case "node.pass":
+      return {
+        visit: event.visit,
+        what: event.childRunId === undefined ? "passed" : `subworkflow ${event.workflow ?? ""}`,
+        details: [event.childRunId === undefined ? "" : `run ${event.childRunId}`, `on to ${event.next}`]
+          .filter(Boolean)
+          .join(" · "),
+        isBad: false,
+      };
     case "user.input":
       return { what: "answered", details: event.by === undefined ? "" : `by ${event.by}`, isBad: false };
   }

@@ -18,6 +18,7 @@ import {
   missingManifest,
 } from "../../core/package/check-package.js";
 import { checkAgainstNode } from "../../core/package/check-step.js";
+import { checkMerge, checkSubworkflows } from "../../core/package/engine-nodes.js";
 import { type FileIndex, indexFiles } from "../../core/package/file-index.js";
 import {
   type Checked,
@@ -105,6 +106,8 @@ interface LoadedGraph {
 
 interface FrontMatterFile {
   readonly bytes: Uint8Array;
+  /** Below the front matter stands nothing. */
+  readonly isBlank: boolean;
   readonly frontmatter: JsonObject;
 }
 
@@ -150,6 +153,8 @@ class PackageReading {
     const agents = await this.readAgents(references.agents);
     this.agentIds = agents && new Set(agents.map((agent) => agent.id));
     const workflows = await this.readWorkflows(references.workflows, references.entry);
+    const listed = new Set((manifest.workflows ?? []).map(({ id }) => id));
+    this.note({ findings: checkSubworkflows(workflows, listed) });
     this.note({ findings: checkAssetsDir(manifest, this.files) });
     await this.checkIntegrity(manifest);
     return agents && { dir: this.listing.root, manifest, agents, workflows };
@@ -221,6 +226,7 @@ class PackageReading {
     const graph = text === undefined ? undefined : this.note(checkGraphFile(file, text, this.agentIds));
     if (graph === undefined) return undefined;
     const steps = new Map<string, StepFrontmatter>();
+    const blank = new Set<string>();
     for (const [index, node] of graph.nodes.entries()) {
       const reference = { file, path: `$.nodes[${index}].file`, target: node.file };
       const stepFile = this.note(checkReference(reference, this.files));
@@ -229,11 +235,14 @@ class PackageReading {
       const step = this.note(checkStepFile(stepFile, read.frontmatter, node, this.agentIds));
       if (step === undefined) continue;
       steps.set(node.id, step);
+      const { isBlank } = read;
+      if (isBlank) blank.add(node.id);
+      this.note({ findings: checkMerge(file, graph, index, { isBlank, step }) });
       this.note({ findings: checkAgainstNode(stepFile, step, node, graph, this.agentIds) });
     }
     this.note({ findings: checkConditions(file, graph, [...steps.values()]) });
     this.note({ findings: checkArtifactTypesSize(file, steps.values()) });
-    return { graph: toWorkflowGraph(graph, steps), steps };
+    return { graph: toWorkflowGraph(graph, steps, blank), steps };
   }
 
   private async frontMatterOf(file: string): Promise<FrontMatterFile | undefined> {
@@ -245,7 +254,10 @@ class PackageReading {
     const bytes = await this.readBytes(file, MAX_TEXT_BYTES);
     if (bytes === undefined) return undefined;
     const parsed = parseMarkdown(bytes);
-    if (parsed.ok) return { bytes, frontmatter: parsed.value.frontmatter };
+    if (parsed.ok) {
+      const { frontmatter, body } = parsed.value;
+      return { bytes, frontmatter, isBlank: Buffer.from(body).toString("utf8").trim() === "" };
+    }
     this.findings.push(errorFinding(file, "$", parsed.error.message));
     return undefined;
   }

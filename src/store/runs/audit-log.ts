@@ -11,7 +11,7 @@ export const CHAIN_START = "0".repeat(64);
 
 /** An event before it is written. `ts` and `prev` are added by the log. */
 export interface AuditEvent extends JsonObject {
-  readonly kind: "tool.exec" | "model.turn" | "run.phase" | "user.input" | "log.repaired";
+  readonly kind: "tool.exec" | "model.turn" | "run.phase" | "user.input" | "node.pass" | "log.repaired";
 }
 
 /** Is told of an event of a log and the number of its line, from 1. Must not throw. */

@@ -4,7 +4,9 @@ import { NO_USAGE, type Usage, addUsage } from "../../core/run/usage.js";
 /** What an audit log says of a run as a whole: enough to go on from where it stopped. */
 export interface AuditTotals {
   readonly usage: Usage;
-  /** The newest node visit with a model turn, and its newest turn; both count from 1. */
+  /** How many of its model turns were those of runs below it; absent for none. */
+  readonly turnsBelow?: number;
+  /** The newest node visit with a model turn or without a model, and its newest turn; both count from 1, 0 for none. */
   readonly visit: number;
   readonly turn: number;
   readonly phaseChanges: number;
@@ -24,24 +26,33 @@ export class AuditSum {
   private visit = 0;
   private turn = 0;
   private phaseChanges = 0;
+  private turnsBelow = 0;
 
   /** Of the event, only what {@link summedFields} leaves of it counts. */
   add(event: JsonObject): void {
     if (event["kind"] === "tool.exec") this.use(event, { toolCalls: 1 });
     if (event["kind"] === "run.phase") this.phaseChanges = Math.max(this.phaseChanges, count(event, "id"));
+    if (event["kind"] === "node.pass") this.pass(event);
     if (event["kind"] !== "model.turn") return;
-    this.use(event, {
-      modelTurns: 1,
-      promptTokens: count(event, "promptTokens"),
-      cachedPromptTokens: count(event, "cachedPromptTokens"),
-      completionTokens: count(event, "completionTokens"),
-      cost: count(event, "cost"),
-      estimated: event["estimated"] === true,
-    });
+    this.use(event, { modelTurns: 1, ...tokensOf(event) });
     const [inVisit = 0, inTurn = 0] = textOf(event["id"]).split(".").map(Number);
     if (inVisit > this.visit) this.turn = 0;
     this.visit = Math.max(this.visit, inVisit);
     if (inVisit === this.visit) this.turn = Math.max(this.turn, inTurn);
+  }
+
+  /** A visit without a model. What the run below it has used counts as well. */
+  private pass(event: JsonObject): void {
+    this.use(event, {
+      modelTurns: count(event, "modelTurns"),
+      toolCalls: count(event, "toolCalls"),
+      ...tokensOf(event),
+    });
+    this.turnsBelow += count(event, "modelTurns");
+    const visit = count(event, "visit");
+    if (visit <= this.visit) return;
+    this.visit = visit;
+    this.turn = 0;
   }
 
   private use(event: JsonObject, used: Partial<Usage>): void {
@@ -51,9 +62,9 @@ export class AuditSum {
   }
 
   get totals(): AuditTotals {
-    const { usage, visit, turn, phaseChanges } = this;
+    const { usage, visit, turn, phaseChanges, turnsBelow } = this;
     const byNode = [...this.nodes].map(([nodeId, used]) => ({ nodeId, usage: used }));
-    return { usage, visit, turn, phaseChanges, byNode };
+    return { usage, ...(turnsBelow === 0 ? {} : { turnsBelow }), visit, turn, phaseChanges, byNode };
   }
 }
 
@@ -67,12 +78,25 @@ const SUMMED = [
   "id",
   "toolCallId",
   "nodeId",
+  "visit",
+  "modelTurns",
+  "toolCalls",
   "promptTokens",
   "cachedPromptTokens",
   "completionTokens",
   "cost",
   "estimated",
 ] as const;
+
+function tokensOf(event: JsonObject): Partial<Usage> {
+  return {
+    promptTokens: count(event, "promptTokens"),
+    cachedPromptTokens: count(event, "cachedPromptTokens"),
+    completionTokens: count(event, "completionTokens"),
+    cost: count(event, "cost"),
+    estimated: event["estimated"] === true,
+  };
+}
 
 function textOf(value: JsonObject[string] | undefined): string {
   return typeof value === "string" ? value : "";

@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.js";
 import { type Result, ok } from "../../core/errors.js";
 import type { GraphState } from "../../core/graph-state/schemas.js";
 import { MAX_SNAPSHOTS, withSnapshot } from "../../core/graph-state/walk.js";
@@ -15,7 +16,7 @@ import type { RunStatus } from "./status-file.js";
 const KEPT_WORDS = 4;
 
 /** Where a run goes on, as its folder says. */
-export interface ResumePoint extends Pick<AuditTotals, "turn" | "usage"> {
+export interface ResumePoint extends Pick<AuditTotals, "turn" | "turnsBelow" | "usage"> {
   /** The last visit that was begun. */
   readonly visit: number;
   readonly phaseChanges: number;
@@ -58,6 +59,7 @@ export async function findResumePoint(files: RunFiles, graph: WorkflowGraph): Pr
     visit,
     turn: totals.turn,
     usage: totals.usage,
+    ...defined({ turnsBelow: totals.turnsBelow }),
     // A change may be in the status and not in the log yet: its number is taken.
     phaseChanges: Math.max(totals.phaseChanges, status?.change ?? 0),
     audit: await files.audit.head(),

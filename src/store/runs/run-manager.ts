@@ -31,6 +31,8 @@ export interface CreateRunRequest {
   readonly runId?: string;
   /** The Temporal workflow that the run belongs to; absent means `run-<runId>`. */
   readonly workflowId?: string;
+  /** The run that it is a subworkflow's run of. */
+  readonly parentRunId?: string;
   /** The run begins with another run's document, and with some variables set. */
   readonly begin?: RunBeginning;
 }
@@ -91,6 +93,7 @@ export class RunManager {
       createdAt: now.toISOString(),
       lastUpdatedAt: now.toISOString(),
       ...(request.begin === undefined ? {} : { forkedFrom: request.begin.from }),
+      ...(request.parentRunId === undefined ? {} : { parentRunId: request.parentRunId }),
     };
     const document = firstDocument(workflow.value, run, request.begin);
     if (!document.ok) return document;

@@ -63,6 +63,9 @@ export interface CallEnvironment {
   readonly lock: HeldLock;
 }
 
+/** What a change of the state document works with. */
+export type StateEnvironment = Omit<CallEnvironment, "workspace">;
+
 export function refused(error: Fault): CallOutcome {
   return { result: { ok: false, error } };
 }

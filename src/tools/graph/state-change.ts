@@ -10,7 +10,7 @@ import { withFrontmatter } from "../../core/documents/front-matter.js";
 import { sha256 } from "../../store/disk/sha256.js";
 import { type StateDocument, parseStateDocument, withNewFrontmatter } from "../../store/runs/state-file.js";
 import type { CallOutcome } from "../../store/runs/call-journal.js";
-import { type CallEnvironment, refused } from "./call-context.js";
+import { type StateEnvironment, refused } from "./call-context.js";
 import { systemErrorCode, systemFault } from "../sandbox/faults.js";
 
 type StateCall = Extract<ToolCall, { tool: "fs.write" | "fs.apply_patch" }>;
@@ -21,7 +21,7 @@ type StateCall = Extract<ToolCall, { tool: "fs.write" | "fs.apply_patch" }>;
  * to have succeeded.
  */
 export async function changeStateDocument(
-  environment: CallEnvironment,
+  environment: StateEnvironment,
   callId: string,
   call: StateCall,
 ): Promise<CallOutcome> {
@@ -69,7 +69,7 @@ const CHANGED_FROM_OUTSIDE: Fault = fail(
 
 /** Saves the document in place of the version that was read. A fault means that the old bytes are still there. */
 export async function saveState(
-  environment: CallEnvironment,
+  environment: StateEnvironment,
   document: StateDocument,
   bytes: Uint8Array,
   frontmatter?: Frontmatter,
@@ -93,7 +93,7 @@ export async function saveState(
 type Next = { readonly bytes: Uint8Array; readonly frontmatter?: Frontmatter } | { readonly refusal: Fault };
 
 /** Parse → guard → what the lists gain → size: the order of contracts §6. */
-function nextDocument(environment: CallEnvironment, document: StateDocument, call: StateCall): Next {
+function nextDocument(environment: StateEnvironment, document: StateDocument, call: StateCall): Next {
   const { graph } = environment.workflow;
   if (call.tool === "fs.write") {
     const bytes = Buffer.from(call.arguments.content, "utf8");

@@ -17,7 +17,7 @@ const gated: WorkflowGraph = {
       outputs: ["artifacts/a.md"],
     },
     { id: "qa", type: "decision", file: "qa.md", outputs: [] },
-    { id: "more", type: "subworkflow", file: "more.md", title: "more" },
+    { id: "more", type: "subworkflow", file: "more.md", title: "more", workflow: "deep" },
   ],
   edges: [
     { from: "build", to: "qa", label: "built", isDefault: true },
@@ -51,7 +51,7 @@ describe("a graph in a terminal", () => {
       "",
       "■ done  end",
       "",
-      '▣ more  subworkflow, "more"',
+      '▣ more  subworkflow, "more", runs deep',
       "  └─ again → qa",
       "",
       "○ lost  merge",

@@ -48,6 +48,14 @@ test("what was said to a run is an event, and with whom it came from", () => {
   expect(toRunEvent(line, 7, RUN)).toEqual({ ...line, ...EVERY });
 });
 
+test("a node that the engine has gone through is an event, with what a run below it has used", () => {
+  const line = { ts: TS, kind: "node.pass", id: "pass-2.1-both", nodeId: "both", visit: 2, next: "done" };
+  const { id: _, ...told } = line;
+  expect(toRunEvent(line, 7, RUN)).toEqual({ ...told, ...EVERY });
+  const below = { childRunId: "c", workflow: "part", modelTurns: 3, promptTokens: 9, cost: 0.5 };
+  expect(toRunEvent({ ...line, ...below }, 7, RUN)).toEqual({ ...told, ...below, ...EVERY });
+});
+
 test.each([
   ["of the log itself", { ts: TS, kind: "log.torn", id: "1" }],
   ["without an id", TURN],

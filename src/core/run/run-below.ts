@@ -1,0 +1,44 @@
+import type { ErrorCode, Fault } from "../errors.js";
+import { type Budget, roomIn } from "./budget.js";
+import { tellArtifact } from "./state-changes.js";
+import type { RunRecord } from "./run-record.js";
+import type { Usage } from "./usage.js";
+
+/** What is decided about the run of a subworkflow, which the run above it has started (contracts §9). */
+
+/** What the run below may use: what is left of the run's own budget, and as much for each of its visits. */
+export function budgetBelow({ carried }: RunRecord): Budget | undefined {
+  const { budget, usage } = carried;
+  const { run, node } = budget;
+  if (run === undefined && node === undefined) return undefined;
+  return {
+    ...(run === undefined ? {} : { run: roomIn(run, usage) }),
+    ...(node === undefined ? {} : { node }),
+  };
+}
+
+/** What a run below has come to. */
+export interface EndBelow {
+  readonly artifacts: readonly string[];
+  readonly usage: Usage;
+}
+
+/** It has completed: what it has used is used of this run, and its artifacts are those of the node. */
+export function takeEndBelow(record: RunRecord, nodeId: string, { artifacts, usage }: EndBelow): void {
+  record.use(usage);
+  record.update({ turnsBelow: (record.carried.turnsBelow ?? 0) + usage.modelTurns });
+  for (const artifact of artifacts) tellArtifact(record, nodeId, `@project/${artifact}`);
+}
+
+/** It has not completed: why, which run it is, and how both go on. */
+export function faultBelow(
+  record: RunRecord,
+  below: { readonly runId: string; readonly nodeId: string },
+  { code, message }: { readonly code: ErrorCode; readonly message: string },
+): Fault {
+  const remedy = `Once that is mended, let this run go on, and with it that one: interlock retry ${record.input.runId}`;
+  return {
+    code,
+    message: `The subworkflow at ${below.nodeId}, run ${below.runId}, has not completed: ${message} ${remedy}`,
+  };
+}
