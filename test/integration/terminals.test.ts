@@ -20,6 +20,7 @@ const commandLines = (run: string, packageId: string): Readonly<Record<string, r
   run: ["package", "--project", "project", "--no-wait-for-answers"],
   runs: ["--limit", "5"],
   watch: [run],
+  compare: [run, run],
   inbox: [],
   stores: [],
   "store name": [],
