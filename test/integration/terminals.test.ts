@@ -53,6 +53,7 @@ const commandLines = (run: string, packageId: string): Readonly<Record<string, r
   "package new": ["tea", "--gate"],
   "package graph": ["package"],
   "package pack": ["package"],
+  "package test": ["package"],
   "package list": [],
   "package install": ["package"],
   "package show": [packageId],
