@@ -43,6 +43,8 @@ export function addWritingCommands(packages: Command, finish: (code: ExitCode) =
     .command("test [dir]")
     .description("run the tests of a package, tests/*.yaml, each with a store and a project of its own")
     .option("--test <name>", "only this one")
+    .option("--record <run>", "run none: make one of a run, with what its model answered")
+    .option("--as <name>", "with --record: how it is called (default: run-<its id>)")
     .option(...json)
     .action(async (dir: string | undefined, options: TestOptions) =>
       finish(await (await import("./commands/package-test.js")).packageTestCommand(dir ?? ".", options)),

@@ -1,6 +1,7 @@
 import type { RunFacts, StoreReader, StoredEvents } from "../contract/reads.js";
 import { isRefusal } from "../core/run/refusals.js";
 import type { JsonObject, JsonValue } from "../core/json.js";
+import type { RunEvent } from "../core/run/run-event.js";
 import type { RunPhase } from "../core/run/phase.js";
 import type { Usage } from "../core/run/usage.js";
 import { read } from "./run-folder.js";
@@ -70,22 +71,25 @@ async function pathOf(reader: StoreReader, run: string, phase: RunPhase): Promis
 
 async function refusalsOf(reader: StoreReader, run: string): Promise<readonly RefusedCall[]> {
   const refusals: RefusedCall[] = [];
+  for await (const event of eventsOf(reader, run)) {
+    if (event.kind !== "tool.exec") continue;
+    const code = codeIn(event.output as JsonValue | undefined); // of a line of JSON
+    if (code !== undefined && isRefusal(code))
+      refusals.push({ nodeId: event.nodeId, tool: event.toolName, code });
+  }
+  return refusals;
+}
+
+/** What has happened in a run until now. */
+export async function* eventsOf(reader: StoreReader, run: string): AsyncGenerator<RunEvent, void> {
   let at: StoredEvents["next"] | undefined;
   for (let more = true; more;) {
-    const page: StoredEvents = read(
-      run,
-      await reader.ask("read.events", at === undefined ? { run } : { run, at }),
-    );
-    for (const event of page.events) {
-      if (event.kind !== "tool.exec") continue;
-      const code = codeIn(event.output as JsonValue | undefined); // of a line of JSON
-      if (code !== undefined && isRefusal(code))
-        refusals.push({ nodeId: event.nodeId, tool: event.toolName, code });
-    }
+    const asked = at === undefined ? { run } : { run, at };
+    const page: StoredEvents = read(run, await reader.ask("read.events", asked));
+    yield* page.events;
     at = page.next;
     more = page.more;
   }
-  return refusals;
 }
 
 /** The error code of a call's result. */

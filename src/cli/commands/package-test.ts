@@ -7,6 +7,10 @@ import { readPackable } from "../../store/packages/pack-package.js";
 import { interruption, openConfig } from "../environment.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
 import { type FoundTest, readTests } from "../testing/read-tests.js";
+import { recordTest } from "../testing/record-test.js";
+import { writeNewFile } from "../testing/write-test.js";
+import { resolveRun } from "../resolve-run.js";
+import { withReader } from "../run-session.js";
 import { type TestResult, runTest } from "../testing/run-test.js";
 import { openTestBench } from "../testing/test-bench.js";
 import { printFindings } from "./package.js";
@@ -14,6 +18,9 @@ import { printFindings } from "./package.js";
 export interface TestOptions {
   readonly test?: string;
   readonly json?: boolean;
+  /** A run that becomes a test. */
+  readonly record?: string;
+  readonly as?: string;
 }
 
 /** `interlock package test`: runs the tests of a package, each on the real engine in a place of its own. */
@@ -24,6 +31,13 @@ export async function packageTestCommand(dir: string, options: TestOptions): Pro
     throw new UsageError(`"${excerpt(dir)}" is no directory. Tests lie in the directory of a package.`);
   }
   const { listing, package: loaded, findings: ofPackage } = await readPackable(root);
+  if (options.as !== undefined && options.record === undefined) {
+    throw new UsageError("--as names a test that is recorded: add --record <run>.");
+  }
+  if (options.record !== undefined && loaded !== undefined) {
+    const { name: packageName } = loaded.manifest;
+    return record(listing.root, { packageName, firstAgent: loaded.agents[0]?.id }, options.record, options);
+  }
   const read = await readTests(listing);
   const findings = [...ofPackage.filter(isError), ...read.findings];
   if (loaded === undefined || findings.length > 0) {
@@ -50,6 +64,31 @@ export async function packageTestCommand(dir: string, options: TestOptions): Pro
   } finally {
     await bench.close();
   }
+}
+
+async function record(
+  root: string,
+  of: { readonly packageName: string; readonly firstAgent: string | undefined },
+  named: string,
+  { as, json = false }: TestOptions,
+): Promise<ExitCode> {
+  const run = await resolveRun(named);
+  const name = as ?? `run-${run.slice(0, 8)}`;
+  if (!/^[A-Za-z0-9][\w.-]{0,99}$/.test(name)) {
+    throw new UsageError("--as takes letters, digits, ., - and _, a letter or digit first: it names a file.");
+  }
+  const { text, files } = await withReader(run, ({ reader }) => recordTest(reader, run, { ...of, name }));
+  const path = `${TESTS_FOLDER}/${name}.yaml`;
+  await writeNewFile(root, path, text);
+  if (json) printJson({ ok: true, name, file: path, files });
+  else {
+    print(
+      `Made ${path} of run ${run}. Run it with: interlock package test ${shellWord(root)} --test ${name}`,
+    );
+    if (files.length > 0)
+      print(`These files of the project are in it, as the run read them: ${listSome(files)}.`);
+  }
+  return EXIT.done;
 }
 
 /** Throws `CommandError` where there is nothing to run. */

@@ -11,6 +11,11 @@ export type Versions = ReadonlyMap<string, string>;
 
 const MARK = /^\{\{sha256 (.+)\}\}$/;
 
+/** What stands for the hash of a file. */
+export function versionMark(path: string): string {
+  return `{{sha256 ${path}}}`;
+}
+
 /** What a conversation has told of files, the newest hash of each. */
 export function versionsIn(messages: readonly ChatMessage[]): Versions {
   const paths = new Map<string, string>();
@@ -18,13 +23,13 @@ export function versionsIn(messages: readonly ChatMessage[]): Versions {
   for (const message of messages) {
     if (message.role === "assistant") {
       for (const { id, argumentsJson } of message.toolCalls) {
-        const path = textIn(parsed(argumentsJson), "path");
+        const path = textIn(jsonIn(argumentsJson), "path");
         if (path !== undefined) paths.set(id, path);
       }
     }
     if (message.role !== "tool") continue;
     const path = paths.get(message.toolCallId);
-    const version = path === undefined ? undefined : versionTold(parsed(message.content));
+    const version = path === undefined ? undefined : versionTold(jsonIn(message.content));
     if (path !== undefined && version !== undefined) versions.set(path, version);
   }
   return versions;
@@ -55,7 +60,8 @@ export function textIn(value: JsonValue | undefined, name: string): string | und
   return typeof field === "string" ? field : undefined;
 }
 
-function parsed(json: string): JsonValue | undefined {
+/** The value of a text that is JSON. */
+export function jsonIn(json: string): JsonValue | undefined {
   try {
     return JSON.parse(json) as JsonValue; // what else
   } catch {

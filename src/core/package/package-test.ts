@@ -92,4 +92,5 @@ export const packageTestSchema = z.strictObject({
 /** A test as its file has it. */
 export type PackageTest = z.infer<typeof packageTestSchema>;
 export type ScriptedAnswer = z.infer<typeof answerSchema>;
+export type ScriptedCall = z.infer<typeof callSchema>;
 export type ExpectedArtifact = z.infer<typeof artifactSchema>;
