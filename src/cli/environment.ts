@@ -3,6 +3,16 @@ import { DamagedRoots } from "../store/roots/roots.js";
 import { type Store, openStore, readStoreIdentity } from "../store/store.js";
 import { UsageError, outputClosed } from "./output.js";
 
+/** Configuration of a command that has a store of its own. */
+export function openConfig(): Config {
+  try {
+    return loadConfig();
+  } catch (error) {
+    if (error instanceof ConfigError) throw new UsageError(error.message, { cause: error });
+    throw error;
+  }
+}
+
 /** Configuration and store of a command. */
 export async function openEnvironment(): Promise<{ config: Config; store: Store }> {
   try {

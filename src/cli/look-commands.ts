@@ -37,6 +37,13 @@ export function addLookCommands(program: Command, finish: Finish): void {
       finish(await (await import("./commands/watch.js")).watchCommand(runId, options)),
     );
   program
+    .command("compare <runId> <runId2>")
+    .description("set two runs beside each other, such as one and its fork: path, refusals, usage, artifacts")
+    .option(...JSON_OPTION)
+    .action(async (runId: string, other: string, options: { json?: boolean }) =>
+      finish(await (await import("./commands/compare.js")).compareCommand(runId, other, options)),
+    );
+  program
     .command("inbox")
     .description("list the questions that wait, of all stores, oldest first")
     .option("--watch", "go on with those that come, and say when one is answered")

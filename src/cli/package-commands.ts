@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { NewOptions } from "./commands/package-new.js";
 import type { GraphOptions } from "./commands/package-graph.js";
 import type { PackOptions } from "./commands/package-pack.js";
+import type { TestOptions } from "./commands/package-test.js";
 import type { ExitCode } from "./output.js";
 
 /** The commands for those who write packages. */
@@ -37,5 +38,15 @@ export function addWritingCommands(packages: Command, finish: (code: ExitCode) =
     .option(...json)
     .action(async (dir: string, options: PackOptions) =>
       finish(await (await import("./commands/package-pack.js")).packagePackCommand(dir, options)),
+    );
+  packages
+    .command("test [dir]")
+    .description("run the tests of a package, tests/*.yaml, each with a store and a project of its own")
+    .option("--test <name>", "only this one")
+    .option("--record <run>", "run none: make one of a run, with what its model answered")
+    .option("--as <name>", "with --record: how it is called (default: run-<its id>)")
+    .option(...json)
+    .action(async (dir: string | undefined, options: TestOptions) =>
+      finish(await (await import("./commands/package-test.js")).packageTestCommand(dir ?? ".", options)),
     );
 }

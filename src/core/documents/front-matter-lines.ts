@@ -16,11 +16,19 @@ export function linesInFrontMatter(
   if (!parsed.ok) return places.map(() => undefined);
   const { head, tail } = parsed.value;
   const block = new TextDecoder().decode(bytes.subarray(head.length, bytes.length - tail.length));
+  return linesInYaml(block, places).map((line) => (line === undefined ? line : line + LINES_BEFORE));
+}
+
+/** The same of a text that is YAML as a whole. */
+export function linesInYaml(
+  text: string,
+  places: readonly (readonly string[])[],
+): readonly (number | undefined)[] {
   const lineCounter = new LineCounter();
-  const { contents } = parseDocument(block, { lineCounter, logLevel: "silent", uniqueKeys: false });
+  const { contents } = parseDocument(text, { lineCounter, logLevel: "silent", uniqueKeys: false });
   return places.map((place) => {
     const offset = offsetOf(contents, place);
-    return offset === undefined ? undefined : lineCounter.linePos(offset).line + LINES_BEFORE;
+    return offset === undefined ? undefined : lineCounter.linePos(offset).line;
   });
 }
 

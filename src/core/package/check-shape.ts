@@ -36,7 +36,16 @@ function issueFindings(file: string, issue: Issue): readonly Finding[] {
         errorFinding(file, jsonPath([...issue.path, key]), "is no key of this format: remove or rename it"),
       );
   }
+  const meant = issue.code === "invalid_union" ? issue.errors.find(isInside) : undefined;
+  if (meant !== undefined) {
+    return meant.flatMap((inner) => issueFindings(file, { ...inner, path: [...issue.path, ...inner.path] }));
+  }
   return [errorFinding(file, jsonPath(issue.path), describeIssue(issue))];
+}
+
+/** Of several forms that a value may have, it is the one whose mistakes lie deeper. */
+function isInside(issues: readonly Issue[]): boolean {
+  return issues.every(({ path }) => path.length > 0);
 }
 
 function describeIssue(issue: Issue): string {

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { publishedSchema } from "../published-schema.js";
 import { frontmatterSchema } from "../state/state-frontmatter.js";
+import { packageTestSchema } from "./package-test.js";
 import { agentsFileSchema, graphSchema, manifestSchema, stepFrontmatterSchema } from "./schemas.js";
 
 /** The package format as JSON Schemas for editors and other tools, by file name. Generated into `schemas/`. */
@@ -10,6 +11,7 @@ export function packageJsonSchemas(): ReadonlyMap<string, object> {
     jsonSchema("agents", "agents.json: personas and tool policy", agentsFileSchema),
     jsonSchema("workflow-graph", "workflow.graph.json: the legal transitions of a workflow", graphSchema),
     jsonSchema("step-frontmatter", "The frontmatter of a step file", stepFrontmatterSchema),
+    jsonSchema("package-test", "tests/*.yaml: a test of a package", packageTestSchema),
     jsonSchema("workflow-frontmatter", "The frontmatter of workflow.md, a run's state", frontmatterSchema),
   ]);
 }

@@ -70,7 +70,19 @@ export function newPackage(wanted: WantedPackage): ReadonlyMap<string, string> {
     ["workflow.md", workflowOf(wanted, nodes)],
     ["workflow.graph.json", json(graphOf(nodes))],
     ...nodes.map((node) => [fileOf(node), stepOf(node)] as const),
+    ["tests/walk.yaml", testOf(wanted)],
   ]);
+}
+
+/** The stand-in of rehearsals answers: what it has written says so. */
+function testOf({ gate }: WantedPackage): string {
+  const binding = gate ? "story: story-1\nconditions: true\n" : "";
+  return `# Without answers of its own, a stand-in for the model walks the package. Run it with: interlock package test
+name: it can be walked to its end
+${binding}expect:
+  phase: completed
+  refusals: []
+`;
 }
 
 /** A node, with what its step file says. */

@@ -67,6 +67,7 @@ describe("interlock package new", () => {
       "agents.json",
       "bmad.json",
       "steps",
+      "tests",
       "workflow.graph.json",
       "workflow.md",
     ]);
@@ -121,7 +122,7 @@ describe("interlock package pack", () => {
     await run("new", "~/tea", "--gate");
     expect(await run("pack", "~/tea", "--out", "~/tea.bmad")).toBe(0);
     expect(output.text).toMatch(
-      /^Made .*tea\.bmad of 8 files, \d+ bytes\.\nInstall it with: interlock package install /,
+      /^Made .*tea\.bmad of 9 files, \d+ bytes\.\nInstall it with: interlock package install /,
     );
     expect(await run("check", "~/tea.bmad")).toBe(0);
     expect(await run("install", "~/tea")).toBe(0);
@@ -139,6 +140,7 @@ describe("interlock package pack", () => {
       "workflow.graph.json",
       "bmad.json",
       "agents.json",
+      "tests/walk.yaml",
     ]) {
       put(`other/two/${path}`, readFileSync(join(dir, "one", path), "utf8"));
       utimesSync(join(dir, "other/two", path), 1_000_000_000, 1_000_000_000);
@@ -153,7 +155,7 @@ describe("interlock package pack", () => {
     expect(JSON.parse(output.text)).toMatchObject({
       ok: true,
       archive: join(dir, "one.bmad"),
-      files: 7,
+      files: 8,
       findings: [],
     });
     expect(digest("two.bmad")).not.toBe(digest("one.bmad"));

@@ -61,6 +61,7 @@ describe("a new package", () => {
       "workflow.graph.json",
       "steps/draft.md",
       "steps/done.md",
+      "tests/walk.yaml",
     ]);
     expect(graphOf(small).edges).toHaveLength(1);
   });

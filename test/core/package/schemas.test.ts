@@ -3,6 +3,7 @@ import { readFile, readdir } from "node:fs/promises";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { packageTestSchema } from "../../../src/core/package/package-test.js";
 import { packageJsonSchemas, renderJsonSchema } from "../../../src/core/package/json-schemas.js";
 import {
   agentsFileSchema,
@@ -149,6 +150,28 @@ const SAMPLES: Readonly<Record<string, Samples>> = {
       { ...step, type: "begin" },
       { ...step, outputs: "a" },
       { ...step, transitions: [{ to: "b" }] },
+    ],
+  },
+  "package-test.schema.json": {
+    schema: packageTestSchema,
+    valid: [
+      {},
+      { answers: [{ text: "Which?" }, { calls: [{ tool: "fs.read", arguments: { path: "a" } }] }] },
+      { answers: { draft: [{ calls: [{ tool: "fs.read", arguments: "{" }, { tool: "fs.list" }] }] } },
+      { files: { "a.md": "" }, project: "shop", replies: ["Yes."], story: "s-1", conditions: true },
+      { expect: { phase: "failed", path: [], refusals: ["E_INTERNAL"], questions: [""] } },
+      { expect: { artifacts: [{ path: "a", contains: ["b"], matches: "c", sha256: "0".repeat(64) }] } },
+    ],
+    invalid: [
+      { surprise: 1 },
+      { name: "" },
+      { answers: [{ calls: [{ arguments: {} }] }] },
+      { answers: { "": [] } },
+      { answers: { draft: [{ say: "a" }] } },
+      { replies: [""] },
+      { expect: { phase: "done" } },
+      { expect: { artifacts: [{ path: "a", sha256: "0" }] } },
+      { expect: { artifacts: [{ contains: "a" }] } },
     ],
   },
   "workflow-frontmatter.schema.json": {

@@ -1,0 +1,123 @@
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { isError } from "../../core/package/findings.js";
+import { TESTS_FOLDER } from "../../core/package/package-test.js";
+import { excerpt, listSome, shellWord } from "../../core/text.js";
+import { readPackable } from "../../store/packages/pack-package.js";
+import { interruption, openConfig } from "../environment.js";
+import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
+import { type FoundTest, readTests } from "../testing/read-tests.js";
+import { recordTest } from "../testing/record-test.js";
+import { writeNewFile } from "../testing/write-test.js";
+import { resolveRun } from "../resolve-run.js";
+import { withReader } from "../run-session.js";
+import { type TestResult, runTest } from "../testing/run-test.js";
+import { openTestBench } from "../testing/test-bench.js";
+import { printFindings } from "./package.js";
+
+export interface TestOptions {
+  readonly test?: string;
+  readonly json?: boolean;
+  /** A run that becomes a test. */
+  readonly record?: string;
+  readonly as?: string;
+}
+
+/** `interlock package test`: runs the tests of a package, each on the real engine in a place of its own. */
+export async function packageTestCommand(dir: string, options: TestOptions): Promise<ExitCode> {
+  const root = resolve(dir);
+  const entry = await stat(root).catch(() => undefined);
+  if (entry?.isDirectory() !== true) {
+    throw new UsageError(`"${excerpt(dir)}" is no directory. Tests lie in the directory of a package.`);
+  }
+  const { listing, package: loaded, findings: ofPackage } = await readPackable(root);
+  if (options.as !== undefined && options.record === undefined) {
+    throw new UsageError("--as names a test that is recorded: add --record <run>.");
+  }
+  if (options.record !== undefined && loaded !== undefined) {
+    const { name: packageName } = loaded.manifest;
+    return record(listing.root, { packageName, firstAgent: loaded.agents[0]?.id }, options.record, options);
+  }
+  const read = await readTests(listing);
+  const findings = [...ofPackage.filter(isError), ...read.findings];
+  if (loaded === undefined || findings.length > 0) {
+    if (options.json === true) printJson({ ok: false, findings, tests: [] });
+    else {
+      printFindings(findings);
+      print("Nothing was run: mend the errors first.");
+    }
+    return EXIT.failed;
+  }
+  const tests = chosen(read.tests, dir, options.test);
+  const signal = interruption();
+  const bench = await openTestBench(openConfig(), signal);
+  try {
+    const results: TestResult[] = [];
+    for (const test of tests) {
+      const result = await runTest(bench, listing, test, { signal });
+      results.push(result);
+      if (options.json !== true) printResult(result);
+    }
+    return report(results, options);
+  } catch (error) {
+    throw signal.aborted ? new CommandError("Stopped before all tests were run.", { cause: error }) : error;
+  } finally {
+    await bench.close();
+  }
+}
+
+async function record(
+  root: string,
+  of: { readonly packageName: string; readonly firstAgent: string | undefined },
+  named: string,
+  { as, json = false }: TestOptions,
+): Promise<ExitCode> {
+  const run = await resolveRun(named);
+  const name = as ?? `run-${run.slice(0, 8)}`;
+  if (!/^[A-Za-z0-9][\w.-]{0,99}$/.test(name)) {
+    throw new UsageError("--as takes letters, digits, ., - and _, a letter or digit first: it names a file.");
+  }
+  const { text, files } = await withReader(run, ({ reader }) => recordTest(reader, run, { ...of, name }));
+  const path = `${TESTS_FOLDER}/${name}.yaml`;
+  await writeNewFile(root, path, text);
+  if (json) printJson({ ok: true, name, file: path, files });
+  else {
+    print(
+      `Made ${path} of run ${run}. Run it with: interlock package test ${shellWord(root)} --test ${name}`,
+    );
+    if (files.length > 0)
+      print(`These files of the project are in it, as the run read them: ${listSome(files)}.`);
+  }
+  return EXIT.done;
+}
+
+/** Throws `CommandError` where there is nothing to run. */
+function chosen(tests: readonly FoundTest[], dir: string, name: string | undefined): readonly FoundTest[] {
+  if (tests.length === 0) {
+    throw new CommandError(
+      `The package has no tests. Write ${TESTS_FOLDER}/<name>.yaml (docs/testing-packages.md), or make one of a run: interlock package test ${shellWord(dir)} --record <run>`,
+    );
+  }
+  if (name === undefined) return tests;
+  const named = tests.filter((test) => test.name === name);
+  if (named.length > 0) return named;
+  throw new CommandError(
+    `There is no test "${excerpt(name)}". There are: ${listSome(tests.map((test) => test.name))}.`,
+  );
+}
+
+function printResult({ name, file, ok, problems, outcome }: TestResult): void {
+  const path = outcome === undefined ? "" : `  ${outcome.path.join(" → ")}`;
+  print(ok ? `ok      ${name}${path}` : `FAILED  ${name}  ${file}`);
+  for (const problem of problems) print(`        ${problem}`);
+}
+
+function report(results: readonly TestResult[], { json = false }: TestOptions): ExitCode {
+  const failed = results.filter(({ ok }) => !ok).length;
+  if (json) printJson({ ok: failed === 0, tests: results });
+  else
+    print(
+      failed === 0 ? `${results.length} passed.` : `${results.length - failed} passed, ${failed} failed.`,
+    );
+  return failed === 0 ? EXIT.done : EXIT.failed;
+}

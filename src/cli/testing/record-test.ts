@@ -1,0 +1,204 @@
+import { stringify } from "yaml";
+import { readTranscript } from "../../client/transcript.js";
+import type { StoreReader, TranscriptCall } from "../../contract/reads.js";
+import type { GraphRunInput } from "../../contract/run.js";
+import { defined } from "../../core/defined.js";
+import type { JsonObject, JsonValue } from "../../core/json.js";
+import {
+  type PackageTest,
+  type ScriptedAnswer,
+  type ScriptedCall,
+  TESTS_FOLDER,
+} from "../../core/package/package-test.js";
+import { utf8Length } from "../../core/text.js";
+import { canonicalToolName } from "../../core/tools/tool-specs.js";
+import { CommandError } from "../output.js";
+import { read } from "../run-folder.js";
+import { eventsOf, outcomeOf } from "../run-outcome.js";
+import { jsonIn, mapped, textIn, versionMark, versionTold } from "./file-versions.js";
+import { parseTest } from "./read-tests.js";
+
+/** A test that a run was made into. */
+export interface RecordedTest {
+  /** The file's text. */
+  readonly text: string;
+  /** The files of the project that went into it. */
+  readonly files: readonly string[];
+}
+
+/**
+ * A run as a test: what was answered and replied, and what came of it. Throws a sentence for a run that cannot be one: a bundle run, a
+ * fork, one that is under way, one of another package.
+ */
+export async function recordTest(
+  reader: StoreReader,
+  run: string,
+  wanted: { readonly packageName: string; readonly firstAgent: string | undefined; readonly name: string },
+): Promise<RecordedTest> {
+  const { metadata } = read(run, await reader.ask("read.run", { run }));
+  const refuse = (why: string): CommandError => new CommandError(`Run ${run} cannot be recorded: ${why}`);
+  if (metadata.bundle !== undefined) throw refuse("it is a bundle run, and belongs to no package.");
+  if (metadata.forkedFrom !== undefined) {
+    throw refuse(`it is a fork, and begins in the middle. Record ${metadata.forkedFrom.runId} in its place.`);
+  }
+  if (metadata.phase === "running" || metadata.phase === "idle") {
+    throw refuse("it is under way. Wait until it is over, or asks something.");
+  }
+  const known = await reader.ask("read.package", { packageId: metadata.packageId });
+  if (known.ok && known.value.name !== wanted.packageName) {
+    throw refuse(`it is one of the package "${known.value.name}", not of "${wanted.packageName}".`);
+  }
+  const { request } = read(run, await reader.ask("read.request", { run }));
+  const input = (request?.["input"] ?? {}) as unknown as GraphRunInput; // as the run was opened with
+  const recorder = new Recorder(reader, run, await nodesOf(reader, run));
+  await recorder.readAll();
+  const { phase, path, refusals, artifacts } = await outcomeOf(reader, run);
+  const replies = recorder.words.slice((input.input ?? "") === "" ? 0 : 1); // the first words are no reply
+  const test: PackageTest = {
+    name: wanted.name,
+    ...optionsOf(input, wanted.firstAgent),
+    ...(recorder.files.size === 0 ? {} : { files: Object.fromEntries(recorder.files) }),
+    answers: Object.fromEntries(recorder.answers),
+    ...(replies.length === 0 ? {} : { replies }),
+    expect: {
+      phase,
+      path: [...path],
+      refusals: refusals.map(({ code }) => code),
+      artifacts: artifacts.flatMap(({ path: file, sha256 }) =>
+        sha256 === null ? [] : [{ path: file, sha256 }],
+      ),
+    },
+  };
+  const yaml = stringify(test, { version: "1.2", schema: "core", lineWidth: 0 });
+  const text = `# Recorded of run ${metadata.runId}.\n${yaml}`;
+  const parsed = parseTest(`${TESTS_FOLDER}/${wanted.name}.yaml`, text);
+  if ("findings" in parsed) throw refuse(parsed.findings.map(({ message }) => message).join(" "));
+  return { text, files: [...recorder.files.keys()] };
+}
+
+function optionsOf(input: GraphRunInput, firstAgent: string | undefined): Partial<PackageTest> {
+  const { workflowRef, activeAgentId, storyId, evaluateConditions, autopilot, wholeRunConversation } = input;
+  return defined({
+    workflow: workflowRef === "" ? undefined : workflowRef,
+    agent: activeAgentId === firstAgent ? undefined : activeAgentId,
+    input: input.input === "" ? undefined : input.input,
+    story: storyId,
+    conditions: evaluateConditions,
+    autopilot,
+    wholeRunConversation,
+  });
+}
+
+/** Where a run stood at each visit. */
+async function nodesOf(reader: StoreReader, run: string): Promise<ReadonlyMap<number, string>> {
+  const nodes = new Map<number, string>();
+  for await (const event of eventsOf(reader, run)) {
+    if (event.kind === "model.turn") nodes.set(event.visit, event.nodeId);
+  }
+  return nodes;
+}
+
+const PROJECT = "@project/";
+const STATE = "@state/";
+/** A file that is read in more pieces, or is larger, is not taken into the test. */
+const MAX_FILE_BYTES = 64 * 1024;
+
+/** Goes through the conversations of a run, in order. */
+class Recorder {
+  readonly answers = new Map<string, ScriptedAnswer[]>();
+  /** What the user has said. */
+  readonly words: string[] = [];
+  /** Files of the project that were there before the run wrote them, as it has read them. */
+  readonly files = new Map<string, string>();
+  private readonly written = new Set<string>();
+  /** Hashes of the run's own state, each with its file: they are others in another run. */
+  private readonly ofState = new Map<string, string>();
+  private readonly reader: StoreReader;
+  private readonly run: string;
+  private readonly nodes: ReadonlyMap<number, string>;
+
+  constructor(reader: StoreReader, run: string, nodes: ReadonlyMap<number, string>) {
+    this.reader = reader;
+    this.run = run;
+    this.nodes = nodes;
+  }
+
+  async readAll(): Promise<void> {
+    for (const { name, entries } of await readTranscript(this.reader, this.run)) {
+      for (const entry of entries) {
+        if (entry.type === "user") this.words.push(entry.text);
+        if (entry.type !== "assistant" || entry.turn === 0) continue;
+        const calls: NonNullable<ScriptedAnswer["calls"]> = [];
+        const results: [JsonValue | undefined, JsonValue | undefined][] = [];
+        for (const call of entry.calls) {
+          const { made, given, result } = await this.callOf(name, call);
+          calls.push(made);
+          results.push([given, result]);
+        }
+        // An answer is given as a whole: none of its calls has seen the result of another.
+        for (const [given, result] of results) this.learn(given, result);
+        this.add(entry.visit, {
+          ...(entry.text === "" ? {} : { text: entry.text }),
+          ...(calls.length === 0 ? {} : { calls }),
+        });
+      }
+    }
+  }
+
+  private add(visit: number, answer: ScriptedAnswer): void {
+    const nodeId = this.nodes.get(visit) ?? "";
+    const known = this.answers.get(nodeId);
+    if (known === undefined) this.answers.set(nodeId, [answer]);
+    else known.push(answer);
+  }
+
+  private async callOf(conversation: string, { id, name: shown }: TranscriptCall) {
+    const asked = { run: this.run, name: conversation, call: id };
+    const called = read(this.run, await this.reader.ask("read.call", asked));
+    const { text, isCut } = called.arguments;
+    if (isCut) {
+      throw new CommandError(
+        `Run ${this.run} cannot be recorded: a call of ${shown} is too long, ${called.arguments.bytes} bytes.`,
+      );
+    }
+    const given = jsonIn(text);
+    const isObject = typeof given === "object" && given !== null && !Array.isArray(given);
+    const { result } = called;
+    return {
+      made: {
+        tool: canonicalToolName(called.name) ?? called.name,
+        arguments: isObject ? (this.withMarks(given) as ScriptedCall["arguments"]) : text, // of an object
+      },
+      given,
+      result: result === null || result.isCut ? undefined : jsonIn(result.text),
+    };
+  }
+
+  private withMarks(given: JsonValue): JsonValue {
+    return mapped(given, (text) => {
+      const path = this.ofState.get(text);
+      return path === undefined ? text : versionMark(path);
+    });
+  }
+
+  /** What a call's result tells of files. */
+  private learn(given: JsonValue | undefined, result: JsonValue | undefined): void {
+    const path = textIn(given, "path") ?? "";
+    const version = versionTold(result);
+    if (version !== undefined && path.startsWith(STATE)) this.ofState.set(version, path);
+    const place = textIn(result, "path") ?? "";
+    if (!place.startsWith(PROJECT)) return;
+    const file = place.slice(PROJECT.length);
+    const content = textIn(result, "content");
+    if (textIn(result, "sha256After") !== undefined) this.written.add(file);
+    else if (content !== undefined && !this.written.has(file) && isWhole(content, result)) {
+      this.files.set(file, content);
+    }
+  }
+}
+
+/** A read of a part of a file has less than its bytes. */
+function isWhole(content: string, result: JsonValue | undefined): boolean {
+  const bytes = (result as JsonObject)["bytes"]; // it has a text of that name
+  return bytes === utf8Length(content) && bytes <= MAX_FILE_BYTES;
+}

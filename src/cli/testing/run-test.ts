@@ -1,0 +1,141 @@
+import { mkdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { InterlockError } from "../../client/client.js";
+import { wholeFile } from "../../client/store-reader.js";
+import { ReadRefused } from "../../contract/reads.js";
+import type { PackageTest } from "../../core/package/package-test.js";
+import type { RunState } from "../../core/run/run-state.js";
+import { defined } from "../../core/defined.js";
+import { type PackageListing, readPackageFile } from "../../store/packages/package-files.js";
+import { writeOwnStream } from "../../store/disk/own-file.js";
+import { type RunView, followRun } from "../follow.js";
+import { UsageError } from "../output.js";
+import { type RunOutcome, outcomeOf } from "../run-outcome.js";
+import { prepareRun } from "../start-run.js";
+import { type TestedRun, unmet } from "./expectations.js";
+import { type FoundTest, projectFolder } from "./read-tests.js";
+import { SCRIPTED_SETTINGS, type ScriptedAnswers, scriptedAnswers } from "./scripted-answers.js";
+import type { TestBench, TestPlace } from "./test-bench.js";
+
+/** How a test has ended. */
+export interface TestResult {
+  readonly name: string;
+  readonly file: string;
+  /** The model of the settings that was asked; absent where answers were scripted or rehearsed. */
+  readonly model?: string;
+  readonly ok: boolean;
+  /** What came otherwise than expected. */
+  readonly problems: readonly string[];
+  /** Absent where the run could not be started. */
+  readonly outcome?: RunOutcome;
+}
+
+/** Runs a test in a place of its own. `model` is asked in the place of the test's answers. */
+export async function runTest(
+  bench: TestBench,
+  listing: PackageListing,
+  { name, file, test }: FoundTest,
+  { model, signal }: { readonly model?: string; readonly signal: AbortSignal },
+): Promise<TestResult> {
+  const script =
+    model !== undefined || test.answers === undefined ? undefined : scriptedAnswers(test.answers);
+  const answering = script && { model: script, modelSettingsFor: () => SCRIPTED_SETTINGS };
+  const told = { name, file, ...defined({ model }) };
+  try {
+    return await bench.withPlace(answering ?? {}, async (place) => {
+      await furnish(place.projectRoot, listing, test);
+      const run = await runOnce(place, listing.root, test, { model, signal });
+      const problems = [...(await unmet(test.expect, run)), ...unusedAnswers(script)];
+      return { ...told, ok: problems.length === 0, problems, outcome: run.outcome };
+    });
+  } catch (error) {
+    if (!(error instanceof UsageError || error instanceof InterlockError)) throw error;
+    return { ...told, ok: false, problems: [`The run cannot be started: ${error.message}`] };
+  }
+}
+
+/** The project as it is at the beginning: the test's folder, with its files over it. */
+async function furnish(root: string, listing: PackageListing, { project, files = {} }: PackageTest) {
+  const contents = new Map<string, string | Uint8Array>();
+  const folder = project === undefined ? undefined : projectFolder(project);
+  for (const { path, bytes } of listing.files) {
+    if (folder === undefined || !path.startsWith(folder)) continue;
+    contents.set(path.slice(folder.length), await readPackageFile(listing.root, path, bytes));
+  }
+  for (const [path, content] of Object.entries(files)) contents.set(path, content);
+  for (const [path, content] of contents) {
+    const place = join(root, path);
+    await mkdir(dirname(place), { recursive: true });
+    await pipeline(Readable.from([Buffer.from(content)]), writeOwnStream(place));
+  }
+}
+
+async function runOnce(
+  { config, store, client, reader, projectRoot }: TestPlace,
+  packageDir: string,
+  test: PackageTest,
+  { model, signal }: { readonly model: string | undefined; readonly signal: AbortSignal },
+): Promise<TestedRun> {
+  const { answers, workflow, agent, input, story, conditions, autopilot, wholeRunConversation } = test;
+  const isScripted = model === undefined && answers !== undefined;
+  const prepared = await prepareRun(
+    // A worker with a model of its own needs none that is configured.
+    isScripted ? { ...config, temporal: { connectionOptions: {} } } : config,
+    store,
+    {
+      package: packageDir,
+      project: projectRoot,
+      rehearse: model === undefined && answers === undefined,
+      ...defined({ model, workflow, agent, input, story, conditions, autopilot, wholeRunConversation }),
+    },
+  );
+  const run = await prepared.start(client);
+  const user = new ScriptedUser(test.replies ?? []);
+  const { state } = await followRun(run, user, signal);
+  return {
+    outcome: await outcomeOf(reader, run.runId),
+    questions: user.asked,
+    ...failureIn(state),
+    async textOf(path) {
+      try {
+        const bytes = await wholeFile(reader.bytes("read.artifact", { run: run.runId, path }));
+        return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+      } catch (error) {
+        if (error instanceof ReadRefused || error instanceof TypeError) return undefined;
+        throw error;
+      }
+    },
+  };
+}
+
+function failureIn({ failure }: RunState): Pick<TestedRun, "failure"> {
+  return failure === undefined ? {} : { failure };
+}
+
+/** Answers what is asked as the test says, and leaves the run waiting when it says no more. */
+class ScriptedUser implements RunView {
+  readonly asked: string[] = [];
+  private readonly replies: string[];
+
+  constructor(replies: readonly string[]) {
+    this.replies = [...replies];
+  }
+
+  show(): void {}
+  wait(): void {}
+  close(): void {}
+
+  async ask({ text }: { readonly text: string }): Promise<string | undefined> {
+    this.asked.push(text);
+    return this.replies.shift();
+  }
+}
+
+function unusedAnswers(script: ScriptedAnswers | undefined): readonly string[] {
+  return (script?.unused() ?? []).map(({ nodeId, count }) => {
+    const where = nodeId === undefined ? "" : ` for the node "${nodeId}"`;
+    return `answers: the last ${count}${where} ${count === 1 ? "was" : "were"} not asked for`;
+  });
+}

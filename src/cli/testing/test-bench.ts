@@ -1,0 +1,121 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { InterlockClient } from "../../client/client.js";
+import type { Config } from "../../config.js";
+import { SEARCH_ATTRIBUTES } from "../../contract/names.js";
+import type { StoreReader } from "../../contract/reads.js";
+import { defined } from "../../core/defined.js";
+import { acquireEmbeddedServer } from "../../embedded/server.js";
+import { removeTree } from "../../store/packages/package-tree.js";
+import { type Store, openStore } from "../../store/store.js";
+import { type WorkerOptions, startWorker } from "../../worker.js";
+import { unlessAborted } from "../environment.js";
+import { printNote } from "../output.js";
+import { localReader } from "../readers.js";
+import { IN_PASSING, installRuntime } from "../worker-runtime.js";
+
+/** A Temporal of its own for tests, in a temporary directory that goes with it. */
+export interface TestBench {
+  /** A new store with a worker, and an empty project, for the time of an action. */
+  withPlace<T>(
+    model: Pick<WorkerOptions, "model" | "modelSettingsFor">,
+    action: (place: TestPlace) => Promise<T>,
+  ): Promise<T>;
+  close(): Promise<void>;
+}
+
+/** Where one test takes place. */
+export interface TestPlace {
+  readonly config: Config;
+  readonly store: Store;
+  readonly client: InterlockClient;
+  readonly reader: StoreReader;
+  readonly projectRoot: string;
+}
+
+/**
+ * Starts a Temporal that nobody else uses, wherever the user's own may be. Of the configuration only the models are used: no
+ * tools of MCP servers, no webhooks, no keys to seal with.
+ */
+export async function openTestBench(own: Config, signal: AbortSignal): Promise<TestBench> {
+  const dir = await mkdtemp(join(tmpdir(), "interlock-test-"));
+  const config = isolated(own);
+  try {
+    const server = await acquireEmbeddedServer({
+      ...defined({ cliPath: own.temporalCli }),
+      pathVariable: own.pathVariable,
+      cacheDir: own.cacheDir,
+      environment: own.fetchEnvironment,
+      storeDir: join(dir, "temporal"),
+      searchAttributes: SEARCH_ATTRIBUTES,
+      onProgress: printNote,
+      signal,
+    });
+    installRuntime(IN_PASSING);
+    let places = 0;
+    return {
+      async withPlace(model, action) {
+        places += 1;
+        const placeDir = join(dir, String(places));
+        try {
+          return await inPlace(placeDir, { config, model, address: server.address, signal }, action);
+        } finally {
+          await removeTree(placeDir); // installed packages are read-only
+        }
+      },
+      async close() {
+        await server.release();
+        await rm(dir, { recursive: true, force: true });
+      },
+    };
+  } catch (error) {
+    await rm(dir, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+function isolated(own: Config): Config {
+  return {
+    ...own,
+    temporal: undefined,
+    settings: {},
+    roots: {},
+    starts: "open",
+    sealKeys: undefined,
+    webUi: undefined,
+    webhooks: [],
+  };
+}
+
+interface PlaceParts {
+  readonly config: Config;
+  readonly model: Pick<WorkerOptions, "model" | "modelSettingsFor">;
+  readonly address: string;
+  readonly signal: AbortSignal;
+}
+
+async function inPlace<T>(
+  dir: string,
+  { config: shared, model, address, signal }: PlaceParts,
+  action: (place: TestPlace) => Promise<T>,
+): Promise<T> {
+  const projectRoot = join(dir, "project");
+  await mkdir(projectRoot, { recursive: true });
+  const config = { ...shared, storeDir: join(dir, "store") };
+  const store = await openStore(config.storeDir, `package-test-${randomUUID()}`);
+  const connection = { address };
+  const client = await InterlockClient.connect({ connection, taskQueue: store.taskQueue });
+  try {
+    const starting = startWorker(config, { connection, namespace: "default", store, ...model });
+    const worker = await unlessAborted(signal, starting, (late) => late.shutdown());
+    try {
+      return await action({ config, store, client, reader: localReader(store, config), projectRoot });
+    } finally {
+      await worker.shutdown();
+    }
+  } finally {
+    await client.close();
+  }
+}

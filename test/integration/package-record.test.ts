@@ -1,0 +1,148 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { sha256 } from "../../src/store/disk/sha256.js";
+import { eventually } from "../fakes/eventually.js";
+import { valueOf } from "../fakes/run-world.js";
+import { type ChatRequestBody, type Script, call, patch } from "../fakes/scripted-model.js";
+import { twoNodePackage } from "../fakes/two-node-package.js";
+import { nodeOf, step, straightOn } from "../fakes/walk.js";
+import { type Bench, openBench, until, writeTree } from "./harness.js";
+import { type Shell, jsonOf, shellOf } from "./shell.js";
+
+const results = ({ messages }: ChatRequestBody) =>
+  messages.flatMap(({ role, content }) =>
+    role === "tool" ? [JSON.parse(content ?? "{}") as { sha256?: string }] : [],
+  );
+
+/** Reads, is refused, asks, and writes with the hashes that it was told. */
+const careful: Script = (request) => {
+  const told = results(request);
+  const asked = request.messages.some(
+    ({ role, content }) => role === "assistant" && content === "Which colour?",
+  );
+  if (nodeOf(request) !== "ask") return straightOn(request);
+  if (told.length === 0) {
+    return {
+      content: "I look first.",
+      calls: [
+        call("fs_read", { path: "@state/workflow.md" }),
+        call("fs_read", { path: "@project/wish.md" }),
+        call("fs_read", { path: "@project/none.md" }),
+        { name: "fs_read", arguments: "{ no JSON" },
+      ],
+    };
+  }
+  if (!asked) return { content: "Which colour?" };
+  const [state, wish] = told;
+  return {
+    calls: [
+      patch({ currentNodeId: { set: "finish" } }, { ifMatchSha256: state?.sha256 }),
+      patch({ variables: { set: { a: 1 } } }, { ifMatchSha256: state?.sha256 }),
+      call("fs_write", { path: "@project/wish.md", content: "Blue.\n", ifMatchSha256: wish?.sha256 }),
+      call("fs_write", { path: "@project/artifacts/out.md", content: "# Blue\n\nIt is: blue\n" }),
+      step("ask", "middle"),
+    ],
+  };
+};
+
+async function benchWithPackage(script: Script): Promise<{ readonly bench: Bench; readonly shell: Shell }> {
+  const bench = await openBench(script);
+  await writeFile(join(bench.projectRoot, "wish.md"), "Paint it.\n");
+  const shell = shellOf(bench);
+  await writeTree(join(shell.dir, "package"), twoNodePackage());
+  return { bench, shell };
+}
+
+describe("interlock package test --record", () => {
+  test("makes a test of a run, which passes when it is run without the model and the project", async () => {
+    const { bench, shell } = await benchWithPackage(careful);
+    const run = await bench.start(twoNodePackage(), { input: "Paint it.", activeAgentId: "closer" });
+    const { question } = await until(run, "waiting-user");
+    await run.answer({ nodeId: question?.nodeId ?? "", text: "Blue,\nplease." });
+    await run.result();
+    const asked = bench.model.requests.length;
+    const recorded = await shell.run([
+      "package",
+      "test",
+      "package",
+      "--record",
+      run.runId,
+      "--as",
+      "painted",
+    ]);
+    expect([recorded.code, recorded.stderr]).toEqual([0, ""]);
+    expect(recorded.stdout).toContain("These files of the project are in it, as the run read them: wish.md.");
+    const text = await readFile(join(shell.dir, "package/tests/painted.yaml"), "utf8");
+    expect(parse(text)).toMatchObject({
+      name: "painted",
+      agent: "closer",
+      input: "Paint it.",
+      files: { "wish.md": "Paint it.\n" },
+      replies: ["Blue,\nplease."],
+      expect: {
+        phase: "completed",
+        path: ["ask", "middle", "finish"],
+        refusals: ["TOOL_ARGS_INVALID_JSON", "E_INVALID_TRANSITION"],
+        artifacts: [
+          { path: "artifacts/out.md", sha256: sha256("# Blue\n\nIt is: blue\n") },
+          { path: "wish.md", sha256: sha256("Blue.\n") },
+        ],
+      },
+    });
+    expect(text).toContain("{{sha256 @state/workflow.md}}");
+    const replayed = await shell.run(["package", "test", "package", "--json"]);
+    expect(jsonOf(replayed)).toMatchObject({ ok: true, tests: [{ name: "painted", problems: [] }] });
+    expect(bench.model.requests).toHaveLength(asked);
+    const again = await shell.run(["package", "test", "package", "--record", run.runId, "--as", "painted"]);
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("choose another name with --as")]);
+    expect(await readFile(join(shell.dir, "package/tests/painted.yaml"), "utf8")).toBe(text);
+  });
+
+  test("takes a run that waits, by the beginning of its id, and calls the test by it", async () => {
+    const { bench, shell } = await benchWithPackage(careful);
+    const run = await bench.start(twoNodePackage());
+    await until(run, "waiting-user");
+    // A run says that it waits a moment before its files do.
+    await eventually(async () => valueOf(await bench.store.runs.findRun(run.runId)).phase === "waiting-user");
+    const short = run.runId.slice(0, 8);
+    const recorded = await shell.run(["package", "test", "package", "--record", short, "--json"]);
+    expect(jsonOf(recorded)).toEqual({
+      ok: true,
+      name: `run-${short}`,
+      file: `tests/run-${short}.yaml`,
+      files: ["wish.md"],
+    });
+    const replayed = await shell.run(["package", "test", "package"]);
+    expect(replayed.stdout).toBe(`ok      run-${short}  ask\n1 passed.\n`);
+  });
+
+  test("refuses a fork, a bundle run, a run of another package, and a name that is no file's", async () => {
+    const { bench, shell } = await benchWithPackage((request) =>
+      nodeOf(request) === "" ? { content: "Which way?" } : straightOn(request),
+    );
+    const run = await bench.start(twoNodePackage());
+    await run.result();
+    const fork = await bench.client.fork(run.runId, { fromNode: "middle" });
+    await fork.result();
+    const bundle = await bench.startBundle();
+    await until(bundle, "waiting-user");
+    const record = (runId: string, ...more: string[]) =>
+      shell.run(["package", "test", "package", "--record", runId, ...more]);
+    expect((await record(fork.runId)).stderr).toContain(`Record ${run.runId} in its place.`);
+    expect((await record(bundle.runId)).stderr).toContain("it is a bundle run");
+    expect((await record(run.runId, "--as", "../out")).stderr).toContain("it names a file");
+    const manifest = JSON.parse(twoNodePackage()["bmad.json"] ?? "") as object;
+    await mkdir(join(shell.dir, "other"));
+    await writeTree(join(shell.dir, "other"), {
+      ...twoNodePackage(),
+      "bmad.json": JSON.stringify({ ...manifest, name: "other" }),
+    });
+    const other = await shell.run(["package", "test", "other", "--record", run.runId]);
+    expect([other.code, other.stderr]).toEqual([
+      1,
+      expect.stringContaining('it is one of the package "two-nodes", not of "other"'),
+    ]);
+  });
+});
