@@ -6,7 +6,7 @@ import type { HeldLock } from "./fenced-lock.js";
 import { openOwnFile, standsThere } from "./own-file.js";
 
 const LF = 0x0a;
-const CHUNK_BYTES = 4 * 1024 * 1024;
+const CHUNK_BYTES = 1024 * 1024;
 
 /**
  * A file of lines that is appended to under a lock and read without one, each line once by each process.

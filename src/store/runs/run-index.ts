@@ -201,15 +201,15 @@ export class RunIndex {
   }
 
   private take(line: unknown): void {
-    const { createdAt, removed } = recordSchema.parse(line);
-    if (createdAt !== undefined) {
+    if (has(line, "createdAt")) {
       const run = runMetadataSchema.parse(line);
       if (!this.runs.has(run.runId)) this.runs.set(run.runId, run);
-    } else if (removed === undefined) {
+    } else if (has(line, "removed")) this.runs.delete(removalSchema.parse(line).runId);
+    else {
       const { runId, ...news } = changeSchema.parse(line);
       const run = this.runs.get(runId);
       if (run !== undefined) this.runs.set(runId, { ...run, ...news });
-    } else this.runs.delete(removalSchema.parse(line).runId);
+    }
   }
 
   private async readOld(): Promise<readonly RunMetadata[]> {
@@ -230,7 +230,9 @@ export class RunIndex {
   }
 }
 
-const recordSchema = z.object({ createdAt: z.unknown().optional(), removed: z.unknown().optional() });
+function has(line: unknown, field: string): boolean {
+  return typeof line === "object" && line !== null && field in line;
+}
 
 /** What lines of JSON hold: all by one call of the parser, which is much quicker than one for each. */
 function linesIn(text: string): readonly unknown[] {
