@@ -101,7 +101,9 @@ async function listing(client: InterlockClient, sources: Sources, options: RunsO
   const stores = await knownStores(client, store);
   const chosen = options.store === undefined ? undefined : chooseStore(stores, options.store);
   const filter = { ...sources.filter, ...(chosen === undefined ? {} : { taskQueues: [chosen.taskQueue] }) };
-  const listed = await asked(() => client.runs(filter, limit));
+  // Temporal still lists for a while what it was told to delete.
+  const pruned = new Set((await store?.runs.prunedRuns())?.map(({ runId }) => runId));
+  const listed = (await asked(() => client.runs(filter, limit))).filter(({ runId }) => !pruned.has(runId));
   const rows = joined(listed, survey.runs, projectNames);
   const forgotten = await forgottenRows(client, { ...sources, filter }, listed);
   const all = newestFirst([...rows, ...forgotten]).slice(0, limit);

@@ -28,6 +28,8 @@ export async function placeRun(
       join(projectDir, "create.lock"),
       async (lock) => {
         const known = await index.find(run.runId);
+        const prunedAt = await index.prunedAt(run.runId);
+        if (prunedAt !== undefined) return pruned(run.runId, prunedAt);
         return known === undefined
           ? await placeNew({ projectDir, root: project.root, index }, run, document, lock)
           : ok(known);
@@ -106,7 +108,7 @@ async function makeArtifactsRoot(projectRoot: string): Promise<Result<{ made: bo
 }
 
 /** Under the creation lock no other creation is going on: whatever is staged was cut short. */
-function removeStaged(runsDir: string): void {
+export function removeStaged(runsDir: string): void {
   for (const name of readdirSync(runsDir)) {
     if (name.startsWith(".tmp-")) rmSync(join(runsDir, name), { recursive: true, force: true });
   }
@@ -116,7 +118,7 @@ function removeStaged(runsDir: string): void {
  * Whether a run's folder is missing or was never worked in. One that the index does not list is a creation that a
  * crash cut short; but if it has been worked in, the index has lost it, and nobody may delete it.
  */
-async function isPristine(runDir: string): Promise<boolean> {
+export async function isPristine(runDir: string): Promise<boolean> {
   const files = [join(runDir, "state", "logs", "execution.jsonl"), join(runDir, "calls.jsonl")];
   const sizes = await Promise.all(
     files.map((file) =>
@@ -130,6 +132,12 @@ async function isPristine(runDir: string): Promise<boolean> {
     ),
   );
   return sizes.every((size) => size === 0);
+}
+
+/** What to say of a run that was pruned. */
+export function pruned(runId: string, at: string): { ok: false; error: Fault } {
+  const sentence = `Run ${runId} was pruned on ${at.slice(0, 10)}: its files are gone, and it goes on no more. Start a new one with: interlock run <package> --project <dir>`;
+  return fail("E_RUN_NOT_FOUND", sentence, { prunedAt: at });
 }
 
 function notWritten(error: unknown): { ok: false; error: Fault } {

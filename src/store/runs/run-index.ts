@@ -5,6 +5,7 @@ import { z } from "zod";
 import { RUN_PHASES, type RunPhase } from "../../core/run/phase.js";
 import { isRunId, workflowIdOf } from "../../core/run/run-id.js";
 import { replaceByCopy } from "../disk/append-log.js";
+import { writeFileAtomic } from "../disk/atomic-file.js";
 import { type HeldLock, NO_LOCK, withFileLock } from "../disk/fenced-lock.js";
 import { LineFile } from "../disk/line-file.js";
 import { readOwnText, standsThere } from "../disk/own-file.js";
@@ -52,7 +53,12 @@ const changeSchema = z.object({ runId: z.string(), phase: z.enum(RUN_PHASES), la
 /** A run is taken out again: its creation has failed. */
 const removalSchema = z.object({ runId: z.string(), removed: z.literal(true) });
 
+/** A run was removed with its files, and when, ISO. The workflow is named where it is not the one that the run's id says. */
+const pruningSchema = z.object({ runId: z.string(), pruned: z.string(), workflowId: z.string().optional() });
+
 type Change = z.infer<typeof changeSchema>;
+export type PrunedRun = z.infer<typeof pruningSchema>;
+type Line = RunMetadata | Change | z.infer<typeof removalSchema> | PrunedRun;
 
 /** The index is there, but is not one: nothing may be concluded from what it does not list. */
 export class DamagedIndex extends Error {
@@ -67,6 +73,8 @@ export class DamagedIndex extends Error {
   }
 }
 
+/** How many of the runs that were pruned last are known to have been there. */
+const MAX_PRUNED = 10_000;
 /** How many statuses of runs that are not over are read before others get a turn. */
 const STATUSES_AT_ONCE = 200;
 
@@ -77,7 +85,8 @@ const STATUSES_AT_ONCE = 200;
  * R1. Lines are appended under a lock (`line-file.ts`) and never changed: processes racing lose nothing.
  * R2. Each process reads every line once.
  * R3. A run that the index does not call over stands where its status says, if it has one.
- * R4. The index of versions before, `runsIndex.json`, counts for runs that have no line. The first write takes it over.
+ * R4. Only `compact` puts another file in its place: with the runs that are there, and which were pruned last.
+ * R5. The index of versions before, `runsIndex.json`, counts for runs that have no line. The first write takes it over.
  */
 export class RunIndex {
   readonly path: string;
@@ -85,7 +94,10 @@ export class RunIndex {
   private readonly oldPath: string;
   private readonly lockFile: string;
   private readonly file: LineFile;
+  private lines = 0;
   private readonly runs = new Map<string, RunMetadata>();
+  /** The runs that are known to have been there. */
+  private readonly pruned = new Map<string, PrunedRun>();
 
   constructor(projectDir: string) {
     this.dir = projectDir;
@@ -135,6 +147,43 @@ export class RunIndex {
     await this.append(() => (this.runs.has(runId) ? [{ runId, removed: true }] : []));
   }
 
+  /** When a run was pruned, ISO; undefined for one that was not, or so long ago that nobody knows. */
+  async prunedAt(runId: string): Promise<string | undefined> {
+    await this.listed();
+    return this.pruned.get(runId)?.pruned;
+  }
+
+  /** The ids of the runs, and those that are known to have been pruned. */
+  async ids(): Promise<{
+    readonly listed: ReadonlySet<string>;
+    readonly pruned: ReadonlyMap<string, PrunedRun>;
+  }> {
+    return { listed: new Set((await this.listed()).keys()), pruned: this.pruned };
+  }
+
+  /** Takes a run out for good, unless it is not over; returns whether it did. Its files are no run's any more. */
+  async prune(runId: string, now: Date): Promise<boolean> {
+    let isOut = false;
+    await this.append(() => {
+      const run = this.runs.get(runId);
+      isOut = run !== undefined && isOver(this.asItStands(run).phase);
+      const workflow = run?.workflowId === undefined ? {} : { workflowId: run.workflowId };
+      return isOut ? [{ runId, pruned: now.toISOString(), ...workflow }] : [];
+    });
+    return isOut;
+  }
+
+  /** Leaves the lines out that say nothing any more, where there are as many as runs. */
+  async compact(): Promise<void> {
+    await this.append(() => []);
+    if (this.lines < 2 * this.runs.size + this.pruned.size || !standsThere(this.path)) return;
+    await this.exclusively(async (lock) => {
+      this.refresh();
+      const pruned = [...this.pruned.values()].slice(-MAX_PRUNED);
+      await writeFileAtomic(this.path, textOf([...pruned, ...this.runs.values()]), lock);
+    });
+  }
+
   /** Only a run that nobody has begun yet gets the phase `running` by this. */
   async setBegun(runId: string, now: Date): Promise<void> {
     if ((await this.listed()).get(runId)?.phase !== "idle") return;
@@ -153,33 +202,34 @@ export class RunIndex {
     await this.append(() => (isNews(this.runs.get(runId)) ? [change(runId, phase, now)] : []), owner);
   }
 
-  private async append(
-    decide: () => readonly (RunMetadata | Change | z.infer<typeof removalSchema>)[],
-    owner: HeldLock = NO_LOCK,
-  ): Promise<void> {
-    await withFileLock(
-      this.lockFile,
-      async (lock) => {
+  private async append(decide: () => readonly Line[], owner: HeldLock = NO_LOCK): Promise<void> {
+    await this.exclusively(async (lock) => {
+      this.refresh();
+      const old = (await this.readOld()).filter((run) => this.isUnknown(run));
+      for (const run of old) this.runs.set(run.runId, run);
+      const lines = [...old, ...decide()];
+      owner.assertHeld();
+      if (lines.length > 0) {
+        await this.file.append(textOf(lines), lock);
         this.refresh();
-        const old = (await this.readOld()).filter(({ runId }) => !this.runs.has(runId));
-        for (const run of old) this.runs.set(run.runId, run);
-        const lines = [...old, ...decide()];
-        owner.assertHeld();
-        if (lines.length > 0) {
-          await this.file.append(lines.map((line) => `${JSON.stringify(line)}\n`).join(""), lock);
-          this.refresh();
-        }
-        lock.assertHeld();
-        if (standsThere(this.oldPath)) rmSync(this.oldPath);
-      },
-      (lock) => replaceByCopy(this.path, lock),
-    );
+      }
+      lock.assertHeld();
+      if (standsThere(this.oldPath)) rmSync(this.oldPath);
+    });
+  }
+
+  private exclusively(action: (lock: HeldLock) => Promise<void>): Promise<void> {
+    return withFileLock(this.lockFile, action, (lock) => replaceByCopy(this.path, lock));
+  }
+
+  private isUnknown({ runId }: RunMetadata): boolean {
+    return !this.runs.has(runId) && !this.pruned.has(runId);
   }
 
   private async listed(): Promise<ReadonlyMap<string, RunMetadata>> {
     const old = await this.readOld(); // before the lines: a run that is taken over meanwhile is in one of them
     this.refresh();
-    const unknown = old.filter(({ runId }) => !this.runs.has(runId));
+    const unknown = old.filter((run) => this.isUnknown(run));
     if (unknown.length === 0) return this.runs;
     return new Map([...this.runs, ...unknown.map((run) => [run.runId, run] as const)]);
   }
@@ -187,7 +237,11 @@ export class RunIndex {
   private refresh(): void {
     try {
       this.file.readNew(
-        () => this.runs.clear(),
+        () => {
+          this.runs.clear();
+          this.pruned.clear();
+          this.lines = 0;
+        },
         (lines) => {
           for (const line of linesIn(lines)) this.take(line);
         },
@@ -201,11 +255,16 @@ export class RunIndex {
   }
 
   private take(line: unknown): void {
+    this.lines += 1;
     if (has(line, "createdAt")) {
       const run = runMetadataSchema.parse(line);
       if (!this.runs.has(run.runId)) this.runs.set(run.runId, run);
     } else if (has(line, "removed")) this.runs.delete(removalSchema.parse(line).runId);
-    else {
+    else if (has(line, "pruned")) {
+      const pruned = pruningSchema.parse(line);
+      this.runs.delete(pruned.runId);
+      this.pruned.set(pruned.runId, pruned);
+    } else {
       const { runId, ...news } = changeSchema.parse(line);
       const run = this.runs.get(runId);
       if (run !== undefined) this.runs.set(runId, { ...run, ...news });
@@ -228,6 +287,10 @@ export class RunIndex {
     const status = readStatusNow(join(this.dir, "runs", run.runId, "status.json"));
     return status === undefined ? run : { ...run, ...status };
   }
+}
+
+function textOf(lines: readonly Line[]): string {
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
 }
 
 function has(line: unknown, field: string): boolean {

@@ -16,9 +16,10 @@ import { isOwnFolder, readOwnText, standsThere } from "../disk/own-file.js";
 import type { PackageStore } from "../packages/package-store.js";
 import { type Project, isProjectId, resolveProject } from "./project-id.js";
 import { RunFiles } from "./run-files.js";
-import { DamagedIndex, RunIndex, type RunMetadata } from "./run-index.js";
+import { DamagedIndex, type PrunedRun, RunIndex, type RunMetadata } from "./run-index.js";
+import { type StrayRuns, collectStrayRuns, pruneRun, sweepPruned } from "./prune-runs.js";
 import { RunObservers } from "./run-observers.js";
-import { placeRun } from "./place-run.js";
+import { placeRun, pruned } from "./place-run.js";
 import { forkedRunFrontmatter, freshRunFrontmatter } from "./state-file.js";
 
 /** What a new run is made from (contracts §4). */
@@ -96,7 +97,12 @@ export class RunManager {
     };
     const document = firstDocument(workflow.value, run, request.begin);
     if (!document.ok) return document;
-    return this.place(project.value, run, document.value);
+    const placed = await this.place(project.value, run, document.value);
+    if (!placed.ok || (await this.packages.has(request.packageId))) return placed;
+    // It was removed while the run was being made, by somebody who did not see the run yet.
+    await this.setPhase(run, "failed", now);
+    const sentence = `The package ${request.packageId} was removed just now: install it again.`;
+    return fail("E_PACKAGE_NOT_FOUND", sentence);
   }
 
   /**
@@ -167,6 +173,8 @@ export class RunManager {
       byId.found[0] ?? oldestFirst((await this.askIndexes((index) => index.findByWorkflow(id))).found).at(-1);
     if (run !== undefined) return ok(run);
     if (!uuid.safeParse(id).success) return runNotFound(id);
+    const [prunedAt] = (await this.askIndexes((each) => each.prunedAt(id))).found;
+    if (prunedAt !== undefined) return pruned(id, prunedAt);
     const index = byId.damaged.find(({ projectId }) => standsThere(this.filesOf(projectId, id).dir));
     return index === undefined ? runNotFound(id) : fail("E_INTERNAL", index.error.message);
   }
@@ -184,6 +192,46 @@ export class RunManager {
       if (run !== undefined) return run;
     }
     return undefined;
+  }
+
+  /** The number of a run's newest execution. */
+  newestExecution({ projectId, runId }: Pick<RunMetadata, "projectId" | "runId">): number {
+    return this.filesOf(projectId, runId).executions.newest();
+  }
+
+  /** Removes a run that is over, unless it has gone on since it had that execution (`prune-runs.ts`). */
+  async prune(
+    { projectId, runId }: Pick<RunMetadata, "projectId" | "runId">,
+    execution: number,
+    now: Date,
+  ): Promise<boolean> {
+    const projectDir = join(this.projectsDir, projectId);
+    return pruneRun(projectDir, this.index(projectId), { runId, execution }, now);
+  }
+
+  /** The runs that are known to have been pruned, in projects whose index can be read. */
+  async prunedRuns(): Promise<readonly PrunedRun[]> {
+    const { found } = await this.askIndexes(async (index) => [...(await index.ids()).pruned.values()]);
+    return found.flat();
+  }
+
+  /** Ends prunings that were cut short, and leaves out of the indexes what says nothing any more. Throws `DamagedIndex`. */
+  async sweep(): Promise<void> {
+    for (const projectId of (await readdir(this.projectsDir).catch(() => [])).filter(isProjectId)) {
+      await sweepPruned(join(this.projectsDir, projectId), this.index(projectId));
+      await this.index(projectId).compact();
+    }
+  }
+
+  /** What lies in the folders of projects and belongs to no run; it is removed unless it `stays`. Throws `DamagedIndex`. */
+  async collect(which: { readonly before: Date; readonly stays: boolean }): Promise<StrayRuns> {
+    const stray: StrayRuns[] = [];
+    for (const projectId of (await readdir(this.projectsDir).catch(() => [])).filter(isProjectId)) {
+      stray.push(await collectStrayRuns(join(this.projectsDir, projectId), this.index(projectId), which));
+      if (!which.stays) await this.index(projectId).compact();
+    }
+    const all = (kind: keyof StrayRuns): readonly string[] => stray.flatMap((each) => each[kind]);
+    return { pruned: all("pruned"), unmade: all("unmade"), lost: all("lost") };
   }
 
   /** Host path of a run's state document. Fault: `E_RUN_NOT_FOUND`. */
