@@ -12,6 +12,7 @@ const SLOW_TESTS = [
   "test/integration/execution-fence.test.ts",
   "test/integration/fallback-crash.test.ts",
   "test/integration/notice-crash.test.ts",
+  "test/integration/prune-crash.test.ts",
   "test/integration/streamed-crash.test.ts",
   "test/integration/tool-crash.test.ts",
   "test/integration/hosts.test.ts",

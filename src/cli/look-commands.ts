@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { CollectOptions, PruneOptions } from "./commands/prune.js";
 import type { InboxOptions } from "./commands/inbox.js";
 import type { BackupOptions } from "./commands/store.js";
 import type { ExitCode } from "./output.js";
@@ -10,8 +11,9 @@ const JSON_OPTION = ["--json", "print JSON for programs"] as const;
 
 /** The commands that show what there is: runs and stores. Each is loaded when it is called. */
 export function addLookCommands(program: Command, finish: Finish): void {
-  program
+  const runs = program
     .command("runs")
+    .enablePositionalOptions()
     .description("list the runs of all stores, newest first")
     .option("--waiting", "those that wait for an answer or a larger budget")
     .option("--running", "those that are under way")
@@ -26,6 +28,17 @@ export function addLookCommands(program: Command, finish: Finish): void {
     .option(...JSON_OPTION)
     .action(async (options: RunsOptions) =>
       finish(await (await import("./commands/runs.js")).runsCommand(options)),
+    );
+  runs
+    .command("prune")
+    .description("remove runs of the store at hand that are over, with all their files in it")
+    .option("--older-than <time>", "those that ended before then: 30m, 2h, 3d, 1w ago, or a date")
+    .option("--keep <n>", "all but the n that ended last")
+    .option("--with-history", "those as well whose history Temporal still has: it is deleted there")
+    .option("--dry-run", "say what would go, and remove nothing")
+    .option(...JSON_OPTION)
+    .action(async (options: PruneOptions) =>
+      finish(await (await import("./commands/prune.js")).runsPruneCommand(options)),
     );
   program
     .command("watch <runId>")
@@ -77,6 +90,15 @@ export function addLookCommands(program: Command, finish: Finish): void {
     .option(...JSON_OPTION)
     .action(async (dir: string, options: { to: string; json?: boolean }) =>
       finish(await (await import("./commands/store.js")).storeRestoreCommand(dir, options)),
+    );
+  store
+    .command("gc")
+    .description("remove what no run of the store refers to: packages, uploads, what was cut short")
+    .option("--grace <time>", "leave what is younger than that: 30m, 2h, 3d, 1w (default: 1d)")
+    .option("--dry-run", "say what would go, and remove nothing")
+    .option(...JSON_OPTION)
+    .action(async (options: CollectOptions) =>
+      finish(await (await import("./commands/prune.js")).storeGcCommand(options)),
     );
   store
     .command("name [name]")

@@ -45,6 +45,7 @@ export function buildProgram(finish: (code: ExitCode) => void): Command {
   const program = new Command("interlock")
     .description("Runs workflow packages with an LLM agent, durably, on Temporal.")
     .version(version())
+    .enablePositionalOptions() // `runs prune --failed` is no option of `runs`
     .addHelpText("after", EPILOGUE)
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({

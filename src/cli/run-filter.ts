@@ -52,12 +52,12 @@ export function limitOf({ limit }: RunsOptions): number {
 const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
 /** `30m`, `2h`, `3d`, `1w` ago, or a date. */
-export function sinceOf(text: string, now: Date): string {
+export function sinceOf(text: string, now: Date, option = "--since"): string {
   const [, count = "", unit = ""] = /^(\d{1,5})([mhdw])$/.exec(text) ?? [];
   if (count !== "") return new Date(now.getTime() - Number(count) * (UNITS[unit] ?? 0)).toISOString();
   const at = /^\d{4}-\d\d-\d\d/.test(text) ? new Date(text) : new Date(Number.NaN);
   if (Number.isNaN(at.getTime())) {
-    throw new UsageError("--since is a time ago, such as 30m, 2h, 3d or 1w, or a date such as 2026-11-22.");
+    throw new UsageError(`${option} is a time ago, such as 30m, 2h, 3d or 1w, or a date such as 2026-11-22.`);
   }
   return at.toISOString();
 }

@@ -1,8 +1,9 @@
 import type { Fault, Result } from "../core/errors.js";
-import { CommandError, noSuchRun } from "./output.js";
+import { CommandError, UsageError, noSuchRun } from "./output.js";
 
 /** What to say of a run that was not found: that there is none, or what keeps it from being found. */
 export function notFound(runId: string, fault: Fault): Error {
+  if (isPruned(fault)) return new UsageError(fault.message);
   return fault.code === "E_RUN_NOT_FOUND" ? noSuchRun(runId) : new CommandError(fault.message);
 }
 
@@ -10,4 +11,9 @@ export function notFound(runId: string, fault: Fault): Error {
 export function read<T>(runId: string, answer: Result<T>): T {
   if (answer.ok) return answer.value;
   throw notFound(runId, answer.error);
+}
+
+/** Whether a run is not found because it was pruned: the fault says so, and what to do. */
+export function isPruned({ details }: Fault): boolean {
+  return details?.["prunedAt"] !== undefined;
 }

@@ -5,7 +5,7 @@ import type { Store } from "../store/store.js";
 import type { StoreReader } from "../contract/reads.js";
 import { interruption, lookAround } from "./environment.js";
 import { CommandError, noSuchRun, printNote } from "./output.js";
-import { notFound } from "./run-folder.js";
+import { isPruned, notFound } from "./run-folder.js";
 import { localReader } from "./readers.js";
 import { type TemporalSession, openTemporalSession, sessionAt } from "./temporal-session.js";
 
@@ -46,7 +46,8 @@ export async function withReader<T>(runId: string, action: (place: RunReading) =
 /** The run, where the store of this machine holds it. Throws for an index that cannot be read. */
 async function knownHere(store: Store | undefined, runId: string): Promise<RunMetadata | undefined> {
   const found = await store?.runs.findRun(runId);
-  if (found?.ok === false && found.error.code !== "E_RUN_NOT_FOUND") throw notFound(runId, found.error);
+  const isFault = found?.ok === false && (found.error.code !== "E_RUN_NOT_FOUND" || isPruned(found.error));
+  if (isFault) throw notFound(runId, found.error);
   return found?.ok === true ? found.value : undefined;
 }
 

@@ -20,7 +20,14 @@ import type { SealKeys } from "../seal/seal-keys.js";
 import { isOpenStatus } from "./execution-status.js";
 import { InterlockError } from "./interlock-error.js";
 import { type Launch, begunAnew, launchRun, resuming } from "./launch-run.js";
-import { type ListedRun, type RunFilter, knownWorkflowIds, listRuns, runsWithPrefix } from "./list-runs.js";
+import {
+  type ListedRun,
+  type RunFilter,
+  deleteHistories,
+  knownWorkflowIds,
+  listRuns,
+  runsWithPrefix,
+} from "./list-runs.js";
 import { remotePages } from "./remote-pages.js";
 import { storeReader } from "./store-reader.js";
 import {
@@ -238,6 +245,11 @@ export class InterlockClient {
   async runs(filter: RunFilter = {}, limit = 50): Promise<readonly ListedRun[]> {
     const searchable = this.sealKeys ? SEALED_SEARCH_ATTRIBUTES : await this.registeredAttributes();
     return listRuns(this.temporal, filter, limit, searchable ?? []);
+  }
+
+  /** Has Temporal delete what it has of a run that is over, in all its executions that are closed. */
+  async forget(run: RunReference): Promise<void> {
+    await deleteHistories(this.temporal, run);
   }
 
   /**

@@ -55,7 +55,8 @@ const PAGE = 1_000;
 /** Names in one query. */
 const BATCH = 100;
 const TYPES = [GRAPH_RUN_WORKFLOW, BUNDLE_RUN_WORKFLOW];
-const RUNS = `WorkflowType IN (${TYPES.map(quoted).join(", ")}) AND ExecutionStatus != "ContinuedAsNew"`;
+const OF_RUNS = `WorkflowType IN (${TYPES.map(quoted).join(", ")})`;
+const RUNS = `${OF_RUNS} AND ExecutionStatus != "ContinuedAsNew"`;
 const OPEN = ["Running", "Paused"];
 
 /**
@@ -92,6 +93,22 @@ export async function knownWorkflowIds(
     for await (const { workflowId } of executions(temporal, idsQuery(batch), PAGE)) known.add(workflowId);
   }
   return known;
+}
+
+/** Has Temporal delete what it has of a run that is over: all its executions that are closed. */
+export async function deleteHistories(
+  temporal: Lister,
+  { runId, workflowId }: { readonly runId: string; readonly workflowId: string },
+): Promise<void> {
+  const { workflowService, options } = temporal;
+  const query = `${OF_RUNS} AND ${idsQuery([workflowId])}`;
+  for await (const raw of listExecutions(temporal, query, PAGE)) {
+    // Under one workflow id there may be several runs. An execution that is deleted while it is open is ended by that.
+    const run = await listedRun(temporal, raw);
+    if (run.runId !== runId || raw.closeTime === null || raw.closeTime === undefined) continue;
+    const { namespace } = options;
+    await workflowService.deleteWorkflowExecution({ namespace, workflowExecution: raw.execution ?? null });
+  }
 }
 
 /** Runs whose id, or whose workflow's id, begins so; at most `limit`, newest first. */

@@ -53,6 +53,10 @@ export const FAILPOINTS = Object.freeze([
   "run.staged",
   "run.placed",
   "run.indexed",
+  // a run is pruned
+  "prune.unlisted",
+  "prune.moved",
+  "prune.removed",
   // a package is installed
   "package.staged",
   "package.sealed",

@@ -5,7 +5,7 @@ import { dirname, join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { FileLock } from "../embedded/server-lock.js";
 import { checkStartSecret, hasStartSecret } from "../store/start-signatures.js";
-import { RunIndex } from "../store/runs/run-index.js";
+import { DamagedIndex, RunIndex } from "../store/runs/run-index.js";
 import { readStoreIdentity } from "../store/store.js";
 import { type Finding, counted, failed, passed, reasonOf, skipped, warning } from "./finding.js";
 
@@ -172,9 +172,10 @@ async function checkIndexes(dir: string): Promise<Finding> {
   const broken: string[] = [];
   for (const name of names) {
     try {
-      runs += (await new RunIndex(join(projects, name)).list()).length;
-    } catch {
-      broken.push(join(projects, name, "runsIndex.json"));
+      runs += await new RunIndex(join(projects, name)).count();
+    } catch (error) {
+      if (!(error instanceof DamagedIndex)) throw error;
+      broken.push(error.path);
     }
   }
   if (broken.length === 0) {

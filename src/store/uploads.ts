@@ -73,19 +73,39 @@ export async function takeUpload<T>(
   });
 }
 
+/** Removes what nobody has installed within an hour, unless it `stays`; returns its names. */
+export async function removeOldUploads(
+  store: StoreOfUploads,
+  { stays }: { readonly stays: boolean },
+): Promise<readonly string[]> {
+  if (!standsThere(join(store.dir, "uploads"))) return [];
+  const names: string[] = [];
+  await exclusively(store, (dir) => {
+    names.push(...oldIn(dir));
+    return ok(stays ? 0 : removeOld(dir));
+  });
+  return names;
+}
+
 function pathOf(dir: string, { sha256: hash, size }: Pick<UploadPiece, "sha256" | "size">): string {
   return join(dir, `${hash}-${size}.bmad`);
 }
 
 /** Returns how many are left. */
 function removeOld(dir: string): number {
-  const names = readdirSync(dir).filter((name) => name.endsWith(".bmad"));
-  const old = names.filter((name) => {
+  for (const name of oldIn(dir)) rmSync(join(dir, name), { force: true });
+  return uploadsIn(dir).length;
+}
+
+function oldIn(dir: string): readonly string[] {
+  return uploadsIn(dir).filter((name) => {
     const entry = lstatSync(join(dir, name), { throwIfNoEntry: false });
     return entry === undefined || Date.now() - entry.mtimeMs > UPLOAD_LIFE_MS;
   });
-  for (const name of old) rmSync(join(dir, name), { force: true });
-  return names.length - old.length;
+}
+
+function uploadsIn(dir: string): readonly string[] {
+  return readdirSync(dir).filter((name) => name.endsWith(".bmad"));
 }
 
 async function exclusively<T>(

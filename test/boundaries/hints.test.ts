@@ -41,8 +41,7 @@ const hints = readdirSync(SRC, { recursive: true, encoding: "utf8" })
 function faultOf({ words: [name = "", second = "", third = ""], place }: Hint): readonly string[] {
   const family = commands.get(name);
   const command = family?.commands.find((each) => each.name() === second) ?? family;
-  const isFamily =
-    command !== undefined && command.commands.length > 0 && command.registeredArguments.length === 0;
+  const isFamily = command !== undefined && command.commands.length > 0 && command.options.length === 0;
   if (command === undefined || isFamily) return [`${place}: ${name} is no command`];
   const argument = command.registeredArguments[0]?.name() ?? "";
   const isOfRun = /^run(?:$|Id)/.test(argument) && !OF_EVERY_RUN.includes(fileOf(place));

@@ -202,7 +202,7 @@ const SPOILED: readonly (readonly [string, "lost" | "doubled" | "unknown", Spoil
   [
     "a run missing in the index",
     "lost",
-    ({ runDir }) => editText(join(runDir, "../../runsIndex.json"), /[\s\S]*/, "[]"),
+    ({ runDir }) => editText(join(runDir, "../../runs.jsonl"), /[\s\S]*/, ""),
   ],
   [
     "a status of another phase",

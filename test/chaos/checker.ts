@@ -102,12 +102,11 @@ async function checkBookkeeping(
   known: { readonly turns: number; readonly calls: number; readonly raiseIds: readonly string[] },
 ): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
-  const index = JSON.parse(await readFile(join(projectDir, "runsIndex.json"), "utf8")) as {
-    runId: string;
-    phase: string;
-  }[];
-  const entries = index.filter(({ runId }) => runId === run.runId).map(({ phase }) => phase);
-  findings.push(...compareLists("the index of runs", entries, ["completed"]));
+  const index = (await jsonLines(join(projectDir, "runs.jsonl"))).filter(({ runId }) => runId === run.runId);
+  const entries = index.flatMap(({ createdAt, phase }) => (createdAt === undefined ? [] : [String(phase)]));
+  findings.push(...compareLists("the index of runs", entries, ["idle"]));
+  const ends = index.length === 0 ? [] : [String(index.at(-1)?.["phase"])];
+  findings.push(...compareLists("the end in the index of runs", ends, ["completed"]));
   const status = JSON.parse(await readFile(join(runDir, "status.json"), "utf8")) as {
     phase: string;
     usage: { modelTurns: number; toolCalls: number };

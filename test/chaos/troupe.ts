@@ -41,7 +41,7 @@ interface Member {
   isGone: boolean;
 }
 
-const OF_WORKER = FAILPOINTS.filter((name) => !name.startsWith("package."));
+const OF_WORKER = FAILPOINTS.filter((name) => !/^(?:package|prune)\./.test(name));
 const SWEEP_MS = 4_000;
 
 export function openTroupe({ size, build, environment, hitsDir, random, isArmed }: TroupeOptions): Troupe {

@@ -179,7 +179,7 @@ describe("a way out of the mount", () => {
     "@state/..",
     "@state/../calls.jsonl",
     "@state/../state/workflow.md",
-    "@state/../../runsIndex.json",
+    "@state/../../runs.jsonl",
     "@state/logs/../workflow.md",
     "@state/logs/../../calls.jsonl",
     "@pkg/..",

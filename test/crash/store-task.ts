@@ -1,14 +1,45 @@
+import { type Garbage, collectGarbage } from "../../src/store/collect-garbage.js";
 import { type Store, openStore } from "../../src/store/store.js";
 import type { CreateRunRequest } from "../../src/store/runs/run-manager.js";
 
 /** What a process does that works on a store without a worker. */
 export type StoreTask =
   | { readonly kind: "install"; readonly storeDir: string; readonly source: string }
+  | {
+      readonly kind: "prune";
+      readonly storeDir: string;
+      readonly runs: readonly { readonly projectId: string; readonly runId: string }[];
+    }
+  | { readonly kind: "collect"; readonly storeDir: string }
   | { readonly kind: "create"; readonly storeDir: string; readonly request: CreateRunRequest };
 
-type Outcome = Awaited<ReturnType<Store["packages"]["install"]> | ReturnType<Store["runs"]["createRun"]>>;
+type Outcome =
+  | Awaited<ReturnType<Store["packages"]["install"]> | ReturnType<Store["runs"]["createRun"]>>
+  | Garbage
+  | { readonly pruned: readonly string[] };
 
 export async function doTask(task: StoreTask): Promise<Outcome> {
   const store = await openStore(task.storeDir);
-  return task.kind === "install" ? store.packages.install(task.source) : store.runs.createRun(task.request);
+  switch (task.kind) {
+    case "install":
+      return store.packages.install(task.source);
+    case "create":
+      return store.runs.createRun(task.request);
+    case "collect":
+      return collectGarbage(store, { before: new Date(), stays: false });
+    case "prune":
+      return prune(store, task.runs);
+  }
+}
+
+/** As `interlock runs prune` does it. */
+async function prune(store: Store, runs: readonly { projectId: string; runId: string }[]): Promise<Outcome> {
+  await store.runs.sweep();
+  const pruned: string[] = [];
+  for (const run of runs) {
+    const execution = store.runs.newestExecution(run);
+    if (await store.runs.prune(run, execution, new Date())) pruned.push(run.runId);
+  }
+  await store.runs.sweep();
+  return { pruned };
 }

@@ -32,7 +32,9 @@ const OF_COMPACTION = FAILPOINTS.filter((name) => name.startsWith("context."));
 const OF_TOOLS = FAILPOINTS.filter((name) => name.startsWith("tool."));
 /** Hit where the settings name webhooks: notice-crash.test.ts. */
 const OF_NOTICES = FAILPOINTS.filter((name) => name.startsWith("notice."));
-const OF_OTHERS = [...OF_INSTALLATION, ...OF_COMPACTION, ...OF_NOTICES, ...OF_TOOLS];
+/** Hit where runs are pruned: prune-crash.test.ts. */
+const OF_PRUNING = FAILPOINTS.filter((name) => name.startsWith("prune."));
+const OF_OTHERS = [...OF_INSTALLATION, ...OF_COMPACTION, ...OF_NOTICES, ...OF_TOOLS, ...OF_PRUNING];
 const OF_WORKER = FAILPOINTS.filter((name) => !OF_OTHERS.includes(name));
 
 /** Where a process that wakes up late would go on to write. */

@@ -19,6 +19,8 @@ const commandLines = (run: string, packageId: string): Readonly<Record<string, r
   worker: ["--unknown"],
   run: ["package", "--project", "project", "--no-wait-for-answers"],
   runs: ["--limit", "5"],
+  "runs prune": ["--keep", "100"],
+  "store gc": ["--dry-run"],
   watch: [run],
   compare: [run, run],
   inbox: [],
@@ -66,8 +68,8 @@ const commandLines = (run: string, packageId: string): Readonly<Record<string, r
 });
 
 function leaves(command: Command): string[] {
-  if (command.commands.length === 0) return [command.name()];
-  return command.commands.flatMap((each) => leaves(each).map((name) => `${command.name()} ${name}`));
+  const below = command.commands.flatMap((each) => leaves(each).map((name) => `${command.name()} ${name}`));
+  return command.commands.length === 0 || command.options.length > 0 ? [command.name(), ...below] : below;
 }
 
 /** A shell in which all commands have something to speak of, and the file that lists them. */

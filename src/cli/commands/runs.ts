@@ -51,7 +51,7 @@ export async function runsCommand(options: RunsOptions): Promise<ExitCode> {
   }
   const { rows, notes } = isServing
     ? await fromTemporal(config, sources, options)
-    : { rows: storedRows(sources, store?.taskQueue ?? ""), notes: [] };
+    : { rows: newestStored(sources, () => true), notes: [] };
   for (const { error } of survey.damaged) printNote(error.message);
   for (const note of notes) printNote(note);
   show(rows, options, {
@@ -101,7 +101,9 @@ async function listing(client: InterlockClient, sources: Sources, options: RunsO
   const stores = await knownStores(client, store);
   const chosen = options.store === undefined ? undefined : chooseStore(stores, options.store);
   const filter = { ...sources.filter, ...(chosen === undefined ? {} : { taskQueues: [chosen.taskQueue] }) };
-  const listed = await asked(() => client.runs(filter, limit));
+  // Temporal still lists for a while what it was told to delete.
+  const pruned = new Set((await store?.runs.prunedRuns())?.map(({ runId }) => runId));
+  const listed = (await asked(() => client.runs(filter, limit))).filter(({ runId }) => !pruned.has(runId));
   const rows = joined(listed, survey.runs, projectNames);
   const forgotten = await forgottenRows(client, { ...sources, filter }, listed);
   const all = newestFirst([...rows, ...forgotten]).slice(0, limit);
@@ -133,16 +135,15 @@ async function asked<T>(action: () => Promise<T>): Promise<T> {
 /** Runs of the store at hand that Temporal no longer has. */
 async function forgottenRows(
   client: InterlockClient,
-  { survey, filter, limit, store, projectNames }: Sources,
+  sources: Sources,
   listed: readonly ListedRun[],
 ): Promise<readonly RunRow[]> {
   const shown = new Set(listed.map(({ runId }) => runId));
-  const last = listed.length < limit ? undefined : listed.at(-1)?.startedAt;
-  const candidates = survey.runs
-    .filter(({ runId, createdAt }) => !shown.has(runId) && (last === undefined || createdAt > last))
-    .map((run) => storedRow(run, store?.taskQueue ?? "", projectNames.get(run.projectId)))
-    .filter((row) => storedFits(row, filter))
-    .slice(-limit);
+  const last = listed.length < sources.limit ? undefined : listed.at(-1)?.startedAt;
+  const candidates = newestStored(
+    sources,
+    ({ runId, createdAt }) => !shown.has(runId) && (last === undefined || createdAt > last),
+  );
   if (candidates.length === 0) return [];
   const known = await client.knowsOf(candidates.map(({ workflowId }) => workflowId));
   return candidates
@@ -150,11 +151,19 @@ async function forgottenRows(
     .map((row) => ({ ...row, inTemporal: false }));
 }
 
-function storedRows({ survey, filter, limit, projectNames }: Sources, taskQueue: string): readonly RunRow[] {
-  const rows = survey.runs
-    .map((run: RunMetadata) => storedRow(run, taskQueue, projectNames.get(run.projectId)))
-    .filter((row) => storedFits(row, filter));
-  return newestFirst(rows).slice(0, limit);
+/** The newest runs of the store that were asked for, newest first; older ones are not even looked at. */
+function newestStored(
+  { store, survey, filter, limit, projectNames }: Sources,
+  isWanted: (run: RunMetadata) => boolean,
+): readonly RunRow[] {
+  const rows: RunRow[] = [];
+  for (let at = survey.runs.length - 1; at >= 0 && rows.length < limit; at -= 1) {
+    const run = survey.runs[at];
+    if (run === undefined || !isWanted(run)) continue;
+    const row = storedRow(run, store?.taskQueue ?? "", projectNames.get(run.projectId));
+    if (storedFits(row, filter)) rows.push(row);
+  }
+  return rows;
 }
 
 async function projectNamesOf(store: Store, { runs }: RunSurvey): Promise<ReadonlyMap<string, string>> {

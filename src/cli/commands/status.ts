@@ -2,7 +2,7 @@ import { isServed } from "../../embedded/server.js";
 import { lookAround } from "../environment.js";
 import { EXIT, type ExitCode, noSuchRun, noWorkerHint, printJson, printNote } from "../output.js";
 import { localReader } from "../readers.js";
-import { notFound } from "../run-folder.js";
+import { isPruned, notFound } from "../run-folder.js";
 import { printReport, reportFromStore } from "../run-report.js";
 import { EMBEDDED_WEB_UI } from "../web-link.js";
 
@@ -14,6 +14,7 @@ export async function statusCommand(runId: string, options: { json?: boolean }):
   const { config, store } = await lookAround();
   const here = store && localReader(store, config);
   const found = await here?.ask("read.run", { run: runId });
+  if (found?.ok === false && isPruned(found.error)) throw notFound(runId, found.error);
   let report = found?.ok === true ? reportFromStore(found.value) : undefined;
   const problem = report?.problem;
   const isOpen = report !== undefined && report.phase !== "completed" && report.phase !== "failed";

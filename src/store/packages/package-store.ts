@@ -48,8 +48,13 @@ export interface PackageStore {
   list(): Promise<readonly InstalledPackage[]>;
   /** The SHA-256 of an installed package's content; undefined where there is none. */
   digest(packageId: string): Promise<string | undefined>;
-  /** Faults: `E_PACKAGE_NOT_FOUND`, `E_INTERNAL`. Whether runs still need the package is for callers to ask. */
-  remove(packageId: string): Promise<Result<void>>;
+  /** Whether a package is installed, changed on disk or not. */
+  has(packageId: string): Promise<boolean>;
+  /**
+   * Whether runs still need the package is for callers to ask: before, or by `isNeeded`, when nobody finds the package any more; one that
+   * is needed is put back. Faults: `E_PACKAGE_NOT_FOUND`, `E_PRECONDITION_FAILED` (needed), `E_INTERNAL`.
+   */
+  remove(packageId: string, isNeeded?: () => Promise<boolean>): Promise<Result<void>>;
 }
 
 export function openPackageStore(storeDir: string): PackageStore {
@@ -125,13 +130,24 @@ class DirectoryPackageStore implements PackageStore {
     return found && contentDigest(await digestFiles(await listPackage(found.dir)));
   }
 
-  async remove(packageId: string): Promise<Result<void>> {
+  async has(packageId: string): Promise<boolean> {
+    return (await this.find(packageId)) !== undefined;
+  }
+
+  async remove(
+    packageId: string,
+    isNeeded: () => Promise<boolean> = () => Promise.resolve(false),
+  ): Promise<Result<void>> {
     if ((await this.find(packageId)) === undefined) return unknown(packageId);
     return this.exclusively(async (staging) => {
       const found = await this.find(packageId);
       if (found === undefined) return unknown(packageId);
       this.opened.delete(packageId);
       await rename(found.dir, staging);
+      if (await isNeeded()) {
+        await rename(staging, found.dir);
+        return fail("E_PRECONDITION_FAILED", "A run needs this package.");
+      }
       await syncDirectory(this.packagesDir);
       return ok(undefined); // what lies under `staging` now is deleted on the way out
     });

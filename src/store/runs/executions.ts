@@ -54,6 +54,15 @@ export class Executions {
     );
   }
 
+  /** Runs `action` while no execution begins, and only while this one is the newest; returns false where it is not. */
+  whileNewest(number: number, action: () => Promise<boolean>): Promise<boolean> {
+    return withFileLock(
+      join(this.dir, "execution.lock"),
+      async () => this.newest() === number && (await action()),
+      () => removeTemporaries(this.fileOf(this.newest() + 1)),
+    );
+  }
+
   /** The newest execution; undefined where nobody has written down which one that is, as for the first. */
   last(): KeptExecution | undefined {
     return this.read(this.newest());

@@ -1,8 +1,8 @@
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseNotice, type Notice } from "../../core/notify/notice.js";
 import { writeFileAtomic } from "../disk/atomic-file.js";
-import { readOwnFile } from "../disk/own-file.js";
+import { readOwnFile, standsThere } from "../disk/own-file.js";
 
 const MAX_NOTICE_BYTES = 64 * 1024;
 
@@ -29,6 +29,11 @@ export class Notices {
       if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
       throw error;
     }
+  }
+
+  /** Whether any is still to be delivered. */
+  areWaiting(): boolean {
+    return standsThere(this.dir) && readdirSync(this.dir).some((name) => name.endsWith(".json"));
   }
 
   remove(change: number, receiver: string): void {

@@ -8,7 +8,7 @@ import { syncDirectory, writeFileAtomic } from "../disk/atomic-file.js";
 import { type HeldLock, LockLost, withFileLock } from "../disk/fenced-lock.js";
 import { openOwnFile } from "../disk/own-file.js";
 import type { Project } from "./project-id.js";
-import { DamagedIndex, RunIndex, type RunMetadata } from "./run-index.js";
+import { DamagedIndex, type RunIndex, type RunMetadata } from "./run-index.js";
 
 /**
  * Places a new run in its project and lists it, all or nothing (contracts §4); one that is listed already stays as it is. Without a
@@ -17,6 +17,7 @@ import { DamagedIndex, RunIndex, type RunMetadata } from "./run-index.js";
 export async function placeRun(
   projectsDir: string,
   project: Project,
+  index: RunIndex,
   run: RunMetadata,
   document?: Uint8Array,
 ): Promise<Result<RunMetadata>> {
@@ -26,9 +27,11 @@ export async function placeRun(
     return await withFileLock(
       join(projectDir, "create.lock"),
       async (lock) => {
-        const known = await new RunIndex(projectDir).find(run.runId);
+        const known = await index.find(run.runId);
+        const prunedAt = await index.prunedAt(run.runId);
+        if (prunedAt !== undefined) return pruned(run.runId, prunedAt);
         return known === undefined
-          ? await placeNew({ projectDir, root: project.root }, run, document, lock)
+          ? await placeNew({ projectDir, root: project.root, index }, run, document, lock)
           : ok(known);
       },
       () => removeStaged(join(projectDir, "runs")),
@@ -40,18 +43,20 @@ export async function placeRun(
 
 /** The caller holds the project's creation lock, and the index does not list the run. */
 async function placeNew(
-  { projectDir, root }: { readonly projectDir: string; readonly root: string },
+  {
+    projectDir,
+    root,
+    index,
+  }: { readonly projectDir: string; readonly root: string; readonly index: RunIndex },
   run: RunMetadata,
   document: Uint8Array | undefined,
   lock: HeldLock,
 ): Promise<Result<RunMetadata>> {
-  const index = new RunIndex(projectDir);
   const runsDir = join(projectDir, "runs");
   const staging = join(runsDir, `.tmp-${randomUUID()}`);
   const final = join(runsDir, run.runId);
   if (!(await isPristine(final))) {
-    const sentence =
-      "The run's folder is in use, but the index (runsIndex.json) does not list it: restore it.";
+    const sentence = "The run's folder is in use, but the index (runs.jsonl) does not list it: restore it.";
     return fail("E_INDEX_WRITE_FAILED", sentence);
   }
   const artifacts = document === undefined ? ok({ made: false }) : await makeArtifactsRoot(root);
@@ -103,7 +108,7 @@ async function makeArtifactsRoot(projectRoot: string): Promise<Result<{ made: bo
 }
 
 /** Under the creation lock no other creation is going on: whatever is staged was cut short. */
-function removeStaged(runsDir: string): void {
+export function removeStaged(runsDir: string): void {
   for (const name of readdirSync(runsDir)) {
     if (name.startsWith(".tmp-")) rmSync(join(runsDir, name), { recursive: true, force: true });
   }
@@ -113,7 +118,7 @@ function removeStaged(runsDir: string): void {
  * Whether a run's folder is missing or was never worked in. One that the index does not list is a creation that a
  * crash cut short; but if it has been worked in, the index has lost it, and nobody may delete it.
  */
-async function isPristine(runDir: string): Promise<boolean> {
+export async function isPristine(runDir: string): Promise<boolean> {
   const files = [join(runDir, "state", "logs", "execution.jsonl"), join(runDir, "calls.jsonl")];
   const sizes = await Promise.all(
     files.map((file) =>
@@ -127,6 +132,12 @@ async function isPristine(runDir: string): Promise<boolean> {
     ),
   );
   return sizes.every((size) => size === 0);
+}
+
+/** What to say of a run that was pruned. */
+export function pruned(runId: string, at: string): { ok: false; error: Fault } {
+  const sentence = `Run ${runId} was pruned on ${at.slice(0, 10)}: its files are gone, and it goes on no more. Start a new one with: interlock run <package> --project <dir>`;
+  return fail("E_RUN_NOT_FOUND", sentence, { prunedAt: at });
 }
 
 function notWritten(error: unknown): { ok: false; error: Fault } {

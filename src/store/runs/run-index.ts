@@ -1,10 +1,15 @@
-import { join } from "node:path";
+import { rmSync } from "node:fs";
+import { basename, join } from "node:path";
+import { setImmediate as pause } from "node:timers/promises";
 import { z } from "zod";
 import { RUN_PHASES, type RunPhase } from "../../core/run/phase.js";
-import { workflowIdOf } from "../../core/run/run-id.js";
-import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
+import { isRunId, workflowIdOf } from "../../core/run/run-id.js";
+import { replaceByCopy } from "../disk/append-log.js";
+import { writeFileAtomic } from "../disk/atomic-file.js";
 import { type HeldLock, NO_LOCK, withFileLock } from "../disk/fenced-lock.js";
-import { readOwnText } from "../disk/own-file.js";
+import { LineFile } from "../disk/line-file.js";
+import { readOwnText, standsThere } from "../disk/own-file.js";
+import { readStatusNow } from "./status-file.js";
 
 /** Where a bundle run finds its files. Host paths: for the service alone, never for a model. */
 const bundleSettingsSchema = z.object({
@@ -45,84 +50,277 @@ export function workflowIdOfRun({ runId, workflowId }: Pick<RunMetadata, "runId"
   return workflowId ?? workflowIdOf(runId);
 }
 
+/** A run begins, ends or goes on after its end. */
+const changeSchema = z.object({ runId: z.string(), phase: z.enum(RUN_PHASES), lastUpdatedAt: z.string() });
+/** A run is taken out again: its creation has failed. */
+const removalSchema = z.object({ runId: z.string(), removed: z.literal(true) });
+
+/** A run was removed with its files, and when, ISO. The workflow is named where it is not the one that the run's id says. */
+const pruningSchema = z.object({ runId: z.string(), pruned: z.string(), workflowId: z.string().optional() });
+
+type Change = z.infer<typeof changeSchema>;
+export type PrunedRun = z.infer<typeof pruningSchema>;
+type Line = RunMetadata | Change | z.infer<typeof removalSchema> | PrunedRun;
+
 /** The index is there, but is not one: nothing may be concluded from what it does not list. */
-export class DamagedIndex extends Error {}
+export class DamagedIndex extends Error {
+  readonly path: string;
+
+  constructor(path: string, cause: unknown) {
+    super(
+      `The index of the project's runs (${basename(path)}) cannot be read: restore it. It is ${path}; without a backup, move it away: its runs are no longer listed then, and their folders stay.`,
+      { cause },
+    );
+    this.path = path;
+  }
+}
+
+/** How many of the runs that were pruned last are known to have been there. */
+const MAX_PRUNED = 10_000;
+/** How many statuses of runs that are not over are read before others get a turn. */
+const STATUSES_AT_ONCE = 200;
 
 /**
- * `runsIndex.json` of one project: run metadata, oldest first. Changed under a lock and replaced as a whole,
- * so that processes racing lose nothing.
+ * `runs.jsonl` of one project: a line for each run when it is made, oldest first, and a short one when it begins and when it
+ * ends. What changes in between is in the run's own `status.json`, so that a change costs the same however many runs there are.
+ *
+ * R1. Lines are appended under a lock (`line-file.ts`) and never changed: processes racing lose nothing.
+ * R2. Each process reads every line once.
+ * R3. A run that the index does not call over stands where its status says, if it has one.
+ * R4. Only `compact` puts another file in its place: with the runs that are there, and which were pruned last.
+ * R5. The index of versions before, `runsIndex.json`, counts for runs that have no line. The first write takes it over.
  */
 export class RunIndex {
-  private readonly path: string;
+  readonly path: string;
+  private readonly dir: string;
+  private readonly oldPath: string;
   private readonly lockFile: string;
+  private readonly file: LineFile;
+  private lines = 0;
+  private readonly runs = new Map<string, RunMetadata>();
+  /** The runs that are known to have been there. */
+  private readonly pruned = new Map<string, PrunedRun>();
 
   constructor(projectDir: string) {
-    this.path = join(projectDir, "runsIndex.json");
+    this.dir = projectDir;
+    this.path = join(projectDir, "runs.jsonl");
+    this.oldPath = join(projectDir, "runsIndex.json");
     this.lockFile = join(projectDir, "runsIndex.lock");
+    this.file = new LineFile(this.path);
   }
 
   /** All runs of the project. Throws `DamagedIndex` when the index is there but cannot be read. */
   async list(): Promise<readonly RunMetadata[]> {
-    try {
-      return z.array(runMetadataSchema).parse(JSON.parse(await readOwnText(this.path)));
-    } catch (error) {
-      const code = error instanceof Error && "code" in error ? error.code : undefined;
-      if (code === "ENOENT" || code === "ENOTDIR") return [];
-      const sentence = `The index of the project's runs (runsIndex.json) cannot be read: restore it. It is ${this.path}; without a backup, move it away: its runs are no longer listed then, and their folders stay.`;
-      throw new DamagedIndex(sentence, { cause: error });
+    const listed = await this.listed();
+    const runs: RunMetadata[] = [];
+    let statuses = 0;
+    for (const run of listed.values()) {
+      if (!isOver(run.phase) && (statuses += 1) % STATUSES_AT_ONCE === 0) await pause();
+      runs.push(this.asItStands(run));
     }
+    return runs;
+  }
+
+  /** How many runs the project has. Throws `DamagedIndex`. */
+  async count(): Promise<number> {
+    return (await this.listed()).size;
   }
 
   async find(runId: string): Promise<RunMetadata | undefined> {
-    return (await this.list()).find((run) => run.runId === runId);
+    const run = (await this.listed()).get(runId);
+    return run && this.asItStands(run);
+  }
+
+  /** The run that belongs to a workflow, the newest where there are several. */
+  async findByWorkflow(workflowId: string): Promise<RunMetadata | undefined> {
+    const run = [...(await this.listed()).values()].findLast(
+      (known) => workflowIdOfRun(known) === workflowId,
+    );
+    return run && this.asItStands(run);
   }
 
   /** Adds a run; one that is listed already stays as it is. */
   async add(run: RunMetadata): Promise<void> {
-    await this.change((runs) => (runs.some((known) => known.runId === run.runId) ? runs : [...runs, run]));
+    await this.append(() => (this.runs.has(run.runId) ? [] : [run]));
   }
 
   /** Takes a run out again, if it is listed. */
   async remove(runId: string): Promise<void> {
-    await this.change((runs) =>
-      runs.some((run) => run.runId === runId) ? runs.filter((run) => run.runId !== runId) : runs,
-    );
+    await this.append(() => (this.runs.has(runId) ? [{ runId, removed: true }] : []));
+  }
+
+  /** When a run was pruned, ISO; undefined for one that was not, or so long ago that nobody knows. */
+  async prunedAt(runId: string): Promise<string | undefined> {
+    await this.listed();
+    return this.pruned.get(runId)?.pruned;
+  }
+
+  /** The ids of the runs, and those that are known to have been pruned. */
+  async ids(): Promise<{
+    readonly listed: ReadonlySet<string>;
+    readonly pruned: ReadonlyMap<string, PrunedRun>;
+  }> {
+    return { listed: new Set((await this.listed()).keys()), pruned: this.pruned };
+  }
+
+  /** Takes a run out for good, unless it is not over; returns whether it did. Its files are no run's any more. */
+  async prune(runId: string, now: Date): Promise<boolean> {
+    let isOut = false;
+    await this.append(() => {
+      const run = this.runs.get(runId);
+      isOut = run !== undefined && isOver(this.asItStands(run).phase);
+      const workflow = run?.workflowId === undefined ? {} : { workflowId: run.workflowId };
+      return isOut ? [{ runId, pruned: now.toISOString(), ...workflow }] : [];
+    });
+    return isOut;
+  }
+
+  /** Leaves the lines out that say nothing any more, where there are as many as runs. */
+  async compact(): Promise<void> {
+    await this.append(() => []);
+    if (this.lines < 2 * this.runs.size + this.pruned.size || !standsThere(this.path)) return;
+    await this.exclusively(async (lock) => {
+      this.refresh();
+      const pruned = [...this.pruned.values()].slice(-MAX_PRUNED);
+      await writeFileAtomic(this.path, textOf([...pruned, ...this.runs.values()]), lock);
+    });
   }
 
   /** Only a run that nobody has begun yet gets the phase `running` by this. */
   async setBegun(runId: string, now: Date): Promise<void> {
-    await this.change((runs) =>
-      runs.some((run) => run.runId === runId && run.phase === "idle")
-        ? runs.map((run) =>
-            run.runId === runId ? { ...run, phase: "running", lastUpdatedAt: now.toISOString() } : run,
-          )
-        : runs,
-    );
+    if ((await this.listed()).get(runId)?.phase !== "idle") return;
+    await this.append(() => (this.runs.get(runId)?.phase === "idle" ? [change(runId, "running", now)] : []));
   }
 
-  /** `owner` is the lock under which the phase changes: who has lost it sets nothing. */
+  /**
+   * Notes that a run has begun or is over; what else there is to say of it says its status, which is written before. `owner` is the
+   * lock under which the phase changes: who has lost it sets nothing.
+   */
   async setPhase(runId: string, phase: RunPhase, now: Date, owner: HeldLock = NO_LOCK): Promise<void> {
-    await this.change(
-      (runs) =>
-        runs.map((run) => (run.runId === runId ? { ...run, phase, lastUpdatedAt: now.toISOString() } : run)),
-      owner,
-    );
+    const isNews = (known: RunMetadata | undefined): boolean =>
+      known !== undefined &&
+      (standing(known.phase) !== standing(phase) || (isOver(phase) && known.phase !== phase));
+    if (!isNews((await this.listed()).get(runId))) return;
+    await this.append(() => (isNews(this.runs.get(runId)) ? [change(runId, phase, now)] : []), owner);
   }
 
-  private async change(
-    next: (runs: readonly RunMetadata[]) => readonly RunMetadata[],
-    owner: HeldLock = NO_LOCK,
-  ): Promise<void> {
-    await withFileLock(
-      this.lockFile,
-      async (lock) => {
-        const before = await this.list();
-        const after = next(before);
-        owner.assertHeld();
-        if (after !== before)
-          await writeFileAtomic(this.path, `${JSON.stringify(after, undefined, 2)}\n`, lock);
-      },
-      () => removeTemporaries(this.path),
-    );
+  private async append(decide: () => readonly Line[], owner: HeldLock = NO_LOCK): Promise<void> {
+    await this.exclusively(async (lock) => {
+      this.refresh();
+      const old = (await this.readOld()).filter((run) => this.isUnknown(run));
+      for (const run of old) this.runs.set(run.runId, run);
+      const lines = [...old, ...decide()];
+      owner.assertHeld();
+      if (lines.length > 0) {
+        await this.file.append(textOf(lines), lock);
+        this.refresh();
+      }
+      lock.assertHeld();
+      if (standsThere(this.oldPath)) rmSync(this.oldPath);
+    });
   }
+
+  private exclusively(action: (lock: HeldLock) => Promise<void>): Promise<void> {
+    return withFileLock(this.lockFile, action, (lock) => replaceByCopy(this.path, lock));
+  }
+
+  private isUnknown({ runId }: RunMetadata): boolean {
+    return !this.runs.has(runId) && !this.pruned.has(runId);
+  }
+
+  private async listed(): Promise<ReadonlyMap<string, RunMetadata>> {
+    const old = await this.readOld(); // before the lines: a run that is taken over meanwhile is in one of them
+    this.refresh();
+    const unknown = old.filter((run) => this.isUnknown(run));
+    if (unknown.length === 0) return this.runs;
+    return new Map([...this.runs, ...unknown.map((run) => [run.runId, run] as const)]);
+  }
+
+  private refresh(): void {
+    try {
+      this.file.readNew(
+        () => {
+          this.runs.clear();
+          this.pruned.clear();
+          this.lines = 0;
+        },
+        (lines) => {
+          for (const line of linesIn(lines)) this.take(line);
+        },
+      );
+    } catch (error) {
+      const code = error instanceof Error && "code" in error ? error.code : undefined;
+      if (code === "ENOENT" || code === "ENOTDIR") return;
+      this.file.forget();
+      throw new DamagedIndex(this.path, error);
+    }
+  }
+
+  private take(line: unknown): void {
+    this.lines += 1;
+    if (has(line, "createdAt")) {
+      const run = runMetadataSchema.parse(line);
+      if (!this.runs.has(run.runId)) this.runs.set(run.runId, run);
+    } else if (has(line, "removed")) this.runs.delete(removalSchema.parse(line).runId);
+    else if (has(line, "pruned")) {
+      const pruned = pruningSchema.parse(line);
+      this.runs.delete(pruned.runId);
+      this.pruned.set(pruned.runId, pruned);
+    } else {
+      const { runId, ...news } = changeSchema.parse(line);
+      const run = this.runs.get(runId);
+      if (run !== undefined) this.runs.set(runId, { ...run, ...news });
+    }
+  }
+
+  private async readOld(): Promise<readonly RunMetadata[]> {
+    try {
+      if (!standsThere(this.oldPath)) return [];
+      return z.array(runMetadataSchema).parse(JSON.parse(await readOwnText(this.oldPath)));
+    } catch (error) {
+      const code = error instanceof Error && "code" in error ? error.code : undefined;
+      if (code === "ENOENT" || code === "ENOTDIR") return []; // taken over just now
+      throw new DamagedIndex(this.oldPath, error);
+    }
+  }
+
+  private asItStands(run: RunMetadata): RunMetadata {
+    if (isOver(run.phase) || !isRunId(run.runId)) return run;
+    const status = readStatusNow(join(this.dir, "runs", run.runId, "status.json"));
+    return status === undefined ? run : { ...run, ...status };
+  }
+}
+
+function textOf(lines: readonly Line[]): string {
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+}
+
+function has(line: unknown, field: string): boolean {
+  return typeof line === "object" && line !== null && field in line;
+}
+
+/** What lines of JSON hold: all by one call of the parser, which is much quicker than one for each. */
+function linesIn(text: string): readonly unknown[] {
+  const lines = text.slice(0, -1).split("\n");
+  try {
+    const values: unknown = JSON.parse(`[${lines.join(",")}]`);
+    if (Array.isArray(values) && values.length === lines.length) return values;
+  } catch {
+    // one of them says why
+  }
+  return lines.map((line): unknown => JSON.parse(line));
+}
+
+function change(runId: string, phase: RunPhase, now: Date): Change {
+  return { runId, phase, lastUpdatedAt: now.toISOString() };
+}
+
+/** What the index tells apart: the rest is in a run's status. */
+function standing(phase: RunPhase): "idle" | "begun" | "over" {
+  if (phase === "idle") return "idle";
+  return isOver(phase) ? "over" : "begun";
+}
+
+function isOver(phase: RunPhase): boolean {
+  return phase === "completed" || phase === "failed";
 }

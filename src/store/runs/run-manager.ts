@@ -14,11 +14,12 @@ import { findAgent, selectWorkflow } from "../packages/choose.js";
 import type { LoadedWorkflow } from "../packages/package-loader.js";
 import { isOwnFolder, readOwnText, standsThere } from "../disk/own-file.js";
 import type { PackageStore } from "../packages/package-store.js";
-import { isProjectId, resolveProject } from "./project-id.js";
+import { type Project, isProjectId, resolveProject } from "./project-id.js";
 import { RunFiles } from "./run-files.js";
-import { DamagedIndex, RunIndex, type RunMetadata, workflowIdOfRun } from "./run-index.js";
+import { DamagedIndex, type PrunedRun, RunIndex, type RunMetadata } from "./run-index.js";
+import { type StrayRuns, collectStrayRuns, pruneRun, sweepPruned } from "./prune-runs.js";
 import { RunObservers } from "./run-observers.js";
-import { placeRun } from "./place-run.js";
+import { placeRun, pruned } from "./place-run.js";
 import { forkedRunFrontmatter, freshRunFrontmatter } from "./state-file.js";
 
 /** What a new run is made from (contracts §4). */
@@ -59,6 +60,8 @@ export class RunManager {
   private readonly packages: PackageStore;
   private readonly opened = new Map<string, RunFiles>();
   private readonly roots = new Map<string, string>();
+  /** One for each project, so that each line is read once. */
+  private readonly indexes = new Map<string, RunIndex>();
   private readonly observers = new RunObservers();
 
   constructor(storeDir: string, packages: PackageStore) {
@@ -97,7 +100,12 @@ export class RunManager {
     };
     const document = firstDocument(workflow.value, run, request.begin);
     if (!document.ok) return document;
-    return placeRun(this.projectsDir, project.value, run, document.value);
+    const placed = await this.place(project.value, run, document.value);
+    if (!placed.ok || (await this.packages.has(request.packageId))) return placed;
+    // It was removed while the run was being made, by somebody who did not see the run yet.
+    await this.setPhase(run, "failed", now);
+    const sentence = `The package ${request.packageId} was removed just now: install it again.`;
+    return fail("E_PACKAGE_NOT_FOUND", sentence);
   }
 
   /**
@@ -111,7 +119,7 @@ export class RunManager {
     const project = await resolveProject(request.projectRoot);
     if (!project.ok) return project;
     const run = await newBundleRun(request, runId.value, project.value, now);
-    return run.ok ? placeRun(this.projectsDir, project.value, run.value) : run;
+    return run.ok ? this.place(project.value, run.value) : run;
   }
 
   /** The runs of a project, oldest first. Faults: `E_PROJECT_INVALID`, `E_INTERNAL` (a damaged index). */
@@ -136,20 +144,26 @@ export class RunManager {
 
   /** The runs of all projects whose index can be read, oldest first, and the indexes that cannot. */
   async surveyRuns(): Promise<RunSurvey> {
-    const names = await readdir(this.projectsDir).catch(() => []);
-    const runs: RunMetadata[] = [];
+    const { found, damaged } = await this.askIndexes((index) => index.list());
+    return { runs: oldestFirst(found.flat()), damaged };
+  }
+
+  /** What the indexes of all projects answer, where it is something, and those that cannot be read. */
+  private async askIndexes<T>(
+    ask: (index: RunIndex) => Promise<T | undefined>,
+  ): Promise<{ readonly found: readonly T[]; readonly damaged: RunSurvey["damaged"] }> {
+    const found: T[] = [];
     const damaged: { projectId: string; error: DamagedIndex }[] = [];
-    await Promise.all(
-      names.filter(isProjectId).map(async (projectId) => {
-        try {
-          runs.push(...(await this.index(projectId).list()));
-        } catch (error) {
-          if (!(error instanceof DamagedIndex)) throw error;
-          damaged.push({ projectId, error });
-        }
-      }),
-    );
-    return { runs: runs.sort((a, b) => a.createdAt.localeCompare(b.createdAt)), damaged };
+    for (const projectId of (await readdir(this.projectsDir).catch(() => [])).filter(isProjectId)) {
+      try {
+        const answer = await ask(this.index(projectId));
+        if (answer !== undefined) found.push(answer);
+      } catch (error) {
+        if (!(error instanceof DamagedIndex)) throw error;
+        damaged.push({ projectId, error });
+      }
+    }
+    return { found, damaged };
   }
 
   /**
@@ -157,12 +171,14 @@ export class RunManager {
    * `E_RUN_NOT_FOUND`; `E_INTERNAL` for one whose folder lies beside an index that cannot be read.
    */
   async findRun(id: string): Promise<Result<RunMetadata>> {
-    const { runs, damaged } = await this.surveyRuns();
+    const byId = await this.askIndexes((index) => index.find(id));
     const run =
-      runs.find(({ runId }) => runId === id) ?? runs.findLast((known) => workflowIdOfRun(known) === id);
+      byId.found[0] ?? oldestFirst((await this.askIndexes((index) => index.findByWorkflow(id))).found).at(-1);
     if (run !== undefined) return ok(run);
     if (!uuid.safeParse(id).success) return runNotFound(id);
-    const index = damaged.find(({ projectId }) => standsThere(this.filesOf(projectId, id).dir));
+    const [prunedAt] = (await this.askIndexes((each) => each.prunedAt(id))).found;
+    if (prunedAt !== undefined) return pruned(id, prunedAt);
+    const index = byId.damaged.find(({ projectId }) => standsThere(this.filesOf(projectId, id).dir));
     return index === undefined ? runNotFound(id) : fail("E_INTERNAL", index.error.message);
   }
 
@@ -179,6 +195,46 @@ export class RunManager {
       if (run !== undefined) return run;
     }
     return undefined;
+  }
+
+  /** The number of a run's newest execution. */
+  newestExecution({ projectId, runId }: Pick<RunMetadata, "projectId" | "runId">): number {
+    return this.filesOf(projectId, runId).executions.newest();
+  }
+
+  /** Removes a run that is over, unless it has gone on since it had that execution (`prune-runs.ts`). */
+  async prune(
+    { projectId, runId }: Pick<RunMetadata, "projectId" | "runId">,
+    execution: number,
+    now: Date,
+  ): Promise<boolean> {
+    const projectDir = join(this.projectsDir, projectId);
+    return pruneRun(projectDir, this.index(projectId), { runId, execution }, now);
+  }
+
+  /** The runs that are known to have been pruned, in projects whose index can be read. */
+  async prunedRuns(): Promise<readonly PrunedRun[]> {
+    const { found } = await this.askIndexes(async (index) => [...(await index.ids()).pruned.values()]);
+    return found.flat();
+  }
+
+  /** Ends prunings that were cut short, and leaves out of the indexes what says nothing any more. Throws `DamagedIndex`. */
+  async sweep(): Promise<void> {
+    for (const projectId of (await readdir(this.projectsDir).catch(() => [])).filter(isProjectId)) {
+      await sweepPruned(join(this.projectsDir, projectId), this.index(projectId));
+      await this.index(projectId).compact();
+    }
+  }
+
+  /** What lies in the folders of projects and belongs to no run; it is removed unless it `stays`. Throws `DamagedIndex`. */
+  async collect(which: { readonly before: Date; readonly stays: boolean }): Promise<StrayRuns> {
+    const stray: StrayRuns[] = [];
+    for (const projectId of (await readdir(this.projectsDir).catch(() => [])).filter(isProjectId)) {
+      stray.push(await collectStrayRuns(join(this.projectsDir, projectId), this.index(projectId), which));
+      if (!which.stays) await this.index(projectId).compact();
+    }
+    const all = (kind: keyof StrayRuns): readonly string[] => stray.flatMap((each) => each[kind]);
+    return { pruned: all("pruned"), unmade: all("unmade"), lost: all("lost") };
   }
 
   /** Host path of a run's state document. Fault: `E_RUN_NOT_FOUND`. */
@@ -236,8 +292,16 @@ export class RunManager {
     return this.observers.add(tell);
   }
 
+  private place(project: Project, run: RunMetadata, document?: Uint8Array): Promise<Result<RunMetadata>> {
+    return placeRun(this.projectsDir, project, this.index(project.projectId), run, document);
+  }
+
   private index(projectId: string): RunIndex {
-    return new RunIndex(join(this.projectsDir, projectId));
+    const known = this.indexes.get(projectId);
+    if (known !== undefined) return known;
+    const index = new RunIndex(join(this.projectsDir, projectId));
+    this.indexes.set(projectId, index);
+    return index;
   }
 
   private filesOf(projectId: string, runId: string, execution?: number): RunFiles {
@@ -258,6 +322,10 @@ function idOf({ runId = randomUUID() }: Pick<CreateRunRequest, "runId">): Result
   return uuid.safeParse(runId).success
     ? ok(runId)
     : fail("E_RUN_NOT_FOUND", "A run id is a UUID in lower case.");
+}
+
+function oldestFirst(runs: readonly RunMetadata[]): readonly RunMetadata[] {
+  return [...runs].sort((a, b) => (a.createdAt < b.createdAt ? -1 : a.createdAt > b.createdAt ? 1 : 0));
 }
 
 function firstDocument(

@@ -1,9 +1,10 @@
+import { lstatSync } from "node:fs";
 import { z } from "zod";
 import { answeredBySchema } from "../../core/run/run-model.js";
-import { RUN_PHASES } from "../../core/run/phase.js";
+import { RUN_PHASES, type RunPhase } from "../../core/run/phase.js";
 import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
 import { type HeldLock, NO_LOCK, fenceLock, withFileLock } from "../disk/fenced-lock.js";
-import { readOwnText } from "../disk/own-file.js";
+import { readOwnFileSync, readOwnText, standsThere } from "../disk/own-file.js";
 
 const count = z.int().min(0);
 const limits = z.object({
@@ -39,8 +40,26 @@ const statusSchema = z.object({
   question: z.object({ nodeId: z.string(), text: z.string(), code: z.string().optional() }).optional(),
 });
 
+const phaseSchema = statusSchema.pick({ phase: true });
+
 /** Where a run stood at its last phase change, for those who ask without Temporal. */
 export type RunStatus = z.infer<typeof statusSchema>;
+
+/**
+ * The phase that a status file says, and since when: at once, for whoever reads many. Undefined where there is none, and where it
+ * cannot be understood.
+ */
+export function readStatusNow(
+  path: string,
+): { readonly phase: RunPhase; readonly lastUpdatedAt: string } | undefined {
+  if (!standsThere(path)) return undefined;
+  try {
+    const { phase } = phaseSchema.parse(JSON.parse(readOwnFileSync(path).toString("utf8")));
+    return { phase, lastUpdatedAt: lstatSync(path).mtime.toISOString() };
+  } catch {
+    return undefined;
+  }
+}
 
 export interface StatusFile {
   /** Undefined before the first phase change, and where the file cannot be understood. */

@@ -1,4 +1,4 @@
-import { mkdir, readFile, readdir, stat, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readFile, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { DamagedIndex, RunIndex, type RunMetadata } from "../../../src/store/runs/run-index.js";
@@ -19,6 +19,9 @@ const run = (runId: string): RunMetadata => ({
   createdAt: "2026-01-02T03:04:05.000Z",
   lastUpdatedAt: "2026-01-02T03:04:05.000Z",
 });
+const ID = "11111111-1111-4111-8111-111111111111";
+const linesOf = (...values: readonly unknown[]) =>
+  values.map((value) => `${JSON.stringify(value)}\n`).join("");
 const ids = async () => (await new RunIndex(dir).list()).map(({ runId }) => runId);
 
 describe("an index of runs", () => {
@@ -34,9 +37,9 @@ describe("an index of runs", () => {
     await index.add(run("a"));
     await index.add({ ...run("b"), packageId: "another" });
     expect(await index.list()).toEqual([run("b"), run("a")]);
-    expect(JSON.parse(await readFile(join(dir, "runsIndex.json"), "utf8"))).toEqual([run("b"), run("a")]);
-    expect((await stat(join(dir, "runsIndex.json"))).mode & 0o777).toBe(0o600);
-    expect((await readdir(dir)).sort()).toEqual(["runsIndex.json", "runsIndex.lock"]);
+    expect(await readFile(join(dir, "runs.jsonl"), "utf8")).toBe(linesOf(run("b"), run("a")));
+    expect((await stat(join(dir, "runs.jsonl"))).mode & 0o777).toBe(0o600);
+    expect((await readdir(dir)).sort()).toEqual(["runs.jsonl", "runsIndex.lock"]);
   });
 
   test("loses nothing when twenty are added at once", async () => {
@@ -47,9 +50,8 @@ describe("an index of runs", () => {
   test("takes a run out again, and leaves the file alone when it was not there", async () => {
     const index = new RunIndex(dir);
     await index.add(run("a"));
-    const before = (await stat(join(dir, "runsIndex.json"))).ino;
     await index.remove("b");
-    expect((await stat(join(dir, "runsIndex.json"))).ino).toBe(before);
+    expect(await readFile(join(dir, "runs.jsonl"), "utf8")).toBe(linesOf(run("a")));
     await index.remove("a");
     expect(await ids()).toEqual([]);
   });
@@ -69,9 +71,97 @@ describe("an index of runs", () => {
   });
 });
 
+describe("a line of the index", () => {
+  const at = (second: number) => new Date(Date.UTC(2026, 4, 6, 7, 8, second));
+  const lines = async () => (await readFile(join(dir, "runs.jsonl"), "utf8")).split("\n").length - 1;
+
+  test("is written when a run is made, begins and ends, and not in between", async () => {
+    const index = new RunIndex(dir);
+    await index.add(run(ID));
+    await index.setBegun(ID, at(1));
+    await index.setBegun(ID, at(2));
+    for (const phase of ["waiting-user", "running", "waiting-user", "running"] as const) {
+      await index.setPhase(ID, phase, at(3));
+    }
+    expect(await lines()).toBe(2);
+    await index.setPhase(ID, "failed", at(4));
+    await index.setPhase(ID, "failed", at(5)); // told again
+    expect(await lines()).toBe(3);
+    await index.setPhase(ID, "running", at(6)); // retried
+    await index.setPhase(ID, "completed", at(7));
+    expect(await lines()).toBe(5);
+    const [listed] = await new RunIndex(dir).list();
+    expect(listed).toEqual({ ...run(ID), phase: "completed", lastUpdatedAt: at(7).toISOString() });
+  });
+
+  test("says when a run is over; until then its status does, and none is read after", async () => {
+    const index = new RunIndex(dir);
+    await index.add(run(ID));
+    await index.setBegun(ID, at(1));
+    await mkdir(join(dir, "runs", ID), { recursive: true });
+    await writeFile(join(dir, "runs", ID, "status.json"), JSON.stringify({ phase: "waiting-user" }));
+    await utimes(join(dir, "runs", ID, "status.json"), at(2), at(2));
+    const asked = { ...run(ID), phase: "waiting-user", lastUpdatedAt: at(2).toISOString() };
+    expect(await index.list()).toEqual([asked]);
+    expect(await new RunIndex(dir).find(ID)).toEqual(asked);
+    await index.setPhase(ID, "completed", at(3));
+    expect(await index.find(ID)).toMatchObject({ phase: "completed" });
+    await writeFile(join(dir, "runs", ID, "status.json"), "{");
+    await index.setPhase(ID, "running", at(4));
+    expect(await index.find(ID)).toMatchObject({ phase: "running", lastUpdatedAt: at(4).toISOString() });
+  });
+
+  test("of another process is read, each once, and what a kill has torn is cut off by the next one", async () => {
+    const [index, other] = [new RunIndex(dir), new RunIndex(dir)];
+    await index.add(run("a"));
+    expect(await other.list()).toHaveLength(1);
+    await appendFile(join(dir, "runs.jsonl"), JSON.stringify(run("torn")).slice(0, 40));
+    expect((await other.list()).map(({ runId }) => runId)).toEqual(["a"]);
+    await other.add(run("c"));
+    expect((await index.list()).map(({ runId }) => runId)).toEqual(["a", "c"]);
+    expect(await readFile(join(dir, "runs.jsonl"), "utf8")).toBe(linesOf(run("a"), run("c")));
+  });
+
+  test("is read again where another file stands in the place of the one that was read", async () => {
+    const index = new RunIndex(dir);
+    await index.add(run("a"));
+    await index.add(run("b"));
+    await writeFile(join(dir, "new"), linesOf(run("b"), run("c"), run("d")));
+    await rename(join(dir, "new"), join(dir, "runs.jsonl"));
+    expect((await index.list()).map(({ runId }) => runId)).toEqual(["b", "c", "d"]);
+    await rm(join(dir, "runs.jsonl"));
+    expect(await index.list()).toEqual([]);
+  });
+});
+
+describe("the index of an earlier version", () => {
+  test("is read as it is, and taken over by the first write", async () => {
+    const old = [run("a"), { ...run("b"), phase: "completed" }];
+    await writeFile(join(dir, "runsIndex.json"), JSON.stringify(old, undefined, 2));
+    const index = new RunIndex(dir);
+    expect(await index.list()).toEqual(old);
+    expect(await readdir(dir)).toEqual(["runsIndex.json"]);
+    await index.setBegun("a", new Date("2026-05-06T07:08:09.000Z"));
+    expect((await readdir(dir)).sort()).toEqual(["runs.jsonl", "runsIndex.lock"]);
+    const begun = { ...run("a"), phase: "running", lastUpdatedAt: "2026-05-06T07:08:09.000Z" };
+    expect(await index.list()).toEqual([begun, old[1]]);
+    expect(await new RunIndex(dir).list()).toEqual([begun, old[1]]);
+  });
+
+  test("is taken over again where a kill came between, each run once", async () => {
+    const old = [run("a"), run("b"), run("c")];
+    await writeFile(join(dir, "runsIndex.json"), JSON.stringify(old));
+    await writeFile(join(dir, "runs.jsonl"), `${linesOf(run("a"))}${JSON.stringify(run("b")).slice(0, 50)}`);
+    expect(await ids()).toEqual(["a", "b", "c"]);
+    await new RunIndex(dir).add(run("d"));
+    expect(await ids()).toEqual(["a", "b", "c", "d"]);
+    expect((await readdir(dir)).sort()).toEqual(["runs.jsonl", "runsIndex.lock"]);
+  });
+});
+
 describe("a damaged index", () => {
   test.each(["", "{", "null", "{}", '[{"runId":"a"}]', "[1]"])(
-    "%j is no empty index, and no change goes over it",
+    "%j is no empty index of an earlier version, and no change goes over it",
     async (content) => {
       await writeFile(join(dir, "runsIndex.json"), content);
       const index = new RunIndex(dir);
@@ -81,8 +171,27 @@ describe("a damaged index", () => {
     },
   );
 
-  test("a directory in its place is none either", async () => {
-    await mkdir(join(dir, "runsIndex.json"));
-    await expect(new RunIndex(dir).list()).rejects.toThrow(DamagedIndex);
+  test.each([
+    "{\n",
+    "\n",
+    "1\n",
+    "[1\n2]\n",
+    '{"runId":"a","phase":"sleeping","lastUpdatedAt":""}\n',
+    '{"runId":"a","createdAt":""}\n',
+  ])("%j holds no lines of an index, and no change goes over it", async (content) => {
+    await writeFile(join(dir, "runs.jsonl"), linesOf(run("b")) + content);
+    const index = new RunIndex(dir);
+    await expect(index.list()).rejects.toThrow(DamagedIndex);
+    await expect(index.list()).rejects.toThrow(DamagedIndex);
+    await expect(index.add(run("a"))).rejects.toThrow("(runs.jsonl) cannot be read: restore it.");
+    expect(await readFile(join(dir, "runs.jsonl"), "utf8")).toBe(linesOf(run("b")) + content);
   });
+
+  test.each(["runs.jsonl", "runsIndex.json"])(
+    "a directory in the place of %s is none either",
+    async (name) => {
+      await mkdir(join(dir, name));
+      await expect(new RunIndex(dir).list()).rejects.toThrow(DamagedIndex);
+    },
+  );
 });

@@ -109,7 +109,6 @@ describe("when the disk fails at any one step of a creation", () => {
       expect.arrayContaining([
         "fsync",
         "mkdir",
-        "open",
         "openSync",
         "rename",
         "renameSync",

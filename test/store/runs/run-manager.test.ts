@@ -75,6 +75,7 @@ describe("a run that is created", () => {
     expect(await namesIn(dir)).toEqual([
       "create.lock",
       "project.json",
+      "runs.jsonl",
       "runs/",
       `runs/${RUN_ID}/`,
       `runs/${RUN_ID}/conversation/`,
@@ -82,7 +83,6 @@ describe("a run that is created", () => {
       `runs/${RUN_ID}/state/logs/`,
       `runs/${RUN_ID}/state/logs/execution.jsonl`,
       `runs/${RUN_ID}/state/workflow.md`,
-      "runsIndex.json",
       "runsIndex.lock",
     ]);
     for (const name of await namesIn(dir)) {
@@ -147,7 +147,7 @@ describe("a creation that is retried with the same run id", () => {
 
   test("after a crash before the index knew of it makes it anew", async () => {
     const { projectId } = valueOf(await create({ runId: RUN_ID }));
-    await rm(join(projectDir(projectId), "runsIndex.json"));
+    await rm(join(projectDir(projectId), "runs.jsonl"));
     await writeFile(join(projectDir(projectId), "runs", RUN_ID, "state", "left-over"), "");
     for (const name of [`.tmp-${RUN_ID}`, ".tmp-of-another-run"]) {
       await mkdir(join(projectDir(projectId), "runs", name, "state"), { recursive: true });
@@ -162,12 +162,12 @@ describe("a creation that is retried with the same run id", () => {
   test.each([
     [
       "the index has lost it",
-      async (dir: string) => rm(join(dir, "runsIndex.json")),
+      async (dir: string) => rm(join(dir, "runs.jsonl")),
       /in use.*does not list it: restore it/u,
     ],
     [
       "the index cannot be read",
-      async (dir: string) => writeFile(join(dir, "runsIndex.json"), "{"),
+      async (dir: string) => writeFile(join(dir, "runs.jsonl"), "{\n"),
       /cannot be read: restore it/u,
     ],
   ])("never deletes a run that was worked in, although %s", async (_, damage, sentence) => {
@@ -325,7 +325,7 @@ describe("a run that cannot be created", () => {
       },
     ],
     ["the creation lock is a directory", async (dir) => mkdir(join(dir, "create.lock"), { recursive: true })],
-    ["the index is a directory", async (dir) => mkdir(join(dir, "runsIndex.json", "x"), { recursive: true })],
+    ["the index is a directory", async (dir) => mkdir(join(dir, "runs.jsonl", "x"), { recursive: true })],
     [
       "the index's lock is a directory",
       async (dir) => mkdir(join(dir, "runsIndex.lock"), { recursive: true }),
@@ -479,12 +479,12 @@ describe("finding runs", () => {
 
   test("a damaged index is told, not taken for an empty one", async () => {
     const { projectId } = valueOf(await create());
-    await writeFile(join(projectDir(projectId), "runsIndex.json"), "[");
-    const message: unknown = expect.stringContaining(join(projectDir(projectId), "runsIndex.json"));
+    await writeFile(join(projectDir(projectId), "runs.jsonl"), "[\n");
+    const message: unknown = expect.stringContaining(join(projectDir(projectId), "runs.jsonl"));
     expect(await world.store.runs.listRuns(world.projectRoot)).toEqual({
       ok: false,
       error: { code: "E_INTERNAL", message },
     });
-    await expect(world.store.runs.listAllRuns()).rejects.toThrow("runsIndex.json");
+    await expect(world.store.runs.listAllRuns()).rejects.toThrow("runs.jsonl");
   });
 });

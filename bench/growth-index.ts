@@ -1,0 +1,124 @@
+import { randomUUID } from "node:crypto";
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { RunIndex, type RunMetadata } from "../src/store/runs/run-index.js";
+
+/**
+ * What a store with many runs costs: `node growth-index.js [runs,runs,…]`. Stores are made directly; a phase change, a start and a
+ * listing are measured in each, and compared with the smallest. Every hundredth run is not over, and so has a status to be read.
+ */
+const SIZES = (process.argv[2] ?? "1000,10000,50000,100000").split(",").map(Number);
+const TRIES = 15;
+const MAIN = fileURLToPath(new URL("../../../dist/cli/main.js", import.meta.url));
+const PROJECT = "shop-0123456789ab";
+
+interface Figures {
+  readonly runs: number;
+  readonly phaseMs: number;
+  readonly endMs: number;
+  readonly startMs: number;
+  readonly listMs: number;
+  readonly commandMs: number;
+}
+
+const rows: Figures[] = [];
+for (const runs of SIZES) rows.push(await measure(runs));
+const [least] = rows;
+const times = (ms: number, of = Number.NaN): string => `${ms.toFixed(2)} ms (${(ms / of).toFixed(1)})`;
+process.stdout.write(
+  "| runs in the project | a question is asked | a run ends | a run is made | all are read anew | `interlock runs` |\n| --- | --- | --- | --- | --- | --- |\n",
+);
+for (const { runs, phaseMs, endMs, startMs, listMs, commandMs } of rows) {
+  const cells = [
+    times(phaseMs, least?.phaseMs),
+    times(endMs, least?.endMs),
+    times(startMs, least?.startMs),
+    times(listMs, least?.listMs),
+    times(commandMs, least?.commandMs),
+  ];
+  process.stdout.write(`| ${runs} | ${cells.join(" | ")} |\n`);
+}
+
+async function measure(count: number): Promise<Figures> {
+  const storeDir = await mkdtemp(join(tmpdir(), "interlock-bench-"));
+  const projectDir = join(storeDir, "projects", PROJECT);
+  try {
+    await makeStore(projectDir, count);
+    const index = new RunIndex(projectDir);
+    const made = aRun(count);
+    await index.add(made);
+    await index.setPhase(made.runId, "running", new Date());
+    const asked = await median(() => index.setPhase(made.runId, "waiting-user", new Date()));
+    let isOver = false;
+    const ended = await median(async () => {
+      isOver = !isOver;
+      await index.setPhase(made.runId, isOver ? "completed" : "running", new Date());
+    });
+    const started = await median((nth) => index.add(aRun(count + 1 + nth)));
+    const listed = await median(async () => void (await new RunIndex(projectDir).list()));
+    const env = { PATH: process.env["PATH"], HOME: storeDir, INTERLOCK_STORE: storeDir }; // oxlint-disable-line node/no-process-env -- a measurement's own
+    const command = await median(async () => {
+      await promisify(execFile)(process.execPath, [MAIN, "runs", "--limit", "20"], { env });
+    });
+    return {
+      runs: count,
+      phaseMs: asked,
+      endMs: ended,
+      startMs: started,
+      listMs: listed,
+      commandMs: command,
+    };
+  } finally {
+    await rm(storeDir, { recursive: true, force: true });
+  }
+}
+
+async function makeStore(projectDir: string, count: number): Promise<void> {
+  await mkdir(join(projectDir, "runs"), { recursive: true, mode: 0o700 });
+  await writeFile(join(projectDir, "project.json"), `${JSON.stringify({ root: "/nowhere/shop" })}\n`);
+  const runs = Array.from({ length: count }, (_, nth) => aRun(nth));
+  const over = { phase: "completed", lastUpdatedAt: new Date().toISOString() };
+  const open: RunMetadata[] = [];
+  const lines = runs.map((run, nth) => {
+    if (nth % 100 === 0) open.push(run);
+    const last = nth % 100 === 0 ? { phase: "running", lastUpdatedAt: over.lastUpdatedAt } : over;
+    return `${JSON.stringify(run)}\n${JSON.stringify({ runId: run.runId, ...last })}\n`;
+  });
+  await writeFile(join(projectDir, "runs.jsonl"), lines.join(""));
+  for (const { runId } of open) {
+    await mkdir(join(projectDir, "runs", runId), { recursive: true });
+    await writeFile(
+      join(projectDir, "runs", runId, "status.json"),
+      JSON.stringify({ phase: "waiting-user" }),
+    );
+  }
+}
+
+function aRun(nth: number): RunMetadata {
+  const at = new Date(Date.UTC(2026, 0, 1) + nth * 1_000).toISOString();
+  return {
+    runId: randomUUID(),
+    projectId: PROJECT,
+    packageId: "create-story-1.0.0-0123456789ab",
+    workflowRef: "create-story",
+    activeAgentId: "author",
+    phase: "idle",
+    createdAt: at,
+    lastUpdatedAt: at,
+  };
+}
+
+async function median(action: (nth: number) => Promise<void>): Promise<number> {
+  const taken: number[] = [];
+  for (let nth = 0; nth < TRIES; nth += 1) {
+    const began = performance.now();
+    await action(nth);
+    taken.push(performance.now() - began);
+  }
+  return taken.sort((a, b) => a - b)[Math.floor(TRIES / 2)] ?? Number.NaN;
+}

@@ -1,0 +1,202 @@
+import { InterlockError } from "../../client/client.js";
+import { type PruneRule, prunableRuns, withoutSources } from "../../core/run/choose-pruned.js";
+import { DamagedIndex, type RunMetadata, workflowIdOfRun } from "../../store/runs/run-index.js";
+import { collectGarbage } from "../../store/collect-garbage.js";
+import type { Store } from "../../store/store.js";
+import { openEnvironment } from "../environment.js";
+import { wholeNumber } from "../numbers.js";
+import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
+import { sinceOf } from "../run-filter.js";
+import { referenceOf, withTemporal } from "../run-session.js";
+import type { TemporalSession } from "../temporal-session.js";
+
+export interface PruneOptions {
+  readonly olderThan?: string;
+  readonly keep?: string;
+  readonly withHistory?: boolean;
+  readonly dryRun?: boolean;
+  readonly json?: boolean;
+}
+
+export interface CollectOptions {
+  readonly grace?: string;
+  readonly dryRun?: boolean;
+  readonly json?: boolean;
+}
+
+/** Why a run that the options mean stays. */
+type Reason = "open" | "history" | "notices" | "fork" | "gone on";
+
+const REASONS: Readonly<Record<Reason, string>> = {
+  open: "Temporal says that it goes on",
+  history: "Temporal still has its history; --with-history takes both",
+  notices: "webhooks are still to be told of it",
+  fork: "a run that stays is forked from it",
+  "gone on": "it went on meanwhile",
+};
+/** How many runs Temporal is asked about at once. */
+const ASKED_AT_ONCE = 16;
+
+/** `interlock runs prune`: removes runs that are over, each all or nothing. */
+export async function runsPruneCommand(options: PruneOptions): Promise<ExitCode> {
+  const rule = ruleOf(options, new Date());
+  const { config, store } = await openEnvironment();
+  return unlessDamaged(async () => {
+    if (options.dryRun !== true) await store.runs.sweep();
+    const all = await store.runs.listAllRuns();
+    const meant = prunableRuns(all, rule);
+    const hasLeft = options.withHistory === true && (await store.runs.prunedRuns()).length > 0;
+    const outcome: Outcome = { pruned: [], kept: new Map() };
+    if (meant.length > 0 || hasLeft) {
+      await withTemporal({ config, store }, ({ session }) =>
+        prune({ store, session, options }, all, meant, outcome),
+      );
+    }
+    report(options, outcome);
+    return EXIT.done;
+  });
+}
+
+interface Outcome {
+  readonly pruned: string[];
+  readonly kept: Map<string, Reason>;
+}
+
+interface Place {
+  readonly store: Store;
+  readonly session: TemporalSession;
+  readonly options: PruneOptions;
+}
+
+async function prune(
+  place: Place,
+  all: readonly RunMetadata[],
+  meant: readonly RunMetadata[],
+  { pruned, kept }: Outcome,
+): Promise<void> {
+  const { store, options } = place;
+  const isDry = options.dryRun === true;
+  const executions = await freeToGo(place, meant, kept);
+  const free = meant.filter(({ runId }) => executions.has(runId));
+  const going = withoutSources(all, free);
+  const ids = new Set(going.map(({ runId }) => runId));
+  for (const { runId } of free) if (!ids.has(runId)) kept.set(runId, "fork");
+  for (const run of going) {
+    const isPruned = isDry || (await store.runs.prune(run, executions.get(run.runId) ?? 1, new Date()));
+    if (isPruned) pruned.push(run.runId);
+    else kept.set(run.runId, "gone on");
+  }
+  if (isDry) return;
+  await store.runs.sweep();
+  if (options.withHistory === true) await forgetPruned(place);
+}
+
+/** Of all that are known to have been pruned: an earlier call may have been cut short before it came to this. */
+async function forgetPruned({ store, session: { client } }: Place): Promise<void> {
+  const runs = (await store.runs.prunedRuns()).map(({ runId, workflowId }) => {
+    return { runId, workflowId: workflowIdOfRun({ runId, workflowId }) };
+  });
+  const known = await client.knowsOf(runs.map(({ workflowId }) => workflowId));
+  for (const run of runs) if (known.has(run.workflowId)) await client.forget(run);
+}
+
+function ruleOf({ olderThan, keep }: PruneOptions, now: Date): PruneRule {
+  if (olderThan === undefined && keep === undefined) {
+    throw new UsageError("Say which runs are to go: --older-than 30d, --keep 1000, or both.");
+  }
+  return {
+    endedBefore: olderThan === undefined ? undefined : sinceOf(olderThan, now, "--older-than"),
+    keep: keep === undefined || keep === "0" ? undefined : wholeNumber("--keep", keep),
+  };
+}
+
+/**
+ * The runs that Temporal and webhooks let go, each with its newest execution at that time; why the others stay is noted in `kept`.
+ */
+async function freeToGo(
+  place: Place,
+  runs: readonly RunMetadata[],
+  kept: Map<string, Reason>,
+): Promise<ReadonlyMap<string, number>> {
+  const free = new Map<string, number>();
+  const waiting = runs.values();
+  const askNext = async (): Promise<void> => {
+    for (const run of waiting) {
+      const execution = place.store.runs.newestExecution(run); // before Temporal is asked: one that begins later shows
+      const reason = await reasonToStay(place, run);
+      if (reason === undefined) free.set(run.runId, execution);
+      else kept.set(run.runId, reason);
+    }
+  };
+  await Promise.all(Array.from({ length: ASKED_AT_ONCE }, askNext));
+  return free;
+}
+
+async function reasonToStay(
+  { store, session, options }: Place,
+  run: RunMetadata,
+): Promise<Reason | undefined> {
+  const files = await store.runs.openFiles(run.projectId, run.runId);
+  if (files.ok && files.value.notices.areWaiting()) return "notices";
+  try {
+    const status = await session.client.handle(referenceOf(run) ?? run.runId).executionStatus();
+    if (status === "RUNNING" || status === "PAUSED") return "open";
+    return options.withHistory === true ? undefined : "history";
+  } catch (error) {
+    if (error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND") return undefined;
+    throw error;
+  }
+}
+
+function report({ dryRun = false, json = false }: PruneOptions, { pruned, kept }: Outcome): void {
+  if (json) {
+    printJson({ dryRun, pruned, kept: [...kept].map(([runId, reason]) => ({ runId, reason })) });
+    return;
+  }
+  for (const runId of pruned) print(runId);
+  print(`${dryRun ? "Would remove" : "Removed"} ${counted(pruned.length, "run")}.`);
+  for (const [reason, sentence] of Object.entries(REASONS)) {
+    const count = [...kept.values()].filter((each) => each === reason).length;
+    if (count > 0) print(`${counted(count, "run")} ${count === 1 ? "stays" : "stay"}: ${sentence}.`);
+  }
+}
+
+/** `interlock store gc`: removes what no run refers to. */
+export async function storeGcCommand(options: CollectOptions): Promise<ExitCode> {
+  const { grace = "1d", dryRun = false, json = false } = options;
+  const before = new Date(sinceOf(grace, new Date(), "--grace"));
+  const { store } = await openEnvironment();
+  return unlessDamaged(async () => {
+    const { runs, packages, uploads } = await collectGarbage(store, { before, stays: dryRun });
+    const { pruned, unmade, lost } = runs;
+    if (json) {
+      printJson({ dryRun, packages, uploads, pruned, unmade, lost });
+      return EXIT.done;
+    }
+    for (const packageId of packages) print(packageId);
+    const parts = [
+      counted(packages.length, "package"),
+      counted(uploads.length, "upload"),
+      `${counted(pruned.length, "run")} whose pruning was cut short`,
+      `${counted(unmade.length, "run")} whose making was cut short`,
+    ];
+    print(`${dryRun ? "Would remove" : "Removed"} ${parts.join(", ")}.`);
+    for (const runId of lost) print(`Run ${runId} has been worked in, and no index lists it: it stays.`);
+    return EXIT.done;
+  });
+}
+
+async function unlessDamaged(action: () => Promise<ExitCode>): Promise<ExitCode> {
+  try {
+    return await action();
+  } catch (error) {
+    if (!(error instanceof DamagedIndex)) throw error;
+    throw new CommandError(`Nothing is removed where an index cannot be read. ${error.message}`, {
+      cause: error,
+    });
+  }
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}

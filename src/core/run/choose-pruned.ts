@@ -1,0 +1,50 @@
+import type { RunPhase } from "./phase.js";
+
+/** What of a run decides whether it is pruned. Times are ISO, UTC. */
+export interface PrunableRun {
+  readonly runId: string;
+  readonly phase: RunPhase;
+  readonly createdAt: string;
+  readonly lastUpdatedAt: string;
+  readonly forkedFrom?: { readonly runId: string } | undefined;
+}
+
+/** Which runs are to go: those that have ended before a moment, those beyond a number of the newest, or both at once. */
+export interface PruneRule {
+  readonly endedBefore?: string | undefined;
+  readonly keep?: number | undefined;
+}
+
+/** The runs that are over and that a rule means, the newest end first. */
+export function prunableRuns<R extends PrunableRun>(
+  runs: readonly R[],
+  { endedBefore, keep = 0 }: PruneRule,
+): readonly R[] {
+  const over = runs.filter(({ phase }) => phase === "completed" || phase === "failed");
+  return newestFirst(over, "lastUpdatedAt")
+    .slice(keep)
+    .filter(({ lastUpdatedAt }) => endedBefore === undefined || lastUpdatedAt < endedBefore);
+}
+
+/** Those of some runs that no run is forked from which stays. They come newest first, so that a fork goes before its source. */
+export function withoutSources<R extends PrunableRun>(
+  all: readonly PrunableRun[],
+  going: readonly R[],
+): readonly R[] {
+  const gone = new Map(going.map((run) => [run.runId, run]));
+  const stay = (run: PrunableRun): void => {
+    const source = gone.get(run.forkedFrom?.runId ?? "");
+    if (source === undefined) return;
+    gone.delete(source.runId);
+    stay(source);
+  };
+  for (const run of all) if (!gone.has(run.runId)) stay(run);
+  return newestFirst([...gone.values()], "createdAt");
+}
+
+function newestFirst<R extends PrunableRun>(
+  runs: readonly R[],
+  by: "createdAt" | "lastUpdatedAt",
+): readonly R[] {
+  return runs.toSorted((a, b) => (a[by] < b[by] ? 1 : a[by] > b[by] ? -1 : 0));
+}

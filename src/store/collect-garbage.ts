@@ -1,0 +1,47 @@
+import { lstatSync } from "node:fs";
+import type { StrayRuns } from "./runs/prune-runs.js";
+import type { Store } from "./store.js";
+import { removeOldUploads } from "./uploads.js";
+
+/** What a store holds that no run refers to. */
+export interface Garbage {
+  readonly runs: StrayRuns;
+  /** Ids of packages. The newest version of each name is none: it waits for its next run. */
+  readonly packages: readonly string[];
+  /** Names of uploads that nobody has installed. */
+  readonly uploads: readonly string[];
+}
+
+/**
+ * Finds what no run refers to and is older than `before`, and removes it unless it `stays`. Safe beside workers: each thing under the lock
+ * under which it is made. Throws `DamagedIndex`: nothing may be concluded from what such a one does not list.
+ */
+export async function collectGarbage(
+  store: Store,
+  which: { readonly before: Date; readonly stays: boolean },
+): Promise<Garbage> {
+  await store.runs.listAllRuns(); // throws before anything is removed
+  const runs = await store.runs.collect(which);
+  const packages: string[] = [];
+  for (const packageId of await unusedPackages(store, which.before)) {
+    const removed =
+      which.stays || (await store.packages.remove(packageId, () => isUsed(store, packageId))).ok;
+    if (removed) packages.push(packageId);
+  }
+  return { runs, packages, uploads: await removeOldUploads(store, which) };
+}
+
+async function unusedPackages(store: Store, before: Date): Promise<readonly string[]> {
+  const used = new Set((await store.runs.listAllRuns()).map(({ packageId }) => packageId));
+  const unused: string[] = [];
+  for (const { packageId, name, dir } of await store.packages.list()) {
+    if (used.has(packageId) || lstatSync(dir).mtime >= before) continue;
+    const newest = await store.packages.resolve(name);
+    if (newest.ok && newest.value !== packageId) unused.push(packageId);
+  }
+  return unused;
+}
+
+async function isUsed(store: Store, packageId: string): Promise<boolean> {
+  return (await store.runs.listAllRuns()).some((run) => run.packageId === packageId);
+}

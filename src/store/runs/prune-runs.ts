@@ -1,0 +1,107 @@
+import { lstatSync, readdirSync, renameSync } from "node:fs";
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { failpoint } from "../../core/failpoint.js";
+import { isRunId } from "../../core/run/run-id.js";
+import { syncDirectory } from "../disk/atomic-file.js";
+import { isOwnFolder, standsThere } from "../disk/own-file.js";
+import { withFileLock } from "../disk/fenced-lock.js";
+import { isPristine, removeStaged } from "./place-run.js";
+import { Executions } from "./executions.js";
+import type { RunIndex } from "./run-index.js";
+
+/**
+ * Removes a run for good, all or nothing. `execution` is the newest one that it had when it was seen to be over: where a newer one
+ * has begun since, or the run is not over, it stays, and false is returned.
+ *
+ * D1. The index says first that the run is pruned, while no execution of it can begin: from then on it is no run.
+ * D2. Its folder is moved into the project's `trash/`, then deleted there. What a kill has left of that, `sweepPruned` ends.
+ */
+export async function pruneRun(
+  projectDir: string,
+  index: RunIndex,
+  { runId, execution }: { readonly runId: string; readonly execution: number },
+  now: Date,
+): Promise<boolean> {
+  const dir = join(projectDir, "runs", runId);
+  const take = (): Promise<boolean> => index.prune(runId, now);
+  const isOut = isOwnFolder(dir) ? await new Executions(dir).whileNewest(execution, take) : await take();
+  if (!isOut) return false;
+  failpoint("prune.unlisted");
+  await discard(projectDir, runId);
+  return true;
+}
+
+/** What lies in a project's folder and belongs to no run. */
+export interface StrayRuns {
+  /** Runs whose pruning was cut short. */
+  readonly pruned: readonly string[];
+  /** Runs whose making was cut short: nothing has happened in them. */
+  readonly unmade: readonly string[];
+  /** Runs that have been worked in, and that the index has lost: nobody but its user may remove them. */
+  readonly lost: readonly string[];
+}
+
+/** Finds what belongs to no run and is older than `before`, and removes it unless it `stays`. */
+export async function collectStrayRuns(
+  projectDir: string,
+  index: RunIndex,
+  { before, stays }: { readonly before: Date; readonly stays: boolean },
+): Promise<StrayRuns> {
+  const runsDir = join(projectDir, "runs");
+  const stray = {
+    pruned: await leftOfPruned(projectDir, index),
+    unmade: [] as string[],
+    lost: [] as string[],
+  };
+  for (const runId of stays ? [] : stray.pruned) await discard(projectDir, runId);
+  if (!isOwnFolder(runsDir)) return stray;
+  await withFileLock(
+    join(projectDir, "create.lock"),
+    async (lock) => {
+      const { listed, pruned } = await index.ids();
+      for (const name of readdirSync(runsDir)) {
+        if (listed.has(name) || pruned.has(name) || !(isRunId(name) || name.startsWith(".tmp-"))) continue;
+        if (!(await isPristine(join(runsDir, name)))) stray.lost.push(name);
+        else if (lstatSync(join(runsDir, name)).mtime < before) {
+          stray.unmade.push(name);
+          lock.assertHeld();
+          if (!stays) await discard(projectDir, name);
+        }
+      }
+    },
+    () => removeStaged(runsDir),
+  );
+  return stray;
+}
+
+/** Ends what earlier prunings have begun. */
+export async function sweepPruned(projectDir: string, index: RunIndex): Promise<void> {
+  for (const runId of await leftOfPruned(projectDir, index)) await discard(projectDir, runId);
+}
+
+/** What is in the trash, and what lies where pruned runs were. */
+async function leftOfPruned(projectDir: string, index: RunIndex): Promise<readonly string[]> {
+  const { pruned } = await index.ids();
+  const there = namesIn(join(projectDir, "runs")).filter((name) => pruned.has(name));
+  return [...new Set([...namesIn(join(projectDir, "trash")), ...there])];
+}
+
+async function discard(projectDir: string, runId: string): Promise<void> {
+  const from = join(projectDir, "runs", runId);
+  const trash = join(projectDir, "trash");
+  const to = join(trash, runId);
+  if (standsThere(from)) {
+    await mkdir(trash, { recursive: true, mode: 0o700 });
+    await rm(to, { recursive: true, force: true }); // of a call that was killed, or of an execution that came too late
+    renameSync(from, to);
+    await syncDirectory(join(projectDir, "runs"));
+  }
+  failpoint("prune.moved");
+  await rm(to, { recursive: true, force: true });
+  failpoint("prune.removed");
+}
+
+function namesIn(dir: string): readonly string[] {
+  return isOwnFolder(dir) ? readdirSync(dir) : [];
+}

@@ -1,0 +1,86 @@
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { twoNodePackage } from "../fakes/two-node-package.js";
+import { straightOn, wordsIn } from "../fakes/walk.js";
+import { openBench, until } from "./harness.js";
+import { jsonOf, shellOf } from "./shell.js";
+
+type Pruned = { pruned: string[]; kept: { runId: string; reason: string }[] };
+
+/** A run that waits, one that is over, and one that is forked from that and over as well. */
+async function furnished() {
+  const bench = await openBench((request) =>
+    wordsIn(request)[0] === "wait" ? { content: "Which colour?" } : straightOn(request),
+  );
+  const waiting = await bench.start(twoNodePackage(), { input: "wait" });
+  await until(waiting, "waiting-user");
+  const over = await bench.start(twoNodePackage(), { input: "Paint it." });
+  await over.result();
+  const fork = await bench.client.fork(over.runId, { visit: 0 });
+  await fork.result();
+  const shell = shellOf(bench);
+  const prune = async (...more: string[]) =>
+    jsonOf(await shell.run(["runs", "prune", "--json", ...more])) as Pruned;
+  return { bench, shell, prune, waiting, over, fork };
+}
+
+describe("runs that are pruned beside one that goes on", () => {
+  test("stay while Temporal has their history; with it they are gone, files and all", async () => {
+    const { bench, shell, prune, waiting, over, fork } = await furnished();
+    const ids = [over.runId, fork.runId];
+    const both = (reason: string) =>
+      expect.arrayContaining(ids.map((runId) => ({ runId, reason }))) as unknown;
+    expect(await prune("--keep", "0")).toMatchObject({ pruned: [], kept: both("history") });
+    const { dir } = await bench.filesOf(over);
+    const dry = await prune("--keep", "0", "--with-history", "--dry-run");
+    expect(dry).toMatchObject({ dryRun: true, pruned: [fork.runId, over.runId], kept: [] });
+    expect(await readdir(dirname(dir))).toHaveLength(3);
+
+    const done = await shell.run(["runs", "prune", "--older-than", "0m", "--with-history"]);
+    expect(done.stdout).toContain("Removed 2 runs.");
+    expect(await readdir(dirname(dir))).toEqual([waiting.runId]);
+    const listed = jsonOf(await shell.run(["runs", "--json"])) as { runId: string }[];
+    expect(listed.filter(({ runId }) => ids.includes(runId))).toEqual([]);
+    expect(listed.map(({ runId }) => runId)).toContain(waiting.runId);
+    for (const command of [["status"], ["retry"], ["fork", "--at-visit", "0"], ["transcript"]]) {
+      const [name = "", ...options] = command;
+      const refused = await shell.run([name, over.runId, ...options]);
+      expect(refused.code).not.toBe(0);
+      expect(refused.stderr).toContain(`Run ${over.runId} was pruned on `);
+      expect(refused.stderr).toContain("Start a new one with: interlock run");
+    }
+    await waiting.answer({ nodeId: "ask", text: "blue" });
+    await until(waiting, "waiting-user");
+    await waiting.cancel();
+    expect(await prune("--keep", "0", "--with-history")).toMatchObject({ pruned: [waiting.runId], kept: [] });
+  });
+
+  test("is none that another run is forked from, or that a webhook is still to be told of", async () => {
+    const { bench, prune, over, fork } = await furnished();
+    const notices = join((await bench.filesOf(fork)).dir, "notices");
+    await mkdir(notices, { recursive: true });
+    await writeFile(join(notices, "1.chat.json"), "{}");
+    expect(await prune("--keep", "0", "--with-history")).toMatchObject({
+      pruned: [],
+      kept: [
+        { runId: fork.runId, reason: "notices" },
+        { runId: over.runId, reason: "fork" },
+      ],
+    });
+    expect(await bench.store.runs.listAllRuns()).toHaveLength(3);
+  });
+
+  test("whose files alone are gone are refused by a worker: a retry says so, and makes nothing", async () => {
+    const { bench, over } = await furnished();
+    const run = (await bench.store.runs.listAllRuns()).find(({ runId }) => runId === over.runId);
+    if (run === undefined) throw new Error("The run is not listed.");
+    expect(await bench.store.runs.prune(run, 1, new Date())).toBe(true);
+    const fork = await bench.client.fork(over.runId, { visit: 0 });
+    await expect(fork.result()).rejects.toMatchObject({
+      code: "E_RUN_NOT_FOUND",
+      message: expect.stringContaining("was pruned on") as string,
+    });
+    expect((await bench.store.runs.listAllRuns()).map(({ runId }) => runId)).not.toContain(fork.runId);
+  });
+});

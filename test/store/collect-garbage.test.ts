@@ -1,0 +1,120 @@
+import { appendFile, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { collectGarbage } from "../../src/store/collect-garbage.js";
+import { DamagedIndex } from "../../src/store/runs/run-index.js";
+import { keepPiece } from "../../src/store/uploads.js";
+import { validPackage, writePackage } from "../fakes/package-fixture.js";
+import { type RunWorld, openRunWorld, valueOf } from "../fakes/run-world.js";
+
+const OLD = new Date("2020-01-01");
+const BEFORE = new Date("2021-01-01");
+const RUN_ID = "11111111-1111-4111-8111-111111111111";
+
+/** The first version has a run, the second has none, the third is the newest. */
+async function threeVersions() {
+  const world = await openRunWorld(validPackage());
+  const { store, projectRoot, packageId: used } = world;
+  const run = valueOf(
+    await store.runs.createRun({ projectRoot, packageId: used, activeAgentId: "author", runId: RUN_ID }),
+  );
+  const [unused, newest] = [await install(world, "two"), await install(world, "three")];
+  for (const packageId of [used, unused, newest]) await age(world, packageId);
+  await utimes(join(store.dir, "packages", newest), OLD, new Date(OLD.getTime() + 1_000));
+  return { world, run, used, unused, newest };
+}
+
+async function install({ dir, store }: RunWorld, words: string): Promise<string> {
+  const files = { ...validPackage(), "notes.md": words };
+  return valueOf(await store.packages.install(await writePackage(join(dir, words), files))).packageId;
+}
+
+async function age({ store }: RunWorld, packageId: string): Promise<void> {
+  await utimes(join(store.dir, "packages", packageId), OLD, OLD);
+}
+
+const installed = async ({ store }: RunWorld) =>
+  (await store.packages.list()).map(({ packageId }) => packageId);
+
+describe("garbage of a store", () => {
+  test("are packages that no run refers to, and that are neither young nor the newest of their name", async () => {
+    const { world, used, unused, newest } = await threeVersions();
+    expect(await collectGarbage(world.store, { before: new Date("2019-01-01"), stays: false })).toMatchObject(
+      {
+        packages: [],
+      },
+    );
+    const which = { before: BEFORE, stays: true };
+    expect(await collectGarbage(world.store, which)).toMatchObject({ packages: [unused] });
+    expect(await installed(world)).toHaveLength(3);
+    expect(await collectGarbage(world.store, { ...which, stays: false })).toMatchObject({
+      packages: [unused],
+    });
+    expect(await installed(world)).toEqual([used, newest].sort());
+  });
+
+  test("are packages of pruned runs", async () => {
+    const { world, run, used, newest } = await threeVersions();
+    await world.store.runs.setPhase(run, "failed", OLD);
+    await world.store.runs.prune(run, 1, OLD);
+    await collectGarbage(world.store, { before: BEFORE, stays: false });
+    expect(await installed(world)).toEqual([newest]);
+    expect(await world.store.packages.has(used)).toBe(false);
+  });
+
+  test("is no package that a run takes up just then: it is put back", async () => {
+    const { world, unused } = await threeVersions();
+    const { store, projectRoot } = world;
+    const removed = await store.packages.remove(unused, async () => {
+      const late = await store.runs.createRun({ projectRoot, packageId: unused, activeAgentId: "author" });
+      expect(late).toMatchObject({ error: { code: "E_PACKAGE_NOT_FOUND" } });
+      return true;
+    });
+    expect(removed).toMatchObject({ error: { code: "E_PRECONDITION_FAILED" } });
+    expect(valueOf(await store.packages.open(unused)).manifest.name).toBeDefined();
+  });
+
+  test("are uploads that nobody has installed within an hour", async () => {
+    const { world } = await threeVersions();
+    const piece = { sha256: "a".repeat(64), size: 3, offset: 0, bytes: Buffer.from("abc") };
+    await keepPiece(world.store, piece);
+    const which = { before: BEFORE, stays: false };
+    expect(await collectGarbage(world.store, which)).toMatchObject({ uploads: [] });
+    const name = `${piece.sha256}-3.bmad`;
+    await utimes(join(world.store.dir, "uploads", name), OLD, OLD);
+    expect(await collectGarbage(world.store, { ...which, stays: true })).toMatchObject({ uploads: [name] });
+    expect(await collectGarbage(world.store, which)).toMatchObject({ uploads: [name] });
+    expect(await collectGarbage(world.store, which)).toMatchObject({ uploads: [] });
+  });
+
+  test("is not looked for where an index cannot be read: all stays", async () => {
+    const { world, run } = await threeVersions();
+    await appendFile(join(world.store.dir, "projects", run.projectId, "runs.jsonl"), "{\n");
+    await expect(collectGarbage(world.store, { before: BEFORE, stays: false })).rejects.toThrow(DamagedIndex);
+    expect(await installed(world)).toHaveLength(3);
+    await writeFile(join(world.store.dir, "projects", run.projectId, "runs.jsonl"), "");
+  });
+});
+
+describe("a run whose package is removed while it is made", () => {
+  test("has failed, and says what to do", async () => {
+    const { world, unused } = await threeVersions();
+    const { store, projectRoot } = world;
+    const open = store.packages.open.bind(store.packages);
+    store.packages.open = async (packageId) => {
+      const opened = await open(packageId);
+      await store.packages.remove(packageId);
+      return opened;
+    };
+    const made = await store.runs.createRun({ projectRoot, packageId: unused, activeAgentId: "author" });
+    expect(made).toMatchObject({ error: { code: "E_PACKAGE_NOT_FOUND" } });
+    const phases = (await store.runs.listAllRuns()).map(({ packageId, phase }) => [
+      packageId === unused,
+      phase,
+    ]);
+    expect(phases).toEqual([
+      [false, "idle"],
+      [true, "failed"],
+    ]);
+  });
+});
