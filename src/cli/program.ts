@@ -17,6 +17,7 @@ import { addOperateCommands } from "./operate-commands.js";
 import { addWritingCommands } from "./package-commands.js";
 import type { ServeOptions } from "./commands/dev.js";
 import { withStepOption } from "./step-option.js";
+import { addStoreCommands } from "./store-commands.js";
 import { addTrustCommands } from "./trust-commands.js";
 import type { ImportOptions } from "./commands/package-import.js";
 import type { ArtifactsOptions } from "./commands/artifacts.js";
@@ -73,6 +74,7 @@ export function buildProgram(finish: (code: ExitCode) => void): Command {
   addUiCommand(program, finish);
   addRunCommand(program, finish);
   addLookCommands(program, finish);
+  addStoreCommands(program, finish);
   addTrustCommands(program, finish);
   program
     .command("status <runId>")

@@ -138,7 +138,7 @@ test("a bundle's long visit is a turn of its own now and then", async () => {
   const read = { calls: [call("read_file", { file_path: "{bundle-root}/config.yaml" })] };
   const bench = await openBench((_request, index) => (index < 40 ? read : { status: 404 }));
   const run = await bench.startBundle({ ...NODES, limits: { maxModelAttempts: 1 } });
-  await expect(run.result()).rejects.toThrow();
+  await expect(run.result()).rejects.toMatchObject({ code: "LLM_HTTP_ERROR" });
   expect(turnsIn(await stepsOf(bench, run))).toEqual([
     expect.stringContaining("model turn 32"),
     expect.stringContaining("model turn 41"),

@@ -264,9 +264,7 @@ describe("a turn is waited for inside a workflow task", () => {
     expect(openedRecord({}).stepsByNode).toBe(false);
     expect(openedRecord(BY_NODE).stepsByNode).toBe(true);
     expect(openedRecord({ opened: { steps: "nodes" } }).stepsByNode).toBe(true);
-    expect(openedRecord({ ...{ terms: { steps: "turns" } }, opened: { steps: "nodes" } }).stepsByNode).toBe(
-      false,
-    );
+    expect(openedRecord({ terms: { steps: "turns" }, opened: { steps: "nodes" } }).stepsByNode).toBe(false);
   });
 
   test("until one is slow, and again once one is quick", () => {
