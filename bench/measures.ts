@@ -18,32 +18,47 @@ export interface PairFigures {
   readonly ratio: Spread;
   readonly interlockCpu: CpuPerWalk;
   readonly bareCpu: CpuPerWalk;
+  /** The same walk, its steps being nodes. */
+  readonly byNodesMs: Spread;
+  readonly byNodesRatio: Spread;
+  readonly byNodesCpu: CpuPerWalk;
+  readonly events: { readonly byTurns: number; readonly byNodes: number };
 }
 
-/** One walk at a time, Interlock's and the bare one in turn: A B A B … */
+/** One walk at a time, Interlock's by turns, the bare one and Interlock's by nodes in turn: A B C A B C … */
 export async function measurePairs(
   stage: Stage,
   counts: { readonly warmUp: number; readonly walks: number },
   note: Note,
 ): Promise<PairFigures> {
   const { warmUp, walks } = counts;
-  const projects = await stage.makeProjects(1 + warmUp + walks);
+  const projects = await stage.makeProjects(2 + warmUp + walks);
+  const byNodesProjects = await stage.makeProjects(warmUp + walks);
   const first = await stage.walk({ nodes: SHORT_NODES, project: projects[0]! });
-  const { activities } = await first.history();
+  const { activities, events } = await first.history();
+  const firstByNodes = await stage.walk({ nodes: SHORT_NODES, project: projects[1]!, steps: "nodes" });
+  const { events: eventsByNodes } = await firstByNodes.history();
   const interlock = new CpuMeter(stage.pids.interlock, stage.pids.server);
   const bare = new CpuMeter(stage.pids.bare, stage.pids.server);
+  const byNodes = new CpuMeter(stage.pids.interlock, stage.pids.server);
   const interlockMs: number[] = [];
   const bareMs: number[] = [];
-  for (const [index, project] of projects.slice(1).entries()) {
+  const byNodesMs: number[] = [];
+  for (const [index, project] of projects.slice(2).entries()) {
     const counted = index >= warmUp;
     const ours = await interlock.during(counted, () => stage.walk({ nodes: SHORT_NODES, project }));
     const theirs = await bare.during(counted, () => stage.bareWalk(activities));
+    const another = byNodesProjects[index]!;
+    const nodes = await byNodes.during(counted, () =>
+      stage.walk({ nodes: SHORT_NODES, project: another, steps: "nodes" }),
+    );
     note(
-      `pair ${index + 1 - warmUp}: ${ours.milliseconds.toFixed(0)} ms, bare ${theirs.toFixed(0)} ms${counted ? "" : " (warm-up)"}`,
+      `pair ${index + 1 - warmUp}: ${ours.milliseconds.toFixed(0)} ms, bare ${theirs.toFixed(0)} ms, by nodes ${nodes.milliseconds.toFixed(0)} ms${counted ? "" : " (warm-up)"}`,
     );
     if (!counted) continue;
     interlockMs.push(ours.milliseconds);
     bareMs.push(theirs);
+    byNodesMs.push(nodes.milliseconds);
   }
   return {
     activities,
@@ -52,6 +67,10 @@ export async function measurePairs(
     ratio: spreadOf(interlockMs.map((milliseconds, index) => milliseconds / bareMs[index]!)),
     interlockCpu: interlock.perWalk(),
     bareCpu: bare.perWalk(),
+    byNodesMs: spreadOf(byNodesMs),
+    byNodesRatio: spreadOf(byNodesMs.map((milliseconds, index) => milliseconds / interlockMs[index]!)),
+    byNodesCpu: byNodes.perWalk(),
+    events: { byTurns: events, byNodes: eventsByNodes },
   };
 }
 
@@ -91,6 +110,7 @@ export interface LoadFigures {
   /** Walks per second. */
   readonly interlock: Spread;
   readonly bare: Spread;
+  readonly byNodes: Spread;
 }
 
 /** How many walks are done in a second with so many at once: each lane starts its next when one has ended. */
@@ -104,20 +124,28 @@ export async function measureLoad(
     const walks = Math.max(4, atOnce * 2);
     const interlock: number[] = [];
     const bare: number[] = [];
+    const byNodes: number[] = [];
     for (let round = 1; round <= counts.rounds; round += 1) {
-      const projects = [...(await stage.makeProjects(walks))];
-      interlock.push(
-        await walksPerSecond(atOnce, walks, async () => {
-          const project = projects.pop();
-          if (project !== undefined) await stage.walk({ nodes: SHORT_NODES, project });
-        }),
-      );
+      const projects = [...(await stage.makeProjects(2 * walks))];
+      const walkOne = (steps?: "nodes") => async () => {
+        const project = projects.pop();
+        if (project !== undefined) {
+          await stage.walk({ nodes: SHORT_NODES, project, ...(steps === undefined ? {} : { steps }) });
+        }
+      };
+      interlock.push(await walksPerSecond(atOnce, walks, walkOne()));
       bare.push(await walksPerSecond(atOnce, walks, () => stage.bareWalk(counts.activities)));
+      byNodes.push(await walksPerSecond(atOnce, walks, walkOne("nodes")));
       note(
-        `${atOnce} at once, round ${round}: ${interlock.at(-1)!.toFixed(2)} walks/s, bare ${bare.at(-1)!.toFixed(2)}`,
+        `${atOnce} at once, round ${round}: ${interlock.at(-1)!.toFixed(2)} walks/s, bare ${bare.at(-1)!.toFixed(2)}, by nodes ${byNodes.at(-1)!.toFixed(2)}`,
       );
     }
-    figures.push({ atOnce, interlock: spreadOf(interlock), bare: spreadOf(bare) });
+    figures.push({
+      atOnce,
+      interlock: spreadOf(interlock),
+      bare: spreadOf(bare),
+      byNodes: spreadOf(byNodes),
+    });
   }
   return figures;
 }

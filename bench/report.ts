@@ -40,6 +40,12 @@ function pairFigures(pairs: PairFigures): readonly Figure[] {
     { name: "one walk", unit: "ms", ...measured(pairs.interlockMs) },
     { name: "one bare walk", unit: "ms", ...measured(pairs.bareMs) },
     { name: "walk by bare walk", target: MAX_RATIO, unit: "times", ...measured(pairs.ratio) },
+    { name: "one walk by nodes", unit: "ms", ...measured(pairs.byNodesMs) },
+    { name: "walk by nodes by walk by turns", unit: "times", ...measured(pairs.byNodesRatio) },
+    ...cpuFigure("CPU of the worker, a walk by nodes", pairs.byNodesCpu.worker),
+    ...cpuFigure("CPU of the server, a walk by nodes", pairs.byNodesCpu.server),
+    { name: "events of a walk by nodes", unit: "", measured: pairs.events.byNodes },
+    { name: "events of a walk by turns", unit: "", measured: pairs.events.byTurns },
     ...cpuFigure("CPU of the worker, a walk", interlockCpu.worker),
     ...cpuFigure("CPU of the worker, a bare walk", bareCpu.worker),
     ...cpuFigure("CPU of the server, a walk", interlockCpu.server),
@@ -52,9 +58,10 @@ function cpuFigure(name: string, milliseconds: number | undefined): readonly Fig
 }
 
 function loadFigures(load: readonly LoadFigures[]): readonly Figure[] {
-  return load.flatMap(({ atOnce, interlock, bare }) => [
+  return load.flatMap(({ atOnce, interlock, bare, byNodes }) => [
     { name: `walks, ${atOnce} at once`, unit: "/s", ...measured(interlock) },
     { name: `bare walks, ${atOnce} at once`, unit: "/s", ...measured(bare) },
+    { name: `walks by nodes, ${atOnce} at once`, unit: "/s", ...measured(byNodes) },
   ]);
 }
 

@@ -28,6 +28,8 @@ export interface WalkOptions {
   readonly nodes: number;
   /** A directory from `makeProjects`; each walk has one of its own. */
   readonly project: string;
+  /** Absent means turns. */
+  readonly steps?: "nodes";
 }
 
 /** A walk that has come to its end as it should. */
@@ -132,7 +134,7 @@ export async function openStage(options: StageOptions): Promise<Stage> {
         for (const project of projects) await mkdir(project, { recursive: true });
         return projects;
       },
-      async walk({ nodes, project }) {
+      async walk({ nodes, project, steps }) {
         const packageId = packageIds.get(nodes);
         if (packageId === undefined) throw new Error(`There is no package of ${nodes} nodes.`);
         const startedAt = performance.now();
@@ -140,6 +142,7 @@ export async function openStage(options: StageOptions): Promise<Stage> {
           packageId,
           projectRoot: project,
           storeId: store.storeId,
+          ...(steps === undefined ? {} : { steps }),
           limits: { maxTurnsPerRun: 2 * MANY_NODES * TURNS_PER_NODE },
         });
         const result = await withinTime(run.result());

@@ -28,7 +28,7 @@ export function projectFiles(storeDir: string, part: string): PartSource {
     dir,
     isLog: isNoLog,
     list: () => {
-      const names = readdirSync(dir).filter((name) => name !== "runs");
+      const names = readdirSync(dir).filter((name) => name !== "runs" && name !== "trash");
       return names.flatMap((name) => filesIn(dir, name)).filter((path) => !isTransient(path));
     },
   };

@@ -84,9 +84,10 @@ describe("a backup of a store", () => {
     await takeBackup();
     const files = await world.filesOf(other);
     await rm(files.dir, { recursive: true });
-    const index = join(files.dir, "../../runsIndex.json");
-    const listed = JSON.parse(await readFile(index, "utf8")) as { runId: string }[];
-    await writeFile(index, JSON.stringify(listed.filter((run) => run.runId !== other)));
+    await appendFile(
+      join(files.dir, "../../runs.jsonl"),
+      `${JSON.stringify({ runId: other, removed: true })}\n`,
+    );
     await takeBackup();
     expect((await piecesIn()).filter((path) => path.includes(other))).toEqual([]);
     const to = join(world.dir, "there");
@@ -96,11 +97,11 @@ describe("a backup of a store", () => {
 
   test("leaves out a project whose index is damaged, keeps its former backup, and takes the others", async () => {
     await takeBackup();
-    const index = join(runDir, "../../runsIndex.json");
+    const index = join(runDir, "../../runs.jsonl");
     const before = await readFile(index, "utf8");
-    await writeFile(index, "{");
+    await writeFile(index, "{\n");
     const report = await takeBackup();
-    expect(report.notTaken).toMatchObject([{ why: expect.stringContaining("runsIndex.json") }]);
+    expect(report.notTaken).toMatchObject([{ why: expect.stringContaining("runs.jsonl") }]);
     const to = join(world.dir, "there");
     await restoreStore(backup, to);
     await writeFile(index, before);
