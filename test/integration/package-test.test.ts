@@ -26,6 +26,9 @@ const middleAndFinish = {
   finish: [{ calls: [move("finish")] }],
 };
 
+/** Longer than ten runs take, one after the other, where others work as well. */
+const TEN_RUNS_MS = 280_000;
+
 /** A test as a file: JSON is YAML. */
 const file = (value: object) => JSON.stringify(value, undefined, 1);
 
@@ -151,7 +154,7 @@ expect:
       }),
       "no-such-workflow.yaml": file({ workflow: "none" }),
     });
-    outcome = await shell.run(["package", "test", "package", "--json"]);
+    outcome = await shell.run(["package", "test", "package", "--json"], "", TEN_RUNS_MS);
   });
 
   test.each(["asked", "asked-and-left", "a jump is refused", "rehearsed", "version", "project"])(

@@ -9,7 +9,7 @@ import { type Bench, temporaryDirectory } from "./harness.js";
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 export const MAIN = join(ROOT, "dist/cli/main.js");
 
-/** Longer than any command takes here. */
+/** Longer than any command takes here that does one thing. */
 const PATIENCE_MS = 90_000;
 
 export interface Outcome {
@@ -39,7 +39,7 @@ export class Shell {
   }
 
   /** Runs one command line with this text on standard input. Rejects with what it has said when it does not end. */
-  run(args: readonly string[], input = ""): Promise<Outcome> {
+  run(args: readonly string[], input = "", patienceMs = PATIENCE_MS): Promise<Outcome> {
     return new Promise((resolve, reject) => {
       const child = execFile(
         process.execPath,
@@ -56,7 +56,7 @@ export class Shell {
       const watch = setTimeout(() => {
         hangs = true;
         child.kill("SIGKILL");
-      }, PATIENCE_MS);
+      }, patienceMs);
       child.stdin?.end(input);
     });
   }

@@ -1,10 +1,14 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
+import type { Config } from "../../config.js";
+import { defined } from "../../core/defined.js";
 import { isError } from "../../core/package/findings.js";
 import { TESTS_FOLDER } from "../../core/package/package-test.js";
 import { excerpt, listSome, shellWord } from "../../core/text.js";
 import { readPackable } from "../../store/packages/pack-package.js";
 import { interruption, openConfig } from "../environment.js";
+import { chosenModel } from "../model-options.js";
+import { printOutcomes } from "../outcome-table.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
 import { type FoundTest, readTests } from "../testing/read-tests.js";
 import { recordTest } from "../testing/record-test.js";
@@ -12,7 +16,7 @@ import { writeNewFile } from "../testing/write-test.js";
 import { resolveRun } from "../resolve-run.js";
 import { withReader } from "../run-session.js";
 import { type TestResult, runTest } from "../testing/run-test.js";
-import { openTestBench } from "../testing/test-bench.js";
+import { isolated, openTestBench } from "../testing/test-bench.js";
 import { printFindings } from "./package.js";
 
 export interface TestOptions {
@@ -21,6 +25,8 @@ export interface TestOptions {
   /** A run that becomes a test. */
   readonly record?: string;
   readonly as?: string;
+  /** Names of models, with commas between them: they answer in the place of the tests' answers. */
+  readonly models?: string;
 }
 
 /** `interlock package test`: runs the tests of a package, each on the real engine in a place of its own. */
@@ -31,6 +37,9 @@ export async function packageTestCommand(dir: string, options: TestOptions): Pro
     throw new UsageError(`"${excerpt(dir)}" is no directory. Tests lie in the directory of a package.`);
   }
   const { listing, package: loaded, findings: ofPackage } = await readPackable(root);
+  if (options.record !== undefined && (options.models ?? options.test) !== undefined) {
+    throw new UsageError("--record makes a test and runs none: leave out --test and --models.");
+  }
   if (options.as !== undefined && options.record === undefined) {
     throw new UsageError("--as names a test that is recorded: add --record <run>.");
   }
@@ -49,14 +58,19 @@ export async function packageTestCommand(dir: string, options: TestOptions): Pro
     return EXIT.failed;
   }
   const tests = chosen(read.tests, dir, options.test);
+  const config = isolated(openConfig());
+  const models = modelsIn(config, options.models);
   const signal = interruption();
-  const bench = await openTestBench(openConfig(), signal);
+  const bench = await openTestBench(config, signal);
   try {
     const results: TestResult[] = [];
     for (const test of tests) {
-      const result = await runTest(bench, listing, test, { signal });
-      results.push(result);
-      if (options.json !== true) printResult(result);
+      const ofTest: TestResult[] = [];
+      for (const model of models) {
+        ofTest.push(await runTest(bench, listing, test, { ...defined({ model }), signal }));
+      }
+      results.push(...ofTest);
+      if (options.json !== true) printResults(ofTest);
     }
     return report(results, options);
   } catch (error) {
@@ -104,6 +118,46 @@ function chosen(tests: readonly FoundTest[], dir: string, name: string | undefin
   throw new CommandError(
     `There is no test "${excerpt(name)}". There are: ${listSome(tests.map((test) => test.name))}.`,
   );
+}
+
+/** Undefined stands for the tests' own answers. Throws `UsageError` for a model that is not configured. */
+function modelsIn(config: Config, list: string | undefined): readonly (string | undefined)[] {
+  if (list === undefined) return [undefined];
+  const names = [...new Set(list.split(",").map((name) => name.trim()))].filter((name) => name !== "");
+  if (names.length === 0) throw new UsageError("--models takes names of models: --models fast,careful");
+  for (const model of names) {
+    try {
+      chosenModel(config, { model });
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      throw new UsageError(`--models ${excerpt(model)}: ${error.message}`, { cause: error });
+    }
+  }
+  return names;
+}
+
+/** One line for a test; for one that several models have taken, a table. */
+function printResults(results: readonly TestResult[]): void {
+  const [first] = results;
+  if (first?.model === undefined) {
+    for (const result of results) printResult(result);
+    return;
+  }
+  print(`${first.name}  ${first.file}`);
+  const ended = results.flatMap(({ ok, model = "", outcome }) =>
+    outcome === undefined ? [] : [{ model, outcome, verdict: ok ? "ok" : "FAILED" }],
+  );
+  const own = [
+    { label: "model", cells: ended.map(({ model }) => model) },
+    { label: "result", cells: ended.map(({ verdict }) => verdict) },
+  ];
+  printOutcomes(
+    own,
+    ended.map(({ outcome }) => outcome),
+  );
+  for (const { model = "", problems } of results) {
+    for (const problem of problems) print(`        ${model}: ${problem}`);
+  }
 }
 
 function printResult({ name, file, ok, problems, outcome }: TestResult): void {

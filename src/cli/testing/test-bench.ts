@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { InterlockClient } from "../../client/client.js";
@@ -35,19 +35,15 @@ export interface TestPlace {
   readonly projectRoot: string;
 }
 
-/**
- * Starts a Temporal that nobody else uses, wherever the user's own may be. Of the configuration only the models are used: no
- * tools of MCP servers, no webhooks, no keys to seal with.
- */
-export async function openTestBench(own: Config, signal: AbortSignal): Promise<TestBench> {
-  const dir = await mkdtemp(join(tmpdir(), "interlock-test-"));
-  const config = isolated(own);
+/** Starts a Temporal that nobody else uses, wherever the user's own may be. `config` is as `isolated` makes it. */
+export async function openTestBench(config: Config, signal: AbortSignal): Promise<TestBench> {
+  const dir = await realpath(await mkdtemp(join(tmpdir(), "interlock-test-")));
   try {
     const server = await acquireEmbeddedServer({
-      ...defined({ cliPath: own.temporalCli }),
-      pathVariable: own.pathVariable,
-      cacheDir: own.cacheDir,
-      environment: own.fetchEnvironment,
+      ...defined({ cliPath: config.temporalCli }),
+      pathVariable: config.pathVariable,
+      cacheDir: config.cacheDir,
+      environment: config.fetchEnvironment,
       storeDir: join(dir, "temporal"),
       searchAttributes: SEARCH_ATTRIBUTES,
       onProgress: printNote,
@@ -76,7 +72,11 @@ export async function openTestBench(own: Config, signal: AbortSignal): Promise<T
   }
 }
 
-function isolated(own: Config): Config {
+/**
+ * What tests use of a user's configuration: the models, and where the Temporal CLI is. No tools of MCP servers, no webhooks, no keys to
+ * seal with.
+ */
+export function isolated(own: Config): Config {
   return {
     ...own,
     temporal: undefined,
