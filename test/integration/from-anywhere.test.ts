@@ -131,7 +131,10 @@ test("a bundle of another machine runs there: its paths are that machine's, and 
   await bench.startAnotherWorker(); // which makes them known
   const there = await strangerShell(bench);
   const store = bench.store.storeId;
-  await eventually(async () => (await there.run(["stores"])).stdout.includes(store));
+  await eventually(async () => {
+    const stores = jsonOf(await there.run(["stores", "--json"])) as { storeId: string; projects: object[] }[];
+    return stores.some(({ storeId, projects }) => storeId === store && projects.length > 0);
+  });
   const workflow = join(bundleRoot, workflowPath);
   const named = ["--store", store, "--project", "project", "--rehearse", "--json"];
   const begin = ["bundle", "run", workflow, ...named];

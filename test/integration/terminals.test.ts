@@ -34,6 +34,7 @@ const commandLines = (run: string, packageId: string): Readonly<Record<string, r
   state: [run],
   answer: [run, "--node", "none", "text"],
   "audit verify": [run],
+  attest: [run],
   "attest verify": ["none.json", "--key", "none.pem"],
   doctor: ["--no-models"],
   ui: ["--unknown"],
