@@ -13,6 +13,7 @@ const SLOW_TESTS = [
   "test/integration/fallback-crash.test.ts",
   "test/integration/notice-crash.test.ts",
   "test/integration/streamed-crash.test.ts",
+  "test/integration/subworkflow-crash.test.ts",
   "test/integration/tool-crash.test.ts",
   "test/integration/hosts.test.ts",
   "test/integration/long-run.test.ts",
