@@ -14,6 +14,7 @@ const SLOW_TESTS = [
   "test/integration/notice-crash.test.ts",
   "test/integration/prune-crash.test.ts",
   "test/integration/streamed-crash.test.ts",
+  "test/integration/subworkflow-crash.test.ts",
   "test/integration/tool-crash.test.ts",
   "test/integration/hosts.test.ts",
   "test/integration/long-run.test.ts",

@@ -92,7 +92,7 @@ export function runCells(row: RunRow, { isNarrow, now }: { readonly isNarrow: bo
   const full = workflowId === `run-${runId}` ? runId : `${runId} ${workflowId}`;
   return [
     isNarrow ? shortName(row) : full,
-    row.bundle === undefined ? packageName(row.packageId ?? "") : `${row.packageId} ${row.workflowRef}`,
+    `${row.bundle === undefined ? packageName(row.packageId ?? "") : `${row.packageId} ${row.workflowRef}`}${partOf(row)}`,
     row.project ?? row.projectId ?? "",
     phaseOf(row),
     row.nodeId ?? "",
@@ -100,6 +100,11 @@ export function runCells(row: RunRow, { isNarrow, now }: { readonly isNarrow: bo
     timeOf(row.startedAt, now),
     row.since === undefined ? "" : timeOf(row.since, now),
   ];
+}
+
+/** What a subworkflow's run belongs to. */
+function partOf({ parentRunId }: RunRow): string {
+  return parentRunId === undefined ? "" : `, part of ${parentRunId.slice(0, SHORT_ID)}`;
 }
 
 function phaseOf({ phase, paused, inTemporal }: RunRow): string {

@@ -19,6 +19,8 @@ export interface ListedRun {
   readonly packageId?: string;
   readonly workflowRef?: string;
   readonly projectId?: string;
+  /** Of a subworkflow's run: the run that has started it. */
+  readonly parentRunId?: string;
   /** The name of the project's directory. */
   readonly project?: string;
   readonly nodeId?: string;
@@ -236,6 +238,7 @@ export async function listedRun(temporal: PayloadReader, raw: RawExecution): Pro
       workflowRef: memo?.workflow ?? word("RunWorkflow"),
       projectId: memo?.projectId ?? word("RunProject"),
       project: memo?.project,
+      parentRunId: memo?.parent,
       nodeId: memo?.node ?? word("RunNode"),
       ...(phase === "waiting-user" ? { question: memo?.question, asked: memo?.asked, code: memo?.code } : {}),
       since: closedAt ?? memo?.since,

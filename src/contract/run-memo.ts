@@ -19,6 +19,8 @@ export const runMemoSchema = z.object({
   projectId: z.string().max(SHORT).optional(),
   /** The name of the project's directory. */
   project: z.string().max(SHORT).optional(),
+  /** Of a subworkflow's run: the run that has started it. */
+  parent: z.string().max(SHORT).optional(),
   node: z.string().max(SHORT).optional(),
   /** The first line of the question that the run waits with. */
   question: z.string().max(SHORT).optional(),

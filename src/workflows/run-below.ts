@@ -37,8 +37,6 @@ export interface Below extends RunResult {
  */
 export async function runBelow(record: RunRecord, nodeId: string): Promise<Below> {
   for (let times = 1; ; times += 1) {
-    await waitUntilFree(record);
-    await continueRunAsNew(record);
     const begun = await prepare(record, nodeId);
     const { runId, workflowRef = "" } = begun.input;
     const handle = await start(begun);
@@ -46,6 +44,8 @@ export async function runBelow(record: RunRecord, nodeId: string): Promise<Below
     if (handle === undefined) {
       if (times === 1) record.note(`run ${runId} goes on by itself: waiting for its end`);
       await condition(() => !record.isRecorded, pauseAfter(times, LONGEST_PAUSE_MS));
+      await waitUntilFree(record);
+      await continueRunAsNew(record);
       continue;
     }
     record.note(`runs ${workflowRef} as run ${runId}`);

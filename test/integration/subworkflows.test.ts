@@ -7,7 +7,7 @@ import { firstWay, nestedPackage, nodesAsked } from "../fakes/nested-package.js"
 import { type ChatRequestBody, type Script, type ScriptedAnswer, call } from "../fakes/scripted-model.js";
 import { intentOf, nodeOf, wordsIn } from "../fakes/walk.js";
 import { type Bench, openBench, signedClient, until } from "./harness.js";
-import { shellOf } from "./shell.js";
+import { jsonOf, shellOf } from "./shell.js";
 
 const END = { type: "end" };
 const nested = nestedPackage({
@@ -93,6 +93,14 @@ describe("a subworkflow", () => {
       shell.run(["status", below.runId]),
       shell.run(["inbox", "--json"]),
     ]);
+    const [listed, table] = await Promise.all([shell.run(["runs", "--json"]), shell.run(["runs"])]);
+    expect(jsonOf(listed)).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ runId: below.runId, parentRunId: run.runId, phase: "waiting-user" }),
+        expect.not.objectContaining({ parentRunId: expect.anything() as unknown }),
+      ]),
+    );
+    expect(table.stdout).toContain(`, part of ${run.runId.slice(0, 8)}`);
     expect(above.stdout).toContain("running");
     expect(above.stdout).toContain(`waits for   run ${below.runId} of part`);
     expect(asked.stdout).toContain(`part of     run ${run.runId}`);

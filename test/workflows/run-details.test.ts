@@ -133,3 +133,12 @@ describe("the details of a run in the Web UI", () => {
     expect(details).toContain("interlock answer 5c2a");
   });
 });
+
+test("the runs above and below a run are named", () => {
+  const below = { runId: "b", workflowRef: HOSTILE };
+  const text = renderDetails({ ...STATE, parentRunId: "a", below });
+  expect(text).toContain("A subworkflow of run `a`.");
+  expect(text).toContain("Waits for run `b` of workflow ");
+  expect(live(text)).not.toContain("evil");
+  expect(renderDetails(STATE)).not.toMatch(/subworkflow|Waits for/);
+});

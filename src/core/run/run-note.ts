@@ -16,6 +16,7 @@ export interface RunNote {
   readonly workflow?: string;
   readonly projectId?: string;
   readonly project?: string;
+  readonly parent?: string;
   readonly node?: string;
   readonly question?: string;
   readonly asked?: string;
@@ -39,6 +40,7 @@ export function runNote(record: RunRecord, since: string): RunNote {
           projectId: short(run.projectId),
         }),
     ...(input.projectRoot === undefined ? {} : { project: short(directoryName(input.projectRoot)) }),
+    ...(input.parent === undefined ? {} : { parent: short(input.parent.runId) }),
     ...(nodeId === "" ? {} : { node: short(nodeId) }),
     ...(question === undefined
       ? {}

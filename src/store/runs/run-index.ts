@@ -37,7 +37,7 @@ const runMetadataSchema = z.object({
   /** Present for a fork: the run it is forked from, and after which of its node visits; 0 is the beginning. */
   forkedFrom: z.object({ runId: z.string(), visit: z.int().min(0) }).optional(),
   /** Present for the run of a subworkflow: the run that has started it. */
-  parentRunId: z.string().optional(),
+  parentRunId: z.string().exactOptional(),
   /** Present for a bundle run (contracts §13). */
   bundle: bundleSettingsSchema.optional(),
 });

@@ -13,6 +13,13 @@ describe("what a listing shows of a run", () => {
     expect(runNote(record, SINCE)).toEqual({ runId: RUN_ID, phase: "idle", project: "shop", since: SINCE });
   });
 
+  test("names the run above of a subworkflow's run", () => {
+    const record = new RunRecord({ runId: RUN_ID, parent: { runId: "a" } }, false);
+    const note = runNote(record, SINCE);
+    expect(note).toMatchObject({ parent: "a" });
+    expect(runMemoSchema.safeParse(note).success).toBe(true);
+  });
+
   test("has the question's first line, printable and short, and fits its schema whatever was asked", () => {
     const record = new RunRecord({ runId: RUN_ID, projectRoot: "/" }, false);
     record.update({ phase: "waiting-user", paused: true });

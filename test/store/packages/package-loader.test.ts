@@ -200,6 +200,24 @@ describe("what the schemas refuse, with file and JSON path", () => {
   });
 });
 
+test("a merge whose step file says nothing, white space apart, is one that runs go through", async () => {
+  const merging = (text: string): PackageFixture => ({
+    ...files,
+    "workflow.graph.json": {
+      ...graph,
+      nodes: [{ id: "draft", type: "merge", file: "steps/draft.md" }, done],
+    },
+    "steps/draft.md": `---\nschemaVersion: "1.1"\nnodeId: draft\ntype: merge\n---\n${text}`,
+  });
+  const passes = async (text: string) =>
+    (await load(merging(text))).package?.workflows[0]?.graph.nodes[0]?.passes;
+  await expect(Promise.all(["", "\r\n \t\n", "Compare.\n"].map(passes))).resolves.toEqual([
+    true,
+    true,
+    undefined,
+  ]);
+});
+
 describe("what loading refuses beyond the schemas", () => {
   test.each<[string, PackageFixture, string[]]>([
     [
@@ -264,6 +282,14 @@ describe("what loading refuses beyond the schemas", () => {
       "one step file for two nodes",
       withGraph({ nodes: [draft, { ...done, file: "steps/draft.md" }] }),
       ["error steps/draft.md $.nodeId", "error steps/draft.md $.type"],
+    ],
+    [
+      "a subworkflow of a workflow that is not listed",
+      {
+        ...withGraph({ nodes: [{ ...draft, type: "subworkflow", workflow: "tiny" }, done] }),
+        "steps/draft.md": stepDocument("draft", "subworkflow"),
+      },
+      ["error workflow.graph.json $.nodes[0].workflow"],
     ],
     ["no manifest", without("bmad.json"), ["error bmad.json $"]],
     ["a missing agents file", without("agents.json"), ["error bmad.json $.entry.agents"]],
