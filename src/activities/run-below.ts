@@ -57,9 +57,9 @@ export async function runBelow(deps: SigningDeps, asked: RunBelowInput): Promise
 /** What of a run's input holds for the runs below it as well. */
 function inherited(above: GraphRunInput) {
   const { projectRoot, input, autopilot, storeId, limits, rehearsal, model, searchAttributes } = above;
-  const { wholeRunConversation, evaluateConditions } = above;
+  const { wholeRunConversation, evaluateConditions, steps } = above;
   const own = { input, autopilot, storeId, limits, rehearsal, model, searchAttributes };
-  return { projectRoot, ...defined({ ...own, wholeRunConversation, evaluateConditions }) };
+  return { projectRoot, ...defined({ ...own, wholeRunConversation, evaluateConditions, steps }) };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { InterlockError } from "../../client/client.js";
-import { type PruneRule, prunableRuns, withoutSources } from "../../core/run/choose-pruned.js";
+import { type PruneRule, prunableRuns, withoutNeeded } from "../../core/run/choose-pruned.js";
 import { DamagedIndex, type RunMetadata, workflowIdOfRun } from "../../store/runs/run-index.js";
 import { collectGarbage } from "../../store/collect-garbage.js";
 import type { Store } from "../../store/store.js";
@@ -31,7 +31,7 @@ const REASONS: Readonly<Record<Reason, string>> = {
   open: "Temporal says that it goes on",
   history: "Temporal still has its history; --with-history takes both",
   notices: "webhooks are still to be told of it",
-  fork: "a run that stays is forked from it",
+  fork: "a run that stays is forked from it, or has started it",
   "gone on": "it went on meanwhile",
 };
 /** How many runs Temporal is asked about at once. */
@@ -78,7 +78,7 @@ async function prune(
   const isDry = options.dryRun === true;
   const executions = await freeToGo(place, meant, kept);
   const free = meant.filter(({ runId }) => executions.has(runId));
-  const going = withoutSources(all, free);
+  const going = withoutNeeded(all, free);
   const ids = new Set(going.map(({ runId }) => runId));
   for (const { runId } of free) if (!ids.has(runId)) kept.set(runId, "fork");
   for (const run of going) {

@@ -7,6 +7,8 @@ export interface PrunableRun {
   readonly createdAt: string;
   readonly lastUpdatedAt: string;
   readonly forkedFrom?: { readonly runId: string } | undefined;
+  /** Of the run of a subworkflow. */
+  readonly parentRunId?: string | undefined;
 }
 
 /** Which runs are to go: those that have ended before a moment, those beyond a number of the newest, or both at once. */
@@ -26,17 +28,25 @@ export function prunableRuns<R extends PrunableRun>(
     .filter(({ lastUpdatedAt }) => endedBefore === undefined || lastUpdatedAt < endedBefore);
 }
 
-/** Those of some runs that no run is forked from which stays. They come newest first, so that a fork goes before its source. */
-export function withoutSources<R extends PrunableRun>(
+/**
+ * Those of some runs that no run needs which stays: it may be forked from them, or be the run above them, which a retry takes back to
+ * their node. They come newest first, so that a fork goes before its source.
+ */
+export function withoutNeeded<R extends PrunableRun>(
   all: readonly PrunableRun[],
   going: readonly R[],
 ): readonly R[] {
   const gone = new Map(going.map((run) => [run.runId, run]));
+  const below = new Map<string, R[]>();
+  for (const run of going) {
+    if (run.parentRunId === undefined) continue;
+    below.set(run.parentRunId, [...(below.get(run.parentRunId) ?? []), run]);
+  }
   const stay = (run: PrunableRun): void => {
     const source = gone.get(run.forkedFrom?.runId ?? "");
-    if (source === undefined) return;
-    gone.delete(source.runId);
-    stay(source);
+    for (const needed of [...(source === undefined ? [] : [source]), ...(below.get(run.runId) ?? [])]) {
+      if (gone.delete(needed.runId)) stay(needed);
+    }
   };
   for (const run of all) if (!gone.has(run.runId)) stay(run);
   return newestFirst([...gone.values()], "createdAt");

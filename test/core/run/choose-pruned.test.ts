@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type PrunableRun, prunableRuns, withoutSources } from "../../../src/core/run/choose-pruned.js";
+import { type PrunableRun, prunableRuns, withoutNeeded } from "../../../src/core/run/choose-pruned.js";
 
 const at = (day: number) => `2026-01-0${day}T00:00:00.000Z`;
 const run = (runId: string, day: number, more: Partial<PrunableRun> = {}): PrunableRun => ({
@@ -36,11 +36,22 @@ describe("what a run is forked from", () => {
   const all = [root, fork, leaf, other];
 
   test("stays with it, through forks of forks", () => {
-    expect(ids(withoutSources(all, [root, fork, other]))).toBe("o");
-    expect(ids(withoutSources(all, [root, leaf]))).toBe("l");
+    expect(ids(withoutNeeded(all, [root, fork, other]))).toBe("o");
+    expect(ids(withoutNeeded(all, [root, leaf]))).toBe("l");
   });
 
   test("goes after it", () => {
-    expect(ids(withoutSources(all, [root, leaf, fork]))).toBe("lfr");
+    expect(ids(withoutNeeded(all, [root, leaf, fork]))).toBe("lfr");
   });
+});
+
+test("the run of a subworkflow stays with the run above it, which stays for a fork, and goes with it", () => {
+  const above = run("a", 1);
+  const [first, second] = [run("b", 2, { parentRunId: "a" }), run("c", 3, { parentRunId: "b" })];
+  const fork = run("f", 4, { forkedFrom: { runId: "a" } });
+  const all = [above, first, second, fork];
+  expect(ids(withoutNeeded(all, [first, second]))).toBe("");
+  expect(ids(withoutNeeded(all, [above, first, second]))).toBe("");
+  expect(ids(withoutNeeded(all, all))).toBe("fcba");
+  expect(ids(withoutNeeded([first, second], [first, second]))).toBe("cb");
 });
