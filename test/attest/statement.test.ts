@@ -75,7 +75,7 @@ const statement = (change: Partial<RunStatement["predicate"]> = {}): RunStatemen
     predicateType: PREDICATE_TYPE,
     predicate: {
       run: { runId: "r", phase: "completed", createdAt: "", workflow: "w", rehearsal: false },
-      interlock: { version: "0.1.0" },
+      interlock: { version: "0.2.0" },
       package: { id: "p" },
       graph: {
         entryNodeId: "a",

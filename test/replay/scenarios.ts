@@ -3,7 +3,9 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { RunHandle } from "../../src/client/client.js";
 import { type ScriptedAnswer, type ScriptedCall, call, patch } from "../fakes/scripted-model.js";
+import { eventually } from "../fakes/eventually.js";
 import { gatePackage } from "../fakes/gate-package.js";
+import { firstWay, nestedPackage } from "../fakes/nested-package.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { type Bench, openBench, until } from "../integration/harness.js";
 
@@ -35,7 +37,10 @@ const BUNDLES = fileURLToPath(new URL("../../examples/reading-room/bmad", import
 const SAVE = call("save_output", { file_path: "request-2026-01-02.md", content: "text\n" });
 const PRELOAD = call("preload_workflow", { workflow_path: "{bundle-root}/workflows/intake/workflow.yaml" });
 
-async function bundle(script: readonly ScriptedAnswer[]): Promise<{ bench: Bench; run: RunHandle }> {
+async function bundle(
+  script: readonly ScriptedAnswer[],
+  request = {},
+): Promise<{ bench: Bench; run: RunHandle }> {
   const bench = await openBench(script);
   const root = join(dirname(bench.projectRoot), "bmad");
   await cp(BUNDLES, root, { recursive: true });
@@ -45,6 +50,7 @@ async function bundle(script: readonly ScriptedAnswer[]): Promise<{ bench: Bench
     coreRoot: join(root, "core"),
     workflowPath: "workflows/intake/workflow.yaml",
     limits: { maxModelAttempts: 1 },
+    ...request,
   });
   return { bench, run };
 }
@@ -214,4 +220,70 @@ const BUNDLE_SCENARIOS: readonly Scenario[] = [
   },
 ];
 
-export const SCENARIOS: readonly Scenario[] = [...GRAPH_SCENARIOS, ...BUNDLE_SCENARIOS];
+const BY_NODES = { steps: "nodes" } as const;
+
+/** What came with 0.2.0. */
+const LATER_SCENARIOS: readonly Scenario[] = [
+  {
+    name: "nodes-question",
+    async run() {
+      const answers = [{ calls: [...reads, write] }, { content: "Which?" }, ...STRAIGHT];
+      const begun = await graph(answers, BY_NODES);
+      await until(begun.run, "waiting-user");
+      await begun.run.answer({ nodeId: "ask", text: "That one.", answerId: "answer-1" });
+      await begun.run.result();
+      return begun;
+    },
+  },
+  {
+    name: "nodes-slow-and-failing",
+    async run() {
+      const [first = { content: "" }, ...others] = STRAIGHT;
+      const begun = await graph(
+        [{ ...first, afterMs: 1_500 }, { status: 500, headers: { "retry-after-ms": "10" } }, ...others],
+        BY_NODES,
+      );
+      await begun.run.result();
+      return begun;
+    },
+  },
+  {
+    name: "nodes-bundle",
+    async run() {
+      const turns = Array.from({ length: 35 }, (): ScriptedAnswer => ({ calls: [PRELOAD] }));
+      const begun = await bundle([...turns, { calls: [SAVE] }, { content: "WORKFLOW COMPLETE" }], BY_NODES);
+      await begun.run.result();
+      return begun;
+    },
+  },
+  {
+    name: "nodes-cancel",
+    async run() {
+      const begun = await graph([{ calls: reads }, { hang: true }], BY_NODES);
+      await eventually(() => begun.bench.model.requests.length === 2);
+      await begun.run.cancel();
+      await begun.run.result().catch(() => undefined);
+      return begun;
+    },
+  },
+  {
+    name: "merge-and-subworkflow",
+    async run() {
+      const bench = await openBench(firstWay);
+      const main = {
+        nodes: {
+          plan: {},
+          build: { type: "subworkflow", text: "", workflow: "below" },
+          join: { type: "merge", text: "" },
+          end: { type: "end" },
+        },
+      };
+      const below = { nodes: { make: {}, made: { type: "end" } } };
+      const run = await bench.start(nestedPackage({ main, below }), { workflowRef: "main" });
+      await run.result();
+      return { bench, run };
+    },
+  },
+];
+
+export const SCENARIOS: readonly Scenario[] = [...GRAPH_SCENARIOS, ...BUNDLE_SCENARIOS, ...LATER_SCENARIOS];
