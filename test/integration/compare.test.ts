@@ -93,6 +93,16 @@ describe("interlock compare", () => {
     expect(there.stdout).toBe(stdout);
   });
 
+  test("tells of each run in one project what that run has written, whatever lies there now", async () => {
+    const bench = await openBench(twice());
+    const run = await bench.start(twoNodePackage());
+    await run.result();
+    const fork = await bench.client.fork(run.runId, { fromNode: "middle" });
+    await fork.result();
+    const { stdout } = await shellOf(bench).run(["compare", run.runId, fork.runId]);
+    expect(stdout).toContain("\n-second\n+another\n");
+  });
+
   test("shows nothing of a run and itself, and refuses a run that is not there", async () => {
     const bench = await openBench(twice());
     const run = await bench.start(twoNodePackage());
