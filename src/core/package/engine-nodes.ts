@@ -72,41 +72,56 @@ export function checkSubworkflows(
   workflows: readonly Caller[],
   listed: ReadonlySet<string>,
 ): readonly Finding[] {
-  const called = new Map(workflows.map(({ id, graph }) => [id, callsOf(graph)]));
+  const below = new RunsBelow(workflows);
   return workflows.flatMap(({ id, graphFile, graph }) =>
     graph.nodes.flatMap((node, index) => {
       if (node.workflow === undefined) return [];
-      const problem = callProblem(id, node.workflow, called, listed);
-      return problem === undefined
-        ? []
-        : [errorFinding(graphFile, `$.nodes[${index}].workflow`, `subworkflow ${quote(node.id)} ${problem}`)];
+      const problem = listed.has(node.workflow)
+        ? circleOrDepth(id, node.workflow, below)
+        : `runs the workflow ${quote(node.workflow)}, which bmad.json does not list under workflows (it lists: ${listNames(listed)})`;
+      if (problem === undefined) return [];
+      const place = `$.nodes[${index}].workflow`;
+      return [errorFinding(graphFile, place, `subworkflow ${quote(node.id)} ${problem}`)];
     }),
   );
 }
 
-function callsOf({ nodes }: Caller["graph"]): readonly string[] {
-  return nodes.flatMap(({ workflow }) => (workflow === undefined ? [] : [workflow]));
-}
-
-function callProblem(
-  caller: string,
-  name: string,
-  called: ReadonlyMap<string, readonly string[]>,
-  listed: ReadonlySet<string>,
-): string | undefined {
-  if (!listed.has(name)) {
-    return `runs the workflow ${quote(name)}, which bmad.json does not list under workflows (it lists: ${listNames(listed)})`;
-  }
-  // Level by level: no workflow is looked at more often than there are levels, however they call one another.
-  let level: ReadonlySet<string> = new Set([name]);
-  for (let depth = 1; level.size > 0; depth += 1) {
+function circleOrDepth(caller: string, name: string, below: RunsBelow): string | undefined {
+  for (let depth = 1; ; depth += 1) {
+    const level = below.level(name, depth);
+    if (level.size === 0) return undefined;
     if (level.has(caller)) {
       return `runs ${quote(name)}, which comes back to ${quote(caller)}: a workflow cannot run itself`;
     }
     if (depth > MAX_SUBWORKFLOW_DEPTH) {
       return `leads to more than ${MAX_SUBWORKFLOW_DEPTH} runs below one another: call less deep`;
     }
-    level = new Set([...level].flatMap((id) => called.get(id) ?? []));
   }
-  return undefined;
+}
+
+/** Which workflows run below one, level by level. Each level is found once, however many name the workflow. */
+class RunsBelow {
+  private readonly called: ReadonlyMap<string, ReadonlySet<string>>;
+  private readonly levels = new Map<string, ReadonlySet<string>[]>();
+
+  constructor(workflows: readonly Caller[]) {
+    this.called = new Map(
+      workflows.map(({ id, graph }) => [
+        id,
+        new Set(graph.nodes.flatMap(({ workflow }) => (workflow === undefined ? [] : [workflow]))),
+      ]),
+    );
+  }
+
+  /** `depth` counts from 1, the workflow itself. */
+  level(name: string, depth: number): ReadonlySet<string> {
+    const levels = this.levels.get(name) ?? [new Set([name])];
+    this.levels.set(name, levels);
+    for (let last = levels.at(-1); levels.length < depth; last = levels.at(-1)) {
+      const next = new Set<string>();
+      for (const id of last ?? []) for (const below of this.called.get(id) ?? []) next.add(below);
+      levels.push(next);
+    }
+    return levels[depth - 1] ?? new Set();
+  }
 }
