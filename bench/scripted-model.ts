@@ -5,8 +5,12 @@ import { serveParent } from "./child-process.js";
 
 /*
  * A model that answers at once, as an OpenAI-compatible server. It knows nothing but the request: which turn it
- * is says the number of tool results, what to do says NODE_BRIEF.
+ * is says the number of tool results, what to do says NODE_BRIEF. With `afterMs` each answer takes its time.
  */
+
+export interface ScriptedModelSettings {
+  readonly afterMs: number;
+}
 
 const ARTIFACT_BYTES = 2_048;
 const ARTIFACT = "A line of the artifact that the scripted model writes, no more.\n"
@@ -99,15 +103,20 @@ function completionFor(body: string) {
 }
 
 /** Answers in as few steps as there can be: what is slow here would be counted against the worker. */
-function answer(request: IncomingMessage, response: ServerResponse): void {
+function answer(request: IncomingMessage, response: ServerResponse, afterMs: number): void {
+  if (request.method === "GET") return void response.end(String(answered));
   const chunks: Buffer[] = [];
   request.on("data", (chunk: Buffer) => chunks.push(chunk));
   request.on("end", () => {
     const [status, answer] = answerTo(Buffer.concat(chunks).toString("utf8"));
     const text = Buffer.from(JSON.stringify(answer));
-    response
-      .writeHead(status, { "content-type": "application/json", "content-length": text.length })
-      .end(text);
+    const end = (): void => {
+      response
+        .writeHead(status, { "content-type": "application/json", "content-length": text.length })
+        .end(text);
+    };
+    if (afterMs === 0) end();
+    else setTimeout(end, afterMs);
   });
 }
 
@@ -119,9 +128,10 @@ function answerTo(body: string): readonly [status: number, answer: unknown] {
   }
 }
 
-await serveParent(async () => {
-  const server = createServer(answer);
-  server.listen(0, "127.0.0.1");
+await serveParent(async (settings) => {
+  const { afterMs = 0 } = (settings ?? {}) as Partial<ScriptedModelSettings>; // written by the bench
+  const server = createServer((request, response) => answer(request, response, afterMs));
+  server.listen({ port: 0, host: "127.0.0.1", backlog: 2_048 });
   await once(server, "listening");
   const { port } = server.address() as AddressInfo; // it listens on a port
   return {

@@ -22,8 +22,8 @@ export interface WorkerCapacity extends Slots, Required<WorkerSize> {
 const MIB = 1024 * 1024;
 /** A worker without runs, and what the system needs beside it. */
 const BASE_MIB = 200;
-/** A run that is kept in memory between its steps (bench/README.md), with room for long ones. */
-const CACHED_RUN_MIB = 0.5;
+/** A run that is kept in memory between its steps, of which most is its own copy of the workflow code (bench/README.md). */
+const CACHED_RUN_MIB = 2.5;
 /** A model turn under way: its request, as objects and as text, and the answer. */
 const TURN_MIB = 2;
 
@@ -37,7 +37,7 @@ export function workerCapacity(machine: Machine, set: WorkerSize = {}): WorkerCa
   const spare = Math.max(0, machine.memory / MIB - BASE_MIB);
   const heap = Math.max(0, machine.heap / MIB - BASE_MIB);
   const cachedRuns =
-    set.cachedRuns ?? between(20, Math.floor(Math.min(spare / 2, heap / 2) / CACHED_RUN_MIB), 5_000);
+    set.cachedRuns ?? between(20, Math.floor(Math.min(spare / 2, (heap * 3) / 4) / CACHED_RUN_MIB), 5_000);
   const wanted: Required<WorkerSize> = {
     activities:
       set.activities ??
