@@ -253,10 +253,10 @@ function textOf({ rss, cpuMs, loopDelays }: Watched, index: number): string {
 async function close(): Promise<void> {
   clearInterval(watch);
   await Promise.all(workers.map(({ child }) => child.stop()));
-  await client.close();
   await model.stop();
   await server.release();
   await rm(dir, { recursive: true, force: true });
+  await client.close(); // last: what still waits for a run is told by that
 }
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {

@@ -24,6 +24,7 @@ test("a worker that may open few files takes less at once, says so, and its runs
   expect(worker.said()).toMatch(
     /may open 160 files and connections, so the worker runs \d+ tasks at once instead of \d+/u,
   );
+  expect(worker.said()).toMatch(/It does \d+ activities, .* pollers\./u);
   expect(worker.child.exitCode).toBeNull();
 });
 

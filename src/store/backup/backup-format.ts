@@ -20,7 +20,11 @@ const fileSchema = z.object({
 });
 export type BackupFile = z.infer<typeof fileSchema>;
 
-export const partSchema = z.object({ files: z.array(fileSchema) });
+export const partSchema = z.object({
+  files: z.array(fileSchema),
+  /** Folders, each after the one that it lies in: a run has some before it has files in them. */
+  folders: z.array(fileSchema.shape.path),
+});
 /** The files of a part as they stood at one moment. */
 export type BackupPart = z.infer<typeof partSchema>;
 

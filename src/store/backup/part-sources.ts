@@ -1,10 +1,11 @@
-import { readdirSync } from "node:fs";
+import { type Dirent, readdirSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { isTransient } from "../runs/run-archive.js";
 import { folderOfPart } from "./backup-format.js";
 import type { PartSource } from "./take-part.js";
 
-const isNoLog = (): boolean => false;
+/** Files without a log among them, and without a folder that would have to be there empty. */
+const PLAIN = { isLog: () => false, folders: () => [] };
 
 /**
  * The store's own files: its name, its roots, and which signed starts were used. No secret, none of the settings, and nothing of an
@@ -12,8 +13,8 @@ const isNoLog = (): boolean => false;
  */
 export function ownFiles(storeDir: string): PartSource {
   return {
+    ...PLAIN,
     dir: storeDir,
-    isLog: isNoLog,
     list() {
       const used = filesIn(storeDir, "starts").filter((path) => /^starts\/[0-9a-f]+\.json$/.test(path));
       return ["roots.json", ...used, "store.json"];
@@ -25,8 +26,8 @@ export function ownFiles(storeDir: string): PartSource {
 export function projectFiles(storeDir: string, part: string): PartSource {
   const dir = join(storeDir, ...folderOfPart(part));
   return {
+    ...PLAIN,
     dir,
-    isLog: isNoLog,
     list: () => {
       const names = readdirSync(dir).filter((name) => name !== "runs" && name !== "trash");
       return names.flatMap((name) => filesIn(dir, name)).filter((path) => !isTransient(path));
@@ -41,12 +42,16 @@ export function runFiles(storeDir: string, part: string): PartSource {
     isLog: (path) =>
       path.startsWith("state/") ? path === "state/logs/execution.jsonl" : path.endsWith(".jsonl"),
     list: () => filesBelow(dir).filter((path) => !isTransient(path)),
+    folders: () =>
+      below(dir, (entry) => entry.isDirectory())
+        .filter((path) => path !== "live")
+        .sort(),
   };
 }
 
 export function packageFiles(storeDir: string, part: string): PartSource {
   const dir = join(storeDir, ...folderOfPart(part));
-  return { dir, isLog: isNoLog, list: () => filesBelow(dir) };
+  return { ...PLAIN, dir, list: () => filesBelow(dir) };
 }
 
 /** The packages of a store; those that are being installed are none yet. */
@@ -72,9 +77,13 @@ function filesIn(dir: string, name: string): readonly string[] {
 }
 
 function filesBelow(dir: string): readonly string[] {
+  return below(dir, (entry) => entry.isFile());
+}
+
+function below(dir: string, isWanted: (entry: Dirent) => boolean): string[] {
   const entries = readdirSync(dir, { recursive: true, withFileTypes: true });
   return entries
-    .filter((entry) => entry.isFile())
+    .filter(isWanted)
     .map((entry) => relative(dir, join(entry.parentPath, entry.name)).split(sep).join("/"));
 }
 

@@ -77,8 +77,9 @@ class Restoration {
     const pieces = piecesOf(this.backupDir, part);
     const dir = join(this.staging, ...folderOfPart(part));
     try {
-      const { files } = readPart(pieces, hash);
+      const { files, folders } = readPart(pieces, hash);
       mkdirSync(dir, { recursive: true, mode: 0o700 });
+      for (const folder of folders) mkdirSync(join(dir, ...folder.split("/")), { mode: 0o700 });
       for (const file of files) await this.putFile(pieces, file, dir, part);
     } catch (error) {
       if (!(error instanceof DamagedPiece)) throw error;

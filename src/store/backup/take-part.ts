@@ -17,6 +17,8 @@ export interface PartSource {
   readonly dir: string;
   /** The files as they are now, sorted; throws `ENOENT` when the part is gone. */
   list(): readonly string[];
+  /** The folders that have to be there, even empty, each after the one that it lies in. */
+  folders(): readonly string[];
   /** Whether a file is only ever appended to. */
   readonly isLog: (path: string) => boolean;
 }
@@ -40,16 +42,21 @@ export async function takePart(
     if (file.pieces.every(({ sha256 }) => kept.has(sha256))) base.set(file.path, file);
   }
   const taken = new Map(base);
+  const fresh = new Set<string>();
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const standing = stampsOf(source.dir, source.list());
     const changed = [...standing].filter(([path, stamp]) => taken.get(path)?.stamp !== stamp);
     const gone = [...taken.keys()].filter((path) => !standing.has(path));
-    if (changed.length === 0 && gone.length === 0) return { files: await settled(taken, source, pieces) };
+    if (changed.length === 0 && gone.length === 0) {
+      return { files: await settled(taken, fresh, pieces), folders: [...source.folders()] };
+    }
     for (const path of gone) taken.delete(path);
     for (const [path] of changed) {
       const file = takeFile(source, path, base.get(path), pieces);
       if (file === undefined) taken.delete(path);
       else taken.set(path, file);
+      if (source.isLog(path) || !isFresh(file)) fresh.delete(path);
+      else fresh.add(path);
     }
   }
   throw new NeverQuiet("Its files change all the time.");
@@ -95,18 +102,13 @@ function endsAsKnown(fd: number, knownBytes: number, last: Piece | undefined): b
 /** Without the stamps that a change in the same tick of the clock would not show in. */
 async function settled(
   taken: ReadonlyMap<string, BackupFile>,
-  source: PartSource,
+  fresh: ReadonlySet<string>,
   pieces: Pieces,
 ): Promise<BackupFile[]> {
   await pieces.sync();
-  const now = BigInt(Date.now()) * 1_000_000n;
   return [...taken.values()]
     .sort((a, b) => (a.path < b.path ? -1 : 1))
-    .map(({ stamp, ...file }) =>
-      stamp === undefined || (!source.isLog(file.path) && now - changedAt(stamp) < FRESH_NS)
-        ? file
-        : { ...file, stamp },
-    );
+    .map(({ stamp, ...file }) => (stamp === undefined || fresh.has(file.path) ? file : { ...file, stamp }));
 }
 
 function stampsOf(dir: string, paths: readonly string[]): ReadonlyMap<string, string> {
@@ -122,6 +124,8 @@ function stampOf({ ctimeNs, ino, size }: BigIntStats): string {
   return `${ctimeNs}-${ino}-${size}`;
 }
 
-function changedAt(stamp: string): bigint {
-  return BigInt(stamp.slice(0, stamp.indexOf("-")));
+function isFresh(file: BackupFile | undefined): boolean {
+  const { stamp = "0-" } = file ?? {};
+  const changedAt = BigInt(stamp.slice(0, stamp.indexOf("-")));
+  return BigInt(Date.now()) * 1_000_000n - changedAt < FRESH_NS;
 }

@@ -1,5 +1,5 @@
 import { appendFile, mkdir, readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { BackupError, backupStore } from "../../../src/store/backup/backup-store.js";
 import { restoreStore } from "../../../src/store/backup/restore-store.js";
@@ -43,6 +43,16 @@ describe("a backup of a store", () => {
     expect((await stat(join(to, "packages", world.packageId))).mode & 0o777).toBe(0o500);
     expect(report.roots).toEqual([world.projectRoot]);
     expect(restored.roots.permit(world.projectRoot, "write").ok).toBe(true);
+  });
+
+  test("gives the empty folders of a run back as well: it writes its first conversation there", async () => {
+    const dir = relative(world.store.dir, runDir);
+    expect(await readdir(join(runDir, "conversation"))).toEqual([]);
+    await takeBackup();
+    const to = join(world.dir, "there");
+    await restoreStore(backup, to);
+    expect(await readdir(join(to, dir, "conversation"))).toEqual([]);
+    expect((await stat(join(to, dir, "conversation"))).mode & 0o777).toBe(0o700);
   });
 
   test("that is brought up to date copies what is new or has grown, and nothing else", async () => {
