@@ -87,11 +87,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   const settingsFor = options.modelSettingsFor ?? settingsOf(config, options);
   // A program's own model answers whatever a run has chosen elsewhere, and nothing is chosen for it.
   const isOwn = options.model !== undefined || options.modelSettingsFor !== undefined;
-  const connection = await NativeConnection.connect({
-    // A store's memo says which projects it has, 100 at most: the SDK warns of 2 KB each time it is said.
-    payloadLimits: { memoWarnSize: 0 },
-    ...options.connection,
-  });
+  const connection = await connect(options.connection);
   const seals = config.sealKeys?.writer !== undefined;
   const namespaceHas = untilAll(() => searchAttributesOf(connection, options.namespace));
   const place = {
@@ -277,4 +273,9 @@ async function runToEnd(worker: Worker, close: () => Promise<void>): Promise<voi
   } finally {
     await close();
   }
+}
+
+/** A store's memo says which projects it has, 100 at most: the SDK would warn of 2 KB each time it is said. */
+function connect(options: NativeConnectionOptions): Promise<NativeConnection> {
+  return NativeConnection.connect({ payloadLimits: { memoWarnSize: 0 }, ...options });
 }
