@@ -86,13 +86,14 @@ export function openOperator(client: InterlockClient, store: Store, until: Abort
   }
 
   async function start(run: PlannedRun, packageId: string, projectRoot: string, care: Care): Promise<void> {
-    const { runId, agentId, input, user } = run;
+    const { runId, agentId, input, steps, user } = run;
     const request = {
       runId,
       projectRoot,
       packageId,
       activeAgentId: agentId,
       input,
+      steps,
       storeId: store.storeId,
       limits: { maxModelAttempts: 50 },
       ...(user.budget === undefined ? {} : { budget: limitsOf(user.budget) }),

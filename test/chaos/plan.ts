@@ -1,3 +1,4 @@
+import type { StepSize } from "../../src/core/step-size.js";
 import { createHash } from "node:crypto";
 import { agent, stepDocument } from "../fakes/package-fixture.js";
 import { type Random, randomFrom, uuidFrom } from "./random.js";
@@ -29,6 +30,8 @@ export interface PlannedRun {
   readonly agentId: string;
   /** A directory that it shares with other runs. */
   readonly project: string;
+  /** Every other run's are nodes. */
+  readonly steps: StepSize;
   readonly input: string;
   /** Files that are in the project before the run begins, by path. */
   readonly filesBefore: Readonly<Record<string, string>>;
@@ -70,6 +73,7 @@ export function planChaos(seed: string, runCount: number): ChaosPlan {
       agentId: `agent-${index % RUNS_PER_PACKAGE}`,
       project: `project-${Math.floor(index / RUNS_PER_PROJECT)}`,
       folder: `run-${index}`,
+      steps: index % 2 === 0 ? ("turns" as const) : ("nodes" as const),
     };
     runs.push(planRun(`${seed}/${index}`, graph, place));
   }
@@ -123,6 +127,7 @@ interface Place {
   readonly agentId: string;
   readonly project: string;
   readonly folder: string;
+  readonly steps: StepSize;
 }
 
 function planRun(seed: string, graph: PlannedGraph, place: Place): PlannedRun {

@@ -94,12 +94,22 @@ async function discard(projectDir: string, runId: string): Promise<void> {
   if (standsThere(from)) {
     await mkdir(trash, { recursive: true, mode: 0o700 });
     await rm(to, { recursive: true, force: true }); // of a call that was killed, or of an execution that came too late
-    renameSync(from, to);
-    await syncDirectory(join(projectDir, "runs"));
+    if (moved(from, to)) await syncDirectory(join(projectDir, "runs"));
   }
   failpoint("prune.moved");
   await rm(to, { recursive: true, force: true });
   failpoint("prune.removed");
+}
+
+/** False where another call has moved it meanwhile: both end what is left. */
+function moved(from: string, to: string): boolean {
+  try {
+    renameSync(from, to);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return false;
+  }
 }
 
 function namesIn(dir: string): readonly string[] {
