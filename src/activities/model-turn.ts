@@ -12,6 +12,7 @@ import type { ChatModel, ModelSettings } from "../model/chat-model.js";
 import { ModelError } from "../model/model-error.js";
 import type { Missing } from "../model/model-catalog.js";
 import { LineTooLong } from "../store/disk/append-log.js";
+import type { AuditEvent } from "../store/runs/audit-log.js";
 import type { RecordedResult } from "../store/runs/call-journal.js";
 import type {
   AssistantEntry,
@@ -75,24 +76,8 @@ export async function modelTurn(
   } finally {
     await live.end();
   }
-  const audit = await files.audit.record(
-    {
-      kind: "model.turn",
-      id: `${input.visit}.${input.turn}`,
-      nodeId: input.nodeId,
-      agentId: input.agentId,
-      model: entry.model,
-      finishReason: entry.finishReason,
-      calls: entry.calls.length,
-      ...defined({
-        ...entry.usage,
-        folded: entry.folded,
-        answeredBy: entry.answeredBy && { ...entry.answeredBy },
-      }),
-      durationMs: Math.round(performance.now() - startedAt),
-    },
-    new Date(),
-  );
+  const durationMs = Math.round(performance.now() - startedAt);
+  const audit = await files.audit.record(turnEvent(entry, input, durationMs), new Date());
   const cutOff = entry.finishReason === "length";
   const { refusal } = entry;
   const isText = !cutOff && refusal === undefined && entry.calls.length === 0;
@@ -118,6 +103,25 @@ export async function modelTurn(
     usage: entry.usage,
     ...defined({ answeredBy: entry.answeredBy }),
     audit,
+  };
+}
+
+/** What the audit log says of an answer. */
+export function turnEvent(
+  { visit, turn, model, finishReason, calls, usage, folded, answeredBy }: AssistantEntry,
+  { nodeId, agentId }: { readonly nodeId: string; readonly agentId: string },
+  durationMs: number,
+): AuditEvent {
+  return {
+    kind: "model.turn",
+    id: `${visit}.${turn}`,
+    nodeId,
+    agentId,
+    model,
+    finishReason,
+    calls: calls.length,
+    ...defined({ ...usage, folded, answeredBy: answeredBy && { ...answeredBy } }),
+    durationMs,
   };
 }
 

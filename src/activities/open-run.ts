@@ -19,6 +19,7 @@ import {
 import type { RunFiles } from "../store/runs/run-files.js";
 import { noteRecorded } from "../tools/recorded-call.js";
 import { type OpenRunDeps, resumes } from "./begin-execution.js";
+import { turnEvent } from "./model-turn.js";
 import { unwrap } from "./failures.js";
 import { openBundleRun, savedOutputs } from "./open-bundle-run.js";
 import { openGraphRun } from "./open-graph-run.js";
@@ -76,12 +77,13 @@ async function conditionsOf(deps: OpenRunDeps, { input, execution }: OpenRunInpu
   };
 }
 
-/** What ran of the last answer before the run failed, and was not noted: on a full disk, for one. */
+/** The last answer and what ran of it before the run failed, where that was not noted: on a full disk, for one. How long the answer took nobody knows. */
 async function completeAudit(files: RunFiles, { run, graph }: OpenedRun): Promise<void> {
   const answer = await findLastAnswer(files, graph, run.activeAgentId);
   if (answer === undefined) return;
-  const { calls, nodeId, agentId } = answer;
-  for (const call of calls) {
+  const { entry, nodeId, agentId } = answer;
+  if (entry.turn > 0) await files.audit.record(turnEvent(entry, answer, 0), new Date());
+  for (const call of entry.calls) {
     const { id: toolCallId, name, argumentsJson, external } = call;
     await recordUnknown(files, call);
     const ours = run.kind === "bundle" ? bundleToolName(name) : canonicalToolName(name);

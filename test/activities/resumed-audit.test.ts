@@ -25,7 +25,12 @@ test("a run that goes on notes what ran before it failed, once, and nothing that
   const request = { kind: "graph", input: { runId: RUN_ID, projectRoot, packageId, resume: true } } as const;
   const { resumed } = await openRun(deps, request);
   await openRun(deps, request);
-  const events = (await jsonLines(files.logFile)).filter(({ kind }) => kind === "tool.exec");
+  const lines = await jsonLines(files.logFile);
+  expect(lines.filter(({ kind }) => kind === "model.turn")).toMatchObject([
+    { id: "1.1", nodeId: "ask", agentId: "author", model: "m", calls: 2 },
+  ]);
+  expect(resumed?.usage.modelTurns).toBe(1);
+  const events = lines.filter(({ kind }) => kind === "tool.exec");
   expect(events).toMatchObject([
     {
       toolCallId: "ran",

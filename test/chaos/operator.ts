@@ -208,6 +208,9 @@ export function openOperator(client: InterlockClient, store: Store, until: Abort
         const hasEnded = ["completed", "failed"].includes(readStatus(runDir).phase);
         if ((hasEnded || poll % POLLS_BETWEEN_LOOKS === 0) && !(await look(handle, care, steering))) break;
       }
+      // A quick run may have ended before it was looked for in the store.
+      const found = await store.runs.findRun(run.runId).catch(() => undefined);
+      if (found?.ok === true) care.projectId = found.value.projectId;
       count("runs paused", care.pauses.length);
       count("budgets raised", care.raises.filter(({ isAccepted }) => isAccepted).length);
     },

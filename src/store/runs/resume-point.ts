@@ -5,10 +5,9 @@ import { MAX_SNAPSHOTS, withSnapshot } from "../../core/graph-state/walk.js";
 import type { WorkflowGraph } from "../../core/package/graph.js";
 import { effectiveNodeId } from "../../core/state/transition-guard.js";
 import type { AuditHead } from "../../core/run/audit-head.js";
-import type { RecordedModelCall } from "../../core/tools/external-tool.js";
 import type { AuditTotals } from "./audit-totals.js";
 import type { Boundary } from "./boundaries.js";
-import type { ConversationEntry } from "./conversation.js";
+import type { AssistantEntry, ConversationEntry } from "./conversation.js";
 import type { RunFiles } from "./run-files.js";
 import type { RunStatus } from "./status-file.js";
 
@@ -37,7 +36,7 @@ export type SaidByUser = Extract<ConversationEntry, { readonly type: "user" }>;
 
 /** The model's last answer, and whose it was. */
 export interface LastAnswer {
-  readonly calls: readonly RecordedModelCall[];
+  readonly entry: AssistantEntry;
   readonly nodeId: string;
   readonly agentId: string;
 }
@@ -82,7 +81,7 @@ export async function findLastAnswer(
   const nodeId =
     (await files.boundaries.all()).findLast((item) => item.visit < visit)?.next ?? graph.entryNodeId;
   const agentId = graph.nodes.find(({ id }) => id === nodeId)?.agentId ?? activeAgentId;
-  return { calls: answer.calls, nodeId, agentId };
+  return { entry: answer, nodeId, agentId };
 }
 
 /** A bundle run has one conversation for all of it, and no visits. */
