@@ -1,8 +1,10 @@
 import { z } from "zod";
+import { defined } from "../../core/defined.js";
 import type { JsonObject } from "../../core/json.js";
 import { AppendLog, type LinePosition, parseLine } from "../disk/append-log.js";
 import type { HeldLock } from "../disk/fenced-lock.js";
 import { sha256 } from "../disk/sha256.js";
+import { editsBetween, withEdits } from "./document-edits.js";
 
 const boundarySchema = z.object({
   /** Counts node visits from 1; 0 is the beginning. */
@@ -20,31 +22,54 @@ const boundarySchema = z.object({
 /** A node boundary: what a run can be forked from. */
 export type Boundary = z.infer<typeof boundarySchema>;
 
+/** Which boundary's document a line says the changes to; absent where it has the document as a whole. */
+const changesSchema = z.object({ since: z.int().min(0).exactOptional() });
+const editsSchema = z.array(z.object({ at: z.int().min(0), drop: z.int().min(0), text: z.string() }));
+
+interface KeptBoundary {
+  readonly boundary: Boundary;
+  readonly since?: number;
+  readonly position: LinePosition;
+  /** How long the lines are from the last whole document to this one. */
+  readonly bytesSinceWhole: number;
+}
+
 /** A boundary of which no line can be read: trying again does not help. */
 export class DamagedBoundary extends Error {}
 
 /**
  * `boundaries.jsonl` of a run: one line for its beginning and one for each node visit that ended, with the state document as
- * it was. Documents may be large and visits many: an index has everything but the documents, which are read one at a time.
+ * it was. Visits may be many: an index has everything but the documents, which are read when they are asked for.
+ *
+ * B1. A line has its document as a whole, or what has changed since the boundary before it. So a boundary costs what the visit has
+ *     changed, and whoever reads a document reads a few times as much at most.
+ * B2. Every document has its hash beside it. It is handed out to the byte or not at all.
  */
 export class Boundaries {
   private readonly path: string;
   private readonly log: AppendLog;
-  private readonly known = new Map<
-    number,
-    { readonly boundary: Boundary; readonly position: LinePosition }
-  >();
+  private readonly known = new Map<number, KeptBoundary>();
+  /** The visits that are known, in the order of their lines. */
+  private readonly visits: number[] = [];
+  /** The document that was kept or read last. */
+  private newest: { readonly visit: number; readonly text: string } | undefined;
 
   constructor(path: string, lockFile: string, owner?: HeldLock) {
     this.path = path;
     const toEntry = (line: Buffer): JsonObject | undefined => {
-      const { document: _, ...boundary } = parseLine(line) ?? {};
-      return boundarySchema.safeParse(boundary).data;
+      const parsed = parseLine(line);
+      const { data: boundary } = boundarySchema.safeParse(parsed);
+      const { data: changes } = changesSchema.safeParse(parsed);
+      return boundary && { ...boundary, ...changes };
     };
     const onEntry = (entry: JsonObject | undefined, position: LinePosition): void => {
       const { data: boundary } = boundarySchema.safeParse(entry);
       if (boundary === undefined || this.known.has(boundary.visit)) return;
-      this.known.set(boundary.visit, { boundary, position });
+      const { since } = changesSchema.safeParse(entry).data ?? {};
+      const before = since === undefined ? 0 : (this.known.get(since)?.bytesSinceWhole ?? 0);
+      const bytesSinceWhole = since === undefined ? 0 : before + position.length;
+      this.known.set(boundary.visit, { boundary, position, bytesSinceWhole, ...defined({ since }) });
+      this.visits.push(boundary.visit);
     };
     this.log = new AppendLog(path, lockFile, { toEntry, onEntry }, { owner });
   }
@@ -56,8 +81,14 @@ export class Boundaries {
   /** Keeps a boundary, once. `document` is UTF-8. */
   async keep(boundary: Omit<Boundary, "documentSha256">, document: Uint8Array): Promise<void> {
     const text = Buffer.from(document).toString("utf8");
-    const line: JsonObject = { ...boundary, documentSha256: sha256(document), document: text };
-    await this.log.append(() => (this.known.has(boundary.visit) ? [] : [line]));
+    const line = { ...boundary, documentSha256: sha256(document) };
+    let isKept = false;
+    await this.log.append(() => {
+      if (this.known.has(boundary.visit)) return [];
+      isKept = true;
+      return [{ ...line, ...this.changesIn(text, document.length) }];
+    });
+    if (isKept && Buffer.from(text).equals(document)) this.newest = { visit: boundary.visit, text };
   }
 
   /** Keeps where the run begins, once. */
@@ -76,16 +107,56 @@ export class Boundaries {
 
   /** The state document as it was at a boundary that `all` has told of. Throws `DamagedBoundary`. */
   documentAt(visit: number): Uint8Array {
-    const known = this.known.get(visit);
-    if (known !== undefined) {
-      const document = this.log.readAt([known.position])[0]?.["document"];
-      if (typeof document === "string") {
-        const bytes = Buffer.from(document);
-        if (sha256(bytes) === known.boundary.documentSha256) return bytes;
-      }
+    return Buffer.from(this.textAt(visit));
+  }
+
+  private textAt(visit: number): string {
+    if (this.newest?.visit === visit) return this.newest.text;
+    const chain = this.chainTo(visit);
+    const [whole, ...changes] = this.log.readAt(chain.map(({ position }) => position));
+    let text = whole?.["document"];
+    if (typeof text !== "string") throw this.damaged(visit);
+    for (const line of changes) {
+      const { data: edits } = editsSchema.safeParse(line["edits"]);
+      if (edits === undefined) throw this.damaged(visit);
+      text = withEdits(text, edits);
     }
-    throw new DamagedBoundary(
-      `The line of visit ${visit} in ${this.path} is damaged. Restore the file from a backup.`,
+    if (sha256(Buffer.from(text)) !== chain.at(-1)?.boundary.documentSha256) throw this.damaged(visit);
+    this.newest = { visit, text };
+    return text;
+  }
+
+  /** The lines from the last whole document before a boundary to its own. */
+  private chainTo(visit: number): readonly KeptBoundary[] {
+    const chain: KeptBoundary[] = [];
+    for (let at: number | undefined = visit; at !== undefined;) {
+      const kept = this.known.get(at);
+      // Each line goes back to an earlier one: a damaged file leads in no circle.
+      if (kept === undefined || (kept.since ?? -1) >= at) throw this.damaged(visit);
+      chain.unshift(kept);
+      at = kept.since;
+    }
+    return chain;
+  }
+
+  /** What is written of a document: what has changed since the last boundary, unless that would be long to read. */
+  private changesIn(text: string, bytes: number): JsonObject {
+    const whole = { document: text };
+    const last = this.known.get(this.visits.at(-1) ?? -1);
+    if (last === undefined || last.bytesSinceWhole >= bytes) return whole;
+    try {
+      const since = last.boundary.visit;
+      const edits = editsBetween(this.textAt(since), text) as unknown as JsonObject[]; // plain data
+      return JSON.stringify(edits).length < bytes ? { since, edits } : whole;
+    } catch (error) {
+      if (!(error instanceof DamagedBoundary)) throw error;
+      return whole;
+    }
+  }
+
+  private damaged(visit: number): DamagedBoundary {
+    return new DamagedBoundary(
+      `The line of visit ${visit} in ${this.path} is damaged, or one that it rests on. Restore the file from a backup.`,
     );
   }
 }
