@@ -15,6 +15,7 @@ export function bundleWorkflows(interceptors: readonly string[] = []): Promise<W
     payloadConverterPath: codeOf("payload-converter"),
     workflowInterceptorModules: [...interceptors],
     failureConverterPath: codeOf("failure-converter"),
+    preloadModules: [codeOf("shared-modules")],
     logger: new DefaultLogger("ERROR"),
   });
 }

@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import type { History } from "@temporalio/common/lib/proto-utils.js";
-import { DefaultLogger, Runtime } from "@temporalio/worker";
+import { DefaultLogger, Runtime, Worker } from "@temporalio/worker";
 import { beforeAll, describe, expect, test } from "vitest";
 import { readHistory, replayHistory } from "../../src/replay.js";
+import { workflowBundle } from "../../src/worker/workflow-bundle.js";
 import { HISTORIES, recordedHistories } from "./histories.js";
 
 /**
@@ -21,6 +22,20 @@ describe("the replay gate", () => {
   test.each(RECORDED)("%s leads the code at hand to the same decisions", async (name) => {
     const history = await historyOf(name);
     expect(await replayHistory(history)).toEqual({ ok: true, events: history.events?.length });
+  });
+
+  test("no run leaves behind what leads another one of its worker elsewhere", async () => {
+    const histories = await Promise.all(
+      RECORDED.map(async (name) => ({ workflowId: name, history: await historyOf(name) })),
+    );
+    const order = [...histories, ...histories.toReversed(), ...histories];
+    const departures: string[] = [];
+    let count = 0;
+    for await (const result of Worker.runReplayHistories({ workflowBundle: await workflowBundle() }, order)) {
+      count += 1;
+      if (result.error !== undefined) departures.push(`${result.workflowId}: ${result.error.message}`);
+    }
+    expect({ count, departures }).toEqual({ count: order.length, departures: [] });
   });
 
   test("a history in which another activity was scheduled is a departure", async () => {
