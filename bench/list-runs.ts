@@ -44,6 +44,15 @@ const server = await acquireEmbeddedServer({
   searchAttributes: SEARCH_ATTRIBUTES,
 });
 try {
+  const isWatchingOnly = process.argv.includes("watch");
+  if (!isWatchingOnly) await measureListing();
+  await measureWatching();
+} finally {
+  await server.release();
+  await rm(storeDir, { recursive: true, force: true });
+}
+
+async function measureListing(): Promise<void> {
   await startAll(server.address);
   for (const args of [
     ["runs"],
@@ -56,10 +65,6 @@ try {
     const middle = seconds.sort((a, b) => a - b)[Math.floor(TRIES / 2)] ?? 0;
     process.stdout.write(`interlock ${args.join(" ")}: ${middle.toFixed(2)} s (median of ${TRIES})\n`);
   }
-  await measureWatching();
-} finally {
-  await server.release();
-  await rm(storeDir, { recursive: true, force: true });
 }
 
 async function startAll(address: string): Promise<void> {

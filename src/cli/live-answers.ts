@@ -1,4 +1,5 @@
 import type { StoreReader } from "../contract/reads.js";
+import { nextPause } from "../core/pace.js";
 import { type LiveAnswer, readLive } from "../store/runs/live-answer.js";
 import type { Store } from "../store/store.js";
 import type { WorkSource } from "./watch-work.js";
@@ -22,24 +23,27 @@ async function dirOf(store: Store, runId: string): Promise<string | undefined> {
   return files?.ok === true ? files.value.dir : undefined;
 }
 
-const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 8_000;
+const PACE = { shortestMs: 2_000, longestMs: 8_000 };
 
-/** Each look is a question to the store: while a model answers, once a second, and seldomer where nothing comes. */
+/** Each look is a question to the store: while a model answers, and seldomer where nothing comes. */
 function liveThere(reader: StoreReader, run: string): WorkSource["live"] {
   let lookAt = 0;
-  let pauseMs = FIRST_PAUSE_MS;
+  let pauseMs = 0;
   return async (since, isAnswering) => {
     if (!isAnswering) return undefined;
     if (Date.now() < lookAt) return since && { ...since, text: "", restarts: false };
     const asked = since === undefined ? {} : { since: positionOf(since) };
     const got = await reader.ask("read.live", { run, ...asked });
-    const answer = got.ok ? (got.value.answer as LiveAnswer | null) : null; // as its store has read it
-    pauseMs =
-      answer === null || answer.text === "" ? Math.min(2 * pauseMs, LONGEST_PAUSE_MS) : FIRST_PAUSE_MS;
+    const answer = (got.ok ? (got.value.answer as LiveAnswer | null) : null) ?? undefined; // as its store has read it
+    pauseMs = nextPause(PACE, pauseMs, isFurther(answer, since));
     lookAt = Date.now() + pauseMs;
-    return answer ?? undefined;
+    return answer;
   };
+}
+
+/** Something has come since: text, or what a model has thought or called. */
+function isFurther(answer: LiveAnswer | undefined, since: LiveAnswer | undefined): boolean {
+  return answer !== undefined && (since === undefined || answer.restarts || answer.offset > since.offset);
 }
 
 function positionOf({ execution, visit, turn, attempt, offset }: LiveAnswer) {

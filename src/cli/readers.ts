@@ -8,5 +8,5 @@ import type { Store } from "../store/store.js";
 export function localReader(store: Store, { settings }: Pick<Config, "settings">): StoreReader {
   const { protectedPaths } = settings;
   const answers = new StoreAnswers({ store, ...(protectedPaths === undefined ? {} : { protectedPaths }) });
-  return storeReader((name, asked) => answers.page(name, asked));
+  return storeReader((name, asked) => answers.page(name, asked), { isAtHand: true });
 }

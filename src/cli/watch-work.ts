@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { RunHandle } from "../client/client.js";
 import type { PendingActivity } from "../client/pending-work.js";
 import { defined } from "../core/defined.js";
+import { nextPause } from "../core/pace.js";
 import type { LiveAnswer } from "../store/runs/live-answer.js";
 import { MODEL_TURN, type Standing, type WatchedAnswer, waitsForWorker } from "./waiting-words.js";
 
@@ -15,7 +16,8 @@ export interface WorkSource {
   readonly missing?: (signal: AbortSignal) => Promise<string | undefined>;
 }
 
-const DESCRIBE_PAUSE_MS = 1_000;
+/** While the same activity is under way, there is little to be seen. */
+const DESCRIBE_PACE = { shortestMs: 1_000, longestMs: 5_000 };
 const LIVE_PAUSE_MS = 200;
 const PATIENCE_MS = 5_000;
 
@@ -27,15 +29,21 @@ export async function watchWork(
   show: (standing: Standing) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  let describedAt = 0;
+  let describeAt = 0;
+  let pauseMs = 0;
+  let seen = { turn: "", work: "" };
   let known: Known = { work: { activities: [] } };
   let answer: WatchedAnswer | undefined;
   let seesAnswers = false;
   while (!signal.aborted) {
-    const now = Date.now();
-    if (now - describedAt >= DESCRIBE_PAUSE_MS) {
-      describedAt = now;
+    const { turn } = said();
+    // A turn that is over says that something else is under way.
+    if (Date.now() >= describeAt || turn !== seen.turn) {
       known = await look(run, source, signal).catch(() => known);
+      const work = JSON.stringify(known, withoutHeartbeats);
+      pauseMs = nextPause(DESCRIBE_PACE, pauseMs, turn !== seen.turn || work !== seen.work);
+      describeAt = Date.now() + pauseMs;
+      seen = { turn, work };
     }
     const isAnswering = known.work.activities.some(isModelTurn);
     answer = watched(answer, await source.live(answer, isAnswering).catch(() => undefined));
@@ -50,6 +58,11 @@ export async function watchWork(
     });
     await sleep(LIVE_PAUSE_MS, undefined, { signal }).catch(() => undefined);
   }
+}
+
+/** What an activity does says itself: that it lives is no news. */
+function withoutHeartbeats(key: string, value: unknown): unknown {
+  return key === "heartbeatAt" ? undefined : value;
 }
 
 type Known = Pick<Standing, "work" | "nobody" | "missing">;

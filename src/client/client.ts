@@ -132,7 +132,7 @@ export class InterlockClient {
 
   /** Reads the store whose workers poll the task queue. `storeId`: none but that one. */
   reader(storeId?: string): StoreReader {
-    return storeReader(remotePages(this), storeId);
+    return storeReader(remotePages(this), defined({ storeId }));
   }
 
   async close(): Promise<void> {

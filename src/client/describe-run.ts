@@ -1,18 +1,50 @@
-import type { Client } from "@temporalio/client";
+import { isOpenStatus } from "./execution-status.js";
 import { type ListedRun, listedRun } from "./list-runs.js";
 import { type PendingWork, pendingWorkIn } from "./pending-work.js";
+import type { TemporalAccess } from "./run-start.js";
+import { type Begun, type RunTimes, begunIn, timesIn } from "./run-times.js";
 
 /** A run as Temporal knows it at this moment. */
 export interface DescribedRun {
   readonly run: ListedRun;
   readonly executionRunId: string;
   readonly pending: PendingWork;
+  readonly times: RunTimes;
+  /** Whether its execution goes on. */
+  readonly isOpen: boolean;
 }
 
-/** Asks Temporal for a run, by its workflow's id: what a listing says a moment later. Needs no worker. Rejects where it is not known. */
-export async function describeRun(temporal: Client, workflowId: string): Promise<DescribedRun> {
-  const { raw, runId } = await temporal.workflow.getHandle(workflowId).describe();
-  const info = raw.workflowExecutionInfo ?? {};
-  const run = { ...(await listedRun(temporal, info)), taskQueue: raw.executionConfig?.taskQueue?.name ?? "" };
-  return { run, executionRunId: runId, pending: pendingWorkIn(raw) };
+/** Describes one run again and again: what of it stays as it is is asked for once. */
+export class RunDescriber {
+  private readonly access: TemporalAccess;
+  private readonly workflowId: string;
+  /** How the run began, by the execution that says so: a retry is another one. */
+  private begun: { readonly executionRunId: string; readonly by: Begun | undefined } | undefined;
+
+  constructor(access: TemporalAccess, workflowId: string) {
+    this.access = access;
+    this.workflowId = workflowId;
+  }
+
+  /** Asks Temporal: what a listing says a moment later. Needs no worker. Rejects where it is not known. */
+  async describe(): Promise<DescribedRun> {
+    const { access, workflowId } = this;
+    const { temporal } = access;
+    const { raw, runId, status } = await temporal.workflow.getHandle(workflowId).describe();
+    const listed = await listedRun(temporal, raw.workflowExecutionInfo ?? {});
+    return {
+      run: { ...listed, taskQueue: raw.executionConfig?.taskQueue?.name ?? "" },
+      executionRunId: runId,
+      pending: pendingWorkIn(raw),
+      times: await timesIn(access, workflowId, raw, (executionRunId) => this.begunBy(executionRunId)),
+      isOpen: isOpenStatus(status.name),
+    };
+  }
+
+  private async begunBy(executionRunId: string): Promise<Begun | undefined> {
+    if (this.begun?.executionRunId !== executionRunId) {
+      this.begun = { executionRunId, by: await begunIn(this.access, this.workflowId, executionRunId) };
+    }
+    return this.begun.by;
+  }
 }

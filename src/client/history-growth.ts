@@ -2,7 +2,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, ServiceError } from "@temporalio/client";
 import { isOpen } from "./execution-status.js";
 
+/** Several events come at once. */
 const PAUSE_MS = 300;
+/** From one "there is more" to the next: whoever is told asks a store, which costs the server more than the waiting. */
+const LEAST_MS = 1_500;
 const ERROR_PAUSE_MS = 2_000;
 
 /** The events of a history after which a run's audit log may be longer. */
@@ -21,6 +24,7 @@ export function historyGrowth(
 ): (signal: AbortSignal) => Promise<boolean> {
   let runId: string | undefined;
   let nextPageToken: Uint8Array | undefined;
+  let toldAt = 0;
 
   async function poll(): Promise<"more" | "nothing" | "closed"> {
     runId ??= (await temporal.workflow.getHandle(workflowId).describe()).runId;
@@ -55,7 +59,8 @@ export function historyGrowth(
           return true;
         }
         if (news === "nothing") continue;
-        await sleep(PAUSE_MS, undefined, { signal }); // several come at once
+        await sleep(Math.max(PAUSE_MS, toldAt + LEAST_MS - Date.now()), undefined, { signal });
+        toldAt = Date.now();
         return true;
       } catch (error) {
         signal.throwIfAborted();

@@ -1,3 +1,4 @@
+import type { WorkflowExecutionDescription } from "@temporalio/client";
 import { RUN_MEMO, runMemoSchema } from "../contract/run-memo.js";
 import { defined } from "../core/defined.js";
 import { isNotFound } from "./interlock-error.js";
@@ -15,32 +16,56 @@ export interface RunTimes {
   readonly endedAt?: string;
 }
 
+type RawDescription = WorkflowExecutionDescription["raw"];
+
 /** Asks Temporal for them. Rejects where it does not have the run. */
 export async function runTimes(access: TemporalAccess, workflowId: string): Promise<RunTimes> {
   const { raw } = await access.temporal.workflow.getHandle(workflowId).describe();
-  const info = raw.workflowExecutionInfo;
-  const newest = await beginningOf(access, workflowId);
+  return timesIn(access, workflowId, raw, (executionRunId) => begunIn(access, workflowId, executionRunId));
+}
+
+/** The same from a description. `begunBy` says how a run began that is now in that execution, which stays what it is. */
+export async function timesIn(
+  access: TemporalAccess,
+  workflowId: string,
+  { workflowExecutionInfo: info }: RawDescription,
+  begunBy: (executionRunId: string) => Promise<Begun | undefined>,
+): Promise<RunTimes> {
+  const begun = await begunBy(info?.execution?.runId ?? "");
   const memo = runMemoSchema.safeParse(
     await readableValue(access.temporal, info?.memo?.fields?.[RUN_MEMO], workflowId),
   );
   const endedAt = isoOf(info?.closeTime);
-  const begun = newest.isContinued
-    ? await firstOf(access, workflowId, newest.firstExecutionRunId)
-    : { startedBy: newest.startedBy, startedAt: isoOf(info?.startTime) };
   return defined({
     startedBy: begun?.startedBy || undefined,
-    startedAt: begun?.startedAt,
+    startedAt: begun === undefined ? undefined : (begun.startedAt ?? isoOf(info?.startTime)),
     since: endedAt ?? (memo.success ? memo.data.since : undefined),
     endedAt,
   });
 }
 
-/** Of a run that has continued as new: how its first execution began. Undefined where Temporal has forgotten that one. */
-async function firstOf(access: TemporalAccess, workflowId: string, executionRunId: string) {
+/** Who began a run. `startedAt` is absent where it began with the execution that was asked for. */
+export interface Begun {
+  readonly startedBy: string;
+  readonly startedAt?: string | undefined;
+}
+
+/** How a run began that is in that execution: with its first one. Undefined where Temporal has forgotten that. */
+export async function begunIn(
+  access: TemporalAccess,
+  workflowId: string,
+  executionRunId: string,
+): Promise<Begun | undefined> {
+  const { startedBy, isContinued, firstExecutionRunId } = await beginningOf(
+    access,
+    workflowId,
+    executionRunId,
+  );
+  if (!isContinued) return { startedBy };
   try {
-    const { startedBy } = await beginningOf(access, workflowId, executionRunId);
-    const { raw } = await access.temporal.workflow.getHandle(workflowId, executionRunId).describe();
-    return { startedBy, startedAt: isoOf(raw.workflowExecutionInfo?.startTime) };
+    const first = await beginningOf(access, workflowId, firstExecutionRunId);
+    const { raw } = await access.temporal.workflow.getHandle(workflowId, firstExecutionRunId).describe();
+    return { startedBy: first.startedBy, startedAt: isoOf(raw.workflowExecutionInfo?.startTime) };
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;

@@ -18,8 +18,18 @@ import type { JsonObject } from "../core/json.js";
 /** How often an answer that has changed while it was read is read anew. */
 const MAX_READS = 3;
 
-/** Puts the pages of answers together, wherever they come from. `storeId`: another store than that is not asked. */
-export function storeReader(pageOf: PageSource, storeId?: string): StoreReader {
+export interface ReaderOptions {
+  /** Another store than that is not asked. */
+  readonly storeId?: string;
+  /** Absent means from elsewhere. */
+  readonly isAtHand?: boolean;
+}
+
+/** Puts the pages of answers together, wherever they come from. */
+export function storeReader(
+  pageOf: PageSource,
+  { storeId, isAtHand = false }: ReaderOptions = {},
+): StoreReader {
   const meant = storeId === undefined ? {} : { storeId };
   const first = <N extends StoreQuestionName>(name: N, question: StoreQuestion<N>) =>
     pageOf(name, { ...meant, question });
@@ -46,6 +56,7 @@ export function storeReader(pageOf: PageSource, storeId?: string): StoreReader {
   }
 
   return {
+    isAtHand,
     async ask<N extends JsonReadName | ChangeName>(name: N, question: StoreQuestion<N>) {
       for (let attempt = 1; ; attempt += 1) {
         const answer = await whole(name, question);

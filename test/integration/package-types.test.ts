@@ -89,3 +89,11 @@ test.each(["node16", "nodenext"])("a .cts file has types and values: %s", async 
   const { stdout } = await promisify(execFile)(process.execPath, ["program.cjs"], { cwd: project });
   expect(stdout).toContain("loaded");
 });
+
+test("npm corrects nothing in the package when it is published", async () => {
+  const manifest = await readFile(join(ROOT, "package.json"), "utf8");
+  const dir = await mkdtemp(join(tmpdir(), "interlock-manifest-"));
+  await writeFile(join(dir, "package.json"), manifest);
+  await promisify(execFile)("npm", ["pkg", "fix"], { cwd: dir });
+  expect(await readFile(join(dir, "package.json"), "utf8")).toBe(manifest);
+});

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describeRun } from "../../client/describe-run.js";
 import { historyGrowth } from "../../client/history-growth.js";
 import { type EventsFrom, eventPages } from "../../client/run-events.js";
+import { nextPause } from "../../core/pace.js";
 import type { RunPhase } from "../../core/run/phase.js";
 import type { LiveMessages } from "../api.js";
 import type { LivePiece } from "../api-visit.js";
@@ -12,9 +12,9 @@ import type { RunPlace } from "./places.js";
 
 /** While nothing happens, a line says now and then that the connection stands. */
 const HEARTBEAT_MS = 15_000;
-/** How often it is looked for what comes of an answer: while one is under way, and while none is. */
-const PIECE_MS = 400;
-const NO_PIECE_MS = 2_000;
+/** How often it is looked for what comes of an answer, seldomer while nothing does; and where each look is a question to Temporal. */
+const PACE = { shortestMs: 400, longestMs: 2_000 };
+const PACE_ELSEWHERE = { shortestMs: 2_000, longestMs: 8_000 };
 
 /** A piece, and where to go on reading. */
 interface StoredLive extends LivePiece {
@@ -100,19 +100,22 @@ async function sendEvents(place: RunPlace, stream: MessageStream, from: EventsFr
   }
 }
 
-async function lastPhase({ client, workflowId }: RunPlace): Promise<RunPhase> {
-  return (await describeRun(client.temporal, workflowId)).run.phase;
+async function lastPhase({ describer }: RunPlace): Promise<RunPhase> {
+  return (await describer.describe()).run.phase;
 }
 
 /** What comes of answers, as long as somebody says it. */
 async function sendPieces(place: RunPlace, stream: MessageStream, signal: AbortSignal): Promise<void> {
+  const pace = place.reader.isAtHand ? PACE : PACE_ELSEWHERE;
   let last: StoredLive | undefined;
-  for (;;) {
+  for (let pauseMs = 0; ;) {
     const live = await liveOf(place, last).catch(() => undefined);
-    if (live !== undefined) await sendPiece(stream, live, last);
-    else if (last !== undefined) await stream.send("pieceEnd", {});
+    const isNews = live !== undefined && !isSame(live, last);
+    if (isNews) await sendPiece(stream, live);
+    else if (live === undefined && last !== undefined) await stream.send("pieceEnd", {});
+    pauseMs = nextPause(pace, pauseMs, isNews);
     last = live;
-    await sleep(last === undefined ? NO_PIECE_MS : PIECE_MS, undefined, { signal });
+    await sleep(pauseMs, undefined, { signal });
   }
 }
 
@@ -139,14 +142,11 @@ async function liveOf(
   ); // as the store reads it
 }
 
-async function sendPiece(
-  stream: MessageStream,
-  live: StoredLive,
-  last: StoredLive | undefined,
-): Promise<void> {
-  const { execution, offset, visit, turn, attempt, model, startedAt, text, restarts, thinking, calls } = live;
-  const isSame =
-    last !== undefined && last.execution === execution && last.offset === offset && !live.restarts;
-  if (isSame) return;
+async function sendPiece(stream: MessageStream, live: StoredLive): Promise<void> {
+  const { visit, turn, attempt, model, startedAt, text, restarts, thinking, calls } = live;
   await stream.send("piece", { visit, turn, attempt, model, startedAt, text, restarts, thinking, calls });
+}
+
+function isSame({ execution, offset, restarts }: StoredLive, last: StoredLive | undefined): boolean {
+  return last?.execution === execution && last.offset === offset && !restarts;
 }

@@ -1,7 +1,9 @@
 import { ServiceError } from "@temporalio/client";
 import type { InterlockClient, RunHandle } from "../../client/client.js";
+import { RunDescriber } from "../../client/describe-run.js";
 import type { StoreReader } from "../../contract/reads.js";
-import { noWorker } from "./faults.js";
+import type { WorkflowGraph } from "../../core/package/graph.js";
+import { answered, noWorker } from "./faults.js";
 
 /** What the page works with. */
 export interface PageDeps {
@@ -26,6 +28,9 @@ export interface RunPlace {
   /** With the queue of the run's store. */
   readonly client: InterlockClient;
   readonly reader: StoreReader;
+  readonly describer: RunDescriber;
+  /** The graph of its package; null for a bundle run. */
+  readonly graph: () => Promise<WorkflowGraph | null>;
 }
 
 const MAX_KNOWN = 1_000;
@@ -48,12 +53,29 @@ export class KnownRuns {
     const asked = this.deps.client.handle(run);
     const ids = await asked.identify();
     const client = this.deps.client.onQueue(await asked.taskQueue());
-    const place = { ...ids, client, handle: client.handle(ids), reader: this.deps.readerOf(client) };
+    const reader = this.deps.readerOf(client);
+    const place = {
+      ...ids,
+      client,
+      handle: client.handle(ids),
+      reader,
+      describer: new RunDescriber(client, ids.workflowId),
+      graph: graphIn(reader, ids.runId),
+    };
     const [oldest] = this.known.keys();
     if (this.known.size >= MAX_KNOWN && oldest !== undefined) this.known.delete(oldest);
     this.known.set(run, place);
     return place;
   }
+}
+
+/** The graph of a run stays what it is, so its store is asked for it once. */
+function graphIn(reader: StoreReader, run: string): RunPlace["graph"] {
+  let known: WorkflowGraph | null | undefined;
+  return async () => {
+    known ??= answered(await reader.ask("read.graph", { run })).graph as unknown as WorkflowGraph | null; // of an installed package
+    return known;
+  };
 }
 
 /** What a run's worker answers, in time. Throws `NO_WORKER` where Temporal answers and no worker does. */

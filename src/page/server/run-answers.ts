@@ -1,4 +1,3 @@
-import { describeRun } from "../../client/describe-run.js";
 import type { RunCourse } from "../../contract/visit-reads.js";
 import { defined } from "../../core/defined.js";
 import type { WorkflowGraph } from "../../core/package/graph.js";
@@ -14,12 +13,11 @@ import { type PageDeps, type RunPlace, byWorker } from "./places.js";
 
 export async function runAnswer({ mayLive, webUi }: PageDeps, place: RunPlace): Promise<RouteAnswer<"run">> {
   const { client, handle, workflowId } = place;
-  const [{ run, executionRunId, pending }, times, { polled }, failure] = await Promise.all([
-    describeRun(client.temporal, workflowId),
-    handle.times(),
+  const [{ run, executionRunId, pending, times, isOpen }, { polled }] = await Promise.all([
+    place.describer.describe(),
     client.polling(client.taskQueue, mayLive),
-    handle.closedBy(),
   ]);
+  const failure = isOpen ? undefined : await handle.closedBy();
   const namespace = encodeURIComponent(client.namespace);
   const base = webUi?.replace(/\/$/, "");
   const webUrl =
@@ -68,13 +66,12 @@ export async function standingAnswer(place: RunPlace): Promise<RouteAnswer<"stan
 export async function graphAnswer(place: RunPlace): Promise<RouteAnswer<"graph">> {
   const run = { run: place.runId };
   const { reader } = place;
-  const [known, course, visits, state] = await Promise.all([
-    reader.ask("read.graph", run),
+  const [graph, course, visits, state] = await Promise.all([
+    place.graph(),
     reader.ask("read.course", run),
     reader.ask("read.visits", run),
     byWorker(place, (handle) => handle.state()),
   ]);
-  const graph = answered(known).graph as unknown as WorkflowGraph | null; // of an installed package
   if (graph === null) return { graph: null };
   const conversations = new Set(answered(visits).visits.map(({ name }) => name));
   return { graph: graphOn(graph, answered(course), state, conversations) };

@@ -1,0 +1,85 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { RunHandle } from "../../src/client/client.js";
+import type { PendingWork } from "../../src/client/pending-work.js";
+import type { JsonReadName, StoreReader } from "../../src/contract/reads.js";
+import { ok } from "../../src/core/errors.js";
+import { liveAnswers } from "../../src/cli/live-answers.js";
+import { watchWork } from "../../src/cli/watch-work.js";
+
+/* What somebody who watches from elsewhere asks of the server: each question costs it a little. */
+
+vi.mock("node:timers/promises", () => ({
+  setTimeout: (ms: number) => new Promise<void>((resolve) => void setTimeout(resolve, ms)),
+}));
+
+const MINUTE_MS = 60_000;
+const CALL = { execution: 1, visit: 1, turn: 1, attempt: 1 };
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** Watches a model turn for a minute; `arrives`: how much of the answer there is by then. */
+async function asked(arrives: (ms: number) => number, said: () => { readonly turn: string }) {
+  const counts = { describe: 0, live: 0 };
+  const began = Date.now();
+  const work: PendingWork = {
+    activities: [{ activity: "model.turn", standing: "running", attempt: 1, scheduledAt: "2026-01-01" }],
+  };
+  const run = {
+    pendingWork: () => {
+      counts.describe += 1;
+      const [activity] = work.activities;
+      const heartbeatAt = new Date().toISOString(); // that it lives is no news
+      return Promise.resolve({ activities: activity === undefined ? [] : [{ ...activity, heartbeatAt }] });
+    },
+  } as Partial<RunHandle> as RunHandle;
+  const reader = {
+    isAtHand: false,
+    ask: (_name: JsonReadName, { since }: { readonly since?: { readonly offset: number } }) => {
+      counts.live += 1;
+      const offset = arrives(Date.now() - began);
+      const answer = { ...CALL, offset, text: "", restarts: since === undefined, thinking: 0, calls: [] };
+      return Promise.resolve(ok({ answer: offset === 0 ? null : answer }));
+    },
+  } as unknown as StoreReader;
+  const stop = new AbortController();
+  const live = liveAnswers({ store: undefined, reader }, "run");
+  const nobody = () => Promise.resolve("nobody");
+  const watching = watchWork(run, { live, nobody }, said, () => undefined, stop.signal);
+  await vi.advanceTimersByTimeAsync(MINUTE_MS);
+  stop.abort();
+  await vi.advanceTimersByTimeAsync(1_000);
+  await watching;
+  return counts;
+}
+
+test("a model that is silent for a minute costs a dozen descriptions and nine looks at its answer", async () => {
+  const counts = await asked(
+    () => 0,
+    () => ({ turn: "model turn 1" }),
+  );
+  expect(counts.describe).toBeLessThanOrEqual(16);
+  expect(counts.describe).toBeGreaterThanOrEqual(12);
+  expect(counts.live).toBeLessThanOrEqual(10);
+  expect(counts.live).toBeGreaterThanOrEqual(7);
+});
+
+test("an answer that arrives all the time is looked at every other second", async () => {
+  const counts = await asked(
+    (ms) => 100 + ms,
+    () => ({ turn: "model turn 1" }),
+  );
+  expect(counts.live).toBeLessThanOrEqual(31);
+  expect(counts.live).toBeGreaterThanOrEqual(25);
+});
+
+test("a turn that is over is looked at anew at once", async () => {
+  let turn = 0;
+  const timer = setInterval(() => (turn += 1), 2_000);
+  const counts = await asked(
+    () => 0,
+    () => ({ turn: `model turn ${turn}` }),
+  );
+  clearInterval(timer);
+  expect(counts.describe).toBeGreaterThanOrEqual(50);
+});
