@@ -288,6 +288,19 @@ test("a package shows its graph and agents; a run of it is rehearsed from the fo
   await expect.poll(() => page.locator(".node.visited").count(), { timeout: PATIENCE_MS }).toBe(5);
 });
 
+test("a page that was open before a worker made its run's files shows them as they come", async () => {
+  const room = await copyRoom(stand.dir);
+  await stand.killWorker();
+  const run = await stand.client.startBundle({ ...room, projectRoot: stand.projectRoot, input: "*intake" });
+  const page = await open(`#/runs/${run.runId}`);
+  await page.getByRole("alert").first().waitFor();
+  await stand.startWorker();
+  await phase(page, "completed");
+  await page.getByText("{bundle-root}/config.yaml").waitFor();
+  const timeline = page.getByRole("region", { name: "Timeline, oldest first" });
+  await expect.poll(() => timeline.getByText("save_output").count(), { timeout: PATIENCE_MS }).toBe(1);
+});
+
 test("a bundle run has the files it has read and its session folder in the graph's place", async () => {
   const room = await copyRoom(stand.dir);
   const run = await stand.client.startBundle({ ...room, projectRoot: stand.projectRoot, input: "*intake" });

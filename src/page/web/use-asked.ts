@@ -9,8 +9,11 @@ export interface Asked<T> {
   readonly again: () => void;
 }
 
+/** What could not be answered is asked again: the run may have begun since, or a worker be back. */
+const RETRY_MS = 3_000;
+
 /**
- * Asks whenever `key` changes, and every `everyMs` while somebody looks at the page. An answer that comes late, for another key, counts
+ * Asks whenever `key` changes, and every `everyMs` while somebody looks at the page; after an error, until there is an answer. An answer that comes late, for another key, counts
  * for nothing. Another `asOf` asks the same anew, and keeps what is shown until then.
  */
 export function useAsked<T>(
@@ -37,9 +40,10 @@ export function useAsked<T>(
     return () => stop.abort();
   }, [key, round, asOf]);
 
-  useEffect(() => (everyMs === undefined ? undefined : whileSeen(again, everyMs)), [again, everyMs]);
-
   const isOfKey = held.key === key;
+  const pauseMs = everyMs ?? (isOfKey && held.error !== undefined ? RETRY_MS : undefined);
+  useEffect(() => (pauseMs === undefined ? undefined : whileSeen(again, pauseMs)), [again, pauseMs]);
+
   return { value: isOfKey ? held.value : undefined, error: isOfKey ? held.error : undefined, again };
 }
 

@@ -176,10 +176,14 @@ function follow(run: string, follower: Follower): () => void {
     on("piece", (piece) => follower.live((before) => joined(before, piece)));
     on("pieceEnd", () => follower.live(() => undefined));
     on("end", close);
-    on("fault", close);
+    const openLater = () => {
+      close();
+      timer = setTimeout(open, POLL_MS);
+    };
+    on("fault", openLater);
     // One that was refused is not opened again by the browser.
     opened.addEventListener("error", () => {
-      if (opened.readyState === EventSource.CLOSED) timer = setTimeout(open, POLL_MS);
+      if (opened.readyState === EventSource.CLOSED) openLater();
     });
   };
   document.addEventListener("visibilitychange", open);

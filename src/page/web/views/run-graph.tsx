@@ -79,7 +79,8 @@ function withRefusedMoves(graph: RunGraph): DrawnGraph {
 /** A bundle run has no graph: what it has read of its workflow, where it writes, and what was said. */
 function BundleSteps({ watched, at }: { readonly watched: WatchedRun; readonly at: string }) {
   const { run, round } = watched;
-  const { value, error } = useAsked(`bundle ${run} ${round}`, (signal) => ask("bundle", { run }, signal));
+  const key = `bundle ${run}`;
+  const { value, error } = useAsked(key, (signal) => ask("bundle", { run }, signal), undefined, round);
   if (value?.bundle === undefined || value.bundle === null)
     return error === undefined ? <Quiet>Asking the run's store …</Quiet> : <Fault error={error} />;
   const { sessionFolder, steps, files, conversations } = value.bundle;
