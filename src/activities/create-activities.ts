@@ -9,6 +9,7 @@ import { Keyless } from "./model-failures.js";
 import { type ModelTurnDeps, type TurnContext, modelTurn } from "./model-turn.js";
 import { type OpenRunDeps, begins } from "./begin-execution.js";
 import { openRun } from "./open-run.js";
+import { partOfGraph } from "./graph-part.js";
 import { runBelow } from "./run-below.js";
 import { recordPhase, recordSnapshot, recordUserInput } from "./run-records.js";
 import { LearnedContexts } from "./learned-contexts.js";
@@ -67,7 +68,8 @@ export function createActivities(deps: ActivityDeps): Activities {
       const opened = await openRun(deps, input);
       const { run } = opened;
       if (begins(input)) await deps.announce?.({ run, phase: "running", change: 0, nodeId: "" });
-      return opened;
+      const { graph, ...rest } = opened;
+      return graph.partOf === undefined ? opened : { ...rest, graphPart: graph };
     },
     async "state.load"({ run }) {
       const document = unwrap(await (await openFiles(store, run)).state.read());
@@ -83,6 +85,7 @@ export function createActivities(deps: ActivityDeps): Activities {
         takeTurn(input, { info, cancellationSignal }),
       );
     },
+    "graph.part": (input) => partOfGraph(store, input),
     "run.below": (input) => runBelow(deps, input),
     "node.pass": (input) => passThrough(store, input),
     "tool.call": (input) => withHeartbeats((context) => callExternalTool(deps, input, context)),

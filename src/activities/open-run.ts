@@ -21,6 +21,7 @@ import { noteRecorded } from "../tools/recorded-call.js";
 import { type OpenRunDeps, resumes } from "./begin-execution.js";
 import { turnEvent } from "./model-turn.js";
 import { unwrap } from "./failures.js";
+import { graphAtHand } from "./graph-part.js";
 import { openBundleRun, savedOutputs } from "./open-bundle-run.js";
 import { openGraphRun } from "./open-graph-run.js";
 import { ownRun } from "./run-owner.js";
@@ -41,11 +42,20 @@ export async function openRun(deps: OpenRunDeps, request: OpenRunInput): Promise
   const files = await openFiles(deps.store, opened.run);
   const { input, origin } = requestOf(request, opened.run);
   await files.request.keep(request.kind, input, origin, opened.models);
-  if (!resumes(request)) return opened;
+  const found = resumes(request) ? await resume(deps, request, opened, files) : opened;
+  return { ...found, graph: await graphAtHand(request, found, files) };
+}
+
+async function resume(
+  { bundles }: OpenRunDeps,
+  request: OpenRunInput,
+  opened: OpenedRun,
+  files: RunFiles,
+): Promise<OpenedRun> {
   await completeAudit(files, opened);
   const resumed = toResumedRun(unwrap(await findResumePoint(files, opened.graph)));
   if (request.kind === "graph") return { ...opened, resumed };
-  return { ...opened, resumed: { ...resumed, saved: await savedOutputs(deps.bundles, opened.run.runId) } };
+  return { ...opened, resumed: { ...resumed, saved: await savedOutputs(bundles, opened.run.runId) } };
 }
 
 /** What the run is started again from, should Temporal lose it: with the package that was found by its name. */

@@ -6,6 +6,7 @@ import type { ErrorCode, Fault } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
 import type { Intent } from "../core/prompt/shells.js";
 import type { Frontmatter } from "../core/state/state-frontmatter.js";
+import type { WorkflowGraph } from "../core/package/graph.js";
 import type { HeldGraphState } from "../core/graph-state/held-state.js";
 import type { GraphState } from "../core/graph-state/schemas.js";
 import type { ConditionFacts } from "../core/state/transition-guard.js";
@@ -30,7 +31,7 @@ import type { UpdateStatement } from "./signed.js";
  */
 export interface Activities extends ToolActivities, BundleToolActivities {
   /** Makes the run on disk (or finds it made by an earlier attempt) and returns what it runs. */
-  "run.open"(input: OpenRunInput): Promise<OpenedRun>;
+  "run.open"(input: OpenRunInput): Promise<OpenRunResult>;
   /** Reads the state document. */
   "state.load"(input: LoadStateInput): Promise<LoadedState>;
   /** Asks the model for one answer, or returns the answer already written down. */
@@ -44,6 +45,8 @@ export interface Activities extends ToolActivities, BundleToolActivities {
   "state.persist"(input: ToolCallInput): Promise<ToolCallOutcome>;
   /** What the run below a subworkflow's node is started with, or goes on with. */
   "run.below"(input: RunBelowInput): Promise<RunBelow>;
+  /** More of a large graph than the run knows. */
+  "graph.part"(input: GraphPartInput): Promise<WorkflowGraph>;
   /** Goes through a node that needs no model: saves the state document, which the guard has accepted, and says so in the audit log. */
   "node.pass"(input: NodePassInput): Promise<ToolCallOutcome>;
   /** Calls a tool that is not the engine's own, or finds out what has come of the call. */
@@ -71,7 +74,19 @@ export type OpenRunInput = (
 ) & {
   /** Absent where an older version of Interlock asks. */
   readonly execution?: RunExecution;
+  /** A part of the graph is enough: around this node, or where the state document says that the run stands. */
+  readonly partOfGraph?: { readonly nodeId?: string };
 };
+
+/** A build that knows whole graphs only finds none where there is a part: it fails its task, and decides nothing by it. */
+export type OpenRunResult = OpenedRun | (Omit<OpenedRun, "graph"> & { readonly graphPart: WorkflowGraph });
+
+export interface GraphPartInput {
+  readonly run: RunRef;
+  readonly nodeId: string;
+  /** What lies around the node; else the node alone, if there is one. */
+  readonly around: boolean;
+}
 
 export interface LoadStateInput {
   readonly run: RunRef;

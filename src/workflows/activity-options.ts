@@ -101,7 +101,10 @@ export function externalActivities(timeoutMs: number) {
 export const localActivities = proxyLocalActivities<
   ToolActivities &
     BundleToolActivities &
-    Pick<Activities, "state.load" | "state.snapshot" | "tool.refuse" | "update.verify" | "user.input">
+    Pick<
+      Activities,
+      "graph.part" | "state.load" | "state.snapshot" | "tool.refuse" | "update.verify" | "user.input"
+    >
 >({
   startToCloseTimeout: "30 seconds",
   retry: {

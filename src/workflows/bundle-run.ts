@@ -5,6 +5,7 @@ import { listOutput } from "../core/bundle/listed-outputs.js";
 import { DEFAULT_ENGINE_LIMITS } from "../core/run/limits.js";
 import { localActivities, openActivities } from "./activity-options.js";
 import { conductRun } from "./conduct-run.js";
+import { withGraphAtHand } from "./graph-parts.js";
 import { enter, turnAway } from "./door.js";
 import type { RunKind } from "./run-kind.js";
 import { openRecord } from "./open-record.js";
@@ -24,10 +25,11 @@ export async function bundleRun(...args: [input: BundleRunInput]): Promise<RunRe
 function bundleKind(input: Identified<BundleRunInput>): RunKind {
   const { carried: _, ...request } = input;
   return {
-    open: (execution, isLeft) =>
-      openActivities(isLeft)["run.open"].executeWithOptions({ summary: "bundle" }, [
-        { kind: "bundle", input: request, execution },
-      ]),
+    async open(_record, execution, isLeft) {
+      const opening = { kind: "bundle", input: request, execution } as const;
+      const { "run.open": open } = openActivities(isLeft);
+      return withGraphAtHand(await open.executeWithOptions({ summary: "bundle" }, [opening]));
+    },
     begin(record) {
       const { run, resumed } = record.opened;
       const artifacts = resumed?.saved ?? [];

@@ -81,7 +81,7 @@ async function openWithModel(record: RunRecord, kind: RunKind): Promise<OpenedRu
   let said = "";
   for (let times = 1; ; times += 1) {
     try {
-      return await kind.open(executionOf(record), times > 1);
+      return await kind.open(record, executionOf(record), times > 1);
     } catch (error) {
       const cause = error instanceof ActivityFailure ? error.cause : undefined;
       if (!(cause instanceof ApplicationFailure) || cause.type !== MODEL_MISSING_FAILURE) throw error;

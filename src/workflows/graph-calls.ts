@@ -8,12 +8,14 @@ import {
   adoptDocument,
   changedDocument,
   listsFault,
+  nodeAfter,
   takeArtifact,
   takeDocument,
   tellArtifact,
 } from "../core/run/state-changes.js";
 import { externalActivities, localActivities, quickSaves, runActivities } from "./activity-options.js";
 import { failureOf } from "./failures.js";
+import { knowTarget } from "./graph-parts.js";
 import { refuse } from "./run-calls.js";
 import { shielded, tryLocally } from "./steps-by-node.js";
 import { summary } from "./summary.js";
@@ -77,6 +79,7 @@ async function changeState(
   change: StateChange,
   input: ToolCallInput,
 ): Promise<ToolCallOutcome> {
+  await knowTarget(record, nodeAfter(record, change));
   const next = changedDocument(record, change, input.now);
   if (!next.ok) return refuse(record, call, input, next.error);
   const wrongList = listsFault(record, next.value);
@@ -104,6 +107,7 @@ export async function readDocumentAgain(record: RunRecord): Promise<void> {
       { run: record.opened.run },
     ]),
   );
+  await knowTarget(record, loaded.frontmatter.currentNodeId);
   const fault = adoptDocument(record, loaded);
   if (fault !== undefined) throw failureOf(fault);
 }

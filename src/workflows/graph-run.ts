@@ -5,6 +5,7 @@ import { DEFAULT_ENGINE_LIMITS } from "../core/run/limits.js";
 import { graphStateBrief } from "../core/run/run-graph-state.js";
 import { localActivities, openActivities } from "./activity-options.js";
 import { conductRun } from "./conduct-run.js";
+import { askedPart, knowWaysOut, withGraphAtHand } from "./graph-parts.js";
 import { enter, turnAway } from "./door.js";
 import { afterGraphCall, runGraphCall } from "./graph-calls.js";
 import type { RunKind } from "./run-kind.js";
@@ -24,12 +25,14 @@ export async function graphRun(...args: [input: GraphRunInput]): Promise<RunResu
 function graphKind(input: Identified<GraphRunInput>): RunKind {
   const { carried: _, ...request } = input;
   return {
-    open: (execution, isLeft) =>
-      openActivities(isLeft)["run.open"].executeWithOptions(summary(input.packageId), [
-        { kind: "graph", input: request, execution },
-      ]),
+    async open(record, execution, isLeft) {
+      const opening = { kind: "graph", input: request, execution, ...askedPart(record) } as const;
+      const { "run.open": open } = openActivities(isLeft);
+      return withGraphAtHand(await open.executeWithOptions(summary(input.packageId), [opening]));
+    },
     async begin(record) {
       const loaded = await localActivities["state.load"]({ run: record.opened.run });
+      await knowWaysOut(record, loaded.frontmatter.currentNodeId);
       record.update({ frontmatter: loaded.frontmatter, stateSha256: loaded.sha256 });
       const { graphState } = record.opened;
       await openGraphState(record, { ...input, ...(graphState === undefined ? {} : { graphState }) });

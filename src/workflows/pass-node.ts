@@ -7,6 +7,7 @@ import { takeDocument } from "../core/run/state-changes.js";
 import { runActivities } from "./activity-options.js";
 import { continueRunAsNew } from "./continue-run-as-new.js";
 import { failureOf } from "./failures.js";
+import { knowWaysOut } from "./graph-parts.js";
 import { readDocumentAgain } from "./graph-calls.js";
 import { type Below, runBelow } from "./run-below.js";
 import { summary } from "./summary.js";
@@ -14,6 +15,7 @@ import { waitUntilFree } from "./waiting.js";
 
 /** Does the visit at hand where its node needs no model: the run goes on by its only way. False where it needs one. */
 export async function passNode(record: RunRecord): Promise<boolean> {
+  await knowWaysOut(record, record.carried.visiting?.nodeId ?? "");
   const node = nodeWithoutModel(record);
   if (node === undefined) return false;
   await waitUntilFree(record);
@@ -39,6 +41,7 @@ async function goOn(
   const way = wayOnFrom(record, nodeId, { now, ...defined({ artifacts: below?.artifacts }) });
   if ("fault" in way) throw failureOf(way.fault);
   const { next, update, document } = way;
+  await knowWaysOut(record, next);
   const { visit, stateSha256 } = record.carried;
   const { conditions } = record;
   const outcome = await runActivities["node.pass"].executeWithOptions(summary(`${nodeId} → ${next}`), [

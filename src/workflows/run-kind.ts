@@ -7,7 +7,7 @@ import type { RunRecord } from "../core/run/run-record.js";
 /** What graph runs and bundle runs do differently. Turns, conversation, waiting, limits, audit and operation are one. */
 export interface RunKind {
   /** The first activity: makes the run on disk, or finds it. `isLeft`: a worker has left it to others. */
-  open(execution: RunExecution, isLeft: boolean): Promise<OpenedRun>;
+  open(record: RunRecord, execution: RunExecution, isLeft: boolean): Promise<OpenedRun>;
   /** What a run that begins or resumes knows beside its opening. */
   begin(record: RunRecord): Promise<void>;
   /** The user may end the run as completed. */

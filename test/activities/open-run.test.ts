@@ -6,6 +6,7 @@ import { modelTurn } from "../../src/activities/model-turn.js";
 import { openRun } from "../../src/activities/open-run.js";
 import { recordPhase, recordUserInput } from "../../src/activities/run-records.js";
 import { MAX_PAYLOAD_BYTES } from "../../src/contract/names.js";
+import type { OpenRunInput } from "../../src/contract/activities.js";
 import type { GraphRunInput, Identified } from "../../src/contract/run.js";
 import { NO_USAGE } from "../../src/core/run/usage.js";
 import { createInitialState } from "../../src/core/graph-state/initial-state.js";
@@ -113,6 +114,57 @@ describe("run.open", () => {
     const opened = await openRun(deps, { kind: "graph", input });
     expect(opened.resumed?.story?.state.stateHistory.length).toBeGreaterThan(0);
     expect(Buffer.byteLength(JSON.stringify(opened))).toBeLessThan(MAX_PAYLOAD_BYTES);
+  });
+});
+
+describe("run.open of a large graph", () => {
+  const names = Array.from({ length: 120 }, (_, index) => `node-${index}-${"long-".repeat(20)}`);
+
+  async function openLarge() {
+    const template = twoNodePackage();
+    const step = template["steps/ask.md"] ?? "";
+    const nodes = names.map((id) => ({ id, type: "step", file: `steps/${id}.md` }));
+    const edges = names.slice(1).map((to, index) => ({ from: names[index], to, label: "on" }));
+    const steps = names.map((id) => [`steps/${id}.md`, step.replace("nodeId: ask", `nodeId: ${id}`)]);
+    const graph = { schemaVersion: "1.1", entryNodeId: names[0], nodes, edges };
+    return openScene([], {
+      ...template,
+      ...(Object.fromEntries(steps) as Record<string, string>),
+      "workflow.graph.json": JSON.stringify(graph),
+    });
+  }
+
+  test("gives the part around where the run stands, to who takes a part, unless the run has a story", async () => {
+    const { deps, world, opened } = await openLarge();
+    expect(opened.graph).toMatchObject({ nodes: { length: names.length } });
+    const input = { runId: RUN_ID, projectRoot: world.projectRoot, packageId: world.packageId };
+    const open = createActivities(deps)["run.open"];
+    const partOf = async (asked: Pick<OpenRunInput, "partOfGraph">, more: object = {}) => {
+      const result = await open({ kind: "graph", input: { ...input, ...more }, ...asked });
+      expect(result).not.toHaveProperty("graph");
+      expect(JSON.stringify(result).length).toBeLessThan(20_000);
+      return "graphPart" in result ? result.graphPart.nodes.map(({ id }) => id) : [];
+    };
+    expect((await partOf({ partOfGraph: {} }))[0]).toBe(names[0]);
+    const under = await partOf({ partOfGraph: { nodeId: names[60] ?? "" } });
+    expect(under.slice(0, 10)).toEqual(names.slice(52, 62));
+    expect((await partOf({ partOfGraph: {} }, { resume: true }))[0]).toBe(names[0]);
+    const withStory = { ...input, storyId: "wrkf-1" };
+    const whole = await open({ kind: "graph", input: withStory, partOfGraph: {} });
+    expect(whole).toMatchObject({ graph: { nodes: { length: names.length } } });
+  });
+
+  test("is asked for more of it, around a node or for one alone", async () => {
+    const { deps, opened } = await openLarge();
+    const { run } = opened;
+    const part = createActivities(deps)["graph.part"];
+    const ahead = await part({ run, nodeId: names[100] ?? "", around: true });
+    expect(ahead.nodes.map(({ id }) => id)).toContain(names[101]);
+    const alone = await part({ run, nodeId: names[7] ?? "", around: false });
+    expect(alone).toMatchObject({ nodes: [{ id: names[7], isBorder: true }], edges: [] });
+    expect(await part({ run, nodeId: "nowhere", around: false })).toMatchObject({ nodes: [] });
+    const elsewhere = { run: { ...run, storeId: "other" }, nodeId: "x", around: false };
+    await expect(part(elsewhere)).rejects.toMatchObject({ type: "WrongStore" });
   });
 });
 

@@ -282,6 +282,7 @@ describe("the activities", () => {
       "fs.read",
       "fs.search",
       "fs.write",
+      "graph.part",
       "model.quick-turn",
       "model.turn",
       "node.pass",

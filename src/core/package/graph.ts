@@ -10,6 +10,8 @@ export interface WorkflowGraph {
   readonly entryNodeId: string;
   readonly nodes: readonly GraphNode[];
   readonly edges: readonly GraphEdge[];
+  /** How many nodes the graph has that this is a part of (`graph-part.ts`); absent for a whole one. */
+  readonly partOf?: number;
 }
 
 export interface GraphNode {
@@ -25,6 +27,8 @@ export interface GraphNode {
   readonly passes?: true;
   /** Types of artifacts of a story, by project-relative path. A list: the paths are texts of a package. */
   readonly artifactTypes?: readonly ArtifactTypeOfPath[];
+  /** In a part of a graph: its edges out are in another part. */
+  readonly isBorder?: true;
 }
 
 export interface GraphEdge {

@@ -10,7 +10,7 @@ import type { Usage } from "./usage.js";
 
 export interface OpenedRun {
   readonly run: RunRef;
-  /** Of a bundle run: one node, its workflow. */
+  /** Of a bundle run: one node, its workflow. Of a run of a large graph: its part around where the run stands. */
   readonly graph: WorkflowGraph;
   /** What an earlier execution of the run left; absent for a run that begins. */
   readonly resumed?: ResumedRun;

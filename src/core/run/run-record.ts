@@ -2,6 +2,7 @@ import { defined } from "../defined.js";
 import type { Fault } from "../errors.js";
 import { QUICK_TURNS_IN_A_ROW, QUICK_TURN_MS, type StepSize } from "../step-size.js";
 import { type ConditionData, type WorkflowGraph, allowedNext, findNode } from "../package/graph.js";
+import { joinedParts } from "../package/graph-part.js";
 import type { Intent } from "../prompt/shells.js";
 import { isComplete } from "../state/completion.js";
 import type { Frontmatter } from "../state/state-frontmatter.js";
@@ -188,6 +189,12 @@ export class RunRecord {
     });
     if (story !== undefined) this.update({ story: { ...story, unmetPreconditions: 0 } });
     return "resumed";
+  }
+
+  /** Takes up one more part of the graph. */
+  addPart(part: WorkflowGraph): void {
+    const { opened } = this;
+    this.open = { ...opened, graph: joinedParts(opened.graph, part) };
   }
 
   /** What an execution knew that was reset: the run goes on from what is on disk. */

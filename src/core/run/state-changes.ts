@@ -34,6 +34,14 @@ export function changedDocument(record: RunRecord, change: StateChange, now: str
   return verdict.ok ? ok(next) : verdict;
 }
 
+/** Where the document wants to stand after a change; empty for the graph's entry, and where it is no text. */
+export function nodeAfter({ frontmatter }: RunRecord, change: StateChange): string {
+  const { currentNodeId } = frontmatter;
+  if (change.kind === "patch") return change.update.currentNodeId?.set ?? currentNodeId;
+  const wanted = change.frontmatter["currentNodeId"];
+  return typeof wanted === "string" ? wanted : "";
+}
+
 /** What the lists of a document may not gain. */
 export function listsFault({ frontmatter }: RunRecord, next: JsonObject): Fault | undefined {
   return listedNamesFault(frontmatter, next);

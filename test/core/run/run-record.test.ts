@@ -24,6 +24,22 @@ describe("before it is open, a run", () => {
   });
 });
 
+describe("a run of a large graph", () => {
+  test("knows a part of it, and takes up more on its way", () => {
+    const [draft, review] = OPENED.graph.nodes;
+    if (draft === undefined || review === undefined) throw new Error("the graph has both");
+    const record = new RunRecord(TERMS, false);
+    const border = { ...review, isBorder: true } as const;
+    const edges = OPENED.graph.edges.slice(0, 1);
+    record.begin({ ...OPENED, graph: { ...OPENED.graph, partOf: 4, nodes: [draft, border], edges } });
+    standAt(record, "review");
+    expect(record.toRunState().allowedNext).toEqual([]);
+    record.addPart({ ...OPENED.graph, partOf: 4, nodes: [review], edges: OPENED.graph.edges.slice(2) });
+    expect(record.toRunState().allowedNext).toEqual([{ to: "done", label: "end" }]);
+    expect(record.opened.graph.nodes.map(({ id }) => id)).toEqual(["draft", "review"]);
+  });
+});
+
 describe("a run begins", () => {
   test("anew with nothing done", () => {
     const record = new RunRecord(TERMS, false);

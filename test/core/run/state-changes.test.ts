@@ -3,6 +3,7 @@ import {
   adoptDocument,
   changedDocument,
   listsFault,
+  nodeAfter,
   takeArtifact,
   takeDocument,
   tellArtifact,
@@ -42,6 +43,15 @@ describe("a change of the state document", () => {
       ok: false,
       error: { code: "E_INVALID_TRANSITION" },
     });
+  });
+
+  test.each([
+    ["a patch that moves on", { kind: "patch", update: { currentNodeId: { set: "done" } } }, "done"],
+    ["a patch that stays", { kind: "patch", update: { variables: { set: {} } } }, "draft"],
+    ["a document", { kind: "document", frontmatter: documentAt("review", []) }, "review"],
+    ["a document without a place", { kind: "document", frontmatter: { currentNodeId: 1 } }, ""],
+  ] as const)("says where the run would stand: %s", (_, change, nodeId) => {
+    expect(nodeAfter(atDraft(), change)).toBe(nodeId);
   });
 
   test("may not list what is no step or no path", () => {
