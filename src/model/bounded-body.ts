@@ -25,9 +25,43 @@ export async function* boundedChunks(response: Response): AsyncGenerator<Uint8Ar
 
 /** The text of an answer; not more than an answer may have. */
 export async function readText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of boundedChunks(response)) chunks.push(chunk);
-  return Buffer.concat(chunks).toString("utf8");
+  return textOfChunks(boundedChunks(response));
+}
+
+/** The text of the bytes, without a mark of their order. */
+export async function textOfChunks(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const all: Uint8Array[] = [];
+  for await (const chunk of chunks) all.push(chunk);
+  return new TextDecoder().decode(Buffer.concat(all));
+}
+
+/** So much tells what an answer is. */
+const BEGINNING_CHARS = 8;
+
+/** The first characters of an answer that are no space, and all of its bytes, these among them. */
+export async function beginningOf(
+  chunks: AsyncGenerator<Uint8Array>,
+): Promise<{ readonly beginning: string; readonly chunks: AsyncIterable<Uint8Array> }> {
+  const decoder = new TextDecoder();
+  const seen: Uint8Array[] = [];
+  let beginning = "";
+  while (beginning.length < BEGINNING_CHARS) {
+    const next = await chunks.next();
+    if (next.done === true) break;
+    seen.push(next.value);
+    beginning = `${beginning}${decoder.decode(next.value, { stream: true })}`
+      .trimStart()
+      .slice(0, BEGINNING_CHARS);
+  }
+  return { beginning, chunks: inOrder(seen, chunks) };
+}
+
+async function* inOrder(
+  seen: readonly Uint8Array[],
+  rest: AsyncGenerator<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  yield* seen;
+  yield* rest;
 }
 
 /** The beginning of a text that says what went wrong; nothing where it cannot be read. */

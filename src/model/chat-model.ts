@@ -10,18 +10,19 @@ import type { OnPiece } from "./answer-progress.js";
 import { type Dialect, type DialectSetting, dialectOf } from "./dialects.js";
 import { LearnedParameters } from "./learned-parameters.js";
 import { toBody } from "./to-request.js";
-import { boundedChunks, readErrorText, readText } from "./bounded-body.js";
+import { beginningOf, boundedChunks, readErrorText, textOfChunks } from "./bounded-body.js";
 import { eventData } from "./event-stream.js";
 import { located, shownAddress } from "./located-error.js";
 import {
   answeredWithPage,
+  badResponse,
   classifyModelError,
-  isPage,
   refusedByProvider,
   timedOut,
   unusableEndpoint,
 } from "./model-error.js";
-import { collectStream, toAnswer } from "./read-answer.js";
+import { isPage } from "./provider-error.js";
+import { type Answering, collectStream, toAnswer } from "./read-answer.js";
 
 /** What a million tokens cost, in a currency of the user's choice. */
 export interface ModelPrice {
@@ -180,11 +181,7 @@ async function ask(request: ChatRequest, signal: AbortSignal, { learned, send }:
     if (response.status >= 300 && response.status < 400) throw redirected(response);
     if (response.ok) {
       const answering = { endpoint, dialect: dialect.name, streamedCalls, finalErrors, apiKey };
-      const isStream = settings.stream && !saysJson(response) && !isHtml(response);
-      const answer = isStream
-        ? await collectStream(eventData(boundedChunks(response)), answering, request.onPiece)
-        : toAnswer(parseBody(await readText(response), response.status, apiKey), answering);
-      return withoutKey(answer, apiKey);
+      return withoutKey(await readAnswer(response, answering, request.onPiece), apiKey);
     }
     const { status, headers } = response;
     const refusal = { status, headers, body: await readErrorText(response) };
@@ -197,9 +194,14 @@ async function ask(request: ChatRequest, signal: AbortSignal, { learned, send }:
   }
 }
 
-/** Some servers answer whole though a stream was asked for. */
-function saysJson(response: Response): boolean {
-  return /^application\/json\b/i.test(response.headers.get("content-type") ?? "");
+/** An answer is read as what it is, whatever was asked for and whatever its headers say: whole, or a stream of events. */
+async function readAnswer(response: Response, answering: Answering, onPiece?: OnPiece): Promise<ChatAnswer> {
+  const { beginning, chunks } = await beginningOf(boundedChunks(response));
+  if (beginning === "") throw badResponse("it is empty");
+  if (/^(?:data|event|id|retry|error)?:/.test(beginning)) {
+    return collectStream(eventData(chunks), answering, onPiece);
+  }
+  return toAnswer(parseBody(await textOfChunks(chunks), response.status, answering.apiKey), answering);
 }
 
 const OPENAI_URL = "https://api.openai.com/v1";
@@ -213,17 +215,13 @@ export function endpointOf({ baseUrl }: ModelSettings, path: "chat/completions" 
       "The model's base URL holds a user name or a password. Take them out of it, and give the key on its own.",
     );
   }
-  url.pathname = `${url.pathname.replace(/\/+$/, "")}/${path}`;
+  // The address of the completions is often given whole.
+  url.pathname = `${url.pathname.replace(/\/+$/, "").replace(/\/chat\/completions$/, "")}/${path}`;
   return url;
 }
 
 function parseUrl(text: string, base?: string): URL | undefined {
   return URL.canParse(text, base) ? new URL(text, base) : undefined;
-}
-
-/** What proxies and wrong addresses answer with. */
-function isHtml(response: Response): boolean {
-  return /^text\/html\b/i.test(response.headers.get("content-type") ?? "");
 }
 
 function parseBody(text: string, status: number, apiKey: string | undefined): unknown {
@@ -237,7 +235,7 @@ function parseBody(text: string, status: number, apiKey: string | undefined): un
 /** Following one would hand the prompt to whoever it names. */
 function redirected(response: Response): Error {
   const location = response.headers.get("location") ?? "";
-  const host = parseUrl(location, response.url)?.host ?? "";
+  const host = location === "" ? "" : (parseUrl(location, response.url)?.host ?? "");
   return unusableEndpoint(
     `The model endpoint answered ${response.status}, a redirect to ${host === "" ? "nowhere" : excerpt(host)}. Redirects are not followed: set the base URL to where the model really answers.`,
   );

@@ -18,11 +18,18 @@ const TOO_LONG: readonly RegExp[] = [
   /token limit exceeded/,
   /input length should be/,
   /reduce the length of/,
+  /`inputs` (?:tokens \+ `max_new_tokens` must be|must have less than)/,
+  /loaded with context length of only/,
+  /prompt 超长/,
 ];
 
 /** What they say of too many requests or tokens in a time: nothing is too long there. */
 const TOO_MANY_IN_A_TIME =
   /rate.?limit|too many requests|per[ -](?:second|minute|hour|day)|\b[tr]p[md]\b|quota|throttl|please wait/;
+
+/** What they say of the length that an answer may have: the request is as long as it may be. */
+const ANSWER_TOO_LONG =
+  /max_(?:completion_|output_)?tokens`? (?:must be less|exceeds the maximum output)|maximum output tokens/;
 
 /** Where the length of the context stands in such a sentence. */
 const NAMED_LENGTH: readonly RegExp[] = [
@@ -36,6 +43,9 @@ const NAMED_LENGTH: readonly RegExp[] = [
   /input length should be \[?\d+, ?(\d[\d,]*)/,
   /(?:max_seq_len|max_model_len|max-model-len)\W{0,3}(\d[\d,]*)/,
   /limit(?: is| of|:)? (\d[\d,]*)/,
+  /context length of only (\d[\d,]*)/,
+  /must (?:be <=|have less than) (\d[\d,]*)/,
+  /cannot exceed (\d[\d,]*)/,
 ];
 
 /** Other statuses say something else, whatever the words. */
@@ -69,7 +79,7 @@ export function readOverflow({
     .slice(0, MAX_LOOKED_AT)
     .toLowerCase()
     .replace(/\s+/g, " ");
-  if (TOO_MANY_IN_A_TIME.test(text)) return undefined;
+  if (TOO_MANY_IN_A_TIME.test(text) || ANSWER_TOO_LONG.test(text)) return undefined;
   if (!TOO_LONG.some((said) => said.test(text))) return undefined;
   const field = error?.["n_ctx"];
   return { contextTokens: typeof field === "number" ? field : lengthIn(text) };

@@ -13,6 +13,10 @@ export interface Dialect {
   readonly streamedCalls: "index" | "id";
   /** `plain`: schemas of tools lose the keywords that some servers refuse. */
   readonly toolSchemas: "full" | "plain";
+  /** Where rules stand: as system messages, however many; as one, the first; or, where no such role is known, in the user's first words. */
+  readonly rules: "any" | "first" | "words";
+  /** `joined`: what the user's role says in several messages, one after the other, is one. */
+  readonly userMessages: "any" | "joined";
   /** Under which role something is said to the model between two of its answers. */
   readonly corrections: "system" | "user";
   /** `assistant`: no words may follow a tool's result before the assistant has said something. */
@@ -40,6 +44,9 @@ const FINAL_ERRORS = [
   "billing_not_active",
   "account_deactivated",
   "access_terminated",
+  "exceeded_current_quota_error",
+  "Arrearage",
+  "AccountOverdueError",
 ] as const;
 
 const PLAIN: Dialect = {
@@ -47,6 +54,8 @@ const PLAIN: Dialect = {
   streamOptions: true,
   streamedCalls: "id",
   toolSchemas: "full",
+  rules: "any",
+  userMessages: "any",
   corrections: "system",
   afterTools: "any",
   callIds: "any",
@@ -60,7 +69,7 @@ const PLAIN: Dialect = {
 };
 
 /** A local server puts messages into the model's own template, and many of those take one system message, the first. */
-const LOCAL: Partial<Dialect> = { tokenLimit: "max_tokens", corrections: "user" };
+const LOCAL: Partial<Dialect> = { tokenLimit: "max_tokens", rules: "first", corrections: "user" };
 
 const DIALECTS = {
   plain: {},
@@ -109,6 +118,8 @@ export const dialectSettingSchema = z.union([
     streamOptions: z.boolean().optional(),
     streamedCalls: z.enum(["index", "id"]).optional(),
     toolSchemas: z.enum(["full", "plain"]).optional(),
+    rules: z.enum(["any", "first", "words"]).optional(),
+    userMessages: z.enum(["any", "joined"]).optional(),
     corrections: z.enum(["system", "user"]).optional(),
     afterTools: z.enum(["any", "assistant"]).optional(),
     callIds: z.enum(["any", "nine"]).optional(),

@@ -21,12 +21,18 @@ export async function* eventData(chunks: AsyncIterable<Uint8Array>): AsyncGenera
         yield data.join("\n");
         data = [];
       }
-      if (line.startsWith("data:")) data.push(line.slice(line[5] === " " ? 6 : 5));
+      data.push(...dataOf(line));
     }
     if (last !== "") begun.push(last);
   }
   // Some servers end without the empty line that ends an event.
   const line = begun.join("");
-  if (line.startsWith("data:")) data.push(line.slice(line[5] === " " ? 6 : 5));
+  data.push(...dataOf(line));
   if (data.length > 0) yield data.join("\n");
+}
+
+/** The data in a line; what llama.cpp's server has called an error stands in a field of that name. */
+function dataOf(line: string): readonly string[] {
+  if (line.startsWith("data:")) return [line.slice(line[5] === " " ? 6 : 5)];
+  return line.startsWith("error:") ? [`{"error":${line.slice(6)}}`] : [];
 }

@@ -1,26 +1,48 @@
 import type { Dialect } from "./dialects.js";
-import { type Refusal, readProviderError } from "./model-error.js";
+import type { Refusal } from "./model-error.js";
+import { readProviderError } from "./provider-error.js";
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Parameters that a request can do without, and what may take the place of one. */
-const OPTIONAL: readonly (readonly [name: string, instead?: string])[] = [
-  ["max_completion_tokens", "max_tokens"],
-  ["max_tokens", "max_completion_tokens"],
-  ["stream_options"],
-  ["temperature"],
+/** Parameters that a request can do without, and what takes the place of one: another name, or another value. */
+const OPTIONAL: readonly Optional[] = [
+  { name: "max_completion_tokens", instead: "max_tokens" },
+  { name: "max_tokens", instead: "max_completion_tokens" },
+  { name: "stream_options", said: /stream[ _]options/i },
+  { name: "temperature" },
+  {
+    name: "stream",
+    said: /\bto stream this model|\bstream(?:ing)?\b.{0,60}\bnot (?:\w+ )?(?:supported|allowed|available)|cannot use tools with stream/i,
+    value: false,
+  },
 ];
+
+interface Optional {
+  readonly name: string;
+  readonly instead?: string;
+  /** What a server says of it other than its name, and the value that is sent instead. */
+  readonly said?: RegExp;
+  readonly value?: false;
+}
 
 /** What servers say of a parameter that they do not take. Of one whose value is too large they say something else. */
 const NOT_TAKEN =
-  /unsupported|not supported|does not support|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|extra|invalid (?:parameter|argument|field)|additional|forbidden/i;
+  /unsupported|not supported|does ?n['o]t support|unknown|unrecogni[sz]ed|not recogni[sz]ed|unexpected|not permitted|not allowed|not accept|not implemented|not available|extra|invalid (?:parameter|argument|field)|not a valid|additional|forbidden|deprecated|can(?:not|'t) be (?:used|set|specified|changed)|can(?:not|'t) use|\bonly\b.{0,40}\b(?:allowed|supported|accepted|defined)|only be set|must be verified|不支持/i;
 
 /** What servers say of a form that they do not take, and the form that they do. */
 const FORMS: readonly (readonly [RegExp, (words: string, dialect: Dialect) => Partial<Dialect>])[] = [
   [/after role '?"?tool/i, () => ({ afterTools: "assistant", corrections: "user" })],
   [
-    /system (?:message|role|prompt)[^.]{0,60}(?:beginning|first|start)|role '?"?system'?"? after|roles must alternate/i,
-    () => ({ corrections: "user" }),
+    /system role (?:is )?not supported|does not support (?:the )?(?:role )?'?"?system\b|(?:developer|system) instruction is not (?:enabled|supported)/i,
+    () => ({ rules: "words", corrections: "user" }),
+  ],
+  [
+    /roles must alternate/i,
+    () => ({ rules: "first", userMessages: "joined", corrections: "user", ownReads: "words" }),
+  ],
+  [
+    /system (?:message|role|prompt)[^.]{0,60}(?:beginning|first|start)|role '?"?system'?"? after/i,
+    () => ({ rules: "first", corrections: "user" }),
   ],
   [
     /reasoning_content.{0,80}(?:must be|missing|required)|missing.{0,20}reasoning_content/i,
@@ -55,7 +77,7 @@ const MAX_REMEMBERED = 1_000;
 
 /** Which parameters the models of an endpoint do not take, as they have said themselves; for the life of a worker. */
 export class LearnedParameters {
-  private readonly known = new Map<string, ReadonlyMap<string, string | undefined>>();
+  private readonly known = new Map<string, ReadonlyMap<string, Optional>>();
 
   private readonly forms = new Map<string, Partial<Dialect>>();
 
@@ -80,9 +102,13 @@ export class LearnedParameters {
   applyTo(body: Body, endpoint: string, model: string): Body {
     const refused = this.known.get(keyOf(endpoint, model));
     if (refused === undefined) return body;
+    const isWhole = refused.has("stream");
     const entries = Object.entries(body).flatMap(([name, value]): readonly [string, unknown][] => {
-      if (!refused.has(name)) return [[name, value]];
-      const instead = refused.get(name);
+      if (name === "stream_options" && isWhole) return [];
+      const optional = refused.get(name);
+      if (optional === undefined) return [[name, value]];
+      if (optional.value !== undefined) return [[name, optional.value]];
+      const { instead } = optional;
       return instead === undefined || refused.has(instead) ? [] : [[instead, value]];
     });
     return Object.fromEntries(entries);
@@ -90,19 +116,28 @@ export class LearnedParameters {
 
   /** Whether the refusal names something that was sent and can be left out: then it is, from now on. */
   learnFrom({ status, body }: Refusal, sent: Body, endpoint: string, model: string): boolean {
-    if (status !== 400 && status !== 422) return false;
+    if (![400, 422, 500, 501].includes(status)) return false;
     const { words, codes } = readProviderError(body);
-    if (!NOT_TAKEN.test(`${words} ${codes.join(" ")}`)) return false;
-    const refused = OPTIONAL.find(
-      ([name]) => Object.hasOwn(sent, name) && new RegExp(`(?<!\\w)${name}(?!\\w)`).test(`${words} ${body}`),
-    );
+    const said = `${words} ${body}`.slice(0, MAX_LOOKED_AT);
+    if (!NOT_TAKEN.test(`${words} ${codes.join(" ")}`.slice(0, MAX_LOOKED_AT))) return false;
+    const refused = OPTIONAL.find((optional) => isSent(optional, sent) && isNamed(optional, said));
     if (refused === undefined) return false;
     const key = keyOf(endpoint, model);
-    const [name, instead] = refused;
     if (this.known.size >= MAX_REMEMBERED) this.known.clear();
-    this.known.set(key, new Map([...(this.known.get(key) ?? []), [name, instead]]));
+    this.known.set(key, new Map([...(this.known.get(key) ?? []), [refused.name, refused]]));
     return true;
   }
+}
+
+function isSent({ name, value }: Optional, sent: Body): boolean {
+  return Object.hasOwn(sent, name) && (value === undefined || sent[name] !== value);
+}
+
+/** The name of one that is a common word has to be the parameter's, as OpenAI says it. */
+function isNamed({ name, said, value }: Optional, words: string): boolean {
+  const isWord = value !== undefined;
+  const named = isWord ? `"param"\\s{0,9}:\\s{0,9}"${name}"` : `(?<!\\w)${name}(?!\\w)`;
+  return said?.test(words) === true || new RegExp(named).test(words);
 }
 
 function keyOf(endpoint: string, model: string): string {

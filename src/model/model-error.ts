@@ -2,9 +2,18 @@ import type { ErrorCode } from "../core/errors.js";
 import { redactKey } from "../core/prompt/redact-key.js";
 import { redactAbsolutePaths, redactSecrets } from "../core/prompt/redact.js";
 import { excerpt } from "../core/text.js";
-import { fieldsOf, parseAnswer } from "./answer-json.js";
 import { wordsOfConnection } from "./connection-words.js";
 import { readOverflow } from "./context-overflow.js";
+import {
+  MAX_LOOKED_AT,
+  type ProviderError,
+  isFiltered,
+  isUsedUp,
+  isWrongKey,
+  readProviderError,
+  wordsOfPage,
+} from "./provider-error.js";
+import { readRetryAfter } from "./retry-after.js";
 
 /**
  * Why a model call failed, and whether trying again can help (contracts §9). What is final fails the run with this code and
@@ -38,8 +47,6 @@ export class ModelError extends Error {
     this.contextTokens = failure.contextTokens;
   }
 }
-
-const LONGEST_WAIT_MS = 10 * 60_000;
 
 /** No answer in time, or not all of it. */
 export function timedOut(afterMs: number): ModelError {
@@ -128,7 +135,10 @@ export interface Refusing {
   readonly finalErrors?: readonly string[];
 }
 
-/** Timeouts, 408, 409, 429 and 5xx are worth another try, except for what is final; other answers are not. */
+/** Statuses that are worth another try, beside those of servers' own faults. 498: Groq has no capacity left. */
+const PASSING: ReadonlySet<number> = new Set([408, 409, 425, 429, 498]);
+
+/** Timeouts, too many requests and faults of servers are worth another try, except for what is final; other answers are not. */
 export function refusedByProvider(
   { status, headers, body }: Refusal,
   now: Date,
@@ -141,105 +151,46 @@ export function refusedByProvider(
   if (overflow !== undefined) {
     return new ModelError({ code: "LLM_CONTEXT_EXCEEDED", message, retryable: false, ...overflow });
   }
-  const isFinal = said.codes.some((code) => finalErrors.includes(code));
-  const retryable = !isFinal && (status === 408 || status === 409 || status === 429 || status >= 500);
+  const isFinal = isUsedUp(said) || said.codes.some((code) => finalErrors.includes(code));
+  const retryable = !isFinal && (PASSING.has(status) || status >= 500);
   return new ModelError({
-    code: isFiltered(said) ? "LLM_CONTENT_FILTERED" : codeOfStatus(status),
+    code: isFiltered(said) ? "LLM_CONTENT_FILTERED" : codeOfStatus(status, said),
     message,
     retryable,
-    retryAfterMs: retryable ? readRetryAfter(headers, now) : undefined,
+    retryAfterMs: retryable ? readRetryAfter(headers, now, body) : undefined,
   });
 }
 
 /** An error that came where an answer was to come: of its own status, where it names one. */
-export function errorInAnswer(error: { readonly error: unknown }, refusing: Refusing = {}): ModelError {
+export function errorInAnswer(error: object, refusing: Refusing = {}): ModelError {
   const body = JSON.stringify(error);
-  const { codes, words } = readProviderError(body);
+  const said = readProviderError(body);
+  const { codes, words } = said;
   const status = codes.map(Number).find((code) => code >= 400 && code < 600);
   if (status !== undefined)
     return refusedByProvider({ status, headers: new Headers(), body }, new Date(), refusing);
   const message = `The model's answer is not a chat completion: it says ${redact(words, refusing.apiKey)}.`;
-  const overflow = readOverflow({ words, codes, body });
+  const overflow = readOverflow({ ...said, body });
   if (overflow !== undefined) {
     return new ModelError({ code: "LLM_CONTEXT_EXCEEDED", message, retryable: false, ...overflow });
   }
-  const isFinal = codes.some((code) => refusing.finalErrors?.includes(code) === true);
+  if (isWrongKey(said)) return new ModelError({ code: "LLM_AUTH_FAILED", message, retryable: false });
+  const isFinal = isUsedUp(said) || codes.some((code) => refusing.finalErrors?.includes(code) === true);
   return new ModelError({
-    code: isFiltered({ codes, words }) ? "LLM_CONTENT_FILTERED" : "LLM_BAD_RESPONSE",
+    code: isFiltered(said) ? "LLM_CONTENT_FILTERED" : "LLM_BAD_RESPONSE",
     message,
     retryable: !isFinal,
+    retryAfterMs: isFinal ? undefined : readRetryAfter(new Headers(), new Date(), body),
   });
 }
 
-/** What a provider says went wrong. */
-export interface ProviderError {
-  readonly words: string;
-  /** Its code, its type and its status, as texts. */
-  readonly codes: readonly string[];
-}
-
-/** Reads an error wherever its kind of server puts it; the body as it is where that is none of the known places. */
-export function readProviderError(body: string): ProviderError {
-  let value: unknown;
-  try {
-    value = parseAnswer(body);
-  } catch {
-    return { words: isPage(body) ? wordsOfPage(body) : body, codes: [] };
-  }
-  const fields = fieldsOf(Array.isArray(value) ? value[0] : value);
-  const error = fieldsOf(fields?.["error"]) ?? fields;
-  const said = [error?.["message"], fields?.["error"], fields?.["detail"], fields?.["msg"]];
-  const inner = fieldsOf(error?.["innererror"]);
-  const codes = [error?.["code"], error?.["type"], error?.["status"], fields?.["code"], inner?.["code"]];
-  return {
-    words: said.find((words): words is string => typeof words === "string" && words !== "") ?? body,
-    codes: codes.filter((code) => typeof code === "string" || typeof code === "number").map(String),
-  };
-}
-
-/** Whether a text is a page for browsers. */
-export function isPage(body: string): boolean {
-  return /<(?:!doctype|html|head|body)\b/i.test(body.slice(0, MAX_LOOKED_AT));
-}
-
-/** A page's title, else its text. */
-function wordsOfPage(page: string): string {
-  const looked = page.slice(0, MAX_LOOKED_AT);
-  const title = /<title[^>]{0,200}>([^<]{1,500})/i.exec(looked)?.[1]?.trim() ?? "";
-  return title === "" ? looked.replace(/<[^<>]{0,1000}>/g, " ") : title;
-}
-
-function isFiltered({ codes }: ProviderError): boolean {
-  return codes.some((code) =>
-    /^(?:content_filter|content_policy_violation|ResponsibleAIPolicyViolation)$/i.test(code),
-  );
-}
-
-function codeOfStatus(status: number): ErrorCode {
+function codeOfStatus(status: number, said: ProviderError): ErrorCode {
   if (status === 401 || status === 403) return "LLM_AUTH_FAILED";
+  if (status === 400 && isWrongKey(said)) return "LLM_AUTH_FAILED";
   if (status === 408) return "LLM_TIMEOUT";
   if (status === 429) return "LLM_RATE_LIMITED";
   return "LLM_HTTP_ERROR";
 }
-
-/** `retry-after-ms`, else `Retry-After` in seconds or as an HTTP date; bounded. */
-export function readRetryAfter(headers: Headers, now: Date): number | undefined {
-  const milliseconds = toWait(headers.get("retry-after-ms"), 1);
-  if (milliseconds !== undefined) return milliseconds;
-  const value = headers.get("retry-after");
-  const seconds = toWait(value, 1_000);
-  if (seconds !== undefined || value === null) return seconds;
-  const date = Date.parse(value);
-  return Number.isNaN(date) ? undefined : Math.min(Math.max(date - now.getTime(), 0), LONGEST_WAIT_MS);
-}
-
-function toWait(value: string | null, unitMs: number): number | undefined {
-  if (value === null || !/^\s*\d+(\.\d+)?\s*$/.test(value)) return undefined;
-  return Math.min(Number(value) * unitMs, LONGEST_WAIT_MS);
-}
-
-/** How much of a provider's text is looked at. */
-const MAX_LOOKED_AT = 4_000;
 
 /** A provider's text may repeat keys and paths; histories and logs must not. */
 function redact(text: string, apiKey: string | undefined): string {

@@ -22,7 +22,8 @@ function unknownOfCall(value: unknown): JsonObject {
   const { type } = call;
   const isFunction = type === undefined || type === null || type === "function" || type === "";
   if (!isFunction) return without(call, ["id", "index"]);
-  const own = without(call, ["id", "index", "type", "function"]);
+  const isFlat = fieldsOf(call["function"]) === undefined;
+  const own = without(call, ["id", "index", "type", "function", ...(isFlat ? ["name", "arguments"] : [])]);
   const ownOfFunction = without(fieldsOf(call["function"]) ?? {}, ["name", "arguments"]);
   return Object.keys(ownOfFunction).length === 0 ? own : { ...own, function: ownOfFunction };
 }
@@ -56,7 +57,8 @@ const WHOLE: ReadonlySet<string> = new Set([
 export function withPiece(key: string, before: unknown, piece: unknown): unknown {
   if (piece === null || piece === undefined) return before;
   if (before === null || before === undefined) return piece;
-  if (typeof before === "string" && typeof piece === "string") return WHOLE.has(key) ? piece : before + piece;
+  if (typeof before === "string" && typeof piece === "string")
+    return WHOLE.has(key) ? piece || before : before + piece;
   if (Array.isArray(before) && Array.isArray(piece)) {
     for (const item of piece as readonly unknown[]) addItem(before as unknown[], item); // made by the pieces before
     return before;
@@ -71,10 +73,23 @@ const ITEMS_LOOKED_AT = 32;
 
 function addItem(items: unknown[], item: unknown): void {
   const index = fieldsOf(item)?.["index"];
+  const last = items.at(-1);
+  if (isMoreOfThought(last, item)) {
+    items[items.length - 1] = withPiece("", last, item);
+    return;
+  }
   const from = Math.max(0, items.length - ITEMS_LOOKED_AT);
   const near = items.slice(from).findIndex((known) => fieldsOf(known)?.["index"] === index);
   if (typeof index !== "number" || near === -1) items.push(item);
   else items[from + near] = withPiece("", items[from + near], item);
+}
+
+/** Thoughts come in pieces without an index too; the piece with the signature is the last of one. */
+function isMoreOfThought(last: unknown, item: unknown): boolean {
+  const [known, more] = [fieldsOf(last), fieldsOf(item)];
+  if (known === undefined || more === undefined || more["index"] !== undefined) return false;
+  const isThought = more["type"] === "thinking" || more["type"] === "reasoning.text";
+  return isThought && known["type"] === more["type"] && (known["signature"] ?? "") === "";
 }
 
 /** An object of a stream after one more piece, without some of the piece's fields. */

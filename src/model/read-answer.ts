@@ -1,11 +1,13 @@
-import { fieldsOf, parseAnswer, textOf } from "./answer-json.js";
+import { type Fields, fieldsOf, parseAnswer, textOf } from "./answer-json.js";
 import type { ProviderPart } from "../core/run/provider-part.js";
 import type { ModelCall } from "../core/tools/model-call.js";
 import { AnswerProgress, type OnPiece } from "./answer-progress.js";
 import type { ChatAnswer } from "./chat-model.js";
 import { badResponse, errorInAnswer } from "./model-error.js";
-import { toUsage } from "./read-usage.js";
 import { mergePiece, unknownParts, withPiece } from "./provider-part.js";
+import { saysWords } from "./provider-error.js";
+import { hasCounted, toUsage } from "./read-usage.js";
+import { StreamedCalls } from "./streamed-calls.js";
 
 /** Who answers, and how. */
 export interface Answering {
@@ -18,14 +20,13 @@ export interface Answering {
 
 /** Reads a chat completion: outside input, whose shape nobody has checked. Throws `LLM_BAD_RESPONSE` for what is none. */
 export function toAnswer(completion: unknown, answering: Answering): ChatAnswer {
-  const fields = fieldsOf(Array.isArray(completion) ? completion[0] : completion);
-  const choice = fieldsOf(firstOf(fields?.["choices"]));
-  const error = fields?.["error"] ?? choice?.["error"];
-  if (error !== undefined && error !== null) throw errorInAnswer({ error }, answering);
-  const message = fieldsOf(choice?.["message"]);
-  if (choice === undefined || message === undefined) throw badResponse("it holds no choice");
-  const reason = choice["finish_reason"] ?? choice["native_finish_reason"];
-  return finished({ message, reason, usage: fields?.["usage"], model: fields?.["model"] }, answering);
+  const fields = fieldsOf(Array.isArray(completion) ? completion[0] : completion) ?? {};
+  const choice = fieldsOf(firstOf(fields["choices"]));
+  throwErrorIn(fields, choice, answering);
+  const reason = choice?.["finish_reason"] ?? choice?.["native_finish_reason"];
+  const message = fieldsOf(choice?.["message"]) ?? (isStopped(reason) ? {} : undefined);
+  if (message === undefined) throw noChoice(fields, answering);
+  return finished({ message, reason, usage: fields["usage"], model: fields["model"] }, answering);
 }
 
 /** Puts an answer together from the events of a stream. Throws `LLM_BAD_RESPONSE` for a stream that is none. */
@@ -35,36 +36,92 @@ export async function collectStream(
   onPiece?: OnPiece,
 ): Promise<ChatAnswer> {
   const progress = onPiece && new AnswerProgress(onPiece, answering.apiKey);
-  let message: Record<string, unknown> = {};
-  let reason: unknown;
-  let model: unknown;
-  let usage: unknown;
+  const told: Told = { message: {}, reason: undefined, model: undefined, usage: undefined };
   const calls = new StreamedCalls(answering.streamedCalls);
-  for await (const data of events) {
-    if (data === "[DONE]") break;
+  let isDone = false;
+  let strange: Fields = {};
+  let index: unknown;
+  for await (const event of events) {
+    const data = event.trim();
+    if (data === "") continue;
+    isDone = data === "[DONE]";
+    if (isDone) break;
     const chunk = parseAnswer(data);
     const fields = fieldsOf(Array.isArray(chunk) ? (chunk[0] as unknown) : chunk) ?? {};
-    const choice = fieldsOf(firstOf(fields["choices"]));
-    const error = fields["error"] ?? choice?.["error"];
-    if (error !== undefined && error !== null) throw errorInAnswer({ error }, answering);
-    model ||= fields["model"];
-    usage = fields["usage"] ?? fieldsOf(fields["x_groq"])?.["usage"] ?? usage;
-    if (choice === undefined) continue;
-    reason ||= choice["finish_reason"];
+    const choice = choiceOf(fields, index);
+    throwErrorIn(fields, choice, answering);
+    told.model ||= fields["model"];
+    const usage = fields["usage"] ?? fieldsOf(fields["x_groq"])?.["usage"];
+    if (hasCounted(usage)) told.usage = usage;
+    if (choice === undefined) {
+      if (fields["choices"] === undefined) strange = fields;
+      continue;
+    }
+    index ??= choice["index"];
+    told.reason ||= choice["finish_reason"] ?? choice["native_finish_reason"];
     const delta = fieldsOf(choice["delta"]) ?? fieldsOf(choice["message"]) ?? {};
-    message = mergePiece(message, delta, ["tool_calls", "content"]);
-    message["content"] = withContent(message["content"], delta["content"]);
-    const pieces: unknown = delta["tool_calls"] ?? [];
-    if (!Array.isArray(pieces)) throw badResponse("its calls are no list");
+    const content = withContent(told.message["content"], contentOf(delta["content"]));
+    told.message = { ...mergePiece(told.message, delta, ["tool_calls", "content"]), content };
     progress?.delta(delta);
-    for (const piece of pieces) {
+    for (const piece of callsIn(delta)) {
       const call = calls.add(piece);
       progress?.call(call, piece);
     }
   }
-  if (textOf(reason) === "") throw badResponse("the stream ended early");
-  if (calls.all.length > 0) message["tool_calls"] = calls.all;
-  return finished({ message, reason, usage, model }, answering);
+  if (calls.all.length > 0) told.message = { ...told.message, tool_calls: calls.all };
+  if (textOf(told.reason) === "") {
+    if (!isDone || !saysAnything(told.message)) throw endedEarly(strange, answering);
+    told.reason = calls.all.length > 0 ? "tool_calls" : "stop";
+  }
+  return finished(told, answering);
+}
+
+/** Throws what a server says went wrong, in place of an answer or in the middle of one. */
+function throwErrorIn(fields: Fields, choice: Fields | undefined, answering: Answering): void {
+  const error = [fields["error"], choice?.["error"]].find((value) => !isNothing(value));
+  if (error !== undefined) throw errorInAnswer({ error }, answering);
+}
+
+/** Some servers have a place for errors in each answer. */
+function isNothing(value: unknown): boolean {
+  return !value || (typeof value === "object" && Object.keys(value).length === 0);
+}
+
+/** What is no completion says why, in most servers. */
+function noChoice(fields: Fields, answering: Answering): Error {
+  return saysWords(fields) ? errorInAnswer(fields, answering) : badResponse("it holds no choice");
+}
+
+/** A stream has ended without an end; the last that was no part of a completion may say why. */
+function endedEarly(strange: Fields, answering: Answering): Error {
+  return saysWords(strange) ? errorInAnswer(strange, answering) : badResponse("the stream ended early");
+}
+
+function saysAnything(message: Fields): boolean {
+  return Object.entries(message).some(([key, value]) => key !== "role" && !isNothing(value));
+}
+
+/** The choice that an answer is put together from: the first that came, where a server sends several. */
+function choiceOf(fields: Fields, index: unknown): Fields | undefined {
+  const choices: unknown = fields["choices"];
+  if (!Array.isArray(choices)) return undefined;
+  const all = choices.map(fieldsOf).filter((choice) => choice !== undefined);
+  return index === undefined ? all[0] : all.find((choice) => (choice["index"] ?? index) === index);
+}
+
+/** The calls in a message or in a piece of one. */
+function callsIn(message: Fields): readonly unknown[] {
+  const calls: unknown = message["tool_calls"] ?? [];
+  if (Array.isArray(calls)) return calls;
+  const call = fieldsOf(calls);
+  if (call?.["function"] === undefined) throw badResponse("its calls are no list");
+  return [call];
+}
+
+/** A content as text or as parts: some servers send a number, or a part alone. */
+function contentOf(content: unknown): unknown {
+  if (typeof content === "number") return String(content);
+  return fieldsOf(content) === undefined ? content : [content];
 }
 
 /** Text grows; where parts come, what was text so far is the first of them. */
@@ -77,106 +134,24 @@ function withContent(before: unknown, piece: unknown): unknown {
   return parts;
 }
 
-/** The calls of a stream, piece by piece. */
-class StreamedCalls {
-  readonly all: Record<string, unknown>[] = [];
-  private readonly byIndex = new Map<number, Record<string, unknown>>();
-  private readonly complete = new Map<Record<string, unknown>, JsonProgress>();
-  private readonly by: "index" | "id";
-
-  constructor(by: "index" | "id") {
-    this.by = by;
-  }
-
-  /** The call that a piece belongs to, grown by it. */
-  add(value: unknown): Readonly<Record<string, unknown>> {
-    const piece = fieldsOf(value) ?? {};
-    const call = this.callOf(piece);
-    const kind = textOf(call["type"] || piece["type"]);
-    const key = fieldsOf(piece["function"]) === undefined && kind !== "" ? kind : "function";
-    const body = fieldsOf(piece[key]) ?? {};
-    Object.assign(call, mergePiece(call, piece, [key, "index"]));
-    const given = body["arguments"] ?? body["input"];
-    this.complete.get(call)?.read(textOf(given));
-    if (Object.keys(body).length > 0) call[key] = mergePiece(fieldsOf(call[key]) ?? {}, body, []);
-    return call;
-  }
-
-  /**
-   * Some servers leave the index out, and some give all calls the same one: an id that is new begins a call, and so does a
-   * name after arguments that are whole.
-   */
-  private callOf(piece: Readonly<Record<string, unknown>>): Record<string, unknown> {
-    const { index, id } = piece;
-    const known = typeof index === "number" ? this.byIndex.get(index) : this.all.at(-1);
-    const isOther = this.by === "id" && known !== undefined && this.beginsAnother(known, piece);
-    if (
-      known !== undefined &&
-      !isOther &&
-      (typeof index === "number" || typeof id !== "string" || id === known["id"])
-    ) {
-      return known;
-    }
-    const call: Record<string, unknown> = {};
-    this.all.push(call);
-    this.complete.set(call, new JsonProgress());
-    if (typeof index === "number") this.byIndex.set(index, call);
-    return call;
-  }
-
-  private beginsAnother(known: Record<string, unknown>, piece: Readonly<Record<string, unknown>>): boolean {
-    const id = textOf(piece["id"]);
-    const knownId = textOf(known["id"]);
-    if (id !== "" && knownId !== "") return id !== knownId;
-    const name = textOf(fieldsOf(piece["function"])?.["name"]);
-    return name !== "" && this.complete.get(known)?.isWhole === true;
-  }
-}
-
-/** Whether a text that arrives in pieces holds a whole JSON object. */
-class JsonProgress {
-  private depth = 0;
-  private inText = false;
-  private isEscaped = false;
-  private hasBegun = false;
-
-  get isWhole(): boolean {
-    return this.hasBegun && this.depth === 0 && !this.inText;
-  }
-
-  read(piece: string): void {
-    for (const char of piece) {
-      if (this.inText) {
-        if (this.isEscaped) this.isEscaped = false;
-        else if (char === "\\") this.isEscaped = true;
-        else if (char === '"') this.inText = false;
-      } else if (char === '"') this.inText = true;
-      else if (char === "{" || char === "[") {
-        this.depth += 1;
-        this.hasBegun = true;
-      } else if (char === "}" || char === "]") this.depth -= 1;
-    }
-  }
-}
-
-/** What was told of an answer, whole or in pieces. */
+/** What was told of an answer, whole or in pieces so far. */
 interface Told {
-  readonly message: Readonly<Record<string, unknown>>;
-  readonly reason: unknown;
-  readonly usage: unknown;
-  readonly model: unknown;
+  message: Fields;
+  reason: unknown;
+  usage: unknown;
+  model: unknown;
 }
 
 /** What an answer may have beside its text and its calls. */
 const MAX_UNKNOWN_CHARS = 4 * 1024 * 1024;
 
-function finished({ message, reason, usage, model }: Told, answering: Answering): ChatAnswer {
-  const list: unknown = message["tool_calls"] ?? callOfOldForm(message);
-  if (!Array.isArray(list)) throw badResponse("its calls are no list");
-  const content = toText(message["content"]);
+function finished({ message, reason, usage, model }: Readonly<Told>, answering: Answering): ChatAnswer {
+  const calls = callsIn(message);
+  const list = calls.length === 0 ? callOfOldForm(message) : calls;
+  const content = toText(contentOf(message["content"]));
   const finishReason = toFinishReason(reason);
-  if (finishReason === "error") throw badResponse("it ended with an error");
-  const unknown = unknownParts(message, list as readonly unknown[]);
+  if (ENDED_BADLY.has(finishReason)) throw badResponse(`it ended with "${finishReason}"`);
+  const unknown = unknownParts(message, list);
   if (JSON.stringify(unknown).length > MAX_UNKNOWN_CHARS)
     throw badResponse("it holds too much beside its text");
   const provider: ProviderPart = { endpoint: answering.endpoint, dialect: answering.dialect, ...unknown };
@@ -195,7 +170,7 @@ function finished({ message, reason, usage, model }: Told, answering: Answering)
 /** The form of calls before there were several in an answer. */
 function callOfOldForm(message: Readonly<Record<string, unknown>>): readonly unknown[] {
   const call = fieldsOf(message["function_call"]);
-  return call === undefined ? [] : [{ type: "function", function: call }];
+  return textOf(call?.["name"]) === "" ? [] : [{ type: "function", function: call }];
 }
 
 /** The text of a content; what the model thinks in parts of their own is none of it. */
@@ -249,20 +224,39 @@ const FINISH_REASONS: ReadonlyMap<string, string> = new Map([
   ["tool_call", "tool_calls"],
 ]);
 
+/** Ends of answers that were not finished; another try may bring one. */
+const ENDED_BADLY: ReadonlySet<string> = new Set([
+  "error",
+  "abort",
+  "aborted",
+  "cancelled",
+  "canceled",
+  "timeout",
+  "network_error",
+  "insufficient_system_resource",
+]);
+
+/** An end in the protocol's words; what a provider says behind a colon is left out of one that is known. */
 function toFinishReason(reason: unknown): string {
   const text = textOf(reason);
   const plain = text
     .toLowerCase()
     .replace(/[-\s]/g, "_")
     .replace(/^finish_reason_/, "");
-  return FINISH_REASONS.get(plain) ?? (/^[a-z_]{1,40}$/.test(plain) ? plain : text);
+  const [kind = ""] = plain.split(":");
+  return FINISH_REASONS.get(kind) ?? (/^[a-z_]{1,40}$/.test(kind) ? kind : text);
+}
+
+/** Whether the model or its provider has stopped an answer, which may have no message then. */
+function isStopped(reason: unknown): boolean {
+  return ["refusal", "content_filter"].includes(toFinishReason(reason));
 }
 
 /** A call of any kind: each gets its reply, also those that no tool here can answer. */
 function toCall(value: unknown): ModelCall {
   const call = fieldsOf(value) ?? {};
   const kind = textOf(call["type"]);
-  const body = fieldsOf(call["function"]) ?? fieldsOf(call[kind]) ?? {};
+  const body = fieldsOf(call["function"]) ?? fieldsOf(call[kind]) ?? call;
   return {
     id: textOf(call["id"]),
     name: nameOf(kind, textOf(body["name"])),
@@ -276,9 +270,21 @@ function nameOf(kind: string, name: string): string {
   return `${kind}_${name || "tool"}`.replace(/[^\w-]/g, "_").slice(0, 64);
 }
 
-/** Some servers send arguments as an object where the protocol says text. */
+/** Arguments as text: some servers send an object, the text of a text, or nothing where there are none. */
 function argumentsText(value: unknown): string {
-  return typeof value === "string" ? value : JSON.stringify(value ?? {});
+  if (typeof value !== "string") return JSON.stringify(value ?? {});
+  const text = value.trim();
+  if (text === "" || text === "null") return "{}";
+  return (text.startsWith('"') && textInText(text)) || value;
+}
+
+function textInText(text: string): string {
+  try {
+    const inner = textOf(JSON.parse(text));
+    return inner.trimStart().startsWith("{") ? inner : "";
+  } catch {
+    return "";
+  }
 }
 
 /** Characters that have to be escaped one by one where an answer is written down; no text has many of them. */

@@ -31,6 +31,12 @@ export function toUsage(value: unknown): ChatAnswer["usage"] {
   };
 }
 
+/** Whether a server has counted anything: some end a stream with zeros. */
+export function hasCounted(value: unknown): boolean {
+  const { promptTokens, completionTokens } = toUsage(value);
+  return promptTokens + completionTokens > 0;
+}
+
 function firstCount(values: readonly unknown[]): number {
   return count(values.find((value) => count(value) > 0));
 }

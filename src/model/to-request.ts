@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "../core/json.js";
 import type { FunctionTool } from "../core/tools/tool-arguments.js";
-import { fieldsOf } from "./answer-json.js";
+import { fieldsOf, textOf } from "./answer-json.js";
 import type { ModelCall } from "../core/tools/model-call.js";
 import type { ChatMessage, ChatRequest } from "./chat-model.js";
 import type { Dialect } from "./dialects.js";
@@ -12,6 +12,7 @@ export interface Destination {
   readonly dialect: Dialect & { readonly name: string };
 }
 
+type Params = Record<string, unknown>;
 type Assistant = Extract<ChatMessage, { role: "assistant" }>;
 type ToolMessage = Extract<ChatMessage, { role: "tool" }>;
 
@@ -20,7 +21,7 @@ export function toBody({ settings, messages, tools }: ChatRequest, to: Destinati
   const { dialect } = to;
   return {
     model: settings.model,
-    messages: toParams(messages, to),
+    messages: toParams(withRules(messages, dialect), to),
     ...(tools.length === 0
       ? {}
       : { tools: dialect.toolSchemas === "full" ? tools : tools.map(withPlainSchema) }),
@@ -31,8 +32,25 @@ export function toBody({ settings, messages, tools }: ChatRequest, to: Destinati
   };
 }
 
-function toParams(messages: readonly ChatMessage[], to: Destination): readonly Record<string, unknown>[] {
-  const params: Record<string, unknown>[] = [];
+/** The messages with the rules they begin with where the dialect has them. */
+function withRules(messages: readonly ChatMessage[], { rules }: Dialect): readonly ChatMessage[] {
+  const first = messages.findIndex(({ role }) => role !== "system");
+  const end = first === -1 ? messages.length : first;
+  if (rules === "any" || end === 0) return messages;
+  const content = messages
+    .slice(0, end)
+    .map((message) => message.content)
+    .join("\n\n");
+  const rest = messages.slice(end);
+  if (rules === "first") return [{ role: "system", content }, ...rest];
+  const [words] = rest;
+  return words?.role === "user"
+    ? [{ role: "user", content: `${content}\n\n${words.content}` }, ...rest.slice(1)]
+    : [{ role: "user", content }, ...rest];
+}
+
+function toParams(messages: readonly ChatMessage[], to: Destination): readonly Params[] {
+  const params: Params[] = [];
   const { dialect } = to;
   let hasAnswered = false;
   for (let index = 0; index < messages.length; index += 1) {
@@ -61,7 +79,20 @@ function toParams(messages: readonly ChatMessage[], to: Destination): readonly R
     const role = message.role === "system" && hasAnswered ? dialect.corrections : message.role;
     params.push({ role, content: message.content.toWellFormed() });
   }
-  return params;
+  return dialect.userMessages === "joined" ? joined(params) : params;
+}
+
+/** One message for the words of a user that follow one another. */
+function joined(params: readonly Params[]): readonly Params[] {
+  const all: Params[] = [];
+  for (const param of params) {
+    const last = all.at(-1);
+    const [before, content] = [textOf(last?.["content"]), textOf(param["content"])];
+    if (last?.["role"] === "user" && param["role"] === "user")
+      all[all.length - 1] = { role: "user", content: `${before}\n\n${content}` };
+    else all.push(param);
+  }
+  return all;
 }
 
 /** The results that belong to the calls of a message, right after it. */

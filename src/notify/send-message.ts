@@ -4,7 +4,7 @@ import type { Webhook } from "../core/notify/webhooks.js";
 import { noticeLine } from "../core/notify/notice-texts.js";
 import { redactKey } from "../core/prompt/redact-key.js";
 import { readErrorText } from "../model/bounded-body.js";
-import { readRetryAfter } from "../model/model-error.js";
+import { readRetryAfter } from "../model/retry-after.js";
 import { signatureHeaders } from "./sign-message.js";
 
 /** A receiver has that long for its answer. */

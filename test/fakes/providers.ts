@@ -171,7 +171,7 @@ const gemini: Provider = {
     const { message, reason } = plain(said, calls);
     return said.refusal === undefined
       ? { message, reason }
-      : { message: { role: "assistant", content: null }, reason: "content_filter: SAFETY".slice(0, 14) };
+      : { message: { role: "assistant", content: null }, reason: "content_filter: SAFETY" };
   },
   // Each call whole, and all of them with the same index.
   deltas: ({ tool_calls: calls, ...message }) => [

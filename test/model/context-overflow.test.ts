@@ -35,6 +35,35 @@ describe("a refusal because the request is longer than the context is known, wit
       undefined,
     ],
     [
+      "LM Studio, newer",
+      400,
+      {
+        error:
+          "Trying to keep the first 4646 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens, which is not enough.",
+      },
+      4_096,
+    ],
+    [
+      "TGI and Together",
+      422,
+      {
+        error:
+          "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000 `inputs` tokens and 0 `max_new_tokens`",
+        error_type: "validation",
+      },
+      8_193,
+    ],
+    ["TGI", 422, { error: "`inputs` must have less than 4095 tokens. Given: 5000" }, 4_095],
+    [
+      "Cohere",
+      400,
+      {
+        message: "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 4292.",
+      },
+      4_081,
+    ],
+    ["Zhipu", 400, { error: { code: "1261", message: "Prompt 超长" } }, undefined],
+    [
       "llama.cpp",
       400,
       {
@@ -232,6 +261,20 @@ describe("other refusals are no such thing", () => {
       "an answer that is too long",
       400,
       said("max_tokens is too large: 100000. This model supports at most 16384 completion tokens."),
+      "LLM_HTTP_ERROR",
+    ],
+    [
+      "an answer beyond what the model gives",
+      400,
+      said("max_completion_tokens exceeds the maximum output tokens of 8192"),
+      "LLM_HTTP_ERROR",
+    ],
+    [
+      "an answer beyond Groq's maximum",
+      400,
+      said(
+        "`max_completion_tokens` must be less than or equal to `32768`, the maximum value for `max_completion_tokens` is less than the `context_window` for this model",
+      ),
       "LLM_HTTP_ERROR",
     ],
     [

@@ -254,6 +254,41 @@ describe("a server that does not take a parameter", () => {
     expect(sent).toEqual([true, false, false]);
   });
 
+  test.each<[string, number, string, Record<string, unknown>]>([
+    ["temperature", 400, "invalid temperature: only 1 is allowed for this model", {}],
+    ["temperature", 400, "`temperature` is deprecated for this model.", {}],
+    ["temperature", 400, "temperature may only be set to 1 when thinking is enabled", {}],
+    ["temperature", 400, "temperature cannot be set for this model", {}],
+    ["temperature", 400, "This setting can't be used", { param: "temperature" }],
+    ["temperature", 501, "temperature is not implemented", {}],
+    ["stream_options", 400, "Value error, Stream options can only be defined when `stream=True`.", {}],
+    ["stream_options", 422, "unknown field: parameter 'stream_options' is not a valid field", {}],
+    ["stream_options", 500, "stream_options not implemented", {}],
+    ["max_completion_tokens", 400, 'json: unknown field "max_completion_tokens"', {}],
+  ])("%s is named in many ways: %i %s: %s", async (name, status, message, more) => {
+    const server = await refusing(name, status, { error: { message, ...more } });
+    await ask(server.baseUrl, { temperature: 0.2, maxTokens: 5, stream: true });
+    expect(server.requests.map(({ body }) => Object.hasOwn(body as object, name))).toEqual([true, false]);
+  });
+
+  test.each<[number, string, Record<string, unknown>]>([
+    [400, "Your organization must be verified to stream this model.", { param: "stream" }],
+    [500, "Cannot use tools with stream", {}],
+    [422, "streaming with tools is not supported", {}],
+  ])("a stream is not asked for again: %i %s", async (status, message, more) => {
+    const server = await startRawServer((response, { body }) => {
+      const isStream = (body as { stream: boolean }).stream;
+      if (isStream) json(response, { error: { message, ...more } }, status);
+      else json(response, choice({ content: "x" }));
+    });
+    const model = createChatModel();
+    await ask(server.baseUrl, { stream: true }, [], model);
+    await ask(server.baseUrl, { stream: true }, [], model);
+    const sent = server.requests.map(({ body }) => body as Record<string, unknown>);
+    expect(sent.map((body) => body["stream"])).toEqual([true, false, false]);
+    expect(sent.map((body) => Object.hasOwn(body, "stream_options"))).toEqual([true, false, false]);
+  });
+
   test("has the limit of tokens under its other name", async () => {
     const server = await refusing("max_completion_tokens", 400, {
       error: { message: "unknown field max_completion_tokens" },
@@ -458,3 +493,69 @@ test("messages of another provider are dressed as this one wants them", async ()
   expect(id).toMatch(/^[A-Za-z0-9]{9}$/u);
   expect(mistral?.[0]).toMatchObject({ tool_calls: [{ id }] });
 });
+
+describe("rules", () => {
+  const MESSAGES: readonly ChatMessage[] = [
+    { role: "system", content: "rules" },
+    { role: "system", content: "persona" },
+    { role: "user", content: "directive" },
+    { role: "user", content: "brief" },
+  ];
+  const rolesAndTexts = (request: RawRequest | undefined) =>
+    messagesOf(request).map(({ role, content }) => `${role}: ${content}`);
+
+  test.each(["llama.cpp", "vllm", "ollama", "lm-studio"] as const)(
+    "are one message for %s: templates take one, the first",
+    async (dialect) => {
+      const server = await startRawServer((response) => json(response, choice({ content: "x" })));
+      await ask(server.baseUrl, { dialect }, MESSAGES);
+      const expected = ["system: rules\n\npersona", "user: directive", "user: brief"];
+      expect(rolesAndTexts(server.requests[0])).toEqual(expected);
+    },
+  );
+
+  test.each<[number, string, readonly string[]]>([
+    [400, "System role not supported", ["user: rules\n\npersona\n\ndirective", "user: brief"]],
+    [
+      400,
+      "Unsupported value: 'messages[0].role' does not support 'system' with this model.",
+      ["user: rules\n\npersona\n\ndirective", "user: brief"],
+    ],
+    [
+      400,
+      "Developer instruction is not enabled for models/gemma-3-27b-it",
+      ["user: rules\n\npersona\n\ndirective", "user: brief"],
+    ],
+    [
+      500,
+      "System message must be at the beginning.",
+      ["system: rules\n\npersona", "user: directive", "user: brief"],
+    ],
+    [
+      400,
+      "After the optional system message, conversation roles must alternate user/assistant/user/assistant/...",
+      ["system: rules\n\npersona", "user: directive\n\nbrief"],
+    ],
+  ])("stand where the server takes them, from then on: %i %s", async (status, message, expected) => {
+    const server = await startRawServer((response, { body }) => {
+      const { messages } = body as { messages: { role: string; content: string }[] };
+      const isTaken = messages.map(({ role, content }) => `${role}: ${content}`).join() === expected.join();
+      if (isTaken) json(response, choice({ content: "x" }));
+      else json(response, { object: "error", message, type: "BadRequestError", code: status }, status);
+    });
+    const model = createChatModel();
+    await ask(server.baseUrl, {}, MESSAGES, model);
+    await ask(server.baseUrl, {}, MESSAGES, model);
+    expect(server.requests).toHaveLength(3);
+    expect(rolesAndTexts(server.requests[2])).toEqual(expected);
+  });
+});
+
+test.each(["", "/", "/chat/completions", "/chat/completions/"])(
+  "a base URL may end in %j, with a query behind it",
+  async (end) => {
+    const server = await startRawServer((response) => json(response, choice({ content: "x" })));
+    await ask(`${server.baseUrl}${end}?api-version=2024-10-21`);
+    expect(server.requests[0]?.url).toBe("/v1/chat/completions?api-version=2024-10-21");
+  },
+);

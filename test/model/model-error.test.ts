@@ -3,9 +3,9 @@ import {
   ModelError,
   classifyModelError,
   errorInAnswer,
-  readRetryAfter,
   refusedByProvider,
 } from "../../src/model/model-error.js";
+import { readRetryAfter } from "../../src/model/retry-after.js";
 
 const NOW = new Date("2026-03-04T05:06:07.000Z");
 
@@ -31,6 +31,8 @@ describe("an answer of the provider", () => {
     [413, "LLM_HTTP_ERROR", false],
     [418, "LLM_HTTP_ERROR", false],
     [422, "LLM_HTTP_ERROR", false],
+    [425, "LLM_HTTP_ERROR", true],
+    [498, "LLM_HTTP_ERROR", true],
     [429, "LLM_RATE_LIMITED", true],
     [500, "LLM_HTTP_ERROR", true],
     [502, "LLM_HTTP_ERROR", true],
@@ -57,13 +59,67 @@ describe("an answer of the provider", () => {
     ["a text", '{"error":"said"}', "said"],
     ["a message alone", '{"object":"error","message":"said"}', "said"],
     ["a detail", '{"detail":"said"}', "said"],
-    ["details", '{"detail":[{"msg":"said"}]}', '{"detail":[{"msg":"said"}]}'],
+    ["details", '{"detail":[{"msg":"said"}]}', "said"],
+    [
+      "details with places",
+      '{"detail":[{"loc":["body","model"],"msg":"said"},{"loc":["body","n"],"msg":"more"}]}',
+      "body.model: said; body.n: more",
+    ],
+    ["an object in a detail", '{"detail":{"message":"said"}}', "said"],
+    ["a list of errors", '{"success":false,"errors":[{"code":1,"message":"said"}]}', "said"],
+    ["texts in a list", '{"errors":["said","more"]}', "said; more"],
+    ["an object in a message", '{"object":"error","message":{"detail":[{"msg":"said"}]}}', "said"],
+    ["an error in an error", '{"error":{"error":{"message":"said"}}}', "said"],
+    ["a description", '{"error":"invalid_token","error_description":"said"}', "said"],
+    ["a title alone", '{"type":"about:blank","title":"said","status":400}', "said"],
+    ["a text in JSON", '"said"', "said"],
+    [
+      "what a router passes on",
+      '{"error":{"message":"said","code":429,"metadata":{"raw":"behind","provider_name":"P"}}}',
+      "said: behind",
+    ],
+    [
+      "an error that a router passes on",
+      '{"error":{"message":"said","metadata":{"raw":"{\\"error\\":{\\"message\\":\\"behind\\"}}"}}}',
+      "said: behind",
+    ],
     ["a plain text", "said", "said"],
     ["JSON that was cut", '{"error":{"message":"sa', '{"error":{"message":"sa'],
     ["nothing", "", "and said nothing"],
   ])("tells its words, where they are %s", (_, body, words) => {
     expect(refused(400, body).message).toBe(`The model endpoint answered 400 ${words}`);
   });
+});
+
+describe("what is used up is final, whatever the status", () => {
+  test.each([
+    [429, "Your account org-x is suspended", { type: "exceeded_current_quota_error" }, false],
+    [429, "Insufficient credits. Add more.", {}, true],
+    [429, "余额不足或无可用资源包,请充值。", { code: "1113" }, true],
+    [429, "litellm.RateLimitError: OpenAIException - code: insufficient_quota", { code: "429" }, true],
+    [503, "Your credit balance is too low to access the API.", {}, true],
+    [500, "Insufficient Balance", {}, true],
+  ])("%i %s", (status, message, more, byWords) => {
+    const body = JSON.stringify({ error: { message, ...more } });
+    const finalErrors = byWords ? [] : ["exceeded_current_quota_error"];
+    const error = refusedByProvider({ status, headers: new Headers(), body }, NOW, { finalErrors });
+    expect(error.retryable).toBe(false);
+    expect(errorInAnswer(JSON.parse(body) as object, { finalErrors }).retryable).toBe(false);
+  });
+
+  test("and a quota of a minute is not", () => {
+    const message = "You exceeded your current quota, please check your plan and billing details.";
+    const body = JSON.stringify([{ error: { code: 429, message, status: "RESOURCE_EXHAUSTED" } }]);
+    expect(refused(429, body).retryable).toBe(true);
+  });
+});
+
+test.each([
+  '[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]',
+  '{"error":{"message":"no","details":[{"reason":"API_KEY_INVALID"}]}}',
+  '{"code":"InvalidApiKey","message":"Invalid API-key provided."}',
+])("a wrong key is one under 400 too: %s", (body) => {
+  expect(refused(400, body)).toMatchObject({ code: "LLM_AUTH_FAILED", retryable: false });
 });
 
 const failure = (code: string) => Object.assign(new Error("the system's words"), { code });
@@ -165,5 +221,31 @@ describe("Retry-After", () => {
     [{ "retry-after": "1e9" }, undefined],
   ])("%j asks for %s ms", (headers, expected) => {
     expect(readRetryAfter(new Headers(headers), NOW)).toBe(expected);
+  });
+});
+
+describe("a wait that is asked for in the error", () => {
+  test.each<[string, number | undefined]>([
+    ["Please try again in 7.66s. Visit us", 7_660],
+    ["Please try again in 6m2.5s.", 362_500],
+    ["Please try again in 320ms.", 320],
+    ["Please retry after 12 seconds.", 12_000],
+    ["try again in 2 hours", 600_000],
+    ["try again in a moment", undefined],
+    ["Limit 6000, used 12s ago", undefined],
+  ])("%s asks for %s ms", (message, expected) => {
+    expect(answered(429, message).retryAfterMs).toBe(expected);
+    expect(answered(429, message, { "retry-after": "1" }).retryAfterMs).toBe(1_000);
+  });
+
+  test.each([
+    '[{"error":{"code":429,"message":"slow","details":[{"@type":"x","retryDelay":"34s"}]}}]',
+    '{"error":"slow","retry_after":34}',
+  ])("in a field: %s", (body) => {
+    expect(refused(429, body).retryAfterMs).toBe(34_000);
+  });
+
+  test("or in a header with its unit", () => {
+    expect(readRetryAfter(new Headers({ "retry-after": "3s" }), NOW)).toBe(3_000);
   });
 });

@@ -1,0 +1,118 @@
+import { type Fields, fieldsOf, parseAnswer, textOf } from "./answer-json.js";
+
+/** What a provider says went wrong. */
+export interface ProviderError {
+  readonly words: string;
+  /** Its codes, types, statuses and reasons, as texts. */
+  readonly codes: readonly string[];
+}
+
+/** How much of a provider's text is looked at. */
+export const MAX_LOOKED_AT = 4_000;
+
+/** Reads an error wherever its kind of server puts it; the body as it is where that is none of the known places. */
+export function readProviderError(body: string): ProviderError {
+  const value = parsed(body);
+  if (value === undefined) return { words: isPage(body) ? wordsOfPage(body) : body, codes: [] };
+  const fields = fieldsOf(Array.isArray(value) ? value[0] : value) ?? {};
+  const error = fieldsOf(fields["error"]) ?? fields;
+  const upstream = upstreamOf(error);
+  const words = [wordsIn(value, 0), upstream?.words ?? ""].filter((said) => said !== "").join(": ");
+  return { words: words || body, codes: [...codesIn(fields, error), ...(upstream?.codes ?? [])] };
+}
+
+function parsed(body: string): unknown {
+  try {
+    return parseAnswer(body);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether what came in place of an answer says something to somebody. */
+export function saysWords(fields: Fields): boolean {
+  return wordsIn(fields, 0) !== "";
+}
+
+/** Where the words of an error stand, the best first. */
+const PLACES = ["message", "error_description", "error", "detail", "errors", "msg", "title"];
+const MAX_DEPTH = 5;
+const MAX_ERRORS = 5;
+
+function wordsIn(value: unknown, depth: number): string {
+  if (typeof value === "string") return value.trim();
+  if (depth > MAX_DEPTH) return "";
+  if (Array.isArray(value)) {
+    const all = value.slice(0, MAX_ERRORS).map((item: unknown) => wordsIn(item, depth + 1));
+    return all.filter((words) => words !== "").join("; ");
+  }
+  const fields = fieldsOf(value);
+  if (fields === undefined) return "";
+  for (const place of PLACES) {
+    const words = wordsIn(fields[place], depth + 1);
+    if (words !== "") return `${placeOf(fields)}${words}`;
+  }
+  return textOf(fieldsOf(fields["base_resp"])?.["status_msg"]);
+}
+
+/** What of a request is meant, as FastAPI says it. */
+function placeOf({ loc }: Fields): string {
+  return Array.isArray(loc) && loc.length > 0 ? `${loc.slice(0, MAX_DEPTH).join(".")}: ` : "";
+}
+
+function codesIn(fields: Fields, error: Fields): readonly string[] {
+  const details: readonly unknown[] = Array.isArray(error["details"]) ? error["details"] : [];
+  const codes = [
+    error["code"],
+    error["type"],
+    error["status"],
+    fields["code"],
+    fieldsOf(error["innererror"])?.["code"],
+    fieldsOf(fields["base_resp"])?.["status_code"],
+    ...details.map((detail) => fieldsOf(detail)?.["reason"]),
+  ];
+  return codes.filter((code) => typeof code === "string" || typeof code === "number").map(String);
+}
+
+/** A router passes on what the provider behind it has said. */
+function upstreamOf(error: Fields): ProviderError | undefined {
+  const raw = textOf(fieldsOf(error["metadata"])?.["raw"]).slice(0, MAX_LOOKED_AT);
+  if (raw === "") return undefined;
+  const inner = fieldsOf(parsed(raw));
+  if (inner === undefined) return { words: raw, codes: [] };
+  return { words: wordsIn(inner, 1) || raw, codes: codesIn(inner, fieldsOf(inner["error"]) ?? inner) };
+}
+
+/** Whether a text is a page for browsers. */
+export function isPage(body: string): boolean {
+  return /<(?:!doctype|html|head|body)\b/i.test(body.slice(0, MAX_LOOKED_AT));
+}
+
+/** A page's title, else its text. */
+export function wordsOfPage(page: string): string {
+  const looked = page.slice(0, MAX_LOOKED_AT);
+  const title = /<title[^>]{0,200}>([^<]{1,500})/i.exec(looked)?.[1]?.trim() ?? "";
+  return title === "" ? looked.replace(/<[^<>]{0,1000}>/g, " ") : title;
+}
+
+const USED_UP =
+  /insufficient[ _](?:account )?(?:balance|credits?|funds|quota)|(?:credit|account) balance is too low|out of credits|not enough (?:credits?|balance|funds)|billing (?:hard limit|is not active)|account (?:is |has been )?(?:suspended|deactivated|disabled|overdue|in arrears)|余额不足|欠费/i;
+
+/** Whether what was paid for is used up: another try does not help, however busy the status says that the server is. */
+export function isUsedUp({ words }: ProviderError): boolean {
+  return USED_UP.test(words.slice(0, MAX_LOOKED_AT));
+}
+
+const WRONG_KEY =
+  /\bapi[ _-]?key (?:is )?(?:not valid|invalid|expired|missing|incorrect)|\b(?:invalid|incorrect|missing|no|expired) api[ _-]?key|^(?:api_key_invalid|invalid_?api_?key)$/i;
+
+/** Whether the key is at fault, where the status does not say so. */
+export function isWrongKey({ words, codes }: ProviderError): boolean {
+  return [words.slice(0, MAX_LOOKED_AT), ...codes].some((said) => WRONG_KEY.test(said));
+}
+
+export function isFiltered({ codes }: ProviderError): boolean {
+  return codes.some((code) =>
+    /^(?:content_filter|content_policy_violation|ResponsibleAIPolicyViolation)$/i.test(code),
+  );
+}

@@ -1,0 +1,56 @@
+const LONGEST_WAIT_MS = 10 * 60_000;
+const MAX_LOOKED_AT = 4_000;
+
+/** How long a provider asks to wait, in milliseconds, bounded: as its headers say, else as its error does. */
+export function readRetryAfter(headers: Headers, now: Date, body = ""): number | undefined {
+  const wait = inHeaders(headers, now) ?? inBody(body.slice(0, MAX_LOOKED_AT));
+  return wait === undefined ? undefined : Math.min(wait, LONGEST_WAIT_MS);
+}
+
+/** `retry-after-ms`, else `Retry-After` in seconds or as an HTTP date. */
+function inHeaders(headers: Headers, now: Date): number | undefined {
+  const milliseconds = toWait(headers.get("retry-after-ms"), 1);
+  if (milliseconds !== undefined) return milliseconds;
+  const value = headers.get("retry-after");
+  const wait = toWait(value, 1_000) ?? durationIn(value ?? "");
+  if (wait !== undefined || value === null) return wait;
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(date - now.getTime(), 0);
+}
+
+function toWait(value: string | null, unitMs: number): number | undefined {
+  if (value === null || !/^\s*\d+(\.\d+)?\s*$/.test(value)) return undefined;
+  return Number(value) * unitMs;
+}
+
+/** In a field, as Gemini and some gateways have it, or in the sentence, as in "Please try again in 1m2.5s". */
+function inBody(body: string): number | undefined {
+  const field =
+    /"(?:retryDelay|retry_after|retry-after)"\s{0,9}:\s{0,9}"?(\d{1,9}(?:\.\d{1,9})?)s?[",}\s]/.exec(
+      body,
+    )?.[1];
+  if (field !== undefined) return Number(field) * 1_000;
+  const said = /\b(?:try again|retry|wait)(?: (?:after|in|for|about)){1,2} (.{1,60})/i.exec(body)?.[1];
+  return said === undefined ? undefined : durationIn(said);
+}
+
+const UNITS: readonly (readonly [RegExp, number])[] = [
+  [/^ms|^milli/i, 1],
+  [/^s/i, 1_000],
+  [/^m/i, 60_000],
+  [/^h/i, 3_600_000],
+];
+
+/** The duration that a text begins with: "320ms", "7.66s", "6m2.5s", "12 seconds". */
+function durationIn(text: string): number | undefined {
+  const whole =
+    /^\s{0,3}(?:\d{1,9}(?:\.\d{1,9})?\s?(?:ms|milliseconds?|h(?:ours?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)\s?)+/i.exec(
+      text,
+    )?.[0];
+  if (whole === undefined) return undefined;
+  let wait = 0;
+  for (const [, digits = "", unit = ""] of whole.matchAll(/(\d[\d.]*)\s?([a-z]+)/gi)) {
+    wait += Number(digits) * (UNITS.find(([name]) => name.test(unit))?.[1] ?? 0);
+  }
+  return wait;
+}

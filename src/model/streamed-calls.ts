@@ -1,0 +1,132 @@
+import { type Fields, fieldsOf, textOf } from "./answer-json.js";
+import { mergePiece } from "./provider-part.js";
+
+/** The calls of a stream, piece by piece. */
+export class StreamedCalls {
+  readonly all: Record<string, unknown>[] = [];
+  private readonly byIndex = new Map<number, Record<string, unknown>>();
+  private readonly complete = new Map<Record<string, unknown>, JsonProgress>();
+  private readonly by: "index" | "id";
+
+  constructor(by: "index" | "id") {
+    this.by = by;
+  }
+
+  /** The call that a piece belongs to, grown by it. */
+  add(value: unknown): Fields {
+    const piece = fieldsOf(value) ?? {};
+    const call = this.callOf(piece);
+    if (this.isSentAgain(call, piece)) return call;
+    const key = keyOfBody(textOf(call["type"] || piece["type"]), piece);
+    const body = fieldsOf(piece[key]) ?? {};
+    // Some servers make a new id for each piece: a call keeps its first.
+    const except = textOf(call["id"]) === "" ? [key, "index"] : [key, "index", "id"];
+    Object.assign(call, mergePiece(call, piece, except));
+    this.complete.get(call)?.read(argumentsIn(piece));
+    if (Object.keys(body).length > 0) {
+      const before = fieldsOf(call[key]) ?? {};
+      const name = grownName(textOf(before["name"]), textOf(body["name"]));
+      call[key] = { ...mergePiece(before, body, ["name"]), name };
+    }
+    return call;
+  }
+
+  /** Some servers leave the index out, or give it to all calls alike: what a piece says tells whether it begins a call. */
+  private callOf(piece: Fields): Record<string, unknown> {
+    const index = indexOf(piece);
+    const known = index === undefined ? this.all.at(-1) : this.byIndex.get(index);
+    if (known !== undefined && this.by === "index" && index !== undefined) return known;
+    if (known !== undefined && !this.isOther(known, piece)) return known;
+    const earlier = known === undefined && index !== undefined ? undefined : this.withId(piece);
+    if (earlier !== undefined && !this.isOther(earlier, piece)) return earlier;
+    const call: Record<string, unknown> = {};
+    this.all.push(call);
+    this.complete.set(call, new JsonProgress());
+    if (index !== undefined) this.byIndex.set(index, call);
+    return call;
+  }
+
+  private withId({ id }: Fields): Record<string, unknown> | undefined {
+    return textOf(id) === "" ? undefined : this.all.findLast((call) => call["id"] === id);
+  }
+
+  /** Whether a piece is of another call than one that it may be of by its place. */
+  private isOther(known: Fields, piece: Fields): boolean {
+    const [id, knownId] = [textOf(piece["id"]), textOf(known["id"])];
+    const name = nameIn(piece);
+    const isWhole = this.complete.get(known)?.isWhole === true;
+    if (id !== "" && knownId !== "" && id !== knownId) {
+      return name !== "" || isWhole || this.withId(piece) !== undefined;
+    }
+    if (name === "" || !isWhole || this.isSentAgain(known, piece)) return false;
+    return name !== nameIn(known) || argumentsIn(piece).trimStart().startsWith("{");
+  }
+
+  /** Some servers end with calls that they have sent already. */
+  private isSentAgain(known: Fields, piece: Fields): boolean {
+    return (
+      textOf(piece["id"]) !== "" &&
+      piece["id"] === known["id"] &&
+      this.complete.get(known)?.isWhole === true &&
+      nameIn(piece) === nameIn(known) &&
+      argumentsIn(piece) === argumentsIn(known)
+    );
+  }
+}
+
+/** Under which name a call has its body: its kind's, of one that is no function call. */
+function keyOfBody(kind: string, piece: Fields): string {
+  return fieldsOf(piece["function"]) === undefined && kind !== "" ? kind : "function";
+}
+
+function indexOf({ index }: Fields): number | undefined {
+  if (typeof index === "number") return index;
+  return /^\d{1,6}$/.test(textOf(index)) ? Number(index) : undefined;
+}
+
+function bodyOf(call: Fields): Fields {
+  return fieldsOf(call[keyOfBody(textOf(call["type"]), call)]) ?? {};
+}
+
+function nameIn(call: Fields): string {
+  return textOf(bodyOf(call)["name"]);
+}
+
+/** The arguments in a call or in a piece of one, as text. */
+function argumentsIn(call: Fields): string {
+  const body = bodyOf(call);
+  const given = body["arguments"] ?? body["input"] ?? "";
+  return typeof given === "string" ? given : JSON.stringify(given);
+}
+
+/** A name comes whole, whole each time, or in pieces. */
+function grownName(before: string, piece: string): string {
+  if (piece === "" || piece === before) return before;
+  return piece.startsWith(before) ? piece : before + piece;
+}
+
+/** Whether a text that arrives in pieces holds a whole JSON object. */
+class JsonProgress {
+  private depth = 0;
+  private inText = false;
+  private isEscaped = false;
+  private hasBegun = false;
+
+  get isWhole(): boolean {
+    return this.hasBegun && this.depth === 0 && !this.inText;
+  }
+
+  read(piece: string): void {
+    for (const char of piece) {
+      if (this.inText) {
+        if (this.isEscaped) this.isEscaped = false;
+        else if (char === "\\") this.isEscaped = true;
+        else if (char === '"') this.inText = false;
+      } else if (char === '"') this.inText = true;
+      else if (char === "{" || char === "[") {
+        this.depth += 1;
+        this.hasBegun = true;
+      } else if (char === "}" || char === "]") this.depth -= 1;
+    }
+  }
+}

@@ -1,0 +1,316 @@
+import type { ServerResponse } from "node:http";
+import { describe, expect, test } from "vitest";
+import { createChatModel } from "../../src/model/chat-model.js";
+import { ModelError } from "../../src/model/model-error.js";
+import { type Answering, collectStream, toAnswer } from "../../src/model/read-answer.js";
+import { startRawServer } from "./raw-server.js";
+
+const ANSWERING: Answering = {
+  endpoint: "e",
+  dialect: "plain",
+  streamedCalls: "id",
+  finalErrors: [],
+  apiKey: undefined,
+};
+const A = '{"path":"a"}';
+const B = '{"path":"b"}';
+
+type Piece = Readonly<Record<string, unknown>>;
+const called = (index: unknown, id: unknown, name: unknown, args: unknown): Piece => ({
+  index,
+  id,
+  type: "function",
+  function: { name, arguments: args },
+});
+const calls = (...pieces: readonly Piece[]) => ({ tool_calls: pieces });
+const delta = (value: Piece, reason: unknown = null) => ({
+  choices: [{ index: 0, delta: value, finish_reason: reason }],
+});
+
+async function streamed(chunks: readonly unknown[], end: readonly string[] = ["[DONE]"]) {
+  async function* events() {
+    for (const chunk of chunks) yield JSON.stringify(chunk);
+    yield* end;
+  }
+  return collectStream(events(), ANSWERING);
+}
+const whole = (message: unknown, reason: unknown = "stop", more: Piece = {}) =>
+  toAnswer({ choices: [{ index: 0, message, finish_reason: reason }], ...more }, ANSWERING);
+
+async function errorOf(answer: () => Promise<unknown>): Promise<ModelError> {
+  const error: unknown = await answer().catch((caught: unknown) => caught);
+  if (!(error instanceof ModelError)) throw new Error(`no model error: ${String(error)}`);
+  return error;
+}
+
+describe("the calls of a stream are the same where", () => {
+  const one = [["fs_read", A]];
+  const two = [
+    ["fs_read", A],
+    ["fs_list", B],
+  ];
+  test.each<readonly [string, readonly Piece[], readonly (readonly string[])[]]>([
+    [
+      "later pieces have empty ids and names, as Qwen's do",
+      [
+        calls(called(0, "c1", "fs_read", "")),
+        calls({ index: 0, id: "", type: "", function: { name: "", arguments: '{"path":' } }),
+        calls({ index: 0, id: "", function: { name: "", arguments: '"a"}' } }),
+      ],
+      one,
+    ],
+    [
+      "the name is in every piece",
+      [
+        calls(called(0, "c1", "fs_read", '{"path":')),
+        calls(called(0, "c1", "fs_read", '"a"}')),
+        calls(called(0, "c1", "fs_read", "")),
+      ],
+      one,
+    ],
+    [
+      "the name comes in pieces",
+      [
+        calls(called(0, "c1", "fs_", "")),
+        calls({ index: 0, function: { name: "read" } }),
+        calls({ index: 0, function: { arguments: A } }),
+      ],
+      one,
+    ],
+    [
+      "each piece has an id of its own",
+      [
+        calls(called(0, "c1", "fs_read", '{"path":')),
+        calls({ index: 0, id: "c2", function: { arguments: '"a"}' } }),
+      ],
+      one,
+    ],
+    [
+      "the last piece says all of it again",
+      [
+        calls(called(0, "c1", "fs_read", '{"path":')),
+        calls({ index: 0, function: { arguments: '"a"}' } }),
+        calls(called(0, "c1", "fs_read", A)),
+      ],
+      one,
+    ],
+    ["a call stands alone, in no list", [{ tool_calls: called(0, "c1", "fs_read", A) }], one],
+    ["arguments are an object", [calls(called(0, "c1", "fs_read", { path: "a" }))], one],
+    [
+      "all have one index and one id",
+      [calls(called(0, "call", "fs_read", A)), calls(called(0, "call", "fs_list", B))],
+      two,
+    ],
+    [
+      "indexes are texts, and the calls interleave",
+      [
+        calls(called("0", "c1", "fs_read", "")),
+        calls(called("1", "c2", "fs_list", "")),
+        calls({ index: "0", function: { arguments: A } }),
+        calls({ index: "1", function: { arguments: B } }),
+      ],
+      two,
+    ],
+    ...[0, undefined, null].map(
+      (index) =>
+        [
+          `all have the index ${index}, and the calls interleave by their ids`,
+          [
+            calls(called(index, "c1", "fs_read", "")),
+            calls(called(index, "c2", "fs_list", "")),
+            calls({ index, id: "c1", function: { arguments: A } }),
+            calls({ index, id: "c2", function: { arguments: B } }),
+          ],
+          two,
+        ] as const,
+    ),
+  ])("%s", async (_, deltas, expected) => {
+    const answer = await streamed([...deltas.map((piece) => delta(piece)), delta({}, "tool_calls")]);
+    expect(answer.toolCalls.map(({ name, argumentsJson }) => [name, argumentsJson])).toEqual(expected);
+  });
+});
+
+describe("a call of a whole answer is read where", () => {
+  test.each<readonly [string, Piece]>([
+    [
+      "it is in the old form beside an empty list",
+      { tool_calls: [], function_call: { name: "fs_list", arguments: "{}" } },
+    ],
+    ["it has no function", { tool_calls: [{ id: "c", name: "fs_list", arguments: {} }] }],
+    ["its arguments are empty", { tool_calls: [called(0, "c", "fs_list", "")] }],
+    ["its arguments are null", { tool_calls: [called(0, "c", "fs_list", null)] }],
+    ["its arguments are a text of a text", { tool_calls: [called(0, "c", "fs_list", '"{}"')] }],
+    ["it stands alone, in no list", { tool_calls: called(0, "c", "fs_list", "{}") }],
+  ])("%s", (_, message) => {
+    const { toolCalls } = whole({ content: null, ...message });
+    expect(toolCalls.map(({ name, argumentsJson }) => [name, argumentsJson])).toEqual([["fs_list", "{}"]]);
+  });
+
+  test("and not where the old form is empty", () => {
+    const answer = whole({ content: "Which?", function_call: { name: "", arguments: "" } });
+    expect(answer).toMatchObject({ content: "Which?", toolCalls: [] });
+  });
+});
+
+describe("a text is read where it is", () => {
+  test.each<readonly [unknown, string]>([
+    [7, "7"],
+    [{ type: "text", text: "Which?" }, "Which?"],
+  ])("%j", async (content, text) => {
+    expect(whole({ content }).content).toBe(text);
+    expect((await streamed([delta({ content }), delta({}, "stop")])).content).toBe(text);
+  });
+
+  test("of the first of several choices", async () => {
+    const choice = (index: number, content: string, reason: unknown = null) => ({
+      choices: [{ index, delta: { content }, finish_reason: reason }],
+    });
+    const answer = await streamed([
+      choice(0, "A"),
+      choice(1, "B"),
+      choice(0, "a", "stop"),
+      choice(1, "b", "stop"),
+    ]);
+    expect(answer.content).toBe("Aa");
+  });
+});
+
+describe("an end", () => {
+  test("without a reason is one where the stream says that it is done", async () => {
+    expect(await streamed([delta({ content: "Which?" })])).toMatchObject({
+      content: "Which?",
+      finishReason: "stop",
+    });
+    const answer = await streamed([delta(calls(called(0, "c", "fs_list", "{}")))], [" [DONE] "]);
+    expect(answer).toMatchObject({ finishReason: "tool_calls", toolCalls: [{ name: "fs_list" }] });
+  });
+
+  test.each([
+    ["that nothing says", [delta({ content: "Which" })], []],
+    ["of nothing", [delta({ role: "assistant", content: "" })], ["[DONE]"]],
+  ])("%s is none", async (_, chunks, end) => {
+    expect((await errorOf(() => streamed(chunks, end))).message).toContain("the stream ended early");
+  });
+
+  test.each(["content_filter: PROHIBITED_CONTENT", "SAFETY"])("for %s is a filter's", async (reason) => {
+    const refusal = { code: "LLM_CONTENT_FILTERED" };
+    expect(whole(undefined, reason)).toMatchObject({ finishReason: "content_filter", refusal });
+    expect(await streamed([delta({}, reason)])).toMatchObject({ finishReason: "content_filter", refusal });
+  });
+
+  test.each(["error", "abort", "network_error", "insufficient_system_resource"])(
+    "for %s is no answer, and worth another try",
+    async (reason) => {
+      const error = await errorOf(() => streamed([delta({ content: "half" }, reason)]));
+      expect(error).toMatchObject({ code: "LLM_BAD_RESPONSE", retryable: true });
+      expect(error.message).toContain(`it ended with "${reason}"`);
+    },
+  );
+});
+
+test("the last count that counts anything is a stream's usage", async () => {
+  const usage = { prompt_tokens: 7, completion_tokens: 3 };
+  const zeros = { choices: [], usage: { prompt_tokens: 0, completion_tokens: 0 } };
+  const answer = await streamed([
+    { ...delta({ content: "x" }, "stop"), usage },
+    zeros,
+    { choices: [], usage: null },
+  ]);
+  expect(answer.usage).toEqual({ promptTokens: 7, completionTokens: 3 });
+});
+
+test("thoughts that come in pieces without an index go back as one, under their signature", async () => {
+  const block = (thinking: string, signature?: string) =>
+    delta({ thinking_blocks: [{ type: "thinking", thinking, signature }] });
+  const answer = await streamed([
+    block("a", ""),
+    block("b"),
+    block("", "S1"),
+    block("c"),
+    block("", "S2"),
+    delta({}, "stop"),
+  ]);
+  expect(answer.provider?.message?.["thinking_blocks"]).toEqual([
+    { type: "thinking", thinking: "ab", signature: "S1" },
+    { type: "thinking", thinking: "c", signature: "S2" },
+  ]);
+});
+
+const EVENTS =
+  'data: {"choices":[{"delta":{"content":"Which?"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
+const WHOLE = '{"choices":[{"message":{"content":"Which?"},"finish_reason":"stop"}]}';
+
+describe.each([false, true])("an answer of status 200, a stream asked for: %s,", (stream) => {
+  const ask = async (type: string | undefined, body: string) => {
+    const server = await startRawServer((response: ServerResponse) => {
+      response.writeHead(200, type === undefined ? {} : { "content-type": type });
+      response.end(body);
+    });
+    return createChatModel().complete({
+      settings: { model: "m", baseUrl: server.baseUrl, stream, timeoutMs: 30_000 },
+      messages: [],
+      tools: [],
+      signal: new AbortController().signal,
+    });
+  };
+
+  test.each<readonly [string, string | undefined, string]>([
+    ["whole under the type of events", "text/event-stream", WHOLE],
+    ["whole under no type", undefined, WHOLE],
+    ["whole behind a mark of its bytes' order", "text/plain", `\ufeff\n ${WHOLE}`],
+    ["of events under the type of JSON", "application/json", EVENTS],
+    ["of events behind pings", undefined, `: ping\r\n\r\n\n\n${EVENTS}`],
+    ["of events behind empty data", "text/event-stream", `data:\n\n${EVENTS}`],
+  ])("is read as what it is: %s", async (_, type, body) => {
+    expect((await ask(type, body)).content).toBe("Which?");
+  });
+
+  test.each<readonly [string, string, Partial<ModelError>, string]>([
+    ["nothing", "", { code: "LLM_BAD_RESPONSE", retryable: true }, "it is empty"],
+    [
+      "a page",
+      "<!DOCTYPE html><title>Log in</title>",
+      { retryable: true },
+      "a web page, not a chat completion: Log in",
+    ],
+    [
+      "an error",
+      '{"error":{"message":"no","code":"invalid_api_key"}}',
+      { code: "LLM_AUTH_FAILED", retryable: false },
+      "it says no",
+    ],
+    [
+      "an error without a field for it",
+      '{"object":"error","message":"no","code":503}',
+      { code: "LLM_HTTP_ERROR", retryable: true },
+      "answered 503 no",
+    ],
+    [
+      "an error of MiniMax",
+      '{"choices":null,"base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}',
+      { retryable: false },
+      "it says insufficient balance",
+    ],
+    ["a detail", '{"detail":"Not authenticated"}', { retryable: true }, "it says Not authenticated"],
+    [
+      "an event of an error",
+      'event: error\ndata: {"message":"upstream died","code":502}\n\n',
+      { code: "LLM_HTTP_ERROR", retryable: true },
+      "answered 502 upstream died",
+    ],
+    [
+      "a field of an error, as llama.cpp has it",
+      'error: {"code":400,"message":"the request exceeds the available context size","n_ctx":4096}\n\n',
+      { code: "LLM_CONTEXT_EXCEEDED", contextTokens: 4096 },
+      "exceeds the available context size",
+    ],
+  ])("that is %s says so", async (_, body, expected, words) => {
+    const error = await errorOf(() => ask(undefined, body));
+    expect(error).toMatchObject(expected);
+    expect(error.message).toContain(words);
+  });
+
+  test.each(["", false, {}, null])("has no error where its error is %j", async (error) => {
+    expect((await ask(undefined, JSON.stringify({ ...JSON.parse(WHOLE), error }))).content).toBe("Which?");
+  });
+});
