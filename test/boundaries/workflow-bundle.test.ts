@@ -2,10 +2,11 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { bundleWorkflows } from "../../src/worker/workflow-bundle.js";
 
 describe("the workflow bundle", () => {
+  let code = "";
   let modules: readonly string[] = [];
 
   beforeAll(async () => {
-    const { code } = await bundleWorkflows();
+    ({ code } = await bundleWorkflows());
     modules = [...code.matchAll(/^\/\*\*\*\/ "([^"]+)":?/gm)].map((match) => match[1] ?? "");
   }, 60_000);
 
@@ -34,5 +35,10 @@ describe("the workflow bundle", () => {
         (name) => !["zod", "long", "ms", "nexus-rpc", "protobufjs", "@protobufjs"].includes(name ?? ""),
       ),
     ).toEqual([]);
+  });
+
+  test("has no map to its sources, and takes one byte a character", () => {
+    expect(code.length).toBeLessThan(2_000_000);
+    expect(code).not.toMatch(/[^\0-\x7f]/);
   });
 });

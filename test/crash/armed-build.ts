@@ -13,7 +13,7 @@ import {
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Plugin, rolldown } from "rolldown";
-import { BUILT_WORKFLOWS, withoutSourceMap } from "../setup/build.js";
+import { BUILT_WORKFLOWS } from "../setup/build.js";
 import type { Arming } from "./armed-failpoint.js";
 import type { StoreTask } from "./store-task.js";
 
@@ -74,7 +74,7 @@ export async function buildArmed(patches: readonly TextPatch[] = []): Promise<Ar
   symlinkSync(NATIVE_BRIDGE, join(programs, "releases"));
   copyFileSync(WASM_OF_SOURCE_MAP, join(programs, "mappings.wasm"));
   const workflows = patches.filter(isOfWorkflows);
-  const bundle = patched(withoutSourceMap(readFileSync(BUILT_WORKFLOWS, "utf8")), workflows);
+  const bundle = patched(readFileSync(BUILT_WORKFLOWS, "utf8"), workflows);
   writeFileSync(join(dir, "workflow-bundle.cjs"), bundle);
 
   function start(

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { SEARCH_ATTRIBUTES } from "../../src/contract/names.js";
 import { acquireEmbeddedServer } from "../../src/embedded/server.js";
-import { buildIfChanged, slimWorkflowBundle } from "../setup/build.js";
+import { BUILT_WORKFLOWS, buildIfChanged } from "../setup/build.js";
 import { testCache } from "../setup/run-folder.js";
 
 declare module "vitest" {
@@ -31,5 +31,5 @@ export default async function setup(project: TestProject): Promise<void> {
   });
   project.provide("temporalAddress", server.address);
   project.provide("cacheDir", cacheDir);
-  project.provide("workflowBundle", await slimWorkflowBundle(tmpdir()));
+  project.provide("workflowBundle", BUILT_WORKFLOWS);
 }

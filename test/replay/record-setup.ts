@@ -1,6 +1,5 @@
-import { tmpdir } from "node:os";
 import type { TestProject } from "vitest/node";
-import { buildIfChanged, slimWorkflowBundle } from "../setup/build.js";
+import { BUILT_WORKFLOWS, buildIfChanged } from "../setup/build.js";
 import { testCache } from "../setup/run-folder.js";
 import { startEarlyServer } from "../fakes/early-server.js";
 
@@ -11,6 +10,6 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const server = await startEarlyServer(cacheDir);
   project.provide("temporalAddress", server.address);
   project.provide("cacheDir", cacheDir);
-  project.provide("workflowBundle", await slimWorkflowBundle(tmpdir()));
+  project.provide("workflowBundle", BUILT_WORKFLOWS);
   return () => server.close();
 }

@@ -1,6 +1,5 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -34,18 +33,4 @@ function lastChange(path: string): number {
   const stats = statSync(path);
   if (!stats.isDirectory()) return stats.mtimeMs;
   return Math.max(stats.mtimeMs, ...readdirSync(path).map((name) => lastChange(join(path, name))));
-}
-
-/** Writes the workflow bundle without its source map into a folder and returns its path: each worker that starts reads it. */
-export async function slimWorkflowBundle(folder: string): Promise<string> {
-  const path = join(folder, "workflow-bundle.cjs");
-  await writeFile(path, withoutSourceMap(await readFile(BUILT_WORKFLOWS, "utf8")));
-  return path;
-}
-
-/** Two thirds of it, which only stack traces need; Temporal insists on there being one. */
-export function withoutSourceMap(code: string): string {
-  const empty = { version: 3, file: "workflow-bundle.js", sources: [], names: [], mappings: "" };
-  const url = `data:application/json;base64,${Buffer.from(JSON.stringify(empty)).toString("base64")}`;
-  return `${code.slice(0, code.lastIndexOf("//# sourceMappingURL="))}//# sourceMappingURL=${url}`;
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DefaultLogger, bundleWorkflowCode } from "@temporalio/worker";
-import { withoutSourceMap } from "../setup/build.js";
+import { slim } from "../../src/worker/workflow-bundle.js";
 
 /**
  * A later build of the workflow code: today's, with a timer before each model turn. `patched` has the timer guarded, as a change
@@ -16,6 +16,6 @@ export async function buildNext(change: "patched" | "unguarded"): Promise<{ read
     logger: new DefaultLogger("ERROR"),
   });
   const codePath = join(await mkdtemp(join(tmpdir(), "interlock-next-")), "workflow-bundle.cjs");
-  await writeFile(codePath, withoutSourceMap(code));
+  await writeFile(codePath, slim(code));
   return { codePath };
 }
