@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { runChaos } from "./chaos.js";
-import { checkRuns, checkStore } from "./checker.js";
+import { checkStore } from "./check-store.js";
+import { checkRuns } from "./checker.js";
 import { type Evidence, readEvidence } from "./evidence.js";
 import { countVerdicts, reasonsToRefuse } from "./judge.js";
 
@@ -27,7 +28,7 @@ async function check(evidence: Evidence): Promise<readonly string[]> {
   say(`killed or stopped at: ${JSON.stringify(figures.struck)}`);
   for (const [what, count] of Object.entries(figures.faults)) say(`${count} × ${what}`);
   say(`seed ${plan.seed}: ${JSON.stringify(countVerdicts(verdicts))}, ${retried.length} runs retried`);
-  return reasonsToRefuse(verdicts, await checkStore(evidence.storeDir), figures);
+  return reasonsToRefuse(verdicts, await checkStore(evidence), figures);
 }
 
 async function perform(): Promise<readonly string[]> {

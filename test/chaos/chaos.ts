@@ -1,22 +1,23 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { DefaultLogger, Runtime } from "@temporalio/worker";
 import { InterlockClient } from "../../src/client/client.js";
-import { FAILPOINTS } from "../../src/core/failpoint.js";
 import { openStore } from "../../src/store/store.js";
 import { type ArmedBuild, buildArmed } from "../crash/armed-build.js";
 import { limiter } from "../crash/limiter.js";
-import { writePackage } from "../fakes/package-fixture.js";
 import { type Disk, openDisk } from "./disk.js";
 import { type Evidence, writeEvidence } from "./evidence.js";
 import { MODEL_TIMEOUT_SECONDS, startFaultyModel } from "./faulty-model.js";
+import { openHousekeeper } from "./housekeeper.js";
 import { monkey } from "./monkey.js";
 import { openOperator } from "./operator.js";
 import { type ChaosPlan, planChaos } from "./plan.js";
-import { type Random, randomFrom } from "./random.js";
+import { randomFrom } from "./random.js";
 import { type MortalServer, startMortalServer } from "./server.js";
+import { installPackages, makeProjects } from "./set-up.js";
+import { openSurroundings, writeSettings } from "./surroundings.js";
 import { openTroupe } from "./troupe.js";
 
 export interface ChaosOptions {
@@ -91,13 +92,24 @@ async function perform(options: ChaosOptions, { plan, dir, disk, build, server }
   await mkdir(hitsDir);
   const taskQueue = `chaos-${randomUUID()}`;
   const store = await openStore(storeDir, taskQueue);
-  const packageIds = await installPackages(build, plan, {
-    storeDir,
+  const surroundings = await openSurroundings(dir);
+  writeSettings(storeDir, surroundings);
+  const { packages, installedFrom } = await installPackages(build, plan, {
+    store,
     dir,
     hitsDir,
     random: randomFrom(`${seed}/install`),
   });
   await makeProjects(plan, projectsDir);
+  const keptDir = join(dir, "kept");
+  const housekeeper = openHousekeeper({
+    build,
+    store,
+    keptDir,
+    hitsDir,
+    random: randomFrom(`${seed}/housekeeper`),
+    installedFrom,
+  });
   const model = await startFaultyModel(plan, true);
   const client = await InterlockClient.connect({ connection: { address: server.address }, taskQueue });
   const environment = {
@@ -122,7 +134,7 @@ async function perform(options: ChaosOptions, { plan, dir, disk, build, server }
   const chaosMs = options.minutes * 60_000;
   const troubled = AbortSignal.timeout(chaosMs);
   const over = AbortSignal.timeout(2 * chaosMs + 90_000);
-  const operator = openOperator(client, store, over);
+  const operator = openOperator({ client, store, projectsDir, packages, until: over });
   const inTurn = limiter(OPEN_RUNS);
   let open = 0;
   let ended = 0;
@@ -131,7 +143,9 @@ async function perform(options: ChaosOptions, { plan, dir, disk, build, server }
       const startsAt = ((chaosMs * 0.8) / plan.runs.length) * index;
       await new Promise((resolve) => setTimeout(resolve, Math.max(0, startedAt + startsAt - Date.now())));
       open += 1;
-      await operator.carry(run, packageIds.get(run.workflow) ?? "", join(projectsDir, run.project));
+      const completed = await operator.carry(run);
+      if (open === plan.runs.length) housekeeper.onLastStart();
+      if (completed !== undefined && run.isPruned) housekeeper.onEnd(completed);
       ended += 1;
     }),
   );
@@ -142,21 +156,25 @@ async function perform(options: ChaosOptions, { plan, dir, disk, build, server }
       ),
     SAY_EVERY_MS,
   );
+  const keeping = housekeeper.work(troubled);
   const deeds = await monkey(
     { random: randomFrom(`${seed}/monkey`), troupe, server, disk, stops: 0 },
     troubled,
   );
+  await keeping;
   const startedInTrouble = open;
   troupe.calm();
   model.calm();
   say("the trouble is over; the rest is left to run");
   await Promise.all(carrying);
   clearInterval(telling);
+  await housekeeper.finish();
   await operator.exportHistories(historiesDir);
   await troupe.end();
   disk.settle();
   await client.close();
   await model.close();
+  await surroundings.close();
   const failpoints = troupe.failpoints();
   const evidence: Evidence = {
     plan,
@@ -169,9 +187,15 @@ async function perform(options: ChaosOptions, { plan, dir, disk, build, server }
         ...Object.fromEntries(deeds),
         ...Object.fromEntries(troupe.figures),
         ...Object.fromEntries(operator.figures),
+        ...Object.fromEntries(housekeeper.figures),
       },
       ...failpoints,
     },
+    notices: surroundings.notices,
+    ledger: surroundings.ledger(),
+    packages,
+    pruned: housekeeper.pruned,
+    keptDir,
     storeDir,
     projectsDir,
     historiesDir,
@@ -189,38 +213,4 @@ async function perform(options: ChaosOptions, { plan, dir, disk, build, server }
     ).length,
   };
   return { evidence, counts };
-}
-
-const OF_INSTALLATION = FAILPOINTS.filter((name) => name.startsWith("package."));
-
-/** Installs each package by a process of its own, some of which are killed first. */
-export async function installPackages(
-  build: ArmedBuild,
-  plan: ChaosPlan,
-  { storeDir, dir, hitsDir, random }: { storeDir: string; dir: string; hitsDir: string; random: Random },
-): Promise<ReadonlyMap<string, string>> {
-  const ids = new Map<string, string>();
-  for (const { workflow, files } of plan.packages) {
-    const source = await writePackage(join(dir, "packages", workflow), files);
-    const task = { kind: "install", storeDir, source } as const;
-    if (random.chance(0.3)) {
-      const at = { name: random.pick(OF_INSTALLATION), hit: 1, action: "kill" } as const;
-      await build.runTask(task, { hitsFile: join(hitsDir, `installer-of-${workflow}`), at });
-    }
-    const result = (await build.runTask(task, { hitsFile: join(hitsDir, `install-${workflow}`) })) as {
-      ok: boolean;
-      value: { packageId: string };
-    };
-    if (!result.ok) throw new Error(`${workflow} could not be installed: ${JSON.stringify(result)}`);
-    ids.set(workflow, result.value.packageId);
-  }
-  return ids;
-}
-
-export async function makeProjects(plan: ChaosPlan, projectsDir: string): Promise<void> {
-  for (const { project, filesBefore } of plan.runs) {
-    const root = join(projectsDir, project);
-    await mkdir(dirname(root), { recursive: true });
-    await writePackage(root, filesBefore);
-  }
 }

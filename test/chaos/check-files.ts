@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { parseMarkdown } from "../../src/core/documents/front-matter.js";
 import { readTree } from "../fakes/package-fixture.js";
 import { type Finding, compareLists, doubled, lost } from "./finding.js";
-import type { PlannedEnd, PlannedRun } from "./plan.js";
+import { manifestOf } from "./plan-bundle.js";
+import { type PlannedEnd, type PlannedRun, folderOf } from "./plan.js";
 
 /** Compares the state document with the script. */
 export async function checkDocument(
@@ -61,10 +62,11 @@ export async function checkFiles(
   run: PlannedRun,
 ): Promise<readonly Finding[]> {
   const { files } = run.end;
-  const folder = Object.keys(run.filesBefore)[0]?.split("/")[1] ?? "";
+  const folder = folderOf(run);
   const findings: Finding[] = [];
   for (const place of [`artifacts/${folder}`, `notes/${folder}`]) {
-    findings.push(...compareFiles(await hashesIn(projectRoot, place), filesBelow(files, `${place}/`)));
+    const { [manifestOf(folder)]: _, ...found } = await hashesIn(projectRoot, place);
+    findings.push(...compareFiles(found, filesBelow(files, `${place}/`)));
   }
   const inState = await hashesIn(runDir, "state");
   const beside = Object.entries(inState).filter(

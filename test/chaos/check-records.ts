@@ -6,6 +6,7 @@ import type { RunOperations } from "./evidence.js";
 import { type Finding, compareLists, doubled, lost } from "./finding.js";
 import type { PlannedRun } from "./plan.js";
 import { answerIdOf } from "./plan-visits.js";
+import { outcomeOf } from "./script.js";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -27,6 +28,12 @@ export interface RecordsVerdict {
   readonly actedOn: readonly string[];
   readonly turns: number;
   readonly calls: number;
+  /** The calls that the answers made. */
+  readonly said: readonly SaidCall[];
+  /** What each call came to, by the call journal. */
+  readonly outcomes: ReadonlyMap<string, string>;
+  /** The lines of the audit log. */
+  readonly events: readonly Json[];
   /** Nothing of the machine came between the script and its calls. */
   readonly isUndisturbed: boolean;
 }
@@ -78,6 +85,9 @@ export async function checkRecords(
     actedOn: answers.map(({ model }) => String(model)),
     turns: said.length,
     calls: calls.length,
+    said: calls,
+    outcomes,
+    events,
     isUndisturbed,
   };
 }
@@ -175,9 +185,9 @@ function checkCalls(
     .flatMap(({ turns }) => turns)
     .flatMap((turn) => ("calls" in turn ? turn.calls : []));
   const isMade = new Set(planned.map(({ id }) => id));
-  for (const { id, expect } of planned) {
+  for (const { id, expect, orElse = expect } of planned) {
     const made = calls.filter((call) => call.id.split(".")[0] === id);
-    const met = made.filter((call) => outcomes.get(call.id) === expect).length;
+    const met = made.filter((call) => [expect, orElse].includes(outcomes.get(call.id) ?? "")).length;
     if (met === 0) findings.push(lost(`the call ${id} never came to ${expect}.`));
     if (met > 1) findings.push(doubled(`the call ${id} came to ${expect} ${met} times.`));
   }
@@ -193,11 +203,6 @@ function onceEach(what: string, names: readonly string[]): readonly Finding[] {
 
 function idsOf(lines: readonly Json[]): readonly string[] {
   return lines.map(({ id }) => String(id));
-}
-
-function outcomeOf(result: unknown): string {
-  const { ok, error } = (result ?? {}) as { ok?: boolean; error?: { code?: string } };
-  return ok === true ? "ok" : (error?.code ?? "no code");
 }
 
 function entryName({ type, id, visit, turn }: Json): string {

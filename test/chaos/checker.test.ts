@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { temporaryDirectory } from "../fakes/package-fixture.js";
-import { checkRuns, checkStore } from "./checker.js";
+import { checkStore } from "./check-store.js";
+import { checkRuns } from "./checker.js";
 import type { Evidence, ModelRequest, WorkerLife } from "./evidence.js";
 import { walkByHand } from "./hand-made-store.js";
 import { isTelling } from "./mutants.js";
@@ -289,7 +290,7 @@ describe("the checker", () => {
     const verdicts = await checkRuns(walked);
     expect(verdicts.filter(({ findings }) => findings.length > 0)).toEqual([]);
     expect(verdicts).toHaveLength(RUNS);
-    expect(await checkStore(walked.storeDir)).toEqual([]);
+    expect(await checkStore(walked)).toEqual([]);
   });
 
   test.each(SPOILED)("finds %s: %s", async (_name, kind, spoil) => {

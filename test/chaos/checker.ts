@@ -1,16 +1,18 @@
 import { existsSync } from "node:fs";
-import { readFile, readdir } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Budget } from "../../src/core/run/budget.js";
 import { namesIn } from "../fakes/run-world.js";
 import { checkDocument, checkFiles, checkLeftovers } from "./check-files.js";
 import { checkHistories } from "./check-history.js";
+import { checkNotices, checkOutside } from "./check-outside.js";
 import { checkRecords, jsonLines } from "./check-records.js";
 import { checkRequests } from "./check-requests.js";
+import { checkSession } from "./check-session.js";
 import { checkBudget, checkSteering } from "./check-user.js";
 import { type Evidence, type ModelRequest, type RunOperations, readHistories } from "./evidence.js";
 import { type Finding, compareLists, lost, unknown } from "./finding.js";
-import type { PlannedRun } from "./plan.js";
+import { type PlannedRun, folderOf } from "./plan.js";
 
 export type Verdict = "ok" | Finding["kind"];
 
@@ -52,7 +54,10 @@ async function checkRun(
 ): Promise<readonly Finding[]> {
   if (operations === undefined || operations.projectId === "")
     return [unknown("It was never seen in the store.")];
-  const projectDir = join(evidence.storeDir, "projects", operations.projectId);
+  const isPruned = evidence.pruned.includes(run.runId);
+  const projectDir = isPruned
+    ? join(evidence.keptDir, run.runId)
+    : join(evidence.storeDir, "projects", operations.projectId);
   const runDir = join(projectDir, "runs", run.runId);
   if (!existsSync(runDir)) return [lost("its directory is not in the store.")];
   const history = checkHistories(await readHistories(evidence.historiesDir, run.runId));
@@ -70,7 +75,11 @@ async function checkRun(
   return [
     ...history.findings,
     ...records.findings,
-    ...(await checkDocument(runDir, run, records.isUndisturbed)),
+    ...(run.kind === "bundle"
+      ? await checkSession(projectRoot, run)
+      : await checkDocument(runDir, run, records.isUndisturbed)),
+    ...checkOutside(run, operations, records.said, records.outcomes, evidence.ledger),
+    ...checkNotices(run, records.events, evidence.notices),
     ...(await checkFiles(runDir, projectRoot, run)),
     ...(await checkBookkeeping(projectDir, runDir, run, operations, { ...records, ...history })),
     ...checkSteering(run, operations, requests),
@@ -89,8 +98,7 @@ async function checkRun(
 async function namesOfRun(projectRoot: string, run: PlannedRun): Promise<readonly string[]> {
   const names = await namesIn(projectRoot);
   const others = /^(artifacts|notes)\/run-\d+\//;
-  const folder = Object.keys(run.filesBefore)[0]?.split("/")[1] ?? "";
-  return names.filter((name) => !others.test(name) || name.split("/")[1] === folder);
+  return names.filter((name) => !others.test(name) || name.split("/")[1] === folderOf(run));
 }
 
 /** The index of runs, the status and the node boundaries. */
@@ -103,8 +111,9 @@ async function checkBookkeeping(
 ): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
   const index = (await jsonLines(join(projectDir, "runs.jsonl"))).filter(({ runId }) => runId === run.runId);
-  const entries = index.flatMap(({ createdAt, phase }) => (createdAt === undefined ? [] : [String(phase)]));
-  findings.push(...compareLists("the index of runs", entries, ["idle"]));
+  // Where runs were pruned beside it the index was made anew: then its entry says how it stood at that time.
+  const entries = index.flatMap(({ createdAt }) => (createdAt === undefined ? [] : ["its entry"]));
+  findings.push(...compareLists("the index of runs", entries, ["its entry"]));
   const ends = index.length === 0 ? [] : [String(index.at(-1)?.["phase"])];
   findings.push(...compareLists("the end in the index of runs", ends, ["completed"]));
   const status = JSON.parse(await readFile(join(runDir, "status.json"), "utf8")) as {
@@ -115,11 +124,7 @@ async function checkBookkeeping(
   findings.push(...checkBudget(run, operations, known.raiseIds, status));
   if (status.phase !== "completed") findings.push(lost(`its status says ${status.phase}.`));
   const boundaries = (await jsonLines(join(runDir, "boundaries.jsonl"))).map(({ visit }) => String(visit));
-  const visits =
-    operations.failures.length === 0
-      ? Array.from({ length: run.visits.length + 1 }, (_, visit) => String(visit))
-      : [...new Set(boundaries)];
-  findings.push(...compareLists("node boundaries", boundaries, visits));
+  findings.push(...compareLists("node boundaries", boundaries, visitsOf(run, operations, boundaries)));
   const { turns, calls } = known;
   const { modelTurns, toolCalls } = status.usage;
   if (operations.failures.length === 0 && (modelTurns !== turns || toolCalls !== calls)) {
@@ -129,13 +134,13 @@ async function checkBookkeeping(
   return findings;
 }
 
-/** What interrupted processes have left in the store outside the runs. */
-export async function checkStore(storeDir: string): Promise<readonly Finding[]> {
-  const findings = [...checkLeftovers(await readdir(storeDir), "the store")];
-  for (const name of await readdir(join(storeDir, "projects")).catch(() => [])) {
-    const dir = join(storeDir, "projects", name);
-    findings.push(...checkLeftovers(await readdir(dir), "the store"));
-    findings.push(...checkLeftovers(await readdir(join(dir, "runs")), "the store"));
-  }
-  return findings;
+/** The boundaries that there should be: of a bundle run, which has no nodes, none. */
+function visitsOf(
+  run: PlannedRun,
+  { failures }: RunOperations,
+  boundaries: readonly string[],
+): readonly string[] {
+  if (run.kind === "bundle") return [];
+  if (failures.length > 0) return [...new Set(boundaries)];
+  return Array.from({ length: run.visits.length + 1 }, (_, visit) => String(visit));
 }

@@ -9,12 +9,34 @@ export interface Evidence {
   readonly requests: readonly ModelRequest[];
   readonly workers: readonly WorkerLife[];
   readonly figures: Figures;
+  readonly notices: readonly ReceivedNotice[];
+  /** How often each call outside was made, by what it is known by there. */
+  readonly ledger: Readonly<Record<string, number>>;
+  readonly packages: readonly InstalledVersions[];
+  /** The ids of the runs that were pruned. */
+  readonly pruned: readonly string[];
+  /** What was kept of them before: for each a directory like its project's in the store, with this one run in it. */
+  readonly keptDir: string;
   /** Where the store is. */
   readonly storeDir: string;
   /** The directory of the projects. */
   readonly projectsDir: string;
   /** Temporal's histories as JSON, one file for each execution: `<runId>.<number>.json`. */
   readonly historiesDir: string;
+}
+
+/** What somebody was told of a run. */
+export interface ReceivedNotice {
+  readonly id: string;
+  readonly body: string;
+}
+
+/** The ids of a package's versions. The runs are of one, and a newer and an older one are there that nobody asked for. */
+export interface InstalledVersions {
+  readonly workflow: string;
+  readonly oldest: string;
+  readonly own: string;
+  readonly newest: string;
 }
 
 /** What the operator did for a run. */

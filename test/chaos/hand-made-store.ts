@@ -9,12 +9,12 @@ import type { RunFiles } from "../../src/store/runs/run-files.js";
 import { type Store, openStore } from "../../src/store/store.js";
 import { createBundleHost } from "../../src/tools/bundle/bundle-host.js";
 import { type ToolHost, createToolHost } from "../../src/tools/graph/tool-host.js";
-import { writePackage } from "../fakes/package-fixture.js";
 import { valueOf } from "../fakes/run-world.js";
-import { makeProjects } from "./chaos.js";
-import type { Evidence, RunOperations } from "./evidence.js";
+import type { Evidence, InstalledVersions, ReceivedNotice, RunOperations } from "./evidence.js";
 import type { ChaosPlan, PlannedRun } from "./plan.js";
 import { type PlannedTurn, answerIdOf } from "./plan-visits.js";
+import { installVersion, makeProjects } from "./set-up.js";
+import { WEBHOOK } from "./surroundings.js";
 
 /** Walks a plan without Temporal, and leaves what its runs would have left, histories of the least size included. */
 export async function walkByHand(dir: string, plan: ChaosPlan): Promise<Evidence> {
@@ -24,26 +24,32 @@ export async function walkByHand(dir: string, plan: ChaosPlan): Promise<Evidence
   await mkdir(historiesDir, { recursive: true });
   const store = await openStore(storeDir, undefined, { projectRoots: [projectsDir] });
   await makeProjects(plan, projectsDir);
-  const packageIds = new Map<string, string>();
-  for (const { workflow, files } of plan.packages) {
-    const source = await writePackage(join(dir, "packages", workflow), files);
-    packageIds.set(workflow, valueOf(await store.packages.install(source)).packageId);
+  const packages: InstalledVersions[] = [];
+  for (const planned of plan.packages) {
+    const [own, newest] = [
+      await installVersion(store, dir, planned, "1.0.0"),
+      await installVersion(store, dir, planned, "1.1.0"),
+    ];
+    packages.push({ workflow: planned.workflow, oldest: "collected", own, newest });
   }
+  const notices: ReceivedNotice[] = [];
   const operations: RunOperations[] = [];
   for (const run of plan.runs) {
     const projectRoot = join(projectsDir, run.project);
-    const packageId = packageIds.get(run.workflow) ?? "";
+    const packageId = packages.find(({ workflow }) => workflow === run.workflow)?.own ?? "";
     const walk = await Walk.begin(store, run, projectRoot, packageId);
     const head = await walk.toTheEnd();
     const { answers, raises, projectId } = walk;
     const { runId } = run;
+    notices.push(...walk.notices);
     operations.push({ runId, projectId, status: "COMPLETED", failures: [], pauses: [], answers, raises });
     for (const [index, history] of historiesOf(walk, head).entries()) {
       await writeFile(join(historiesDir, `${runId}.${index}.json`), history);
     }
   }
   const figures = { faults: {}, hits: {}, struck: {} };
-  return { plan, operations, requests: [], workers: [], figures, storeDir, projectsDir, historiesDir };
+  const nothing = { requests: [], workers: [], figures, ledger: {}, pruned: [], keptDir: join(dir, "kept") };
+  return { plan, operations, notices, packages, ...nothing, storeDir, projectsDir, historiesDir };
 }
 
 const NO_TOKENS = { promptTokens: 0, completionTokens: 0, cost: 0 };
@@ -52,6 +58,8 @@ class Walk {
   readonly answers: RunOperations["answers"][number][] = [];
   /** One for a run that has a budget. */
   readonly raises: RunOperations["raises"];
+  /** What somebody would have been told of it. */
+  readonly notices: ReceivedNotice[] = [];
   private readonly usage = { modelTurns: 0, toolCalls: 0, ...NO_TOKENS };
   private changes = 0;
   private readonly store: Store;
@@ -123,7 +131,7 @@ class Walk {
       argumentsJson: typeof args === "string" ? args : JSON.stringify(args),
     }));
     const model = `answer-${this.usage.modelTurns}`;
-    const content = "question" in planned ? planned.question : "";
+    const content = "question" in planned ? planned.question : "says" in planned ? planned.says : "";
     const entry = { visit, turn, content, calls, finishReason: "stop", usage: NO_TOKENS, model };
     await this.files.conversation(conversation).append([{ type: "assistant", ...entry }]);
     await this.files.audit.record({ kind: "model.turn", id: `${visit}.${turn}` }, new Date(0));
@@ -147,6 +155,10 @@ class Walk {
 
   private enter(phase: "running" | "waiting-user" | "completed"): Promise<AuditHead> {
     this.changes += 1;
+    if (phase !== "running") {
+      const id = `notice-${this.run.runId}-${this.changes}-${WEBHOOK}`;
+      this.notices.push({ id, body: phase });
+    }
     const { run, usage, changes: change, store } = this;
     return recordPhase(
       { store, bundles: createBundleHost({ store }) },

@@ -3,6 +3,7 @@ import type { RunVerdict, Verdict } from "./checker.js";
 import type { Figures } from "./evidence.js";
 import { MODEL_FAULTS } from "./faulty-model.js";
 import type { Finding } from "./finding.js";
+import { HOUSEKEEPING } from "./housekeeper.js";
 import { DEEDS_OF_USERS } from "./operator.js";
 
 /** Everything that must have happened for a chaos run to say anything. */
@@ -14,6 +15,7 @@ export const FAULT_KINDS: readonly string[] = [
   "restart the server",
   "fill the disk",
   ...DEEDS_OF_USERS,
+  ...HOUSEKEEPING,
 ];
 
 const CONFIRMED_SHARE = 0.9;
@@ -42,9 +44,7 @@ export function reasonsToRefuse(
   reasons.push(...ofStore.map(({ sentence }) => sentence));
   const missing = FAULT_KINDS.filter((kind) => (figures.faults[kind] ?? 0) === 0);
   if (missing.length > 0) reasons.push(`These faults never happened: ${missing.join(", ")}.`);
-  // Nothing is pruned here: prune-crash.test.ts.
-  const expected = FAILPOINTS.filter((name) => !name.startsWith("prune."));
-  const unseen = expected.filter((name) => (figures.hits[name] ?? 0) === 0);
+  const unseen = FAILPOINTS.filter((name) => (figures.hits[name] ?? 0) === 0);
   if (unseen.length > 0) reasons.push(`These failpoints were never hit: ${unseen.join(", ")}.`);
   return reasons;
 }

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { DefaultLogger, Runtime } from "@temporalio/worker";
 import { buildArmed } from "../crash/armed-build.js";
 import { limiter } from "../crash/limiter.js";
-import { type Verdict, checkRuns, checkStore } from "./checker.js";
+import { checkStore } from "./check-store.js";
+import { type Verdict, checkRuns } from "./checker.js";
 import { MUTANTS, type Mutant, isTelling, steeredFor } from "./mutants.js";
 import { type ChaosPlan, planChaos } from "./plan.js";
 import { performStruck } from "./struck-run.js";
@@ -36,9 +37,10 @@ const inTurn = limiter(AT_ONCE);
 /** The first seed whose only run has everything in it that a mutant could break. No two mutants share a run. */
 function tellingPlan(mutant: Mutant): ChaosPlan {
   for (let seed = 1; ; seed += 1) {
-    const plan = planChaos(`${mutant.name}-${seed}`, 1);
-    if (!plan.runs.every(isTelling)) continue;
-    return { ...plan, runs: plan.runs.map((run) => steeredFor(mutant, run)) };
+    const { place = 0 } = mutant;
+    const plan = planChaos(`${mutant.name}-${seed}`, place + 1);
+    const run = plan.runs[place];
+    if (run !== undefined && isTelling(run)) return { ...plan, runs: [steeredFor(mutant, run)] };
   }
 }
 
@@ -65,15 +67,14 @@ async function judgeMutant(mutant: Mutant): Promise<Verdict> {
     };
     const evidence = await performStruck(stage, mutant.strike);
     const [run] = await checkRuns(evidence);
-    const ofStore = await checkStore(evidence.storeDir);
+    const ofStore = await checkStore(evidence);
     const findings = [...(run?.findings ?? []), ...ofStore].map(
       ({ kind, sentence }) => `${kind}: ${sentence}`,
     );
     process.stderr.write(
       `${mutant.name}: ${run?.verdict}\n${findings.map((line) => `  ${line}\n`).join("")}`,
     );
-    if (run?.verdict === "ok" && findings.length > 0) return "unknown";
-    return run?.verdict ?? "unknown";
+    return run?.verdict === "ok" ? (ofStore[0]?.kind ?? "ok") : (run?.verdict ?? "unknown");
   } finally {
     mutated.remove();
   }

@@ -14,6 +14,10 @@ export interface Mutant {
     readonly hit: (run: PlannedRun) => number;
     readonly action: "kill" | "pause";
   };
+  /** Which of a package's runs shows it; the first when absent. */
+  readonly place?: number;
+  /** Its run is pruned once it has ended. */
+  readonly isPruned?: boolean;
   /** What is done to its runs; nothing when absent. */
   readonly user?: PlannedUser;
   /** What the checker has to say of its runs; one of these. */
@@ -22,6 +26,8 @@ export interface Mutant {
 
 const ALWAYS = "true /* mutant */";
 const PAUSED: PlannedUser = { pause: { after: 0, for: 10_000 } };
+/** The run of the agent with tools from outside and a short context, and the bundle run. */
+const [FAR, BUNDLE] = [3, 4];
 const SHORT_OF_BUDGET: PlannedUser = { budget: { run: { turns: 2 }, raise: 1 } };
 
 export const MUTANTS: readonly Mutant[] = [
@@ -179,11 +185,120 @@ export const MUTANTS: readonly Mutant[] = [
     user: { budget: { run: { turns: 1 }, raise: 1 } },
     verdicts: ["doubled"],
   },
+  {
+    name: "healthy-far",
+    patches: [],
+    place: FAR,
+    isPruned: true,
+    strike: { at: "tool.answered", hit: () => 1, action: "kill" },
+    verdicts: ["ok"],
+  },
+  {
+    name: "healthy-bundle",
+    patches: [],
+    place: BUNDLE,
+    strike: { at: "call.recorded", hit: () => 2, action: "kill" },
+    user: SHORT_OF_BUDGET,
+    verdicts: ["ok"],
+  },
+  {
+    name: "effect-repeated",
+    patches: [
+      {
+        file: "tools/external/external-call.ts",
+        from: 'if (external.effect === "once" && files.calls.planOf(call.id) !== undefined)',
+        to: "if (false)",
+      },
+      { file: "tools/external/external-call.ts", from: "!(await files.calls.claim(call.id))", to: "false" },
+    ],
+    place: FAR,
+    strike: { at: "tool.answered", hit: () => 1, action: "kill" },
+    verdicts: ["doubled"],
+  },
+  {
+    name: "call-outside-not-made",
+    patches: [
+      {
+        file: "tools/external/external-call.ts",
+        from: "const answer = await answerOf(tool, args, asked);",
+        to: 'const answer = { content: "made" } as never; void answerOf;',
+      },
+    ],
+    place: FAR,
+    verdicts: ["lost"],
+  },
+  {
+    name: "context-outgrown",
+    patches: [
+      {
+        file: "activities/model-turn.ts",
+        from: "if (fold !== undefined) return writeFold(conversation, fold);",
+        to: "",
+      },
+    ],
+    place: FAR,
+    verdicts: ["lost"],
+  },
+  {
+    name: "nobody-told",
+    patches: [
+      { file: "notify/notifier.ts", from: "if (notice === undefined) return;", to: "if (notice) return;" },
+    ],
+    verdicts: ["lost"],
+  },
+  {
+    name: "told-by-other-ids",
+    patches: [
+      {
+        file: "notify/notifier.ts",
+        from: "sendMessage(webhook, noticeIdOf(ref), notice)",
+        to: "sendMessage(webhook, `${noticeIdOf(ref)}-${process.pid}`, notice)",
+      },
+    ],
+    verdicts: ["lost"],
+  },
+  {
+    name: "session-not-marked",
+    patches: [
+      {
+        file: "store/runs/bundle-session.ts",
+        from: 'manifest.status === "complete" || manifest.status === status',
+        to: ALWAYS,
+      },
+    ],
+    place: BUNDLE,
+    verdicts: ["lost"],
+  },
+  {
+    name: "pruned-run-left",
+    patches: [
+      { file: "store/runs/prune-runs.ts", from: "await discard(projectDir, runId);", to: "void discard;" },
+    ],
+    isPruned: true,
+    verdicts: ["doubled"],
+  },
+  {
+    name: "garbage-left",
+    patches: [{ file: "store/collect-garbage.ts", from: "unused.push(packageId);", to: "void packageId;" }],
+    verdicts: ["doubled"],
+  },
+  {
+    name: "package-in-use-collected",
+    patches: [
+      { file: "store/collect-garbage.ts", from: "used.has(packageId)", to: "false" },
+      {
+        file: "store/collect-garbage.ts",
+        from: "(await store.runs.listAllRuns()).some((run) => run.packageId === packageId)",
+        to: "[store, packageId].length === 0",
+      },
+    ],
+    verdicts: ["lost"],
+  },
 ];
 
 /** The run as it is to be for a mutant: only that is done to it which shows the mutant. */
-export function steeredFor({ user = LEFT_ALONE }: Mutant, run: PlannedRun): PlannedRun {
-  return { ...run, user };
+export function steeredFor({ user = LEFT_ALONE, isPruned = false }: Mutant, run: PlannedRun): PlannedRun {
+  return { ...run, user, isPruned };
 }
 
 function callsOf(run: PlannedRun): readonly PlannedCall[] {
@@ -222,5 +337,6 @@ function writeOfFirstArtifact(run: PlannedRun): number {
 /** Whether every mutant shows in this run. */
 export function isTelling(run: PlannedRun): boolean {
   const hasQuestion = run.visits.some(({ turns }) => turns.some((turn) => "question" in turn));
+  if (run.kind === "bundle") return hasQuestion;
   return hasQuestion && run.end.artifacts.length >= 2 && run.visits.length >= 3 && run.visits.length <= 5;
 }

@@ -5,11 +5,14 @@ import { workflowIdOf } from "../../src/core/run/run-id.js";
 import type { Budget } from "../../src/core/run/budget.js";
 import type { Store } from "../../src/store/store.js";
 import { limiter } from "../crash/limiter.js";
-import type { RunOperations } from "./evidence.js";
+import type { InstalledVersions, RunOperations } from "./evidence.js";
 import { exportExecutions } from "./executions.js";
-import type { PlannedRun } from "./plan.js";
+import type { EndedRun } from "./housekeeper.js";
+import { type PlannedRun, folderOf } from "./plan.js";
+import { SESSION, outputRootOf } from "./plan-bundle.js";
 import type { PlannedBudget } from "./plan-user.js";
 import { answerIdOf } from "./plan-visits.js";
+import { bundleRootOf } from "./set-up.js";
 import { AGAIN_AFTER_MS, type SeenStatus, Steering } from "./steering.js";
 
 /**
@@ -17,8 +20,8 @@ import { AGAIN_AFTER_MS, type SeenStatus, Steering } from "./steering.js";
  * nobody answers.
  */
 export interface Operator {
-  /** Carries one run through to its end, or until `until`. */
-  carry(run: PlannedRun, packageId: string, projectRoot: string): Promise<void>;
+  /** Carries one run through to its end, or until `until`; gives it when it has completed. */
+  carry(run: PlannedRun): Promise<EndedRun | undefined>;
   readonly operations: ReadonlyMap<string, RunOperations>;
   /** What was done to the runs, by kind. */
   readonly figures: ReadonlyMap<string, number>;
@@ -48,6 +51,7 @@ export const DEEDS_OF_USERS = [
   "runs continued as new",
   "budgets raised",
   "runs cancelled",
+  "bundle runs",
 ] as const;
 
 const POLL_MS = 400;
@@ -58,7 +62,15 @@ const MOST_RETRIES = 6;
 const OF_THE_SCRIPT = new Set(["LLM_HTTP_ERROR", "ENGINE_MAX_TURNS_EXCEEDED"]);
 const AT_ONCE = 8;
 
-export function openOperator(client: InterlockClient, store: Store, until: AbortSignal): Operator {
+export interface OperatorOptions {
+  readonly client: InterlockClient;
+  readonly store: Store;
+  readonly projectsDir: string;
+  readonly packages: readonly InstalledVersions[];
+  readonly until: AbortSignal;
+}
+
+export function openOperator({ client, store, projectsDir, packages, until }: OperatorOptions): Operator {
   const cares = new Map<string, Care>();
   const figures = new Map<string, number>();
   const refusals = new Map<string, number>();
@@ -85,22 +97,35 @@ export function openOperator(client: InterlockClient, store: Store, until: Abort
     }
   }
 
-  async function start(run: PlannedRun, packageId: string, projectRoot: string, care: Care): Promise<void> {
-    const { runId, agentId, input, steps, user } = run;
-    const request = {
+  function startOnce(run: PlannedRun): Promise<RunHandle> {
+    const { runId, kind, agentId, workflow, input, steps, user } = run;
+    const projectRoot = join(projectsDir, run.project);
+    const common = {
       runId,
       projectRoot,
-      packageId,
-      activeAgentId: agentId,
       input,
       steps,
       storeId: store.storeId,
       limits: { maxModelAttempts: 50 },
       ...(user.budget === undefined ? {} : { budget: limitsOf(user.budget) }),
     };
+    if (kind === "graph") {
+      const packageId = packages.find((item) => item.workflow === workflow)?.own ?? "";
+      return client.start({ ...common, packageId, activeAgentId: agentId });
+    }
+    return client.startBundle({
+      ...common,
+      bundleRoot: bundleRootOf(projectsDir),
+      workflowPath: workflow,
+      outputRoot: join(projectRoot, outputRootOf(folderOf(run))),
+      sessionId: SESSION,
+    });
+  }
+
+  async function start(run: PlannedRun, care: Care): Promise<void> {
     while (!until.aborted) {
       const handle = await ask(() =>
-        client.start(request).catch((error: unknown) => {
+        startOnce(run).catch((error: unknown) => {
           // The start was heard, its answer was not, and the run has ended since.
           if (error instanceof Error && error.name === "WorkflowExecutionAlreadyStartedError")
             return undefined;
@@ -109,7 +134,7 @@ export function openOperator(client: InterlockClient, store: Store, until: Abort
       );
       const known =
         handle?.firstExecutionRunId ??
-        (await ask(() => client.handle(runId).executionRunId()).catch(() => undefined));
+        (await ask(() => client.handle(run.runId).executionRunId()).catch(() => undefined));
       if (known === undefined) continue;
       care.executions.add(known);
       return;
@@ -177,7 +202,7 @@ export function openOperator(client: InterlockClient, store: Store, until: Abort
     figures,
     refusals,
     unreachable: () => unreachable,
-    async carry(run, packageId, projectRoot) {
+    async carry(run) {
       const care: Care = {
         runId: run.runId,
         projectId: "",
@@ -190,7 +215,7 @@ export function openOperator(client: InterlockClient, store: Store, until: Abort
         raises: [],
       };
       cares.set(run.runId, care);
-      await start(run, packageId, projectRoot, care);
+      await start(run, care);
       const handle = client.handle(run.runId);
       const steering = new Steering(run.user, handle, ask, noteRefusal);
       [care.pauses, care.raises] = [steering.pauses, steering.raises];
@@ -213,6 +238,8 @@ export function openOperator(client: InterlockClient, store: Store, until: Abort
       if (found?.ok === true) care.projectId = found.value.projectId;
       count("runs paused", care.pauses.length);
       count("budgets raised", care.raises.filter(({ isAccepted }) => isAccepted).length);
+      if (run.kind === "bundle") count("bundle runs");
+      return care.status === "COMPLETED" ? care : undefined;
     },
     async exportHistories(dir) {
       const inTurn = limiter(AT_ONCE);

@@ -11,7 +11,9 @@ export interface PlannedVisit {
 
 export type PlannedTurn =
   | { readonly calls: readonly PlannedCall[] }
-  | { readonly question: string; readonly answer: string };
+  | { readonly question: string; readonly answer: string }
+  /** The model's last words. */
+  | { readonly says: string };
 
 export interface PlannedCall {
   /** Unique in the run. */
@@ -20,6 +22,8 @@ export interface PlannedCall {
   readonly arguments: unknown;
   /** `ok`, or the code it is refused with. */
   readonly expect: string;
+  /** What it may come to as well where a worker dies in it. */
+  readonly orElse?: string;
   /** The file it writes. */
   readonly write?: { readonly path: string; readonly content: string };
   /** The variables it sets. */
@@ -37,7 +41,12 @@ const MOST_VISITS = 7;
 const VISITS_BEFORE_STRAIGHT_ON = 4;
 
 /** A random walk to the end. Loops are cut short: after some visits it goes straight on. */
-export function planVisits(random: Random, graph: PlannedGraph, folder: string): readonly PlannedVisit[] {
+export function planVisits(
+  random: Random,
+  graph: PlannedGraph,
+  folder: string,
+  reach: Reach = "near",
+): readonly PlannedVisit[] {
   const visits: PlannedVisit[] = [];
   const end = graph.nodes.at(-1)?.id ?? "";
   for (let nodeId = "n0"; ;) {
@@ -46,8 +55,9 @@ export function planVisits(random: Random, graph: PlannedGraph, folder: string):
     const onwards = edges.filter(({ to }) => Number(to.slice(1)) > Number(nodeId.slice(1)));
     const decision =
       nodeId === end ? undefined : random.pick(number > VISITS_BEFORE_STRAIGHT_ON ? onwards : edges);
-    const work = planWork(random, graph, { nodeId, folder, number });
-    const turns = [...work, { calls: [leave(nodeId, decision, number)] }];
+    const here = { nodeId, folder, number, reach };
+    const far = reach === "far" && number === 1 ? planFar(folder) : [];
+    const turns = [...far, ...planWork(random, graph, here), { calls: [leave(nodeId, decision, number)] }];
     visits.push({
       nodeId,
       ...(decision === undefined ? {} : { decision }),
@@ -63,6 +73,27 @@ type DraftTurn =
   | { readonly calls: readonly DraftCall[] }
   | { readonly question: string; readonly answer: string };
 
+/** `far`: the agent has tools from outside, and a model whose context its first visit outgrows. */
+export type Reach = "near" | "far";
+
+/** What the tools from outside are called. */
+export const ACT = "mcp_outside_act";
+export const LOOK = "mcp_outside_look";
+
+/** A file that is read again and again, by its path in the project. */
+export function longFileOf(folder: string): string {
+  return `notes/${folder}/long.md`;
+}
+
+const READS_OF_LONG_FILE = 5;
+
+function planFar(folder: string): readonly DraftTurn[] {
+  const act = { name: ACT, arguments: {}, expect: "ok", orElse: "TOOL_OUTCOME_UNKNOWN" };
+  const look = { name: LOOK, arguments: {}, expect: "ok" };
+  const read = { name: "fs_read", arguments: { path: `@project/${longFileOf(folder)}` }, expect: "ok" };
+  return [{ calls: [act, look] }, ...Array.from({ length: READS_OF_LONG_FILE }, () => ({ calls: [read] }))];
+}
+
 function withIds(turn: DraftTurn, visit: number, number: number): PlannedTurn {
   if (!("calls" in turn)) return turn;
   return { calls: turn.calls.map((call, index) => ({ id: `c${visit}-${number}-${index}`, ...call })) };
@@ -72,6 +103,7 @@ interface Here {
   readonly nodeId: string;
   readonly folder: string;
   readonly number: number;
+  readonly reach: Reach;
 }
 
 function planWork(random: Random, graph: PlannedGraph, here: Here): readonly DraftTurn[] {
@@ -103,7 +135,7 @@ function planReads(random: Random, { nodeId, folder }: Here): readonly DraftCall
 }
 
 /** Writes of different files, since what fails on a full disk is repeated after the others. */
-function planWrites(random: Random, { folder, number }: Here, turn: number): readonly DraftCall[] {
+function planWrites(random: Random, { folder, number, reach }: Here, turn: number): readonly DraftCall[] {
   const paths = [
     `@project/artifacts/${folder}/a.md`,
     `@project/artifacts/${folder}/b.md`,
@@ -115,7 +147,8 @@ function planWrites(random: Random, { folder, number }: Here, turn: number): rea
   const first = random.between(0, paths.length - 1);
   const chosen = Array.from({ length: random.between(1, 3) }, (_, index) => paths[(first + index) % 6] ?? "");
   const calls: DraftCall[] = chosen.map((path) => {
-    const content = `visit ${number}, turn ${turn}\n${"x".repeat(random.chance(0.2) ? random.between(1, 20_000) : 20)}\n`;
+    const length = random.chance(0.2) ? random.between(1, reach === "far" ? 200 : 20_000) : 20;
+    const content = `visit ${number}, turn ${turn}\n${"x".repeat(length)}\n`;
     return { name: "fs_write", arguments: { path, content }, expect: "ok", write: { path, content } };
   });
   if (random.chance(0.4)) {

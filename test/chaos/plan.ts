@@ -3,12 +3,15 @@ import { createHash } from "node:crypto";
 import { agent, stepDocument } from "../fakes/package-fixture.js";
 import { type Random, randomFrom, uuidFrom } from "./random.js";
 import { type PlannedUser, planUser } from "./plan-user.js";
-import { type PlannedVisit, planVisits } from "./plan-visits.js";
+import { BUNDLE_AGENT, bundleFiles, planBundleVisit, workflowOf } from "./plan-bundle.js";
+import { type PlannedVisit, type Reach, longFileOf, planVisits } from "./plan-visits.js";
 
 /** A chaos run as its seed determines it: packages, and runs of them whose walks and end states are known. */
 export interface ChaosPlan {
   readonly seed: string;
   readonly packages: readonly PlannedPackage[];
+  /** The files of the bundle that the bundle runs are of, by path. */
+  readonly bundle: Readonly<Record<string, string>>;
   readonly runs: readonly PlannedRun[];
 }
 
@@ -25,6 +28,7 @@ export interface PlannedGraph {
 
 export interface PlannedRun {
   readonly runId: string;
+  readonly kind: "graph" | "bundle";
   /** With the agent, how the model knows the run. */
   readonly workflow: string;
   readonly agentId: string;
@@ -37,6 +41,8 @@ export interface PlannedRun {
   readonly filesBefore: Readonly<Record<string, string>>;
   readonly visits: readonly PlannedVisit[];
   readonly user: PlannedUser;
+  /** It is removed once it has ended. */
+  readonly isPruned: boolean;
   readonly end: PlannedEnd;
 }
 
@@ -56,6 +62,12 @@ export interface PlannedEnd {
 
 const RUNS_PER_PACKAGE = 5;
 const RUNS_PER_PROJECT = 8;
+/** The agent with tools from outside and a short context. */
+export const FAR_AGENT = "agent-3";
+/** Of the runs of a package: those before have an agent each. */
+const PLACE_OF_BUNDLE_RUN = 4;
+const PRUNED_SHARE = 0.25;
+const LONG_FILE = "A line of a long file.\n".repeat(870);
 const BODY = "Kept as it is.\r\nWithout a newline at the end";
 
 export function planChaos(seed: string, runCount: number): ChaosPlan {
@@ -68,16 +80,20 @@ export function planChaos(seed: string, runCount: number): ChaosPlan {
       graph = planGraph(randomFrom(`${seed}/${workflow}`));
       packages.push({ workflow, files: packageFiles(workflow, graph) });
     }
+    const folder = `run-${index}`;
+    const isBundle = index % RUNS_PER_PACKAGE === PLACE_OF_BUNDLE_RUN;
     const place = {
-      workflow,
-      agentId: `agent-${index % RUNS_PER_PACKAGE}`,
+      ...(isBundle
+        ? { kind: "bundle" as const, workflow: workflowOf(folder), agentId: BUNDLE_AGENT }
+        : { kind: "graph" as const, workflow, agentId: `agent-${index % RUNS_PER_PACKAGE}` }),
       project: `project-${Math.floor(index / RUNS_PER_PROJECT)}`,
-      folder: `run-${index}`,
+      folder,
       steps: index % 2 === 0 ? ("turns" as const) : ("nodes" as const),
     };
     runs.push(planRun(`${seed}/${index}`, graph, place));
   }
-  return { seed, packages, runs };
+  const bundled = runs.filter(({ kind }) => kind === "bundle").map(folderOf);
+  return { seed, packages, bundle: bundleFiles(bundled), runs };
 }
 
 /** A chain from the entry to an end, with edges across it and back. */
@@ -102,7 +118,11 @@ function planGraph(random: Random): PlannedGraph {
 }
 
 function packageFiles(workflow: string, { nodes, edges }: PlannedGraph): Record<string, unknown> {
-  const agents = Array.from({ length: RUNS_PER_PACKAGE }, (_, index) => agent(`agent-${index}`));
+  const agents = Array.from({ length: PLACE_OF_BUNDLE_RUN }, (_, index) => {
+    const id = `agent-${index}`;
+    const far = { tools: { mcp: { enabled: true, allowedServers: ["outside"] } } };
+    return { ...agent(id), ...(id === FAR_AGENT ? far : {}) };
+  });
   return {
     "bmad.json": {
       schemaVersion: "1.1",
@@ -122,7 +142,13 @@ function packageFiles(workflow: string, { nodes, edges }: PlannedGraph): Record<
   };
 }
 
+/** Below `artifacts/` and `notes/` the directory that is a run's own. */
+export function folderOf({ filesBefore }: Pick<PlannedRun, "filesBefore">): string {
+  return Object.keys(filesBefore)[0]?.split("/")[1] ?? "";
+}
+
 interface Place {
+  readonly kind: PlannedRun["kind"];
   readonly workflow: string;
   readonly agentId: string;
   readonly project: string;
@@ -133,8 +159,14 @@ interface Place {
 function planRun(seed: string, graph: PlannedGraph, place: Place): PlannedRun {
   const { folder, ...names } = place;
   const old = `artifacts/${folder}/old.md`;
-  const filesBefore = { [old]: `${folder} as it was\n` };
-  const visits = planVisits(randomFrom(seed), graph, folder);
+  const reach: Reach = place.agentId === FAR_AGENT ? "far" : "near";
+  const filesBefore = {
+    [old]: `${folder} as it was\n`,
+    ...(reach === "far" ? { [longFileOf(folder)]: LONG_FILE } : {}),
+  };
+  const random = randomFrom(seed);
+  const visits =
+    place.kind === "bundle" ? [planBundleVisit(random, folder)] : planVisits(random, graph, folder, reach);
   return {
     runId: uuidFrom(seed),
     ...names,
@@ -142,6 +174,7 @@ function planRun(seed: string, graph: PlannedGraph, place: Place): PlannedRun {
     filesBefore,
     visits,
     user: planUser(randomFrom(`${seed}/user`)),
+    isPruned: randomFrom(`${seed}/pruned`).chance(PRUNED_SHARE),
     end: endOf(visits, filesBefore),
   };
 }

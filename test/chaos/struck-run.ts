@@ -4,9 +4,11 @@ import { join } from "node:path";
 import { InterlockClient } from "../../src/client/client.js";
 import { openStore } from "../../src/store/store.js";
 import { type ArmedBuild, type Victim, readHits } from "../crash/armed-build.js";
-import { installPackages, makeProjects } from "./chaos.js";
+import { installPackages, makeProjects } from "./set-up.js";
+import { openSurroundings, writeSettings } from "./surroundings.js";
 import type { Evidence, WorkerLife } from "./evidence.js";
 import { startFaultyModel } from "./faulty-model.js";
+import { openHousekeeper } from "./housekeeper.js";
 import type { Mutant } from "./mutants.js";
 import { openOperator } from "./operator.js";
 import type { ChaosPlan } from "./plan.js";
@@ -32,16 +34,22 @@ export async function performStruck(stage: StruckStage, strike: Mutant["strike"]
   await mkdir(hitsDir, { recursive: true });
   const taskQueue = `mutant-${randomUUID()}`;
   const store = await openStore(storeDir, taskQueue);
-  const packageIds = await installPackages(build, plan, {
-    storeDir,
-    dir,
-    hitsDir,
-    random: randomFrom("no kill"),
-  });
+  const surroundings = await openSurroundings(dir);
+  writeSettings(storeDir, surroundings);
+  const random = randomFrom("no kill");
+  const { packages, installedFrom } = await installPackages(build, plan, { store, dir, hitsDir, random });
   await makeProjects(plan, projectsDir);
+  const keptDir = join(dir, "kept");
+  const housekeeper = openHousekeeper({ build, store, keptDir, hitsDir, random, installedFrom });
   const model = await startFaultyModel(plan, false);
   const client = await InterlockClient.connect({ connection: { address }, taskQueue });
-  const operator = openOperator(client, store, AbortSignal.timeout(LONGEST_MS));
+  const operator = openOperator({
+    client,
+    store,
+    projectsDir,
+    packages,
+    until: AbortSignal.timeout(LONGEST_MS),
+  });
   const workers: WorkerLife[] = [];
   const victims: Victim[] = [];
 
@@ -73,9 +81,10 @@ export async function performStruck(stage: StruckStage, strike: Mutant["strike"]
     const at = strike && run && { name: strike.at, hit: strike.hit(run), action: strike.action };
     const first = await startWorker("first", at);
     const carrying = Promise.all(
-      plan.runs.map((planned) =>
-        operator.carry(planned, packageIds.get(planned.workflow) ?? "", join(projectsDir, planned.project)),
-      ),
+      plan.runs.map(async (planned) => {
+        const completed = await operator.carry(planned);
+        if (completed !== undefined && planned.isPruned) housekeeper.onEnd(completed);
+      }),
     );
     if (at !== undefined) {
       await whenStruck(join(hitsDir, "first"), at);
@@ -86,6 +95,7 @@ export async function performStruck(stage: StruckStage, strike: Mutant["strike"]
     await carrying;
     first.process.kill("SIGCONT");
     if (at?.action === "pause") await pause(WAKING_MS);
+    await housekeeper.finish();
     await operator.exportHistories(join(dir, "histories"));
     const operations = [...operator.operations.values()];
     const figures = { faults: {}, hits: {}, struck: {} };
@@ -95,6 +105,11 @@ export async function performStruck(stage: StruckStage, strike: Mutant["strike"]
       requests: model.requests,
       workers,
       figures,
+      notices: surroundings.notices,
+      ledger: surroundings.ledger(),
+      packages,
+      pruned: housekeeper.pruned,
+      keptDir,
       storeDir,
       projectsDir,
       historiesDir: join(dir, "histories"),
@@ -103,6 +118,7 @@ export async function performStruck(stage: StruckStage, strike: Mutant["strike"]
     await Promise.all(victims.map((victim) => victim.end()));
     await client.close();
     await model.close();
+    await surroundings.close();
   }
 }
 

@@ -29,8 +29,8 @@ const NO_GARBAGE_COLLECTION = ["--min-semi-space-size=128", "--max-semi-space-si
 export interface ArmedBuild {
   /** Starts a worker and waits until it polls. */
   startWorker(environment: Record<string, string>, arming: Arming): Promise<Victim>;
-  /** Works on a store; gives the result, or nothing when the process was killed. */
-  runTask(task: StoreTask, arming: Arming): Promise<unknown>;
+  /** Works on a store; gives the result, or nothing when the process was killed, which the signal does at any moment. */
+  runTask(task: StoreTask, arming: Arming, kill?: AbortSignal): Promise<unknown>;
   /** For workers of this process. */
   readonly workflowBundle: { readonly codePath: string };
   remove(): void;
@@ -120,11 +120,14 @@ export async function buildArmed(patches: readonly TextPatch[] = []): Promise<Ar
       if (!Array.isArray(said)) throw new Error(`The worker ended before it polled.\n${victim.errors()}`);
       return victim;
     },
-    async runTask(task, arming) {
+    async runTask(task, arming, kill) {
       const child = start("store-child", [JSON.stringify(task)], {
         INTERLOCK_TEST_FAILPOINT: JSON.stringify(arming),
       });
+      const onKill = () => child.process.kill("SIGKILL");
+      kill?.addEventListener("abort", onKill, { once: true });
       const signal = await child.ended;
+      kill?.removeEventListener("abort", onKill);
       if (signal !== null) return undefined;
       if (child.output() === "") throw new Error(`The process ended without a result.\n${child.errors()}`);
       return JSON.parse(child.output()) as unknown;

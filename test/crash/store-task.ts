@@ -10,7 +10,8 @@ export type StoreTask =
       readonly storeDir: string;
       readonly runs: readonly { readonly projectId: string; readonly runId: string }[];
     }
-  | { readonly kind: "collect"; readonly storeDir: string }
+  /** `before`: ISO; absent means now. */
+  | { readonly kind: "collect"; readonly storeDir: string; readonly before?: string }
   | { readonly kind: "create"; readonly storeDir: string; readonly request: CreateRunRequest };
 
 type Outcome =
@@ -26,7 +27,7 @@ export async function doTask(task: StoreTask): Promise<Outcome> {
     case "create":
       return store.runs.createRun(task.request);
     case "collect":
-      return collectGarbage(store, { before: new Date(), stays: false });
+      return collectGarbage(store, { before: new Date(task.before ?? Date.now()), stays: false });
     case "prune":
       return prune(store, task.runs);
   }

@@ -60,7 +60,7 @@ const CALLS = {
 };
 
 function answerCall(id, { name, arguments: args = {} }) {
-  note(`called ${name}`);
+  note(args.id === undefined ? `called ${name}` : `called ${name} ${args.id}`);
   const say = (text, more = {}) =>
     send({ id, result: { content: [{ type: "text", text: String(text) }], ...more } });
   switch (args.how) {
