@@ -1,0 +1,137 @@
+import { type SimulatedDay, type SimulatedHost, simulateDay, simulateShard } from "./simulation.js";
+
+/*
+ * How many hosts and shards so many runs a day need: npm run bench:simulate -- [runs a day …]. Nothing is run. Each input below is measured
+ * (bench/README.md, docs/scaling.md) or assumed, and says which.
+ */
+
+/** For each size of steps, as measured by `bench -- pairs` and `bench:actions` on the embedded server. */
+const STEPS = {
+  turns: { cpuMs: 20.4, serverCpuMs: 15.3, events: 10.4, historyBytes: 3_000, actions: 2.87 },
+  nodes: { cpuMs: 18.4, serverCpuMs: 6.3, events: 5.4, historyBytes: 1_900, actions: 1.2 },
+} as const;
+type StepSize = keyof typeof STEPS;
+
+/** Measured: synced writes a turn and bytes in the store a run; memory of a worker, and of each run that it keeps. */
+const SYNCS_A_TURN = 6.3;
+const STORE_BYTES_A_RUN = 152_000;
+const WORKER_MIB = 200;
+const RUN_MIB = 2.5;
+/** Assumed. */
+const TURNS_PER_RUN = 30;
+const SYNC_MS = 0.5;
+const HOST: SimulatedHost = { cores: 4, activities: 2_000 };
+const HISTORY_DAYS = 3;
+const EVENTS_A_WRITE = 2;
+const WRITE_MS = 5;
+const HEARTBEAT_SECONDS = 1.5;
+/** What a host is to keep: a turn waits no longer in 99 of 100 cases, and its cores have room for what is unusual. */
+const LONGEST_WAIT_MS = 250;
+const BUSIEST = 0.7;
+const SHARDS = [4, 16, 64, 256, 512, 1_024, 2_048, 4_096] as const;
+const LONGEST_SHARD_WAIT_MS = 5;
+
+interface Case {
+  readonly steps: StepSize;
+  readonly runsADay: number;
+  readonly modelSeconds: number;
+}
+
+function workOf({ steps, modelSeconds }: Case) {
+  const { cpuMs } = STEPS[steps];
+  return { turnsPerRun: TURNS_PER_RUN, modelSeconds, cpuMs, diskMs: SYNCS_A_TURN * SYNC_MS };
+}
+
+/** The fewest hosts that keep what they are to keep; the projects, and so the runs, are spread over them. */
+function fewestHosts(asked: Case): { readonly hosts: number; readonly day: SimulatedDay } {
+  const work = workOf(asked);
+  const turnsADay = asked.runsADay * TURNS_PER_RUN;
+  const least = (3 * turnsADay * work.cpuMs) / (86_400 * 1_000 * HOST.cores * BUSIEST);
+  for (let hosts = Math.max(1, Math.floor(least)); ; hosts += 1) {
+    const day = simulateDay(asked.runsADay / hosts, work, HOST);
+    if (day.busiest <= BUSIEST && day.waitMs.p99 <= LONGEST_WAIT_MS) return { hosts, day };
+  }
+}
+
+function fewestShards(writesASecond: number) {
+  for (const shards of SHARDS) {
+    if (writesASecond * WRITE_MS >= shards * 1_000) continue;
+    const wait = simulateShard(writesASecond, shards, WRITE_MS);
+    if (wait.p99 <= LONGEST_SHARD_WAIT_MS) return { shards, wait };
+  }
+  return { shards: 0, wait: { p50: 0, p99: 0, most: 0 } };
+}
+
+function rowsOf(asked: Case): readonly (readonly [string, string])[] {
+  const { hosts, day } = fewestHosts(asked);
+  const { events, serverCpuMs, historyBytes, actions } = STEPS[asked.steps];
+  const turnsASecond = day.turnsASecond * hosts;
+  const eventsASecond = turnsASecond * events;
+  const { shards, wait } = fewestShards(eventsASecond / EVENTS_A_WRITE);
+  const beats = asked.steps === "nodes" ? 0 : Math.floor(asked.modelSeconds / HEARTBEAT_SECONDS);
+  const runsADay = day.runs * hosts;
+  const actionsARun = TURNS_PER_RUN * (actions + beats);
+  return [
+    ["hosts of 4 cores", String(hosts)],
+    [
+      "their cores are busy: over the day, in the busiest hour",
+      `${percent(day.busy)}, ${percent(day.busiest)}`,
+    ],
+    ["turns a second in the busiest hour", figure(turnsASecond)],
+    [
+      "a turn waits for slot, core and disk: half, 99 %, most",
+      `${day.waitMs.p50}, ${day.waitMs.p99}, ${day.waitMs.most} ms`,
+    ],
+    ["runs open on a host, at most", figure(day.mostOpen)],
+    ["model turns under way on a host, at most", figure(day.mostInFlight)],
+    ["memory of its worker", `${figure((WORKER_MIB + day.mostOpen * RUN_MIB) / 1_024)} GB`],
+    ["the stores grow, a day", `${figure((runsADay * STORE_BYTES_A_RUN) / 1e9)} GB`],
+    ["events a second in the busiest hour", figure(eventsASecond)],
+    [
+      "cores of the Temporal server, by what the embedded one needs",
+      figure((turnsASecond * serverCpuMs) / 1_000),
+    ],
+    ["history shards; a write waits in one, 99 %", `${shards}, ${wait.p99} ms`],
+    [
+      "histories, kept for 3 days",
+      `${figure((runsADay * TURNS_PER_RUN * historyBytes * HISTORY_DAYS) / 1e9)} GB`,
+    ],
+    [
+      "actions a second, mean and busiest hour",
+      `${figure((runsADay * actionsARun) / 86_400)}, ${figure(turnsASecond * (actions + beats))}`,
+    ],
+  ];
+}
+
+function percent(share: number): string {
+  return `${figure(share * 100)} %`;
+}
+
+/** Two digits are as many as these figures are worth. */
+function figure(value: number): string {
+  const digits = Number(value.toPrecision(2));
+  return digits >= 1_000 ? digits.toLocaleString("en") : String(digits);
+}
+
+function main(args: readonly string[]): void {
+  const days = args.length === 0 ? [1_000, 1_000_000] : args.map(Number);
+  if (!days.every((runs) => Number.isSafeInteger(runs) && runs > 0 && runs <= 10_000_000)) {
+    throw new Error("Usage: npm run bench:simulate -- [runs a day …], each a whole number up to 10,000,000.");
+  }
+  const cases: readonly Case[] = days.flatMap((runsADay) => [
+    { steps: "turns" as const, runsADay, modelSeconds: 20 },
+    { steps: "nodes" as const, runsADay, modelSeconds: 1 },
+  ]);
+  const columns = cases.map((asked) => rowsOf(asked));
+  const head = cases.map(({ steps, runsADay, modelSeconds }) => {
+    return `${runsADay.toLocaleString("en")} by ${steps}, answers of ${modelSeconds} s`;
+  });
+  const lines = (columns[0] ?? []).map(([name], row) => [
+    name,
+    ...columns.map((column) => column[row]?.[1] ?? ""),
+  ]);
+  const table = [["runs a day", ...head], head.concat("").map(() => "---"), ...lines];
+  process.stdout.write(table.map((cells) => `| ${cells.join(" | ")} |\n`).join(""));
+}
+
+main(process.argv.slice(2));
