@@ -23,8 +23,12 @@ export function joined(
   listed: readonly ListedRun[],
   stored: readonly RunMetadata[],
   projectNames: ReadonlyMap<string, string>,
+  asItStands: (run: RunMetadata) => RunMetadata = (run) => run,
 ): readonly RunRow[] {
-  const known = new Map(stored.map((run) => [run.runId, run]));
+  const wanted = new Set(listed.map(({ runId }) => runId));
+  const known = new Map(
+    stored.filter(({ runId }) => wanted.has(runId)).map((run) => [run.runId, asItStands(run)]),
+  );
   return listed.map((run) => {
     const own = known.get(run.runId);
     const project = run.project ?? projectNames.get(own?.projectId ?? "");

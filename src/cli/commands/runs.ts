@@ -42,7 +42,7 @@ export async function runsCommand(options: RunsOptions): Promise<ExitCode> {
   const { config, store } = await lookAround();
   const limit = limitOf(options);
   const filter = await filterOf(options, now);
-  const survey = (await store?.runs.surveyRuns()) ?? { runs: [], damaged: [] };
+  const survey = (await store?.runs.surveyIndexes()) ?? { runs: [], damaged: [] };
   const projectNames = store === undefined ? new Map<string, string>() : await projectNamesOf(store, survey);
   const sources = { store, filter, limit, survey, projectNames };
   const isServing = config.temporal !== undefined || (store !== undefined && (await isServed(store.dir)));
@@ -104,7 +104,8 @@ async function listing(client: InterlockClient, sources: Sources, options: RunsO
   // Temporal still lists for a while what it was told to delete.
   const pruned = new Set((await store?.runs.prunedRuns())?.map(({ runId }) => runId));
   const listed = (await asked(() => client.runs(filter, limit))).filter(({ runId }) => !pruned.has(runId));
-  const rows = joined(listed, survey.runs, projectNames);
+  const asItStands = (run: RunMetadata): RunMetadata => store?.runs.asItStands(run) ?? run;
+  const rows = joined(listed, survey.runs, projectNames, asItStands);
   const forgotten = await forgottenRows(client, { ...sources, filter }, listed);
   const all = newestFirst([...rows, ...forgotten]).slice(0, limit);
   const open = all.filter(
@@ -158,8 +159,9 @@ function newestStored(
 ): readonly RunRow[] {
   const rows: RunRow[] = [];
   for (let at = survey.runs.length - 1; at >= 0 && rows.length < limit; at -= 1) {
-    const run = survey.runs[at];
-    if (run === undefined || !isWanted(run)) continue;
+    const found = survey.runs[at];
+    if (found === undefined || !isWanted(found)) continue;
+    const run = store?.runs.asItStands(found) ?? found;
     const row = storedRow(run, store?.taskQueue ?? "", projectNames.get(run.projectId));
     if (storedFits(row, filter)) rows.push(row);
   }

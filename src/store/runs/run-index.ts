@@ -121,6 +121,11 @@ export class RunIndex {
     return runs;
   }
 
+  /** All runs of the project as the index has them: how those stand that are not over, `asItStands` says. Throws `DamagedIndex`. */
+  async listUnread(): Promise<readonly RunMetadata[]> {
+    return [...(await this.listed()).values()];
+  }
+
   /** How many runs the project has. Throws `DamagedIndex`. */
   async count(): Promise<number> {
     return (await this.listed()).size;
@@ -259,7 +264,7 @@ export class RunIndex {
   private take(line: unknown): void {
     this.lines += 1;
     if (has(line, "createdAt")) {
-      const run = runMetadataSchema.parse(line);
+      const run = isPlainRun(line) ? line : runMetadataSchema.parse(line);
       if (!this.runs.has(run.runId)) this.runs.set(run.runId, run);
     } else if (has(line, "removed")) this.runs.delete(removalSchema.parse(line).runId);
     else if (has(line, "pruned")) {
@@ -267,9 +272,9 @@ export class RunIndex {
       this.runs.delete(pruned.runId);
       this.pruned.set(pruned.runId, pruned);
     } else {
-      const { runId, ...news } = changeSchema.parse(line);
+      const { runId, phase, lastUpdatedAt } = isPlainChange(line) ? line : changeSchema.parse(line);
       const run = this.runs.get(runId);
-      if (run !== undefined) this.runs.set(runId, { ...run, ...news });
+      if (run !== undefined) this.runs.set(runId, { ...run, phase, lastUpdatedAt });
     }
   }
 
@@ -284,7 +289,8 @@ export class RunIndex {
     }
   }
 
-  private asItStands(run: RunMetadata): RunMetadata {
+  /** A run of this index, by its status where it is not over. */
+  asItStands(run: RunMetadata): RunMetadata {
     if (isOver(run.phase) || !isRunId(run.runId)) return run;
     const status = readStatusNow(join(this.dir, "runs", run.runId, "status.json"));
     return status === undefined ? run : { ...run, ...status };
@@ -295,20 +301,62 @@ function textOf(lines: readonly Line[]): string {
   return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
 }
 
-function has(line: unknown, field: string): boolean {
+function has(line: unknown, field: string): line is object {
   return typeof line === "object" && line !== null && field in line;
 }
 
 /** What lines of JSON hold: all by one call of the parser, which is much quicker than one for each. */
 function linesIn(text: string): readonly unknown[] {
-  const lines = text.slice(0, -1).split("\n");
   try {
-    const values: unknown = JSON.parse(`[${lines.join(",")}]`);
-    if (Array.isArray(values) && values.length === lines.length) return values;
+    const values: unknown = JSON.parse(`[${text.slice(0, -1).replaceAll("\n", ",")}]`);
+    if (Array.isArray(values) && values.length === linesOf(text)) return values;
   } catch {
     // one of them says why
   }
-  return lines.map((line): unknown => JSON.parse(line));
+  return text
+    .slice(0, -1)
+    .split("\n")
+    .map((line): unknown => JSON.parse(line));
+}
+
+function linesOf(text: string): number {
+  let lines = 0;
+  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) lines += 1;
+  return lines;
+}
+
+const PHASES: ReadonlySet<unknown> = new Set(RUN_PHASES);
+const PLAIN_FIELDS: ReadonlySet<string> = new Set([
+  "runId",
+  "workflowId",
+  "projectId",
+  "packageId",
+  "workflowRef",
+  "activeAgentId",
+  "phase",
+  "createdAt",
+  "lastUpdatedAt",
+  "parentRunId",
+]);
+const NEEDED_FIELDS = 8;
+
+/**
+ * What the schema takes as it is: nearly every line. An index may have hundreds of thousands of them, and this look takes a
+ * fraction of the schema's time; what does not pass it, the schema decides about.
+ */
+function isPlainRun(line: object): line is RunMetadata {
+  let needed = 0;
+  for (const field in line) {
+    if (!PLAIN_FIELDS.has(field) || typeof line[field as keyof typeof line] !== "string") return false;
+    if (field !== "workflowId" && field !== "parentRunId") needed += 1;
+  }
+  return needed === NEEDED_FIELDS && "phase" in line && PHASES.has(line.phase);
+}
+
+function isPlainChange(line: unknown): line is Change {
+  if (typeof line !== "object" || line === null) return false;
+  const { runId, phase, lastUpdatedAt } = line as Partial<Change>; // checked here
+  return typeof runId === "string" && typeof lastUpdatedAt === "string" && PHASES.has(phase);
 }
 
 function change(runId: string, phase: RunPhase, now: Date): Change {

@@ -148,6 +148,20 @@ export class RunManager {
     return { runs: oldestFirst(found.flat()), damaged };
   }
 
+  /**
+   * The same as the indexes alone have them, for whoever looks at a few of many: how a run stands that is not over, `asItStands`
+   * says, from a file of that run.
+   */
+  async surveyIndexes(): Promise<RunSurvey> {
+    const { found, damaged } = await this.askIndexes((index) => index.listUnread());
+    return { runs: oldestFirst(found.flat()), damaged };
+  }
+
+  /** A run of `surveyIndexes` as it stands. */
+  asItStands(run: RunMetadata): RunMetadata {
+    return this.index(run.projectId).asItStands(run);
+  }
+
   /** What the indexes of all projects answer, where it is something, and those that cannot be read. */
   private async askIndexes<T>(
     ask: (index: RunIndex) => Promise<T | undefined>,

@@ -111,6 +111,43 @@ describe("a line of the index", () => {
     expect(await index.find(ID)).toMatchObject({ phase: "running", lastUpdatedAt: at(4).toISOString() });
   });
 
+  test("of a run that is not over needs no status until somebody asks how the run stands", async () => {
+    const index = new RunIndex(dir);
+    await index.add(run(ID));
+    await index.setPhase(ID, "running", new Date("2026-01-03T00:00:00.000Z"));
+    await mkdir(join(dir, "runs", ID), { recursive: true });
+    await writeFile(join(dir, "runs", ID, "status.json"), '{"phase":"waiting-user"}');
+    const [listed] = await index.listUnread();
+    expect(listed).toMatchObject({ runId: ID, phase: "running" });
+    expect(index.asItStands(listed ?? run(ID))).toMatchObject({ phase: "waiting-user" });
+  });
+
+  test.each<[string, object, object]>([
+    ["a workflow of its own", { workflowId: "w-1" }, { workflowId: "w-1" }],
+    ["a run above it", { parentRunId: "p" }, { parentRunId: "p" }],
+    ["a fork", { forkedFrom: { runId: "x", visit: 2 } }, { forkedFrom: { runId: "x", visit: 2 } }],
+    ["a field that nobody knows", { colour: "red" }, {}],
+  ])("has what the schema keeps of it: %s", async (_, more, kept) => {
+    await writeFile(join(dir, "runs.jsonl"), linesOf({ ...run("a"), ...more }));
+    expect(await new RunIndex(dir).list()).toEqual([{ ...run("a"), ...kept }]);
+  });
+
+  test.each<[string, object]>([
+    ["lacks a field", { ...run("a"), packageId: undefined }],
+    ["has a phase that is none", { ...run("a"), phase: "asleep" }],
+    ["has a number for a text", { ...run("a"), projectId: 7 }],
+    ["changes to a phase that is none", { runId: "a", phase: "asleep", lastUpdatedAt: "x" }],
+  ])("that %s makes the index a damaged one", async (_, line) => {
+    await writeFile(join(dir, "runs.jsonl"), linesOf(run("b"), line));
+    await expect(new RunIndex(dir).list()).rejects.toThrow(DamagedIndex);
+  });
+
+  test("that holds two values is none", async () => {
+    const both = `${JSON.stringify(run("a"))},${JSON.stringify(run("b"))}\n`;
+    await writeFile(join(dir, "runs.jsonl"), both);
+    await expect(new RunIndex(dir).list()).rejects.toThrow(DamagedIndex);
+  });
+
   test("of another process is read, each once, and what a kill has torn is cut off by the next one", async () => {
     const [index, other] = [new RunIndex(dir), new RunIndex(dir)];
     await index.add(run("a"));
