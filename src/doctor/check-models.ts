@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Config } from "../config.js";
-import { redactKey } from "../core/prompt/redact-key.js";
+import { isSecretInTexts, redactKey } from "../core/prompt/redact-key.js";
 import { functionTool } from "../core/tools/tool-arguments.js";
 import { type ChatAnswer, type ModelSettings, createChatModel, endpointOf } from "../model/chat-model.js";
 import { dialectOf } from "../model/dialects.js";
@@ -98,12 +98,10 @@ export async function checkModel(model: ConfiguredModel): Promise<readonly Findi
       ? visit.judge(whole.answer, list, await visit.ask(true))
       : visit.judgeRefusal(whole, list);
   const { apiKey = "" } = model.settings;
-  // A short one may be a word, such as `ollama`; providers' words are rid of it already.
-  if (apiKey.length < SHORTEST_KEY) return findings;
+  // Providers' words are rid of it already.
+  if (!isSecretInTexts(apiKey)) return findings;
   return findings.map((finding) => ({ ...finding, found: redactKey(finding.found, apiKey) }));
 }
-
-const SHORTEST_KEY = 8;
 
 const TOOL = functionTool("report", "Reports that you can call a tool.", z.object({ ok: z.boolean() }));
 

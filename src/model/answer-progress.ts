@@ -1,5 +1,5 @@
-import { redactKey } from "../core/prompt/redact-key.js";
-import { CLOSING_TAGS, OPENING_TAGS, indexOfTag } from "../core/prompt/visible-text.js";
+import { isSecretInTexts, redactKey } from "../core/prompt/redact-key.js";
+import { CLOSING_TAGS, LONGEST_TAG, OPENING_TAGS, indexOfTag } from "../core/prompt/visible-text.js";
 import type { AnswerPiece } from "../core/run/answer-piece.js";
 import { utf8Length } from "../core/text.js";
 import { type Fields, fieldsOf, textOf } from "./answer-json.js";
@@ -47,7 +47,7 @@ export class AnswerProgress {
 
 const MAX_NAME_CHARS = 100;
 
-/** As `visibleText` of a text that is not there yet: what the model thinks in tags is counted, not shown. */
+/** As `visibleText` of a text that is not there yet: what the model thinks in tags is counted, not shown, but for thoughts in the middle. */
 class VisibleStream {
   private readonly tell: OnPiece;
   private readonly guard: KeyGuard;
@@ -121,11 +121,6 @@ class VisibleStream {
   }
 }
 
-/** Longer than any tag. */
-const LONGEST_TAG = 20;
-
-/** Keys shorter than this may be words, such as `ollama`. */
-const SHORTEST_KEY = 16;
 /** Of a word without end, so much is kept back. */
 const KEPT_BACK = 1_024;
 
@@ -135,7 +130,7 @@ class KeyGuard {
   private held = "";
 
   constructor(apiKey: string) {
-    this.apiKey = apiKey.length < SHORTEST_KEY ? "" : apiKey;
+    this.apiKey = isSecretInTexts(apiKey) ? apiKey : "";
   }
 
   pass(text: string): string {

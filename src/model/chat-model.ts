@@ -1,4 +1,4 @@
-import { redactKey } from "../core/prompt/redact-key.js";
+import { isSecretInTexts, redactKey } from "../core/prompt/redact-key.js";
 import type { ModelRefusal } from "../core/run/model-refusal.js";
 import type { ProviderPart } from "../core/run/provider-part.js";
 import type { TurnUsage } from "../core/run/usage.js";
@@ -251,14 +251,12 @@ export function headersFor({ apiKey }: ModelSettings, { keyHeader }: Dialect): R
   };
 }
 
-/** Keys shorter than this may be words, such as `ollama`. */
-const SHORTEST_KEY = 16;
 /** An answer longer than this in all is looked through for the key as it is, and not for its encodings. */
 const LONGEST_LOOKED_THROUGH = 16 * 1024;
 
 /** What a model says is written down: the key with which it was asked is not. */
 function withoutKey(answer: ChatAnswer, apiKey: string | undefined): ChatAnswer {
-  if (apiKey === undefined || apiKey.length < SHORTEST_KEY) return answer;
+  if (apiKey === undefined || !isSecretInTexts(apiKey)) return answer;
   const texts = answer.toolCalls.flatMap(({ id, name, argumentsJson }) => [id, name, argumentsJson]);
   const length = [answer.content, ...texts].reduce((sum, text) => sum + text.length, 0);
   const clean = (text: string): string =>

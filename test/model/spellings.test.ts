@@ -314,3 +314,21 @@ describe.each([false, true])("an answer of status 200, a stream asked for: %s,",
     expect((await ask(undefined, JSON.stringify({ ...JSON.parse(WHOLE), error }))).content).toBe("Which?");
   });
 });
+
+test.each([
+  ["hunter2x", "<secret>"],
+  ["ollama", "ollama"],
+])("an answer that repeats the key %s says %s", async (apiKey, said) => {
+  const server = await startRawServer((response) => {
+    response.end(
+      JSON.stringify({ choices: [{ message: { content: `Is it ${apiKey}?` }, finish_reason: "stop" }] }),
+    );
+  });
+  const { content } = await createChatModel().complete({
+    settings: { model: "m", baseUrl: server.baseUrl, apiKey, stream: false, timeoutMs: 30_000 },
+    messages: [],
+    tools: [],
+    signal: new AbortController().signal,
+  });
+  expect(content).toBe(`Is it ${said}?`);
+});

@@ -1,10 +1,12 @@
 /**
  * Finds a key in texts from outside, in whatever way it is written there: as it is, percent-encoded, as escapes of JSON
  * or HTML, in hex, or as base64 of it or of a text that holds it. All of them, and beginnings of it, become `<secret>`.
- * The work is linear in the text.
+ * The work is linear in the text. A key that is short is found as it is, where it is a word of its own; what stands in the place
+ * of a key where a server asks for none is no secret.
  */
 export function redactKey(text: string, key: string): string {
-  if (key.length < SHORTEST_ENCODED) return key === "" ? text : text.replaceAll(key, SECRET);
+  if (key === "" || isPlaceholder(key)) return text;
+  if (key.length < SHORTEST_IN_TEXTS) return withoutWord(text, key);
   const bytes = utf8(key);
   const forms = readingsOf(key);
   const found: Span[] = [];
@@ -18,9 +20,29 @@ export function redactKey(text: string, key: string): string {
   return replaceSpans(text, found);
 }
 
+/** Whether a key is taken out of what models say, who may use any word: shorter ones may be one. */
+export function isSecretInTexts(key: string): boolean {
+  return key.length >= SHORTEST_IN_TEXTS && !isPlaceholder(key);
+}
+
+/** What servers without keys, their clients and their manuals have in the place of one. */
+const PLACEHOLDERS =
+  /^(?:(?:sk-)?(?:no[_-]?key|no[_-]?api[_-]?key|not[_-]?(?:needed|required|used))(?:[_-]?(?:needed|required))?|none|null|empty|unused|dummy(?:[_-]?key)?|fake(?:[_-]?key)?|test|local(?:host)?|anything|placeholder|changeme|ollama|lm-?studio|llama(?:[.-]?cpp)?|vllm|openai|(?:api[_-]?)?key|token|secret|password|x+|-+)$/i;
+
+function isPlaceholder(key: string): boolean {
+  return PLACEHOLDERS.test(key);
+}
+
+function withoutWord(text: string, word: string): string {
+  const escaped = word.replace(/[$()*+.?[\\\]^{|}]/g, "\\$&");
+  return text.replace(new RegExp(`(?<![\\p{L}\\p{N}_])${escaped}(?![\\p{L}\\p{N}_])`, "gu"), SECRET);
+}
+
 const SECRET = "<secret>";
-/** The encodings of very short keys are found in words that are none. */
-const SHORTEST_ENCODED = 4;
+/** Shorter ones are words, or stand in words. */
+const SHORTEST_IN_TEXTS = 8;
+/** Of base64, what is found in words that are none. */
+const SHORTEST_CORE = 4;
 /** A beginning of a key that is as long as this gives it away, even where the rest was cut off. */
 const SHORTEST_BEGINNING = 10;
 /** How often a text is taken to have been encoded. */
@@ -150,7 +172,7 @@ function inBase64(view: View, bytes: readonly number[]): readonly Span[] {
   const text = base64.text.replace(/-/g, "+").replace(/_/g, "/");
   return [0, 1, 2].flatMap((offset) => {
     const core = base64Core(bytes, offset);
-    if (core.length < SHORTEST_ENCODED) return [];
+    if (core.length < SHORTEST_CORE) return [];
     let last = 0;
     return placesOf(text, core).map((place) => {
       let start = place;

@@ -6,9 +6,14 @@ const MAX_LOOKED_AT = 64 * 1024;
 
 /** What models write where their server does not read their calls. */
 const CALL_MARKS =
-  /<\|?(?:tool_calls?|function_calls?|invoke|toolcall|tool_call_begin|tool▁call)\b|<function[=\s]|\[TOOL_CALLS\]|<\|python_tag\|>|<｜tool/i;
+  /<\|?(?:\w{1,20}:)?(?:tool_?calls?(?:_[a-z]{1,20}){0,3}|function_calls?|start_function_call|invoke|tool▁calls?)(?!\w)|<function[=\s]|\[TOOL_CALLS\]|<\|python_tag\|>|<｜(?:tool|DSML)|\bto=functions\.|```tool_(?:code|call)/i;
 
-const CALL_OBJECT = /"(?:name|tool|function|tool_name|recipient_name)"\s{0,20}:\s{0,20}"([\w.-]{1,80})"/g;
+const CALL_OBJECT =
+  /["'](?:name|tool|function|tool_name|recipient_name|action)["']\s{0,20}:\s{0,20}["'](?:functions\.)?([\w.-]{1,80})["']/g;
+
+/** A call as code of its own, in a list, of a module, or as an action's name. */
+const CALL_IN_CODE =
+  /(?:\n|\bprint\()\s{0,20}\[?(?:default_api\.|functions\.)?([\w.-]{1,80})\(|\nAction:\s{0,5}([\w.-]{1,80})/g;
 
 const QUESTION =
   /[?？؟⸮՞;]|\b(?:please|tell me|let me know|confirm|choose|pick|select|provide|specify|decide|answer|reply|which|what|who|when|where|why|how|wait(?:ing)?|bitte|welche[rsn]?|wähle|por favor|dime|veuillez|quelle?s?|prego|quale)\b|请|どう|ください|пожалуйста/i;
@@ -29,7 +34,9 @@ function isWrittenCall(text: string, tools: readonly string[]): boolean {
   if (CALL_MARKS.test(text)) return true;
   const known = new Set(tools.flatMap((tool) => [tool, tool.replace("_", ".")]));
   for (const [, name = ""] of text.matchAll(CALL_OBJECT)) if (known.has(name)) return true;
-  return [...known].some((tool) => text.trimStart().startsWith(`${tool}(`) || text.includes(`\n${tool}(`));
+  return [...`\n${text}`.matchAll(CALL_IN_CODE)].some(([, called = "", action = ""]) =>
+    known.has(called || action),
+  );
 }
 
 /** How often the model is told before a person is asked. */

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { redactKey } from "../../../src/core/prompt/redact-key.js";
+import { isSecretInTexts, redactKey } from "../../../src/core/prompt/redact-key.js";
 
 const KEY = "gsk+Qx7/Zk=9~pLm.41_tR-ÿ";
 const bytes = Buffer.from(KEY, "utf8");
@@ -87,3 +87,26 @@ test.each(["pass€wörd-12345", "key-😀-1234567", "lone-\ud800-surrogate"])(
     }
   },
 );
+
+describe("a short key", () => {
+  test.each([
+    ["a1b2c3", "wrong key a1b2c3, not a1b2c3d", "wrong key <secret>, not a1b2c3d"],
+    ["k", "your key: k. Ask k", "your key: <secret>. Ask <secret>"],
+    ["a.b", "aXb is not (a.b)", "aXb is not (<secret>)"],
+  ])("%s is found where it is a word, and in no other word", (key, text, redacted) => {
+    expect(redactKey(text, key)).toBe(redacted);
+  });
+});
+
+test.each(["ollama", "none", "EMPTY", "sk-no-key-required", "not-needed", "lm-studio", "dummy", "x", "test"])(
+  "%s in the place of a key is no secret",
+  (key) => {
+    const text = `http://${key}:8080 answered: ${key}`;
+    expect(redactKey(text, key)).toBe(text);
+    expect(isSecretInTexts(key)).toBe(false);
+  },
+);
+
+test("what is as long as a key is taken out of texts", () => {
+  expect(["hunter2x", "hunter2hunter2", "a1b2c3"].map(isSecretInTexts)).toEqual([true, true, false]);
+});

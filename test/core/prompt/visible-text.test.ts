@@ -13,6 +13,20 @@ test.each([
   ["<think></think>", ""],
   ["Use <think> tags? I do <think>.", "Use <think> tags? I do <think>."],
   ["  spaces stay", "  spaces stay"],
+  ["<Think>hm</Think>Which?", "Which?"],
+  ["[THINK]hm[/THINK]Which?", "Which?"],
+  ["◁think▷hm◁/think▷Which?", "Which?"],
+  ["<seed:think>hm</seed:think>Which?", "Which?"],
+  ["<|begin_of_thought|>hm<|end_of_thought|>Which?", "Which?"],
+  ["<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Which?", "Which?"],
+  ["I see.\n<think>hm</think>\nWhich?", "I see.\n\nWhich?"],
+  ["I see. <think>hm `</think> Which?", "I see.  Which?"],
+  ["Which?\n<think>Now I", "Which?\n"],
+  ["Between <think> and </think>: which?", "Between <think> and </think>: which?"],
+  ["Is `</think>` the end?", "Is `</think>` the end?"],
+  ["Is `<think>a</think>` right?", "Is `<think>a</think>` right?"],
+  ["Like this?\n```\n<think>a</think>\n```", "Like this?\n```\n<think>a</think>\n```"],
+  ["thought with `a tick\n</think>\nWhich?", "\nWhich?"],
 ])("%j is seen as %j", (text, seen) => {
   expect(visibleText(text)).toBe(seen);
 });
