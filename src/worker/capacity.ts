@@ -22,8 +22,8 @@ export interface WorkerCapacity extends Slots, Required<WorkerSize> {
 const MIB = 1024 * 1024;
 /** A worker without runs, and what the system needs beside it. */
 const BASE_MIB = 200;
-/** A run that is kept in memory between its steps, of which most is its own copy of the workflow code (bench/README.md). */
-const CACHED_RUN_MIB = 2.5;
+/** A run that is kept in memory between its steps; measured 0.5 of short ones (bench/README.md), and long ones know more. */
+const CACHED_RUN_MIB = 0.75;
 /** A model turn under way: its request, as objects and as text, and the answer. */
 const TURN_MIB = 2;
 

@@ -11,16 +11,16 @@ function machine(cores: number, memory: number, limit?: number, heap = Math.min(
 describe("what a worker does at once", () => {
   test.each([
     // cores, MiB, open files: activities, local activities, workflow tasks, runs in memory, pollers
-    [1, 512, undefined, [64, 32, 20, 20, 5]],
-    [1, 1024, undefined, [64, 32, 20, 93, 5]],
-    [2, 4096, undefined, [128, 64, 40, 554, 10]],
-    [2, 24_000, undefined, [128, 64, 40, 1168, 10]],
-    [4, 16_000, undefined, [256, 128, 80, 1168, 20]],
-    [64, 256_000, undefined, [512, 128, 100, 1168, 20]],
+    [1, 512, undefined, [64, 32, 20, 56, 5]],
+    [1, 1024, undefined, [64, 32, 20, 312, 5]],
+    [2, 4096, undefined, [128, 64, 40, 1848, 10]],
+    [2, 24_000, undefined, [128, 64, 40, 3896, 10]],
+    [4, 16_000, undefined, [256, 128, 80, 3896, 20]],
+    [64, 256_000, undefined, [512, 128, 100, 3896, 20]],
     [2, 200, undefined, [16, 64, 20, 20, 10]],
-    [2, 4096, 1024, [99, 64, 40, 554, 10]],
-    [2, 4096, 256, [18, 17, 40, 554, 10]],
-    [2, 4096, 20_000, [128, 64, 40, 554, 10]],
+    [2, 4096, 1024, [99, 64, 40, 1848, 10]],
+    [2, 4096, 256, [18, 17, 40, 1848, 10]],
+    [2, 4096, 20_000, [128, 64, 40, 1848, 10]],
   ] as const)("with %i cores, %i MiB and %s open files", (cores, memory, limit, expected) => {
     const { activities, localActivities, workflowTasks, cachedRuns, pollers, note } = workerCapacity(
       machine(cores, memory, limit),
@@ -49,7 +49,7 @@ describe("what a worker does at once", () => {
     expect(here.cores).toBeGreaterThan(0);
     expect(here.memory).toBeGreaterThan(100 * MIB);
     expect(capacityText(workerCapacity(machine(2, 4096)))).toBe(
-      "128 activities, 64 local activities and 40 workflow tasks at once, 554 runs in memory, 10 pollers",
+      "128 activities, 64 local activities and 40 workflow tasks at once, 1848 runs in memory, 10 pollers",
     );
   });
 });
