@@ -17,7 +17,7 @@ export async function bundleWorkflows(
     payloadConverterPath: codeOf("payload-converter"),
     workflowInterceptorModules: [...interceptors],
     failureConverterPath: codeOf("failure-converter"),
-    preloadModules: [codeOf("shared-modules")],
+    preloadModules: [codeOf("short-traces"), codeOf("shared-modules")],
     logger: new DefaultLogger("ERROR"),
     webpackConfigHook: (config) => ({ ...config, devtool: "inline-nosources-cheap-source-map" }),
   });

@@ -57,6 +57,7 @@ describe.each([
   const cache: Record<string, { readonly exports: object }> = {};
   let before: readonly string[] = [];
   let all: readonly string[] = [];
+  let traceLines: unknown;
 
   beforeAll(async () => {
     const { code } = await bundleWorkflows(interceptors);
@@ -66,12 +67,20 @@ describe.each([
     runInContext(code, context);
     before = Object.keys(cache);
     runInContext("__TEMPORAL__.preloadModules()", context);
+    traceLines = runInContext("Error.stackTraceLimit", context);
   }, 60_000);
+
+  test("takes short stack traces: Temporal's SDK takes one for each promise", () => {
+    expect(traceLines).toBe(4);
+  });
 
   test("shares core, contract and zod, all that it has of them, and nothing else", () => {
     const shared = Object.keys(cache).filter((id) => !before.includes(id));
     const isPure = (id: string) => OURS.test(id) || id.includes("/node_modules/zod/");
-    expect(shared.filter((id) => !isPure(id))).toEqual([expect.stringMatching(/\/shared-modules\.ts$/)]);
+    expect(shared.filter((id) => !isPure(id))).toEqual([
+      expect.stringMatching(/\/short-traces\.ts$/),
+      expect.stringMatching(/\/shared-modules\.ts$/),
+    ]);
     expect(all.filter((id) => OURS.test(id) && !shared.includes(id))).toEqual([]);
     expect(shared.length).toBeGreaterThan(50);
   });
