@@ -15,6 +15,7 @@ import { recordPhase, recordSnapshot, recordUserInput } from "./run-records.js";
 import { LearnedContexts } from "./learned-contexts.js";
 import { passThrough } from "./pass-through.js";
 import { openFiles } from "./run-scope.js";
+import { runPlainCalls } from "./run-plain-calls.js";
 import { runTool } from "./run-tool.js";
 import { type SigningDeps, refuseUnsigned, verifyUpdate } from "./signed-run.js";
 import { bundleHarness, graphHarness } from "./agent-harness.js";
@@ -79,11 +80,12 @@ export function createActivities(deps: ActivityDeps): Activities {
       withHeartbeats(
         (context) => begunTurns.takeOver(input, context.cancellationSignal) ?? takeTurn(input, context),
       ),
-    "model.quick-turn"(input) {
+    async "model.quick-turn"(input) {
       const { info } = Context.current();
-      return begunTurns.begin(input, QUICK_TURN_MS, (cancellationSignal) =>
+      const answer = await begunTurns.begin(input, QUICK_TURN_MS, (cancellationSignal) =>
         takeTurn(input, { info, cancellationSignal }),
       );
+      return answer && runPlainCalls(input, answer, tool);
     },
     "graph.part": (input) => partOfGraph(store, input),
     "run.below": (input) => runBelow(deps, input),

@@ -50,7 +50,8 @@ function bundleKind(input: Identified<BundleRunInput>): RunKind {
     endVisit(record, nodeId) {
       record.update({ frontmatter: { ...record.frontmatter, stepsCompleted: [nodeId] } });
     },
-    async runCall(record, call, toolInput) {
+    async runCall(record, call, toolInput, done) {
+      if (done !== undefined) return done;
       if (call.tool === undefined) throw new Error(`The call ${call.id} has neither a tool nor a fault.`);
       const activity = localActivities[call.tool];
       return shielded(record, () => activity.executeWithOptions(summary(call.summary), [toolInput]));

@@ -14,19 +14,28 @@ import {
   tellArtifact,
 } from "../core/run/state-changes.js";
 import { externalActivities, localActivities, quickSaves, runActivities } from "./activity-options.js";
+import { noteRefusal } from "../core/run/call-groups.js";
 import { failureOf } from "./failures.js";
 import { knowTarget } from "./graph-parts.js";
 import { refuse } from "./run-calls.js";
 import { shielded, tryLocally } from "./steps-by-node.js";
 import { summary } from "./summary.js";
 
-/** Runs one call of a graph run: a change of the state document only after the guard has said yes. */
+/**
+ * Runs one call of a graph run: a change of the state document only after the guard has said yes. `done` is what it has come to,
+ * where it was run along with the answer.
+ */
 export async function runGraphCall(
   record: RunRecord,
   call: PlannedCall,
   input: ToolCallInput,
+  done?: ToolCallOutcome,
 ): Promise<ToolCallOutcome> {
-  if (call.change !== undefined) return changeState(record, call, call.change, input);
+  if (call.change !== undefined) {
+    return done === undefined
+      ? changeState(record, call, call.change, input)
+      : takeChange(record, call.change, input, done);
+  }
   if (call.record !== undefined) return recordState(record, call, call.record, input);
   if (call.external !== undefined) {
     const { timeoutMs } = call.external;
@@ -34,7 +43,8 @@ export async function runGraphCall(
   }
   if (call.tool === undefined) throw new Error(`The call ${call.id} has neither a tool nor a fault.`);
   const activity = localActivities[call.tool];
-  const outcome = await shielded(record, () => activity.executeWithOptions(summary(call.summary), [input]));
+  const outcome =
+    done ?? (await shielded(record, () => activity.executeWithOptions(summary(call.summary), [input])));
   const { artifact, sha256 = "" } = outcome.state ?? {};
   if (artifact !== undefined) takeArtifact(record, { artifact, sha256 }, input.now);
   return outcome;
@@ -88,6 +98,22 @@ async function changeState(
   const outcome = await save(record, call, input);
   if (outcome.state !== undefined) takeDocument(record, next.value, outcome.state.sha256);
   return outcome;
+}
+
+/** Takes over what a change came to that was run along with the answer: the guard has judged it where it was saved. */
+async function takeChange(
+  record: RunRecord,
+  change: StateChange,
+  { now, nodeId }: ToolCallInput,
+  done: ToolCallOutcome,
+): Promise<ToolCallOutcome> {
+  const { ok, code, message = "", state, stateConflict } = done;
+  if (!ok && code !== undefined && stateConflict !== true) noteRefusal(record, nodeId, { code, message });
+  if (state === undefined) return done;
+  const next = changedDocument(record, change, now);
+  if (next.ok) takeDocument(record, next.value, state.sha256);
+  else await readDocumentAgain(record);
+  return done;
 }
 
 async function save(record: RunRecord, call: PlannedCall, input: ToolCallInput): Promise<ToolCallOutcome> {

@@ -1,4 +1,4 @@
-import type { PlannedCall, ToolCallInput, ToolCallOutcome } from "../contract/activities.js";
+import type { ModelTurnResult, PlannedCall, ToolCallInput, ToolCallOutcome } from "../contract/activities.js";
 import type { Fault } from "../core/errors.js";
 import { callRefusal, groupCalls, noteRefusal, takeOutcome } from "../core/run/call-groups.js";
 import type { LoopVerdict } from "../core/run/loop-detection.js";
@@ -16,11 +16,14 @@ export async function runCalls(
   record: RunRecord,
   kind: RunKind,
   nodeId: string,
-  calls: readonly PlannedCall[],
+  { calls, ran }: Pick<ModelTurnResult, "calls" | "ran">,
 ): Promise<LoopVerdict> {
   let verdict: LoopVerdict = "go-on";
   for (const group of groupCalls(calls)) {
-    const run = (call: PlannedCall) => runCall(record, kind, nodeId, call);
+    const run = (call: PlannedCall) => {
+      const done = ran?.outcomes[calls.indexOf(call)];
+      return runCall(record, kind, nodeId, call, done && { outcome: done, now: ran.now });
+    };
     const [only, second] = group;
     // Each promise of workflow code costs a stack trace: a single call is awaited as it is.
     const outcomes =
@@ -44,6 +47,7 @@ function runCall(
   kind: RunKind,
   nodeId: string,
   call: PlannedCall,
+  done?: { readonly outcome: ToolCallOutcome; readonly now: string },
 ): Promise<ToolCallOutcome> {
   const { conditions } = record;
   const input: ToolCallInput = {
@@ -53,9 +57,10 @@ function runCall(
     nodeId,
     agentId: record.agentOf(nodeId),
     stateSha256: record.carried.stateSha256,
-    now: new Date().toISOString(),
+    now: done?.now ?? new Date().toISOString(),
     ...(conditions === undefined ? {} : { conditions }),
   };
+  if (done !== undefined) return kind.runCall(record, call, input, done.outcome);
   const refusal = callRefusal(record, call);
   return refusal === undefined ? kind.runCall(record, call, input) : refuse(record, call, input, refusal);
 }

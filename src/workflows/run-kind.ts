@@ -20,8 +20,13 @@ export interface RunKind {
   conversation(record: RunRecord): string;
   /** What a turn's activity is told beside the turn itself. */
   turnDetails(record: RunRecord): Partial<ModelTurnInput>;
-  /** Runs one call that is neither wrong nor too late. */
-  runCall(record: RunRecord, call: PlannedCall, input: ToolCallInput): Promise<ToolCallOutcome>;
+  /** Runs one call that is neither wrong nor too late. `done`: it was run along with the answer, and has come to that. */
+  runCall(
+    record: RunRecord,
+    call: PlannedCall,
+    input: ToolCallInput,
+    done?: ToolCallOutcome,
+  ): Promise<ToolCallOutcome>;
   /** Ends a visit: what is kept of it. */
   endVisit(record: RunRecord, nodeId: string): Promise<void> | void;
   /** What a call that has run changes in the record. */

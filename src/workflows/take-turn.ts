@@ -93,7 +93,12 @@ async function askModel(
   const beganAt = Date.now();
   const quick = record.isQuickTurn
     ? await tryLocally(record, () =>
-        quickActivities(attempts, modelTimeoutMs)["model.quick-turn"].executeWithOptions(shown, [input]),
+        quickActivities(attempts, modelTimeoutMs)["model.quick-turn"].executeWithOptions(shown, [
+          {
+            ...input,
+            runs: { stateSha256: record.carried.stateSha256, now: new Date(beganAt).toISOString() },
+          },
+        ]),
       )
     : undefined;
   const answer =

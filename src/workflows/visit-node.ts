@@ -48,7 +48,7 @@ async function act(
 ): Promise<NextStep> {
   let step = decideNextStep(record, visiting, answer, new Date().toISOString());
   if (step.kind === "calls") {
-    const verdict = await runCalls(record, kind, visiting.nodeId, answer.calls);
+    const verdict = await runCalls(record, kind, visiting.nodeId, answer);
     step = afterCalls(record, visiting.nodeId, verdict);
   }
   if (step.kind === "ask") await askUser(record, kind, step.question);

@@ -4,7 +4,7 @@ import { workflowIdOf } from "../../src/core/run/run-id.js";
 import { replayHistory } from "../../src/replay.js";
 import { eventually } from "../fakes/eventually.js";
 import { STRAIGHT, straightOn } from "../fakes/walk.js";
-import { call } from "../fakes/scripted-model.js";
+import { call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { type Bench, openBench, until } from "./harness.js";
 
@@ -21,6 +21,8 @@ interface Steps {
   readonly turns: readonly string[];
   /** How many turns were begun inside a workflow task. */
   readonly quickTurns: number;
+  /** How many calls were local activities of their own. */
+  readonly localCalls: number;
 }
 
 /** What a run's history is made of. It replays. */
@@ -41,8 +43,15 @@ async function stepsOf(bench: Bench, run: RunHandle): Promise<Steps> {
       .filter(({ type }) => type !== "model.turn")
       .map(({ type, shown }) => `${type}: ${shown}`),
     turns: scheduled.filter(({ type }) => type === "model.turn").map(({ shown }) => shown),
-    quickTurns: markers.filter(({ data }) => Buffer.from(data ?? []).includes('"model.quick-turn"')).length,
+    quickTurns: countOf(markers, ["model.quick-turn"]),
+    localCalls: countOf(markers, ["fs.read", "fs.write", "state.persist"]),
   };
+}
+
+function countOf(markers: readonly { data?: Uint8Array | null }[], activities: readonly string[]): number {
+  const says = (data: Uint8Array | null | undefined) => (name: string) =>
+    Buffer.from(data ?? []).includes(`"activity_type":"${name}"`);
+  return markers.filter(({ data }) => activities.some(says(data))).length;
 }
 
 test("a node's work is one bar of the timeline, which says what it was", async () => {
@@ -54,8 +63,10 @@ test("a node's work is one bar of the timeline, which says what it was", async (
   const result = await run.result();
   expect(result).toMatchObject({ phase: "completed", artifacts: ["artifacts/out.md"] });
   expect(result.usage).toMatchObject({ modelTurns: 4, toolCalls: 4 });
-  const { steps, quickTurns } = await stepsOf(bench, run);
+  const { steps, quickTurns, localCalls, turns } = await stepsOf(bench, run);
   expect(quickTurns).toBeGreaterThan(0);
+  // The calls of a quick turn run with it; those of one that is waited for longer do not.
+  expect(localCalls).toBeLessThanOrEqual(turns.length);
   expect(steps.slice(1)).toEqual([
     "state.snapshot: boundary after ask · 2 turns, 2 calls",
     "state.snapshot: boundary after middle · 1 turn, 1 call",
@@ -168,4 +179,17 @@ test("a bundle's long visit is a turn of its own now and then", async () => {
       expect.stringContaining("model turn 41"),
     ]),
   );
+});
+
+test("a change that the guard refuses is told to the model, and noted, where it was run along with the answer", async () => {
+  const refused = { calls: [patch({ currentNodeId: { set: "finish" } })] }; // no such edge
+  const bench = await openBench([refused, ...STRAIGHT]);
+  const run = await bench.start(twoNodePackage(), NODES);
+  await expect(run.result()).resolves.toMatchObject({ phase: "completed", usage: { toolCalls: 4 } });
+  expect(JSON.stringify(bench.model.requests[1]?.messages)).toContain("E_INVALID_TRANSITION");
+  const { progress } = await run.state();
+  expect(progress.map(({ text }) => text)).toEqual(
+    expect.arrayContaining([expect.stringMatching(/^refused with E_INVALID_TRANSITION/)]),
+  );
+  await stepsOf(bench, run);
 });
