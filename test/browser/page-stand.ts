@@ -22,15 +22,18 @@ export interface PageStand extends Place {
   readonly origin: string;
   /** A page in a browser of its own that has opened the link. */
   open(path: string, options?: BrowserContextOptions): Promise<Page>;
+  /** The same of another process that serves the page, with other variables: `undefined` takes one away. */
+  openElsewhere(variables: Readonly<Record<string, string | undefined>>, path: string): Promise<Page>;
   start(request?: Partial<StartRun>): Promise<string>;
   /** Kills the worker as a power cut does. */
   killWorker(): Promise<void>;
   startWorker(): Promise<void>;
 }
 
-export async function openPageStand(): Promise<PageStand> {
+/** `more`: what is set for all processes beside the usual. */
+export async function openPageStand(more: Readonly<Record<string, string>> = {}): Promise<PageStand> {
   const mood: Mood = { refusesKey: false, beforeDraftEnds: undefined, reviews: 0 };
-  const variables = { INTERLOCK_MODEL_STREAM: "true", INTERLOCK_CACHE: inject("cacheDir") };
+  const variables = { INTERLOCK_MODEL_STREAM: "true", INTERLOCK_CACHE: inject("cacheDir"), ...more };
   const place = await openPlace(inject("temporalAddress"), fieldModel(mood), variables);
   const packageDir = join(place.dir, "field-notes");
   await writeTree(packageDir, fieldNotes());
@@ -38,26 +41,38 @@ export async function openPageStand(): Promise<PageStand> {
   valueOf(await place.store.roots.add(place.projectRoot, "write"));
   const browser = await launchChromium();
   let worker = await startCommand(place, ["worker", "--quiet"], /^Worker polls/);
-  let link = "";
-  const ui = await startCommand(place, ["ui", "--port", "0", "--no-open"], /\/open\?token=/, (line) => {
-    link = /http:\S+/.exec(line)?.[0] ?? link;
-  });
-  const { origin } = new URL(link);
-  const cookies = await cookiesOf(browser, link);
+  const servers: ChildProcess[] = [];
+  const serve = async (environment: NodeJS.ProcessEnv) => {
+    let link = "";
+    const ready = /\/open\?token=/;
+    const there = { environment, dir: place.dir };
+    const ui = await startCommand(there, ["ui", "--port", "0", "--no-open"], ready, (line) => {
+      link = /http:\S+/.exec(line)?.[0] ?? link;
+    });
+    servers.push(ui);
+    return { origin: new URL(link).origin, cookies: await cookiesOf(browser, link) };
+  };
+  const own = await serve(place.environment);
+  const openIn = async (
+    { origin, cookies }: Awaited<ReturnType<typeof serve>>,
+    path: string,
+    options: BrowserContextOptions,
+  ): Promise<Page> => {
+    const context = await browser.newContext(options);
+    await context.addCookies(cookies);
+    const page = await context.newPage();
+    await page.goto(`${origin}/${path}`);
+    return page;
+  };
 
   return {
     ...place,
     mood,
     packageId,
     browser,
-    origin,
-    async open(path, options = {}) {
-      const context = await browser.newContext(options);
-      await context.addCookies(cookies);
-      const page = await context.newPage();
-      await page.goto(`${origin}/${path}`);
-      return page;
-    },
+    origin: own.origin,
+    open: (path, options = {}) => openIn(own, path, options),
+    openElsewhere: async (others, path) => openIn(await serve({ ...place.environment, ...others }), path, {}),
     async start(request = {}) {
       const { projectRoot } = place;
       const run = await place.client.start({ projectRoot, packageId, runId: randomUUID(), ...request });
@@ -71,7 +86,7 @@ export async function openPageStand(): Promise<PageStand> {
     },
     async close() {
       await browser.close();
-      await ended(ui, "SIGTERM");
+      for (const ui of servers) await ended(ui, "SIGTERM");
       await ended(worker, "SIGKILL");
       await place.close();
     },
@@ -90,7 +105,7 @@ async function cookiesOf(browser: Browser, link: string) {
 
 /** A command in a process of its own, once it has said that. */
 async function startCommand(
-  { environment, dir }: Place,
+  { environment, dir }: { readonly environment: NodeJS.ProcessEnv; readonly dir: string },
   args: readonly string[],
   ready: RegExp,
   onLine: (line: string) => void = () => undefined,

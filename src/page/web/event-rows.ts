@@ -11,15 +11,25 @@ export interface EventRow {
   readonly visit?: number;
   readonly what: string;
   readonly details: string;
-  readonly isBad: boolean;
+  /** How a call came out that did not succeed: by a rule, or because it could not be done. */
+  readonly outcome?: "refused" | "failed";
 }
+
+/** No rule has refused these: what was wanted is not there, or could not be done. */
+const FAILURES: ReadonlySet<string> = new Set([
+  "ENOENT",
+  "E_INTERNAL",
+  "TOOL_FAILED",
+  "TOOL_OUTCOME_UNKNOWN",
+]);
+const PREVIEW_CHARS = 80;
 
 export function toEventRow(event: RunEvent): EventRow {
   const { seq, ts: at, kind, nodeId } = event;
   return { seq, at, kind, nodeId, ...told(event) };
 }
 
-function told(event: RunEvent): Pick<EventRow, "visit" | "what" | "details" | "isBad"> {
+function told(event: RunEvent): Pick<EventRow, "visit" | "what" | "details" | "outcome"> {
   switch (event.kind) {
     case "model.turn":
       return turnRow(event);
@@ -29,7 +39,7 @@ function told(event: RunEvent): Pick<EventRow, "visit" | "what" | "details" | "i
       return {
         what: path === "" ? event.toolName : `${event.toolName} ${path}`,
         details: code === "" ? duration(event.durationMs) : `${code} · ${duration(event.durationMs)}`,
-        isBad: code !== "",
+        ...(code === "" ? {} : { outcome: FAILURES.has(code) ? ("failed" as const) : ("refused" as const) }),
       };
     }
     case "run.phase":
@@ -38,7 +48,6 @@ function told(event: RunEvent): Pick<EventRow, "visit" | "what" | "details" | "i
         details: [event.paused === true ? "paused" : "", event.code ?? "", event.message ?? ""]
           .filter(Boolean)
           .join(" · "),
-        isBad: false,
       };
     case "node.pass":
       return {
@@ -47,10 +56,12 @@ function told(event: RunEvent): Pick<EventRow, "visit" | "what" | "details" | "i
         details: [event.childRunId === undefined ? "" : `run ${event.childRunId}`, `on to ${event.next}`]
           .filter(Boolean)
           .join(" · "),
-        isBad: false,
       };
     case "user.input":
-      return { what: "answered", details: event.by === undefined ? "" : `by ${event.by}`, isBad: false };
+      return {
+        what: `the user says: ${wordIn(fieldIn(event.input, "content"), "preview").slice(0, PREVIEW_CHARS)}`,
+        details: event.by === undefined ? "" : `by ${event.by}`,
+      };
   }
 }
 
@@ -62,7 +73,6 @@ function turnRow(event: Extract<RunEvent, { kind: "model.turn" }>) {
     visit,
     what: `turn ${visit}.${turn}${calls === 0 ? "" : ` · ${counted(calls, "call")}`}`,
     details: [duration(durationMs), tokens, ...price, event.answeredBy?.name ?? model].join(" · "),
-    isBad: false,
   };
 }
 
@@ -72,7 +82,11 @@ function codeIn(output: unknown): string {
 }
 
 function wordIn(value: unknown, name: string): string {
-  if (typeof value !== "object" || value === null) return "";
-  const word: unknown = Object.entries(value).find(([key]) => key === name)?.[1];
+  const word = fieldIn(value, name);
   return typeof word === "string" ? word : "";
+}
+
+function fieldIn(value: unknown, name: string): unknown {
+  if (typeof value !== "object" || value === null) return undefined;
+  return Object.entries(value).find(([key]) => key === name)?.[1];
 }

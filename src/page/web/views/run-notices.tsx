@@ -87,7 +87,7 @@ function Question({ watched, standing }: { readonly watched: WatchedRun; readonl
   const isBudget = question.code === "BUDGET_EXCEEDED";
   return (
     <section class="note warn" aria-labelledby="question">
-      <h2 id="question">{isBudget ? "The budget is used up" : `${visibleLine(question.nodeId)} asks you`}</h2>
+      <h2 id="question">{isBudget ? "The budget is used up" : "A question for you"}</h2>
       <div class="asking">
         <div>
           <SafeText text={question.text} form="markdown" />

@@ -39,12 +39,12 @@ export function Timeline({ watched, now }: { readonly watched: WatchedRun; reado
 }
 
 function Row({ run, row, now }: { readonly run: string; readonly row: EventRow; readonly now: number }) {
-  const { at, kind, nodeId, visit, what, details, isBad } = row;
+  const { at, kind, nodeId, visit, what, details, outcome } = row;
   return (
     <a class="event-row" href={runHref(run, "graph", nodeId, visit)}>
       <span class="line">
         {kind === "run.phase" ? <strong>{visibleLine(what)}</strong> : <span>{visibleLine(what)}</span>}
-        {isBad && <span class="outcome refused keep">refused</span>}
+        {outcome !== undefined && <span class="outcome refused keep">{outcome}</span>}
         <time dateTime={at}>{clock(at, now)}</time>
       </span>
       <span class="line small muted">
