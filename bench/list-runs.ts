@@ -23,7 +23,7 @@ import { cpuMilliseconds } from "./cpu-time.js";
 const RUNS = 2_000;
 const AT_A_TIME = 40;
 const TRIES = 5;
-const WATCHED_MS = 20_000;
+const WATCHED_MS = 60_000;
 const MAIN = fileURLToPath(new URL("../../../dist/cli/main.js", import.meta.url));
 const EXAMPLE = fileURLToPath(new URL("../../../examples/create-story/package", import.meta.url));
 const environment = process.env; // oxlint-disable-line node/no-process-env -- a measurement's own
@@ -44,8 +44,7 @@ const server = await acquireEmbeddedServer({
   searchAttributes: SEARCH_ATTRIBUTES,
 });
 try {
-  const isWatchingOnly = process.argv.includes("watch");
-  if (!isWatchingOnly) await measureListing();
+  if (process.argv[2] !== "watch") await measureListing();
   await measureWatching();
 } finally {
   await server.release();
