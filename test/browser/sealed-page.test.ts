@@ -26,6 +26,7 @@ test("with the key a run is looked at, and its question is answered", async () =
   await page.getByLabel("Your answer").fill("For newcomers.");
   await page.getByRole("button", { name: "Answer" }).click();
   await page.locator(".head .phase", { hasText: "completed" }).waitFor();
+  expect(await page.getByLabel("Your answer").count()).toBe(0);
 });
 
 test.each([
