@@ -59,6 +59,7 @@ export async function openGraphRun(
       activeAgentId,
       ...(input.workflowRef === undefined ? {} : { workflowRef: input.workflowRef }),
       ...(input.parent === undefined ? {} : { parentRunId: input.parent.runId }),
+      ...defined({ variables: input.parent?.variables }),
       ...(point === undefined ? {} : { begin: beginningOf(point, input.fork?.set) }),
     }),
   );

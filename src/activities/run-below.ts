@@ -4,8 +4,10 @@ import type { GraphRunInput, Identified } from "../contract/run.js";
 import { startStatement } from "../contract/signed.js";
 import { defined } from "../core/defined.js";
 import { type Fault, fail } from "../core/errors.js";
+import type { StateSnapshotState } from "../core/graph-state/schemas.js";
 import { MAX_SUBWORKFLOW_DEPTH } from "../core/package/engine-nodes.js";
 import { findNode } from "../core/package/graph.js";
+import { chosenOf } from "../core/run/closing.js";
 import { workflowIdOf } from "../core/run/run-id.js";
 import { sha256 } from "../store/disk/sha256.js";
 import { selectWorkflow } from "../store/packages/choose.js";
@@ -33,10 +35,12 @@ export async function runBelow(deps: SigningDeps, asked: RunBelowInput): Promise
   }
   const loaded = unwrap(await store.packages.open(run.packageId));
   const { graph } = unwrap(selectWorkflow(loaded, run.workflowRef));
-  const name = findNode(graph, nodeId)?.workflow;
+  const { workflow: name, variablesIn = [], variablesOut = [] } = findNode(graph, nodeId) ?? {};
   if (name === undefined) throw refusal(`${nodeId} runs no workflow.`);
   const boundaries = await files.boundaries.all();
   const runId = runIdBelow(run.runId, boundaries.at(-1)?.visit ?? 0, nodeId);
+  const document = unwrap(await files.state.read());
+  const story = (await files.graphState.current())?.state;
   const isKnown = (await store.runs.findPlaced(runId)) !== undefined;
   const input: Identified<GraphRunInput> = {
     ...inherited(above),
@@ -44,7 +48,14 @@ export async function runBelow(deps: SigningDeps, asked: RunBelowInput): Promise
     packageId: run.packageId,
     workflowRef: unwrap(selectWorkflow(loaded, name)).id,
     activeAgentId: agentId,
-    parent: { runId: run.runId, depth },
+    ...storyOf(story),
+    parent: {
+      runId: run.runId,
+      depth,
+      variables: chosenOf(document.frontmatter.variables, variablesIn),
+      ...defined({ graphState: story }),
+      returns: variablesOut,
+    },
     ...defined({ budget }),
     ...(isKnown ? { resume: true } : {}),
   };
@@ -52,6 +63,11 @@ export async function runBelow(deps: SigningDeps, asked: RunBelowInput): Promise
   if (signatures === undefined) return { workflowId, input };
   const statement = startStatement({ workflow: GRAPH_RUN_WORKFLOW, workflowId, input });
   return { workflowId, input: { ...input, signature: await signatures.sign(statement) } };
+}
+
+/** A run below carries the story of the run above, and begins with its state. */
+function storyOf(state: StateSnapshotState | undefined): Pick<GraphRunInput, "storyId" | "epicPrefix"> {
+  return state === undefined ? {} : { storyId: state.storyId, epicPrefix: state.epicPrefix };
 }
 
 /** What of a run's input holds for the runs below it as well. */

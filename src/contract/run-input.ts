@@ -4,7 +4,8 @@ import { MAX_SUBWORKFLOW_DEPTH } from "../core/package/engine-nodes.js";
 import { budgetProblem } from "../core/run/budget.js";
 import { MAX_USER_INPUT_BYTES } from "../core/run/limits.js";
 import { type ErrorCode, type Result, fail, ok } from "../core/errors.js";
-import { type GraphStateStart, openingState } from "../core/graph-state/initial-state.js";
+import { openingState } from "../core/graph-state/initial-state.js";
+import { StateSnapshotStateSchema } from "../core/graph-state/schemas.js";
 import { type JsonBounds, boundsProblem } from "../core/json-bounds.js";
 import { type SchemaError, schemaErrors } from "../core/schema-errors.js";
 import { utf8Length } from "../core/text.js";
@@ -92,6 +93,8 @@ const runFields = {
   signature: signatureSchema.exactOptional(),
 };
 
+const variables = z.record(z.string().max(MAX_NAME_CHARS), z.json());
+
 const graphFields = {
   ...runFields,
   packageId: name,
@@ -106,11 +109,19 @@ const graphFields = {
       runId,
       fromNode: z.string().max(MAX_NAME_CHARS).exactOptional(),
       visit: z.int().min(0).exactOptional(),
-      set: z.record(z.string().max(MAX_NAME_CHARS), z.json()).exactOptional(),
+      set: variables.exactOptional(),
       allowMissing: z.boolean().exactOptional(),
     })
     .exactOptional(),
-  parent: z.strictObject({ runId, depth: z.int().min(1).max(MAX_SUBWORKFLOW_DEPTH) }).exactOptional(),
+  parent: z
+    .strictObject({
+      runId,
+      depth: z.int().min(1).max(MAX_SUBWORKFLOW_DEPTH),
+      variables: variables.exactOptional(),
+      graphState: StateSnapshotStateSchema.exactOptional(),
+      returns: z.array(z.string().max(MAX_NAME_CHARS)).exactOptional(),
+    })
+    .exactOptional(),
 };
 
 const bundleFields = {
@@ -209,10 +220,12 @@ export function validateContinuedInput<W extends keyof RunInputs>(
   return ok(input as RunInputs[W]); // the schema has said so; what an earlier version has carried beside it stays
 }
 
-function graphStateFault({ storyId, epicPrefix }: GraphStateStart) {
-  const opening = openingState({
-    ...defined({ storyId, epicPrefix }),
-  });
+function graphStateFault({
+  storyId,
+  epicPrefix,
+  parent,
+}: Pick<GraphRunInput, "storyId" | "epicPrefix" | "parent">) {
+  const opening = openingState(defined({ storyId, epicPrefix, graphState: parent?.graphState }));
   return opening.ok ? undefined : opening.error;
 }
 

@@ -3,6 +3,7 @@ import type { CarriedRun, TakenAnswer } from "../core/run/carried-run.js";
 import type { EngineLimits } from "../core/run/limits.js";
 import type { WantedModel } from "../core/run/run-model.js";
 import type { Rehearsal } from "../core/run/run-ref.js";
+import type { StateSnapshotState } from "../core/graph-state/schemas.js";
 import type { JsonObject } from "../core/json.js";
 import type { StepSize } from "../core/step-size.js";
 
@@ -75,6 +76,12 @@ export interface Parent {
   readonly runId: string;
   /** How many runs are above. */
   readonly depth: number;
+  /** What the run's variables are at its beginning. */
+  readonly variables?: JsonObject;
+  /** The graph state that it begins with: that of the run above, which carries a story. */
+  readonly graphState?: StateSnapshotState;
+  /** The variables that it hands up when it has completed. Absent where an earlier version has started it: then it hands up nothing. */
+  readonly returns?: readonly string[];
 }
 
 /** From where a run is forked. */

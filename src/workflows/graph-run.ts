@@ -34,7 +34,7 @@ function graphKind(input: Identified<GraphRunInput>): RunKind {
       const loaded = await localActivities["state.load"]({ run: record.opened.run });
       await knowWaysOut(record, loaded.frontmatter.currentNodeId);
       record.update({ frontmatter: loaded.frontmatter, stateSha256: loaded.sha256 });
-      const { graphState } = record.opened;
+      const graphState = record.opened.graphState ?? input.parent?.graphState;
       await openGraphState(record, { ...input, ...(graphState === undefined ? {} : { graphState }) });
     },
     visitAlone: passNode,

@@ -38,7 +38,8 @@ async function goOn(
   { attempt, below }: { readonly attempt: number; readonly below: Below | undefined },
 ): Promise<void> {
   const now = new Date().toISOString();
-  const way = wayOnFrom(record, nodeId, { now, ...defined({ artifacts: below?.artifacts }) });
+  const { artifacts, handsUp } = below ?? {};
+  const way = wayOnFrom(record, nodeId, { now, ...defined({ artifacts, variables: handsUp?.variables }) });
   if ("fault" in way) throw failureOf(way.fault);
   const { next, update, document } = way;
   await knowWaysOut(record, next);

@@ -8,6 +8,9 @@ export interface TinyNode {
   readonly type?: string;
   readonly text?: string;
   readonly workflow?: string;
+  readonly inputs?: readonly string[];
+  /** The variables that its step file sets. */
+  readonly sets?: readonly string[];
 }
 
 /** A graph: its nodes in their order, each with one way to the next, unless there are edges. */
@@ -41,9 +44,9 @@ export function nestedPackage(workflows: Readonly<Record<string, TinyGraph>>): R
 function filesOf(workflow: string, { nodes, edges }: TinyGraph): Record<string, string> {
   const ids = Object.keys(nodes);
   const inLine = ids.slice(1).map((to, index) => [ids[index], to]);
-  const steps = Object.entries(nodes).map(([id, { type = "step", text = `Do ${id}.` }]) => [
+  const steps = Object.entries(nodes).map(([id, { type = "step", text = `Do ${id}.`, sets = [] }]) => [
     `${workflow}/${id}.md`,
-    `---\nschemaVersion: "1.1"\nnodeId: ${id}\ntype: ${type}\n---\n${text}\n`,
+    `---\nschemaVersion: "1.1"\nnodeId: ${id}\ntype: ${type}\nsetsVariables: ${JSON.stringify(sets)}\n---\n${text}\n`,
   ]);
   return {
     ...Object.fromEntries(steps),
@@ -51,10 +54,11 @@ function filesOf(workflow: string, { nodes, edges }: TinyGraph): Record<string, 
     [`${workflow}/graph.json`]: JSON.stringify({
       schemaVersion: "1.1",
       entryNodeId: ids[0],
-      nodes: Object.entries(nodes).map(([id, { type = "step", workflow: runs }]) => ({
+      nodes: Object.entries(nodes).map(([id, { type = "step", workflow: runs, inputs = [] }]) => ({
         id,
         type,
         file: `${workflow}/${id}.md`,
+        inputs,
         ...(runs === undefined ? {} : { workflow: runs }),
       })),
       edges: (edges ?? inLine).map(([from, to]) => ({ from, to, label: `${from}-${to}` })),

@@ -4,7 +4,13 @@ import { describe, expect, test } from "vitest";
 import { type InterlockClient, type RunHandle } from "../../src/client/client.js";
 import { eventually } from "../fakes/eventually.js";
 import { firstWay, nestedPackage, nodesAsked } from "../fakes/nested-package.js";
-import { type ChatRequestBody, type Script, type ScriptedAnswer, call } from "../fakes/scripted-model.js";
+import {
+  type ChatRequestBody,
+  type Script,
+  type ScriptedAnswer,
+  call,
+  patch,
+} from "../fakes/scripted-model.js";
 import { intentOf, nodeOf, wordsIn } from "../fakes/walk.js";
 import { type Bench, openBench, signedClient, until } from "./harness.js";
 import { jsonOf, shellOf } from "./shell.js";
@@ -75,6 +81,50 @@ describe("a subworkflow", () => {
       workflow: "part",
       modelTurns: 3,
     });
+  });
+
+  test("begins with the variables that it takes and with the story, and hands up what it makes of them", async () => {
+    const told = (request: ChatRequestBody, name: string) =>
+      request.messages.findLast(({ content }) => content?.includes(name))?.content ?? "";
+    const onwards = (next: string, set: object) =>
+      patch({ variables: { set }, stepsCompleted: { append: ["x"] }, currentNodeId: { set: next } });
+    const bench = await openBench(
+      script({
+        plan: () => ({ calls: [onwards("parts", { tone: "warm", secret: 1 })] }),
+        draft: (request) =>
+          request.messages.at(-1)?.role === "tool"
+            ? { calls: [onwards("ready", { verdict: { ok: true }, own: 2 })] }
+            : { calls: [call("state_record", { gateDecisions: { qaGate: "PASS" } })] },
+      }),
+    );
+    const handing = nestedPackage({
+      main: {
+        nodes: {
+          plan: { sets: ["tone"] },
+          parts: { type: "subworkflow", workflow: "part", inputs: ["variables.tone"], sets: ["verdict"] },
+          done: END,
+        },
+      },
+      part: { nodes: { draft: { sets: ["verdict"] }, ready: END } },
+    });
+    const run = await bench.start(handing, { workflowRef: "main", storyId: "wrkf-7" });
+    await run.result();
+    const below = (await bench.store.runs.listAllRuns()).find(({ parentRunId }) => parentRunId === run.runId);
+    const child = bench.client.handle(below?.runId ?? "");
+    expect((await bench.document(child)).frontmatter["variables"]).toEqual({
+      tone: "warm",
+      verdict: { ok: true },
+      own: 2,
+    });
+    expect((await bench.document(run)).frontmatter["variables"]).toEqual({
+      tone: "warm",
+      secret: 1,
+      verdict: { ok: true },
+    });
+    expect(await child.graphState()).toMatchObject({ storyId: "wrkf-7", gateDecisions: { qaGate: "PASS" } });
+    expect(await run.graphState()).toMatchObject({ gateDecisions: { qaGate: "PASS" } });
+    const done = bench.model.requests.find((request) => nodeOf(request) === "done");
+    expect(done && told(done, "qaGate")).toContain("PASS");
   });
 
   test("asks as a run of its own, and the run above says what it waits for and takes no turn", async () => {

@@ -26,6 +26,8 @@ export type VisitEvent =
   /** A precondition has failed repeatedly: see `unmetPrecondition`. */
   | { readonly kind: "blocked" }
   | { readonly kind: "asked" }
+  /** A run below has completed, which began with this state: what it has recorded. */
+  | { readonly kind: "below"; readonly state: StateSnapshotState }
   /** The run moved on. `skipped`: a node that it could have gone to can no longer be reached. */
   | { readonly kind: "left"; readonly skipped: boolean }
   | { readonly kind: "completed" };
@@ -53,6 +55,10 @@ export function reduceVisit(state: GraphState, event: VisitEvent): GraphState {
       };
     case "asked":
       return { ...state, routingFlags: { ...state.routingFlags, escalate: true } };
+    case "below": {
+      const { artifactPaths, gateDecisions, evidenceRefs, errors } = event.state;
+      return { ...state, artifactPaths, gateDecisions, evidenceRefs, errors };
+    }
     case "left": {
       const flags = without(state.routingFlags, ["blocked", "complete"]);
       return {

@@ -1,15 +1,17 @@
 import { GateTypeSchema } from "../graph-state/schemas.js";
 import { callOf, usesOf, variableOf } from "./condition-uses.js";
 import { type Finding, jsonPath, listNames, quote, warningFinding } from "./findings.js";
-import type { GraphFile, StepFrontmatter } from "./schemas.js";
+import type { GraphFile } from "./schemas.js";
 
-/** Conditions of edges that can never be relied on to hold: warnings only, since runs ask for their evaluation. */
+/**
+ * Conditions of edges that can never be relied on to hold: warnings only, since runs ask for their evaluation. `set`: the variables
+ * that some step sets, or that a run of the workflow begins with.
+ */
 export function checkConditions(
   file: string,
   graph: GraphFile,
-  steps: readonly StepFrontmatter[],
+  set: ReadonlySet<string>,
 ): readonly Finding[] {
-  const set = new Set(steps.flatMap((step) => step.setsVariables ?? []));
   return graph.edges.flatMap(({ conditionExpr }, index) => {
     if (conditionExpr === undefined) return [];
     const place = ["edges", index, "conditionExpr"];

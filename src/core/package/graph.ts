@@ -3,6 +3,7 @@ import type { JsonObject } from "../json.js";
 import { holds } from "./json-logic.js";
 import { type ArtifactTypeOfPath, artifactTypesOf } from "./artifact-types.js";
 import { isPassed } from "./engine-nodes.js";
+import { type HandedVariables, handedVariables } from "./handed-variables.js";
 import type { GraphFile, NodeType, StepFrontmatter } from "./schemas.js";
 
 /** The part of a graph that a run needs: small enough to enter the history once, and plain JSON. */
@@ -14,7 +15,7 @@ export interface WorkflowGraph {
   readonly partOf?: number;
 }
 
-export interface GraphNode {
+export interface GraphNode extends HandedVariables {
   readonly id: string;
   readonly type: NodeType;
   readonly file: string;
@@ -73,6 +74,7 @@ export function toWorkflowGraph(
       ...(isPassed(node, file, { isBlank: blank.has(node.id), ...defined({ step: steps.get(node.id) }) })
         ? { passes: true as const }
         : {}),
+      ...handedVariables(node, steps.get(node.id)),
       ...typedArtifacts(steps.get(node.id)),
     })),
     edges: file.edges.map((edge) => ({

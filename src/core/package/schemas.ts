@@ -197,7 +197,12 @@ const graphNodeSchema = z.strictObject({
   title: text.optional().describe("Its name for people."),
   description: text.optional().describe("What happens here, for readers. The model reads the step file."),
   agentId: id.optional().describe("An agent of agents.json; without it, the run's active agent works here."),
-  inputs: z.array(text).optional().describe("Files of the project that the node reads."),
+  inputs: z
+    .array(text)
+    .optional()
+    .describe(
+      "Files of the project that the node reads; of a subworkflow also variables.<name>: variables that its run begins with.",
+    ),
   outputs: z
     .array(text)
     .optional()
@@ -235,7 +240,12 @@ export const stepFrontmatterSchema = z.looseObject({
   agentId: id.optional().describe("As in the graph, which decides."),
   inputs: z.array(text).optional().describe("As in the graph."),
   outputs: z.array(text).optional().describe("As in the graph."),
-  setsVariables: z.array(text).optional().describe("Variables of the state document that the step sets."),
+  setsVariables: z
+    .array(text)
+    .optional()
+    .describe(
+      "Variables of the state document that the step sets; of a subworkflow those that its run hands up.",
+    ),
   artifactTypes: z
     .record(text, ArtifactTypeSchema)
     .optional()

@@ -1,4 +1,8 @@
+import { defined } from "../defined.js";
 import { ERROR_CODES, type Fault } from "../errors.js";
+import type { StateSnapshotState } from "../graph-state/schemas.js";
+import { withoutHistory } from "../graph-state/walk.js";
+import type { JsonObject } from "../json.js";
 import type { RunRecord } from "./run-record.js";
 import type { Usage } from "./usage.js";
 
@@ -31,6 +35,14 @@ export interface RunResult {
   readonly stepsCompleted: readonly string[];
   readonly artifacts: readonly string[];
   readonly usage: Usage;
+  /** Of a subworkflow's run: what the run above takes over. */
+  readonly handsUp?: HandsUp;
+}
+
+export interface HandsUp {
+  /** Those that the node above names, as far as the run has them. */
+  readonly variables: JsonObject;
+  readonly graphState?: StateSnapshotState;
 }
 
 export function toResult(record: RunRecord): RunResult {
@@ -41,5 +53,22 @@ export function toResult(record: RunRecord): RunResult {
     stepsCompleted: record.frontmatter.stepsCompleted,
     artifacts: record.frontmatter.artifacts,
     usage: record.carried.usage,
+    ...defined({ handsUp: handedUp(record) }),
   };
+}
+
+function handedUp({ input, frontmatter, carried }: RunRecord): HandsUp | undefined {
+  const { returns } = input.parent ?? {};
+  if (returns === undefined) return undefined;
+  const { story } = carried;
+  return {
+    variables: chosenOf(frontmatter.variables, returns),
+    ...(story === undefined ? {} : { graphState: withoutHistory(story.state) }),
+  };
+}
+
+/** The fields of these names, where there are any. */
+export function chosenOf(fields: JsonObject, names: readonly string[]): JsonObject {
+  const wanted = new Set(names);
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => wanted.has(name)));
 }

@@ -30,23 +30,37 @@ export interface WayOn {
   readonly document: JsonObject;
 }
 
+/** What a node has come to. */
+interface Passed {
+  readonly artifacts?: readonly string[];
+  readonly variables?: JsonObject;
+}
+
 /**
- * The node is done, with these artifacts, and the run goes on by its only way. Fault: the guard's, or that of an artifact's name.
+ * The node is done, with these artifacts and variables, and the run goes on by its only way. Fault: the guard's, or that of an artifact's name.
  * `now` is an ISO time.
  */
 export function wayOnFrom(
   record: RunRecord,
   nodeId: string,
-  { artifacts, now }: { readonly artifacts?: readonly string[]; readonly now: string },
+  { artifacts, variables, now }: Passed & { readonly now: string },
 ): WayOn | { readonly fault: Fault } {
   const next = record.opened.graph.edges.find(({ from }) => from === nodeId)?.to ?? "";
   const update = {
     stepsCompleted: { append: [nodeId] },
     currentNodeId: { set: next },
     ...(artifacts === undefined ? {} : { artifacts: { append: [...artifacts] } }),
+    ...(hasAny(variables) ? { variables: { set: variables } } : {}),
   };
   const changed = changedDocument(record, { kind: "patch", update }, now);
   if (!changed.ok) return { fault: changed.error };
   const wrong = listsFault(record, changed.value);
   return wrong === undefined ? { next, update, document: changed.value } : { fault: wrong };
+}
+
+/** Plain JSON of another run's document, which is as an update has it. */
+function hasAny(
+  variables: JsonObject | undefined,
+): variables is NonNullable<FrontmatterUpdate["variables"]>["set"] {
+  return variables !== undefined && Object.keys(variables).length > 0;
 }

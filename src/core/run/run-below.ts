@@ -1,5 +1,7 @@
 import type { ErrorCode, Fault } from "../errors.js";
 import { type Budget, roomIn } from "./budget.js";
+import type { HandsUp } from "./closing.js";
+import { tellGraphState } from "./run-graph-state.js";
 import { tellArtifact } from "./state-changes.js";
 import type { RunRecord } from "./run-record.js";
 import type { Usage } from "./usage.js";
@@ -21,12 +23,19 @@ export function budgetBelow({ carried }: RunRecord): Budget | undefined {
 export interface EndBelow {
   readonly artifacts: readonly string[];
   readonly usage: Usage;
+  readonly handsUp?: HandsUp;
 }
 
-/** It has completed: what it has used is used of this run, and its artifacts are those of the node. */
-export function takeEndBelow(record: RunRecord, nodeId: string, { artifacts, usage }: EndBelow): void {
+/** It has completed: what it has used is used of this run, its artifacts are those of the node, and the story goes on as it left it. */
+export function takeEndBelow(
+  record: RunRecord,
+  nodeId: string,
+  { artifacts, usage, handsUp }: EndBelow,
+): void {
   record.use(usage);
   record.update({ turnsBelow: (record.carried.turnsBelow ?? 0) + usage.modelTurns });
+  const { graphState } = handsUp ?? {};
+  if (graphState !== undefined) tellGraphState(record, { kind: "below", state: graphState });
   for (const artifact of artifacts) tellArtifact(record, nodeId, `@project/${artifact}`);
 }
 

@@ -35,7 +35,7 @@ export interface RunTerms {
   readonly resume?: boolean;
   readonly signature?: string;
   readonly carried?: CarriedRun;
-  readonly parent?: { readonly runId: string };
+  readonly parent?: { readonly runId: string; readonly returns?: readonly string[] };
 }
 
 /** A user's answer that has arrived and waits to be written down. */

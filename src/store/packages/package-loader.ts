@@ -30,7 +30,8 @@ import {
   warningFinding,
 } from "../../core/package/findings.js";
 import { type WorkflowGraph, toWorkflowGraph } from "../../core/package/graph.js";
-import type { Agent, Manifest, StepFrontmatter } from "../../core/package/schemas.js";
+import { checkHandedUp, knownVariables } from "../../core/package/handed-variables.js";
+import type { Agent, GraphFile, Manifest, StepFrontmatter } from "../../core/package/schemas.js";
 import type { Frontmatter } from "../../core/state/state-frontmatter.js";
 import { parseMarkdown } from "../../core/documents/front-matter.js";
 import { withLines } from "./finding-lines.js";
@@ -100,6 +101,7 @@ export async function loadListedPackage(listing: PackageListing): Promise<Packag
 }
 
 interface LoadedGraph {
+  readonly source: GraphFile;
   readonly graph: WorkflowGraph;
   readonly steps: ReadonlyMap<string, StepFrontmatter>;
 }
@@ -155,9 +157,20 @@ class PackageReading {
     const workflows = await this.readWorkflows(references.workflows, references.entry);
     const listed = new Set((manifest.workflows ?? []).map(({ id }) => id));
     this.note({ findings: checkSubworkflows(workflows, listed) });
+    this.checkVariables(workflows);
     this.note({ findings: checkAssetsDir(manifest, this.files) });
     await this.checkIntegrity(manifest);
     return agents && { dir: this.listing.root, manifest, agents, workflows };
+  }
+
+  /** Once it is known which variables workflows are handed by those that run them. */
+  private checkVariables(workflows: readonly LoadedWorkflow[]): void {
+    this.note({ findings: checkHandedUp(workflows) });
+    for (const [file, loaded] of this.graphs) {
+      if (loaded === undefined) continue;
+      const known = knownVariables(file, loaded.steps, workflows);
+      this.note({ findings: checkConditions(file, loaded.source, known) });
+    }
   }
 
   private async readAgents(reference: Reference): Promise<readonly Agent[] | undefined> {
@@ -240,9 +253,8 @@ class PackageReading {
       this.note({ findings: checkMerge(file, graph, index, { isBlank, step }) });
       this.note({ findings: checkAgainstNode(stepFile, step, node, graph, this.agentIds) });
     }
-    this.note({ findings: checkConditions(file, graph, [...steps.values()]) });
     this.note({ findings: checkArtifactTypesSize(file, steps.values()) });
-    return { graph: toWorkflowGraph(graph, steps, blank), steps };
+    return { source: graph, graph: toWorkflowGraph(graph, steps, blank), steps };
   }
 
   private async frontMatterOf(file: string): Promise<FrontMatterFile | undefined> {

@@ -34,6 +34,8 @@ export interface CreateRunRequest {
   readonly workflowId?: string;
   /** The run that it is a subworkflow's run of. */
   readonly parentRunId?: string;
+  /** What the variables of the document are at its beginning, where it begins as the package has it. */
+  readonly variables?: JsonObject;
   /** The run begins with another run's document, and with some variables set. */
   readonly begin?: RunBeginning;
 }
@@ -98,7 +100,7 @@ export class RunManager {
       ...(request.begin === undefined ? {} : { forkedFrom: request.begin.from }),
       ...(request.parentRunId === undefined ? {} : { parentRunId: request.parentRunId }),
     };
-    const document = firstDocument(workflow.value, run, request.begin);
+    const document = firstDocument(workflow.value, run, request);
     if (!document.ok) return document;
     const placed = await this.place(project.value, run, document.value);
     if (!placed.ok || (await this.packages.has(request.packageId))) return placed;
@@ -345,14 +347,14 @@ function oldestFirst(runs: readonly RunMetadata[]): readonly RunMetadata[] {
 function firstDocument(
   workflow: LoadedWorkflow,
   run: RunMetadata,
-  begin: RunBeginning | undefined,
+  { begin, variables = {} }: Pick<CreateRunRequest, "begin" | "variables">,
 ): Result<Uint8Array> {
   const template = parseMarkdown(begin?.document ?? workflow.document);
   if (!template.ok) return template;
   const now = run.createdAt;
   const frontmatter =
     begin === undefined
-      ? freshRunFrontmatter(template.value.frontmatter, { ...run, now })
+      ? freshRunFrontmatter(template.value.frontmatter, { ...run, now }, variables)
       : forkedRunFrontmatter(template.value.frontmatter, { ...run, now }, begin.variables);
   const valid = parseFrontmatter(frontmatter);
   return valid.ok ? withFrontmatter(template.value, valid.value) : valid;

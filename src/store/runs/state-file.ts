@@ -101,6 +101,7 @@ export function openStateFile(stateDir: string): StateFile {
 export function freshRunFrontmatter(
   template: JsonObject,
   run: { runId: string; activeAgentId: string; workflowRef: string; now: string },
+  variables: JsonObject = {},
 ): JsonObject {
   return {
     ...template,
@@ -112,7 +113,7 @@ export function freshRunFrontmatter(
     stepsCompleted: [],
     decisionLog: [],
     artifacts: [],
-    variables: {},
+    variables,
   };
 }
 

@@ -36,7 +36,7 @@ describe("a condition of an edge is warned of", () => {
       checkConditions(
         "g.json",
         graphSchema.parse(graphOf([{}, END], [{ from: "a", to: "b", conditionExpr }])),
-        [step({ setsVariables: ["ok", "review"] }), step({})],
+        new Set(["ok", "review"]),
       ),
     );
   const place = "warning $.edges[0].conditionExpr";

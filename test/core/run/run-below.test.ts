@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { budgetBelow, faultBelow, takeEndBelow } from "../../../src/core/run/run-below.js";
+import { defined } from "../../../src/core/defined.js";
+import { toResult } from "../../../src/core/run/closing.js";
+import { wayOnFrom } from "../../../src/core/run/node-pass.js";
+import { RunRecord } from "../../../src/core/run/run-record.js";
 import { NOW, OPENED, RESUMED, RUN_ID, USAGE, openedRecord, storyRecord } from "./record-world.js";
 
 describe("what a run below may use", () => {
@@ -40,6 +44,33 @@ describe("a run below that has completed", () => {
     const record = storyRecord();
     takeEndBelow(record, "draft", { artifacts: ["artifacts/other.md", "artifacts/story.md"], usage: USAGE });
     expect(record.carried.story?.state.artifactPaths).toEqual({ storyDoc: "artifacts/story.md" });
+  });
+
+  test("hands up the variables that are asked for, and the story as it left it", () => {
+    const below = storyRecord();
+    const story = below.carried.story ?? expect.fail("no story");
+    const state = {
+      ...story.state,
+      gateDecisions: { qaGate: "PASS" as const },
+      routingFlags: { complete: true },
+    };
+    const variables = { verdict: { ok: true }, own: 1 };
+    below.update({ story: { ...story, state }, frontmatter: { ...below.frontmatter, variables } });
+    expect(toResult(below)).not.toHaveProperty("handsUp");
+    const asked = new RunRecord(
+      { ...below.input, parent: { runId: RUN_ID, returns: ["verdict", "missing"] } },
+      false,
+    );
+    asked.open = below.open;
+    asked.carried = below.carried;
+    const { handsUp } = toResult(asked);
+    expect(handsUp).toMatchObject({ variables: { verdict: { ok: true } } });
+    const above = storyRecord();
+    takeEndBelow(above, "draft", { artifacts: [], usage: USAGE, ...defined({ handsUp }) });
+    expect(above.carried.story?.state).toMatchObject({ gateDecisions: { qaGate: "PASS" }, routingFlags: {} });
+    above.update({ frontmatter: { ...above.frontmatter, workflowType: "paint" } });
+    const way = wayOnFrom(above, "draft", { now: NOW, ...defined({ variables: handsUp?.variables }) });
+    expect(way).toMatchObject({ document: { variables: { verdict: { ok: true } } } });
   });
 
   test("is remembered by a run that goes on from its folder", () => {

@@ -1,0 +1,74 @@
+import { describe, expect, test } from "vitest";
+import {
+  checkHandedUp,
+  handedVariables,
+  knownVariables,
+} from "../../../src/core/package/handed-variables.js";
+import {
+  type StepFrontmatter,
+  graphSchema,
+  stepFrontmatterSchema,
+} from "../../../src/core/package/schemas.js";
+
+const step = (fields: object): StepFrontmatter =>
+  stepFrontmatterSchema.parse({ schemaVersion: "1.1", nodeId: "a", type: "subworkflow", ...fields });
+const nodeOf = (fields: object) => {
+  const file = graphSchema.parse({
+    schemaVersion: "1.1",
+    entryNodeId: "a",
+    nodes: [{ id: "a", type: "subworkflow", file: "a.md", ...fields }],
+    edges: [],
+  });
+  return file.nodes[0] ?? expect.fail("no node");
+};
+
+describe("the variables of a subworkflow", () => {
+  test("go down where its inputs name them, and up where its step file sets them", () => {
+    const node = nodeOf({ workflow: "part", inputs: ["artifacts/plan.md", "variables.tone"] });
+    const sets = step({
+      inputs: ["variables.tone", "variables.size"],
+      setsVariables: ["verdict", "verdict"],
+    });
+    expect(handedVariables(node, sets)).toEqual({
+      variablesIn: ["tone", "size"],
+      variablesOut: ["verdict"],
+    });
+  });
+
+  test("are none of a node that runs no workflow, and no parts, paths or blanks", () => {
+    expect(handedVariables(nodeOf({ inputs: ["variables.tone"] }), step({ setsVariables: ["x"] }))).toEqual(
+      {},
+    );
+    const inputs = ["variables.a.b", "variables.", "variables.a/b", "x.variables.a", "variables.a b"];
+    expect(handedVariables(nodeOf({ workflow: "part", inputs }), undefined)).toEqual({});
+  });
+});
+
+const workflow = (id: string, nodes: readonly object[], sets: readonly string[] = []) => ({
+  id,
+  graphFile: `${id}.json`,
+  graph: { nodes: nodes.map((fields) => ({ id: "n", ...fields })) },
+  steps: new Map([["n", step({ setsVariables: sets })]]),
+});
+
+describe("of the workflows of a package", () => {
+  const calling = { workflow: "part", variablesIn: ["tone"], variablesOut: ["tone", "verdict"] };
+
+  test("each knows the variables that its steps set and that it is handed", () => {
+    const workflows = [workflow("main", [calling], ["tone"]), workflow("part", [{}], ["size"])];
+    expect([...knownVariables("part.json", workflows[1]?.steps ?? new Map(), workflows)]).toEqual([
+      "size",
+      "tone",
+    ]);
+    expect([...knownVariables("main.json", new Map(), workflows)]).toEqual([]);
+  });
+
+  test("one that hands up what nobody sets is warned of", () => {
+    const said = checkHandedUp([workflow("main", [calling]), workflow("part", [{}], [])]);
+    expect(said.map(({ severity, path, message }) => `${severity} ${path} ${message}`)).toEqual([
+      'warning $.nodes[0] subworkflow "n" is to hand up the variable "verdict", which no step of "part" sets: name it in the setsVariables of the step that does',
+    ]);
+    expect(checkHandedUp([workflow("main", [calling]), workflow("part", [{}], ["verdict"])])).toEqual([]);
+    expect(checkHandedUp([workflow("main", [calling])])).toEqual([]);
+  });
+});
