@@ -19,7 +19,9 @@ const nodeOf = (fields: object) => {
     nodes: [{ id: "a", type: "subworkflow", file: "a.md", ...fields }],
     edges: [],
   });
-  return file.nodes[0] ?? expect.fail("no node");
+  const [node] = file.nodes;
+  if (node === undefined) throw new Error("There is no node.");
+  return node;
 };
 
 describe("the variables of a subworkflow", () => {
