@@ -3,6 +3,7 @@ import { budgetBelow, faultBelow, takeEndBelow } from "../../../src/core/run/run
 import { defined } from "../../../src/core/defined.js";
 import { toResult } from "../../../src/core/run/closing.js";
 import { wayOnFrom } from "../../../src/core/run/node-pass.js";
+import { recordedState, replaceGraphState } from "../../../src/core/run/run-graph-state.js";
 import { RunRecord } from "../../../src/core/run/run-record.js";
 import { NOW, OPENED, RESUMED, RUN_ID, USAGE, openedRecord, storyRecord } from "./record-world.js";
 
@@ -48,14 +49,11 @@ describe("a run below that has completed", () => {
 
   test("hands up the variables that are asked for, and the story as it left it", () => {
     const below = storyRecord();
-    const story = below.carried.story ?? expect.fail("no story");
-    const state = {
-      ...story.state,
-      gateDecisions: { qaGate: "PASS" as const },
-      routingFlags: { complete: true },
-    };
+    const recorded = recordedState(below, { gateDecisions: { qaGate: "PASS" } });
+    if (!recorded.ok) throw new Error(recorded.error.message);
+    replaceGraphState(below, { ...recorded.value, routingFlags: { complete: true } });
     const variables = { verdict: { ok: true }, own: 1 };
-    below.update({ story: { ...story, state }, frontmatter: { ...below.frontmatter, variables } });
+    below.update({ frontmatter: { ...below.frontmatter, variables } });
     expect(toResult(below)).not.toHaveProperty("handsUp");
     const asked = new RunRecord(
       { ...below.input, parent: { runId: RUN_ID, returns: ["verdict", "missing"] } },
