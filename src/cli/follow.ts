@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError } from "@temporalio/client";
 import { InterlockError, type RunHandle } from "../client/client.js";
+import { type StandingBelow, askingBelow, runsBelow } from "../client/runs-below.js";
 import { defined } from "../core/defined.js";
 import { type Question, questionIn } from "../core/run/question.js";
-import type { ProgressLine, RunState } from "../core/run/run-state.js";
+import type { ProgressLine, RunBelowState, RunState } from "../core/run/run-state.js";
 import { answeredBy } from "./answer-text.js";
 import { unlessAborted } from "./environment.js";
 import { printNote } from "./output.js";
+import { type AskedBelow, askedBelow } from "./run-report.js";
 import type { Standing } from "./waiting-words.js";
 import { type WorkSource, watchWork } from "./watch-work.js";
 
@@ -15,19 +17,24 @@ export interface RunView {
   show(state: RunState, news: readonly ProgressLine[]): void;
   /** What the run waits for at this moment. */
   wait(standing: Standing): void;
-  /** The user's answer; undefined where there will be none. */
-  ask(question: Question): Promise<string | undefined>;
+  /** The user's answer; undefined where there will be none. `below`: the run that asks, where it is one below the one that is followed. */
+  ask(question: Question, below?: RunBelowState): Promise<string | undefined>;
   close(): void;
 }
 
 /** How following ended: the run did, or it waits for somebody else. */
-export type FollowEnd = { readonly state: RunState; readonly waiting: boolean };
+export interface FollowEnd {
+  readonly state: RunState;
+  readonly waiting: boolean;
+  /** What a run below waits with. */
+  readonly asks?: AskedBelow;
+}
 
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 2_000;
 
 /**
- * Follows a run to its end, or to a question that stays unanswered. Shows every step after `since` on the way, and what it waits
+ * Follows a run to its end, or to a question of its own or of a run below it that stays unanswered. Shows every step after `since` on the way, and what it waits
  * for as `source` tells it.
  */
 export async function followRun(
@@ -37,6 +44,7 @@ export async function followRun(
   { since = 0, source }: { readonly since?: number | undefined; readonly source?: WorkSource } = {},
 ): Promise<FollowEnd> {
   let seen = since;
+  const lower = new LowerRuns();
   let said: Pick<Standing, "turn" | "missing"> = { turn: "" };
   let pauseMs = FIRST_PAUSE_MS;
   // However the run ends: by itself, or because Temporal closes it while somebody is asked.
@@ -55,23 +63,21 @@ export async function followRun(
       if (state === undefined) continue; // nobody works on it: who watches is told so
       said = { turn: turnOf(state), ...defined({ missing: state.model?.missing }) };
       const last = state.progress.at(-1)?.seq ?? seen;
-      pauseMs = last > seen ? FIRST_PAUSE_MS : Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS);
-      view.show(
-        state,
-        state.progress.filter((line) => line.seq > seen),
-      );
+      const below = await runsBelow(run, state);
+      const news = [...state.progress.filter((line) => line.seq > seen), ...(await lower.newsOf(below))];
+      pauseMs = news.length > 0 ? FIRST_PAUSE_MS : Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS);
+      view.show(state, news);
       seen = last;
       if (state.phase === "completed" || state.phase === "failed") {
         await settled(run);
         return { state: await run.state(), waiting: false };
       }
-      if (state.phase === "waiting-user" && state.question !== undefined) {
-        const isAnswered = await unlessAborted(
-          signal,
-          Promise.race([answer(run, view, state, state.question), ended]),
-          () => Promise.resolve(),
+      const asking = state.phase === "waiting-user" ? { run, state } : askingBelow(below);
+      if (asking?.state.question !== undefined) {
+        const isAnswered = await unlessAborted(signal, Promise.race([answer(asking, view), ended]), () =>
+          Promise.resolve(),
         );
-        if (isAnswered === false) return { state, waiting: true };
+        if (isAnswered === false) return { state, waiting: true, ...defined({ asks: askedBelow(below) }) };
         pauseMs = FIRST_PAUSE_MS;
       }
       await Promise.race([sleep(pauseMs, undefined, { signal }), ended]);
@@ -111,10 +117,20 @@ async function settled(run: RunHandle): Promise<void> {
   });
 }
 
+/** A run that asks: the one that is followed, or one below it. */
+interface Asking {
+  readonly run: RunHandle;
+  readonly state: RunState;
+  readonly workflowRef?: string;
+}
+
 /** Bound to the question that was shown. */
-async function answer(run: RunHandle, view: RunView, state: RunState, question: Question): Promise<boolean> {
+async function answer({ run, state, workflowRef }: Asking, view: RunView): Promise<boolean> {
+  const { question } = state;
+  if (question === undefined) return true;
   if (question.code === "BUDGET_EXCEEDED") return false; // a decision, not a text: the report says how
-  const text = await view.ask(question);
+  const below = workflowRef === undefined ? undefined : { runId: state.runId, workflowRef };
+  const text = await view.ask(question, below);
   if (text === undefined) return false;
   try {
     const by = answeredBy(undefined);
@@ -125,4 +141,32 @@ async function answer(run: RunHandle, view: RunView, state: RunState, question: 
     printNote(`The answer was not taken: ${error.message}`);
   }
   return true;
+}
+
+/** What happens in the runs below one that is followed, each line once, under the name of its workflow. */
+class LowerRuns {
+  private readonly followed = new Map<string, { readonly below: StandingBelow; seen: number }>();
+
+  async newsOf(below: readonly StandingBelow[]): Promise<readonly ProgressLine[]> {
+    const standing = new Set(below.map(({ runId }) => runId));
+    const gone = [...this.followed.values()].filter((each) => !standing.has(each.below.runId));
+    const last = await Promise.all(
+      gone.map(async (each) => {
+        this.followed.delete(each.below.runId);
+        const state = await each.below.run.state().catch(() => each.below.state);
+        return linesAfter(each.seen, each.below, state);
+      }),
+    );
+    const now = below.map((each) => {
+      const seen = this.followed.get(each.runId)?.seen ?? 0;
+      this.followed.set(each.runId, { below: each, seen: each.state.progress.at(-1)?.seq ?? seen });
+      return linesAfter(seen, each, each.state);
+    });
+    return [...last, ...now].flat();
+  }
+}
+
+function linesAfter(seen: number, { workflowRef }: StandingBelow, { progress }: RunState): ProgressLine[] {
+  const news = progress.filter(({ seq }) => seq > seen);
+  return news.map((line) => ({ ...line, nodeId: `${workflowRef}/${line.nodeId}` }));
 }

@@ -1,14 +1,14 @@
 import { type InterlockClient, InterlockError, type RunHandle } from "../client/client.js";
+import { runsBelow } from "../client/runs-below.js";
 import type { Config } from "../config.js";
 import { defined } from "../core/defined.js";
-import type { RunState } from "../core/run/run-state.js";
 import type { Store } from "../store/store.js";
 import type { StoreReader } from "../contract/reads.js";
 import { localReader } from "./readers.js";
 import { interruption } from "./environment.js";
 import { CommandError, noWorkerHint } from "./output.js";
 import { queueStandingOf } from "./queue-standing.js";
-import { type RunReport, filesOfRun, reportFromStore, reportOf } from "./run-report.js";
+import { type RunReport, askedBelow, filesOfRun, reportFromStore, reportOf } from "./run-report.js";
 import { elsewhere, referenceOf } from "./run-session.js";
 import { type TemporalSession, openTemporalSession } from "./temporal-session.js";
 import { webLinkOf } from "./web-link.js";
@@ -51,7 +51,7 @@ export async function reportFromTemporal(
     const { url: webUrl, how: webUi } = await webLinkOf(session, run, { after: true });
     const work = { ...(await workOf(run)), ...(await run.times()) };
     const standing = await queueStandingOf(session, run, store);
-    const state = standing.polled ? await stateInTime(client, run) : undefined;
+    const state = standing.polled ? await inTime(client, () => run.state()) : undefined;
     const failure = state === undefined ? await run.closedBy() : undefined;
     const stored = here ?? (state === undefined ? await storedElsewhere(session, reader, runId) : undefined);
     if (failure !== undefined && stored !== undefined) {
@@ -66,8 +66,9 @@ export async function reportFromTemporal(
       return { webUi, report: { ...stored, webUrl, ...work, polled: false, ...since }, note };
     }
     const places = { workflowId, webUrl, ...(await filesOfRun(reader, runId)) };
+    const asks = askedBelow((await inTime(client, () => runsBelow(run, state))) ?? []);
     const startedAt = work.startedAt ?? here?.startedAt;
-    return { webUi, report: { ...reportOf(state, places), ...work, ...defined({ startedAt }) } };
+    return { webUi, report: { ...reportOf(state, places, asks), ...work, ...defined({ startedAt }) } };
   } catch (error) {
     if (!(error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND")) throw error;
     if (here === undefined) return { report: undefined };
@@ -92,10 +93,10 @@ async function storedElsewhere(session: TemporalSession, reader: StoreReader, ru
 }
 
 /** Undefined where nobody answers. */
-async function stateInTime(client: InterlockClient, run: RunHandle): Promise<RunState | undefined> {
+async function inTime<T>(client: InterlockClient, ask: () => Promise<T>): Promise<T | undefined> {
   const signal = AbortSignal.timeout(QUERY_TIMEOUT_MS);
   try {
-    return await client.temporal.withAbortSignal(signal, () => run.state());
+    return await client.temporal.withAbortSignal(signal, ask);
   } catch (error) {
     if (signal.aborted) return undefined;
     throw error;

@@ -1,11 +1,12 @@
 import { dirname, join } from "node:path";
 import type { PendingActivity } from "../client/pending-work.js";
+import { type StandingBelow, askingBelow } from "../client/runs-below.js";
 import { defined } from "../core/defined.js";
 import type { Budget } from "../core/run/budget.js";
 import type { RunPhase } from "../core/run/phase.js";
 import { firstLine } from "../core/run/run-note.js";
 import { modelLabel } from "../core/run/run-model.js";
-import type { LastAnswer, ModelState, RunState } from "../core/run/run-state.js";
+import type { LastAnswer, ModelState, RunBelowState, RunState } from "../core/run/run-state.js";
 import { NO_USAGE, type Usage, about, tokensInWords } from "../core/run/usage.js";
 import type { JsonObject } from "../core/json.js";
 import type { RunFacts, StoreReader } from "../contract/reads.js";
@@ -51,7 +52,7 @@ export interface RunReport {
   /** Of each node, as the audit log says; absent where it is not at hand. */
   readonly usageByNode?: RunFacts["usageByNode"] & {};
   /** The run of a subworkflow that it waits for, as the run itself says. */
-  readonly below?: RunState["below"] & {};
+  readonly below?: RunBelowState & { readonly asks?: AskedBelow };
   /** Of a subworkflow's run: the run that has started it. */
   readonly parentRunId?: string;
   /** Which visit of a node this is, and which model turn in it; absent where only the files were asked. */
@@ -70,13 +71,30 @@ export interface RunReport {
   readonly sessionFolder: string | null;
 }
 
+/** What a person is asked in a run below, and in which. */
+export interface AskedBelow extends RunBelowState {
+  readonly nodeId: string;
+  readonly text: string;
+  readonly code?: string;
+}
+
+/** Undefined where no run below waits for a person. */
+export function askedBelow(below: readonly StandingBelow[]): AskedBelow | undefined {
+  const asking = askingBelow(below);
+  const question = asking?.state.question;
+  if (asking === undefined || question === undefined) return undefined;
+  const { nodeId, text, code } = question;
+  return { runId: asking.runId, workflowRef: asking.workflowRef, nodeId, text, ...defined({ code }) };
+}
+
 /** What a report says that the run itself does not know. */
 export type RunPlaces = Pick<RunReport, "workflowId" | "webUrl" | "stateFile" | "logFile" | "sessionFolder">;
 
 type RunFilePlaces = Omit<RunPlaces, "workflowId" | "webUrl"> &
   Pick<RunReport, "usageByNode" | "writtenAgain">;
 
-export function reportOf(state: RunState, places: RunPlaces): RunReport {
+export function reportOf(state: RunState, places: RunPlaces, asks?: AskedBelow): RunReport {
+  const below = state.below && { ...state.below, ...defined({ asks }) };
   return {
     runId: state.runId,
     packageId: state.packageId,
@@ -93,7 +111,7 @@ export function reportOf(state: RunState, places: RunPlaces): RunReport {
     usage: state.usage,
     visit: state.visit,
     turn: state.turn,
-    ...defined({ model: state.model, below: state.below, parentRunId: state.parentRunId }),
+    ...defined({ model: state.model, below, parentRunId: state.parentRunId }),
     ...places,
   };
 }
@@ -160,6 +178,7 @@ export function printReport(report: RunReport, projectRoot: string | undefined, 
   }
   if (report.below !== undefined) {
     print(`  waits for   run ${report.below.runId} of ${report.below.workflowRef}`);
+    if (report.below.asks !== undefined) printAskedBelow(report.below.asks);
   }
   for (const activity of report.work ?? []) {
     print(`  at work     ${workWords(activity, Date.now())}`);
@@ -191,6 +210,12 @@ export function printReport(report: RunReport, projectRoot: string | undefined, 
     if (report.sessionFolder !== null) print(`  or end it with interlock finish ${report.runId}`);
   }
   if (report.paused) print(`  let it go on with interlock resume ${report.runId}`);
+}
+
+function printAskedBelow(asks: AskedBelow): void {
+  printLabelled("  question    ", asks.text);
+  print(`  asked       at ${asks.nodeId} of run ${asks.runId} of ${asks.workflowRef}`);
+  print(`  ${wayOn(asks.runId, asks)}`);
 }
 
 function answeredWords({ nodeId, by, begins = "" }: LastAnswer): string {

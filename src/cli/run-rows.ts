@@ -1,5 +1,6 @@
 import type { ListedRun, RunFilter } from "../client/client.js";
 import { fits } from "../client/client.js";
+import { MAX_SUBWORKFLOW_DEPTH } from "../core/package/engine-nodes.js";
 import type { RunMetadata } from "../store/runs/run-index.js";
 import { workflowIdOfRun } from "../store/runs/run-index.js";
 import type { Column } from "./table.js";
@@ -15,6 +16,8 @@ export interface RunRow extends Omit<ListedRun, "workflowType">, Partial<Omit<Ru
   readonly store?: { readonly storeId: string; readonly name: string };
   /** Of an open run: whether anybody polls its queue, else since when not, ISO. */
   readonly polled?: boolean;
+  /** The run below that waits for a person before this one goes on. */
+  readonly asksBelow?: string;
   readonly notPolledSince?: string;
 }
 
@@ -111,8 +114,27 @@ function partOf({ parentRunId }: RunRow): string {
   return parentRunId === undefined ? "" : `, part of ${parentRunId.slice(0, SHORT_ID)}`;
 }
 
-function phaseOf({ phase, paused, inTemporal }: RunRow): string {
-  return `${phase}${paused ? ", paused" : ""}${inTemporal === false ? " (store)" : ""}`;
+function phaseOf({ phase, paused, inTemporal, asksBelow }: RunRow): string {
+  const asks = asksBelow === undefined ? "" : `, ${asksBelow.slice(0, SHORT_ID)} asks`;
+  return `${phase}${paused ? ", paused" : ""}${asks}${inTemporal === false ? " (store)" : ""}`;
+}
+
+/** Says of each run which run below it waits for a person, as far as that one is listed too. */
+export function withAskingBelow(rows: readonly RunRow[]): readonly RunRow[] {
+  const known = new Map(rows.map((row) => [row.runId, row]));
+  const asks = new Map<string, string>();
+  for (const { runId, phase, parentRunId } of rows) {
+    if (phase !== "waiting-user") continue;
+    let above = parentRunId;
+    for (let level = 0; above !== undefined && level < MAX_SUBWORKFLOW_DEPTH; level += 1) {
+      asks.set(above, runId);
+      above = known.get(above)?.parentRunId;
+    }
+  }
+  return rows.map((row) => {
+    const asksBelow = row.phase === "running" ? asks.get(row.runId) : undefined;
+    return asksBelow === undefined ? row : { ...row, asksBelow };
+  });
 }
 
 /** `<name>-<version>` of a package's id: its digest says nothing to people. */

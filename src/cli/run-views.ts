@@ -1,5 +1,5 @@
 import type { Question } from "../core/run/question.js";
-import type { ProgressLine, RunState } from "../core/run/run-state.js";
+import type { ProgressLine, RunBelowState, RunState } from "../core/run/run-state.js";
 import { tokensInWords } from "../core/run/usage.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import type { AnswerSource } from "./answers.js";
@@ -21,8 +21,8 @@ export function plainView(answers: AnswerSource): RunView {
       said.clear();
       for (const { key } of notices) said.add(key);
     },
-    ask(question) {
-      printQuestion(question);
+    ask(question, below) {
+      printQuestion(question, below);
       return answers.next();
     },
     close: () => answers.close(),
@@ -57,10 +57,10 @@ export function liveView(graph: WorkflowGraph | undefined, answers: AnswerSource
       waiting = standing;
       draw([]);
     },
-    async ask(question) {
+    async ask(question, below) {
       isAsking = true;
       erase();
-      printQuestion(question);
+      printQuestion(question, below);
       try {
         return await answers.next();
       } finally {
@@ -71,9 +71,10 @@ export function liveView(graph: WorkflowGraph | undefined, answers: AnswerSource
   };
 }
 
-function printQuestion(question: Question): void {
+function printQuestion(question: Question, below: RunBelowState | undefined): void {
   printNote("");
-  printNote(`The run asks, at ${question.nodeId}:`);
+  const who = below === undefined ? "The run" : `Run ${below.runId} of ${below.workflowRef}, below it,`;
+  printNote(`${who} asks, at ${question.nodeId}:`);
   printNoteBlock(question.text, "  │ ");
 }
 

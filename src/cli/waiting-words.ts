@@ -12,6 +12,8 @@ export interface Standing {
   readonly seesAnswers: boolean;
   /** Why the turn waits for another worker: none that was asked has the run's model. Between two tries nothing is at work. */
   readonly missing?: string;
+  /** Which run below waits for a person, and with what. */
+  readonly asked?: string;
   /** What to do about work that no worker takes; absent while nothing waits for one. */
   readonly nobody?: string;
   /** Milliseconds since 1970. */
@@ -37,6 +39,7 @@ export function noticesOf(standing: Standing): readonly Notice[] {
   if (standing.missing !== undefined) {
     notices.push({ key: `missing ${standing.missing}`, text: missingWords(standing.missing) });
   }
+  if (standing.asked !== undefined) notices.push({ key: `asked ${standing.asked}`, text: standing.asked });
   for (const activity of standing.work.activities) {
     const name = nameOf(activity, standing);
     const key = `${activity.activity} ${activity.scheduledAt ?? ""} ${activity.attempt}`;
@@ -89,6 +92,7 @@ export function waitingLines(standing: Standing): readonly string[] {
   }
   const isAtWork = standing.work.activities.some((activity) => activity.standing === "running");
   if (standing.missing !== undefined && !isAtWork) lines.push(missingWords(standing.missing));
+  if (standing.asked !== undefined) lines.push(standing.asked);
   if (standing.nobody !== undefined) lines.push(standing.nobody);
   return lines;
 }

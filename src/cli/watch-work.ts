@@ -12,8 +12,8 @@ export interface WorkSource {
   readonly live: (since: LiveAnswer | undefined, isAnswering: boolean) => Promise<LiveAnswer | undefined>;
   /** What to do about work that no worker takes. */
   readonly nobody: () => Promise<string>;
-  /** Why the run waits for a worker with its model, where the run has not said so itself; undefined where it does not. */
-  readonly missing?: (signal: AbortSignal) => Promise<string | undefined>;
+  /** What the run itself says that it waits for while nothing of its own is under way, where nobody else asks it. */
+  readonly still?: (signal: AbortSignal) => Promise<Pick<Standing, "missing" | "asked">>;
 }
 
 /** While the same activity is under way, there is little to be seen. */
@@ -65,7 +65,7 @@ function withoutHeartbeats(key: string, value: unknown): unknown {
   return key === "heartbeatAt" ? undefined : value;
 }
 
-type Known = Pick<Standing, "work" | "nobody" | "missing">;
+type Known = Pick<Standing, "work" | "nobody" | "missing" | "asked">;
 
 function isModelTurn({ activity, standing }: PendingActivity): boolean {
   return activity === MODEL_TURN && standing === "running";
@@ -76,10 +76,10 @@ async function look(run: RunHandle, source: WorkSource, signal: AbortSignal): Pr
   const patience = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
   const work = await run.pendingWork({ signal: patience });
   const nobody = waitsForWorker(work, Date.now()) ? await source.nobody() : undefined;
-  // A run that lacks its model has nothing under way between two tries.
+  // Between two tries of a run that lacks its model nothing is under way, nor in one that waits for a run below it.
   const isStill = nobody === undefined && work.activities.length === 0;
-  const missing = isStill ? await source.missing?.(patience).catch(() => undefined) : undefined;
-  return { work, ...defined({ nobody, missing }) };
+  const still = isStill ? await source.still?.(patience).catch(() => undefined) : undefined;
+  return { work, ...still, ...defined({ nobody }) };
 }
 
 /** So much of an answer's end is kept to be shown. */

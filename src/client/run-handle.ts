@@ -20,13 +20,14 @@ import {
   RUN_STATE_QUERY,
 } from "../contract/names.js";
 import { ANSWER_PREVIEW_CHARS } from "../core/run/limits.js";
+import { runsBelow } from "./runs-below.js";
 import { sendUpdate } from "./send-update.js";
 import type { AnswerTaken, BudgetRaise } from "../contract/run.js";
 import type { RunResult } from "../core/run/closing.js";
 import type { AuditHead } from "../core/run/audit-head.js";
 import type { Budget } from "../core/run/budget.js";
 import type { RunEvent } from "../core/run/run-event.js";
-import type { RunState } from "../core/run/run-state.js";
+import type { RunBelowState, RunState } from "../core/run/run-state.js";
 import { ReadRefused, type StoreReader, type StoredArtifact } from "../contract/reads.js";
 import { remotePages } from "./remote-pages.js";
 import { storeReader, wholeFile } from "./store-reader.js";
@@ -150,14 +151,39 @@ export class RunHandle {
     return nextQuestion(this, this.given, signal);
   }
 
-  /** Lets the run stop before its next model turn, until `resume`. Throws `E_PRECONDITION_FAILED` when it is over. */
-  async pause(): Promise<void> {
+  /**
+   * Lets the run stop before its next model turn, until `resume`, and the runs below it that it waits for. Returns those, the nearest
+   * first. Throws `E_PRECONDITION_FAILED` when it is over.
+   */
+  async pause(): Promise<readonly RunBelowState[]> {
     await this.update(PAUSE_UPDATE);
+    return this.tellBelow(PAUSE_UPDATE);
   }
 
-  /** Lets a paused run go on. */
-  async resume(): Promise<void> {
+  /** Lets a paused run go on, and the runs below it that are paused. Returns those. */
+  async resume(): Promise<readonly RunBelowState[]> {
     await this.update(RESUME_UPDATE);
+    return this.tellBelow(RESUME_UPDATE);
+  }
+
+  /** The run of a subworkflow that the run waits for, as its state says. */
+  below({ below }: Pick<RunState, "below">): RunHandle | undefined {
+    return below && new RunHandle(this.access, below.runId);
+  }
+
+  private async tellBelow(update: typeof PAUSE_UPDATE | typeof RESUME_UPDATE): Promise<RunBelowState[]> {
+    const told: RunBelowState[] = [];
+    const wasPaused = update === RESUME_UPDATE;
+    for (const { run, runId, workflowRef, state } of await runsBelow(this, await this.state())) {
+      if (isOverPhase(state) || state.paused !== wasPaused) continue;
+      try {
+        await run.update(update);
+        told.push({ runId, workflowRef });
+      } catch (error) {
+        if (!isRefused(error)) throw error; // it has ended meanwhile
+      }
+    }
+    return told;
   }
 
   /**
@@ -369,4 +395,8 @@ export class RunHandle {
 
 function isOverPhase({ phase }: RunState): boolean {
   return phase === "completed" || phase === "failed";
+}
+
+function isRefused(error: unknown): boolean {
+  return error instanceof InterlockError && error.code === "E_PRECONDITION_FAILED";
 }

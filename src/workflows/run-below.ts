@@ -5,6 +5,7 @@ import {
   type ChildWorkflowHandle,
   condition,
   isCancellation,
+  patched,
   startChild,
 } from "@temporalio/workflow";
 import { GRAPH_RUN_WORKFLOW } from "../contract/names.js";
@@ -39,8 +40,10 @@ export async function runBelow(record: RunRecord, nodeId: string): Promise<Below
   for (let times = 1; ; times += 1) {
     const begun = await prepare(record, nodeId);
     const { runId, workflowRef = "" } = begun.input;
-    const handle = await start(begun);
+    // Whoever has paused the run meanwhile means what it is about to start as well.
+    if (record.carried.paused && patched("no-run-below-while-paused")) await waitUntilFree(record);
     record.below = { runId, workflowRef };
+    const handle = await start(begun);
     if (handle === undefined) {
       if (times === 1) record.note(`run ${runId} goes on by itself: waiting for its end`);
       await condition(() => !record.isRecorded, pauseAfter(times, LONGEST_PAUSE_MS));

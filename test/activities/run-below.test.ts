@@ -54,7 +54,7 @@ test("a run below is started with what holds for the run above, and with nothing
     autopilot: true,
     limits: { maxTurnsPerNode: 7 },
     budget: { run: { turns: 3 } },
-    parent: { runId: RUN_ID, depth: 1 },
+    parent: { runId: RUN_ID, depth: 1, variables: {}, returns: [] },
   });
 });
 

@@ -64,7 +64,12 @@ async function sendAnswer(run: RunHandle, answer: Parameters<RunHandle["answer"]
 /** The question that the run waits with, where it is the one that is meant. */
 function openQuestion(runId: string, state: RunState, { node, question: meant }: AnswerOptions): Question {
   const { question } = state;
-  if (question === undefined) throw new CommandError(`Run ${runId} does not wait for an answer.`);
+  if (question === undefined) {
+    const { below } = state;
+    const hint =
+      below === undefined ? "" : ` It waits for run ${below.runId} of ${below.workflowRef}: answer that one.`;
+    throw new CommandError(`Run ${runId} does not wait for an answer.${hint}`);
+  }
   if (question.code === "BUDGET_EXCEEDED") {
     throw new CommandError(`${question.text}\n${wayOn(runId, question)}`);
   }

@@ -1,5 +1,6 @@
 import type { BudgetRaise } from "../../contract/run.js";
 import { InterlockError, type RunHandle } from "../../client/client.js";
+import type { RunBelowState } from "../../core/run/run-state.js";
 import { limitsOf } from "../budget-options.js";
 import { CommandError, type ExitCode, UsageError } from "../output.js";
 import { tell, tellAndFollow } from "../tell.js";
@@ -11,17 +12,29 @@ interface JsonOption {
 /** `interlock pause`: the run stops before its next model turn. */
 export function pauseCommand(runId: string, options: JsonOption): Promise<ExitCode> {
   return tell(runId, options, async (run) => {
-    await run.pause();
-    return { sentence: `Paused. Let it go on with: interlock resume ${runId}`, result: { paused: true } };
+    const below = await run.pause();
+    const sentence = `Paused${withThem(below)}. Let it go on with: interlock resume ${runId}`;
+    return { sentence, result: { paused: true, ...namedBelow(below) } };
   });
 }
 
 /** `interlock resume`: a paused run goes on. */
 export function resumeCommand(runId: string, options: JsonOption): Promise<ExitCode> {
   return tellAndFollow(runId, options, async (run) => {
-    await run.resume();
-    return { sentence: "Resumed.", result: { paused: false }, staysPaused: false };
+    const below = await run.resume();
+    const result = { paused: false, ...namedBelow(below) };
+    return { sentence: `Resumed${withThem(below)}.`, result, staysPaused: false };
   });
+}
+
+/** The runs below that were told the same. */
+function withThem(below: readonly RunBelowState[]): string {
+  const runs = below.map(({ runId, workflowRef }) => `run ${runId} of ${workflowRef}`);
+  return runs.length === 0 ? "" : `, and with it ${runs.join(" and ")} below it`;
+}
+
+function namedBelow(below: readonly RunBelowState[]): object {
+  return below.length === 0 ? {} : { below };
 }
 
 /** `interlock finish`: ends a bundle run as completed, and waits until it is; a running model call is let end. */

@@ -16,6 +16,7 @@ import {
   runColumns,
   storedFits,
   storedRow,
+  withAskingBelow,
 } from "../run-rows.js";
 import { excerpt } from "../../core/text.js";
 import { tableLines } from "../table.js";
@@ -54,7 +55,7 @@ export async function runsCommand(options: RunsOptions): Promise<ExitCode> {
     : { rows: newestStored(sources, () => true), notes: [] };
   for (const { error } of survey.damaged) printNote(error.message);
   for (const note of notes) printNote(note);
-  show(rows, options, {
+  show(withAskingBelow(rows), options, {
     now,
     limit,
     isNarrowed: Object.keys(filter).length > 0 || options.store !== undefined,

@@ -32,7 +32,7 @@ export async function plainAction(
   place: RunPlace,
   action: "pause" | "resume" | "cancel" | "finish",
 ): Promise<RouteAnswer<"pause">> {
-  await byWorker(place, (handle) => handle[action]());
+  await byWorker(place, (handle): Promise<unknown> => handle[action]());
   return DONE;
 }
 

@@ -1,0 +1,51 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { ServiceError } from "@temporalio/client";
+import type { RunBelowState, RunState } from "../core/run/run-state.js";
+import { InterlockError } from "./interlock-error.js";
+import type { RunHandle } from "./run-handle.js";
+
+/** A run that another one waits for, and where it stands. */
+export interface StandingBelow extends RunBelowState {
+  readonly run: RunHandle;
+  readonly state: RunState;
+}
+
+/**
+ * The runs below one, the nearest first: each is the one that the run before it waits for. `state` is the run's own. One that does not
+ * answer ends the list.
+ */
+export async function runsBelow(run: RunHandle, state: RunState): Promise<readonly StandingBelow[]> {
+  const found: StandingBelow[] = [];
+  let at = { run, state };
+  for (let { below } = at.state; below !== undefined; { below } = at.state) {
+    const next = at.run.below(at.state);
+    const standing = next && (await stateOf(next));
+    if (next === undefined || standing === undefined) break;
+    at = { run: next, state: standing };
+    found.push({ ...below, ...at });
+  }
+  return found;
+}
+
+/** The question that somebody has to answer before a run goes on which waits for a run below it; undefined where there is none. */
+export function askingBelow(below: readonly StandingBelow[]): StandingBelow | undefined {
+  const last = below.at(-1);
+  return last?.state.phase === "waiting-user" && last.state.question !== undefined ? last : undefined;
+}
+
+const TRIES = 20;
+const PAUSE_MS = 100;
+
+/** A run that is about to be started is not known at once. */
+async function stateOf(run: RunHandle): Promise<RunState | undefined> {
+  for (let times = 1; ; times += 1) {
+    try {
+      return await run.state();
+    } catch (error) {
+      if (error instanceof ServiceError) return undefined;
+      if (!(error instanceof InterlockError)) throw error;
+      if (error.code !== "E_RUN_NOT_FOUND" || times === TRIES) return undefined;
+      await sleep(PAUSE_MS);
+    }
+  }
+}
