@@ -241,7 +241,8 @@ class Visit {
     if (status === undefined) return this.judgeSilence(error, list, place);
     const isServed = status < 500 && (status < 300 || status >= 400);
     if (!isServed) return this.until("reachable", said, `Correct ${place}, or mend the server there.`);
-    if (status === 401 || status === 403) return this.until("key", said, this.keyRemedy());
+    const isKey = error instanceof ModelError && error.code === "LLM_AUTH_FAILED";
+    if (isKey) return this.until("key", said, this.keyRemedy());
     const isUnlisted = list?.ids !== undefined && list.ids.length > 0 && !list.ids.includes(settings.model);
     if (status === 404 || (isUnlisted && status < 429)) {
       const has = isUnlisted ? `; GET /models has ${namesOf(list.ids)}` : "";

@@ -303,3 +303,16 @@ describe("which models are asked", () => {
     ]);
   });
 });
+
+test.each<readonly [number, string, object]>([
+  [
+    400,
+    "as Gemini says it",
+    [{ error: { code: 400, message: "API key not valid.", status: "INVALID_ARGUMENT" } }],
+  ],
+  [200, "as DashScope says it", { code: "InvalidApiKey", message: "Invalid API-key provided." }],
+])("a key that is refused with %i, %s, is the key's fault", async (status, _, body) => {
+  const { of: part } = await checked((response) => json(response, status, body));
+  expect(part("key")).toMatchObject({ status: "failed" });
+  expect(part("key").remedy).toContain("OPENAI_API_KEY");
+});
