@@ -5,10 +5,10 @@ import { type SimulatedDay, type SimulatedHost, simulateDay, simulateShard } fro
  * (bench/README.md, docs/scaling.md) or assumed, and says which.
  */
 
-/** For each size of steps, as measured by `bench -- pairs` and `bench:actions` on the embedded server. */
+/** For each size of steps, as measured by `bench -- pairs` and `bench:actions` on the embedded server; undefined: not measured. */
 const STEPS = {
   turns: { cpuMs: 20.4, serverCpuMs: 15.3, events: 10.4, historyBytes: 3_000, actions: 2.87 },
-  nodes: { cpuMs: 18.4, serverCpuMs: 6.3, events: 5.4, historyBytes: 1_900, actions: 1.2 },
+  nodes: { cpuMs: 18.4, serverCpuMs: 6.3, events: 5.4, historyBytes: undefined, actions: undefined },
 } as const;
 type StepSize = keyof typeof STEPS;
 
@@ -16,7 +16,8 @@ type StepSize = keyof typeof STEPS;
 const SYNCS_A_TURN = 6.3;
 const STORE_BYTES_A_RUN = 152_000;
 const WORKER_MIB = 200;
-const RUN_MIB = 2.5;
+const RUN_MIB = 0.75;
+const TURN_MIB = 2;
 /** Assumed. */
 const TURNS_PER_RUN = 30;
 const SYNC_MS = 0.5;
@@ -68,9 +69,10 @@ function rowsOf(asked: Case): readonly (readonly [string, string])[] {
   const turnsASecond = day.turnsASecond * hosts;
   const eventsASecond = turnsASecond * events;
   const { shards, wait } = fewestShards(eventsASecond / EVENTS_A_WRITE);
-  const beats = asked.steps === "nodes" ? 0 : Math.floor(asked.modelSeconds / HEARTBEAT_SECONDS);
   const runsADay = day.runs * hosts;
-  const actionsARun = TURNS_PER_RUN * (actions + beats);
+  const beats = Math.floor(asked.modelSeconds / HEARTBEAT_SECONDS);
+  const perTurn = actions === undefined ? undefined : actions + beats;
+  const memoryMib = WORKER_MIB + day.mostOpen * RUN_MIB + day.mostInFlight * TURN_MIB;
   return [
     ["hosts of 4 cores", String(hosts)],
     [
@@ -84,7 +86,7 @@ function rowsOf(asked: Case): readonly (readonly [string, string])[] {
     ],
     ["runs open on a host, at most", figure(day.mostOpen)],
     ["model turns under way on a host, at most", figure(day.mostInFlight)],
-    ["memory of its worker", `${figure((WORKER_MIB + day.mostOpen * RUN_MIB) / 1_024)} GB`],
+    ["memory of its worker", `${figure(memoryMib / 1_024)} GB`],
     ["the stores grow, a day", `${figure((runsADay * STORE_BYTES_A_RUN) / 1e9)} GB`],
     ["events a second in the busiest hour", figure(eventsASecond)],
     [
@@ -93,18 +95,20 @@ function rowsOf(asked: Case): readonly (readonly [string, string])[] {
     ],
     ["history shards; a write waits in one, 99 %", `${shards}, ${wait.p99} ms`],
     [
-      "histories, kept for 3 days",
-      `${figure((runsADay * TURNS_PER_RUN * historyBytes * HISTORY_DAYS) / 1e9)} GB`,
+      `histories, kept for ${HISTORY_DAYS} days`,
+      times(historyBytes, (runsADay * TURNS_PER_RUN * HISTORY_DAYS) / 1e9, " GB"),
     ],
-    [
-      "actions a second, mean and busiest hour",
-      `${figure((runsADay * actionsARun) / 86_400)}, ${figure(turnsASecond * (actions + beats))}`,
-    ],
+    ["actions a second, over the day", times(perTurn, (runsADay * TURNS_PER_RUN) / 86_400)],
+    ["actions a second, in the busiest hour", times(perTurn, turnsASecond)],
   ];
 }
 
 function percent(share: number): string {
   return `${figure(share * 100)} %`;
+}
+
+function times(measured: number | undefined, count: number, unit = ""): string {
+  return measured === undefined ? "not measured" : `${figure(measured * count)}${unit}`;
 }
 
 /** Two digits are as many as these figures are worth. */
