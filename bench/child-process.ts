@@ -20,9 +20,13 @@ export async function startChild(
   module: string,
   settings: unknown,
   nodeOptions: readonly string[] = [],
+  variables: Readonly<Record<string, string>> = {},
 ): Promise<Child> {
   const path = fileURLToPath(new URL(module, import.meta.url));
-  const child = fork(path, [JSON.stringify(settings)], { execArgv: [...nodeOptions] });
+  const child = fork(path, [JSON.stringify(settings)], {
+    execArgv: [...nodeOptions],
+    env: { ...process.env, ...variables }, // oxlint-disable-line node/no-process-env -- its own, and what is measured by
+  });
   const ready = await firstMessage(child, module);
   return {
     pid: child.pid ?? 0,

@@ -10,6 +10,8 @@ import { serveParent } from "./child-process.js";
 
 export interface ScriptedModelSettings {
   readonly afterMs: number;
+  /** One turn a node: it reads and writes nothing, and moves on. */
+  readonly movesOn?: boolean;
 }
 
 const ARTIFACT_BYTES = 2_048;
@@ -27,11 +29,13 @@ interface ToolCall {
   readonly arguments: unknown;
 }
 
+let movesOn = false;
+
 function decide(messages: readonly Message[]): ToolCall {
   const start = messages.findLastIndex(({ content }) => content?.startsWith("NODE_BRIEF\n") === true);
   const brief = messages[start]?.content ?? "";
   const results = messages.slice(start + 1).filter(({ role }) => role === "tool");
-  switch (results.length) {
+  switch (movesOn ? Number.POSITIVE_INFINITY : results.length) {
     case 0:
       return { name: "fs_read", arguments: { path: lineOf(brief, /^- stepFile: (\S+)$/m) } };
     case 1:
@@ -129,7 +133,8 @@ function answerTo(body: string): readonly [status: number, answer: unknown] {
 }
 
 await serveParent(async (settings) => {
-  const { afterMs = 0 } = (settings ?? {}) as Partial<ScriptedModelSettings>; // written by the bench
+  const { afterMs = 0, ...way } = (settings ?? {}) as Partial<ScriptedModelSettings>; // written by the bench
+  movesOn = way.movesOn === true;
   const server = createServer((request, response) => answer(request, response, afterMs));
   server.listen({ port: 0, host: "127.0.0.1", backlog: 2_048 });
   await once(server, "listening");

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { InterlockClient } from "../src/client/client.js";
@@ -7,11 +7,12 @@ import { type Config, loadConfig } from "../src/config.js";
 import { SEARCH_ATTRIBUTES } from "../src/contract/names.js";
 import { workflowIdOf } from "../src/core/run/run-id.js";
 import { acquireEmbeddedServer } from "../src/embedded/server.js";
-import { openStore } from "../src/store/store.js";
+import { type Store, openStore } from "../src/store/store.js";
 import type { BareWorkerSettings } from "./bare-worker.js";
 import { type Child, startChild } from "./child-process.js";
 import type { InterlockWorkerSettings } from "./interlock-worker.js";
 import { type HistoryFigures, historyOf } from "./history.js";
+import type { ScriptedModelSettings } from "./scripted-model.js";
 import { writeWalkPackage } from "./walk-package.js";
 
 /** Model turns in one node: read the step file, write the artifact, save the state. */
@@ -21,6 +22,7 @@ export const LONG_NODES = 160;
 /** 2,001 tool calls. */
 export const MANY_NODES = 667;
 
+const COUNT_SYNCS = new URL("./count-syncs.js", import.meta.url).href;
 const BARE_QUEUE = "bare";
 const WALK_TIMEOUT_MS = 10 * 60_000;
 
@@ -42,6 +44,10 @@ export interface Walk {
 /** Everything that is measured, running: server, model, both workers, each a process of its own. */
 export interface Stage {
   readonly pids: { readonly server: number; readonly interlock: number; readonly bare: number };
+  readonly client: InterlockClient;
+  readonly store: Store;
+  /** How many files Interlock's worker has synced, where that is counted. */
+  syncs(): Promise<number>;
   makeProjects(count: number): Promise<readonly string[]>;
   /** One run of a package, from its start to its result. */
   walk(options: WalkOptions): Promise<Walk>;
@@ -66,6 +72,9 @@ export interface StageOptions {
   readonly directory: string | undefined;
   /** Where Interlock's worker leaves CPU profiles. */
   readonly cpuProfile: string | undefined;
+  /** Files that Interlock's worker syncs are counted. */
+  readonly countSyncs?: boolean;
+  readonly model?: Partial<ScriptedModelSettings>;
   /** Interlock's worker serves metrics. */
   readonly metrics?: boolean;
 }
@@ -83,11 +92,12 @@ export async function openStage(options: StageOptions): Promise<Stage> {
   }
   try {
     const storeDir = join(dir, "store");
+    const syncsFile = join(dir, "syncs");
     const config = loadConfig({ ...environment(), INTERLOCK_STORE: storeDir });
     const store = await openStore(storeDir);
     const server = options.server ?? (await ownServer(config, storeDir, closing));
     const { address, namespace = "default" } = server;
-    const model = keep(await startChild("./scripted-model.js", null));
+    const model = keep(await startChild("./scripted-model.js", options.model ?? null));
     const interlock = keep(
       await startChild(
         "./interlock-worker.js",
@@ -103,7 +113,11 @@ export async function openStage(options: StageOptions): Promise<Stage> {
             OPENAI_BASE_URL: model.ready,
           },
         } satisfies InterlockWorkerSettings,
-        options.cpuProfile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${options.cpuProfile}`],
+        [
+          ...(options.cpuProfile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${options.cpuProfile}`]),
+          ...(options.countSyncs === true ? ["--import", COUNT_SYNCS] : []),
+        ],
+        options.countSyncs === true ? { BENCH_SYNCS: syncsFile } : {},
       ),
     );
     const bare = keep(
@@ -129,6 +143,11 @@ export async function openStage(options: StageOptions): Promise<Stage> {
     }
     return {
       pids: { server: server.pid, interlock: interlock.pid, bare: bare.pid },
+      client,
+      store,
+      async syncs() {
+        return Number(await readFile(syncsFile, "utf8").catch(() => "NaN"));
+      },
       async makeProjects(count) {
         const projects = Array.from({ length: count }, () => join(dir, "projects", randomUUID()));
         for (const project of projects) await mkdir(project, { recursive: true });

@@ -1,0 +1,165 @@
+import { mkdir, readFile, readdir, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { workflowIdOf } from "../src/core/run/run-id.js";
+import { type Line, drawLines } from "./draw-lines.js";
+import { type Stage, openStage } from "./stage.js";
+
+/**
+ * What a visit costs, by how many there were: `npm run bench:growth -- --to 10000 --svg bench/growth.svg`. One run goes round a circle
+ * of nodes with one model turn a visit, by nodes, until its limit of turns ends it. What has been measured is drawn when it is
+ * interrupted, too.
+ */
+const { values } = parseArgs({
+  options: {
+    to: { type: "string", default: "10000" },
+    nodes: { type: "string", default: "60" },
+    svg: { type: "string", default: "bench/growth.svg" },
+  },
+});
+const TO = Number(values.to);
+const SAMPLES = 40;
+
+interface Sample {
+  readonly visits: number;
+  readonly seconds: number;
+  readonly diskBytes: number;
+  readonly historyBytes: number;
+  readonly memoryBytes: number;
+  readonly syncs: number;
+}
+
+async function run(): Promise<void> {
+  const stage = await openStage({
+    directory: undefined,
+    cpuProfile: undefined,
+    countSyncs: true,
+    model: { movesOn: true },
+  });
+  const samples: Sample[] = [];
+  let isInterrupted = false;
+  process.once("SIGINT", () => (isInterrupted = true));
+  process.once("SIGTERM", () => (isInterrupted = true));
+  try {
+    await follow(stage, samples, () => isInterrupted);
+  } finally {
+    await stage.close();
+    await writeFile(values.svg, draw(samples));
+  }
+}
+
+async function follow(stage: Stage, samples: Sample[], isInterrupted: () => boolean): Promise<void> {
+  const [projectRoot = ""] = await stage.makeProjects(1);
+  const source = join(projectRoot, "..", "circle");
+  await writeCircle(source, Number(values.nodes));
+  const installed = await stage.store.packages.install(source);
+  if (!installed.ok) throw new Error(installed.error.message);
+  const { packageId } = installed.value;
+  const { storeId } = stage.store;
+  const limits = { maxTurnsPerRun: TO };
+  const begun = await stage.client.start({ packageId, projectRoot, storeId, limits, steps: "nodes" });
+  const progress = { isOver: false };
+  const ended = begun.result().then(
+    () => new Error("The run came to an end that there is not."),
+    (error: Error) => error,
+  );
+  void ended.finally(() => (progress.isOver = true));
+  const handle = stage.client.temporal.workflow.getHandle(workflowIdOf(begun.runId));
+  const sizes = new Map<string, number>();
+  const startedAt = performance.now();
+  while (!progress.isOver && !isInterrupted()) {
+    await sleep(500);
+    const { visit } = await begun.state().catch(() => ({ visit: 0 }));
+    const { runId, historySize = 0 } = await handle.describe();
+    sizes.set(runId, historySize); // of an execution that is over, as it was seen last
+    if (visit < (samples.at(-1)?.visits ?? 0) + TO / SAMPLES) continue;
+    const run = await stage.store.runs.findRun(begun.runId);
+    if (!run.ok) throw new Error(run.error.message);
+    const { projectId } = run.value;
+    samples.push({
+      visits: visit,
+      seconds: (performance.now() - startedAt) / 1_000,
+      diskBytes: await bytesIn(join(stage.store.dir, "projects", projectId, "runs", begun.runId)),
+      historyBytes: [...sizes.values()].reduce((sum, bytes) => sum + bytes, 0),
+      memoryBytes: await memoryOf(stage.pids.interlock),
+      syncs: await stage.syncs(),
+    });
+    process.stderr.write(`${JSON.stringify(samples.at(-1))}\n`);
+  }
+  if (progress.isOver) process.stderr.write(`${(await ended).message}\n`);
+}
+
+function draw(samples: readonly Sample[]): string {
+  const each = (of: (sample: Sample) => number): Line["points"] =>
+    samples.slice(1).flatMap((sample, index) => {
+      const before = samples[index];
+      if (before === undefined) return [];
+      return [[sample.visits, (of(sample) - of(before)) / (sample.visits - before.visits)] as const];
+    });
+  const lines: readonly Line[] = [
+    { title: "time of a visit", unit: "ms", points: each(({ seconds }) => seconds * 1_000) },
+    { title: "bytes on disk, a visit", unit: "B", points: each(({ diskBytes }) => diskBytes) },
+    { title: "bytes of history, a visit", unit: "B", points: each(({ historyBytes }) => historyBytes) },
+    { title: "files synced, a visit", unit: "", points: each(({ syncs }) => syncs) },
+    {
+      title: "memory of the worker",
+      unit: "MB",
+      points: samples.map(({ visits, memoryBytes }) => [visits, memoryBytes / 1e6] as const),
+    },
+  ];
+  const many = samples.at(-1)?.visits ?? 0;
+  const heading = `One run, ${many.toLocaleString("en")} visits of ${values.nodes} nodes in a circle, a turn each, steps by node`;
+  return drawLines(heading, "visits", lines);
+}
+
+async function bytesIn(dir: string): Promise<number> {
+  const entries = await readdir(dir, { recursive: true, withFileTypes: true });
+  let bytes = 0;
+  for (const entry of entries) {
+    if (!entry.isFile()) continue;
+    const found = await stat(join(entry.parentPath, entry.name)).catch(() => undefined); // it was a temporary one
+    bytes += found?.size ?? 0;
+  }
+  return bytes;
+}
+
+/** What of it is in memory. Linux only. */
+async function memoryOf(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? Number.NaN) * 1024;
+}
+
+async function writeCircle(dir: string, count: number): Promise<void> {
+  const ids = Array.from({ length: count }, (_, index) => `node-${index}`);
+  const agent = {
+    id: "walker",
+    metadata: { name: "Walker", title: "Walker", icon: "W" },
+    persona: { role: "walks", identity: "a walker", communication_style: "plain", principles: ["Go on."] },
+  };
+  const files: Record<string, unknown> = {
+    "bmad.json": {
+      schemaVersion: "1.1",
+      name: "Circle",
+      version: "1.0.0",
+      entry: { workflow: "workflow.md", graph: "workflow.graph.json", agents: "agents.json" },
+    },
+    "agents.json": { schemaVersion: "1.1", agents: [agent] },
+    "workflow.md": `---\nschemaVersion: "1.1"\nworkflowType: circle\n---\n# Circle\n`,
+    "workflow.graph.json": {
+      schemaVersion: "1.1",
+      entryNodeId: ids[0],
+      nodes: ids.map((id) => ({ id, type: "step", file: `steps/${id}.md` })),
+      edges: ids.map((from, index) => ({ from, to: ids[(index + 1) % count], label: "next" })),
+    },
+  };
+  for (const id of ids) {
+    files[`steps/${id}.md`] = `---\nschemaVersion: "1.1"\nnodeId: ${id}\ntype: step\n---\n# ${id}\n`;
+  }
+  await mkdir(join(dir, "steps"), { recursive: true });
+  for (const [path, content] of Object.entries(files)) {
+    await writeFile(join(dir, path), typeof content === "string" ? content : JSON.stringify(content));
+  }
+}
+
+await run();
