@@ -44,8 +44,8 @@ async function run(): Promise<void> {
   try {
     await follow(stage, samples, () => isInterrupted);
   } finally {
-    await stage.close();
     await writeFile(values.svg, draw(samples));
+    await stage.close();
   }
 }
 
