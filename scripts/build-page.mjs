@@ -3,6 +3,7 @@ import { cp, mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
+import { licensesOf } from "./licenses.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SOURCE = join(ROOT, "src/page/web");
@@ -37,19 +38,6 @@ async function styles() {
   const dir = join(SOURCE, "styles");
   const files = (await readdir(dir)).sort((a, b) => a.localeCompare(b));
   return (await Promise.all(files.map((file) => readFile(join(dir, file), "utf8")))).join("\n");
-}
-
-/** The licences of the packages whose modules are in the bundle, which has none of their comments. */
-async function licensesOf(modules) {
-  const inside = modules.flatMap((id) => /^(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(id)?.[1] ?? []);
-  const parts = [];
-  for (const dir of [...new Set(inside)].sort((a, b) => a.localeCompare(b))) {
-    const { name, version } = JSON.parse(await readFile(join(dir, "package.json"), "utf8"));
-    const files = (await readdir(dir)).filter((file) => /^licen[cs]e/i.test(file));
-    const texts = await Promise.all(files.map((file) => readFile(join(dir, file), "utf8")));
-    parts.push(`${name} ${version}\n\n${texts.join("\n\n").trim()}\n`);
-  }
-  return parts.join(`\n${"-".repeat(80)}\n\n`);
 }
 
 if (import.meta.main ?? process.argv[1] === fileURLToPath(import.meta.url)) {

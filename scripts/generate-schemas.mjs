@@ -1,18 +1,27 @@
-// Writes schemas/*.schema.json from the zod schemas. Run after `npm run build`; a test fails on drift.
-import { mkdir, writeFile } from "node:fs/promises";
+// Writes schemas/*.schema.json from the zod schemas; a test fails on drift.
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { bundle } from "./build-code.mjs";
 
-const built = new URL("../dist/core/package/json-schemas.js", import.meta.url);
-const events = new URL("../dist/core/run/run-event.js", import.meta.url);
-const attestations = new URL("../dist/attest/statement.js", import.meta.url);
-const notices = new URL("../dist/core/notify/notice.js", import.meta.url);
+const FAMILIES = {
+  "core/package/json-schemas": "packageJsonSchemas",
+  "core/run/run-event": "eventJsonSchemas",
+  "core/notify/notice": "noticeJsonSchemas",
+  "attest/statement": "attestationJsonSchemas",
+};
 const target = new URL("../schemas/", import.meta.url);
 
-const { packageJsonSchemas, renderJsonSchema } = await import(built.href);
-const { eventJsonSchemas } = await import(events.href);
-const { attestationJsonSchemas } = await import(attestations.href);
-const { noticeJsonSchemas } = await import(notices.href);
+const dir = await mkdtemp(join(tmpdir(), "interlock-schemas-"));
+await writeFile(join(dir, "package.json"), '{ "type": "module" }');
+await bundle(dir, Object.keys(FAMILIES), () => false);
+const modules = await Promise.all(
+  Object.keys(FAMILIES).map((name) => import(pathToFileURL(join(dir, `${name}.js`)).href)),
+);
+const [{ renderJsonSchema }] = modules;
 await mkdir(target, { recursive: true });
-const families = [packageJsonSchemas, eventJsonSchemas, noticeJsonSchemas, attestationJsonSchemas];
-for (const [name, schema] of families.flatMap((family) => [...family()])) {
+for (const [name, schema] of Object.values(FAMILIES).flatMap((family, at) => [...modules[at][family]()])) {
   await writeFile(new URL(name, target), renderJsonSchema(schema));
 }
+await rm(dir, { recursive: true });

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { freemem, userInfo } from "node:os";
 import { satisfies } from "semver";
 import { z } from "zod";
+import { packageFile } from "../package-place.js";
 import type { WorkerSize } from "../environment/worker-size.js";
 import { type Machine, capacityText, readMachine, workerCapacity } from "../worker/capacity.js";
 import { type Finding, counted, failed, passed, skipped, warning } from "./finding.js";
@@ -14,7 +15,7 @@ const manifestSchema = z.object({ engines: z.object({ node: z.string() }) });
 
 /** Whether this Node is one of those that the package is made for. */
 export async function checkNode(version = process.versions.node): Promise<Finding> {
-  const manifest = await readFile(new URL("../../package.json", import.meta.url), "utf8");
+  const manifest = await readFile(packageFile("package.json"), "utf8");
   const { node } = manifestSchema.parse(JSON.parse(manifest)).engines;
   if (satisfies(version, node)) return passed("node", version);
   return failed("node", `${version}; ${node} is needed`, "Install a newer Node.js.");

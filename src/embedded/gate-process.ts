@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
+import { builtFile } from "../package-place.js";
 import type { GateOptions } from "./gate.js";
 import { chooseUiPort, HOST } from "./ports.js";
 import { processIdentity } from "./process-identity.js";
@@ -10,12 +10,7 @@ import { type ServerFiles, type ServerRecord, writeServerRecord } from "./server
 const ATTEMPTS = 5;
 const END_GRACE_MS = 5_000;
 const POLL_MS = 20;
-/** Run from its source, as tests do, there is nothing beside us that Node could start: the build has it. */
-const SCRIPT = fileURLToPath(
-  import.meta.url.endsWith(".ts")
-    ? new URL("../../dist/embedded/gate-main.js", import.meta.url)
-    : new URL("./gate-main.js", import.meta.url),
-);
+const SCRIPT = builtFile("embedded/gate-main.js");
 
 /**
  * Starts the gate of a server that has none, where it was announced before; elsewhere only when somebody has taken that

@@ -1,11 +1,10 @@
-import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import type { WorkflowClientInterceptor } from "@temporalio/client";
 import type * as Telemetry from "@opentelemetry/sdk-node";
 import type * as Interceptors from "@temporalio/interceptors-opentelemetry";
 import type { Instrument } from "../worker/instrument.js";
 import { version } from "../worker/version.js";
 import { bundleWorkflows } from "../worker/workflow-bundle.js";
+import { moduleFile } from "../package-place.js";
 import { spansOfModel, spansOfTools } from "./spans.js";
 
 export interface TracesOptions {
@@ -80,7 +79,7 @@ export async function openTraces({ captureContent, onTrouble }: TracesOptions): 
         sinks: {
           exporter: interceptors.makeWorkflowExporter(delegate.getActiveSpanProcessor(), delegate.resource),
         },
-        bundle: () => bundleWorkflows([workflowCode()]),
+        bundle: () => bundleWorkflows([moduleFile("instruments/trace-workflows")]),
       },
     },
     close: () => sdk.shutdown().catch(() => undefined),
@@ -129,12 +128,4 @@ function troubleOnce(onTrouble: (sentence: string) => void): Telemetry.api.DiagL
     debug: nothing,
     verbose: nothing,
   };
-}
-
-/** Compiled code in a build, source in a test. */
-function workflowCode(): string {
-  const [js = "", ts = ""] = ["js", "ts"].map((end) =>
-    fileURLToPath(new URL(`./trace-workflows.${end}`, import.meta.url)),
-  );
-  return existsSync(js) ? js : ts;
 }

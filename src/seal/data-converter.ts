@@ -1,10 +1,10 @@
-import { fileURLToPath } from "node:url";
 import type { DataConverter } from "@temporalio/common";
+import { codeFile } from "../package-place.js";
 import { SealCodec, type SealSide } from "./seal-codec.js";
 import type { SealKeys } from "./seal-keys.js";
 
 /** Temporal's SDK loads it by its path, with `require`: it is CommonJS in the source already. */
-const SEALED_FAILURES = fileURLToPath(new URL("sealed-failures.cjs", import.meta.url));
+const SEALED_FAILURES = codeFile("seal/sealed-failures.cjs");
 
 /**
  * How Interlock's clients and workers turn values into what Temporal keeps. Without keys everything is as Temporal has it by default,

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { DefaultLogger, type WorkflowBundleWithSourceMap, bundleWorkflowCode } from "@temporalio/worker";
+import { codeFile, moduleFile } from "../package-place.js";
 
 /** Where the build puts the prebuilt bundle. */
-const PREBUILT = fileURLToPath(new URL("../workflow-bundle.cjs", import.meta.url));
+const PREBUILT = codeFile("workflow-bundle.cjs");
 
 /**
  * Bundles the workflow code: compiled code in a build, source in a test. `interceptors` are the files of workflow interceptors
@@ -13,11 +13,11 @@ export async function bundleWorkflows(
   interceptors: readonly string[] = [],
 ): Promise<WorkflowBundleWithSourceMap> {
   const bundle = await bundleWorkflowCode({
-    workflowsPath: codeOf("index"),
-    payloadConverterPath: codeOf("payload-converter"),
+    workflowsPath: moduleFile("workflows/index"),
+    payloadConverterPath: moduleFile("workflows/payload-converter"),
     workflowInterceptorModules: [...interceptors],
-    failureConverterPath: codeOf("failure-converter"),
-    preloadModules: [codeOf("short-traces"), codeOf("shared-modules")],
+    failureConverterPath: moduleFile("workflows/failure-converter"),
+    preloadModules: [moduleFile("workflows/short-traces"), moduleFile("workflows/shared-modules")],
     logger: new DefaultLogger("ERROR"),
     webpackConfigHook: (config) => ({ ...config, devtool: "inline-nosources-cheap-source-map" }),
   });
@@ -41,13 +41,6 @@ function escaped(code: string): string {
     /(?<!\\)[^\0-\x7f]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
-}
-
-function codeOf(name: string): string {
-  const [js, ts] = ["js", "ts"].map((end) =>
-    fileURLToPath(new URL(`../workflows/${name}.${end}`, import.meta.url)),
-  );
-  return js !== undefined && existsSync(js) ? js : (ts ?? "");
 }
 
 let bundledNow: Promise<WorkflowBundleWithSourceMap> | undefined;

@@ -7,14 +7,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** The workflow bundle of the build, which a build writes last. */
 export const BUILT_WORKFLOWS = join(ROOT, "dist/workflow-bundle.cjs");
 /** What a build is made of. */
-const SOURCES = [
-  "src",
-  "scripts/build.mjs",
-  "scripts/build-page.mjs",
-  "package-lock.json",
-  "tsconfig.json",
-  "tsconfig.build.json",
-];
+const SOURCES = ["src", "scripts", "package-lock.json", "tsconfig.json", "tsconfig.build.json"];
 
 /** Builds, unless nothing has changed since the last build: `npm cit` has just built. */
 export function buildIfChanged(): void {

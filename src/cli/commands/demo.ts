@@ -1,12 +1,12 @@
 import { cp, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { type ExitCode, printNote } from "../output.js";
 import { runCommand } from "./run.js";
 import { loadConfig } from "../../config.js";
+import { packageFile } from "../../package-place.js";
 
-const EXAMPLE = fileURLToPath(new URL("../../../examples/create-story", import.meta.url));
+const EXAMPLE = packageFile("examples/create-story");
 
 /** `interlock demo`: the example package on a copy of the example project, rehearsed where no model is configured. */
 export async function demoCommand(options: { json?: boolean; rehearse?: boolean }): Promise<ExitCode> {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile, readdir } from "node:fs/promises";
 import { extname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { builtFile } from "../../package-place.js";
 
 /** A file of the page, as it is sent. */
 export interface Asset {
@@ -19,12 +19,8 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   [".txt", "text/plain; charset=utf-8"],
 ]);
 
-/** Where a build puts the page. Run from its source, as tests do, the build has it. */
-export const BUILT_PAGE = fileURLToPath(
-  import.meta.url.endsWith(".ts")
-    ? new URL("../../../dist/page/web/", import.meta.url)
-    : new URL("../web/", import.meta.url),
-);
+/** Where a build puts the page. */
+export const BUILT_PAGE = builtFile("page/web");
 
 /**
  * The files of a folder by the paths under which they are served, read once: no path of a request ever leads into a file system. The

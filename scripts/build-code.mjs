@@ -1,0 +1,93 @@
+/** Bundles src/ into dist/: a file for each module that is loaded by its path, and what they share in dist/chunks/. */
+import { builtinModules } from "node:module";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { rolldown } from "rolldown";
+import { licensesOf } from "./licenses.mjs";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const SOURCE = join(ROOT, "src");
+
+/** The modules that programs import: `exports` of package.json. */
+export const LIBRARY = ["index", "core/index", "replay", "worker", "instruments/metrics"];
+
+/** The modules that are run or imported by their path. */
+const PROGRAMS = [
+  "cli/main",
+  "embedded/gate-main",
+  // deploy/worker-health.mjs
+  "config",
+  "environment/listen-address",
+  // scripts/build.mjs
+  "worker/workflow-bundle",
+  // several commands in one process, in tests
+  "cli/program",
+  "cli/output",
+];
+
+/** What Temporal's bundler is given: the workflow code. Each module stays a file: `workflows/shared-modules` goes by their paths. */
+const WORKFLOW_CODE = [
+  "workflows/index",
+  "workflows/failure-converter",
+  "workflows/payload-converter",
+  "workflows/shared-modules",
+  "workflows/short-traces",
+  "instruments/trace-workflows",
+];
+
+/**
+ * Packages that stay packages. Temporal's share what they know with each other; of others a part is native, or a file beside the code.
+ * What is optional is not there to be bundled.
+ */
+const EXTERNAL = /^(?:@temporalio\/|@opentelemetry\/|fs-native-extensions$|open$)/;
+const BUILT_IN = new Set(builtinModules);
+
+/** Bundles everything into a directory. */
+export async function buildCode(target) {
+  const modules = await bundle(target, [...LIBRARY, ...PROGRAMS], (id) => EXTERNAL.test(id), {
+    chunkFileNames: "chunks/[name].js",
+  });
+  await bundle(target, WORKFLOW_CODE, (id) => /^[^./]/.test(id), {
+    preserveModules: true,
+    preserveModulesRoot: SOURCE,
+  });
+  await writeFile(join(target, "licenses.txt"), await licensesOf(modules));
+}
+
+/** Bundles these modules of src/ into a directory. Gives the paths of all that is in the bundle. */
+export async function bundle(target, names, isExternal, output = {}) {
+  const made = await rolldown({
+    input: Object.fromEntries(names.map((name) => [name, join(SOURCE, `${name}.ts`)])),
+    platform: "node",
+    external: (id) => id.startsWith("node:") || BUILT_IN.has(id) || isExternal(id),
+    resolve: { extensionAlias: { ".js": [".ts", ".js"] } },
+    plugins: [withoutEngines, withoutForeignMaps],
+  });
+  const { output: files } = await made.write({
+    dir: target,
+    format: "esm",
+    entryFileNames: "[name].js",
+    comments: false,
+    sourcemap: true,
+    sourcemapExcludeSources: true,
+    ...output,
+  });
+  await made.close();
+  return files.flatMap(({ moduleIds = [] }) => moduleIds);
+}
+
+/** gray-matter cuts front matter and nothing else; its own engines bring parsers along, and one that evaluates scripts. */
+const withoutEngines = {
+  name: "without-engines",
+  load: (id) => (id.endsWith("/gray-matter/lib/engines.js") ? "module.exports = {};" : undefined),
+};
+
+/** Source maps name our source; where packages lie is nothing that helps. */
+const withoutForeignMaps = {
+  name: "without-foreign-maps",
+  transform: {
+    filter: { id: /\/node_modules\// },
+    handler: (code) => ({ code, map: { mappings: "" } }),
+  },
+};
