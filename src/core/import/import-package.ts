@@ -213,9 +213,10 @@ class PackageMaker {
         isDefault: edge.isDefault,
       };
     });
-    const finished = this.graph.finishedAfter.map((path): MadeEdge => {
-      const conditionText = "The workflow is done, or the user ends it.";
-      return { from: this.idOf(path), to: FINISHED, label: "finished", conditionText, isDefault: true };
+    const finished = this.graph.finishedAfter.map(({ path, condition }): MadeEdge => {
+      const conditionText = condition ?? "The workflow is done, or the user ends it.";
+      const isDefault = condition === undefined;
+      return { from: this.idOf(path), to: FINISHED, label: "finished", conditionText, isDefault };
     });
     return oneDefaultEach([...finished, ...edges]);
   }
@@ -262,13 +263,13 @@ class PackageMaker {
 /** Keys of every workflow document that say what it is. */
 const NO_VARIABLE = new Set(["name", "description", "title", "type", "web_bundle", "author", "version"]);
 
-/** At most one default out of each node: the first that says so, else the only way there is. */
+/** At most one default out of each node: the first that says so, else the only way that goes on. */
 function oneDefaultEach(edges: readonly MadeEdge[]): readonly MadeEdge[] {
   const withDefault = new Set<string>();
   const count = new Map<string, number>();
-  for (const { from } of edges) count.set(from, (count.get(from) ?? 0) + 1);
+  for (const { from, to } of edges) if (to !== FINISHED) count.set(from, (count.get(from) ?? 0) + 1);
   return edges.map((edge) => {
-    const isOnly = count.get(edge.from) === 1;
+    const isOnly = edge.to !== FINISHED && count.get(edge.from) === 1;
     const isDefault = (edge.isDefault || isOnly) && !withDefault.has(edge.from);
     if (isDefault) withDefault.add(edge.from);
     return { ...edge, isDefault };

@@ -1,5 +1,6 @@
 import { directiveOf, leadsBack, startsFolder, tokensInBody } from "./directives.js";
 import { type Entry, isEntryName, isStepFile, isStepFolder } from "./entries.js";
+import { type Finish, finishesOfCircles } from "./ends.js";
 import { type ImportFindings, named } from "./findings.js";
 import { References, type Target, isBelow } from "./references.js";
 import { type SourceLine, type SourceText, readSource, textsOf } from "./source-text.js";
@@ -26,8 +27,8 @@ export interface SourceGraph {
   readonly used: ReadonlySet<string>;
   /** The folders of other workflows that a menu calls and comes back from. */
   readonly called: ReadonlySet<string>;
-  /** The nodes after which a run is finished, beside those that nothing follows. */
-  readonly finishedAfter: readonly string[];
+  /** The nodes after which a run may be finished, beside those that nothing follows. */
+  readonly finishedAfter: readonly Finish[];
 }
 
 /** More steps and ways than these are no workflow. */
@@ -89,8 +90,9 @@ class GraphWalk {
     const kept = [...this.edges.values()].filter((edge) => isNode || edge.from !== document);
     const goesOn = new Set(kept.map(({ from }) => from));
     const last = nodes.filter((path) => goesOn.has(path) && LAST_NAME.test(nameOf(path)));
-    const endless = endlessAfter(nodes, kept, last);
-    for (const path of endless) {
+    const ofCircles = finishesOfCircles(nodes, kept, last, this.texts);
+    for (const { path, isAdded } of ofCircles) {
+      if (!isAdded) continue;
       this.findings.add(
         "warning",
         path,
@@ -106,7 +108,7 @@ class GraphWalk {
       texts: this.texts,
       used: this.used,
       called: this.called,
-      finishedAfter: [...last, ...endless],
+      finishedAfter: [...last.map((path) => ({ path })), ...ofCircles],
     };
   }
 
@@ -324,29 +326,4 @@ function better(known: SourceEdge, other: Omit<SourceEdge, "from" | "to">): Sour
     ...(condition === undefined ? {} : { condition }),
     isDefault: known.isDefault || other.isDefault,
   };
-}
-
-/** The last node of each circle that has no way out, where the nodes of `last` have one. */
-function endlessAfter(
-  nodes: readonly string[],
-  edges: readonly SourceEdge[],
-  last: readonly string[],
-): readonly string[] {
-  const ends = new Set([...last, ...nodes.filter((node) => !edges.some((edge) => edge.from === node))]);
-  const found: string[] = [];
-  for (;;) {
-    grow(ends, edges);
-    const endless = nodes.findLast((node) => !ends.has(node));
-    if (endless === undefined) return found;
-    found.push(endless);
-    ends.add(endless);
-  }
-}
-
-/** Adds every node from which one of the set can be reached. */
-function grow(ends: Set<string>, edges: readonly SourceEdge[]): void {
-  for (let size = -1; size !== ends.size;) {
-    size = ends.size;
-    for (const edge of edges) if (ends.has(edge.to)) ends.add(edge.from);
-  }
 }

@@ -180,6 +180,55 @@ describe("what is ambiguous", () => {
     expect(said(last)).toEqual([]);
   });
 
+  test.each([
+    "If all is poured, HALT with status `done`.",
+    "**Nothing left:** HALT with final status: `blocked` and say why",
+    "- Otherwise stop the workflow with exit status `complete`",
+    "3. Thank the user, then exit the workflow.",
+    "End this workflow.",
+  ])("a step of a circle that says how it ends has a way there, without a warning: %s", (line) => {
+    const made = importOf({
+      "workflow.md": "Load ./steps/step-01-a.md\n",
+      "steps/step-01-a.md": "load ./step-02-b.md\n",
+      "steps/step-02-b.md": `# B\n\n${line}\n\nElse read fully and follow ./step-01-a.md\n`,
+    });
+    expect(said(made)).toEqual([]);
+    expect(ways(made)).toEqual([
+      "step-02-b -finished-> finished",
+      "step-01-a -next*-> step-02-b",
+      "step-02-b -next*-> step-01-a",
+    ]);
+    expect(made.edges[0]?.conditionText).toBe(line.replaceAll(/[*`]/g, ""));
+  });
+
+  test.each([
+    "HALT and wait for the user.",
+    "HALT. Tell the user the status.",
+    "Never HALT with status `done` here.",
+    "Do not exit the workflow.",
+    "```\nHALT with status `done`\n```",
+    "At the end the workflow document is shown.",
+    "Load the end of the workflow step.",
+  ])("no way to an end: %s", (line) => {
+    const made = importOf({
+      "workflow.md": "Load ./steps/step-01-a.md\n",
+      "steps/step-01-a.md": "load ./step-02-b.md\n",
+      "steps/step-02-b.md": `# B\n\n${line}\n\nElse read fully and follow ./step-01-a.md\n`,
+    });
+    expect(said(made)).toEqual([
+      "warning steps/step-02-b.md:0 goes round in a circle without an end: a way to an end was added here",
+    ]);
+  });
+
+  test("what a step outside of circles says of an end adds no way: what follows it leads to one", () => {
+    const made = importOf({
+      "workflow.md": "Load ./steps/step-01-a.md\n",
+      "steps/step-01-a.md": "If there is no tea, HALT with status `blocked`.\nload ./step-02-b.md\n",
+      "steps/step-02-b.md": "# B\n",
+    });
+    expect(ways(made)).toEqual(["step-01-a -next*-> step-02-b"]);
+  });
+
   test("a step that nothing leads to, and a way into another workflow", () => {
     const made = importOf(
       {

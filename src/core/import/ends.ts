@@ -1,0 +1,74 @@
+import { withoutMarks } from "./directives.js";
+import type { SourceLine, SourceText } from "./source-text.js";
+
+/** A node after which a run may be finished. */
+export interface Finish {
+  readonly path: string;
+  /** The words of the step that say so; absent where the step is known as the last, or nothing says it. */
+  readonly condition?: string;
+}
+
+/** A way from one node to another. */
+interface Way {
+  readonly from: string;
+  readonly to: string;
+}
+
+const MAX_CONDITION_CHARS = 300;
+/** "HALT with status `done`": a halt that names what became of the whole is no question. */
+const HALTS =
+  /\b(?:halt|stop|exit|end|finish|terminate)\b(?: (?:the )?(?:run|workflow))? (?:with|and (?:set|report|return)) (?:the |a )?(?:final |exit |terminal )?status\b/i;
+/** "End the workflow", "exit the workflow": nothing comes after it. */
+const ENDS =
+  /(?:^[-•\s\d.)]{0,8}|[,;:.→]\s{0,4}|\b(?:and|then)\s)(?:halt|stop|exit|end|finish|terminate|leave) (?:the |this )workflow\b(?! (?:step|file|document))/i;
+const NEVER = /\b(?:never|not|don't|without|before|until)\b[^.;:!?]{0,80}$/i;
+
+/**
+ * The ways to the end of circles that have none, where the nodes of `last` have one: what the steps of a circle say of an end, and for a
+ * circle that says nothing its last node, with `isAdded`.
+ */
+export function finishesOfCircles(
+  nodes: readonly string[],
+  ways: readonly Way[],
+  last: readonly string[],
+  texts: ReadonlyMap<string, SourceText>,
+): readonly (Finish & { readonly isAdded: boolean })[] {
+  const ends = new Set([...last, ...nodes.filter((node) => !ways.some((way) => way.from === node))]);
+  grow(ends, ways);
+  const said = nodes.flatMap((path) => {
+    const condition = ends.has(path) ? undefined : endIn(texts.get(path));
+    return condition === undefined ? [] : [{ path, condition, isAdded: false }];
+  });
+  for (const { path } of said) ends.add(path);
+  const added: (Finish & { readonly isAdded: boolean })[] = [];
+  for (;;) {
+    grow(ends, ways);
+    const endless = nodes.findLast((node) => !ends.has(node));
+    if (endless === undefined) return [...said, ...added];
+    added.push({ path: endless, isAdded: true });
+    ends.add(endless);
+  }
+}
+
+/** The first line of a step that ends the whole workflow. */
+function endIn(source: SourceText | undefined): string | undefined {
+  const line = source?.body.find((each) => isEnd(each));
+  return line === undefined ? undefined : withoutMarks(line.text).slice(0, MAX_CONDITION_CHARS);
+}
+
+function isEnd({ text, isCode }: SourceLine): boolean {
+  if (isCode) return false;
+  const words = withoutMarks(text);
+  return [HALTS, ENDS].some((form) => {
+    const found = form.exec(words);
+    return found !== null && !NEVER.test(words.slice(0, found.index));
+  });
+}
+
+/** Adds every node from which one of the set can be reached. */
+function grow(ends: Set<string>, ways: readonly Way[]): void {
+  for (let size = -1; size !== ends.size;) {
+    size = ends.size;
+    for (const way of ways) if (ends.has(way.to)) ends.add(way.from);
+  }
+}
