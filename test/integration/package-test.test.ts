@@ -202,6 +202,69 @@ expect:
   });
 });
 
+describe("tools of MCP servers and tools in code", () => {
+  const find = (id: number) => ({ tool: "mcp.tickets.find", arguments: { id, brief: true } });
+  const onwards = { calls: [move("ask", "middle")] };
+  const finish = [{ calls: [move("finish")] }];
+  const asked = (...calls: object[]) => ({ ask: [{ calls }, onwards], ...middleAndFinish });
+
+  test("answer as a test says, with the agent's policy; a call without an answer fails the test and says so", async () => {
+    const shell = await packageWith({
+      "answered.yaml": file({
+        tools: {
+          "mcp.tickets.find": [
+            { arguments: { id: 7 }, result: { title: "Tea" } },
+            { arguments: { id: 8 }, error: "There is no ticket 8." },
+          ],
+          "house.bell": [{ result: "Rung." }, { result: "Rung again." }],
+        },
+        answers: {
+          ask: [
+            { calls: [find(7), find(8), find(7)] },
+            { calls: [1, 2, 3].map(() => ({ tool: "house.bell" })) },
+            onwards,
+          ],
+          middle: [{ calls: [move("middle", "finish")] }],
+          finish,
+        },
+        expect: { path: ["ask", "middle", "finish"], refusals: [] },
+      }),
+      "unknown.yaml": file({
+        tools: { "mcp.tickets.find": [{ arguments: { id: 7 }, result: "Tea" }] },
+        answers: asked(find(9), { tool: "mcp.tickets.close" }),
+      }),
+      "not-allowed.yaml": file({
+        tools: { "mcp.vault.open": [{ result: "Open." }] },
+        answers: asked({ tool: "mcp.vault.open" }),
+      }),
+      "refused.yaml": file({
+        answers: asked({ tool: "mcp.vault.open" }),
+        expect: { refusals: ["TOOL_NOT_AVAILABLE"] },
+      }),
+    });
+    const { "agents.json": agents = "" } = twoNodePackage();
+    const { agents: listed, ...rest } = JSON.parse(agents) as { agents: object[] };
+    const tools = { mcp: { enabled: true, allowedServers: ["tickets"] } };
+    const allowed = JSON.stringify({ ...rest, agents: listed.map((agent) => ({ ...agent, tools })) });
+    await writeTree(join(shell.dir, "package"), { "agents.json": allowed });
+    const outcome = await shell.run(["package", "test", "package", "--json"], "", TEN_RUNS_MS);
+    const { tests } = jsonOf(outcome) as { tests: Result[] };
+    const problems = Object.fromEntries(tests.map((each) => [each.name, each.problems]));
+    expect(problems).toEqual({
+      answered: [],
+      unknown: [
+        'tools: mcp.tickets.find was called with {"brief":true,"id":9}, and no answer under tools fits: add one',
+        "tools: mcp.tickets.close was called at ask, and the test has no answers of it: add them under tools",
+      ],
+      "not-allowed": [
+        'tools: mcp.vault.open was called at ask, and the agent there may not use the server: name "vault" in its tools.mcp.allowedServers',
+      ],
+      refused: [],
+    });
+    expect(outcome.code).toBe(1);
+  });
+});
+
 describe("the tests of a package", () => {
   test("that are none are named with file, line and remedy, and nothing is run", async () => {
     const shell = await packageWith({
@@ -212,6 +275,8 @@ describe("the tests of a package", () => {
       "same-b.yml": "name: same",
       "pattern.yaml": "expect: { artifacts: [{ path: a, matches: '(' }] }",
       "places.yaml": "project: none\nfiles:\n  ../out: a\n",
+      "tools.yaml": "tools:\n  fs.read: [{ result: a }]\n  a b: [{ result: a }]\n",
+      "tool-answers.yaml": "tools:\n  mcp.a.b:\n    - arguments: {}\n",
     });
     const { code, stdout } = await shell.run(["package", "test", "package"]);
     expect(code).toBe(1);
@@ -226,6 +291,9 @@ describe("the tests of a package", () => {
       'tests/shape.yaml:6  $.expect.phase  must be one of idle, running, waiting-user, completed, failed, not "done"',
       "tests/shape.yaml:7  $.more  is no key of this format: remove or rename it",
       expect.stringMatching(/^tests\/syntax\.yaml {2}\$ {2}YAML, line \d/),
+      'tests/tool-answers.yaml:3  $.tools["mcp.a.b"][0]  must have a result or an error, and not both',
+      expect.stringMatching(/^tests\/tools\.yaml:1 {2}\$\.tools {2}"fs\.read" is the engine's own/),
+      expect.stringMatching(/^tests\/tools\.yaml:1 {2}\$\.tools {2}"a b" is no name of a tool/),
       "Nothing was run: mend the errors first.",
       "",
     ]);

@@ -67,7 +67,9 @@ export async function packageTestCommand(dir: string, options: TestOptions): Pro
     for (const test of tests) {
       const ofTest: TestResult[] = [];
       for (const model of models) {
-        ofTest.push(await runTest(bench, listing, test, { ...defined({ model }), signal }));
+        ofTest.push(
+          await runTest(bench, { listing, agents: loaded.agents }, test, { ...defined({ model }), signal }),
+        );
       }
       results.push(...ofTest);
       if (options.json !== true) printResults(ofTest);

@@ -1,9 +1,11 @@
 import { linesInYaml } from "../../core/documents/front-matter-lines.js";
 import { parseYaml } from "../../core/documents/yaml-to-json.js";
 import { checkShape } from "../../core/package/check-shape.js";
-import { type Finding, errorFinding, placeOf } from "../../core/package/findings.js";
+import { type Finding, errorFinding, jsonPath, placeOf } from "../../core/package/findings.js";
 import { packagePathProblem } from "../../core/package/package-path.js";
 import { type PackageTest, TESTS_FOLDER, packageTestSchema } from "../../core/package/package-test.js";
+import { excerpt } from "../../core/text.js";
+import { canonicalToolName } from "../../core/tools/tool-specs.js";
 import {
   PackageFileRefused,
   type PackageListing,
@@ -55,7 +57,11 @@ async function readTest(
   }
   const parsed = parseTest(file, text);
   if ("findings" in parsed) return parsed;
-  const problems = [...placesProblems(file, parsed.test, listing), ...patternProblems(file, parsed.test)];
+  const problems = [
+    ...placesProblems(file, parsed.test, listing),
+    ...patternProblems(file, parsed.test),
+    ...toolProblems(file, parsed.test),
+  ];
   return problems.length === 0 ? parsed : { findings: withLines(problems, text) };
 }
 
@@ -105,6 +111,23 @@ function patternProblems(file: string, { expect: { artifacts = [] } }: PackageTe
       const sentence = `is no regular expression of RE2 (${reason}): correct it`;
       return [errorFinding(file, `$.expect.artifacts[${index}].matches`, sentence)];
     }
+  });
+}
+
+function toolProblems(file: string, { tools = {} }: PackageTest): readonly Finding[] {
+  return Object.entries(tools).flatMap(([name, answers]) => {
+    const isOurs = canonicalToolName(name) !== undefined;
+    const unclear = answers.findIndex(
+      ({ result, error }) => (result === undefined) === (error === undefined),
+    );
+    if (unclear !== -1) {
+      const sentence = "must have a result or an error, and not both";
+      return [errorFinding(file, `${jsonPath(["tools", name])}[${unclear}]`, sentence)];
+    }
+    if (!isOurs && /^[\w./:-]{1,100}$/.test(name)) return [];
+    const why = isOurs ? "is the engine's own, which works in tests" : "is no name of a tool";
+    const sentence = `"${excerpt(name, 60)}" ${why}: name one of an MCP server, such as mcp.tickets.find, or one in code`;
+    return [errorFinding(file, "$.tools", sentence)];
   });
 }
 

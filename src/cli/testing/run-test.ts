@@ -6,6 +6,7 @@ import { InterlockError } from "../../client/client.js";
 import { wholeFile } from "../../client/store-reader.js";
 import { ReadRefused } from "../../contract/reads.js";
 import type { PackageTest } from "../../core/package/package-test.js";
+import type { Agent } from "../../core/package/schemas.js";
 import type { RunState } from "../../core/run/run-state.js";
 import { defined } from "../../core/defined.js";
 import { type PackageListing, readPackageFile } from "../../store/packages/package-files.js";
@@ -16,6 +17,7 @@ import { type RunOutcome, outcomeOf } from "../run-outcome.js";
 import { prepareRun } from "../start-run.js";
 import { type TestedRun, unmet } from "./expectations.js";
 import { type FoundTest, projectFolder } from "./read-tests.js";
+import { scriptedTools } from "./scripted-tools.js";
 import { SCRIPTED_SETTINGS, type ScriptedAnswers, scriptedAnswers } from "./scripted-answers.js";
 import type { TestBench, TestPlace } from "./test-bench.js";
 
@@ -32,22 +34,33 @@ export interface TestResult {
   readonly outcome?: RunOutcome;
 }
 
+/** The package whose tests are run: its files, and its agents. */
+export interface TestedPackage {
+  readonly listing: PackageListing;
+  readonly agents: readonly Agent[];
+}
+
 /** Runs a test in a place of its own. `model` is asked in the place of the test's answers. */
 export async function runTest(
   bench: TestBench,
-  listing: PackageListing,
+  { listing, agents }: TestedPackage,
   { name, file, test }: FoundTest,
   { model, signal }: { readonly model?: string; readonly signal: AbortSignal },
 ): Promise<TestResult> {
   const script =
     model !== undefined || test.answers === undefined ? undefined : scriptedAnswers(test.answers);
   const answering = script && { model: script, modelSettingsFor: () => SCRIPTED_SETTINGS };
+  const { tools, unknown } = scriptedTools(test.tools, agents);
   const told = { name, file, ...defined({ model }) };
   try {
-    return await bench.withPlace(answering ?? {}, async (place) => {
+    return await bench.withPlace({ ...answering, tools }, async (place) => {
       await furnish(place.projectRoot, listing, test);
       const run = await runOnce(place, listing.root, test, { model, signal });
-      const problems = [...(await unmet(test.expect, run)), ...unusedAnswers(script)];
+      const problems = [
+        ...(await unmet(test.expect, run)),
+        ...unknown(run.outcome, test.expect),
+        ...unusedAnswers(script),
+      ];
       return { ...told, ok: problems.length === 0, problems, outcome: run.outcome };
     });
   } catch (error) {

@@ -20,7 +20,7 @@ import { IN_PASSING, installRuntime } from "../worker-runtime.js";
 export interface TestBench {
   /** A new store with a worker, and an empty project, for the time of an action. */
   withPlace<T>(
-    model: Pick<WorkerOptions, "model" | "modelSettingsFor">,
+    scripted: Pick<WorkerOptions, "model" | "modelSettingsFor" | "tools">,
     action: (place: TestPlace) => Promise<T>,
   ): Promise<T>;
   close(): Promise<void>;
@@ -52,11 +52,11 @@ export async function openTestBench(config: Config, signal: AbortSignal): Promis
     installRuntime(IN_PASSING);
     let places = 0;
     return {
-      async withPlace(model, action) {
+      async withPlace(scripted, action) {
         places += 1;
         const placeDir = join(dir, String(places));
         try {
-          return await inPlace(placeDir, { config, model, address: server.address, signal }, action);
+          return await inPlace(placeDir, { config, scripted, address: server.address, signal }, action);
         } finally {
           await removeTree(placeDir); // installed packages are read-only
         }
@@ -91,14 +91,14 @@ export function isolated(own: Config): Config {
 
 interface PlaceParts {
   readonly config: Config;
-  readonly model: Pick<WorkerOptions, "model" | "modelSettingsFor">;
+  readonly scripted: Pick<WorkerOptions, "model" | "modelSettingsFor" | "tools">;
   readonly address: string;
   readonly signal: AbortSignal;
 }
 
 async function inPlace<T>(
   dir: string,
-  { config: shared, model, address, signal }: PlaceParts,
+  { config: shared, scripted, address, signal }: PlaceParts,
   action: (place: TestPlace) => Promise<T>,
 ): Promise<T> {
   const projectRoot = join(dir, "project");
@@ -108,7 +108,7 @@ async function inPlace<T>(
   const connection = { address };
   const client = await InterlockClient.connect({ connection, taskQueue: store.taskQueue });
   try {
-    const starting = startWorker(config, { connection, namespace: "default", store, ...model });
+    const starting = startWorker(config, { connection, namespace: "default", store, ...scripted });
     const worker = await unlessAborted(signal, starting, (late) => late.shutdown());
     try {
       return await action({ config, store, client, reader: localReader(store, config), projectRoot });

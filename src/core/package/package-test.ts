@@ -26,6 +26,18 @@ const answerSchema = z.strictObject({
 });
 const answersSchema = z.array(answerSchema).max(10_000);
 
+const toolAnswerSchema = z.strictObject({
+  arguments: z
+    .record(z.string(), z.json())
+    .optional()
+    .describe("What a call's arguments must have to be answered so; without it, any call is."),
+  result: z
+    .json()
+    .optional()
+    .describe("What the tool answers, where it does not fail: a text as it is, anything else as JSON."),
+  error: nonEmpty.optional().describe("What the tool says of why it has failed."),
+});
+
 const artifactSchema = z.strictObject({
   path: projectPath,
   contains: z
@@ -82,6 +94,12 @@ export const packageTestSchema = z.strictObject({
     .optional()
     .describe(
       "What the model answers: a list for the whole run, or for each node its own. Without it, the stand-in of rehearsals answers.",
+    ),
+  tools: z
+    .record(nonEmpty, z.array(toolAnswerSchema).min(1).max(10_000))
+    .optional()
+    .describe(
+      "What tools of MCP servers, such as mcp.tickets.find, and tools in code answer, by their names: a call takes the first answer that fits.",
     ),
   replies: z.array(nonEmpty).optional().describe("What the user answers to the run's questions, in order."),
   expect: expectSchema
