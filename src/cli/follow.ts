@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError } from "@temporalio/client";
 import { InterlockError, type RunHandle } from "../client/client.js";
-import { type StandingBelow, askingBelow, runsBelow } from "../client/runs-below.js";
+import { runsBelow } from "../client/runs-below.js";
+import { type StandingBelow, askingBelow } from "../client/standing-below.js";
 import { defined } from "../core/defined.js";
 import { type Question, questionIn } from "../core/run/question.js";
 import type { ProgressLine, RunBelowState, RunState } from "../core/run/run-state.js";

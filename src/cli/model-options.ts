@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import type { Config } from "../config.js";
 import { defined } from "../core/defined.js";
-import { MAX_MODELS_IN_CHAIN, type WantedModel } from "../core/run/run-model.js";
+import { MAX_MODELS_IN_CHAIN } from "../core/run/limits.js";
+import type { WantedModel } from "../core/run/run-model.js";
 import { UsageError } from "./output.js";
 
 export interface ModelChoice {

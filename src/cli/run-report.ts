@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import type { PendingActivity } from "../client/pending-work.js";
-import { type StandingBelow, askingBelow } from "../client/runs-below.js";
+import { type StandingBelow, askingBelow } from "../client/standing-below.js";
 import { defined } from "../core/defined.js";
 import type { Budget } from "../core/run/budget.js";
 import type { RunPhase } from "../core/run/phase.js";

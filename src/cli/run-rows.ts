@@ -1,5 +1,5 @@
 import type { ListedRun, RunFilter } from "../client/client.js";
-import { fits } from "../client/client.js";
+import { fits } from "../client/list-runs.js";
 import { MAX_SUBWORKFLOW_DEPTH } from "../core/package/engine-nodes.js";
 import type { RunMetadata } from "../store/runs/run-index.js";
 import { workflowIdOfRun } from "../store/runs/run-index.js";

@@ -1,14 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError } from "@temporalio/client";
-import type { RunBelowState, RunState } from "../core/run/run-state.js";
+import type { RunState } from "../core/run/run-state.js";
 import { InterlockError } from "./interlock-error.js";
 import type { RunHandle } from "./run-handle.js";
-
-/** A run that another one waits for, and where it stands. */
-export interface StandingBelow extends RunBelowState {
-  readonly run: RunHandle;
-  readonly state: RunState;
-}
+import type { StandingBelow } from "./standing-below.js";
 
 /**
  * The runs below one, the nearest first: each is the one that the run before it waits for. `state` is the run's own. One that does not
@@ -25,12 +20,6 @@ export async function runsBelow(run: RunHandle, state: RunState): Promise<readon
     found.push({ ...below, ...at });
   }
   return found;
-}
-
-/** The question that somebody has to answer before a run goes on which waits for a run below it; undefined where there is none. */
-export function askingBelow(below: readonly StandingBelow[]): StandingBelow | undefined {
-  const last = below.at(-1);
-  return last?.state.phase === "waiting-user" && last.state.question !== undefined ? last : undefined;
 }
 
 const TRIES = 20;

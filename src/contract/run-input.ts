@@ -9,7 +9,7 @@ import { StateSnapshotStateSchema } from "../core/graph-state/schemas.js";
 import { type JsonBounds, boundsProblem } from "../core/json-bounds.js";
 import { type SchemaError, schemaErrors } from "../core/schema-errors.js";
 import { utf8Length } from "../core/text.js";
-import { MAX_MODELS_IN_CHAIN } from "../core/run/run-model.js";
+import { MAX_MODELS_IN_CHAIN } from "../core/run/limits.js";
 import { isRunId } from "../core/run/run-id.js";
 import { STEP_SIZES } from "../core/step-size.js";
 import { carriedSchema } from "./carried.js";

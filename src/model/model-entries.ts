@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { MAX_MODELS_IN_CHAIN } from "../core/run/run-model.js";
+import { MAX_MODELS_IN_CHAIN } from "../core/run/limits.js";
 import { dialectSettingSchema } from "./dialects.js";
 
 /** Models as the operator of a worker writes them down, in the environment and in the settings file. */

@@ -1,5 +1,4 @@
 import { readFileSync, readdirSync } from "node:fs";
-import { z } from "zod";
 
 /** How many tasks a worker runs at once. */
 export interface Slots {
@@ -52,9 +51,10 @@ export function readDescriptors(): Descriptors {
   return { limit: readLimit(), open: countOpen() };
 }
 
-const reportSchema = z.object({
-  userLimits: z.object({ open_files: z.object({ soft: z.union([z.number(), z.string()]) }) }),
-});
+/** What is looked at of Node's diagnostic report, as Node documents it. */
+interface Report {
+  readonly userLimits?: { readonly open_files?: { readonly soft?: unknown } };
+}
 
 function readLimit(): number | undefined {
   try {
@@ -63,8 +63,8 @@ function readLimit(): number | undefined {
   } catch {
     // Not a Linux: the report knows.
   }
-  const report = reportSchema.safeParse(process.report.getReport());
-  return report.success ? toLimit(report.data.userLimits.open_files.soft) : undefined;
+  const { userLimits } = process.report.getReport() as Report;
+  return toLimit(userLimits?.open_files?.soft);
 }
 
 function toLimit(value: unknown): number | undefined {

@@ -40,7 +40,7 @@ export async function compileEmbedded(): Promise<{ directory: string; remove: ()
       noEmitOnError: true,
       noCheck: true,
       rootDir: join(ROOT, "src"),
-      outDir: directory,
+      outDir: join(directory, "dist"),
     },
     include: [],
     files: [
@@ -57,7 +57,7 @@ export async function compileEmbedded(): Promise<{ directory: string; remove: ()
     join(directory, "tsconfig.json"),
   ]);
   return {
-    directory: join(directory, "embedded"),
+    directory: join(directory, "dist", "embedded"),
     remove: () => rm(directory, { recursive: true, force: true }),
   };
 }

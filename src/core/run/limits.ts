@@ -47,3 +47,6 @@ export const DEFAULT_MAX_WRITE_BYTES = 100_000;
 /** The host's caps: no agent's policy goes above them. */
 export const HOST_MAX_READ_BYTES = 1_000_000;
 export const HOST_MAX_WRITE_BYTES = 4_000_000;
+
+/** A model and its fallbacks are no more than this. */
+export const MAX_MODELS_IN_CHAIN = 9;

@@ -35,9 +35,6 @@ export interface RunModels {
   readonly agents?: readonly { readonly agentId: string; readonly chain: readonly ModelRef[] }[];
 }
 
-/** A model and its fallbacks are no more than this. */
-export const MAX_MODELS_IN_CHAIN = 9;
-
 /** The models of an agent in a run, the first one first; empty in a run that has been given none. */
 export function modelsOf(models: RunModels | undefined, agentId: string): readonly ModelRef[] {
   return models?.agents?.find((own) => own.agentId === agentId)?.chain ?? models?.chain ?? [];

@@ -1,0 +1,14 @@
+import type { RunBelowState, RunState } from "../core/run/run-state.js";
+import type { RunHandle } from "./run-handle.js";
+
+/** A run that another one waits for, and where it stands. */
+export interface StandingBelow extends RunBelowState {
+  readonly run: RunHandle;
+  readonly state: RunState;
+}
+
+/** The question that somebody has to answer before a run goes on which waits for a run below it; undefined where there is none. */
+export function askingBelow(below: readonly StandingBelow[]): StandingBelow | undefined {
+  const last = below.at(-1);
+  return last?.state.phase === "waiting-user" && last.state.question !== undefined ? last : undefined;
+}
