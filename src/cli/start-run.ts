@@ -195,7 +195,7 @@ export async function followAndReport(
   } catch (error) {
     if (signal.aborted) {
       printNote("");
-      printNote(`Stopped watching. ${onwards(run.runId, session.embedded)}`);
+      for (const line of stoppedWatching(run.runId, session.embedded)) printNote(line);
       throw new CommandError(`Run ${run.runId} is not finished.`, { cause: error });
     }
     throw unfollowed(error, run.runId, session.embedded);
@@ -210,13 +210,17 @@ export async function followAndReport(
   return end.state.phase === "completed" ? EXIT.done : EXIT.failed;
 }
 
-/** How somebody who has stopped watching comes back to a run. */
-function onwards(runId: string, embedded: boolean): string {
-  if (embedded) {
-    return `The run is kept and goes on when a worker is there: interlock dev
-A call that is under way has ten seconds to end. Another Ctrl-C does not wait for it.`;
+/** How somebody who has stopped watching comes back to a run: lines. */
+export function stoppedWatching(runId: string, embedded: boolean): readonly string[] {
+  if (!embedded) {
+    return [
+      `Stopped watching. The run goes on where its workers are. See it again with: interlock watch ${runId}`,
+    ];
   }
-  return `The run goes on where its workers are. See it again with: interlock watch ${runId}`;
+  return [
+    "Stopped watching. The run is kept and goes on when a worker is there: interlock dev",
+    "A call that is under way has ten seconds to end. Another Ctrl-C does not wait for it.",
+  ];
 }
 
 /** A worker of another machine is remembered for minutes after its end: that one polls says little where nobody takes what is due. */

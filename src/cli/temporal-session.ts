@@ -101,7 +101,6 @@ async function open(config: Config, store: Store | undefined, signal: AbortSigna
     await server?.release();
     throw error;
   }
-  if (server === undefined) await warnOfMissingSearchAttributes(client);
   const workers: RunningWorker[] = [];
   return {
     client,
@@ -159,14 +158,4 @@ async function connect(options: InterlockClientOptions & { readonly connection: 
       { cause: error },
     );
   }
-}
-
-async function warnOfMissingSearchAttributes(client: InterlockClient): Promise<void> {
-  const missing = await client.missingSearchAttributes();
-  if (missing.length === 0) return;
-  const flags = missing.map((name) => `--name ${name} --type Keyword`).join(" ");
-  printNote(
-    `The namespace ${client.namespace} lacks search attributes; runs work, but cannot be searched for. Add them with:`,
-  );
-  printNote(`  temporal operator search-attribute create --namespace ${client.namespace} ${flags}`);
 }

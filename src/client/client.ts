@@ -275,9 +275,13 @@ export class InterlockClient {
     return openQuestions(this.questionSource(filter), isWhole);
   }
 
-  /** As `questions` with `watch`, and what becomes of them. */
-  questionEvents(filter: QuestionFilter = {}, signal?: AbortSignal): AsyncGenerator<QuestionEvent, void> {
-    return questionEvents(this.questionSource(filter), signal);
+  /** As `questions` with `watch`, and what becomes of them. `onReach` is told when Temporal stops answering, and answers again. */
+  questionEvents(
+    filter: QuestionFilter = {},
+    signal?: AbortSignal,
+    onReach?: (isReached: boolean) => void,
+  ): AsyncGenerator<QuestionEvent, void> {
+    return questionEvents(this.questionSource(filter), signal, onReach);
   }
 
   private questionSource(filter: QuestionFilter): QuestionSource {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ServiceError } from "@temporalio/client";
+import { ServiceError, isGrpcServiceError } from "@temporalio/client";
 import { defined } from "../core/defined.js";
 import type { RunState } from "../core/run/run-state.js";
 import { InterlockError } from "./interlock-error.js";
@@ -74,15 +74,29 @@ async function inBatches<T, U>(all: readonly T[], ask: (one: T) => Promise<U | u
   return found;
 }
 
-/** What waits, the oldest first, then what comes and goes. Ends with the signal. */
+/**
+ * What waits, the oldest first, then what comes and goes. Ends with the signal. Temporal, once it has answered, may be away: it
+ * is asked again until it answers, and `onReach` is told of both.
+ */
 export async function* questionEvents(
   source: QuestionSource,
   signal: AbortSignal | undefined,
+  onReach: (isReached: boolean) => void = () => undefined,
 ): AsyncGenerator<QuestionEvent, void> {
   let open = new Map<string, OpenQuestion>();
+  let isReached: boolean | undefined;
   for (;;) {
     if (signal?.aborted === true) return;
-    const listed = new Map(oldestFirst(await source.list()).map((run) => [keyOf(run), run]));
+    const waiting = await source.list().catch((error: unknown) => {
+      if (isReached === undefined || !isAway(error)) throw error;
+    });
+    if (isReached !== undefined && isReached !== (waiting !== undefined)) onReach(!isReached);
+    isReached = waiting !== undefined;
+    if (waiting === undefined) {
+      await pause(signal);
+      continue;
+    }
+    const listed = new Map(oldestFirst(waiting).map((run) => [keyOf(run), run]));
     for (const [key, question] of open) {
       if (!listed.has(key)) yield await goneEvent(source, question);
     }
@@ -94,8 +108,19 @@ export async function* questionEvents(
       if (!open.has(key)) yield { kind: "asked", question };
     }
     open = still;
-    await sleep(PAUSE_MS, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
+    await pause(signal);
   }
+}
+
+async function pause(signal: AbortSignal | undefined): Promise<void> {
+  await sleep(PAUSE_MS, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
+}
+
+/** Nobody answers, or not in time: gRPC's words for it. */
+const AWAY: readonly number[] = [4, 14];
+
+function isAway(error: unknown): boolean {
+  return isGrpcServiceError(error) && AWAY.includes(error.code);
 }
 
 /** Undefined where the run waits no more. */

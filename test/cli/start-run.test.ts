@@ -1,7 +1,8 @@
 import { ServiceError } from "@temporalio/client";
 import { expect, test } from "vitest";
+import { printable } from "../../src/core/printable.js";
 import { CommandError } from "../../src/cli/output.js";
-import { unfollowed } from "../../src/cli/start-run.js";
+import { stoppedWatching, unfollowed } from "../../src/cli/start-run.js";
 
 test("a run that cannot be followed because Temporal is gone is said to be kept", () => {
   const gone = new ServiceError("Failed to query Workflow");
@@ -16,3 +17,12 @@ test("a run that cannot be followed because Temporal is gone is said to be kept"
   const other = new Error("something else");
   expect(unfollowed(other, "r-1", true)).toBe(other);
 });
+
+test.each([true, false])(
+  "whoever stops watching is told in lines that print as they are (embedded: %s)",
+  (embedded) => {
+    const lines = stoppedWatching("r-1", embedded);
+    expect(lines.map(printable)).toEqual(lines);
+    expect(lines[0]).toMatch(embedded ? /interlock dev$/ : /interlock watch r-1$/);
+  },
+);

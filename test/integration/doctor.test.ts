@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { chmod, mkdir, readdir, rm, writeFile } from "node:fs/promises";
@@ -79,6 +79,21 @@ test("interlock doctor names the search attributes that a namespace lacks, and i
   expect(named(findings, "retention")).toMatchObject({ status: "warning" });
   expect(named(findings, "retention").found).toContain("2 days");
   expect(named(findings, "workers")).toMatchObject({ status: "warning", remedy: "interlock worker" });
+
+  // Of other commands the worker alone says so: whoever lists runs or answers a question can do nothing about it.
+  const environment = { ...shell.environment, TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace };
+  expect(await shell.with(environment).run(["inbox"])).toMatchObject({ code: 0, stderr: "" });
+  const worker = spawn(process.execPath, [MAIN, "worker"], { env: environment, cwd: shell.dir });
+  let notes = "";
+  worker.stderr.on("data", (chunk: Buffer) => (notes += chunk.toString("utf8")));
+  const closed = once(worker, "close");
+  try {
+    await eventually(() => notes.includes(`search-attribute create --namespace ${namespace}`));
+    worker.kill("SIGINT");
+    expect(await closed).toEqual([0, null]);
+  } finally {
+    worker.kill("SIGKILL");
+  }
 });
 
 test("interlock doctor says where nobody listens, where nobody answers, and what is no Temporal", async () => {

@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
+import { type AddressInfo, type Socket, connect, createServer } from "node:net";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, inject, onTestFinished, test } from "vitest";
 import { eventually } from "../fakes/eventually.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { patch } from "../fakes/scripted-model.js";
@@ -85,6 +86,64 @@ test("whoever watches the inbox sees what comes, and who has answered it", async
   await eventually(() => said.includes(`answered  ${short(second.runId)}  project  ask  1.1 by ann@desk`));
   await first.cancel();
   await eventually(() => said.includes(`ended     ${short(first.runId)}`));
+  child.kill("SIGINT");
+  expect(await closed).toEqual([0, null]);
+});
+
+/** What stands before Temporal here, and can be away for a while. */
+async function door(to: string) {
+  const [host = "", port = ""] = to.split(":");
+  const open = new Set<Socket>();
+  const server = createServer((from) => {
+    const onwards = connect(Number(port), host);
+    for (const socket of [from, onwards]) {
+      open.add(socket);
+      socket.on("error", () => undefined).once("close", () => open.delete(socket));
+    }
+    from.pipe(onwards).pipe(from);
+  });
+  const listen = async (at: number): Promise<number> => {
+    server.listen(at, "127.0.0.1");
+    await once(server, "listening");
+    return (server.address() as AddressInfo).port; // it listens on a port
+  };
+  const shut = async (): Promise<void> => {
+    const closed = once(server, "close");
+    server.close();
+    for (const socket of open) socket.destroy();
+    await closed;
+  };
+  const own = await listen(0);
+  onTestFinished(() => (server.listening ? shut() : undefined));
+  return { address: `127.0.0.1:${own}`, shut, reopen: () => listen(own) };
+}
+
+test("whoever watches the inbox goes on watching when Temporal was away, and is told of it", async () => {
+  const bench = await openBench(ASKS_TWICE);
+  const shell = shellOf(bench);
+  const { address, shut, reopen } = await door(inject("temporalAddress"));
+  const child = spawn(process.execPath, [MAIN, "inbox", "--watch", "--project", bench.projectRoot], {
+    env: { ...shell.environment, TEMPORAL_ADDRESS: address },
+    cwd: shell.dir,
+  });
+  const said = { out: "", notes: "" };
+  child.stdout.on("data", (chunk: Buffer) => (said.out += chunk.toString("utf8")));
+  child.stderr.on("data", (chunk: Buffer) => (said.notes += chunk.toString("utf8")));
+  const closed = once(child, "close");
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await closed;
+  });
+  const first = await bench.start(twoNodePackage());
+  await eventually(() => said.out.includes(`asked     ${first.runId.slice(0, 8)}`));
+  await shut();
+  await eventually(() => said.notes.includes("Temporal does not answer any more. Waiting until it does."));
+  const second = await bench.start(twoNodePackage());
+  await until(second, "waiting-user");
+  await reopen();
+  await eventually(() => said.out.includes(`asked     ${second.runId.slice(0, 8)}`));
+  expect(said.notes).toContain("Temporal answers again.");
+  expect(said.out.match(/asked/g)).toHaveLength(2);
   child.kill("SIGINT");
   expect(await closed).toEqual([0, null]);
 });

@@ -1,3 +1,4 @@
+import type { InterlockClient } from "../../client/client.js";
 import type { Config } from "../../config.js";
 import { defined } from "../../core/defined.js";
 import type { ListenAddress } from "../../environment/listen-address.js";
@@ -83,6 +84,7 @@ async function serveUntil(
     if (session.webUi !== undefined) print(`Web UI: ${session.webUi}`);
     if (hasPage) page = await startPage(session, { config, store }, {});
     print("Stop with Ctrl-C.");
+    if (!session.embedded) await noteMissingSearchAttributes(session.client);
     const interrupted = new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
       else signal.addEventListener("abort", () => resolve(), { once: true });
@@ -107,4 +109,15 @@ async function listen(address: ListenAddress): Promise<HealthServer> {
       { cause: error },
     );
   }
+}
+
+/** Said by workers alone, and by `interlock doctor`: whoever answers a question can do nothing about it. */
+async function noteMissingSearchAttributes(client: InterlockClient): Promise<void> {
+  const missing = await client.missingSearchAttributes();
+  if (missing.length === 0) return;
+  const flags = missing.map((name) => `--name ${name} --type Keyword`).join(" ");
+  printNote(
+    `The namespace ${client.namespace} lacks search attributes; runs work, but cannot be searched for. Add them with:`,
+  );
+  printNote(`  temporal operator search-attribute create --namespace ${client.namespace} ${flags}`);
 }

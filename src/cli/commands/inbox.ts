@@ -83,7 +83,11 @@ async function watch(
   signal: AbortSignal,
 ): Promise<void> {
   if (!json) printNote("Waiting for questions. Ctrl-C ends it.");
-  for await (const event of client.questionEvents(filter, signal)) {
+  const onReach = (isReached: boolean): void =>
+    printNote(
+      isReached ? "Temporal answers again." : "Temporal does not answer any more. Waiting until it does.",
+    );
+  for await (const event of client.questionEvents(filter, signal, onReach)) {
     if (signal.aborted) return;
     if (notify && event.kind === "asked") {
       desktopNotice(`${named(event.question)} asks: ${firstLine(event.question.text)}`);
