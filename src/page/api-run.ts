@@ -106,6 +106,7 @@ export interface GraphNode {
   readonly outputs?: readonly string[];
   /** How often it was entered. */
   readonly visits: number;
+  /** The run stands here; of one that has failed: it has failed here. */
   readonly isCurrent: boolean;
   /** It is among the completed steps. */
   readonly isDone: boolean;

@@ -215,11 +215,20 @@ test("a failed run says why, and Retry lets it go on", async () => {
   const page = await open(`#/runs/${run}`);
   await page.getByRole("heading", { name: "The run has failed" }).waitFor();
   await page.getByText("LLM_AUTH_FAILED").first().waitFor();
+  const graph = page.getByRole("group", { name: /^Graph/ });
+  await graph.getByRole("link", { name: /failed here/ }).waitFor();
+  expect(await page.locator(".graph .node.current.failed").count()).toBe(1);
+  await page.getByRole("list").getByText("where the run has failed").waitFor();
+  await page.getByText("The graph as a table").click();
+  expect(await page.getByRole("table").getByText("failed here").count()).toBe(1);
+  expect(await seriousFindings(page)).toEqual([]);
   stand.mood.refusesKey = false;
   await page.getByRole("button", { name: "Retry" }).click();
   await page.getByText("Newcomers").waitFor();
   await phase(page, "waits for you");
   expect(await page.getByRole("heading", { name: "The run has failed" }).count()).toBe(0);
+  await graph.getByRole("link", { name: /waits for you/ }).waitFor();
+  expect(await page.getByText("where the run has failed").count()).toBe(0);
 });
 
 test("a run is paused, let go on, and cancelled by forms that say what they do", async () => {

@@ -100,7 +100,7 @@ export function graphOn(
       type,
       ...defined({ title, agentId, outputs }),
       visits: (entered.get(id) ?? 0) + (lasts === id ? 1 : 0),
-      isCurrent: isOpen && id === state.currentNodeId,
+      isCurrent: state.phase !== "completed" && id === state.currentNodeId,
       isDone: done.has(id),
     })),
     edges: graph.edges.map((edge) => ({

@@ -17,10 +17,12 @@ export type DrawnEdge = Pick<GraphEdge, "from" | "to" | "label"> &
     readonly isNoEdge?: boolean;
   };
 
+export type Standing = "" | "waiting" | "failed";
+
 interface GraphViewProps {
   readonly graph: DrawnGraph;
-  /** How the current node stands: `waiting`, `failed`, or nothing. */
-  readonly standing?: string;
+  /** How the run stands at its current node. */
+  readonly standing?: Standing;
   readonly chosen?: string;
   readonly hrefOf?: (nodeId: string) => string;
 }
@@ -48,7 +50,7 @@ export function GraphView(props: GraphViewProps) {
           <Drawing {...props} placed={placed} />
         </div>
       )}
-      {placed !== undefined && <Legend edges={graph.edges} />}
+      {placed !== undefined && <Legend {...props} />}
       <GraphTable {...props} isOpen={placed === undefined} />
     </>
   );
@@ -139,15 +141,13 @@ function Drawing({
 interface NodeBoxProps {
   readonly node: DrawnNode;
   readonly isEntry: boolean;
-  readonly standing: string;
+  readonly standing: Standing;
 }
 
 function NodeBox({ node, isEntry, standing }: NodeBoxProps) {
   const round = node.type === "end" ? NODE_HEIGHT / 2 : node.type === "decision" ? 2 : 10;
-  const here =
-    node.isCurrent === true ? (standing === "waiting" ? "waits for you" : standing || "here now") : "";
   const marks = [
-    here,
+    node.isCurrent === true ? HERE[standing] : "",
     node.type === "step" ? "" : node.type,
     isEntry ? "entry" : "",
     loopWords(node.visits ?? 0),
@@ -168,6 +168,12 @@ function NodeBox({ node, isEntry, standing }: NodeBoxProps) {
   );
 }
 
+const HERE: Readonly<Record<Standing, string>> = {
+  "": "here now",
+  waiting: "waits for you",
+  failed: "failed here",
+};
+
 function loopWords(visits: number): string {
   return visits === 0 ? "" : visits === 1 ? "visited" : `visited ${visits} times`;
 }
@@ -176,7 +182,7 @@ function kindOf({ taken = 0, refused = 0 }: DrawnEdge): "" | "taken" | "refused"
   return taken > 0 ? "taken" : refused > 0 ? "refused" : "";
 }
 
-function nodeClass({ visits = 0, isCurrent = false }: DrawnNode, standing: string): string {
+function nodeClass({ visits = 0, isCurrent = false }: DrawnNode, standing: Standing): string {
   return `${visits > 0 ? "visited" : ""} ${isCurrent ? `current ${standing}` : ""}`;
 }
 
@@ -185,13 +191,8 @@ function edgeWords({ label, taken = 0, refused = 0 }: DrawnEdge): string {
   return `${cut(visibleLine(label), LABEL_CHARS)}${counts}`;
 }
 
-function nodeWords(node: DrawnNode, standing: string): string {
-  const state =
-    node.isCurrent === true
-      ? `current${standing === "" ? "" : `, ${standing}`}`
-      : (node.visits ?? 0) > 0
-        ? "visited"
-        : "not visited";
+function nodeWords(node: DrawnNode, standing: Standing): string {
+  const state = node.isCurrent === true ? HERE[standing] : (node.visits ?? 0) > 0 ? "visited" : "not visited";
   const often = (node.visits ?? 0) > 1 ? `, ${counted(node.visits ?? 0, "visit")}` : "";
   return `${visibleLine(node.title ?? node.id)}, ${node.type}: ${state}${often}`;
 }
@@ -206,12 +207,21 @@ const LINES = [
   ["closed: its condition does not hold", "closed", ({ isClosed = false }: DrawnEdge) => isClosed],
 ] as const;
 
-/** What of the lines has to be explained. */
-function Legend({ edges }: { readonly edges: readonly DrawnEdge[] }) {
+/** What of the lines and boxes has to be explained. */
+function Legend({ graph: { edges, nodes }, standing = "" }: GraphViewProps) {
   const used = LINES.filter(([, , isSo]) => edges.some(isSo));
-  if (used.length === 0) return null;
+  const hasFailed = standing === "failed" && nodes.some(({ isCurrent }) => isCurrent);
+  if (used.length === 0 && !hasFailed) return null;
   return (
     <ul class="legend">
+      {hasFailed && (
+        <li>
+          <svg class="node current failed" width="30" height="14" aria-hidden="true">
+            <rect x="2" y="2" width="26" height="10" rx="3" />
+          </svg>
+          where the run has failed
+        </li>
+      )}
       {used.map(([words, kind]) => (
         <li key={kind}>
           <svg width="30" height="10" aria-hidden="true">

@@ -1,6 +1,6 @@
 import type { RunGraph } from "../../api-run.js";
 import { ask } from "../ask.js";
-import { type DrawnGraph, GraphView } from "../graph/graph-view.js";
+import { type DrawnGraph, GraphView, type Standing } from "../graph/graph-view.js";
 import { type RunRoute, runHref } from "../routes.js";
 import { Fault, Quiet } from "../ui/parts.js";
 import { useAsked } from "../use-asked.js";
@@ -60,7 +60,7 @@ function Missing({ watched: { graph } }: { readonly watched: WatchedRun }) {
   return <Quiet>Asking the run's store …</Quiet>;
 }
 
-function standingWord(phase: string | undefined): string {
+function standingWord(phase: string | undefined): Standing {
   return phase === "waiting-user" ? "waiting" : phase === "failed" ? "failed" : "";
 }
 
