@@ -1,10 +1,5 @@
 import { randomUUID } from "node:crypto";
-import {
-  Client,
-  Connection,
-  type ConnectionOptions,
-  type WorkflowClientInterceptor,
-} from "@temporalio/client";
+import { Client, type ConnectionOptions, type WorkflowClientInterceptor } from "@temporalio/client";
 import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTES, registeredAttributes } from "../contract/names.js";
 import { SEALED_SEARCH_ATTRIBUTES } from "../contract/sealed.js";
 import { workflowIdOf } from "../core/run/run-id.js";
@@ -17,6 +12,7 @@ import type { JsonObject } from "../core/json.js";
 import type { StoreReader } from "../contract/reads.js";
 import { dataConverterFor } from "../seal/data-converter.js";
 import type { SealKeys } from "../seal/seal-keys.js";
+import { connect } from "./connect.js";
 import { isOpenStatus } from "./execution-status.js";
 import { InterlockError } from "./interlock-error.js";
 import { type Launch, begunAnew, launchRun, resuming } from "./launch-run.js";
@@ -123,7 +119,7 @@ export class InterlockClient {
 
   /** Connects to Temporal. Rejects when nothing answers there. */
   static async connect(options: InterlockClientOptions = {}): Promise<InterlockClient> {
-    const connection = await Connection.connect(options.connection ?? {});
+    const connection = await connect(options.connection ?? {});
     const namespace = options.namespace ?? "default";
     const dataConverter = dataConverterFor(options.sealKeys, "client");
     const interceptors = { workflow: [...(options.interceptors ?? [])] };
