@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, ServiceError } from "@temporalio/client";
+import { abortable } from "./abortable.js";
 import { isOpen } from "./execution-status.js";
 
 /** Several events come at once. */
@@ -52,7 +53,7 @@ export function historyGrowth(
     for (;;) {
       signal.throwIfAborted();
       try {
-        const news = await temporal.withAbortSignal(signal, poll);
+        const news = await abortable(temporal, signal, poll);
         if (news === "closed") {
           if (!(await isOpen(temporal, workflowId))) return false;
           await sleep(PAUSE_MS, undefined, { signal });

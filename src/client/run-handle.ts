@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { History } from "@temporalio/common/lib/proto-utils.js";
+import { abortable } from "./abortable.js";
 import { type EventChoice, runEvents } from "./run-events.js";
 import { newestAuditHead } from "./audit-head.js";
 import { isOpenStatus, isOver } from "./execution-status.js";
@@ -231,9 +232,7 @@ export class RunHandle {
       const { raw, workflowId } = await this.workflow().describe();
       return pendingWorkIn(await withFailures(temporal, raw, workflowId));
     };
-    return this.guarded(() =>
-      signal === undefined ? ask() : this.access.temporal.withAbortSignal(signal, ask),
-    );
+    return this.guarded(() => (signal === undefined ? ask() : abortable(temporal, signal, ask)));
   }
 
   /** The queue that it is on: that of its store. Throws `E_RUN_NOT_FOUND`. Needs no worker. */
@@ -289,9 +288,8 @@ export class RunHandle {
    */
   async result({ signal }: { readonly signal?: AbortSignal } = {}): Promise<RunResult> {
     const wait = () => this.workflow().result() as Promise<RunResult>; // what graphRun returns
-    return this.guarded(() =>
-      signal === undefined ? wait() : this.access.temporal.withAbortSignal(signal, wait),
-    );
+    const { temporal } = this.access;
+    return this.guarded(() => (signal === undefined ? wait() : abortable(temporal, signal, wait)));
   }
 
   /**
