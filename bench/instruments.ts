@@ -8,7 +8,7 @@ const PAIRS = 15;
 const WARM_UP = 3;
 
 const plain = await openStage({ directory: undefined, cpuProfile: undefined });
-const measured = await openStage({ directory: undefined, cpuProfile: undefined, metrics: true });
+const measured = await openStage({ directory: undefined, cpuProfile: undefined, metrics: "127.0.0.1:0" });
 try {
   const ratios: number[] = [];
   for (let pair = -WARM_UP; pair < PAIRS; pair += 1) {

@@ -10,7 +10,8 @@ import { serveParent } from "./child-process.js";
 export interface InterlockWorkerSettings {
   readonly address: string;
   readonly namespace: string;
-  readonly metrics?: boolean;
+  /** Where it serves metrics, as `127.0.0.1:9464`; absent: nowhere. */
+  readonly metrics?: string | undefined;
   /** Where the delays of its event loop are written down each second, as JSON. */
   readonly loopDelays?: string;
   /** The environment variables that Interlock reads. */
@@ -18,14 +19,14 @@ export interface InterlockWorkerSettings {
 }
 
 await serveParent(async (settings) => {
-  const { address, namespace, variables, metrics = false, loopDelays } = settings as InterlockWorkerSettings; // written by the stage
+  const { address, namespace, variables, metrics, loopDelays } = settings as InterlockWorkerSettings; // written by the stage
   Runtime.install({
     logger: new DefaultLogger("ERROR"),
     shutdownSignals: [],
-    ...(metrics ? { telemetryOptions: { metrics: { prometheus: prometheus("127.0.0.1:0") } } } : {}),
+    ...(metrics === undefined ? {} : { telemetryOptions: { metrics: { prometheus: prometheus(metrics) } } }),
   });
   const { metricMeter: meter } = Runtime.instance();
-  const instruments = metrics ? [createMetrics({ meter, models: ["scripted"] })] : [];
+  const instruments = metrics === undefined ? [] : [createMetrics({ meter, models: ["scripted"] })];
   const worker = await startWorker(loadConfig(variables), {
     connection: { address },
     namespace,

@@ -1,7 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
-import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,18 +9,16 @@ import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { Client, Connection } from "@temporalio/client";
-import { RUN_MEMO } from "../src/contract/run-memo.js";
-import { GRAPH_RUN_WORKFLOW, SEARCH_ATTRIBUTES } from "../src/contract/names.js";
+import { SEARCH_ATTRIBUTES } from "../src/contract/names.js";
 import { acquireEmbeddedServer } from "../src/embedded/server.js";
 import { cpuMilliseconds } from "./cpu-time.js";
+import { plantRuns } from "./plant-runs.js";
 
 /**
  * How long `interlock runs` takes with thousands of runs on a server: workflows with the attributes and memos of runs, which no
  * worker works on. Then what somebody who watches a run at work costs that server, at hand and from elsewhere.
  */
 const RUNS = 2_000;
-const AT_A_TIME = 40;
 const TRIES = 5;
 const WATCHED_MS = 60_000;
 const MAIN = fileURLToPath(new URL("../../../dist/cli/main.js", import.meta.url));
@@ -52,7 +49,7 @@ try {
 }
 
 async function measureListing(): Promise<void> {
-  await startAll(server.address);
+  await plantRuns(server.address, RUNS);
   for (const args of [
     ["runs"],
     ["runs", "--waiting"],
@@ -64,43 +61,6 @@ async function measureListing(): Promise<void> {
     const middle = seconds.sort((a, b) => a - b)[Math.floor(TRIES / 2)] ?? 0;
     process.stdout.write(`interlock ${args.join(" ")}: ${middle.toFixed(2)} s (median of ${TRIES})\n`);
   }
-}
-
-async function startAll(address: string): Promise<void> {
-  const connection = await Connection.connect({ address });
-  const client = new Client({ connection });
-  let next = 0;
-  const start = async (): Promise<void> => {
-    for (let index = next++; index < RUNS; index = next++) {
-      const runId = randomUUID();
-      const phase = index % 3 === 0 ? "waiting-user" : "running";
-      const since = new Date().toISOString();
-      const question = "Which order do the shelves have?";
-      await client.workflow.start(GRAPH_RUN_WORKFLOW, {
-        workflowId: `run-${runId}`,
-        taskQueue: "nobody",
-        args: [],
-        searchAttributes: {
-          RunPhase: [phase],
-          RunPackage: ["create-story-1.0.0"],
-          RunProject: ["shop-0123456789ab"],
-        },
-        memo: {
-          [RUN_MEMO]: {
-            runId,
-            phase,
-            package: "create-story-1.0.0",
-            project: "shop",
-            node: "ask",
-            question,
-            since,
-          },
-        },
-      });
-    }
-  };
-  await Promise.all(Array.from({ length: AT_A_TIME }, start));
-  await connection.close();
 }
 
 /** A run whose model never answers is watched; the server's CPU time is compared with that of the same time before. */

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { InterlockClient } from "../src/client/client.js";
+import { InterlockClient, type RunHandle } from "../src/client/client.js";
 import { type Config, loadConfig } from "../src/config.js";
 import { SEARCH_ATTRIBUTES } from "../src/contract/names.js";
 import { workflowIdOf } from "../src/core/run/run-id.js";
@@ -44,11 +44,17 @@ export interface Walk {
 /** Everything that is measured, running: server, model, both workers, each a process of its own. */
 export interface Stage {
   readonly pids: { readonly server: number; readonly interlock: number; readonly bare: number };
+  /** Where the server is reached, as `127.0.0.1:7233`. */
+  readonly address: string;
   readonly client: InterlockClient;
   readonly store: Store;
   /** How many files Interlock's worker has synced, where that is counted. */
   syncs(): Promise<number>;
   makeProjects(count: number): Promise<readonly string[]>;
+  /** How many requests the model has answered. */
+  answered(): Promise<number>;
+  /** Starts one run of a package. */
+  begin(options: WalkOptions): Promise<RunHandle>;
   /** One run of a package, from its start to its result. */
   walk(options: WalkOptions): Promise<Walk>;
   /** One bare workflow with these activities, from its start to its result; in milliseconds. */
@@ -75,8 +81,8 @@ export interface StageOptions {
   /** Files that Interlock's worker syncs are counted. */
   readonly countSyncs?: boolean;
   readonly model?: Partial<ScriptedModelSettings>;
-  /** Interlock's worker serves metrics. */
-  readonly metrics?: boolean;
+  /** Where Interlock's worker serves metrics, as `127.0.0.1:9464`; absent: nowhere. */
+  readonly metrics?: string;
 }
 
 /** Starts it all on a fresh store. `close` ends it all and removes the store. */
@@ -104,7 +110,7 @@ export async function openStage(options: StageOptions): Promise<Stage> {
         {
           address,
           namespace,
-          metrics: options.metrics ?? false,
+          metrics: options.metrics,
           variables: {
             ...environment(),
             INTERLOCK_STORE: storeDir,
@@ -141,8 +147,20 @@ export async function openStage(options: StageOptions): Promise<Stage> {
       if (!installed.ok) throw new Error(installed.error.message);
       packageIds.set(nodes, installed.value.packageId);
     }
+    const begin = ({ nodes, project, steps }: WalkOptions): Promise<RunHandle> => {
+      const packageId = packageIds.get(nodes);
+      if (packageId === undefined) throw new Error(`There is no package of ${nodes} nodes.`);
+      return client.start({
+        packageId,
+        projectRoot: project,
+        storeId: store.storeId,
+        ...(steps === undefined ? {} : { steps }),
+        limits: { maxTurnsPerRun: 2 * MANY_NODES * TURNS_PER_NODE },
+      });
+    };
     return {
       pids: { server: server.pid, interlock: interlock.pid, bare: bare.pid },
+      address,
       client,
       store,
       async syncs() {
@@ -153,17 +171,14 @@ export async function openStage(options: StageOptions): Promise<Stage> {
         for (const project of projects) await mkdir(project, { recursive: true });
         return projects;
       },
-      async walk({ nodes, project, steps }) {
-        const packageId = packageIds.get(nodes);
-        if (packageId === undefined) throw new Error(`There is no package of ${nodes} nodes.`);
+      async answered() {
+        return Number(await (await fetch(model.ready)).text());
+      },
+      begin,
+      async walk(walk) {
+        const { nodes } = walk;
         const startedAt = performance.now();
-        const run = await client.start({
-          packageId,
-          projectRoot: project,
-          storeId: store.storeId,
-          ...(steps === undefined ? {} : { steps }),
-          limits: { maxTurnsPerRun: 2 * MANY_NODES * TURNS_PER_NODE },
-        });
+        const run = await begin(walk);
         const result = await withinTime(run.result());
         const milliseconds = performance.now() - startedAt;
         const { stepsCompleted, artifacts, usage } = result;
