@@ -299,7 +299,7 @@ function readSealKeys(env: z.infer<typeof environmentSchema>): SealKeys | undefi
     text ??= readFileSync(path ?? "", "utf8");
   } catch {
     throw new ConfigError(
-      `INTERLOCK_SEAL_KEYS_FILE names ${path}, which cannot be read. Correct it or unset it.`,
+      "INTERLOCK_SEAL_KEYS_FILE names a file that cannot be read. Correct it or unset it.",
     );
   }
   try {

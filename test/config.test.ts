@@ -557,3 +557,20 @@ describe("the settings file", () => {
     expect(refusal()).not.toContain("sk-secret");
   });
 });
+
+test("keys in place of the file that should hold them are not repeated", () => {
+  const key = Buffer.alloc(32, 7).toString("base64");
+  const said = refusal({ INTERLOCK_SEAL_KEYS_FILE: `k1:${key}` });
+  expect(said).toContain("INTERLOCK_SEAL_KEYS_FILE names a file that cannot be read");
+  expect(said).not.toContain(key);
+});
+
+test("a file of keys is read as Windows writes it, with comments", async () => {
+  const path = join(dir, "keys");
+  const key = Buffer.alloc(32, 7).toString("base64");
+  await writeFile(path, `\uFEFF# newest first\r\nk2:${key}\r\n\r\n  # old\r\nk1:${key}\r\n`);
+  expect([...(load({ INTERLOCK_SEAL_KEYS_FILE: path }).sealKeys?.readers.keys() ?? [])]).toEqual([
+    "k2",
+    "k1",
+  ]);
+});
