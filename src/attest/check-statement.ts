@@ -14,6 +14,8 @@ export function pathProblems({ predicate }: RunStatement): readonly string[] {
   const { graph, path, decisions, run } = predicate;
   if (graph === null) return path.length <= 1 ? [] : ["A run without a graph has no way through it."];
   const problems: string[] = [];
+  if (path.length === 0 && run.phase === "completed")
+    problems.push("A run that is completed has stood somewhere, and no way is told.");
   const nodes = new Set(graph.nodes.map(({ id }) => id));
   const edges = new Set(graph.edges.map(({ from, to }) => JSON.stringify([from, to])));
   const [first] = path;
@@ -79,13 +81,15 @@ async function differences(
   artifacts: RunStatement["subject"],
   hash: (name: string) => Promise<string>,
 ): Promise<readonly string[]> {
-  const checked = artifacts.map(async ({ name, digest }) => {
+  const problems: string[] = [];
+  // One after the other: a process may open fewer files than a run has made.
+  for (const { name, digest } of artifacts) {
     const found = await hash(name).catch((error: unknown) => error);
-    if (found === digest.sha256) return [];
-    if (typeof found === "string") return [`${excerpt(name)} is not what the run has made.`];
-    return [`${excerpt(name)} ${found instanceof NotHashed ? found.message : "cannot be read"}.`];
-  });
-  return (await Promise.all(checked)).flat();
+    if (found === digest.sha256) continue;
+    if (typeof found === "string") problems.push(`${excerpt(name)} is not what the run has made.`);
+    else problems.push(`${excerpt(name)} ${found instanceof NotHashed ? found.message : "cannot be read"}.`);
+  }
+  return problems;
 }
 
 class NotHashed extends Error {}

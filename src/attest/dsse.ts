@@ -1,5 +1,6 @@
 import { type KeyObject, createHash, createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
 import { z } from "zod";
+import { parseJsonText } from "../core/json-text.js";
 
 /** DSSE 1.0: a payload, what it is, and who has signed both. */
 const base64 = z.string().refine((text) => bytesIn(text) !== undefined, "must be base64");
@@ -41,17 +42,17 @@ export function signEnvelope(payloadType: string, payload: Uint8Array, keys: rea
 
 /** Parses a file with an envelope. Throws `NotSigned`. */
 export function parseEnvelope(text: string): Envelope {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new NotSigned("The file is not valid JSON.");
-  }
-  const parsed = envelopeSchema.safeParse(value);
+  const read = parseJsonText(text); // a field that is there twice is another one for the next reader
+  if (!read.ok) throw notAnEnvelope(read.path, read.message);
+  const parsed = envelopeSchema.safeParse(read.value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  const place = issue?.path.map(String).join(".") || "its root";
-  throw new NotSigned(`The file is no DSSE envelope: ${place}: ${issue?.message ?? ""}.`);
+  throw notAnEnvelope(issue?.path ?? [], issue?.message ?? "");
+}
+
+function notAnEnvelope(path: readonly PropertyKey[], message: string): NotSigned {
+  const place = path.map(String).join(".") || "its root";
+  return new NotSigned(`The file is no DSSE envelope: ${place}: ${message}.`);
 }
 
 /**

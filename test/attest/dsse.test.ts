@@ -111,6 +111,12 @@ describe("an envelope", () => {
     expect(openEnvelope(parseEnvelope(JSON.stringify(other)), TYPE, [A.checks])).toEqual(body);
   });
 
+  test("with a field twice is refused: another reader would take the other one", () => {
+    const text = JSON.stringify(signEnvelope(TYPE, Buffer.from("{}"), [A.signs]));
+    expect(() => parseEnvelope(text.replace("{", '{"payload":"W10=",'))).toThrow("stands here twice");
+    expect(() => parseEnvelope(text.slice(0, -1))).toThrow("is not valid JSON");
+  });
+
   test("no byte of the file can be another one", () => {
     const text = JSON.stringify(signEnvelope(TYPE, Buffer.from('{"said":"blue","n":1}'), [A.signs]));
     const verified = (changed: string) => {

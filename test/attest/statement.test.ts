@@ -163,6 +163,14 @@ describe("a path", () => {
     );
     expect(pathProblems(statement({ decisions: [] }))).toHaveLength(2);
   });
+
+  test("that is said to be completed and tells of no way does not verify", () => {
+    expect(pathProblems(statement({ path: [], decisions: [] }))).toHaveLength(1);
+    const { run } = statement().predicate;
+    expect(pathProblems(statement({ path: [], decisions: [], run: { ...run, phase: "failed" } }))).toEqual(
+      [],
+    );
+  });
 });
 
 describe("artifacts", () => {

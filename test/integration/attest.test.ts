@@ -1,8 +1,11 @@
 import { execFile } from "node:child_process";
-import { generateKeyPairSync } from "node:crypto";
+import { createHash, generateKeyPairSync } from "node:crypto";
 import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { signEnvelope, signingKey } from "../../src/attest/dsse.js";
+import { PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE } from "../../src/attest/statement.js";
 import { call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { step } from "../fakes/walk.js";
@@ -185,4 +188,42 @@ test("a run that goes on, and one whose audit log was edited, are not attested",
   });
   await writeFile(logFile, log.slice(0, log.lastIndexOf("\n", log.length - 2) + 1));
   await expect(shell.run(["attest", run.runId, "--key", key.secret])).resolves.toMatchObject({ code: 1 });
+});
+
+test("more artifacts than a process may open files are verified", async () => {
+  const dir = await temporaryDirectory();
+  const { secret, open } = await newKey(dir, "operator");
+  const names = Array.from({ length: 400 }, (_, index) => `${index}.md`);
+  await mkdir(join(dir, "project"));
+  for (const name of names) await writeFile(join(dir, "project", name), "");
+  const digest = { sha256: createHash("sha256").digest("hex") };
+  const statement = {
+    _type: STATEMENT_TYPE,
+    subject: names.map((name) => ({ name, digest })),
+    predicateType: PREDICATE_TYPE,
+    predicate: {
+      run: { runId: "r", phase: "failed", createdAt: "2026-01-01", workflow: "w", rehearsal: false },
+      interlock: { version: "1.0.0" },
+      package: { id: "p" },
+      graph: null,
+      path: [],
+      decisions: [],
+      answers: [],
+      models: [],
+      audit: { lines: 1, ...digest, knownToTemporal: false },
+    },
+  };
+  const file = join(dir, "statement.json");
+  const signed = signEnvelope(PAYLOAD_TYPE, Buffer.from(JSON.stringify(statement)), [
+    signingKey(await readFile(secret, "utf8")),
+  ]);
+  await writeFile(file, JSON.stringify(signed));
+  const verify = [MAIN, "attest", "verify", file, "--key", open, "--project", join(dir, "project")];
+  const { stdout } = await promisify(execFile)("/bin/sh", [
+    "-c",
+    'ulimit -n 150; exec "$0" "$@"',
+    process.execPath,
+    ...verify,
+  ]);
+  expect(stdout).toMatch(/^Verified:/m);
 });
