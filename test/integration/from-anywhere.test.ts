@@ -39,6 +39,10 @@ test("every command about a run works from a machine that has nothing but the ad
     expect([args, other.code, other.stdout, other.stderr]).toEqual([args, one.code, one.stdout, one.stderr]);
     expect([args, one.code]).toEqual([args, 0]);
   }
+  const [titles = "", ...listed] = (await there.run(["artifacts", runId])).stdout.trimEnd().split("\n");
+  expect(titles).toMatch(/^SHA-256 +BYTES +NODE +ARTIFACT$/);
+  const column = titles.indexOf("ARTIFACT");
+  expect(listed.map((line) => line.slice(column))).toContain("artifacts/small.md");
   const transcript = (await there.run(["transcript", runId])).stdout;
   expect(transcript).toContain("> I write it down.");
   expect(transcript).toContain("- `fs_write` `@project/artifacts/small.md`: `ok`");

@@ -21,6 +21,7 @@ import {
 import { writeOwnStream } from "../../store/disk/own-file.js";
 import { notFound, read } from "../run-folder.js";
 import { withReader } from "../run-session.js";
+import { type Column, tableLines } from "../table.js";
 
 export interface ArtifactsOptions {
   readonly save?: string;
@@ -78,15 +79,29 @@ function list(artifacts: readonly StoredArtifact[], { json = false }: ArtifactsO
   if (json) printJson(artifacts);
   else if (artifacts.length === 0) print("The run has recorded no artifacts.");
   else {
-    for (const { path, bytes, sha256, nodeId, problem } of artifacts) {
-      const size = bytes === null ? "-" : String(bytes);
-      print(
-        `${(sha256 ?? "-").slice(0, 12).padEnd(12)}  ${size.padStart(9)}  ${(nodeId ?? "-").padEnd(20)}  ${path}`,
-      );
+    const rows = artifacts.map(({ path, bytes, sha256, nodeId }) => [
+      (sha256 ?? "-").slice(0, 12),
+      bytes === null ? "-" : String(bytes),
+      nodeId ?? "-",
+      path,
+    ]);
+    const [titles = "", ...lines] = tableLines(COLUMNS, rows);
+    print(titles);
+    for (const [index, line] of lines.entries()) {
+      print(line);
+      const problem = artifacts[index]?.problem;
       if (problem !== undefined) print(`    ${problem}`);
     }
   }
 }
+
+/** Paths are printed whole: they are what a result is asked for by. */
+const COLUMNS: readonly Column[] = [
+  { title: "SHA-256", max: 12 },
+  { title: "BYTES", max: 20 },
+  { title: "NODE", max: 60 },
+  { title: "ARTIFACT", max: 4096 },
+];
 
 /** As they are for a program; for a terminal as lines that can be shown. */
 async function show(runId: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
