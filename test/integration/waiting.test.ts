@@ -271,11 +271,11 @@ describe("an answer that is streamed", () => {
     const terminal =
       process.platform === "linux" ? ["-qfec", args.join(" "), "/dev/null"] : ["-q", "/dev/null", ...args];
     const command = begin(bench, terminal, "script");
-    await command.says(/│ The first x/);
+    await command.says(/│ The first/); // of a word that is not ended, nothing is told yet: it may be a key
     expect(command.text()).not.toContain("then the second");
     expect(command.text()).not.toContain("a plan");
     await goOn();
-    await command.says(/, then the second/);
+    await command.says(/, then the/);
     expect(command.text()).not.toContain("\u202e");
     await goOn();
     await command.says(/The run asks, at ask/);
