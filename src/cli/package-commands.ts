@@ -44,6 +44,7 @@ export function addWritingCommands(packages: Command, finish: (code: ExitCode) =
     .description("run the tests of a package, tests/*.yaml, each with a store and a project of its own")
     .option("--test <name>", "only this one")
     .option("--models <names>", "run them with these models, a,b, and show what came beside each other")
+    .option("--max-cost <amount>", "with --models: what all runs together may cost; needs the models' prices")
     .option("--record <run>", "run none: make one of a run, with what its model answered")
     .option("--as <name>", "with --record: how it is called (default: run-<its id>)")
     .option(...json)

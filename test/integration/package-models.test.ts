@@ -85,3 +85,42 @@ test("--models takes one model as well, tells a program, and refuses a name that
   expect([none.code, none.stdout]).toEqual([2, ""]);
   expect(none.stderr).toContain("unheard-of");
 });
+
+test("--max-cost caps what the runs of a command cost together: the one that reaches it is ended, and no other is begun", async () => {
+  const shell = await twoModels();
+  const capped = (...more: string[]) =>
+    shell.run(["package", "test", "package", "--models", "careful", "--max-cost", ...more]);
+  const ended = await capped("0.15");
+  expect(ended.stdout).toContain("        careful: cost: --max-cost was reached, and the run was ended\n");
+  expect(ended.stdout).toMatch(/\n0 passed, 1 failed\.\n--max-cost 0\.15 is used up\. Not run: 0 of 1\.\n$/);
+  expect(ended.code).toBe(1);
+  await writeTree(join(shell.dir, "package"), {
+    "tests/a.yaml": "replies: [Blue.]\nanswers: []\n",
+    "tests/z.yaml": "replies: [Blue.]\nanswers: []\n",
+  });
+  const two = await capped("0.6", "--json");
+  expect(two.code).toBe(1);
+  expect(jsonOf(two)).toMatchObject({
+    ok: false,
+    notRun: 1,
+    tests: [
+      { name: "a", ok: true },
+      { name: "painted", ok: false, isOverCost: true },
+    ],
+  });
+  expect((jsonOf(two) as { cost: number }).cost).toBeGreaterThanOrEqual(0.6);
+});
+
+test("--max-cost is refused where a model has no price, where no models are asked, and for no amount", async () => {
+  const shell = await twoModels();
+  const refused = async (...more: string[]) => {
+    const { code, stdout, stderr } = await shell.run(["package", "test", "package", ...more]);
+    expect([code, stdout]).toEqual([2, ""]);
+    return stderr;
+  };
+  expect(await refused("--models", "careful,hasty", "--max-cost", "1")).toContain(
+    "there is none of: hasty. Name it under",
+  );
+  expect(await refused("--max-cost", "1")).toContain("add --models");
+  expect(await refused("--models", "careful", "--max-cost", "much")).toContain("--max-cost takes a number");
+});

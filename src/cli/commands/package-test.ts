@@ -11,6 +11,7 @@ import { chosenModel } from "../model-options.js";
 import { printOutcomes } from "../outcome-table.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
 import { type FoundTest, readTests } from "../testing/read-tests.js";
+import { type CostCap, costCapOf } from "../testing/cost-cap.js";
 import { recordTest } from "../testing/record-test.js";
 import { writeNewFile } from "../testing/write-test.js";
 import { resolveRun } from "../resolve-run.js";
@@ -27,6 +28,8 @@ export interface TestOptions {
   readonly as?: string;
   /** Names of models, with commas between them: they answer in the place of the tests' answers. */
   readonly models?: string;
+  /** What all runs of these models together may cost. */
+  readonly maxCost?: string;
 }
 
 /** `interlock package test`: runs the tests of a package, each on the real engine in a place of its own. */
@@ -37,8 +40,8 @@ export async function packageTestCommand(dir: string, options: TestOptions): Pro
     throw new UsageError(`"${excerpt(dir)}" is no directory. Tests lie in the directory of a package.`);
   }
   const { listing, package: loaded, findings: ofPackage } = await readPackable(root);
-  if (options.record !== undefined && (options.models ?? options.test) !== undefined) {
-    throw new UsageError("--record makes a test and runs none: leave out --test and --models.");
+  if (options.record !== undefined && (options.models ?? options.test ?? options.maxCost) !== undefined) {
+    throw new UsageError("--record makes a test and runs none: leave out --test, --models and --max-cost.");
   }
   if (options.as !== undefined && options.record === undefined) {
     throw new UsageError("--as names a test that is recorded: add --record <run>.");
@@ -60,6 +63,13 @@ export async function packageTestCommand(dir: string, options: TestOptions): Pro
   const tests = chosen(read.tests, dir, options.test);
   const config = isolated(openConfig());
   const models = modelsIn(config, options.models);
+  const { agents } = loaded;
+  const cap = costCapOf(
+    config,
+    options.maxCost,
+    models,
+    agents.map(({ id }) => id),
+  );
   const signal = interruption();
   const bench = await openTestBench(config, signal);
   try {
@@ -67,14 +77,18 @@ export async function packageTestCommand(dir: string, options: TestOptions): Pro
     for (const test of tests) {
       const ofTest: TestResult[] = [];
       for (const model of models) {
-        ofTest.push(
-          await runTest(bench, { listing, agents: loaded.agents }, test, { ...defined({ model }), signal }),
-        );
+        const maxCost = cap?.left;
+        if (maxCost === 0) break;
+        const how = { ...defined({ model, maxCost }), signal };
+        const result = await runTest(bench, { listing, agents }, test, how);
+        ofTest.push(result);
+        if (cap !== undefined) cap.spent += result.outcome?.usage.cost ?? 0;
+        if (cap !== undefined && result.isOverCost === true) cap.spent = Math.max(cap.spent, cap.limit);
       }
       results.push(...ofTest);
-      if (options.json !== true) printResults(ofTest);
+      if (options.json !== true && ofTest.length > 0) printResults(ofTest);
     }
-    return report(results, options);
+    return report(results, { ...options, cap, count: tests.length * models.length });
   } catch (error) {
     throw signal.aborted ? new CommandError("Stopped before all tests were run.", { cause: error }) : error;
   } finally {
@@ -168,12 +182,18 @@ function printResult({ name, file, ok, problems, outcome }: TestResult): void {
   for (const problem of problems) print(`        ${problem}`);
 }
 
-function report(results: readonly TestResult[], { json = false }: TestOptions): ExitCode {
+function report(
+  results: readonly TestResult[],
+  { json = false, cap, count }: TestOptions & { readonly cap: CostCap | undefined; readonly count: number },
+): ExitCode {
   const failed = results.filter(({ ok }) => !ok).length;
-  if (json) printJson({ ok: failed === 0, tests: results });
-  else
-    print(
-      failed === 0 ? `${results.length} passed.` : `${results.length - failed} passed, ${failed} failed.`,
-    );
-  return failed === 0 ? EXIT.done : EXIT.failed;
+  const notRun = count - results.length;
+  const ok = failed + notRun === 0;
+  if (json) printJson({ ok, tests: results, ...(cap === undefined ? {} : { cost: cap.spent, notRun }) });
+  else {
+    const passed = `${results.length - failed} passed`;
+    print(failed === 0 ? `${passed}.` : `${passed}, ${failed} failed.`);
+    if (cap?.left === 0) print(`--max-cost ${cap.limit} is used up. Not run: ${notRun} of ${count}.`);
+  }
+  return ok ? EXIT.done : EXIT.failed;
 }

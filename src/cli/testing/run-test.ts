@@ -7,6 +7,7 @@ import { wholeFile } from "../../client/store-reader.js";
 import { ReadRefused } from "../../contract/reads.js";
 import type { PackageTest } from "../../core/package/package-test.js";
 import type { Agent } from "../../core/package/schemas.js";
+import type { Question } from "../../core/run/question.js";
 import type { RunState } from "../../core/run/run-state.js";
 import { defined } from "../../core/defined.js";
 import { type PackageListing, readPackageFile } from "../../store/packages/package-files.js";
@@ -32,6 +33,8 @@ export interface TestResult {
   readonly problems: readonly string[];
   /** Absent where the run could not be started. */
   readonly outcome?: RunOutcome;
+  /** The run has used up what it was given, and was ended. */
+  readonly isOverCost?: true;
 }
 
 /** The package whose tests are run: its files, and its agents. */
@@ -45,8 +48,9 @@ export async function runTest(
   bench: TestBench,
   { listing, agents }: TestedPackage,
   { name, file, test }: FoundTest,
-  { model, signal }: { readonly model?: string; readonly signal: AbortSignal },
+  how: { readonly model?: string; readonly maxCost?: number; readonly signal: AbortSignal },
 ): Promise<TestResult> {
+  const { model } = how;
   const script =
     model !== undefined || test.answers === undefined ? undefined : scriptedAnswers(test.answers);
   const answering = script && { model: script, modelSettingsFor: () => SCRIPTED_SETTINGS };
@@ -55,7 +59,11 @@ export async function runTest(
   try {
     return await bench.withPlace({ ...answering, tools }, async (place) => {
       await furnish(place.projectRoot, listing, test);
-      const run = await runOnce(place, listing.root, test, { model, signal });
+      const run = await runOnce(place, listing.root, test, how);
+      if (run.isOverCost) {
+        const problems = ["cost: --max-cost was reached, and the run was ended"];
+        return { ...told, ok: false, problems, outcome: run.outcome, isOverCost: true };
+      }
       const problems = [
         ...(await unmet(test.expect, run)),
         ...unknown(run.outcome, test.expect),
@@ -89,8 +97,8 @@ async function runOnce(
   { config, store, client, reader, projectRoot }: TestPlace,
   packageDir: string,
   test: PackageTest,
-  { model, signal }: { readonly model: string | undefined; readonly signal: AbortSignal },
-): Promise<TestedRun> {
+  { model, maxCost, signal }: Parameters<typeof runTest>[3],
+): Promise<TestedRun & { readonly isOverCost: boolean }> {
   const { answers, workflow, agent, input, story, conditions, autopilot, wholeRunConversation } = test;
   const isScripted = model === undefined && answers !== undefined;
   const prepared = await prepareRun(
@@ -101,15 +109,19 @@ async function runOnce(
       package: packageDir,
       project: projectRoot,
       rehearse: model === undefined && answers === undefined,
+      // As many digits as the option takes.
+      ...defined({ maxCost: maxCost?.toFixed(9) }),
       ...defined({ model, workflow, agent, input, story, conditions, autopilot, wholeRunConversation }),
     },
   );
   const run = await prepared.start(client);
   const user = new ScriptedUser(test.replies ?? []);
-  const { state } = await followRun(run, user, signal);
+  const { state, asks } = await followRun(run, user, signal);
   return {
     outcome: await outcomeOf(reader, run.runId),
     questions: user.asked,
+    // A test's runs have no other budget; nobody is asked about it.
+    isOverCost: [state.question?.code, asks?.code].includes("BUDGET_EXCEEDED"),
     ...failureIn(state),
     async textOf(path) {
       try {
@@ -140,7 +152,7 @@ class ScriptedUser implements RunView {
   wait(): void {}
   close(): void {}
 
-  async ask({ text }: { readonly text: string }): Promise<string | undefined> {
+  async ask({ text }: Pick<Question, "text">): Promise<string | undefined> {
     this.asked.push(text);
     return this.replies.shift();
   }

@@ -1,0 +1,53 @@
+import type { Config } from "../../config.js";
+import { excerpt, listSome } from "../../core/text.js";
+import { UsageError } from "../output.js";
+import { modelOf } from "../model-options.js";
+import { amount } from "../numbers.js";
+
+/** What all runs of a command together may cost. */
+export class CostCap {
+  readonly limit: number;
+  spent = 0;
+
+  constructor(limit: number) {
+    this.limit = limit;
+  }
+
+  /** What the next run may cost; 0 where nothing is left. */
+  get left(): number {
+    return Math.max(this.limit - this.spent, 0);
+  }
+}
+
+/** What `--max-cost` says. Throws `UsageError` where it caps nothing, or where a model has no price: its runs could not be counted. */
+export function costCapOf(
+  config: Config,
+  text: string | undefined,
+  names: readonly (string | undefined)[],
+  agentIds: readonly string[],
+): CostCap | undefined {
+  if (text === undefined) return undefined;
+  const limit = amount("--max-cost", text);
+  const models = names.flatMap((name) => name ?? []);
+  if (models.length === 0) throw new UsageError("--max-cost caps what --models cost: add --models <names>.");
+  const unpriced = new Set(models.flatMap((model) => withoutPrice(config, model, agentIds)));
+  if (unpriced.size > 0) {
+    const which = listSome([...unpriced].map((name) => excerpt(name)));
+    throw new UsageError(
+      `--max-cost needs the price of each model, and there is none of: ${which}. Name it under "prices" in the settings file.`,
+    );
+  }
+  return new CostCap(limit);
+}
+
+/** The models without a price that a run with this one would ask: fallbacks and agents' own as well. */
+function withoutPrice(config: Config, model: string, agentIds: readonly string[]): readonly string[] {
+  const { models } = config;
+  const chosen = models.choose(modelOf(config, { model }), agentIds);
+  if ("missing" in chosen) throw new UsageError(`--models ${excerpt(model)}: ${chosen.missing}.`);
+  const { chain, agents = [] } = chosen;
+  return [chain, ...agents.map((own) => own.chain)]
+    .flat()
+    .filter((ref) => models.priceOf(ref) === undefined)
+    .map((ref) => ref.name ?? ref.model);
+}
