@@ -178,7 +178,9 @@ test("hostile calls come to the same through a run as without one", async () => 
   };
   const direct = new Map<string, unknown>();
   for (const { id, name, arguments: args } of CALLS) {
-    const argumentsJson = typeof args === "string" ? args : JSON.stringify(args);
+    const sent = typeof args === "string" ? args : JSON.stringify(args);
+    // So servers write that a call has none: the model's answer is read so, the tool host takes what it is given.
+    const argumentsJson = ["", "null"].includes(sent) ? "{}" : sent;
     direct.set(id, gist(await host.executeToolCall({ toolCallId: id, name, argumentsJson, context })));
   }
   expect(Object.fromEntries(CALLS.map(({ id }) => [id, gist(told.get(id))]))).toEqual(
