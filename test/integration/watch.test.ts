@@ -195,7 +195,7 @@ test.runIf(process.platform === "linux")(
     let said = "";
     terminal.stdout.on("data", (chunk: Buffer) => (said += chunk.toString("utf8")));
     const closed = once(terminal, "close");
-    await eventually(() => said.includes("The first words: which way?"), 100);
+    await eventually(() => said.includes("The first words: which"), 100); // a word that is not ended may be a key
     end();
     await closed;
     expect(said).toContain(`interlock answer ${run.runId}`);
