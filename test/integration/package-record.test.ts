@@ -134,7 +134,10 @@ describe("interlock package test --record", () => {
     expect((await record(bundle.runId)).stderr).toContain("it is a bundle run");
     expect((await record(run.runId, "--as", "../out")).stderr).toContain("it names a file");
     const both = await record(run.runId, "--models", "a");
-    expect([both.code, both.stderr]).toEqual([2, expect.stringContaining("leave out --test, --models and --max-cost")]);
+    expect([both.code, both.stderr]).toEqual([
+      2,
+      expect.stringContaining("leave out --test, --models and --max-cost"),
+    ]);
     const manifest = JSON.parse(twoNodePackage()["bmad.json"] ?? "") as object;
     await mkdir(join(shell.dir, "other"));
     await writeTree(join(shell.dir, "other"), {
