@@ -62,15 +62,13 @@ export async function bundle(target, names, isExternal, output = {}) {
     platform: "node",
     external: (id) => id.startsWith("node:") || BUILT_IN.has(id) || isExternal(id),
     resolve: { extensionAlias: { ".js": [".ts", ".js"] } },
-    plugins: [withoutEngines, withoutForeignMaps],
+    plugins: [withoutEngines],
   });
   const { output: files } = await made.write({
     dir: target,
     format: "esm",
     entryFileNames: "[name].js",
     comments: false,
-    sourcemap: true,
-    sourcemapExcludeSources: true,
     ...output,
   });
   await made.close();
@@ -81,13 +79,4 @@ export async function bundle(target, names, isExternal, output = {}) {
 const withoutEngines = {
   name: "without-engines",
   load: (id) => (id.endsWith("/gray-matter/lib/engines.js") ? "module.exports = {};" : undefined),
-};
-
-/** Source maps name our source; where packages lie is nothing that helps. */
-const withoutForeignMaps = {
-  name: "without-foreign-maps",
-  transform: {
-    filter: { id: /\/node_modules\// },
-    handler: (code) => ({ code, map: { mappings: "" } }),
-  },
 };
