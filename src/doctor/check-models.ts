@@ -6,6 +6,7 @@ import { type ChatAnswer, type ModelSettings, createChatModel, endpointOf } from
 import { dialectOf } from "../model/dialects.js";
 import { type ModelList, listModels } from "../model/list-models.js";
 import { ModelError, codeOfCause } from "../model/model-error.js";
+import { type WireAnswer, send } from "../model/send.js";
 import { CHECK_MS, type Finding, counted, failed, passed, reasonOf, skipped, warning } from "./finding.js";
 
 /** A model that agents use, and where its parts are configured. */
@@ -108,10 +109,10 @@ const TOOL = functionTool("report", "Reports that you can call a tool.", z.objec
 class Visit {
   private readonly model: ConfiguredModel;
   private readonly name: string;
-  private seen: Response | undefined;
+  private seen: WireAnswer | undefined;
   private readonly chat = createChatModel(async (...request) => {
     this.seen = undefined;
-    this.seen = await fetch(...request);
+    this.seen = await send(...request);
     return this.seen;
   });
 

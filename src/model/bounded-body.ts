@@ -1,4 +1,5 @@
 import { badResponse } from "./model-error.js";
+import type { WireAnswer } from "./send.js";
 
 /** What one answer may have, in bytes as they are read: decompressed, comments of streams and all. */
 export const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
@@ -10,11 +11,11 @@ const MAX_ERROR_BYTES = 64 * 1024;
  * The bytes of an answer as they arrive. Rejects with `LLM_BAD_RESPONSE` when there are more than an answer may have;
  * whoever stops reading, and the bound too, ends the connection.
  */
-export async function* boundedChunks(response: Response): AsyncGenerator<Uint8Array> {
+export async function* boundedChunks(response: Pick<WireAnswer, "body">): AsyncGenerator<Uint8Array> {
   const { body } = response;
   if (body === null) return;
   let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+  for await (const chunk of body) {
     bytes += chunk.byteLength;
     if (bytes > MAX_ANSWER_BYTES) {
       throw badResponse(`it is longer than ${MAX_ANSWER_BYTES} bytes, and was not read to its end`);
@@ -24,7 +25,7 @@ export async function* boundedChunks(response: Response): AsyncGenerator<Uint8Ar
 }
 
 /** The text of an answer; not more than an answer may have. */
-export async function readText(response: Response): Promise<string> {
+export async function readText(response: Pick<WireAnswer, "body">): Promise<string> {
   return textOfChunks(boundedChunks(response));
 }
 
@@ -60,12 +61,16 @@ async function* inOrder(
   seen: readonly Uint8Array[],
   rest: AsyncGenerator<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {
-  yield* seen;
-  yield* rest;
+  try {
+    yield* seen;
+    yield* rest;
+  } finally {
+    await rest.return(undefined); // also where nobody has read as far as that
+  }
 }
 
 /** The beginning of a text that says what went wrong; nothing where it cannot be read. */
-export async function readErrorText(response: Response): Promise<string> {
+export async function readErrorText(response: Pick<WireAnswer, "body">): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   try {

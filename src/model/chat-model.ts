@@ -22,6 +22,7 @@ import {
   unusableEndpoint,
 } from "./model-error.js";
 import { isPage } from "./provider-error.js";
+import { type Send, type WireAnswer, send as sendOverHttp } from "./send.js";
 import { type Answering, collectStream, toAnswer } from "./read-answer.js";
 
 /** What a million tokens cost, in a currency of the user's choice. */
@@ -121,25 +122,33 @@ export interface ChatModel {
  * Any OpenAI-compatible endpoint (docs/models.md). A request that is refused for a parameter is made again without it, and never
  * with it again. `send` is what the requests go out with: whoever looks on passes their own.
  */
-export function createChatModel(send: typeof fetch = fetch): ChatModel {
+export function createChatModel(send: Send = sendOverHttp): ChatModel {
   const wire: Wire = { learned: new LearnedParameters(), send };
   return {
     async complete(request) {
       const { settings, signal } = request;
-      const timeout = AbortSignal.timeout(Math.min(settings.timeoutMs, LONGEST_TIMER_MS));
-      // Whatever is not read to its end is not left open.
+      signal.throwIfAborted();
       const over = new AbortController();
+      const stop = (): void => over.abort();
+      let isLate = false;
+      const timer = setTimeout(
+        () => {
+          isLate = true;
+          stop();
+        },
+        Math.min(settings.timeoutMs, LONGEST_TIMER_MS),
+      );
+      signal.addEventListener("abort", stop);
       try {
-        signal.throwIfAborted();
-        return await ask(request, AbortSignal.any([signal, timeout, over.signal]), wire);
+        return await ask(request, over.signal, wire);
       } catch (error) {
+        over.abort(); // whatever is not read to its end is not left open
         signal.throwIfAborted(); // as aborted: an aborted stream only ends early
-        const failure = timeout.aborted
-          ? timedOut(settings.timeoutMs)
-          : classifyModelError(error, settings.apiKey);
+        const failure = isLate ? timedOut(settings.timeoutMs) : classifyModelError(error, settings.apiKey);
         throw located(failure, addressOf(settings));
       } finally {
-        over.abort();
+        clearTimeout(timer);
+        signal.removeEventListener("abort", stop);
       }
     },
   };
@@ -157,7 +166,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 interface Wire {
   readonly learned: LearnedParameters;
-  readonly send: typeof fetch;
+  readonly send: Send;
 }
 
 async function ask(request: ChatRequest, signal: AbortSignal, { learned, send }: Wire): Promise<ChatAnswer> {
@@ -178,7 +187,7 @@ async function ask(request: ChatRequest, signal: AbortSignal, { learned, send }:
       redirect: "manual",
       signal,
     });
-    if (response.status >= 300 && response.status < 400) throw redirected(response);
+    if (response.status >= 300 && response.status < 400) throw redirected(response, url);
     if (response.ok) {
       const answering = { endpoint, dialect: dialect.name, streamedCalls, finalErrors, apiKey };
       return withoutKey(await readAnswer(response, answering, request.onPiece), apiKey);
@@ -195,7 +204,11 @@ async function ask(request: ChatRequest, signal: AbortSignal, { learned, send }:
 }
 
 /** An answer is read as what it is, whatever was asked for and whatever its headers say: whole, or a stream of events. */
-async function readAnswer(response: Response, answering: Answering, onPiece?: OnPiece): Promise<ChatAnswer> {
+async function readAnswer(
+  response: WireAnswer,
+  answering: Answering,
+  onPiece?: OnPiece,
+): Promise<ChatAnswer> {
   const { beginning, chunks } = await beginningOf(boundedChunks(response));
   if (beginning === "") throw badResponse("it is empty");
   if (/^(?:data|event|id|retry|error)?:/.test(beginning)) {
@@ -233,9 +246,9 @@ function parseBody(text: string, status: number, apiKey: string | undefined): un
 }
 
 /** Following one would hand the prompt to whoever it names. */
-function redirected(response: Response): Error {
+function redirected(response: WireAnswer, from: URL): Error {
   const location = response.headers.get("location") ?? "";
-  const host = location === "" ? "" : (parseUrl(location, response.url)?.host ?? "");
+  const host = location === "" ? "" : (parseUrl(location, from.href)?.host ?? "");
   return unusableEndpoint(
     `The model endpoint answered ${response.status}, a redirect to ${host === "" ? "nowhere" : excerpt(host)}. Redirects are not followed: set the base URL to where the model really answers.`,
   );

@@ -2,6 +2,7 @@ import { fieldsOf, parseAnswer } from "./answer-json.js";
 import { readText } from "./bounded-body.js";
 import { type ModelSettings, endpointOf, headersFor } from "./chat-model.js";
 import { dialectOf } from "./dialects.js";
+import { send } from "./send.js";
 
 /** What an endpoint says at `GET /models`. */
 export interface ModelList {
@@ -14,7 +15,7 @@ export interface ModelList {
 export async function listModels(settings: ModelSettings, signal: AbortSignal): Promise<ModelList> {
   const url = endpointOf(settings, "models");
   const headers = headersFor(settings, dialectOf(url, settings.dialect));
-  const response = await fetch(url, { headers, redirect: "manual", signal });
+  const response = await send(url, { method: "GET", headers, redirect: "manual", signal });
   const text = await readText(response);
   return { status: response.status, ids: response.ok ? idsOf(text) : undefined };
 }

@@ -14,6 +14,7 @@ import {
   wordsOfPage,
 } from "./provider-error.js";
 import { readRetryAfter } from "./retry-after.js";
+import type { WireAnswer } from "./send.js";
 
 /**
  * Why a model call failed, and whether trying again can help (contracts §9). What is final fails the run with this code and
@@ -85,7 +86,7 @@ export function unusableEndpoint(message: string): ModelError {
  */
 export function classifyModelError(error: unknown, apiKey?: string): unknown {
   if (error instanceof ModelError) return error;
-  if (codeOfCause(error) === "UND_ERR_HEADERS_OVERFLOW") return badResponse("its headers are too long");
+  if (/HEADERS?_OVERFLOW$/.test(codeOfCause(error))) return badResponse("its headers are too long");
   if (isBrokenConnection(error)) {
     const code = codeOfCause(error);
     const reason = code === "EUNKNOWN" ? redact(reasonOf(error), apiKey) : code;
@@ -123,7 +124,7 @@ function codeOf(cause: unknown): string {
 /** What an endpoint's answer was when it was none. */
 export interface Refusal {
   readonly status: number;
-  readonly headers: Headers;
+  readonly headers: WireAnswer["headers"];
   /** The beginning of its body. */
   readonly body: string;
 }

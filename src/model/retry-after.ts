@@ -1,14 +1,16 @@
+import type { WireAnswer } from "./send.js";
+
 const LONGEST_WAIT_MS = 10 * 60_000;
 const MAX_LOOKED_AT = 4_000;
 
 /** How long a provider asks to wait, in milliseconds, bounded: as its headers say, else as its error does. */
-export function readRetryAfter(headers: Headers, now: Date, body = ""): number | undefined {
+export function readRetryAfter(headers: WireAnswer["headers"], now: Date, body = ""): number | undefined {
   const wait = inHeaders(headers, now) ?? inBody(body.slice(0, MAX_LOOKED_AT));
   return wait === undefined ? undefined : Math.min(wait, LONGEST_WAIT_MS);
 }
 
 /** `retry-after-ms`, else `Retry-After` in seconds or as an HTTP date. */
-function inHeaders(headers: Headers, now: Date): number | undefined {
+function inHeaders(headers: WireAnswer["headers"], now: Date): number | undefined {
   const milliseconds = toWait(headers.get("retry-after-ms"), 1);
   if (milliseconds !== undefined) return milliseconds;
   const value = headers.get("retry-after");

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
+import { deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, test, onTestFinished } from "vitest";
 import { FILE_FUNCTION_TOOLS } from "../../src/core/tools/tool-specs.js";
 import {
@@ -544,6 +545,64 @@ describe("connections", () => {
       retryable: true,
       message: `The model endpoint ${server.baseUrl}/chat/completions did not answer within 0.15 s.`,
     });
+  });
+
+  test.each([
+    ["an answer", false, (response: ServerResponse) => json(response, choice({ content: "x" }))],
+    [
+      "a refusal",
+      false,
+      (response: ServerResponse) => {
+        response.writeHead(429, { "content-type": "application/json" });
+        response.end('{"error":"later"}');
+      },
+    ],
+    [
+      "a stream whose connection ends behind its last event",
+      true,
+      (response: ServerResponse) => {
+        events(response, [delta({ content: "x" }, "stop"), "[DONE]"], false);
+        setImmediate(() => response.end(": over\n\n"));
+      },
+    ],
+  ])("serve another request after %s", async (_, stream, answer) => {
+    const sockets = new Set<unknown>();
+    const server = await startRawServer((response) => {
+      sockets.add(response.socket);
+      answer(response);
+    });
+    const model = createChatModel();
+    // The next request may go out before the end of the one before has arrived: it has a connection of its own.
+    for (let asked = 0; asked < 20 && sockets.size === asked; asked += 1) {
+      await model.complete(request(server.baseUrl, { stream })).catch(() => undefined);
+    }
+    expect(sockets.size).toBeLessThan(server.requests.length);
+  });
+
+  test("whose stream goes on behind its end are not waited for", async () => {
+    let closed: Promise<unknown> | undefined;
+    const server = await startRawServer((response) => {
+      closed = once(response, "close");
+      events(response, [delta({ content: "x" }, "stop"), "[DONE]"], false);
+      const more = (): void => {
+        while (!response.destroyed && response.write(": more\n\n".repeat(1_000)));
+        response.once("drain", more);
+      };
+      more();
+    });
+    expect(await createChatModel().complete(request(server.baseUrl, { stream: true }))).toMatchObject({
+      content: "x",
+    });
+    await closed;
+  });
+
+  test.each(["gzip", "x-gzip", "deflate"])("may bring an answer in %s", async (encoding) => {
+    const pack = encoding === "deflate" ? deflateSync : gzipSync;
+    const server = await startRawServer((response) => {
+      response.writeHead(200, { "content-type": "application/json", "content-encoding": encoding });
+      response.end(pack(JSON.stringify(choice({ content: "packed" }))));
+    });
+    expect(await createChatModel().complete(request(server.baseUrl))).toMatchObject({ content: "packed" });
   });
 
   test("to a port that is never connected to say so", async () => {
