@@ -1,4 +1,5 @@
 import { type InterlockClient, InterlockError, type RunHandle } from "../client/client.js";
+import { abortable } from "../client/abortable.js";
 import { runsBelow } from "../client/runs-below.js";
 import type { Config } from "../config.js";
 import { defined } from "../core/defined.js";
@@ -96,7 +97,7 @@ async function storedElsewhere(session: TemporalSession, reader: StoreReader, ru
 async function inTime<T>(client: InterlockClient, ask: () => Promise<T>): Promise<T | undefined> {
   const signal = AbortSignal.timeout(QUERY_TIMEOUT_MS);
   try {
-    return await client.temporal.withAbortSignal(signal, ask);
+    return await abortable(client.temporal, signal, ask);
   } catch (error) {
     if (signal.aborted) return undefined;
     throw error;

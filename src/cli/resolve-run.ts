@@ -50,16 +50,16 @@ export async function resolveRun(text: string): Promise<string> {
     .map((run) => ({ runId: run.runId, workflowId: workflowIdOfRun(run), told: toldStored(run) }))
     .filter((run) => begins(run, text));
   const isServing = config.temporal !== undefined || (store !== undefined && (await isServed(store.dir)));
-  const listed = isServing ? await fromTemporal(text) : [];
+  const listed = isServing ? await fromTemporal(text, stored.length > 0) : [];
   if (listed.some(({ workflowId }) => workflowId === text)) return text;
   return only(text, [...listed, ...stored]);
 }
 
-async function fromTemporal(text: string): Promise<readonly Candidate[]> {
+async function fromTemporal(text: string, isKnownHere: boolean): Promise<readonly Candidate[]> {
   const { config, store } = await lookAround();
   const { openTemporalSession } = await import("./temporal-session.js");
   const session = await openTemporalSession(config, store, interruption()).catch((error: unknown) => {
-    if (error instanceof CommandError) return undefined; // what the command itself will say
+    if (error instanceof CommandError && isKnownHere) return undefined; // what the command itself will say
     throw error;
   });
   if (session === undefined) return [];

@@ -1,6 +1,9 @@
 import type { ListedRun, RunFilter } from "../client/client.js";
 import { fits } from "../client/list-runs.js";
 import { MAX_SUBWORKFLOW_DEPTH } from "../core/package/engine-nodes.js";
+import { listedQuestion } from "../core/run/run-note.js";
+import { defined } from "../core/defined.js";
+import type { RunPlace } from "../store/runs/status-file.js";
 import type { RunMetadata } from "../store/runs/run-index.js";
 import { workflowIdOfRun } from "../store/runs/run-index.js";
 import type { Column } from "./table.js";
@@ -49,12 +52,17 @@ export function joined(
 }
 
 /** A run that only the store knows. */
-export function storedRow(run: RunMetadata, taskQueue: string, project: string | undefined): RunRow {
+export function storedRow(
+  run: RunMetadata,
+  { taskQueue, project, place }: { taskQueue: string; project?: string; place?: RunPlace },
+): RunRow {
+  const question =
+    run.phase === "waiting-user" && place?.question ? listedQuestion(place.question.text) : undefined;
   return {
     ...run,
     workflowId: workflowIdOfRun(run),
-    paused: false,
-    ...(project === undefined ? {} : { project }),
+    paused: place?.paused ?? false,
+    ...defined({ project, nodeId: place?.nodeId || undefined, question }),
     startedAt: run.createdAt,
     since: run.lastUpdatedAt,
     taskQueue,

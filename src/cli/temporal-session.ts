@@ -33,6 +33,11 @@ export interface TemporalSession {
   close(): Promise<void>;
 }
 
+/** Who serves may be started together with Temporal: it asks longer than a command that somebody waits for. */
+interface Patience {
+  readonly serves?: boolean;
+}
+
 /**
  * Connects to the configured Temporal, or to the store's embedded server, which is started when none runs. Called off by the
  * signal, it leaves nothing behind and says so.
@@ -41,9 +46,10 @@ export async function openTemporalSession(
   config: Config,
   store: Store | undefined,
   signal: AbortSignal,
+  patience: Patience = {},
 ): Promise<TemporalSession> {
   try {
-    return await open(config, store, signal);
+    return await open(config, store, signal, patience);
   } catch (error) {
     throw signal.aborted ? calledOff(error) : error;
   }
@@ -60,20 +66,13 @@ export function sessionAt(session: TemporalSession, taskQueue: string): Temporal
   return { ...session, client, isHere, hasWorker: async () => (await client.workers()).some(mayLive) };
 }
 
-async function open(config: Config, store: Store | undefined, signal: AbortSignal): Promise<TemporalSession> {
-  const server =
-    config.temporal === undefined && store !== undefined
-      ? await acquireEmbeddedServer({
-          ...(config.temporalCli === undefined ? {} : { cliPath: config.temporalCli }),
-          pathVariable: config.pathVariable,
-          cacheDir: config.cacheDir,
-          environment: config.fetchEnvironment,
-          storeDir: store.dir,
-          searchAttributes: SEARCH_ATTRIBUTES,
-          onProgress: printNote,
-          signal,
-        })
-      : undefined;
+async function open(
+  config: Config,
+  store: Store | undefined,
+  signal: AbortSignal,
+  { serves = false }: Patience,
+): Promise<TemporalSession> {
+  const server = await embeddedServer(config, store, signal);
   const connection: NativeConnectionOptions = config.temporal?.connectionOptions ?? {
     address: server?.address ?? "",
   };
@@ -85,7 +84,7 @@ async function open(config: Config, store: Store | undefined, signal: AbortSigna
     client = await unlessAborted(
       signal,
       connect({
-        connection,
+        connection: serves ? { ...connection, connectTimeout: SERVES_MS } : connection,
         namespace,
         taskQueue: store?.taskQueue ?? config.taskQueue,
         ...defined({
@@ -137,6 +136,21 @@ async function open(config: Config, store: Store | undefined, signal: AbortSigna
   };
 }
 
+/** The store's own server, where no other one is configured. */
+async function embeddedServer(config: Config, store: Store | undefined, signal: AbortSignal) {
+  if (config.temporal !== undefined || store === undefined) return undefined;
+  return acquireEmbeddedServer({
+    ...defined({ cliPath: config.temporalCli }),
+    pathVariable: config.pathVariable,
+    cacheDir: config.cacheDir,
+    environment: config.fetchEnvironment,
+    storeDir: store.dir,
+    searchAttributes: SEARCH_ATTRIBUTES,
+    onProgress: printNote,
+    signal,
+  });
+}
+
 /** Where the environment asks for traces; nothing of theirs is loaded otherwise. */
 async function tracesOf({ traces }: Config): Promise<Traces | undefined> {
   if (traces === undefined) return undefined;
@@ -148,14 +162,25 @@ async function tracesOf({ traces }: Config): Promise<Traces | undefined> {
   }
 }
 
-async function connect(options: InterlockClientOptions & { readonly connection: NativeConnectionOptions }) {
+/** How long Temporal is asked for its first answer; a command gives up sooner where the address refuses. */
+const SERVES_MS = 10_000;
+const SILENCE_MS = 2_200;
+
+async function connect(options: InterlockClientOptions): Promise<InterlockClient> {
+  const address = options.connection?.address ?? "127.0.0.1:7233";
+  const until = new Date(Date.now() + SERVES_MS);
+  const silence = setTimeout(() => {
+    printNote(`Temporal does not answer at ${address}. It is asked until ${until.toLocaleTimeString()}.`);
+  }, SILENCE_MS);
   try {
     return await InterlockClient.connect(options);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new NoTemporal(
-      `No Temporal answers at ${options.connection.address ?? "127.0.0.1:7233"} (${reason}). Check TEMPORAL_ADDRESS, or the profile in Temporal's configuration file; with neither, the embedded server is used.`,
+      `No Temporal answers at ${address} (${reason}). Check TEMPORAL_ADDRESS, or the profile in Temporal's configuration file; with neither, the embedded server is used.`,
       { cause: error },
     );
+  } finally {
+    clearTimeout(silence);
   }
 }

@@ -12,6 +12,7 @@ import {
 import { type Sign, readStatement } from "../contract/signed.js";
 import { fail } from "../core/errors.js";
 import { excerpt } from "../core/text.js";
+import { abortable } from "./abortable.js";
 
 export interface RemoteStore {
   readonly temporal: Client;
@@ -139,7 +140,7 @@ async function askByWorkflow(
     );
   }, SILENCE_MS);
   try {
-    return await temporal.withAbortSignal(silence.signal, () => handle.result() as Promise<unknown>);
+    return await abortable(temporal, silence.signal, () => handle.result() as Promise<unknown>);
   } catch (error) {
     if (silence.signal.aborted) throw new NobodyAnswers(taskQueue);
     throw error;

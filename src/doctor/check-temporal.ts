@@ -1,10 +1,11 @@
 import { shellWord } from "../core/text.js";
 import { realpath } from "node:fs/promises";
 import { Connection, type ConnectionOptions } from "@temporalio/client";
+import { grpcReason } from "../client/grpc-reason.js";
 import { SEARCH_ATTRIBUTES, registeredAttributes } from "../contract/names.js";
 import { processIdentity } from "../embedded/process-identity.js";
 import { readServerRecord, serverFiles } from "../embedded/server-record.js";
-import { CHECK_MS, type Finding, counted, failed, passed, reasonOf, skipped, warning } from "./finding.js";
+import { CHECK_MS, type Finding, counted, failed, passed, skipped, warning } from "./finding.js";
 
 /** Where a store's Temporal is. */
 export interface TemporalPlace {
@@ -19,6 +20,7 @@ export interface TemporalPlace {
 const ANSWER_MS = CHECK_MS - 500;
 const FEW_DAYS = 7;
 const DAY_SECONDS = 86_400;
+const DEADLINE_EXCEEDED = 4;
 const NOT_FOUND = 5;
 const PERMISSION_DENIED = 7;
 const UNAUTHENTICATED = 16;
@@ -172,12 +174,8 @@ function codeOf(error: unknown): unknown {
   return error instanceof Error && "code" in error ? error.code : undefined;
 }
 
-/** What gRPC says without its own words, as in `connect ECONNREFUSED 127.0.0.1:7233`. */
 function causeOf(error: unknown): string {
-  const details = error instanceof Error && "details" in error ? String(error.details) : "";
-  const cause = /Last error: (?:Error: )?(.+?)\.?(?: Resolution note: .*)?$/s.exec(details)?.[1];
-  if (/^Deadline exceeded/i.test(details)) return `no answer within ${ANSWER_MS / 1_000} s`;
-  return cause ?? (details === "" ? reasonOf(error) : details);
+  return codeOf(error) === DEADLINE_EXCEEDED ? `no answer within ${ANSWER_MS / 1_000} s` : grpcReason(error);
 }
 
 function remedyFor(error: unknown, place: TemporalPlace): string {

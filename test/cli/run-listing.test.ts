@@ -89,16 +89,35 @@ describe("the table of runs", () => {
     expect(row).toMatchObject({ phase: "waiting-user", activeAgentId: "author", inTemporal: true });
     expect(row?.createdAt).toBe(STORED.createdAt);
     const forgotten = {
-      ...storedRow({ ...STORED, createdAt: "2026-03-10T11:45:00.000Z" }, "office", "shop"),
+      ...storedRow(
+        { ...STORED, createdAt: "2026-03-10T11:45:00.000Z" },
+        { taskQueue: "office", project: "shop", place: { nodeId: "step-02" } },
+      ),
       inTemporal: false,
     };
     const rows = newestFirst(row === undefined ? [forgotten] : [row, forgotten]);
     expect(rows[0]).toBe(forgotten);
     const cells = runCells(forgotten, { isNarrow: true, now: NOW });
-    expect(cells.slice(0, 4)).toEqual(["6a5c3a0e", "create-story-1.0.0", "shop", "running (store)"]);
+    expect(cells.slice(0, 5)).toEqual([
+      "6a5c3a0e",
+      "create-story-1.0.0",
+      "shop",
+      "running (store)",
+      "step-02",
+    ]);
     expect(shortName({ runId: RUN.runId, workflowId: "story-7" })).toBe("story-7");
     const [header] = tableLines(runColumns(false), []);
     expect(header?.split(/ +/)).toEqual("RUN PACKAGE PROJECT PHASE NODE QUESTION STARTED SINCE".split(" "));
+  });
+
+  test("says of a run that only the store knows where it stood, and its question while it waits with it", () => {
+    const place = { nodeId: "ask", paused: true, question: { nodeId: "ask", text: "\nWhich?\nOr none?" } };
+    const here = { taskQueue: "office", place };
+    const waiting = storedRow({ ...STORED, phase: "waiting-user" }, here);
+    expect(waiting).toMatchObject({ nodeId: "ask", paused: true, question: "Which?" });
+    const over = storedRow({ ...STORED, phase: "failed" }, here);
+    expect([over.nodeId, over.question]).toEqual(["ask", undefined]);
+    expect(storedRow(STORED, { taskQueue: "office", place: { nodeId: "" } })).not.toHaveProperty("nodeId");
   });
 
   test("keeps to the terminal's width, on one printable line each", () => {

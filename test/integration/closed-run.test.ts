@@ -76,5 +76,5 @@ test("status of a run whose files lie here needs no Temporal, though one is conf
   ]);
   expect(status.code).toBe(0);
   expect(jsonOf(status)).toMatchObject({ phase: "waiting-user" });
-  expect(status.stderr).toContain("No Temporal answers at 127.0.0.1:9");
+  expect(status.stderr).toContain("No Temporal answers at 127.0.0.1:9 (connect ECONNREFUSED 127.0.0.1:9");
 });

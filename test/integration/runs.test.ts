@@ -118,7 +118,8 @@ test("what Temporal no longer has is listed from the store, and marked", async (
   await eventually(async () => (await bench.client.knowsOf([run.workflowId])).size === 0);
   const shell = shellOf(bench);
   const rows = jsonOf(await shell.run(["runs", "--store", bench.store.storeId, "--json"]));
-  expect(rows).toMatchObject([{ runId: run.runId, inTemporal: false }]);
+  const question = String.raw`Which order?\u{202e}`;
+  expect(rows).toMatchObject([{ runId: run.runId, inTemporal: false, nodeId: "ask", question }]);
   expect((await shell.run(["runs", "--waiting", "--store", bench.store.storeId])).stdout).toContain(
     "waiting-user (store)",
   );

@@ -111,7 +111,7 @@ describe.each(SIGNALS)("%s", (signal) => {
     expect(left).toEqual([]);
   });
 
-  test("while a worker connects to a Temporal that does not answer", async () => {
+  test("while a worker connects to a Temporal that does not answer, which it says", async () => {
     const shell = await newShell();
     const silent = createServer().listen(0, "127.0.0.1");
     await once(silent, "listening");
@@ -122,6 +122,7 @@ describe.each(SIGNALS)("%s", (signal) => {
     const { child, ended } = start(shell, ["worker"], { TEMPORAL_ADDRESS: `127.0.0.1:${port}` });
     const [socket] = await connected;
     onTestFinished(() => socket.destroy());
+    await said(child, `Temporal does not answer at 127.0.0.1:${port}. It is asked until `);
     child.kill(signal);
     expect(await ended).toEqual({ code: 0, signal: null });
     expect(await processesNaming(shell.dir)).toEqual([]);

@@ -72,7 +72,7 @@ async function serveUntil(
   store: Store,
   { log, health, hasPage, quiet, logLevel: level, metrics }: Serving,
 ): Promise<ExitCode> {
-  const session = await openTemporalSession(config, store, signal);
+  const session = await openTemporalSession(config, store, signal, { serves: true });
   let page: PageServer | undefined;
   try {
     const { printEntry, onEvent, instruments } = log;

@@ -18,6 +18,7 @@ import {
   storedRow,
   withAskingBelow,
 } from "../run-rows.js";
+import { defined } from "../../core/defined.js";
 import { excerpt } from "../../core/text.js";
 import { tableLines } from "../table.js";
 
@@ -163,8 +164,12 @@ function newestStored(
     const found = survey.runs[at];
     if (found === undefined || !isWanted(found)) continue;
     const run = store?.runs.asItStands(found) ?? found;
-    const row = storedRow(run, store?.taskQueue ?? "", projectNames.get(run.projectId));
-    if (storedFits(row, filter)) rows.push(row);
+    const here = {
+      taskQueue: store?.taskQueue ?? "",
+      ...defined({ project: projectNames.get(run.projectId) }),
+    };
+    if (!storedFits(storedRow(run, here), filter)) continue;
+    rows.push(storedRow(run, { ...here, ...defined({ place: store?.runs.placeOf(run) }) }));
   }
   return rows;
 }

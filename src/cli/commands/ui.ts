@@ -15,7 +15,7 @@ export async function uiCommand({ port, host, open }: UiOptions): Promise<ExitCo
   const place = { ...portOf(port), ...(host === undefined ? {} : { host }), isOpened: open };
   const { config, store } = await lookAround();
   const signal = interruption();
-  const session = await openTemporalSession(config, store, signal);
+  const session = await openTemporalSession(config, store, signal, { serves: true });
   try {
     const page = await startPage(session, { config, store }, place);
     print("Stop with Ctrl-C.");

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { abortable } from "../../client/abortable.js";
 import type { RunHandle } from "../../client/client.js";
 import { isOpen, isOpenStatus } from "../../client/execution-status.js";
 import { historyGrowth } from "../../client/history-growth.js";
@@ -141,7 +142,7 @@ function saidByRun({ client }: RunSession["session"], run: RunHandle): WorkSourc
   return async (patience) => {
     if (Date.now() < askAt) return said;
     askAt = Date.now() + STILL_PAUSE_MS;
-    return client.temporal.withAbortSignal(patience, async () => {
+    return abortable(client.temporal, patience, async () => {
       const state = await run.state();
       const asks = askedBelow(await runsBelow(run, state));
       said = defined({ missing: state.model?.missing, asked: asks && askedWords(asks) });

@@ -45,12 +45,17 @@ export function runNote(record: RunRecord, since: string): RunNote {
     ...(question === undefined
       ? {}
       : {
-          question: short(firstLine(question.text)),
+          question: listedQuestion(question.text),
           asked: questionIn(carried),
           ...defined({ code: question.code }),
         }),
     since,
   };
+}
+
+/** A question as a listing shows it. */
+export function listedQuestion(text: string): string {
+  return short(firstLine(text));
 }
 
 /** The first line of a text that says anything. */

@@ -9,7 +9,7 @@ import { writeFileAtomic } from "../disk/atomic-file.js";
 import { type HeldLock, NO_LOCK, withFileLock } from "../disk/fenced-lock.js";
 import { LineFile } from "../disk/line-file.js";
 import { readOwnText, standsThere } from "../disk/own-file.js";
-import { readStatusNow } from "./status-file.js";
+import { type RunPlace, readPlaceNow, readStatusNow } from "./status-file.js";
 
 /** Where a bundle run finds its files. Host paths: for the service alone, never for a model. */
 const bundleSettingsSchema = z.object({
@@ -292,8 +292,17 @@ export class RunIndex {
   /** A run of this index, by its status where it is not over. */
   asItStands(run: RunMetadata): RunMetadata {
     if (isOver(run.phase) || !isRunId(run.runId)) return run;
-    const status = readStatusNow(join(this.dir, "runs", run.runId, "status.json"));
+    const status = readStatusNow(this.statusPath(run.runId));
     return status === undefined ? run : { ...run, ...status };
+  }
+
+  /** Where a run stood last, over or not; undefined where its status does not say. */
+  placeOf({ runId }: RunMetadata): RunPlace | undefined {
+    return isRunId(runId) ? readPlaceNow(this.statusPath(runId)) : undefined;
+  }
+
+  private statusPath(runId: string): string {
+    return join(this.dir, "runs", runId, "status.json");
   }
 }
 

@@ -17,6 +17,7 @@ import type { PackageStore } from "../packages/package-store.js";
 import { type Project, isProjectId, resolveProject } from "./project-id.js";
 import { RunFiles } from "./run-files.js";
 import { DamagedIndex, type PrunedRun, RunIndex, type RunMetadata } from "./run-index.js";
+import type { RunPlace } from "./status-file.js";
 import { type StrayRuns, collectStrayRuns, pruneRun, sweepPruned } from "./prune-runs.js";
 import { RunObservers } from "./run-observers.js";
 import { placeRun, pruned } from "./place-run.js";
@@ -162,6 +163,11 @@ export class RunManager {
   /** A run of `surveyIndexes` as it stands. */
   asItStands(run: RunMetadata): RunMetadata {
     return this.index(run.projectId).asItStands(run);
+  }
+
+  /** Where a run stood last, over or not; undefined where its files do not say. */
+  placeOf(run: RunMetadata): RunPlace | undefined {
+    return this.index(run.projectId).placeOf(run);
   }
 
   /** What the indexes of all projects answer, where it is something, and those that cannot be read. */

@@ -41,6 +41,10 @@ const statusSchema = z.object({
 });
 
 const phaseSchema = statusSchema.pick({ phase: true });
+const placeSchema = statusSchema.pick({ nodeId: true, paused: true, question: true });
+
+/** Where a run stood last, as a listing shows it. */
+export type RunPlace = z.infer<typeof placeSchema>;
 
 /** Where a run stood at its last phase change, for those who ask without Temporal. */
 export type RunStatus = z.infer<typeof statusSchema>;
@@ -52,10 +56,19 @@ export type RunStatus = z.infer<typeof statusSchema>;
 export function readStatusNow(
   path: string,
 ): { readonly phase: RunPhase; readonly lastUpdatedAt: string } | undefined {
+  const status = understoodNow(path, phaseSchema);
+  return status && { phase: status.phase, lastUpdatedAt: lstatSync(path).mtime.toISOString() };
+}
+
+/** Where a status file says that a run stood, also one that is over. Undefined as above. */
+export function readPlaceNow(path: string): RunPlace | undefined {
+  return understoodNow(path, placeSchema);
+}
+
+function understoodNow<T>(path: string, schema: z.ZodType<T>): T | undefined {
   if (!standsThere(path)) return undefined;
   try {
-    const { phase } = phaseSchema.parse(JSON.parse(readOwnFileSync(path).toString("utf8")));
-    return { phase, lastUpdatedAt: lstatSync(path).mtime.toISOString() };
+    return schema.parse(JSON.parse(readOwnFileSync(path).toString("utf8")));
   } catch {
     return undefined;
   }

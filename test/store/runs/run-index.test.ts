@@ -120,6 +120,9 @@ describe("a line of the index", () => {
     const [listed] = await index.listUnread();
     expect(listed).toMatchObject({ runId: ID, phase: "running" });
     expect(index.asItStands(listed ?? run(ID))).toMatchObject({ phase: "waiting-user" });
+    expect(index.placeOf(run(ID))).toBeUndefined();
+    await writeFile(join(dir, "runs", ID, "status.json"), '{"phase":"failed","nodeId":"step-02"}');
+    expect(index.placeOf({ ...run(ID), phase: "failed" })).toEqual({ nodeId: "step-02" });
   });
 
   test.each<[string, object, object]>([

@@ -1,0 +1,7 @@
+/** What gRPC says without its own words, as in `connect ECONNREFUSED 127.0.0.1:7233`. */
+export function grpcReason(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const details = error instanceof Error && "details" in error ? String(error.details) : "";
+  const cause = /Last error: (?:Error: )?(.+?)\.?(?: Resolution note: .*)?$/s.exec(details)?.[1];
+  return cause ?? (details === "" ? message : details);
+}
