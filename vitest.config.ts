@@ -23,6 +23,7 @@ const SLOW_TESTS = [
 /** Tests that replace a module, or install what a process has once: each in a process of its own. */
 export const ALONE_TESTS = [
   "test/cli/watch-work.test.ts",
+  "test/instruments/silent-collector.test.ts",
   "test/store/disk/line-index.test.ts",
   "test/store/runs/run-manager-faults.test.ts",
   "test/replay/**/*.test.ts",

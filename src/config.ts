@@ -6,7 +6,7 @@ import { z } from "zod";
 import { DEFAULT_TASK_QUEUE } from "./contract/names.js";
 import { ConfigError } from "./environment/config-error.js";
 import { type ListenAddress, listenAddress } from "./environment/listen-address.js";
-import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "./environment/log-words.js";
+import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel, wordOf } from "./environment/log-words.js";
 import { secretOf, withSecrets } from "./environment/secret-files.js";
 import { type TraceSettings, readTraces } from "./environment/traces.js";
 import {
@@ -47,7 +47,7 @@ const positiveInteger = z
   .transform(Number);
 
 /** Whose starts a worker takes: those of whoever reaches Temporal, or those that are signed with the store's secret. */
-const startsSchema = z.enum(["open", "signed"]);
+const startsSchema = wordOf(["open", "signed"]);
 
 /** The environment variables of Interlock itself. Temporal's own are read by its envconfig library. */
 const environmentSchema = z.object({
@@ -73,8 +73,8 @@ const environmentSchema = z.object({
   INTERLOCK_WEB_UI: z.url({ protocol: /^https?$/ }).optional(),
   INTERLOCK_METRICS: listenAddress.optional(),
   INTERLOCK_HEALTH: listenAddress.optional(),
-  INTERLOCK_LOG_FORMAT: z.enum(LOG_FORMATS).optional(),
-  INTERLOCK_LOG_LEVEL: z.enum(LOG_LEVELS).optional(),
+  INTERLOCK_LOG_FORMAT: wordOf(LOG_FORMATS).optional(),
+  INTERLOCK_LOG_LEVEL: wordOf(LOG_LEVELS).optional(),
   OPENAI_API_KEY: z.string().optional(),
   OPENAI_API_KEY_FILE: z.string().optional(),
   OPENAI_BASE_URL: modelUrl.optional(),

@@ -129,7 +129,21 @@ describe("the variables", () => {
     expect(sentence).toMatch(new RegExp(`^${name}: .*Correct or unset this variable\\.$`, "u"));
   });
 
-  test("a refusal repeats no value: it may be a secret", () => {
+  test.each([
+    ["INTERLOCK_LOG_LEVEL", "loud", '"loud" is none of trace, debug, info, warn, error'],
+    ["INTERLOCK_LOG_FORMAT", "JSON", '"JSON" is none of text, json'],
+    ["INTERLOCK_STARTS", "close\nd", `"close d" is none of open, signed`],
+    ["INTERLOCK_HEALTH", "here", '"here" must be a port, or an IP address and a port, as 127.0.0.1:9464'],
+    [
+      "INTERLOCK_METRICS",
+      "localhost:1",
+      '"localhost:1" must be a port, or an IP address and a port, as 127.0.0.1:9464',
+    ],
+  ])("%s=%s is refused with what it may be", (name, value, why) => {
+    expect(refusal({ [name]: value })).toBe(`${name}: ${why}. Correct or unset this variable.`);
+  });
+
+  test("a refusal repeats no value that may be a secret", () => {
     expect(refusal({ OPENAI_BASE_URL: "sk-abcdefghijklmnop" })).not.toContain("sk-abc");
     expect(
       refusal({ INTERLOCK_MODEL_STREAM: "sk-abcdefghijklmnop", OPENAI_API_KEY: "sk-secret" }),
@@ -169,7 +183,7 @@ describe("the variables", () => {
     "%s is no address to listen at",
     (text) => {
       expect(refusal({ INTERLOCK_METRICS: text })).toMatch(
-        /^INTERLOCK_METRICS: must be a port, or an IP address/u,
+        /^INTERLOCK_METRICS: ".*" must be a port, or an IP address/u,
       );
     },
   );

@@ -1,28 +1,12 @@
-import { type Config, ConfigError, loadConfig } from "../config.js";
+import { type Config, loadConfig } from "../config.js";
 import { DamagedRoots } from "../store/roots/roots.js";
 import { type Store, openStore, readStoreIdentity } from "../store/store.js";
 import { UsageError, outputClosed } from "./output.js";
 
-/** Configuration of a command that has a store of its own. */
-export function openConfig(): Config {
-  try {
-    return loadConfig();
-  } catch (error) {
-    if (error instanceof ConfigError) throw new UsageError(error.message, { cause: error });
-    throw error;
-  }
-}
-
 /** Configuration and store of a command. */
 export async function openEnvironment(): Promise<{ config: Config; store: Store }> {
-  try {
-    const config = loadConfig();
-    return { config, store: await openStore(config.storeDir, config.taskQueue, config.roots) };
-  } catch (error) {
-    if (error instanceof ConfigError || error instanceof DamagedRoots)
-      throw new UsageError(error.message, { cause: error });
-    throw error;
-  }
+  const config = loadConfig();
+  return { config, store: await storeOf(config) };
 }
 
 /**
@@ -30,16 +14,19 @@ export async function openEnvironment(): Promise<{ config: Config; store: Store 
  * is made where there is no store.
  */
 export async function lookAround(): Promise<{ config: Config; store: Store | undefined }> {
+  const config = loadConfig();
+  const isElsewhere =
+    config.temporal !== undefined && (await readStoreIdentity(config.storeDir)) === undefined;
+  return { config, store: isElsewhere ? undefined : await storeOf(config) };
+}
+
+async function storeOf({ storeDir, taskQueue, roots }: Config): Promise<Store> {
   try {
-    const config = loadConfig();
-    const isElsewhere =
-      config.temporal !== undefined && (await readStoreIdentity(config.storeDir)) === undefined;
-    if (isElsewhere) return { config, store: undefined };
+    return await openStore(storeDir, taskQueue, roots);
   } catch (error) {
-    if (error instanceof ConfigError) throw new UsageError(error.message, { cause: error });
+    if (error instanceof DamagedRoots) throw new UsageError(error.message, { cause: error });
     throw error;
   }
-  return openEnvironment();
 }
 
 /**

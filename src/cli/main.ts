@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { EXIT, brokenOutput, printError, watchOutput } from "./output.js";
 
-const EXIT_GRACE_MS = 2_000;
+const EXIT_GRACE_MS = 500;
 /** As many as a worker needs for all its tasks, and some. */
 const ENOUGH_FILES = 1024;
 

@@ -10,6 +10,7 @@ import {
   printError,
   printNoteBlock,
 } from "./output.js";
+import { ConfigError } from "../environment/config-error.js";
 import { withBudgetOptions } from "./budget-options.js";
 import { addLookCommands } from "./look-commands.js";
 import { withModelOptions } from "./model-options.js";
@@ -374,7 +375,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
-    if (error instanceof UsageError) {
+    if (error instanceof UsageError || error instanceof ConfigError) {
       printError(error.message);
       return EXIT.usage;
     }

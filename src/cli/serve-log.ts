@@ -2,10 +2,11 @@ import type { LogEntry } from "@temporalio/worker";
 import type { Config } from "../config.js";
 import type { RunEvent } from "../core/run/run-event.js";
 import { type ListenAddress, listenAddress } from "../environment/listen-address.js";
-import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../environment/log-words.js";
+import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel, wordOf } from "../environment/log-words.js";
+import { optionValue } from "../environment/option-value.js";
 import type { Instrument } from "../worker/instrument.js";
 import { eventLine, eventWords } from "./event-lines.js";
-import { UsageError, print, printLogLine, recordInstead } from "./output.js";
+import { print, printLogLine, recordInstead } from "./output.js";
 
 /** How a worker in the foreground is served and what it says, by its options and the configuration. */
 export interface ServeSettings {
@@ -33,28 +34,16 @@ interface SaidInOptions {
   readonly logLevel?: string;
 }
 
-/** Options take the place of variables. Throws `UsageError`. */
+/** Options take the place of variables. Throws `ConfigError`. */
 export function serveSettings(config: Config, options: SaidInOptions): ServeSettings {
   const { metrics, health, logFormat, logLevel, quiet = false } = options;
   return {
     quiet,
-    metrics: metrics === undefined ? config.metrics : addressOf(metrics, "--metrics"),
-    health: health === undefined ? config.health : addressOf(health, "--health"),
-    logFormat: logFormat === undefined ? config.logFormat : oneOf(LOG_FORMATS, logFormat, "--log-format"),
-    logLevel: logLevel === undefined ? config.logLevel : oneOf(LOG_LEVELS, logLevel, "--log-level"),
+    metrics: optionValue(listenAddress, metrics, "--metrics") ?? config.metrics,
+    health: optionValue(listenAddress, health, "--health") ?? config.health,
+    logFormat: optionValue(wordOf(LOG_FORMATS), logFormat, "--log-format") ?? config.logFormat,
+    logLevel: optionValue(wordOf(LOG_LEVELS), logLevel, "--log-level") ?? config.logLevel,
   };
-}
-
-function addressOf(text: string, option: string): ListenAddress {
-  const parsed = listenAddress.safeParse(text);
-  if (parsed.success) return parsed.data;
-  throw new UsageError(`${option} ${parsed.error.issues[0]?.message}.`);
-}
-
-function oneOf<T extends string>(words: readonly T[], said: string, option: string): T {
-  const word = words.find((known) => known === said);
-  if (word !== undefined) return word;
-  throw new UsageError(`${option} must be one of ${words.join(", ")}.`);
 }
 
 /** With JSON, all that the process says is a line of the log from now on. */

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { WorkflowClientInterceptor } from "@temporalio/client";
 import type * as Telemetry from "@opentelemetry/sdk-node";
 import type * as Interceptors from "@temporalio/interceptors-opentelemetry";
@@ -18,7 +19,7 @@ export interface Traces {
   /** For the client that starts runs: the trace begins there. */
   readonly clientInterceptors: readonly WorkflowClientInterceptor[];
   readonly instrument: Instrument;
-  /** Sends what has not been sent. Never rejects. */
+  /** Sends what has not been sent, as far as the collector takes it at once. Never rejects. */
   close(): Promise<void>;
 }
 
@@ -36,7 +37,8 @@ export class TracesMissing extends Error {}
 export async function openTraces({ captureContent, onTrouble }: TracesOptions): Promise<Traces> {
   const { telemetry, interceptors } = await load();
   const { api, node, resources, NodeSDK } = telemetry;
-  api.diag.setLogger(troubleOnce(onTrouble), api.DiagLogLevel.ERROR);
+  const sayTrouble = once(onTrouble);
+  api.diag.setLogger(troubleLogger(sayTrouble), api.DiagLogLevel.ERROR);
   const sdk = new NodeSDK({
     resource: new resources.Resource({ "service.name": "interlock", "service.version": version() }),
     // Others would say what the process was called with, and by whom.
@@ -82,8 +84,21 @@ export async function openTraces({ captureContent, onTrouble }: TracesOptions): 
         bundle: () => bundleWorkflows([moduleFile("instruments/trace-workflows")]),
       },
     },
-    close: () => sdk.shutdown().catch(() => undefined),
+    close: () => within(FLUSH_MS, sdk.shutdown(), sayTrouble),
   };
+}
+
+/** How long the end of a command waits for a collector. */
+const FLUSH_MS = 1_500;
+
+async function within(ms: number, sending: Promise<void>, say: (sentence: string) => void): Promise<void> {
+  const over = new AbortController();
+  const tooLong = async (): Promise<void> => {
+    await pause(ms, undefined, { signal: over.signal });
+    say(`Traces are lost: the collector has not taken them within ${ms / 1_000} s.`);
+  };
+  await Promise.race([sending, tooLong()]).catch(() => undefined);
+  over.abort();
 }
 
 async function load(): Promise<{
@@ -114,18 +129,21 @@ const WORDLESS: Telemetry.tracing.SpanProcessor = {
 };
 
 /** An exporter that cannot send tries again with each batch: it is said once, and what it was is for the collector's logs. */
-function troubleOnce(onTrouble: (sentence: string) => void): Telemetry.api.DiagLogger {
-  let isSaid = false;
+function troubleLogger(say: (sentence: string) => void): Telemetry.api.DiagLogger {
   const nothing = (): void => undefined;
   return {
-    error(message) {
-      if (isSaid) return;
-      isSaid = true;
-      onTrouble(`Traces cannot be sent: ${message}`);
-    },
+    error: (message) => say(`Traces cannot be sent: ${message}`),
     warn: nothing,
     info: nothing,
     debug: nothing,
     verbose: nothing,
+  };
+}
+
+function once(say: (sentence: string) => void): (sentence: string) => void {
+  let isSaid = false;
+  return (sentence) => {
+    if (!isSaid) say(sentence);
+    isSaid = true;
   };
 }

@@ -4,7 +4,7 @@ import { type Question, questionIn } from "../../core/run/question.js";
 import type { RunState } from "../../core/run/run-state.js";
 import { answerText, answeredBy, checkedText } from "../answer-text.js";
 import { editAnswer } from "../edit-answer.js";
-import { CommandError, type ExitCode, UsageError, printNote, printNoteBlock } from "../output.js";
+import { CommandError, type ExitCode, printNote, printNoteBlock } from "../output.js";
 import { wayOn } from "../run-report.js";
 import { tellPrepared } from "../tell.js";
 
@@ -88,8 +88,6 @@ async function kept<T>(written: string, action: () => T | Promise<T>): Promise<T
   try {
     return await action();
   } catch (error) {
-    if (!(error instanceof InterlockError || error instanceof CommandError || error instanceof UsageError))
-      throw error;
     printNote("The answer was not sent:");
     printNoteBlock(written, "  │ ");
     throw error;

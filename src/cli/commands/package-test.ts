@@ -1,12 +1,12 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Config } from "../../config.js";
+import { type Config, loadConfig } from "../../config.js";
 import { defined } from "../../core/defined.js";
 import { isError } from "../../core/package/findings.js";
 import { TESTS_FOLDER } from "../../core/package/package-test.js";
 import { excerpt, listSome, shellWord } from "../../core/text.js";
 import { readPackable } from "../../store/packages/pack-package.js";
-import { interruption, openConfig } from "../environment.js";
+import { interruption } from "../environment.js";
 import { chosenModel } from "../model-options.js";
 import { printOutcomes } from "../outcome-table.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
@@ -61,7 +61,7 @@ export async function packageTestCommand(dir: string, options: TestOptions): Pro
     return EXIT.failed;
   }
   const tests = chosen(read.tests, dir, options.test);
-  const config = isolated(openConfig());
+  const config = isolated(loadConfig());
   const models = modelsIn(config, options.models);
   const { agents } = loaded;
   const cap = costCapOf(

@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
-import { type Config, ConfigError, loadConfig } from "../../config.js";
+import { loadConfig } from "../../config.js";
 import { BackupError, type BackupReport, backupStore } from "../../store/backup/backup-store.js";
 import { type RestoreReport, restoreStore } from "../../store/backup/restore-store.js";
-import { CommandError, EXIT, type ExitCode, UsageError, print, printJson, printNote } from "../output.js";
+import { CommandError, EXIT, type ExitCode, print, printJson, printNote } from "../output.js";
 
 export interface BackupOptions {
   readonly store?: string;
@@ -11,7 +11,7 @@ export interface BackupOptions {
 
 /** `interlock store backup`: needs neither Temporal nor a pause of the runs. What could not be taken makes the exit code 1. */
 export async function storeBackupCommand(dir: string, options: BackupOptions): Promise<ExitCode> {
-  const storeDir = options.store ?? configured().storeDir;
+  const storeDir = options.store ?? loadConfig().storeDir;
   const report = await orSayWhy(backupStore(resolve(storeDir), resolve(dir)));
   if (options.json === true) printJson({ dir: resolve(dir), ...report });
   else for (const line of linesOf(report, resolve(dir))) print(line);
@@ -27,7 +27,7 @@ export async function storeRestoreCommand(
   { to, json = false }: { readonly to: string; readonly json?: boolean },
 ): Promise<ExitCode> {
   const target = resolve(to);
-  const report = await orSayWhy(restoreStore(resolve(dir), target, configured().roots));
+  const report = await orSayWhy(restoreStore(resolve(dir), target, loadConfig().roots));
   if (json) printJson({ dir: target, ...report });
   else tell(report, target);
   return EXIT.done;
@@ -52,15 +52,6 @@ function tell({ storeId, takenAt, runs, bytes, roots, missingRoots }: RestoreRep
   }
   printNote("No other worker may work on another copy of this store: end them first.");
   printNote(`Start a worker on it: INTERLOCK_STORE=${dir} interlock worker`);
-}
-
-function configured(): Config {
-  try {
-    return loadConfig();
-  } catch (error) {
-    if (error instanceof ConfigError) throw new UsageError(error.message, { cause: error });
-    throw error;
-  }
 }
 
 async function orSayWhy<T>(work: Promise<T>): Promise<T> {
