@@ -20,6 +20,7 @@ const UNAVAILABLE = 14;
 /** How long an address that refuses is asked again. */
 const REFUSED_MS = 2_000;
 const AGAIN_MS = 200;
+const RECONNECT_MS = 5_000;
 
 /**
  * A connection to a Temporal that answers. Rejects with what is wrong: after two seconds where the address refuses, after
@@ -39,6 +40,8 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     // What retries asks no more of a call.
     interceptors: [retryOnceOpen as Interceptor, guard as Interceptor],
     ...options,
+    // By itself gRPC looks every two minutes whether a server is back that was away for long.
+    channelArgs: { "grpc.max_reconnect_backoff_ms": RECONNECT_MS, ...options.channelArgs },
   });
   const close = connection.close.bind(connection);
   connection.close = () => {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { METRICS } from "../../src/instruments/metric-table.js";
 import { eventually } from "../fakes/eventually.js";
 import { freePort } from "../fakes/free-port.js";
+import { type Gateway, openGateway } from "../fakes/gateway.js";
 import { OtlpReceiver, type ReceivedSpan } from "../fakes/otlp-receiver.js";
 import { type ChatRequestBody, ScriptedModel, call } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
@@ -63,14 +64,16 @@ describe("a worker with all instruments, and one run that it carries", () => {
   let metricsUrl: string;
   let healthUrl: string;
   let runId: string;
+  let temporal: Gateway;
 
   beforeAll(async () => {
     const shell = await newShell();
     [model, collector] = await Promise.all([ScriptedModel.start(script), OtlpReceiver.start()]);
+    temporal = await openGateway(inject("temporalAddress"));
     const [metrics, health] = await Promise.all([freePort(), freePort()]);
     [metricsUrl, healthUrl] = [`http://127.0.0.1:${metrics}/metrics`, `http://127.0.0.1:${health}`];
     const configured = shell.with({
-      TEMPORAL_ADDRESS: inject("temporalAddress"),
+      TEMPORAL_ADDRESS: temporal.address,
       INTERLOCK_TASK_QUEUE: `instruments-${metrics}`,
       OPENAI_BASE_URL: model.baseUrl,
       INTERLOCK_MODEL: "scripted",
@@ -88,6 +91,7 @@ describe("a worker with all instruments, and one run that it carries", () => {
     await worker.stop();
     await model.close();
     collector.close();
+    temporal.close();
   });
 
   test("says that it lives and is ready, and nothing else", async () => {
@@ -192,5 +196,17 @@ describe("a worker with all instruments, and one run that it carries", () => {
     expect(worker.said.stderr).toContain(WORDS_OF_AN_ERROR);
     expect(sent).not.toContain(WORDS_OF_AN_ERROR);
     expect(sent).not.toMatch(/NODE_BRIEF|RUN_DIRECTIVE|gen_ai\.(input|output)\.messages|stepsCompleted/);
+  });
+
+  test("is not ready while Temporal is away, lives on, and is ready again when it is back", async () => {
+    let ready = await get(`${healthUrl}/readyz`);
+    const isReady = async () => (ready = await get(`${healthUrl}/readyz`)).status === 200;
+
+    temporal.close();
+    await eventually(async () => !(await isReady()));
+    expect(ready).toEqual({ status: 503, text: "Temporal does not answer.\n" });
+    expect((await get(`${healthUrl}/healthz`)).status).toBe(200);
+    await temporal.reopen();
+    await eventually(isReady);
   });
 });

@@ -3,12 +3,27 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { createInterface } from "node:readline";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { InterlockClient } from "../../src/client/client.js";
 import { LIVE_PATH, MAX_BODY_BYTES, ROUTES } from "../../src/page/api.js";
+import { type PageOptions, servePage } from "../../src/page/server/serve-page.js";
+import { eventually } from "../fakes/eventually.js";
+import { openGateway } from "../fakes/gateway.js";
 import { PageBrowser, type RawRequest, sendRaw } from "../fakes/page-browser.js";
 
 import { type Bench, openBench, writeTree } from "./harness.js";
 import { MAIN } from "./shell.js";
+
+/** A page of this process. */
+const PAGE: Omit<PageOptions, "client"> = {
+  readerOf: (there) => there.reader(),
+  mayLive: () => true,
+  version: "",
+  webUi: undefined,
+  by: "",
+  port: 0,
+  onLink: () => undefined,
+};
 
 const EVIL = "http://evil.test";
 
@@ -213,6 +228,28 @@ test("what another page can make a browser send changes nothing and says nothing
   expect(await sendRaw(port, health)).toMatchObject({ status: 200, body: "ok\n" });
 });
 
+test("the page is not ready while Temporal is away, lives on, and is ready again when it is back", async () => {
+  const gateway = await openGateway(inject("temporalAddress"));
+  const client = await InterlockClient.connect({ connection: { address: gateway.address } });
+  const page = await servePage({ ...PAGE, client });
+  onTestFinished(async () => {
+    await page.close();
+    await client.close();
+    gateway.close();
+  });
+  const headers = { Host: `127.0.0.1:${page.port}` };
+  const ask = () => sendRaw(page.port, { path: "/readyz", headers });
+  let ready = await ask();
+  const isReady = async () => (ready = await ask()).status === 200;
+  expect(ready).toMatchObject({ status: 200, body: "ok\n" });
+  gateway.close();
+  await eventually(async () => !(await isReady()));
+  expect(ready).toMatchObject({ status: 503, body: "Temporal does not answer.\n" });
+  expect((await sendRaw(page.port, { path: "/healthz", headers })).status).toBe(200);
+  await gateway.reopen();
+  await eventually(isReady);
+});
+
 test("no path of a request leads into the file system, and half a request does not hold the page up", async () => {
   const bench = await openBench([]);
   await writeTree(bench.dir, {
@@ -221,18 +258,7 @@ test("no path of a request leads into the file system, and half a request does n
     "page/.env": "SECRET",
     "secret.txt": "SECRET",
   });
-  const { servePage } = await import("../../src/page/server/serve-page.js");
-  const page = await servePage({
-    client: bench.client,
-    readerOf: (there) => there.reader(),
-    mayLive: () => true,
-    version: "",
-    webUi: undefined,
-    by: "",
-    port: 0,
-    onLink: () => undefined,
-    assetsDir: `${bench.dir}/page`,
-  });
+  const page = await servePage({ ...PAGE, client: bench.client, assetsDir: `${bench.dir}/page` });
   onTestFinished(() => page.close());
   const headers = { Host: `127.0.0.1:${page.port}` };
   const get = (path: string) => sendRaw(page.port, { path, headers });

@@ -13,6 +13,7 @@ import { type Asset, BUILT_PAGE, loadAssets } from "./assets.js";
 import { PageRefusal, toRefusal } from "./faults.js";
 import { streamRun } from "./live.js";
 import { KnownRuns, type PageDeps } from "./places.js";
+import { readiness } from "./readiness.js";
 import { parseLive, queryOf } from "./requests.js";
 import { answerRoute, answersOf } from "./routes.js";
 import { type Session, Sessions } from "./sessions.js";
@@ -81,6 +82,7 @@ class Page {
   private readonly options: PageOptions;
   private readonly assets: ReadonlyMap<string, Asset>;
   private readonly sessions: Sessions;
+  private readonly whyNotReady: () => Promise<string | undefined>;
 
   constructor(
     options: PageOptions,
@@ -92,6 +94,7 @@ class Page {
     this.assets = assets;
     this.sessions = sessions;
     this.runs = new KnownRuns(options);
+    this.whyNotReady = readiness(options.client);
     this.answers = answersOf(options, this.runs);
     const isPage = (url: string): boolean => ["/", OPEN_PATH].includes(url.split("?", 1)[0] ?? "");
     this.announced = { name: "Interlock's page", authorities, isPage };
@@ -120,6 +123,10 @@ class Page {
     if (pathname === "/healthz") {
       requireMethod(request, "GET");
       sendText(response, 200, "ok\n");
+    } else if (pathname === "/readyz") {
+      requireMethod(request, "GET");
+      const why = await this.whyNotReady();
+      sendText(response, why === undefined ? 200 : 503, `${why ?? "ok"}\n`);
     } else if (pathname === OPEN_PATH) this.open(request, response, query);
     else if (pathname === LIVE_PATH) await this.stream(request, response, query);
     else if (pathname.startsWith("/api/")) await this.answer(request, response, pathname, query);

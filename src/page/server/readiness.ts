@@ -1,0 +1,19 @@
+import type { InterlockClient } from "../../client/client.js";
+
+const READY_MS = 3_000;
+
+/** Why the page can show nothing now, in a sentence; undefined while Temporal answers. Who asks meanwhile hears the same answer. */
+export function readiness({ temporal, namespace }: InterlockClient): () => Promise<string | undefined> {
+  let asked: Promise<string | undefined> | undefined;
+  const ask = async (): Promise<string | undefined> => {
+    try {
+      await temporal.withDeadline(Date.now() + READY_MS, () =>
+        temporal.workflowService.describeNamespace({ namespace }),
+      );
+      return undefined;
+    } catch {
+      return "Temporal does not answer.";
+    }
+  };
+  return () => (asked ??= ask().finally(() => (asked = undefined)));
+}
