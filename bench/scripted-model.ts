@@ -10,7 +10,7 @@ import { serveParent } from "./child-process.js";
 
 export interface ScriptedModelSettings {
   readonly afterMs: number;
-  /** One turn a node: it reads and writes nothing, and moves on. */
+  /** One turn a node: it reads and writes nothing, says why it goes on and names a file, and moves on. */
   readonly movesOn?: boolean;
 }
 
@@ -56,7 +56,18 @@ function patchFor(brief: string) {
     update: {
       stepsCompleted: { append: [nodeId] },
       ...(next === undefined ? {} : { currentNodeId: { set: next } }),
+      ...(movesOn ? grownLists(nodeId, next) : {}),
     },
+  };
+}
+
+/** What makes the lists of the state document longer with each visit. */
+function grownLists(from: string, to = "") {
+  return {
+    decisionLog: {
+      append: [{ from, to, label: "next", reason: `It is turn ${answered}, and the way leads on.` }],
+    },
+    artifacts: { append: [`artifacts/circle/of-turn-${answered}.md`] },
   };
 }
 

@@ -9,6 +9,7 @@ import type { JsonObject } from "../core/json.js";
 import { type WorkflowGraph, reachableNodes } from "../core/package/graph.js";
 import { effectiveNodeId } from "../core/state/transition-guard.js";
 import type { PermittedRoot } from "../store/roots/roots.js";
+import { copyEarlierFiles } from "../store/runs/earlier-files.js";
 import { type ForkPoint, findForkPoint, visitsBefore } from "../store/runs/fork-point.js";
 import { resolveProject } from "../store/runs/project-id.js";
 import type { RunMetadata } from "../store/runs/run-index.js";
@@ -74,6 +75,9 @@ export async function openGraphRun(
       }
     }
     const document = unwrap(await files.state.read());
+    if (point !== undefined) {
+      unwrap(await copyEarlierFiles(point.files, files, document.frontmatter));
+    }
     const next = effectiveNodeId(document.frontmatter.currentNodeId, graph);
     await files.boundaries.keepBeginning({ next, timestamp: metadata.createdAt }, document.bytes);
   }

@@ -1,5 +1,5 @@
 import { ApplicationFailure } from "@temporalio/activity";
-import type { PhaseInput, SnapshotInput, UserInput } from "../contract/activities.js";
+import type { MovedEntries, PhaseInput, SnapshotInput, UserInput } from "../contract/activities.js";
 import { defined } from "../core/defined.js";
 import type { AuditHead } from "../core/run/audit-head.js";
 import { failpoint } from "../core/failpoint.js";
@@ -7,6 +7,7 @@ import type { JsonObject } from "../core/json.js";
 import { DamagedGraphState } from "../store/runs/graph-state-files.js";
 import { summarizeForAudit } from "../store/runs/audit-summary.js";
 import type { ConversationEntry } from "../store/runs/conversation.js";
+import { moveEarlierEntries } from "../store/runs/earlier-files.js";
 import type { Store } from "../store/store.js";
 import type { BundleHost } from "../tools/bundle/bundle-host.js";
 import { unwrap } from "./failures.js";
@@ -75,8 +76,11 @@ async function markSession(bundles: BundleHost, { run, phase }: PhaseInput): Pro
   if (status !== "failed") unwrap(marked);
 }
 
-/** Keeps the graph state, and at a node boundary the state document as it stands. */
-export async function recordSnapshot(store: Store, { run, boundary, graph }: SnapshotInput): Promise<void> {
+/** Keeps the graph state, and at a node boundary the state document as it stands. Then what is too much for it is moved. */
+export async function recordSnapshot(
+  store: Store,
+  { run, boundary, graph }: SnapshotInput,
+): Promise<MovedEntries | undefined> {
   const files = await openFiles(store, run);
   if (boundary !== undefined) {
     const document = unwrap(await files.state.read());
@@ -84,9 +88,11 @@ export async function recordSnapshot(store: Store, { run, boundary, graph }: Sna
     const calls = await files.calls.count();
     await files.boundaries.keep({ visit, nodeId, next, timestamp, calls }, document.bytes);
   }
-  if (graph === undefined) return;
-  await files.graphState.keep(graph, boundary).catch((error: unknown) => {
-    if (!(error instanceof DamagedGraphState)) throw error;
-    throw ApplicationFailure.nonRetryable(error.message, "E_INTERNAL");
-  });
+  if (graph !== undefined) {
+    await files.graphState.keep(graph, boundary).catch((error: unknown) => {
+      if (!(error instanceof DamagedGraphState)) throw error;
+      throw ApplicationFailure.nonRetryable(error.message, "E_INTERNAL");
+    });
+  }
+  return boundary && moveEarlierEntries(files, boundary);
 }

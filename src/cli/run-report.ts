@@ -88,12 +88,22 @@ export function askedBelow(below: readonly StandingBelow[]): AskedBelow | undefi
 }
 
 /** What a report says that the run itself does not know. */
-export type RunPlaces = Pick<RunReport, "workflowId" | "webUrl" | "stateFile" | "logFile" | "sessionFolder">;
+export type RunPlaces = Pick<
+  RunReport,
+  "workflowId" | "webUrl" | "stateFile" | "logFile" | "sessionFolder"
+> & {
+  /** All artifacts that the run's files list: the run itself knows the newest ones. */
+  readonly listed?: readonly string[];
+};
 
 type RunFilePlaces = Omit<RunPlaces, "workflowId" | "webUrl"> &
   Pick<RunReport, "usageByNode" | "writtenAgain">;
 
-export function reportOf(state: RunState, places: RunPlaces, asks?: AskedBelow): RunReport {
+export function reportOf(
+  state: RunState,
+  { listed = state.artifacts, ...places }: RunPlaces,
+  asks?: AskedBelow,
+): RunReport {
   const below = state.below && { ...state.below, ...defined({ asks }) };
   return {
     runId: state.runId,
@@ -104,7 +114,7 @@ export function reportOf(state: RunState, places: RunPlaces, asks?: AskedBelow):
     currentNodeId: state.currentNodeId,
     stepsCompleted: state.stepsCompleted,
     variables: state.variables,
-    artifacts: state.artifacts,
+    artifacts: state.earlierArtifacts === undefined ? state.artifacts : listed,
     ...defined({ question: state.question, failure: state.failure, lastAnswer: state.lastAnswer }),
     paused: state.paused,
     ...(state.budget.run === undefined && state.budget.node === undefined ? {} : { budget: state.budget }),
@@ -120,8 +130,8 @@ export function reportOf(state: RunState, places: RunPlaces, asks?: AskedBelow):
 export async function filesOfRun(reader: StoreReader, runId: string): Promise<RunFilePlaces> {
   const facts = await reader.ask("read.run", { run: runId });
   if (!facts.ok) return { stateFile: null, logFile: null, sessionFolder: null };
-  const { places, usageByNode, writtenAgain } = facts.value;
-  return { ...places, ...defined({ usageByNode, writtenAgain }) };
+  const { places, usageByNode, writtenAgain, standing } = facts.value;
+  return { ...places, ...defined({ usageByNode, writtenAgain }), listed: standing.artifacts };
 }
 
 /** A run as its files tell it, without Temporal. */

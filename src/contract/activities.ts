@@ -23,6 +23,7 @@ import type { AnsweredBy, ModelRef } from "../core/run/run-model.js";
 import type { LastAnswer } from "../core/run/run-state.js";
 import type { RunRef } from "../core/run/run-ref.js";
 import type { TurnUsage, Usage } from "../core/run/usage.js";
+import type { EarlierEntries } from "../core/state/earlier-entries.js";
 import type { UpdateStatement } from "./signed.js";
 
 /**
@@ -55,8 +56,11 @@ export interface Activities extends ToolActivities, BundleToolActivities {
   "tool.refuse"(input: ToolCallInput): Promise<ToolCallOutcome>;
   /** Writes the user's words down, once. */
   "user.input"(input: UserInput): Promise<AuditHead>;
-  /** Keeps what a node boundary is: the state document as it stands and, of a run with a story, its graph state. */
-  "state.snapshot"(input: SnapshotInput): Promise<void>;
+  /**
+   * Keeps what a node boundary is: the state document as it stands and, of a run with a story, its graph state. Of lists that have
+   * become long, the document then holds the newest entries; nothing is returned where it stays as it is.
+   */
+  "state.snapshot"(input: SnapshotInput): Promise<MovedEntries | undefined>;
   /** Whether what a signed run is told is signed. */
   "update.verify"(input: VerifyInput): Promise<{ readonly valid: boolean }>;
   /** Records the run's phase in the index and the audit log. */
@@ -289,6 +293,12 @@ export interface PhaseInput {
   readonly budget?: Budget;
   /** The ids of the newest raises that it holds. */
   readonly raises?: readonly string[];
+}
+
+/** The version of the state document from which entries were moved to files, and what it says of them. */
+export interface MovedEntries {
+  readonly sha256: string;
+  readonly earlier: EarlierEntries;
 }
 
 export interface SnapshotInput {

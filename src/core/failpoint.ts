@@ -35,6 +35,9 @@ export const FAILPOINTS = Object.freeze([
   // tool results are left out of a conversation that grows too long
   "context.before-fold",
   "context.folded",
+  // entries of the state document's lists that are too many for it are moved to files
+  "entries.written",
+  "entries.moved",
   // the user's words
   "input.received",
   "input.written",

@@ -1,4 +1,5 @@
 import { readManifest } from "../store/runs/bundle-session.js";
+import { allArtifacts } from "../store/runs/earlier-files.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import type { RunMetadata } from "../store/runs/run-index.js";
 import { eventsOf } from "./audit-events.js";
@@ -15,9 +16,7 @@ export async function recordedArtifacts(
     for (const { path } of manifest.value.files) recorded.set(path, null);
     return recorded;
   }
-  const document = await files.state.read().catch(() => undefined);
-  for (const path of document?.ok === true ? document.value.frontmatter.artifacts : [])
-    recorded.set(path, null);
+  for (const path of await listedArtifacts(files)) recorded.set(path, null);
   for (const { kind, nodeId, output } of await eventsOf(files)) {
     if (kind !== "tool.exec" || typeof output !== "object" || output === null) continue;
     if (!("sha256After" in output) || !("path" in output)) continue; // it has not written
@@ -33,12 +32,20 @@ export const PROJECT = "@project/";
 /** The artifacts that were there before the run, and that it has written: its document does not list them (contracts §10). */
 export async function artifactsWrittenAgain(run: RunMetadata, files: RunFiles): Promise<readonly string[]> {
   if (run.bundle !== undefined || run.phase === "running") return []; // while it runs nobody lists them
-  const document = await files.state.read().catch(() => undefined);
-  const listed = document?.ok === true ? document.value.frontmatter.artifacts : [];
+  const listed = new Set(await listedArtifacts(files));
   const written = [...(await recordedArtifacts(run, files)).keys()];
   return written
-    .filter((path) => path.startsWith(ARTIFACTS) && !listed.includes(path))
+    .filter((path) => path.startsWith(ARTIFACTS) && !listed.has(path))
     .slice(0, MAX_WRITTEN_AGAIN);
+}
+
+/** Those of the state document, as far as it and what it goes back to can be read. */
+async function listedArtifacts(files: RunFiles): Promise<readonly string[]> {
+  const document = await files.state.read().catch(() => undefined);
+  if (document?.ok !== true) return [];
+  const { frontmatter } = document.value;
+  const all = allArtifacts(files.stateDir, frontmatter);
+  return all.ok ? all.value : frontmatter.artifacts;
 }
 
 const ARTIFACTS = "artifacts/";

@@ -7,6 +7,7 @@ import { type Result, fail, ok } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
 import type { JsonAnswers, RunFacts, StoreQuestion, StoredRun } from "../contract/reads.js";
 import { readManifest, sessionDir } from "../store/runs/bundle-session.js";
+import { allArtifacts } from "../store/runs/earlier-files.js";
 import { DamagedGraphState } from "../store/runs/graph-state-files.js";
 import { readLive } from "../store/runs/live-answer.js";
 import type { RunFiles } from "../store/runs/run-files.js";
@@ -109,7 +110,11 @@ async function standingOfGraphRun(store: Store, run: RunMetadata, files: RunFile
   const loaded = await store.packages.open(run.packageId);
   const workflow = loaded.ok ? loaded.value.workflows.find(({ id }) => id === run.workflowRef) : undefined;
   const nodeId = currentNodeId.trim() || (workflow?.graph.entryNodeId ?? "");
-  return { currentNodeId: nodeId, stepsCompleted, variables, artifacts };
+  const standing = { currentNodeId: nodeId, stepsCompleted, variables };
+  const all = allArtifacts(files.stateDir, document.value.frontmatter);
+  return all.ok
+    ? { ...standing, artifacts: all.value }
+    : { ...standing, artifacts, problem: all.error.message };
 }
 
 /** A bundle run has no state document: its manifest says what it has saved. */

@@ -6,7 +6,7 @@ export interface RunState {
   readonly runId: string | undefined;
   readonly decisions: readonly Decision[];
   readonly variables: JsonObject;
-  /** False when the decision log could not be read to its end, so that counting in it would mislead. */
+  /** False when the document does not have the whole decision log, or it could not be read to its end: counting in it would mislead. */
   readonly whole: boolean;
 }
 
@@ -23,7 +23,7 @@ export function readState(text: string): RunState {
     runId: typeof runId === "string" && runId !== "" ? runId : undefined,
     decisions: Array.isArray(log) ? log.flatMap(decisionOf) : [],
     variables: objectOf(data?.get("variables")),
-    whole: closed && data !== undefined,
+    whole: closed && data !== undefined && !data.has("earlierEntries"),
   };
 }
 

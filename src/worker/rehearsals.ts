@@ -1,6 +1,7 @@
 import type { RunRef } from "../core/run/run-ref.js";
 import type { ChatModel, ModelSettings } from "../model/chat-model.js";
 import { type RehearsalModel, startRehearsalModel } from "../rehearsal/server.js";
+import { allDecisions } from "../store/runs/earlier-files.js";
 import type { Store } from "../store/store.js";
 
 /** The scripted models of a worker, behind one port: one for all plain rehearsals, one for each run that asks for more. */
@@ -92,10 +93,11 @@ async function decisionsOfEarlierRuns(store: Store, run: RunRef) {
   const logs = await Promise.all(
     same.map(async ({ projectId, runId, workflowRef }) => {
       const files = await store.runs.openFiles(projectId, runId);
-      const document = files.ok ? await files.value.state.read() : files;
-      return document.ok
-        ? [{ workflow: workflowRef, decisions: document.value.frontmatter.decisionLog }]
-        : [];
+      if (!files.ok) return [];
+      const document = await files.value.state.read();
+      if (!document.ok) return [];
+      const decisions = allDecisions(files.value.stateDir, document.value.frontmatter);
+      return decisions.ok ? [{ workflow: workflowRef, decisions: decisions.value }] : [];
     }),
   );
   return logs.flat();

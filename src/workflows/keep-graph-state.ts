@@ -1,9 +1,10 @@
 import { TemporalFailure, log } from "@temporalio/workflow";
-import type { NodeBoundary } from "../contract/activities.js";
+import type { MovedEntries, NodeBoundary } from "../contract/activities.js";
 import type { Fault } from "../core/errors.js";
 import { type GraphStateStart, openingState } from "../core/graph-state/initial-state.js";
 import { beginGraphState, closeGraphStateVisit, heldState, tellError } from "../core/run/run-graph-state.js";
 import type { RunRecord } from "../core/run/run-record.js";
+import { takeMoved } from "../core/run/state-changes.js";
 import { localActivities, runActivities } from "./activity-options.js";
 import { failureOf } from "./failures.js";
 import { shielded } from "./steps-by-node.js";
@@ -27,7 +28,8 @@ export async function closeVisit(record: RunRecord, nodeId: string): Promise<voi
   const fault = closeGraphStateVisit(record, nodeId, timestamp);
   if (fault !== undefined) throw failureOf(fault);
   const { visit, stateSha256: documentSha256 } = record.carried;
-  await keep(record, { visit, nodeId, next: record.nodeId, timestamp, documentSha256 });
+  const moved = await keep(record, { visit, nodeId, next: record.nodeId, timestamp, documentSha256 });
+  if (moved) takeMoved(record, moved); // workers of earlier versions move nothing
 }
 
 /** Keeps the state a failed run ends with, if it can be kept: what made the run fail is what counts. */
@@ -42,7 +44,7 @@ export async function closeFailedGraphState(record: RunRecord, fault: Fault): Pr
   }
 }
 
-async function keep(record: RunRecord, boundary?: NodeBoundary): Promise<void> {
+async function keep(record: RunRecord, boundary?: NodeBoundary): Promise<MovedEntries | undefined> {
   const graph = heldState(record);
   const input = {
     run: record.opened.run,
@@ -56,8 +58,9 @@ async function keep(record: RunRecord, boundary?: NodeBoundary): Promise<void> {
       ? "graph state"
       : `boundary after ${boundary.nodeId}${isStep ? workOf(record) : ""}`,
   );
-  if (isStep) await runActivities["state.snapshot"].executeWithOptions(shown, [input]);
-  else await shielded(record, () => localActivities["state.snapshot"].executeWithOptions(shown, [input]));
+  return isStep
+    ? runActivities["state.snapshot"].executeWithOptions(shown, [input])
+    : shielded(record, () => localActivities["state.snapshot"].executeWithOptions(shown, [input]));
 }
 
 function workOf({ carried }: RunRecord): string {

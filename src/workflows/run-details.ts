@@ -47,7 +47,7 @@ export function renderDetails(state: RunState, graph?: WorkflowGraph): string {
     ],
     state.artifacts.length === 0
       ? []
-      : ["", "Artifacts:", ...listOf(state.artifacts).map((name) => `- ${name}`)],
+      : ["", "Artifacts:", ...listOf(state.artifacts, state.earlierArtifacts).map((name) => `- ${name}`)],
   ];
   return withinLimit(parts.map((part) => part.join("\n"))).join("\n");
 }
@@ -137,10 +137,11 @@ function modelOf({ model }: RunState): readonly string[] {
   return [`Model: ${asked || "each agent's own"}${last}.`, "", ...waits];
 }
 
-/** The newest names, as code. */
-function listOf(names: readonly string[]): readonly string[] {
+/** The newest names, as code; `earlier` are so many before them. */
+function listOf(names: readonly string[], earlier = 0): readonly string[] {
   const shown = names.slice(-MAX_LISTED).map((name) => codeSpan(name));
-  return names.length > shown.length ? [`${names.length - shown.length} more`, ...shown] : shown;
+  const left = earlier + names.length - shown.length;
+  return left > 0 ? [`${left} more`, ...shown] : shown;
 }
 
 /** Whole parts, for code that is cut off would be none. */

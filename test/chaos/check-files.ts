@@ -21,10 +21,11 @@ export async function checkDocument(
     (Array.isArray(value) ? value : []).map((item) =>
       typeof item === "string" ? item : JSON.stringify(item),
     );
+  const { moved } = await movedFrom(runDir, frontmatter);
   const order = isUndisturbed ? "ordered" : "any order";
   const findings = [
     ...compareLists("stepsCompleted", texts(frontmatter["stepsCompleted"]), end.stepsCompleted),
-    ...compareLists("decisionLog", texts(frontmatter["decisionLog"]), texts(end.decisionLog)),
+    ...compareLists("decisionLog", [...moved, ...texts(frontmatter["decisionLog"])], texts(end.decisionLog)),
     ...compareLists("artifacts", texts(frontmatter["artifacts"]), end.artifacts, order),
     ...compareValues("variables", frontmatter["variables"], end.variables),
   ];
@@ -33,6 +34,25 @@ export async function checkDocument(
   if (Buffer.from(body).toString("utf8") !== end.body)
     findings.push(lost("the body of the state document is another."));
   return findings;
+}
+
+/** The decisions that a document no longer holds, as lines of the files that it goes back to, and the names of these. */
+async function movedFrom(runDir: string, frontmatter: Readonly<Record<string, unknown>>) {
+  const moved: string[] = [];
+  const names = new Set<string>();
+  const said = frontmatter["earlierEntries"] as { readonly decisionLog?: Before } | undefined;
+  for (let at = said?.decisionLog; at !== undefined;) {
+    const name = at.file.slice(1);
+    names.add(name);
+    const [head = "", ...lines] = (await readFile(join(runDir, name), "utf8")).trimEnd().split("\n");
+    moved.unshift(...lines);
+    at = (JSON.parse(head) as { readonly before?: Before }).before;
+  }
+  return { moved, names };
+}
+
+interface Before {
+  readonly file: string;
 }
 
 function pick(from: Readonly<Record<string, unknown>>, names: readonly string[]): Record<string, unknown> {
@@ -69,9 +89,11 @@ export async function checkFiles(
     findings.push(...compareFiles(found, filesBelow(files, `${place}/`)));
   }
   const inState = await hashesIn(runDir, "state");
-  const beside = Object.entries(inState).filter(
-    ([path]) => path !== "state/workflow.md" && path !== "state/logs/execution.jsonl",
-  );
+  // A bundle run has no document.
+  const document = await readFile(join(runDir, "state/workflow.md")).then(parseMarkdown, () => undefined);
+  const { names } = await movedFrom(runDir, document?.ok === true ? document.value.frontmatter : {});
+  const own = new Set(["state/workflow.md", "state/logs/execution.jsonl", ...names]);
+  const beside = Object.entries(inState).filter(([path]) => !own.has(path));
   const expected = Object.entries(run.end.stateFiles).map(([path, hash]) => [`state/${path}`, hash]);
   findings.push(
     ...compareFiles(Object.fromEntries(beside), Object.fromEntries(expected) as PlannedEnd["files"]),

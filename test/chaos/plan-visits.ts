@@ -1,11 +1,21 @@
 import type { PlannedGraph } from "./plan.js";
 import type { Random } from "./random.js";
 
+export interface PlannedDecision {
+  readonly from: string;
+  readonly to: string;
+  readonly label: string;
+  readonly reason?: string;
+}
+
+/** So long that the third decision of a run makes its log too long for the document. */
+const REASON = "because ".repeat(384);
+
 /** One visit of a node: what the model answers, in order. */
 export interface PlannedVisit {
   readonly nodeId: string;
   /** The transition that ends it; absent in the last visit. */
-  readonly decision?: { readonly from: string; readonly to: string; readonly label: string };
+  readonly decision?: PlannedDecision;
   readonly turns: readonly PlannedTurn[];
 }
 
@@ -53,8 +63,9 @@ export function planVisits(
     const number = visits.length + 1;
     const edges = graph.edges.filter(({ from }) => from === nodeId);
     const onwards = edges.filter(({ to }) => Number(to.slice(1)) > Number(nodeId.slice(1)));
-    const decision =
+    const way =
       nodeId === end ? undefined : random.pick(number > VISITS_BEFORE_STRAIGHT_ON ? onwards : edges);
+    const decision = way && (reach === "near" ? { ...way, reason: REASON } : way);
     const here = { nodeId, folder, number, reach };
     const far = reach === "far" && number === 1 ? planFar(folder) : [];
     const turns = [...far, ...planWork(random, graph, here), { calls: [leave(nodeId, decision, number)] }];

@@ -4,7 +4,13 @@ import { agent, stepDocument } from "../fakes/package-fixture.js";
 import { type Random, randomFrom, uuidFrom } from "./random.js";
 import { type PlannedUser, planUser } from "./plan-user.js";
 import { BUNDLE_AGENT, bundleFiles, planBundleVisit, workflowOf } from "./plan-bundle.js";
-import { type PlannedVisit, type Reach, longFileOf, planVisits } from "./plan-visits.js";
+import {
+  type PlannedDecision,
+  type PlannedVisit,
+  type Reach,
+  longFileOf,
+  planVisits,
+} from "./plan-visits.js";
 
 /** A chaos run as its seed determines it: packages, and runs of them whose walks and end states are known. */
 export interface ChaosPlan {
@@ -51,7 +57,7 @@ export interface PlannedEnd {
   readonly currentNodeId: string;
   readonly stepsCompleted: readonly string[];
   readonly variables: Readonly<Record<string, unknown>>;
-  readonly decisionLog: readonly { readonly from: string; readonly to: string; readonly label: string }[];
+  readonly decisionLog: readonly PlannedDecision[];
   readonly artifacts: readonly string[];
   readonly body: string;
   /** The SHA-256 of each file the run wrote or found in its own directories, by path in the project. */

@@ -1,6 +1,8 @@
 import type { ChatRequestBody, ScriptedAnswer, ScriptedCall } from "../fakes/scripted-model.js";
 import { call, patch } from "../fakes/scripted-model.js";
 
+const LONG_DECISION = { from: "ask", to: "middle", label: "onwards", reason: "because ".repeat(640) };
+
 /** A node's turns: what the model answers to the first request of a visit, the second … */
 const TURNS: Readonly<Record<string, readonly ScriptedAnswer[]>> = {
   ask: [
@@ -25,7 +27,10 @@ const TURNS: Readonly<Record<string, readonly ScriptedAnswer[]>> = {
         patch({
           stepsCompleted: { append: ["ask"] },
           variables: { set: { colour: "blue" } },
-          decisionLog: { append: [{ from: "ask", to: "middle", label: "onwards" }] },
+          // More than a document keeps: the older of them are moved to a file when the visit ends.
+          decisionLog: {
+            append: [LONG_DECISION, LONG_DECISION, { from: "ask", to: "middle", label: "onwards" }],
+          },
           currentNodeId: { set: "middle" },
         }),
       ],

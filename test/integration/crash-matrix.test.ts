@@ -45,6 +45,7 @@ const WHERE_TO_STOP: readonly FailpointName[] = [
   "call.done",
   "model.answer-received",
   "phase.status-written",
+  "entries.written",
   "run.staged",
 ];
 

@@ -226,6 +226,46 @@ describe("fork", () => {
     });
   });
 
+  test("has the lists of its source whole, also what was moved out of the document; a model cannot change where that lies", async () => {
+    const all = Array.from({ length: 400 }, (_, index) => `artifacts/part-${index + 1}.md`);
+    const bench = await openBench((request) => {
+      const straight = straightOn(request);
+      const calls = "calls" in straight ? (straight.calls ?? []) : [];
+      if (nodeOf(request) === "ask") return { calls: [patch({ artifacts: { append: all } }), ...calls] };
+      const isFirst = !request.messages.some(({ role }) => role === "tool");
+      if (nodeOf(request) === "finish" || !isFirst) return straight;
+      const content =
+        '---\nschemaVersion: "1.1"\nworkflowType: w\ncurrentNodeId: middle\nstepsCompleted: [ask]\n---\n';
+      return { calls: [call("fs_write", { path: "@state/workflow.md", content })] };
+    });
+    const run = await finishedRun(bench);
+    const result = await run.result();
+    const { frontmatter } = await bench.document(run);
+    expect(frontmatter["artifacts"]).toEqual(result.artifacts);
+    expect(result.artifacts).toEqual(all.slice(result.earlierArtifacts));
+    expect(result.artifacts.length).toBeLessThan(200);
+    const refusal = bench.model.requests
+      .flatMap(({ messages }) => messages)
+      .find(({ role, content }) => role === "tool" && content?.includes("earlierEntries"));
+    expect(refusal?.content).toContain("E_SCHEMA_VALIDATION");
+
+    const shell = shellOf(bench);
+    const [status, forked] = await Promise.all([
+      shell.run(["status", run.runId, "--json"]),
+      shell.run(["fork", run.runId, "--from-node", "finish", "--json"]),
+    ]);
+    expect(jsonOf(status)).toMatchObject({ artifacts: all });
+    const fork = jsonOf(forked) as { runId: string; artifacts: unknown };
+    expect(fork.artifacts).toEqual(all);
+    const files = await bench.filesOf(bench.client.handle(fork.runId));
+    const kept = (await readdir(join(files.stateDir, "logs"))).filter((name) => name.startsWith("artifacts"));
+    expect(kept).toEqual([
+      (frontmatter["earlierEntries"] as { artifacts: { file: string } }).artifacts.file.split("/").at(-1),
+    ]);
+    const listed = await bench.client.handle(fork.runId).artifacts();
+    expect(listed.map(({ path }) => path)).toEqual(all);
+  });
+
   test("what never was is named with what was; nothing is made", async () => {
     const bench = await openBench(straightOn);
     const run = await finishedRun(bench);

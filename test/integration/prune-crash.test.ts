@@ -8,6 +8,7 @@ import { type ArmedBuild, buildArmed } from "../crash/armed-build.js";
 import type { Arming } from "../crash/armed-failpoint.js";
 import { doTask } from "../crash/store-task.js";
 import { writePackage } from "../fakes/package-fixture.js";
+import { DECISIONS, lengthOfList, makeLongList } from "../fakes/long-lists.js";
 import { namesIn, valueOf } from "../fakes/run-world.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { temporaryDirectory } from "./harness.js";
@@ -44,6 +45,7 @@ async function scene() {
     const run = valueOf(await store.runs.createRun(request, NOW));
     const files = valueOf(await store.runs.openFiles(run.projectId, runId));
     await files.audit.record({ kind: "run.phase", id: "1" }, NOW);
+    await makeLongList(files);
     await store.runs.setPhase(run, digit === 5 ? "running" : "completed", NOW);
     runs.push(run);
   }
@@ -54,6 +56,16 @@ async function scene() {
 /** What an operator sees of the runs: by any process, from the beginning. */
 async function seen(storeDir: string) {
   return (await (await openStore(storeDir)).runs.listAllRuns()).map(({ runId, phase }) => [runId, phase]);
+}
+
+/** How long the decision logs of runs are, with what was moved out of their documents. */
+async function listLengths(storeDir: string, runs: readonly RunMetadata[]): Promise<readonly number[]> {
+  const store = await openStore(storeDir);
+  return Promise.all(
+    runs.map(async ({ projectId, runId }) =>
+      lengthOfList(valueOf(await store.runs.openFiles(projectId, runId))),
+    ),
+  );
 }
 
 /** Does something once for each hit of a failpoint, killed there, until it comes through. Returns how often, and what came of it. */
@@ -125,6 +137,7 @@ describe("whoever prunes runs, killed", () => {
     const runs = await seen(storeDir);
     expect(runs).toHaveLength(staying.length + 2);
     expect(runs.map(([runId]) => runId)).toEqual(expect.arrayContaining(staying.map(({ runId }) => runId)));
+    expect(await listLengths(storeDir, staying)).toEqual(staying.map(() => DECISIONS));
   });
 });
 
@@ -144,9 +157,9 @@ describe("whoever collects garbage, killed", () => {
         const names = await namesIn(projectDir);
         expect(names.filter((path) => path.includes(going[0]?.runId ?? "none"))).toEqual([]);
         expect(names.filter((path) => path.includes(".tmp-"))).toEqual([]);
-        expect((await seen(storeDir)).map(([runId]) => runId)).toEqual(
-          [...going.slice(1), ...staying].map(({ runId }) => runId),
-        );
+        const left = [...going.slice(1), ...staying];
+        expect((await seen(storeDir)).map(([runId]) => runId)).toEqual(left.map(({ runId }) => runId));
+        expect(await listLengths(storeDir, left)).toEqual(left.map(() => DECISIONS));
         return first;
       });
       expect(kills).toBe(2); // what was pruned, and what was being made

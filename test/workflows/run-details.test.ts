@@ -63,6 +63,12 @@ describe("the details of a run in the Web UI", () => {
     ]);
   });
 
+  test("count the artifacts that are not shown, those that the document no longer holds as well", () => {
+    const artifacts = Array.from({ length: 50 }, (_, index) => `part-${index}.md`);
+    const details = renderDetails({ ...STATE, artifacts, earlierArtifacts: 300 });
+    expect(details).toContain("Artifacts:\n- 310 more\n- `part-10.md`");
+  });
+
   test("show of a large graph the part around the node at hand", () => {
     const ids = Array.from({ length: 500 }, (_, index) => `node-${index}`);
     const details = renderDetails({ ...STATE, currentNodeId: "node-400" }, graphOf(ids, "語".repeat(300)));

@@ -3,6 +3,7 @@ import { ERROR_CODES, type Fault } from "../errors.js";
 import type { StateSnapshotState } from "../graph-state/schemas.js";
 import { withoutHistory } from "../graph-state/walk.js";
 import type { JsonObject } from "../json.js";
+import { earlierArtifactsOf } from "../state/earlier-entries.js";
 import type { RunRecord } from "./run-record.js";
 import type { Usage } from "./usage.js";
 
@@ -33,7 +34,10 @@ export interface RunResult {
   readonly phase: "completed";
   readonly currentNodeId: string;
   readonly stepsCompleted: readonly string[];
+  /** The newest ones: those that the state document holds. */
   readonly artifacts: readonly string[];
+  /** How many there are before them; absent where there are none. */
+  readonly earlierArtifacts?: number;
   readonly usage: Usage;
   /** Of a subworkflow's run: what the run above takes over. */
   readonly handsUp?: HandsUp;
@@ -52,6 +56,7 @@ export function toResult(record: RunRecord): RunResult {
     currentNodeId: record.nodeId,
     stepsCompleted: record.frontmatter.stepsCompleted,
     artifacts: record.frontmatter.artifacts,
+    ...earlierArtifactsOf(record.frontmatter),
     usage: record.carried.usage,
     ...defined({ handsUp: handedUp(record) }),
   };

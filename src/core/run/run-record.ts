@@ -5,6 +5,7 @@ import { type ConditionData, type WorkflowGraph, allowedNext, findNode } from ".
 import { joinedParts } from "../package/graph-part.js";
 import type { Intent } from "../prompt/shells.js";
 import { isComplete } from "../state/completion.js";
+import { earlierArtifactsOf } from "../state/earlier-entries.js";
 import type { Frontmatter } from "../state/state-frontmatter.js";
 import { type ConditionFacts, conditionFacts, effectiveNodeId } from "../state/transition-guard.js";
 import type { AuditHead } from "./audit-head.js";
@@ -260,6 +261,7 @@ export class RunRecord {
       allowedNext: open === undefined ? [] : allowedNext(open.graph, this.nodeId, this.conditionData),
       variables: carried.frontmatter.variables,
       artifacts: carried.frontmatter.artifacts,
+      ...earlierArtifactsOf(carried.frontmatter),
       ...(this.question === undefined ? {} : { question: this.question }),
       ...(this.failure === undefined ? {} : { failure: this.failure }),
       paused: carried.paused,

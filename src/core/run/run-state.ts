@@ -19,7 +19,10 @@ export interface RunState {
   readonly stepsCompleted: readonly string[];
   readonly allowedNext: readonly AllowedNext[];
   readonly variables: JsonObject;
+  /** The newest ones: those that the state document holds. */
   readonly artifacts: readonly string[];
+  /** How many there are before them; absent where there are none. */
+  readonly earlierArtifacts?: number;
   readonly question?: Question;
   readonly failure?: Fault;
   /** Somebody has paused the run: it goes on after `resume`. */

@@ -1,6 +1,7 @@
 import { type Fault, type Result, fail, ok } from "../errors.js";
 import type { JsonObject } from "../json.js";
 import { artifactTypeOf } from "../package/graph.js";
+import { type EarlierEntries, withEarlier } from "../state/earlier-entries.js";
 import { listedNamesFault } from "../state/listed-names.js";
 import { type Frontmatter, parseFrontmatter } from "../state/state-frontmatter.js";
 import { validateWorkflowStateUpdate } from "../state/transition-guard.js";
@@ -51,6 +52,14 @@ export function listsFault({ frontmatter }: RunRecord, next: JsonObject): Fault 
 export function takeDocument(record: RunRecord, next: JsonObject, sha256: string): void {
   const parsed = parseFrontmatter(next);
   if (parsed.ok) record.update({ frontmatter: parsed.value, stateSha256: sha256 });
+}
+
+/** Entries of its lists that were too many for the document were moved to files, and it was saved in this version. */
+export function takeMoved(
+  record: RunRecord,
+  { earlier, sha256 }: { readonly earlier: EarlierEntries; readonly sha256: string },
+): void {
+  record.update({ frontmatter: withEarlier(record.frontmatter, earlier), stateSha256: sha256 });
 }
 
 /** A file that was written is one of the run's artifacts, and the document says so in this version. `now` is an ISO time. */

@@ -4,16 +4,24 @@ import { isId } from "../package/schemas.js";
 import { isPrintable } from "../printable.js";
 import { excerpt } from "../text.js";
 import { pathSizeProblem } from "../tools/alias-path.js";
+import { EARLIER_ENTRIES, saySameOfEarlier } from "./earlier-entries.js";
 
 const MAX_ERRORS = 20;
 
+const MOVED_BY_OTHERS = {
+  path: EARLIER_ENTRIES,
+  message:
+    "says where older entries of the lists lie, and only the runtime changes it: leave it as @state/workflow.md has it",
+};
+
 /**
- * Why an update may not list what it lists (contracts §7): a completed step is an id, an artifact a path in the project.
- * Undefined when it may. What `previous` lists already stays: documents of earlier versions hold other values. Fault:
- * `E_SCHEMA_VALIDATION` with `details.errors[]`.
+ * Why an update may not list what it lists (contracts §7): a completed step is an id, an artifact a path in the project, and where
+ * earlier entries lie the runtime says alone. Undefined when it may. What `previous` lists already stays: documents of earlier
+ * versions hold other values. Fault: `E_SCHEMA_VALIDATION` with `details.errors[]`.
  */
 export function listedNamesFault(previous: JsonObject, next: JsonObject): Fault | undefined {
   const errors = [
+    ...(saySameOfEarlier(previous, next) ? [] : [MOVED_BY_OTHERS]),
     ...errorsOf("stepsCompleted", previous, next, stepProblem),
     ...errorsOf("artifacts", previous, next, artifactProblem),
   ];

@@ -40,7 +40,7 @@ export async function standingAnswer(place: RunPlace): Promise<RouteAnswer<"stan
     place.reader.ask("read.run", { run: place.runId }),
   ]);
   const { metadata, projectRoot, standing, usageByNode = [] } = answered(read);
-  const { phase, paused, currentNodeId, visit, turn, stepsCompleted, variables, artifacts } = state;
+  const { phase, paused, currentNodeId, visit, turn, stepsCompleted, variables } = state;
   const { question, lastAnswer, failure, budget, usage, model } = state;
   return {
     phase,
@@ -50,7 +50,7 @@ export async function standingAnswer(place: RunPlace): Promise<RouteAnswer<"stan
     turn,
     stepsCompleted,
     variables,
-    artifacts,
+    artifacts: state.earlierArtifacts === undefined ? state.artifacts : standing.artifacts,
     ...(question === undefined || phase !== "waiting-user"
       ? {}
       : { question: { ...question, id: questionIn(state) } }),

@@ -88,7 +88,9 @@ function isPassing(name: string): boolean {
 export function isTransient(name: string): boolean {
   const base = name.slice(name.lastIndexOf("/") + 1);
   if (name.startsWith("state/")) {
-    return /^\.tmp-(workflow\.md|execution\.jsonl)-|^\.il-[0-9a-f]{16}$/.test(base);
+    return /^\.tmp-(workflow\.md|execution\.jsonl|(decisionLog|artifacts)\.[0-9a-f.-]+\.jsonl)-|^\.il-[0-9a-f]{16}$/.test(
+      base,
+    );
   }
   return (
     name.startsWith("live/") ||

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { type ErrorCode, type Result, fail, ok } from "../../core/errors.js";
 import type { JsonObject } from "../../core/json.js";
+import { EARLIER_ENTRIES } from "../../core/state/earlier-entries.js";
 import { type Frontmatter, parseFrontmatter } from "../../core/state/state-frontmatter.js";
 import { removeTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
 import { type HeldLock, NO_LOCK } from "../disk/fenced-lock.js";
@@ -103,8 +104,9 @@ export function freshRunFrontmatter(
   run: { runId: string; activeAgentId: string; workflowRef: string; now: string },
   variables: JsonObject = {},
 ): JsonObject {
+  const { [EARLIER_ENTRIES]: _, ...rest } = template;
   return {
-    ...template,
+    ...rest,
     runId: run.runId,
     activeAgentId: run.activeAgentId,
     workflowRef: run.workflowRef,

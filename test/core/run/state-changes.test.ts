@@ -6,8 +6,10 @@ import {
   nodeAfter,
   takeArtifact,
   takeDocument,
+  takeMoved,
   tellArtifact,
 } from "../../../src/core/run/state-changes.js";
+import { toResult } from "../../../src/core/run/closing.js";
 import { NOW, openedRecord, storyRecord } from "./record-world.js";
 
 const AT = { carried: { stateSha256: "held" } };
@@ -77,6 +79,22 @@ test("an artifact that was written is listed, with the version that lists it", (
     stateSha256: "saved",
     frontmatter: { artifacts: ["artifacts/a.md"], updatedAt: NOW },
   });
+});
+
+test("entries that were moved to files are counted: by the state that people see, and by the result", () => {
+  const record = openedRecord({
+    carried: { frontmatter: { ...documentAt("done", []), artifacts: ["a", "b", "c"] } },
+  });
+  const file = "@state/logs/artifacts.000001-000002.01234567.jsonl";
+  const earlier = { artifacts: { count: 2, file, sha256: "0".repeat(64) } };
+  takeMoved(record, { earlier, sha256: "moved" });
+  expect(record.carried).toMatchObject({
+    stateSha256: "moved",
+    frontmatter: { artifacts: ["c"], earlierEntries: earlier },
+  });
+  const shown = { artifacts: ["c"], earlierArtifacts: 2 };
+  expect(record.toRunState()).toMatchObject(shown);
+  expect(toResult(record)).toMatchObject(shown);
 });
 
 test("the graph state is told of artifacts with a type, of their node", () => {

@@ -46,6 +46,21 @@ describe("what an update may list", () => {
     });
   });
 
+  test("not that older entries lie elsewhere: the runtime says it alone", () => {
+    const artifacts = {
+      count: 2,
+      file: "@state/logs/artifacts.000001-000002.01234567.jsonl",
+      sha256: "0".repeat(64),
+    };
+    const moved = { ...NONE, earlierEntries: { artifacts } };
+    const fewer = { ...NONE, earlierEntries: { artifacts: { ...artifacts, count: 1 } } };
+    const refusal = { code: "E_SCHEMA_VALIDATION", details: { errors: [{ path: "earlierEntries" }] } };
+    expect(listedNamesFault(NONE, moved)).toMatchObject(refusal);
+    expect(listedNamesFault(moved, NONE)).toMatchObject(refusal);
+    expect(listedNamesFault(moved, fewer)).toMatchObject(refusal);
+    expect(listedNamesFault(moved, { ...moved, artifacts: [] })).toBeUndefined();
+  });
+
   test("what a document of an earlier version lists stays", () => {
     const old = { stepsCompleted: ["anything at all"], artifacts: ["../../x"] };
     expect(listedNamesFault(old, { ...old, stepsCompleted: ["anything at all", "ask"] })).toBeUndefined();
