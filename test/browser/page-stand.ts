@@ -30,6 +30,9 @@ export interface PageStand extends Place {
   startWorker(): Promise<void>;
 }
 
+/** Against a hang only: on a busy machine a page takes its time. */
+export const PATIENCE_MS = 120_000;
+
 /** `more`: what is set for all processes beside the usual. */
 export async function openPageStand(more: Readonly<Record<string, string>> = {}): Promise<PageStand> {
   const mood: Mood = { refusesKey: false, beforeDraftEnds: undefined, reviews: 0 };
@@ -61,6 +64,7 @@ export async function openPageStand(more: Readonly<Record<string, string>> = {})
     const context = await browser.newContext(options);
     await context.addCookies(cookies);
     const page = await context.newPage();
+    page.setDefaultTimeout(PATIENCE_MS);
     await page.goto(`${origin}/${path}`);
     return page;
   };

@@ -7,14 +7,12 @@ import { eventually } from "../fakes/eventually.js";
 import { valueOf } from "../fakes/run-world.js";
 import { copyRoom } from "../integration/harness.js";
 import { BUNDLE_RESULT } from "./field-notes.js";
-import { type PageStand, openPageStand } from "./page-stand.js";
+import { PATIENCE_MS, type PageStand, openPageStand } from "./page-stand.js";
 
 /*
  * Each flow of the page in a real Chromium, on a real Temporal with real runs: what a person does who knows neither docs nor terminal.
  * With INTERLOCK_PICTURES=docs/images the pictures of the documentation are taken on the way.
  */
-
-const PATIENCE_MS = 60_000;
 
 let stand: PageStand;
 /** A run that has seen all: a question, a loop, a refused move, a killed worker. */
@@ -32,7 +30,6 @@ afterAll(async () => {
 
 async function open(path: string, options: Parameters<PageStand["open"]>[1] = {}): Promise<Page> {
   const page = await stand.open(path, { viewport: { width: 1240, height: 800 }, ...options });
-  page.setDefaultTimeout(PATIENCE_MS);
   page.on("pageerror", (error) => complaints.push(String(error)));
   page.on("console", (message) => {
     if (/Content.Security.Policy|Uncaught/i.test(message.text())) complaints.push(message.text());
@@ -94,6 +91,26 @@ test("what waits for a person stands on top; it is answered, the worker dies, an
   await page.getByRole("button", { name: "Answer" }).click();
   await phase(page, "completed");
   expect(await page.getByLabel("Your answer").count()).toBe(0);
+});
+
+test("what takes longer than the page waits before it asks again is shown when it comes", async () => {
+  const page = await open("");
+  await page.clock.install();
+  let asked = 0;
+  let answerAll = () => {};
+  const release = new Promise<void>((resolve) => (answerAll = resolve));
+  await page.route(/\/api\/run(?:\/standing)?\?/, async (route) => {
+    asked += 1;
+    await release;
+    await route.continue();
+  });
+  await page.goto(`${stand.origin}/#/runs/${walked}`);
+  await expect.poll(() => asked).toBe(2);
+  await page.clock.runFor(30_000);
+  await page.evaluate(`fetch("icon.svg")`); // what was asked until now has come by
+  expect(asked).toBe(2);
+  answerAll();
+  await phase(page, "completed");
 });
 
 test("the graph shows the way taken, the loop with its count, and the move that was refused", async () => {

@@ -12,6 +12,9 @@ export class PageError extends Error {
   }
 }
 
+/** A server that is there answers sooner; behind a broken tunnel nothing would ever come. */
+const PATIENCE_MS = 60_000;
+
 /** Asks a route. Throws a `PageError`, or what the signal was aborted with. */
 export async function ask<N extends RouteName>(
   name: N,
@@ -21,19 +24,19 @@ export async function ask<N extends RouteName>(
   const { method, path } = ROUTES[name];
   const response = await send(method, path, request, signal);
   const answer: unknown = await response.json().catch(() => undefined);
-  if (response.ok) return answer as RouteAnswer<N>; // both sides have their types from one place
+  if (response.ok && answer !== undefined) return answer as RouteAnswer<N>; // both sides have their types from one place
+  signal?.throwIfAborted();
   throw faultOf(answer, response.status);
 }
 
 async function send(method: string, path: string, request: object, signal?: AbortSignal): Promise<Response> {
-  const options = {
-    method,
-    credentials: "same-origin",
-    cache: "no-store",
-    ...(signal && { signal }),
-  } as const;
+  const options = { method, credentials: "same-origin", cache: "no-store" } as const;
   try {
-    if (method === "GET") return await fetch(withQuery(path, request), options);
+    if (method === "GET") {
+      const patience = AbortSignal.timeout(PATIENCE_MS);
+      const until = signal === undefined ? patience : AbortSignal.any([signal, patience]);
+      return await fetch(withQuery(path, request), { ...options, signal: until });
+    }
     const headers = { "Content-Type": "application/json" };
     return await fetch(path, { ...options, headers, body: JSON.stringify(request) });
   } catch (error) {

@@ -23,28 +23,73 @@ export function useAsked<T>(
   asOf = 0,
 ): Asked<T> {
   const [held, setHeld] = useState<Held<T>>({ key });
-  const [round, setRound] = useState(0);
-  const again = useCallback(() => setRound((count) => count + 1), []);
   const latest = useRef(load);
   latest.current = load;
+  const asking = useRef<OneAtATime | undefined>(undefined);
+  const askedAsOf = useRef(asOf);
 
   useEffect(() => {
-    const stop = new AbortController();
-    latest
-      .current(stop.signal)
-      .then((value) => setHeld({ key, value }))
-      .catch((error: unknown) => {
-        if (stop.signal.aborted) return;
+    const one = new OneAtATime(async (signal) => {
+      try {
+        const value = await latest.current(signal);
+        if (!signal.aborted) setHeld({ key, value });
+      } catch (error) {
+        if (signal.aborted) return;
         setHeld((before) => ({ ...(before.key === key ? before : { key }), error: toPageError(error) }));
-      });
-    return () => stop.abort();
-  }, [key, round, asOf]);
+      }
+    });
+    asking.current = one;
+    askedAsOf.current = asOf;
+    one.again();
+    return () => one.end();
+  }, [key]);
+
+  const again = useCallback(() => asking.current?.again(), []);
+  useEffect(() => {
+    if (askedAsOf.current === asOf) return;
+    askedAsOf.current = asOf;
+    again();
+  }, [asOf]);
 
   const isOfKey = held.key === key;
   const pauseMs = everyMs ?? (isOfKey && held.error !== undefined ? RETRY_MS : undefined);
-  useEffect(() => (pauseMs === undefined ? undefined : whileSeen(again, pauseMs)), [again, pauseMs]);
+  useEffect(() => {
+    if (pauseMs === undefined) return undefined;
+    return whileSeen(() => asking.current?.isUnderWay === false && again(), pauseMs);
+  }, [again, pauseMs]);
 
   return { value: isOfKey ? held.value : undefined, error: isOfKey ? held.error : undefined, again };
+}
+
+/** Does one thing at a time. What is wanted again meanwhile is done once more afterwards, never in its place: else a slow answer would never come. */
+class OneAtATime {
+  isUnderWay = false;
+  private isWanted = false;
+  private readonly stop = new AbortController();
+  private readonly act: (signal: AbortSignal) => Promise<void>;
+
+  /** `act` must not throw. */
+  constructor(act: (signal: AbortSignal) => Promise<void>) {
+    this.act = act;
+  }
+
+  again(): void {
+    this.isWanted = true;
+    if (!this.isUnderWay) void this.actWhileWanted();
+  }
+
+  end(): void {
+    this.stop.abort();
+  }
+
+  private async actWhileWanted(): Promise<void> {
+    this.isUnderWay = true;
+    while (this.isWanted && !this.stop.signal.aborted) {
+      this.isWanted = false;
+      await this.act(this.stop.signal);
+    }
+    this.isUnderWay = false;
+  }
 }
 
 interface Held<T> {

@@ -51,12 +51,23 @@ export function useRun(run: string): WatchedRun {
   }, [description.again, standing.again, graph.again]);
   const { list, add } = useEvents(run);
   const settled = useSettled(again);
-  const isOver = description.value?.row.phase === "completed" || description.value?.row.phase === "failed";
+  const phase = description.value?.row.phase;
+  useChanged(phase, again); // what was asked for before the change is of before it, also where no event comes by
+  const isOver = phase === "completed" || phase === "failed";
   const live = useLive(run, list.next, isOver, (events) => {
     add(events);
     settled();
   });
   return { run, description, standing, graph, events: list, live, round, again };
+}
+
+/** Calls when a value that was known becomes another one. */
+function useChanged(value: string | undefined, call: () => void): void {
+  const before = useRef(value);
+  useEffect(() => {
+    if (before.current !== undefined && before.current !== value) call();
+    before.current = value;
+  }, [value]);
 }
 
 /** Calls once when nothing more has come for a moment. */

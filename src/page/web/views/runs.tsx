@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { RunRow, WaitingQuestion } from "../../api-run.js";
-import { MAX_RUNS_PAGE } from "../../api.js";
+import { MAX_RUNS_PAGE, type RouteAnswer } from "../../api.js";
 import { ask } from "../ask.js";
 import { type RunsFilter, runHref, runsHref } from "../routes.js";
 import { Choice, Fault, Phase, Quiet, TextField } from "../ui/parts.js";
@@ -30,6 +30,14 @@ const SINCE = [
 
 export function RunsView({ filter }: { readonly filter: RunsFilter }) {
   const now = useNow();
+  const narrowing = narrowingOf(filter);
+  const questions = useAsked(
+    `questions ${JSON.stringify(narrowing)}`,
+    (signal) => ask("questions", narrowing, signal),
+    EVERY_MS,
+  );
+  // What waits stands above the list: rows that were there before would jump away from under a pointer.
+  const isTopKnown = questions.value !== undefined || questions.error !== undefined;
   useEffect(() => {
     document.title = "Runs · Interlock";
   }, []);
@@ -38,23 +46,21 @@ export function RunsView({ filter }: { readonly filter: RunsFilter }) {
       <div class="head">
         <h1>Runs</h1>
       </div>
-      <Waiting filter={filter} now={now} />
+      {questions.value !== undefined && <Waiting {...questions.value} filter={filter} now={now} />}
       <Filters key={JSON.stringify([filter.package, filter.project])} filter={filter} />
-      <Listing filter={filter} now={now} />
+      <Listing filter={filter} now={now} isTopKnown={isTopKnown} />
     </>
   );
 }
 
+interface WaitingProps extends RouteAnswer<"questions"> {
+  readonly filter: RunsFilter;
+  readonly now: number;
+}
+
 /** What waits for a person, on top of all. */
-function Waiting({ filter, now }: { readonly filter: RunsFilter; readonly now: number }) {
-  const narrowing = narrowingOf(filter);
-  const { value } = useAsked(
-    `questions ${JSON.stringify(narrowing)}`,
-    (signal) => ask("questions", narrowing, signal),
-    EVERY_MS,
-  );
-  if (value === undefined || value.questions.length === 0) return null;
-  const { questions, more } = value;
+function Waiting({ questions, more, filter, now }: WaitingProps) {
+  if (questions.length === 0) return null;
   return (
     <section aria-labelledby="waiting">
       <h2 id="waiting">
@@ -129,8 +135,14 @@ function Filters({ filter }: { readonly filter: RunsFilter }) {
   );
 }
 
+interface ListingProps {
+  readonly filter: RunsFilter;
+  readonly now: number;
+  readonly isTopKnown: boolean;
+}
+
 /** The newest page is asked for again and again; older ones when they are scrolled to. */
-function Listing({ filter, now }: { readonly filter: RunsFilter; readonly now: number }) {
+function Listing({ filter, now, isTopKnown }: ListingProps) {
   const key = JSON.stringify(filter);
   const [pages, setPages] = useState(1);
   useEffect(() => setPages(1), [key]);
@@ -147,7 +159,7 @@ function Listing({ filter, now }: { readonly filter: RunsFilter; readonly now: n
   useEffect(() => {
     if (value !== undefined) setHeld({ key, ...value });
   }, [value]);
-  const shown = held?.key === key ? held : undefined;
+  const shown = isTopKnown && held?.key === key ? held : undefined;
   return (
     <section aria-label="All runs">
       <Fault error={error} />
