@@ -7,7 +7,7 @@ import { DEFAULT_TASK_QUEUE } from "./contract/names.js";
 import { ConfigError } from "./environment/config-error.js";
 import { type ListenAddress, listenAddress } from "./environment/listen-address.js";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel, wordOf } from "./environment/log-words.js";
-import { secretOf, withSecrets } from "./environment/secret-files.js";
+import { type SecretFile, secretFilesOf, secretOf, withSecrets } from "./environment/secret-files.js";
 import { type TraceSettings, readTraces } from "./environment/traces.js";
 import {
   type WorkerSize,
@@ -173,6 +173,8 @@ export interface Config {
   /** The model of an agent where a run says nothing of models; undefined where none is configured. */
   readonly modelSettingsFor: (agentId: string) => ModelSettings | undefined;
   readonly settings: Settings;
+  /** The files that secrets are read from. */
+  readonly secretFiles: readonly SecretFile[];
   /** A variable of the environment that the settings name, for an MCP server. */
   readonly variable: (name: string) => string | undefined;
   /** What is said of the directories that runs may open. */
@@ -237,6 +239,11 @@ export function loadConfig(
     models,
     modelSettingsFor: (agentId: string) => models.settingsFor(agentId),
     settings,
+    secretFiles: secretFilesOf(
+      withoutEmpty(variables),
+      [...SECRET_VARIABLES, "INTERLOCK_SEAL_KEYS"],
+      settings,
+    ),
     variable: (name: string) => (Object.hasOwn(environment, name) ? environment[name] : undefined),
     roots: {
       projectRoots: projectRoots(env.INTERLOCK_PROJECT_ROOTS, settings),

@@ -1,5 +1,7 @@
 import { z } from "zod";
+import { parseJsonText } from "../core/json-text.js";
 import { RUN_PHASES } from "../core/run/phase.js";
+import { excerpt } from "../core/text.js";
 
 export const PAYLOAD_TYPE = "application/vnd.in-toto+json";
 export const STATEMENT_TYPE = "https://in-toto.io/Statement/v1";
@@ -127,18 +129,28 @@ export type RunPredicate = z.infer<typeof predicateSchema>;
 
 /** What an envelope holds, parsed. Unknown fields are let through, as in-toto has it. Throws an `Error` that names the field. */
 export function parseStatement(payload: Uint8Array): RunStatement {
-  let value: unknown;
-  try {
-    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(payload));
-  } catch {
-    throw new Error("What is signed is not JSON.");
-  }
-  const parsed = statementSchema.safeParse(value);
+  const read = parseJsonText(textOf(payload), MAX_VALUES);
+  if (!read.ok) throw noStatement(read.path, read.message);
+  const parsed = statementSchema.safeParse(read.value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  throw new Error(
-    `What is signed is no statement about a run: ${issue?.path.map(String).join(".")}: ${issue?.message}.`,
-  );
+  throw noStatement(issue?.path ?? [], issue?.message ?? "");
+}
+
+/** Far more than a run has that keeps to its limits. */
+const MAX_VALUES = 10_000_000;
+
+function textOf(payload: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(payload);
+  } catch {
+    throw noStatement([], "is no UTF-8");
+  }
+}
+
+function noStatement(path: readonly PropertyKey[], message: string): Error {
+  const place = path.map(String).join(".") || "its root";
+  return new Error(`What is signed is no statement about a run: ${excerpt(place)}: ${message}.`);
 }
 
 /** The statement as a JSON Schema, by file name. Generated into `schemas/`. */

@@ -14,10 +14,10 @@ export type JsonText =
 /**
  * Parses JSON from strangers. On top of the grammar it refuses what a later reader could take differently:
  * nesting beyond 100 levels, more than 100,000 values, duplicate keys and keys named `__proto__`. A
- * byte-order mark is tolerated.
+ * byte-order mark is tolerated. `maxValues` is for a text whose writer is known.
  */
-export function parseJsonText(text: string): JsonText {
-  const parser = new JsonTextParser(text);
+export function parseJsonText(text: string, maxValues = MAX_JSON_VALUES): JsonText {
+  const parser = new JsonTextParser(text, { maxValues });
   try {
     return { ok: true, value: parser.parse() };
   } catch (error) {
@@ -38,13 +38,14 @@ export function linesInJson(
   const lines = places.map((): number | undefined => undefined);
   let counted = 0;
   let line = 1;
-  const parser = new JsonTextParser(text, (path, index) => {
+  const onPlace: OnPlace = (path, index) => {
     for (; counted < index; counted += 1) if (text[counted] === "\n") line += 1;
     for (const [at, place] of places.entries()) {
       if (path.length <= place.length && path.every((key, depth) => String(key) === place[depth]))
         lines[at] = line;
     }
-  });
+  };
+  const parser = new JsonTextParser(text, { onPlace });
   try {
     parser.parse();
   } catch (error) {
@@ -84,10 +85,15 @@ class JsonTextParser {
   private values = 0;
 
   private readonly onPlace: OnPlace | undefined;
+  private readonly maxValues: number;
 
-  constructor(text: string, onPlace?: OnPlace) {
+  constructor(
+    text: string,
+    { onPlace, maxValues = MAX_JSON_VALUES }: { readonly onPlace?: OnPlace; readonly maxValues?: number },
+  ) {
     this.text = text;
     this.onPlace = onPlace;
+    this.maxValues = maxValues;
     this.index = text.startsWith(BYTE_ORDER_MARK) ? 1 : 0;
   }
 
@@ -100,7 +106,7 @@ class JsonTextParser {
 
   private readValue(depth: number): JsonValue {
     this.values += 1;
-    if (this.values > MAX_JSON_VALUES) throw new JsonRefused([], `holds more than ${MAX_JSON_VALUES} values`);
+    if (this.values > this.maxValues) throw new JsonRefused([], `holds more than ${this.maxValues} values`);
     this.skipSpace();
     const char = this.text[this.index];
     if (char === "{" || char === "[") {

@@ -4,6 +4,7 @@ import { checkCapacity, checkMemory, checkNode, checkOtherUsers } from "./check-
 import { checkWebhooks } from "./check-webhooks.js";
 import { type ConfiguredModel, checkModel, configuredModels } from "./check-models.js";
 import { checkRoots } from "./check-roots.js";
+import { checkSecretFiles } from "./check-secret-files.js";
 import { checkSeal } from "./check-seal.js";
 import { checkStore } from "./check-store.js";
 import { type TemporalPlace, checkTemporal, noServer, runningServer } from "./check-temporal.js";
@@ -40,7 +41,8 @@ export async function examine(examination: Examination): Promise<readonly Findin
       ? models(config, examination)
       : Promise.resolve([skipped("models", "the settings cannot be read")]),
   ]);
-  return [finding, ...parts.flat(), ...checkWebhooks(config.webhooks)];
+  const secrets = await checkSecretFiles(config.secretFiles);
+  return [finding, ...parts.flat(), ...secrets, ...checkWebhooks(config.webhooks)];
 }
 
 function settingsFinding(): Finding {

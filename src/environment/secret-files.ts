@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { stat } from "node:fs/promises";
 import { ConfigError } from "./config-error.js";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -24,6 +25,43 @@ export function withSecrets(
     delete read[`${name}_FILE`];
   }
   return read;
+}
+
+/** A file with a secret, and the variable that names it. */
+export interface SecretFile {
+  readonly variable: string;
+  readonly path: string;
+}
+
+/** Temporal's own variable for the key of a client's certificate. */
+const CLIENT_KEY = "TEMPORAL_TLS_CLIENT_KEY_PATH";
+
+/** The files that hold secrets of these names, and of those that the settings say under `…Variable`. */
+export function secretFilesOf(
+  environment: Environment,
+  names: readonly string[],
+  settings: object,
+): readonly SecretFile[] {
+  const variables = [...names, ...namesIn(settings)].map((name) => `${name}_FILE`);
+  return [...new Set([...variables, CLIENT_KEY])].flatMap((variable) => {
+    const path = valueOf(environment, variable);
+    return path === undefined ? [] : [{ variable, path }];
+  });
+}
+
+function namesIn(value: unknown): readonly string[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, said]) =>
+    key.endsWith("Variable") && typeof said === "string" ? [said] : namesIn(said),
+  );
+}
+
+/** A file's mode, as `ls` would have it in digits, where its owner is who asks and others may read or change it. */
+export async function modeOpenToOthers(path: string): Promise<string | undefined> {
+  const file = await stat(path).catch(() => undefined);
+  // What another user has put there, as a container's secrets are, is not for us to close.
+  if (file === undefined || file.uid !== process.getuid?.() || (file.mode & 0o077) === 0) return undefined;
+  return (file.mode & 0o777).toString(8).padStart(4, "0");
 }
 
 /** No message repeats the path: who sets the variable to the secret itself would read it there. */

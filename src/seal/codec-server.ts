@@ -87,7 +87,7 @@ async function answer(
     response.setHeader("Access-Control-Allow-Credentials", "true");
     response.setHeader("Vary", "Origin");
   }
-  const { pathname } = new URL(request.url ?? "/", "http://localhost");
+  const [path = ""] = (request.url ?? "").split("?", 1); // as it was sent: nothing in it is decoded or resolved
   if (request.method === "OPTIONS" && origin !== undefined) {
     response.setHeader("Access-Control-Allow-Methods", "POST");
     response.setHeader("Access-Control-Allow-Headers", ALLOWED_HEADERS);
@@ -98,7 +98,7 @@ async function answer(
     response.writeHead(204).end();
     return;
   }
-  const parts = pathname.split("/").filter((part) => part !== "");
+  const parts = path.split("/").filter((part) => part !== "");
   const action = parts.pop();
   const bearer = /^Bearer (\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
   if (!isSame(parts.join("/") || (bearer ?? ""), token)) {

@@ -127,7 +127,11 @@ describe("the story of a log", () => {
     ]) {
       expect(() => parseStatement(Buffer.from(JSON.stringify(other)))).toThrow("no statement about a run");
     }
-    expect(() => parseStatement(Buffer.of(0xff))).toThrow("not JSON");
+    expect(() => parseStatement(Buffer.of(0xff))).toThrow("no UTF-8");
+    expect(() => parseStatement(Buffer.from("{"))).toThrow("is not valid JSON");
+    const text = JSON.stringify(statement());
+    const twice = text.replace('"predicate":{', '"predicate":{"run":{},');
+    expect(() => parseStatement(Buffer.from(twice))).toThrow("predicate.run: the key stands here twice");
   });
 });
 

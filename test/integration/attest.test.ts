@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { createHash, generateKeyPairSync } from "node:crypto";
-import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
@@ -32,7 +32,7 @@ async function completedRun(bench: Bench): Promise<string> {
 async function newKey(dir: string, name: string) {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
   const [secret, open] = [join(dir, `${name}.pem`), join(dir, `${name}.pub.pem`)];
-  await writeFile(secret, privateKey.export({ type: "pkcs8", format: "pem" }));
+  await writeFile(secret, privateKey.export({ type: "pkcs8", format: "pem" }), { mode: 0o600 });
   await writeFile(open, publicKey.export({ type: "spki", format: "pem" }));
   return { secret, open };
 }
@@ -60,9 +60,12 @@ test("a completed run is attested, by its store and from elsewhere, and verified
   await expect(shell.run(["attest", runId, "--key", key.secret, "--output", file])).resolves.toMatchObject({
     code: 0,
   });
-  await expect(shell.run(["attest", runId, "--key", key.secret, "--output", file])).resolves.toMatchObject({
-    code: 1,
-  });
+  await chmod(key.secret, 0o644);
+  const again = await shell.run(["attest", runId, "--key", key.secret, "--output", file]);
+  expect([again.code, again.stderr]).toEqual([
+    1,
+    expect.stringMatching(/^Others may open the key ".*" \(0644\)/),
+  ]);
 
   const verified = await verifyElsewhere(file, "--key", key.open, "--project", bench.projectRoot, "--json");
   expect([verified.code, verified.stderr]).toEqual([0, ""]);

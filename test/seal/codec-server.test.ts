@@ -28,7 +28,8 @@ function ask({ path = `/${TOKEN}/decode`, method = "POST", headers = {}, body = 
   return new Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; body: string }>(
     (resolve, reject) => {
       const content = method === "POST" ? body : "";
-      const sent = request(`${server.address}${path}`, { method, headers, agent: false }, (response) => {
+      const { hostname, port } = new URL(server.address);
+      const sent = request({ hostname, port, path, method, headers, agent: false }, (response) => {
         let text = "";
         response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
         response.on("end", () =>
@@ -123,6 +124,66 @@ test("only pages of the named origin may ask, and only under the address it list
     `127.0.0.1.evil.example:${port}`,
   ]) {
     expect([Host, (await ask({ headers: { Host } })).status]).toEqual([Host, 421]);
+  }
+});
+
+test("no spelling of a request is the server's own fault", async () => {
+  const bearer = { Authorization: `Bearer ${TOKEN}` };
+  for (const [asked, status] of [
+    [{ path: "//" }, 401],
+    [{ path: "//", headers: bearer }, 404],
+    [{ path: "/%" }, 401],
+    [{ path: "/%", headers: bearer }, 404],
+    [{ path: "http://[/decode", headers: bearer }, 401],
+    [{ path: `//${TOKEN}//decode` }, 200],
+    [{ path: `/${TOKEN}/decode/` }, 200],
+    [{ path: `/${TOKEN}/decode?namespace=default` }, 200],
+    [{ path: `/${TOKEN}/%64ecode` }, 404],
+    [{ path: `/${TOKEN}/DECODE` }, 404],
+    [{ path: `/${TOKEN}/__proto__` }, 404],
+    [{ path: `/${TOKEN}/constructor` }, 404],
+    [{ path: "*", method: "OPTIONS", headers: { Origin: PAGE } }, 204],
+    [{ method: "OPTIONS" }, 404],
+    [{ method: "HEAD" }, 404],
+    [{ method: "PUT" }, 404],
+    [{ method: "TRACE" }, 404],
+    [{ headers: { "Content-Type": "application/x-protobuf" } }, 200],
+    [{ headers: { "Transfer-Encoding": "chunked" }, body: "" }, 400],
+    [{ body: "[".repeat(1_000_000) }, 400],
+    [{ body: `{"payloads":${"[".repeat(100_000)}${"]".repeat(100_000)}}` }, 400],
+    [{ body: '{"payloads":[{"metadata":{"__proto__":"eA=="}}]}' }, 200],
+  ] satisfies readonly (readonly [Asked, number])[]) {
+    expect([asked.path, asked.method, asked.body?.slice(0, 60), (await ask(asked)).status]).toEqual([
+      asked.path,
+      asked.method,
+      asked.body?.slice(0, 60),
+      status,
+    ]);
+  }
+});
+
+test("a sealed payload of which one byte is another one is refused, wherever it stands", async () => {
+  const { payloads } = JSON.parse(await sealedJson()) as {
+    payloads: [{ metadata: Record<string, string>; data: string }];
+  };
+  const [{ metadata, data }] = payloads;
+  const changed = (text: string, at: number): string => {
+    const bytes = Buffer.from(text, "base64");
+    bytes.writeUInt8((bytes[at] ?? 0) ^ 1, at);
+    return bytes.toString("base64");
+  };
+  const sizeOf = (text: string) => Buffer.from(text, "base64").length;
+  const others = [
+    ...Array.from({ length: sizeOf(data) }, (_, at) => ({ metadata, data: changed(data, at) })),
+    ...Object.entries(metadata)
+      .filter(([name]) => name !== "encoding")
+      .map(([name, text]) => ({ metadata: { ...metadata, [name]: changed(text, 0) }, data })),
+    { metadata },
+    { metadata, data: "" },
+  ];
+  for (const payload of others) {
+    const answer = await ask({ body: JSON.stringify({ payloads: [payload] }) });
+    expect([payload, answer.status]).toEqual([payload, 400]);
   }
 });
 

@@ -13,7 +13,8 @@ import { makeStatement } from "../../attest/make-statement.js";
 import { PAYLOAD_TYPE, type RunStatement, parseStatement } from "../../attest/statement.js";
 import { wholeFile } from "../../client/store-reader.js";
 import type { JsonObject } from "../../core/json.js";
-import { excerpt } from "../../core/text.js";
+import { excerpt, shellWord } from "../../core/text.js";
+import { modeOpenToOthers } from "../../environment/secret-files.js";
 import { verifyAuditBytes } from "../../store/runs/audit-verify.js";
 import { version } from "../../worker/version.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson, printNote } from "../output.js";
@@ -28,6 +29,13 @@ export interface AttestOptions {
 /** `interlock attest`: a signed statement about how a run went. */
 export async function attestCommand(id: string, { key = [], output }: AttestOptions): Promise<ExitCode> {
   const keys = await readKeys(key, signingKey);
+  for (const path of key) {
+    const mode = await modeOpenToOthers(path);
+    if (mode !== undefined)
+      printNote(
+        `Others may open the key "${excerpt(path)}" (${mode}). Keep it to yourself: chmod 600 ${shellWord(path)}`,
+      );
+  }
   const statement = await withRun(id, (place) => statementOf(id, place));
   const envelope = signEnvelope(PAYLOAD_TYPE, Buffer.from(JSON.stringify(statement)), keys);
   if (output === undefined) printJson(envelope);
