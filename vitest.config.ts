@@ -4,21 +4,31 @@ import { AgainReporter } from "./test/setup/again-reporter.js";
 /** Where CI wants the counts as JSON. */
 const report = process.env["INTERLOCK_TEST_REPORT"];
 
-/** Slow by nature: they wait for timeouts of Temporal's most of the time, set up machines, or do a thing a thousand times. */
+/** Slow by nature: they wait for timeouts of Temporal's most of the time, start servers of their own, set up machines, or do a thing a thousand times. */
 const SLOW_TESTS = [
-  "test/integration/crash-matrix.test.ts",
-  "test/integration/bundle-crash.test.ts",
-  "test/integration/compaction-crash.test.ts",
-  "test/integration/execution-fence.test.ts",
-  "test/integration/fallback-crash.test.ts",
-  "test/integration/notice-crash.test.ts",
-  "test/integration/prune-crash.test.ts",
-  "test/integration/streamed-crash.test.ts",
-  "test/integration/subworkflow-crash.test.ts",
-  "test/integration/tool-crash.test.ts",
-  "test/integration/hosts.test.ts",
-  "test/integration/long-run.test.ts",
-];
+  "bundle-crash",
+  "cancel-crash",
+  "closed-run",
+  "compaction-crash",
+  "crash-matrix",
+  "embedded-server",
+  "execution-fence",
+  "fallback-crash",
+  "few-descriptors",
+  "hosts",
+  "long-run",
+  "notice-crash",
+  "prune-crash",
+  "run-models",
+  "sealed-histories",
+  "stop-while-starting",
+  "streamed-crash",
+  "subworkflow-crash",
+  "tls",
+  "tool-crash",
+  "two-workers",
+  "versions",
+].map((name) => `test/integration/${name}.test.ts`);
 
 /** Tests that replace a module, or install what a process has once: each in a process of its own. */
 export const ALONE_TESTS = [
