@@ -8,8 +8,8 @@ import { type Stage, openStage } from "./stage.js";
 
 /**
  * What a visit costs, by how many there were: `npm run bench:growth -- --to 10000 --svg bench/growth.svg`. One run goes round a circle
- * of nodes with one model turn a visit, by nodes, until its limit of turns ends it. What has been measured is drawn when it is
- * interrupted, too.
+ * of nodes with one model turn a visit, by nodes, until its limit of turns ends it, and each visit notes a decision and an artifact.
+ * What has been measured is drawn when it is interrupted, too.
  */
 const { values } = parseArgs({
   options: {
@@ -25,6 +25,7 @@ interface Sample {
   readonly visits: number;
   readonly seconds: number;
   readonly diskBytes: number;
+  readonly documentBytes: number;
   readonly historyBytes: number;
   readonly memoryBytes: number;
   readonly syncs: number;
@@ -77,10 +78,12 @@ async function follow(stage: Stage, samples: Sample[], isInterrupted: () => bool
     const run = await stage.store.runs.findRun(begun.runId);
     if (!run.ok) throw new Error(run.error.message);
     const { projectId } = run.value;
+    const runDir = join(stage.store.dir, "projects", projectId, "runs", begun.runId);
     samples.push({
       visits: visit,
       seconds: (performance.now() - startedAt) / 1_000,
-      diskBytes: await bytesIn(join(stage.store.dir, "projects", projectId, "runs", begun.runId)),
+      diskBytes: await bytesIn(runDir),
+      documentBytes: (await stat(join(runDir, "state", "workflow.md"))).size,
       historyBytes: [...sizes.values()].reduce((sum, bytes) => sum + bytes, 0),
       memoryBytes: await memoryOf(stage.pids.interlock),
       syncs: await stage.syncs(),
@@ -102,6 +105,11 @@ function draw(samples: readonly Sample[]): string {
     { title: "bytes on disk, a visit", unit: "B", points: each(({ diskBytes }) => diskBytes) },
     { title: "bytes of history, a visit", unit: "B", points: each(({ historyBytes }) => historyBytes) },
     { title: "files synced, a visit", unit: "", points: each(({ syncs }) => syncs) },
+    {
+      title: "the state document",
+      unit: "B",
+      points: samples.map(({ visits, documentBytes }) => [visits, documentBytes] as const),
+    },
     {
       title: "memory of the worker",
       unit: "MB",

@@ -13,6 +13,9 @@ import { RunRequestFile } from "./run-request.js";
 import { type StateFile, openStateFile } from "./state-file.js";
 import { type StatusFile, openStatusFile } from "./status-file.js";
 
+/** A run has a conversation for each visit: the last ones are known, others are read again where somebody asks. */
+const KNOWN_CONVERSATIONS = 16;
+
 /**
  * The files of one run (contracts §3). What lies beside `state/` has no mount. Opened for an execution of the run, they are
  * changed only until a newer one takes over.
@@ -60,6 +63,8 @@ export class RunFiles {
     const path = join(this.dir, "conversation", `${name}.jsonl`);
     const conversation = new Conversation(path, join(this.dir, "conversation.lock"), this.claim);
     this.conversations.set(name, conversation);
+    const [oldest = ""] = this.conversations.keys();
+    if (this.conversations.size > KNOWN_CONVERSATIONS) this.conversations.delete(oldest);
     return conversation;
   }
 

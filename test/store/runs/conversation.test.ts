@@ -114,4 +114,19 @@ describe("a conversation's name", () => {
       ).toEqual([begin(1)]);
     },
   );
+
+  test("of very many only the last are kept in memory; another one is read again", async () => {
+    await mkdir(join(dir, "conversation"));
+    const files = new RunFiles(dir);
+    const conversations = [];
+    for (let visit = 1; visit <= 100; visit += 1) {
+      const conversation = files.conversation(`visit-${visit}`);
+      await conversation.append([begin(visit)]);
+      conversations.push(conversation);
+    }
+    expect(files.conversation("visit-100")).toBe(conversations.at(-1));
+    expect(files.conversation("visit-1")).not.toBe(conversations[0]);
+    expect(await files.conversation("visit-1").append([begin(1)])).toBe(false);
+    expect(await files.conversation("visit-1").entries()).toEqual([begin(1)]);
+  });
 });
