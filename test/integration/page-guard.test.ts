@@ -305,7 +305,8 @@ test("no path of a request leads into the file system, and half a request does n
   );
   expect(await text(smuggled)).toMatch(/^HTTP\/1\.1 400 /);
   const long = connect(page.port, "127.0.0.1");
-  long.end(`GET / HTTP/1.1\r\nX: ${"x".repeat(64 * 1024)}\r\n\r\n`);
+  // Not much longer: what stays unread is answered with a reset.
+  long.end(`GET / HTTP/1.1\r\nX: ${"x".repeat(17 * 1024)}\r\n\r\n`);
   expect(await text(long)).toMatch(/^HTTP\/1\.1 431 /);
   expect(await get("/")).toMatchObject({ status: 200 });
   half.destroy();
