@@ -80,6 +80,7 @@ async function conditionsOf(deps: OpenRunDeps, { input, execution }: OpenRunInpu
   const looks = mayLook && deps.searchAttributes !== undefined;
   return {
     keepsMemo: true as const,
+    tellsSeldom: true as const,
     ...(modelTimeoutMs === undefined ? {} : { modelTimeoutMs }),
     ...(execution?.resetOf === undefined ? {} : { openedFor: execution.id }),
     ...(looks ? { searchAttributes: await deps.searchAttributes() } : {}),

@@ -23,6 +23,17 @@ export function setSearchAttributes(
   if (pairs.length > 0) upsertSearchAttributes(pairs);
 }
 
+/** Says in lists and searches where the run stands. */
+export function tellPlace(record: RunRecord): void {
+  setSearchAttributes(record, placeOf(record));
+  setRunMemo(record);
+  record.noteTold(Date.now());
+}
+
+export function placeOf(record: RunRecord) {
+  return { RunNode: record.nodeId, RunAgent: record.agentOf(record.nodeId) };
+}
+
 /** Moves the run to a phase: in the workflow, in the index, in the audit log and in what can be searched. */
 export async function changePhase(
   record: RunRecord,
@@ -32,8 +43,9 @@ export async function changePhase(
   record.setPhase(phase);
   const { paused, budget, raises, answeredBy } = record.carried;
   record.note(fault === undefined ? `${phase}${paused ? ", paused" : ""}` : `${phase}: ${fault.code}`);
-  setSearchAttributes(record, { RunPhase: phase });
+  setSearchAttributes(record, { RunPhase: phase, ...(record.isPlaceOld ? placeOf(record) : {}) });
   setRunMemo(record);
+  record.noteTold(Date.now());
   const audit = await runActivities["run.phase"].executeWithOptions({ summary: phase }, [
     {
       run: record.opened.run,

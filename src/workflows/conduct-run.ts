@@ -23,7 +23,7 @@ import { summaryLine } from "../core/markdown.js";
 import { cutText } from "../core/text.js";
 import { isContinueAsNew, isReset } from "./continue-run-as-new.js";
 import { failureOf } from "./failures.js";
-import { changePhase, setSearchAttributes } from "./change-phase.js";
+import { changePhase, placeOf, setSearchAttributes, tellPlace } from "./change-phase.js";
 import { handleMessages } from "./messages.js";
 import { setRunMemo } from "./run-memo.js";
 import { refuseLateUpdates } from "./signed-updates.js";
@@ -118,14 +118,9 @@ function executionOf({ input }: RunRecord): RunExecution {
 
 function beginVisit(record: RunRecord, kind: RunKind): void {
   record.beginVisit(kind.conversation(record));
-  setSearchAttributes(record, placeOf(record));
-  setRunMemo(record);
+  if (record.isPlaceDue(Date.now())) tellPlace(record);
   beginGraphStateVisit(record);
   record.note("node entered");
-}
-
-function placeOf(record: RunRecord) {
-  return { RunNode: record.nodeId, RunAgent: record.agentOf(record.nodeId) };
 }
 
 async function visit(record: RunRecord, kind: RunKind, nodeId: string): Promise<void> {

@@ -14,6 +14,7 @@ import {
   tellArtifact,
 } from "../core/run/state-changes.js";
 import { externalActivities, localActivities, quickSaves, runActivities } from "./activity-options.js";
+import { tellPlace } from "./change-phase.js";
 import { noteRefusal } from "../core/run/call-groups.js";
 import { failureOf } from "./failures.js";
 import { knowTarget } from "./graph-parts.js";
@@ -39,6 +40,7 @@ export async function runGraphCall(
   if (call.record !== undefined) return recordState(record, call, call.record, input);
   if (call.external !== undefined) {
     const { timeoutMs } = call.external;
+    if (record.isPlaceOld) tellPlace(record);
     return externalActivities(timeoutMs)["tool.call"].executeWithOptions(summary(call.summary), [input]);
   }
   if (call.tool === undefined) throw new Error(`The call ${call.id} has neither a tool nor a fault.`);

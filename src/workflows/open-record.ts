@@ -2,9 +2,10 @@ import { setCurrentDetails } from "@temporalio/workflow";
 import { RunRecord, type RunTerms } from "../core/run/run-record.js";
 import { renderDetails } from "./run-details.js";
 
-/** A record of a run that the details panel of the Web UI shows. */
+/** A record of a run that the details panel of the Web UI shows: as it is when somebody looks, for nobody does most of the time. */
 export function openRecord(input: RunTerms, evaluatesConditions: boolean): RunRecord {
-  return new RunRecord(input, evaluatesConditions, (state, graph) =>
-    setCurrentDetails(renderDetails(state, graph)),
-  );
+  const record = new RunRecord(input, evaluatesConditions);
+  const details = { toJSON: () => renderDetails(record.toRunState(), record.open?.graph) };
+  setCurrentDetails(details as unknown as string); // the SDK keeps it, and writes it as JSON when it is asked for it
+  return record;
 }

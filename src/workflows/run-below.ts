@@ -17,6 +17,7 @@ import { budgetBelow, faultBelow } from "../core/run/run-below.js";
 import { pauseAfter } from "../core/run/run-model.js";
 import type { RunRecord } from "../core/run/run-record.js";
 import { runActivities } from "./activity-options.js";
+import { tellPlace } from "./change-phase.js";
 import { continueRunAsNew } from "./continue-run-as-new.js";
 import { failureOf } from "./failures.js";
 import type { graphRun } from "./graph-run.js";
@@ -52,7 +53,8 @@ export async function runBelow(record: RunRecord, nodeId: string): Promise<Below
       continue;
     }
     record.note(`runs ${workflowRef} as run ${runId}`);
-    setRunMemo(record);
+    if (record.isPlaceOld) tellPlace(record);
+    else setRunMemo(record);
     const result = await endOf(record, handle, { runId, nodeId });
     record.below = undefined;
     return { ...result, runId, workflowRef };

@@ -13,6 +13,7 @@ import type { EngineLimits } from "../core/run/limits.js";
 import { attemptsAt, modelLabel, nextModel, pauseAfter } from "../core/run/run-model.js";
 import type { RunRecord } from "../core/run/run-record.js";
 import { modelActivities, quickActivities } from "./activity-options.js";
+import { tellPlace } from "./change-phase.js";
 import { failureOf } from "./failures.js";
 import type { RunKind } from "./run-kind.js";
 import { tryLocally } from "./steps-by-node.js";
@@ -101,6 +102,7 @@ async function askModel(
         ]),
       )
     : undefined;
+  if (quick === undefined && record.isPlaceOld) tellPlace(record);
   const answer =
     quick ??
     (await modelActivities(attempts, modelTimeoutMs, isLeft)["model.turn"].executeWithOptions(shown, [

@@ -73,6 +73,9 @@ test("a node's work is one bar of the timeline, which says what it was", async (
     "state.snapshot: boundary after finish · 1 turn, 1 call",
     "run.phase: completed",
   ]);
+  const { searchAttributes, memo } = await temporalOf(bench, run).describe();
+  expect(searchAttributes).toMatchObject({ RunPhase: ["completed"], RunNode: ["finish"] });
+  expect(memo).toMatchObject({ interlock: { phase: "completed", node: "finish" } });
 });
 
 test("the package says it, and whoever starts a run says otherwise", async () => {

@@ -34,6 +34,8 @@ export interface OpenedRun {
   readonly seals?: true;
   /** The run keeps its memo. Absent where a worker of an earlier version has opened it. */
   readonly keepsMemo?: true;
+  /** Where its steps are nodes, lists and searches are told only of nodes that it stays at. Absent where a worker of an earlier version has opened it. */
+  readonly tellsSeldom?: true;
 }
 
 /** What the run folder says of a run that goes on. */

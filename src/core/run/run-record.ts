@@ -22,6 +22,7 @@ import { NO_USAGE, type Usage, addUsage } from "./usage.js";
 
 const PROGRESS_LINES = 60;
 const PROGRESS_CHARS = 8_000;
+const TOLD_EVERY_MS = 5_000;
 
 /** What of a run's input its decisions depend on. */
 export interface RunTerms {
@@ -55,7 +56,6 @@ export class RunRecord {
   readonly input: RunTerms;
   /** Conditions of edges are evaluated, not only shown (contracts §6). */
   private readonly evaluatesConditions: boolean;
-  private readonly show: (state: RunState, graph?: WorkflowGraph) => void;
   open: OpenedRun | undefined;
   carried: CarriedRun;
   question: Question | undefined;
@@ -65,16 +65,12 @@ export class RunRecord {
   below: RunBelowState | undefined;
   /** What the last recorded phase change said of pause and budget. */
   private recorded: { readonly paused: boolean; readonly budget: Budget };
+  /** The node at which lists and searches say that the run stands, since `at`. */
+  private told: { readonly nodeId: string; readonly at: number } | undefined;
 
-  /** `show` is told of the run whenever something happened that people look at. */
-  constructor(
-    input: RunTerms,
-    evaluatesConditions: boolean,
-    show: (state: RunState, graph?: WorkflowGraph) => void = () => {},
-  ) {
+  constructor(input: RunTerms, evaluatesConditions: boolean) {
     this.input = input;
     this.evaluatesConditions = evaluatesConditions;
-    this.show = show;
     this.carried = input.carried ?? { ...FRESH, budget: input.budget ?? {} };
     this.recorded = this.carried;
   }
@@ -152,6 +148,33 @@ export class RunRecord {
   get isQuickTurn(): boolean {
     const { isLeft, isSlow, turn } = this.carried;
     return this.stepsByNode && isLeft !== true && isSlow !== true && turn % QUICK_TURNS_IN_A_ROW !== 0;
+  }
+
+  /**
+   * As a visit begins: lists and searches are told of it. By nodes a run may pass ten of them in a second, and each is a change of its
+   * listing: then they hear of one every few seconds.
+   */
+  isPlaceDue(now: number): boolean {
+    const { told } = this;
+    return (
+      !this.tellsSeldom ||
+      this.carried.isSlow === true ||
+      told === undefined ||
+      now - told.at >= TOLD_EVERY_MS
+    );
+  }
+
+  /** The run stays where it is for longer than a moment, and lists and searches say that it stands elsewhere. */
+  get isPlaceOld(): boolean {
+    return this.tellsSeldom && this.told?.nodeId !== this.nodeId;
+  }
+
+  noteTold(now: number): void {
+    this.told = { nodeId: this.nodeId, at: now };
+  }
+
+  private get tellsSeldom(): boolean {
+    return this.stepsByNode && this.open?.tellsSeldom === true;
   }
 
   /** How long the last turn took, by the workflow's clock: what the next one is expected to take. */
@@ -240,7 +263,6 @@ export class RunRecord {
     const last = this.carried.progress.at(-1)?.seq ?? 0;
     const line: ProgressLine = { seq: last + 1, nodeId: nodeId.slice(0, 200), text: text.slice(0, 300) };
     this.update({ progress: newestLines([...this.carried.progress, line]) });
-    this.show(this.toRunState(), this.open?.graph);
   }
 
   /** Keeps the newest head of the audit chain; reads that ran side by side report in any order. */

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RunPhase } from "../../../src/core/run/phase.js";
 import { RunRecord } from "../../../src/core/run/run-record.js";
-import type { RunState } from "../../../src/core/run/run-state.js";
 import { NO_USAGE } from "../../../src/core/run/usage.js";
 import { OPENED, RESUMED, RUN_ID, USAGE, openedRecord, standAt, storyRecord } from "./record-world.js";
 
@@ -175,6 +174,42 @@ test("a run that is not open may be searched for only where its starter says so"
   expect(new RunRecord({ ...TERMS, searchAttributes: true }, false).mayBeSearchedBy("RunPhase")).toBe(true);
 });
 
+describe("lists and searches are told where a run stands", () => {
+  const opened = { tellsSeldom: true as const };
+  const byNodes = () => openedRecord({ terms: { steps: "nodes" }, opened });
+
+  test.each([
+    ["by turns", openedRecord({ opened })],
+    ["opened by an earlier version", openedRecord({ terms: { steps: "nodes" } })],
+  ])("at each visit of a run %s", (_, record) => {
+    record.noteTold(10_000);
+    standAt(record, "review");
+    expect([record.isPlaceDue(10_001), record.isPlaceOld]).toEqual([true, false]);
+  });
+
+  test("by nodes every five seconds, and where the run stays for longer than a moment", () => {
+    const record = byNodes();
+    expect(record.isPlaceDue(10_000)).toBe(true);
+    record.noteTold(10_000);
+    expect([record.isPlaceDue(14_999), record.isPlaceDue(15_000), record.isPlaceOld]).toEqual([
+      false,
+      true,
+      false,
+    ]);
+    standAt(record, "review");
+    expect([record.isPlaceDue(14_999), record.isPlaceOld]).toEqual([false, true]);
+    record.noteTold(14_999);
+    expect(record.isPlaceOld).toBe(false);
+  });
+
+  test("by nodes at each visit while turns are slow", () => {
+    const record = byNodes();
+    record.noteTold(10_000);
+    record.update({ isSlow: true });
+    expect(record.isPlaceDue(10_001)).toBe(true);
+  });
+});
+
 test("a run is complete by its graph, or because it was ended", () => {
   const record = openedRecord();
   expect(record.isComplete).toBe(false);
@@ -222,13 +257,11 @@ test("what is used counts for the run and for the visit", () => {
 });
 
 describe("the live view", () => {
-  test("is shown with each line, short and counted", () => {
-    const shown: RunState[] = [];
-    const record = new RunRecord(TERMS, false, (state) => shown.push(state));
+  test("has lines that are short and counted", () => {
+    const record = new RunRecord(TERMS, false);
     record.note("x".repeat(400), "n".repeat(300));
     record.note("second");
-    expect(shown.map(({ progress }) => progress.length)).toEqual([1, 2]);
-    expect(record.carried.progress).toEqual([
+    expect(record.toRunState().progress).toEqual([
       { seq: 1, nodeId: "n".repeat(200), text: "x".repeat(300) },
       { seq: 2, nodeId: "", text: "second" },
     ]);
