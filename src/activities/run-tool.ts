@@ -23,13 +23,14 @@ export async function runTool(
   const files = await openFiles(deps.store, run);
   const call = await recordedCall(files, input);
   if (run.kind === "bundle") return runBundleTool(deps.bundles, call, input);
+  const project = await permittedProject(deps.store, run);
   const executed = await deps.toolHost.executeForEngine(
     {
       toolCallId: call.id,
       name: call.external?.name ?? call.name,
       argumentsJson: call.argumentsJson,
       context: {
-        projectRoot: (await permittedProject(deps.store, run)).path,
+        projectRoot: project.path,
         packageId: run.packageId,
         workflowId: run.workflowRef,
         runId: run.runId,
@@ -39,6 +40,7 @@ export async function runTool(
       // No signal: what a cancellation of the attempt made of the call would be recorded as the call's result.
     },
     {
+      project,
       nodeId: input.nodeId,
       stateSha256: input.stateSha256,
       now: input.now,

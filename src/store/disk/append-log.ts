@@ -6,7 +6,7 @@ import type { JsonObject } from "../../core/json.js";
 import { removeTemporaries, syncFile, temporaryPathFor } from "./atomic-file.js";
 import { type HeldLock, NO_LOCK, type TakeOver, fenceLock, withFileLock } from "./fenced-lock.js";
 import { type LineDigest, LineIndex } from "./line-index.js";
-import { openOwnFile, standsThere } from "./own-file.js";
+import { bytesAt, openOwnFile, standsThere } from "./own-file.js";
 import { printableJson } from "../../core/documents/printable-json.js";
 
 const LF = 0x0a;
@@ -82,7 +82,7 @@ export class AppendLog {
 
   /** Reads the lines that are new since the last look. */
   async refresh(): Promise<void> {
-    if (this.withFile((fd) => fstatSync(fd).size) === (this.readUpTo ?? 0)) return;
+    if (bytesAt(this.path) === (this.readUpTo ?? 0)) return;
     await this.exclusively(async (lock) => {
       this.withFile((fd) => this.readNew(fd, lock));
     });

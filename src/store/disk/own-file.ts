@@ -117,6 +117,16 @@ export function standsThere(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
+/**
+ * How many bytes a file of ours has, 0 where there is none, without opening it or a look at the way to it: good for a comparison
+ * alone. Undefined where something else stands there.
+ */
+export function bytesAt(path: string): number | undefined {
+  const entry = lstatSync(path, { throwIfNoEntry: false });
+  if (entry === undefined) return 0;
+  return entry.isFile() ? entry.size : undefined;
+}
+
 /** Whether a folder of ours is there, and no link on the way to it. */
 export function isOwnFolder(path: string): boolean {
   try {

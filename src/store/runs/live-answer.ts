@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { z } from "zod";
 import type { AnswerPiece } from "../../core/run/answer-piece.js";
 import type { HeldLock } from "../disk/fenced-lock.js";
-import { isOwnFolder, openOwnFile } from "../disk/own-file.js";
+import { isOwnFolder, openOwnFile, standsThere } from "../disk/own-file.js";
 
 /**
  * What arrives of an answer while a model gives it, for those who watch. It is no part of the run: the conversation gets
@@ -149,7 +149,10 @@ export class LiveWriter {
   private readonly dir: string;
   private readonly call: LiveCall;
   private readonly claim: HeldLock;
+  /** Of a call that has begun and is not over. */
+  private header: LiveHeader | undefined;
   private fd: number | undefined;
+  private hasNews = false;
   private bytes = 0;
   private text = "";
   private restarts = false;
@@ -165,26 +168,16 @@ export class LiveWriter {
     this.claim = claim;
   }
 
-  /** Begins the call's file, once, and removes what earlier calls have left. */
+  /** The call has begun. It has a file after a moment: nobody sees an answer that takes less. */
   begin(header: LiveHeader): void {
-    if (this.fd !== undefined || !this.claim.isHeld()) return;
-    try {
-      mkdirSync(this.dir, { recursive: true, mode: 0o700 });
-      removeUpTo(this.dir, this.call);
-      this.fd = openOwnFile(join(this.dir, nameOf(this.call)), "create");
-      const { endpoint, model } = header;
-      this.writeLine({
-        ...header,
-        endpoint: endpoint.slice(0, MAX_ENDPOINT_CHARS),
-        model: model.slice(0, MAX_NAME_CHARS),
-      });
-    } catch {
-      this.stop();
-    }
+    if (this.header !== undefined) return;
+    this.header = header;
+    this.flushSoon();
   }
 
   add(piece: AnswerPiece): void {
-    if (this.fd === undefined) return;
+    if (this.header === undefined) return;
+    this.hasNews = true;
     if (piece.type === "text") this.text += piece.text;
     else if (piece.type === "thinking") this.thinking += piece.characters;
     else if (piece.type === "call") {
@@ -193,7 +186,7 @@ export class LiveWriter {
       this.text = "";
       this.restarts = true;
     }
-    this.timer ??= setTimeout(() => this.flush(), PAUSE_MS).unref();
+    this.flushSoon();
   }
 
   /** The call has ended: what came of it is in the conversation, or void. */
@@ -201,23 +194,51 @@ export class LiveWriter {
     this.stop();
     await this.writing;
     try {
-      removeUpTo(this.dir, this.call);
+      if (standsThere(this.dir)) removeUpTo(this.dir, this.call);
     } catch {
-      // it was never made
+      // somebody else has removed it
     }
+  }
+
+  private flushSoon(): void {
+    this.timer ??= setTimeout(() => this.flush(), PAUSE_MS).unref();
   }
 
   private flush(): void {
     this.timer = undefined;
-    if (this.fd === undefined) return;
+    const { header } = this;
+    if (header === undefined) return;
     if (!this.claim.isHeld()) return this.stop();
+    try {
+      if (this.fd === undefined) this.makeFile(header);
+      if (this.hasNews) this.writeNews();
+    } catch {
+      this.stop();
+    }
+  }
+
+  /** Removes what earlier calls have left. */
+  private makeFile(header: LiveHeader): void {
+    mkdirSync(this.dir, { recursive: true, mode: 0o700 });
+    removeUpTo(this.dir, this.call);
+    this.fd = openOwnFile(join(this.dir, nameOf(this.call)), "create");
+    const { endpoint, model } = header;
+    this.writeLine({
+      ...header,
+      endpoint: endpoint.slice(0, MAX_ENDPOINT_CHARS),
+      model: model.slice(0, MAX_NAME_CHARS),
+    });
+  }
+
+  private writeNews(): void {
     const { restarts, thinking } = this;
     const text = this.takeText();
     this.restarts = false;
+    this.hasNews = this.text.length > 1;
     const calls = [...this.calls.values()].slice(-MAX_CALLS);
     const line: LiveLine = { at: new Date().toISOString(), text, restarts, thinking, calls };
     this.writeLine(line);
-    if (this.text.length > 1) this.timer = setTimeout(() => this.flush(), PAUSE_MS).unref();
+    if (this.hasNews) this.flushSoon();
   }
 
   /** Half a character waits for its other half. */
@@ -250,7 +271,7 @@ export class LiveWriter {
     clearTimeout(this.timer);
     this.timer = undefined;
     const { fd } = this;
-    this.fd = undefined;
+    [this.header, this.fd] = [undefined, undefined];
     if (fd !== undefined) this.writing = this.writing.finally(() => closeSync(fd));
   }
 }

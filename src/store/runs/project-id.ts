@@ -22,10 +22,15 @@ export async function resolveProject(projectRoot: string): Promise<Result<Projec
   try {
     const root = realpathSync.native(projectRoot);
     if (!statSync(root).isDirectory()) return invalid(`"${projectRoot}" is not a directory`);
-    return ok({ projectId: projectIdOf(root), root });
+    return ok(projectAt(root));
   } catch {
     return invalid(`"${projectRoot}" does not exist or cannot be read`);
   }
+}
+
+/** The project of a directory, by its real path. */
+export function projectAt(root: string): Project {
+  return { projectId: projectIdOf(root), root };
 }
 
 /** Whether a text has the form of a project's id, and so may name a folder. */

@@ -4,6 +4,7 @@ import type { ConditionFacts } from "../../core/state/transition-guard.js";
 import type { HeldLock } from "../../store/disk/fenced-lock.js";
 import type { LoadedWorkflow } from "../../store/packages/package-loader.js";
 import type { CallOutcome } from "../../store/runs/call-journal.js";
+import type { PermittedRoot } from "../../store/roots/roots.js";
 import type { RunFiles } from "../../store/runs/run-files.js";
 import type { CallContext, CallRequest } from "../recorded-call.js";
 import type { FileLimits, Workspace } from "../sandbox/workspace.js";
@@ -30,6 +31,8 @@ export interface Place {
 
 /** What the run engine knows beyond the call itself. */
 export interface EngineKnowledge {
+  /** The project's directory, which `permit` has let this very call open. */
+  readonly project?: PermittedRoot;
   readonly nodeId?: string;
   /** The version of the state document the engine holds: another one on disk is a conflict. */
   readonly stateSha256?: string;

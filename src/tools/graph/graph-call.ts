@@ -1,7 +1,8 @@
-import { type Fault, fail } from "../../core/errors.js";
+import { type Fault, type Result, fail, ok } from "../../core/errors.js";
 import type { ProtectedPaths } from "../../core/tools/name-rules.js";
 import { EDIT_TOOL, STATE_TOOL, canonicalToolName, parseToolCall } from "../../core/tools/tool-specs.js";
 import type { CallOutcome } from "../../store/runs/call-journal.js";
+import type { PermittedRoot } from "../../store/roots/roots.js";
 import { findAgent, selectWorkflow } from "../../store/packages/choose.js";
 import type { Store } from "../../store/store.js";
 import { openWorkspace } from "../sandbox/workspace.js";
@@ -50,11 +51,7 @@ export async function runGraphCall(options: ToolHostOptions, placed: PlacedCall)
   if (!call.ok) return refused(call.error);
   if (call.value.tool === STATE_TOOL) return recordState(place.files, call.value.arguments, knowledge);
   if (place.root === undefined) return refused(NO_PROJECT);
-  // An execution is Temporal's; a program without one names its directories itself.
-  const project =
-    context.execution === undefined
-      ? store.roots.inspect(place.root)
-      : store.roots.permit(context.projectRoot, "write", { isReal: true });
+  const project = projectOf(store, placed, place.root);
   if (!project.ok) return refused(NOT_PERMITTED);
   const workspace = openWorkspace({
     roots: { project: project.value.path, pkg: loaded.value.dir, state: place.files.stateDir },
@@ -75,4 +72,12 @@ export async function runGraphCall(options: ToolHostOptions, placed: PlacedCall)
     lock,
   };
   return runFileTool(environment, request, call.value);
+}
+
+/** An execution is Temporal's; a program without one names its directories itself. */
+function projectOf(store: Store, { request, knowledge }: PlacedCall, root: string): Result<PermittedRoot> {
+  const { execution, projectRoot } = request.context;
+  if (execution === undefined) return store.roots.inspect(root);
+  const { project } = knowledge;
+  return project === undefined ? store.roots.permit(projectRoot, "write", { isReal: true }) : ok(project);
 }

@@ -10,7 +10,7 @@ import {
   canonicalToolName,
 } from "../../core/tools/tool-specs.js";
 import { LockLost } from "../../store/disk/fenced-lock.js";
-import { resolveProject } from "../../store/runs/project-id.js";
+import { projectAt, resolveProject } from "../../store/runs/project-id.js";
 import { findAgent } from "../../store/packages/choose.js";
 import type { Store } from "../../store/store.js";
 import {
@@ -53,7 +53,7 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
   ): Promise<ExecutedCall> {
     const { context } = request;
     const startedAt = performance.now();
-    const found = await findPlace(store, context);
+    const found = await findPlace(store, context, knowledge.project?.path);
     if (!found.ok) return unrecorded(found.error);
     const { files } = found.value;
     // The node the call was made in: after the call, the document may stand at another.
@@ -98,9 +98,12 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
   };
 }
 
-/** The run's files: without its project a call is refused, but recorded. Fault: `E_RUN_NOT_FOUND`. */
-async function findPlace(store: Store, context: ToolCallContext): Promise<Result<Place>> {
-  const project = await resolveProject(context.projectRoot);
+/**
+ * The run's files: without its project a call is refused, but recorded. `root` is the project's real path, where it is known.
+ * Fault: `E_RUN_NOT_FOUND`.
+ */
+async function findPlace(store: Store, context: ToolCallContext, root?: string): Promise<Result<Place>> {
+  const project = root === undefined ? await resolveProject(context.projectRoot) : ok(projectAt(root));
   const run = project.ok ? project : await store.runs.findRun(context.runId);
   const files = run.ok
     ? await store.runs.openFiles(run.value.projectId, context.runId, context.execution)

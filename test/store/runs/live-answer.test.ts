@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { NO_LOCK } from "../../../src/store/disk/fenced-lock.js";
 import { rememberStore } from "../../../src/store/disk/own-file.js";
 import { Executions } from "../../../src/store/runs/executions.js";
@@ -28,6 +28,10 @@ function begun(call: LiveCall = CALL, claim = NO_LOCK): LiveWriter {
   writer.begin(HEADER);
   return writer;
 }
+
+/** The moment goes by after which a call that is not over has a file. */
+const aMomentLater = () => vi.advanceTimersByTime(1_000);
+afterEach(() => void vi.useRealTimers());
 
 const files = () => readdir(join(dir, "live")).catch(() => []);
 
@@ -65,9 +69,20 @@ describe("an answer that is being given", () => {
     await writer.end();
   });
 
+  test("within a moment has no file", async () => {
+    const writer = begun();
+    writer.add({ type: "text", text: "quick" });
+    await writer.end();
+    expect(await readdir(dir)).toEqual([]);
+  });
+
   test("of a worker that was killed is gone with the next call", async () => {
+    vi.useFakeTimers();
     begun();
+    aMomentLater();
+    expect(await files()).toEqual(["1.2.3.1.jsonl"]);
     const next = begun({ ...CALL, attempt: 2 });
+    aMomentLater();
     expect(await files()).toEqual(["1.2.3.2.jsonl"]);
     await next.end();
     expect(await files()).toEqual([]);
@@ -88,11 +103,14 @@ describe("an answer that is being given", () => {
   });
 
   test("of an execution that is over is not written", async () => {
+    vi.useFakeTimers();
     const executions = new Executions(dir);
     const writer = begun(CALL, executions.claimOf(1));
     await writeFile(join(dir, "execution.2"), "{}");
     writer.add({ type: "text", text: "late" });
     const late = begun({ ...CALL, turn: 4 }, executions.claimOf(1));
+    aMomentLater();
+    expect(await files()).toEqual([]);
     await writer.end();
     await late.end();
     expect(await files()).toEqual([]);
@@ -123,8 +141,10 @@ describe("an answer that is being given", () => {
     ],
   ])("is nobody's failure where %s stands in the place of its folder", async (_, place) => {
     await place();
+    vi.useFakeTimers();
     const writer = begun();
     writer.add({ type: "text", text: "x" });
+    aMomentLater();
     await writer.end();
     expect(readLive(dir)).toBeUndefined();
     expect(await readdir(join(dir, "elsewhere")).catch(() => [])).toEqual([]);
