@@ -3,6 +3,7 @@ import type { StateDiffItem } from "../core/graph-state/schemas.js";
 import type { JsonObject } from "../core/json.js";
 import type { Finding } from "../core/package/findings.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
+import type { RunBelowState } from "../core/run/run-state.js";
 import type { Bounded } from "./bounded.js";
 import { count, id, run, sha256 } from "./question-fields.js";
 
@@ -56,6 +57,8 @@ export interface RunCourse {
     readonly nodeId: string;
     readonly next: string;
     readonly endedAt: string;
+    /** The run of the subworkflow that ran in it; absent from a worker of an earlier version. */
+    readonly below?: RunBelowState;
   }[];
   readonly visitCount: number;
   /** Where it stands after the last of them. */

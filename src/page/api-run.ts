@@ -9,7 +9,7 @@ import type { Finding } from "../core/package/findings.js";
 import type { NodeType } from "../core/package/schemas.js";
 import type { Budget } from "../core/run/budget.js";
 import type { RunPhase } from "../core/run/phase.js";
-import type { LastAnswer, ModelState } from "../core/run/run-state.js";
+import type { LastAnswer, ModelState, RunBelowState } from "../core/run/run-state.js";
 import type { Usage } from "../core/run/usage.js";
 
 /* What the API says of runs and packages. */
@@ -55,6 +55,16 @@ export interface RunDescription {
   readonly webUrl: string | null;
 }
 
+interface StandingQuestion {
+  readonly id: string;
+  readonly nodeId: string;
+  readonly text: string;
+  readonly code?: string;
+}
+
+/** A question of a run below: it is answered there. */
+export type QuestionBelow = StandingQuestion & RunBelowState;
+
 /** A run as its worker says it. */
 export interface RunStanding {
   readonly phase: RunPhase;
@@ -66,18 +76,15 @@ export interface RunStanding {
   readonly variables: JsonObject;
   readonly artifacts: readonly string[];
   /** Whole. `id` is what `answer` takes; one with the code `BUDGET_EXCEEDED` takes `raise`. */
-  readonly question?: {
-    readonly id: string;
-    readonly nodeId: string;
-    readonly text: string;
-    readonly code?: string;
-  };
+  readonly question?: StandingQuestion;
   readonly lastAnswer?: LastAnswer;
   readonly failure?: Fault;
   readonly budget: Budget;
   readonly usage: Usage;
   readonly usageByNode: readonly { readonly nodeId: string; readonly usage: Usage }[];
   readonly model?: ModelState;
+  /** The run of a subworkflow that it waits for, with what somebody is asked in that one or below it. */
+  readonly below?: RunBelowState & { readonly asks?: QuestionBelow };
   /** As the store's index has it: package, workflow, agent, forked from. */
   readonly stored: StoredRun;
   readonly projectRoot: string | null;
@@ -136,6 +143,8 @@ export interface Visit {
   readonly endedAt?: string;
   /** The conversation in which it took place; absent where none was written. */
   readonly conversation?: string;
+  /** The run of the subworkflow that ran in it, or does now. */
+  readonly below?: RunBelowState;
 }
 
 /** What a bundle run has instead of a graph. */

@@ -1,6 +1,8 @@
 import { MAX_FILES_READ, MAX_VISITS, type RunCourse, type VisitAnswers } from "../contract/visit-reads.js";
+import { defined } from "../core/defined.js";
 import { type Result, ok } from "../core/errors.js";
 import type { JsonObject, JsonValue } from "../core/json.js";
+import type { RunBelowState } from "../core/run/run-state.js";
 import type { Store } from "../store/store.js";
 import { openRun } from "./run-facts.js";
 import { eventsOf } from "./audit-events.js";
@@ -19,14 +21,15 @@ export async function courseOf(store: Store, id: string): Promise<Result<VisitAn
     if (visit > 0 && nodeId !== next) moves.add(nodeId, next);
   }
   const events = await eventsOf(files);
+  const below = runsBelowIn(events);
   for (const event of events) {
     const move = refusedMove(event);
     if (move !== undefined) refused.add(move.from, move.to);
   }
   return ok({
-    visits: visits
-      .slice(-MAX_VISITS)
-      .map(({ visit, nodeId, next, timestamp }) => ({ visit, nodeId, next, endedAt: timestamp })),
+    visits: visits.slice(-MAX_VISITS).map(({ visit, nodeId, next, timestamp }) => {
+      return { visit, nodeId, next, endedAt: timestamp, ...defined({ below: below.get(visit) }) };
+    }),
     visitCount: visits.length,
     next: (visits.at(-1) ?? beginning)?.next ?? "",
     moves: moves.all(),
@@ -62,6 +65,16 @@ function refusedMove({
   const { from, to } = fieldsOf(details);
   if (code !== "E_INVALID_TRANSITION" || typeof from !== "string" || typeof to !== "string") return undefined;
   return { from, to };
+}
+
+/** The runs of subworkflows that have ended, by the visit that waited for them. */
+function runsBelowIn(events: readonly JsonObject[]): ReadonlyMap<number, RunBelowState> {
+  const found = new Map<number, RunBelowState>();
+  for (const { kind, visit, childRunId: runId, workflow } of events) {
+    if (kind !== "node.pass" || typeof visit !== "number" || typeof runId !== "string") continue;
+    found.set(visit, { runId, workflowRef: typeof workflow === "string" ? workflow : "" });
+  }
+  return found;
 }
 
 function filesReadIn(events: readonly JsonObject[]): RunCourse["filesRead"] {

@@ -1,3 +1,4 @@
+import { nestedPackage } from "../fakes/nested-package.js";
 import { type ChatRequestBody, type ScriptedAnswer, call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { nodeOf, step } from "../fakes/walk.js";
@@ -85,6 +86,15 @@ export function fieldNotes(): Record<string, string> {
 const write = (path: string, content: string) =>
   call("fs_write", { path: `@project/artifacts/${path}`, content });
 
+/** A workflow with a subworkflow that asks at `colour`. */
+export function notesInParts(): Record<string, string> {
+  const publish = { type: "end" };
+  return nestedPackage({
+    main: { nodes: { parts: { type: "subworkflow", workflow: "part" }, publish } },
+    part: { nodes: { colour: {}, publish } },
+  });
+}
+
 /** What the model does next to; changed by tests. */
 export interface Mood {
   /** The endpoint refuses the key. */
@@ -108,6 +118,10 @@ export function fieldModel(mood: Mood) {
         return isAnswered(request)
           ? { calls: [variables({ audience: "newcomers" }), step("ask", "draft")] }
           : { content: QUESTION };
+      case "colour":
+        return isAnswered(request)
+          ? { calls: [step("colour", "publish")] }
+          : { content: "Which **colour**?" };
       case "draft":
         return draft(mood);
       case "review":

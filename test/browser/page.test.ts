@@ -5,8 +5,8 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../fakes/eventually.js";
 import { valueOf } from "../fakes/run-world.js";
-import { copyRoom } from "../integration/harness.js";
-import { BUNDLE_RESULT } from "./field-notes.js";
+import { copyRoom, writeTree } from "../integration/harness.js";
+import { BUNDLE_RESULT, notesInParts } from "./field-notes.js";
 import { PATIENCE_MS, type PageStand, openPageStand } from "./page-stand.js";
 
 /*
@@ -224,6 +224,28 @@ describe("what models, packages and projects write", () => {
       return (await end.count()) === 1;
     });
   });
+});
+
+test("a run that waits for a run below it shows what that one asks and takes the answer, and each leads to the other", async () => {
+  const packageDir = join(stand.dir, "in-parts");
+  await writeTree(packageDir, notesInParts());
+  const { packageId } = valueOf(await stand.store.packages.install(packageDir));
+  const run = await stand.start({ packageId, workflowRef: "main" });
+  const page = await open(`#/runs/${run}`);
+  const asked = page.getByRole("region", { name: "A question of a run below" });
+  await asked.getByRole("link", { name: /^run \S+ of part$/ }).waitFor();
+  await asked.locator("strong", { hasText: "colour" }).waitFor();
+  await answer(page, "Blue.");
+  await phase(page, "completed");
+  await page
+    .getByRole("group", { name: /^Graph/ })
+    .getByRole("link", { name: /parts/ })
+    .click();
+  await page.getByRole("link", { name: /^run \S+ of part$/ }).click();
+  await page.getByRole("heading", { name: "part", level: 1 }).waitFor();
+  await page.getByRole("link", { name: `run ${run.slice(0, 8)}` }).click();
+  await page.getByRole("heading", { name: "main", level: 1 }).waitFor();
+  expect(page.url()).toContain(run);
 });
 
 test("a failed run says why, and Retry lets it go on", async () => {

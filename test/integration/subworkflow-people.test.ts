@@ -6,7 +6,7 @@ import { firstWay, nestedPackage, nodesAsked } from "../fakes/nested-package.js"
 import type { Script } from "../fakes/scripted-model.js";
 import { nodeOf, wordsIn } from "../fakes/walk.js";
 import { openBench, until } from "./harness.js";
-import { jsonOf, newShell, shellOf, withModel } from "./shell.js";
+import { Shell, jsonOf, newShell, shellOf, withModel } from "./shell.js";
 
 const END = { type: "end" };
 const nested = nestedPackage({
@@ -74,6 +74,10 @@ describe("a question of a run below", () => {
     expect(status.stdout).toContain(`question    ${question}`);
     expect(status.stdout).toContain(`asked       at draft of run ${below.runId} of part`);
     expect(status.stdout).toContain(`answer with interlock answer ${below.runId} "…"`);
+    const { INTERLOCK_TEMPORAL_ADDRESS: _, ...withoutTemporal } = shell.environment;
+    const stored = await new Shell(shell.dir, withoutTemporal).run(["status", run.runId]);
+    expect(stored.stdout).toContain(`waits for   run ${middle.runId} of middle`);
+    expect(stored.stdout).toContain(`asked       at draft of run ${below.runId} of part`);
     const rows = jsonOf(await shell.run(["runs", "--json"]));
     const asked = { phase: "running", asksBelow: below.runId };
     expect(rows).toEqual(

@@ -1,4 +1,6 @@
 import { isServed } from "../../embedded/server.js";
+import { defined } from "../../core/defined.js";
+import { belowInStore } from "../below-in-store.js";
 import { lookAround } from "../environment.js";
 import { EXIT, type ExitCode, noSuchRun, noWorkerHint, printJson, printNote } from "../output.js";
 import { localReader } from "../readers.js";
@@ -16,6 +18,10 @@ export async function statusCommand(runId: string, options: { json?: boolean }):
   const found = await here?.ask("read.run", { run: runId });
   if (found?.ok === false && isPruned(found.error)) throw notFound(runId, found.error);
   let report = found?.ok === true ? reportFromStore(found.value) : undefined;
+  if (here !== undefined && found?.ok === true) {
+    const below = await belowInStore(here, found.value);
+    report = report && { ...report, ...defined({ below }) };
+  }
   const problem = report?.problem;
   const isOpen = report !== undefined && report.phase !== "completed" && report.phase !== "failed";
   const isServing =

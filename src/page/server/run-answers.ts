@@ -1,10 +1,13 @@
+import type { RunHandle } from "../../client/run-handle.js";
+import { runsBelow } from "../../client/runs-below.js";
+import { askingBelow } from "../../client/standing-below.js";
 import type { RunCourse } from "../../contract/visit-reads.js";
 import { defined } from "../../core/defined.js";
 import type { WorkflowGraph } from "../../core/package/graph.js";
 import { questionIn } from "../../core/run/question.js";
 import type { RunState } from "../../core/run/run-state.js";
 import type { RouteAnswer, RouteRequest } from "../api.js";
-import type { GraphEdge, RunGraph, Visit } from "../api-run.js";
+import type { GraphEdge, RunGraph, RunStanding, Visit } from "../api-run.js";
 import { answered } from "./faults.js";
 import { edgeFacts, rowOf } from "./list-answers.js";
 import { type PageDeps, type RunPlace, byWorker } from "./places.js";
@@ -35,8 +38,11 @@ export async function runAnswer({ mayLive, webUi }: PageDeps, place: RunPlace): 
 }
 
 export async function standingAnswer(place: RunPlace): Promise<RouteAnswer<"standing">> {
-  const [state, read] = await Promise.all([
-    byWorker(place, (handle) => handle.state()),
+  const [{ state, below }, read] = await Promise.all([
+    byWorker(place, async (handle) => {
+      const state = await handle.state();
+      return { state, below: await belowOf(handle, state) };
+    }),
     place.reader.ask("read.run", { run: place.runId }),
   ]);
   const { metadata, projectRoot, standing, usageByNode = [] } = answered(read);
@@ -57,10 +63,20 @@ export async function standingAnswer(place: RunPlace): Promise<RouteAnswer<"stan
     budget,
     usage,
     usageByNode,
-    ...defined({ lastAnswer, failure, model, problem: standing.problem }),
+    ...defined({ lastAnswer, failure, model, below, problem: standing.problem }),
     stored: metadata,
     projectRoot,
   };
+}
+
+/** The run below that a run waits for, and what somebody is asked there. */
+async function belowOf(handle: RunHandle, state: RunState): Promise<RunStanding["below"]> {
+  if (state.below === undefined) return undefined;
+  const asking = askingBelow(await runsBelow(handle, state));
+  const question = asking?.state.question;
+  if (asking === undefined || question === undefined) return state.below;
+  const { runId, workflowRef } = asking;
+  return { ...state.below, asks: { ...question, id: questionIn(asking.state), runId, workflowRef } };
 }
 
 export async function graphAnswer(place: RunPlace): Promise<RouteAnswer<"graph">> {
@@ -81,7 +97,7 @@ export async function graphAnswer(place: RunPlace): Promise<RouteAnswer<"graph">
 export function graphOn(
   graph: WorkflowGraph,
   course: RunCourse,
-  state: Pick<RunState, "phase" | "currentNodeId" | "visit" | "stepsCompleted" | "allowedNext">,
+  state: Pick<RunState, "phase" | "currentNodeId" | "visit" | "stepsCompleted" | "allowedNext" | "below">,
   conversations: ReadonlySet<string>,
 ): RunGraph {
   const entered = new Map(course.entered.map(({ nodeId, count }) => [nodeId, count]));
@@ -115,7 +131,9 @@ export function graphOn(
     refusedMoves: course.refused.filter((move) => !isEdge(move)),
     visits: visitsOf(
       course,
-      lasts === undefined ? undefined : { nodeId: lasts, visit: state.visit },
+      lasts === undefined
+        ? undefined
+        : { nodeId: lasts, visit: state.visit, ...defined({ below: state.below }) },
       conversations,
     ),
     visitCount: course.visitCount + (lasts === undefined ? 0 : 1),
@@ -124,7 +142,7 @@ export function graphOn(
 
 function visitsOf(
   course: RunCourse,
-  lasting: Pick<Visit, "nodeId" | "visit"> | undefined,
+  lasting: Pick<Visit, "nodeId" | "visit" | "below"> | undefined,
   conversations: ReadonlySet<string>,
 ): readonly Visit[] {
   const nameOf = (visit: number): Pick<Visit, "conversation"> => {

@@ -108,9 +108,18 @@ const PARTS = [
 
 function VisitView({ watched, visit, isNewest, now }: VisitViewProps) {
   const [part, setPart] = useState<string>("said");
-  const { conversation } = visit;
+  const { conversation, below } = visit;
   return (
     <>
+      {below !== undefined && (
+        <p>
+          {visit.endedAt === undefined ? "It waits for " : "It was done by "}
+          <a href={runHref(below.runId)}>
+            run {below.runId.slice(0, 8)} of {visibleLine(below.workflowRef)}
+          </a>
+          .
+        </p>
+      )}
       <div class="row" role="group" aria-label={`Visit ${visit.visit}`}>
         {PARTS.map(([name, text]) => (
           <button

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import type { RunDescription, RunStanding } from "../../api-run.js";
+import type { RunBelowState } from "../../../core/run/run-state.js";
 import { ask } from "../ask.js";
 import { runHref } from "../routes.js";
 import { DoForm, Fault, Field } from "../ui/parts.js";
@@ -39,6 +40,7 @@ export function RunNotices({ watched, description, now }: NoticesProps) {
       {isOpen && standing?.question !== undefined && (
         <Question key={standing.question.id} watched={watched} standing={standing} />
       )}
+      {isOpen && standing?.below !== undefined && <Below watched={watched} below={standing.below} />}
       {row.phase === "failed" && <Failure watched={watched} failure={standing?.failure ?? failure} />}
     </div>
   );
@@ -95,29 +97,84 @@ function Question({ watched, standing }: { readonly watched: WatchedRun; readonl
         {isBudget ? (
           <RaiseForm watched={watched} budget={standing.budget} />
         ) : (
-          <AnswerForm watched={watched} question={question} />
+          <AnswerForm run={watched.run} question={question} again={watched.again} />
         )}
       </div>
     </section>
   );
 }
 
-interface AnswerFormProps {
+interface BelowProps {
   readonly watched: WatchedRun;
+  readonly below: RunStanding["below"] & {};
+}
+
+/** What a run below is waited for, and what it asks: answered here it is answered there. */
+function Below({ watched, below: { asks, ...waited } }: BelowProps) {
+  if (asks === undefined)
+    return (
+      <div class="note">
+        <p>
+          It waits for <BelowLink run={waited} />.
+        </p>
+      </div>
+    );
+  return (
+    <section class="note warn" aria-labelledby="question-below">
+      <h2 id="question-below">
+        {asks.code === "BUDGET_EXCEEDED"
+          ? "The budget of a run below is used up"
+          : "A question of a run below"}
+      </h2>
+      <p>
+        <BelowLink run={asks} /> asks at {visibleLine(asks.nodeId)}.
+      </p>
+      <div class="asking">
+        <div>
+          <SafeText text={asks.text} form="markdown" />
+        </div>
+        {asks.code === "BUDGET_EXCEEDED" ? (
+          <p>
+            <a href={runHref(asks.runId)}>Raise it there</a>.
+          </p>
+        ) : (
+          <AnswerForm
+            key={`${asks.runId} ${asks.id}`}
+            run={asks.runId}
+            question={asks}
+            again={watched.again}
+          />
+        )}
+      </div>
+    </section>
+  );
+}
+
+function BelowLink({ run: { runId, workflowRef } }: { readonly run: RunBelowState }) {
+  return (
+    <a href={runHref(runId)}>
+      run {runId.slice(0, 8)} of {visibleLine(workflowRef)}
+    </a>
+  );
+}
+
+interface AnswerFormProps {
+  readonly run: string;
   readonly question: { readonly id: string; readonly nodeId: string };
+  readonly again: () => void;
 }
 
 /** What is typed survives until it is taken: a refusal keeps it. */
-function AnswerForm({ watched, question }: AnswerFormProps) {
+function AnswerForm({ run, question, again }: AnswerFormProps) {
   const [text, setText] = useState("");
   const [isSent, setSent] = useState(false);
   const doing = useDoing();
   const { nodeId, id } = question;
   if (isSent) return <p role="status">Your answer is taken. The run goes on.</p>;
   const send = async () => {
-    await ask("answer", { run: watched.run, nodeId, question: id, text });
+    await ask("answer", { run, nodeId, question: id, text });
     setSent(true);
-    watched.again();
+    again();
   };
   return (
     <DoForm doing={doing} onSubmit={send} button="Answer" isReady={text.trim() !== ""}>

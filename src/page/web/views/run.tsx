@@ -78,6 +78,7 @@ interface PartProps {
 function Head({ description, standing, now }: PartProps) {
   const { row, times, webUrl } = description;
   const from = standing?.stored.forkedFrom;
+  const above = row.parentRunId ?? standing?.stored.parentRunId;
   return (
     <div class="head">
       <h1>{runName(description)}</h1>
@@ -99,6 +100,12 @@ function Head({ description, standing, now }: PartProps) {
           <>
             {" "}
             · a fork of <a href={runHref(from.runId)}>{from.runId.slice(0, 8)}</a> after visit {from.visit}
+          </>
+        )}
+        {above !== undefined && (
+          <>
+            {" "}
+            · part of <a href={runHref(above)}>run {above.slice(0, 8)}</a>
           </>
         )}
         <br />
