@@ -1,12 +1,14 @@
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { eventually } from "../fakes/eventually.js";
 import { firstWay, nestedPackage, nodesAsked } from "../fakes/nested-package.js";
 import type { Script } from "../fakes/scripted-model.js";
 import { nodeOf, wordsIn } from "../fakes/walk.js";
 import { openBench, until } from "./harness.js";
-import { Shell, jsonOf, newShell, shellOf, withModel } from "./shell.js";
+import { MAIN, Shell, jsonOf, newShell, shellOf, withModel } from "./shell.js";
 
 const END = { type: "end" };
 const nested = nestedPackage({
@@ -74,10 +76,11 @@ describe("a question of a run below", () => {
     expect(status.stdout).toContain(`question    ${question}`);
     expect(status.stdout).toContain(`asked       at draft of run ${below.runId} of part`);
     expect(status.stdout).toContain(`answer with interlock answer ${below.runId} "…"`);
-    const { INTERLOCK_TEMPORAL_ADDRESS: _, ...withoutTemporal } = shell.environment;
+    const { TEMPORAL_ADDRESS: _, ...withoutTemporal } = shell.environment;
     const stored = await new Shell(shell.dir, withoutTemporal).run(["status", run.runId]);
     expect(stored.stdout).toContain(`waits for   run ${middle.runId} of middle`);
     expect(stored.stdout).toContain(`asked       at draft of run ${below.runId} of part`);
+    expect(stored.stderr).toContain("interlock dev");
     const rows = jsonOf(await shell.run(["runs", "--json"]));
     const asked = { phase: "running", asksBelow: below.runId };
     expect(rows).toEqual(
@@ -93,6 +96,50 @@ describe("a question of a run below", () => {
     expect(answered).toMatchObject({ code: 1 });
     expect(answered.stderr).toContain(`It waits for run ${middle.runId} of middle: answer that one.`);
   });
+});
+
+test("a run that waits for a question below it says so to whoever watches it, once, with what answers it", async () => {
+  const { bench, run, below } = await openAsking();
+  const { environment, dir } = shellOf(bench);
+  const watching = spawn(process.execPath, [MAIN, "watch", run.runId], { env: environment, cwd: dir });
+  const code = new Promise((resolve) => watching.once("close", resolve));
+  let told = "";
+  watching.stderr.on("data", (chunk: Buffer) => (told += chunk.toString()));
+  await eventually(() => Promise.resolve(told.includes("asks at draft")));
+  await below.answer({ nodeId: "draft", text: "Blue." });
+  expect(await code).toBe(0);
+  expect(told.match(/below it, asks/g)).toHaveLength(1);
+  expect(told).toContain(`Run ${below.runId} of part, below it, asks at draft: ${question}`);
+  expect(told).toContain(`interlock answer ${below.runId} "…"`);
+});
+
+test("a pause that comes while a run below is being started holds it back until the run goes on", async () => {
+  const bench = await openBench(firstWay);
+  const runId = randomUUID();
+  const { runs } = bench.store;
+  const find = runs.findPlaced.bind(runs);
+  const paused = new Promise<void>((resolve) => {
+    vi.spyOn(runs, "findPlaced").mockImplementation(async (id) => {
+      // The run below is looked for while it is made ready.
+      if (id === runId) return find(id);
+      vi.restoreAllMocks();
+      await bench.client.handle(runId).pause();
+      resolve();
+      return find(id);
+    });
+  });
+  const run = await bench.start(nested, { workflowRef: "main", runId });
+  await paused;
+  const since = async () => {
+    const { events = [] } = await run.history();
+    return (events ?? []).slice(events?.findLastIndex((event) => event.activityTaskCompletedEventAttributes));
+  };
+  // What the run does next stands in its history with the decision.
+  await eventually(async () => (await since()).some((event) => event.workflowTaskCompletedEventAttributes));
+  const begun = (await since()).some((event) => event.startChildWorkflowExecutionInitiatedEventAttributes);
+  expect([begun, (await run.state()).below]).toEqual([false, undefined]);
+  await run.resume();
+  await expect(run.result()).resolves.toMatchObject({ stepsCompleted: ["parts", "done"] });
 });
 
 test("a pause holds the runs below as well, says which, and resuming lets them go on", async () => {
