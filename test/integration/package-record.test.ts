@@ -3,13 +3,15 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { sha256 } from "../../src/store/disk/sha256.js";
+import type { PackageTest } from "../../src/core/package/package-test.js";
+import { FAKE_MCP_SERVER, agentsWith } from "../fakes/mcp-world.js";
 import { eventually } from "../fakes/eventually.js";
 import { valueOf } from "../fakes/run-world.js";
 import { type ChatRequestBody, type Script, call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { nodeOf, step, straightOn } from "../fakes/walk.js";
-import { type Bench, openBench, until, writeTree } from "./harness.js";
-import { type Shell, jsonOf, shellOf } from "./shell.js";
+import { type Bench, openBench, temporaryDirectory, until, writeTree } from "./harness.js";
+import { Shell, jsonOf, shellOf } from "./shell.js";
 
 const results = ({ messages }: ChatRequestBody) =>
   messages.flatMap(({ role, content }) =>
@@ -116,6 +118,47 @@ describe("interlock package test --record", () => {
     });
     const replayed = await shell.run(["package", "test", "package"]);
     expect(replayed.stdout).toBe(`ok      run-${short}  ask\n1 passed.\n`);
+  });
+
+  test("writes what external tools have answered: the test passes without their server", async () => {
+    const dir = await temporaryDirectory();
+    const settings = join(dir, "settings.json");
+    const server = { command: process.execPath, args: [FAKE_MCP_SERVER, "plain", join(dir, "log")] };
+    await writeFile(settings, JSON.stringify({ mcpServers: { s: { ...server, timeoutSeconds: 2 } } }));
+    const calls = [
+      call("mcp_s_act", {}),
+      call("mcp.s.act", { how: "long" }),
+      call("mcp_s_act", { how: "fail" }),
+      call("mcp_s_act", { how: "hang" }),
+      call("mcp_s_act", [1]),
+      call("mcp_s_none", {}),
+    ];
+    const bench = await openBench(
+      (request) =>
+        nodeOf(request) === "ask" && results(request).length === 0 ? { calls } : straightOn(request),
+      { INTERLOCK_SETTINGS: settings },
+    );
+    const files = twoNodePackage({ "agents.json": agentsWith({ author: ["s"] }) });
+    const run = await bench.start(files);
+    await run.result();
+    const { INTERLOCK_SETTINGS: _, ...without } = shellOf(bench).environment;
+    const shell = new Shell(dir, without);
+    await writeTree(join(dir, "package"), files);
+    const recorded = await shell.run(["package", "test", "package", "--record", run.runId, "--as", "acts"]);
+    expect([recorded.code, recorded.stderr]).toEqual([0, ""]);
+    const { tools, expect: expected } = parse(
+      await readFile(join(dir, "package/tests/acts.yaml"), "utf8"),
+    ) as PackageTest;
+    expect(Object.keys(tools ?? {})).toEqual(["mcp.s.act"]);
+    expect(tools?.["mcp.s.act"]).toMatchObject([
+      { arguments: {}, result: "act {}" },
+      { arguments: { how: "long" }, result: expect.stringMatching(/^é+$/) as string },
+      { arguments: { how: "fail" }, error: expect.stringMatching(/^no .*way/) as string },
+      { arguments: { how: "hang" }, error: expect.stringContaining("is not known") as string },
+    ]);
+    expect(expected.refusals).toEqual(["TOOL_ARGS_INVALID", "TOOL_NOT_AVAILABLE"]);
+    const replayed = await shell.run(["package", "test", "package", "--json"]);
+    expect(jsonOf(replayed)).toMatchObject({ ok: true, tests: [{ name: "acts", problems: [] }] });
   });
 
   test("refuses a fork, a bundle run, a run of another package, and a name that is no file's", async () => {

@@ -9,12 +9,14 @@ import {
   type ScriptedAnswer,
   type ScriptedCall,
   TESTS_FOLDER,
+  type ToolAnswer,
 } from "../../core/package/package-test.js";
 import { utf8Length } from "../../core/text.js";
 import { canonicalToolName } from "../../core/tools/tool-specs.js";
 import { CommandError } from "../output.js";
 import { read } from "../run-folder.js";
 import { eventsOf, outcomeOf } from "../run-outcome.js";
+import { answerIn } from "./recorded-answers.js";
 import { jsonIn, mapped, textIn, versionMark, versionTold } from "./file-versions.js";
 import { parseTest } from "./read-tests.js";
 
@@ -50,7 +52,7 @@ export async function recordTest(
   }
   const { request } = read(run, await reader.ask("read.request", { run }));
   const input = (request?.["input"] ?? {}) as unknown as GraphRunInput; // as the run was opened with
-  const recorder = new Recorder(reader, run, await nodesOf(reader, run));
+  const recorder = new Recorder(reader, run, await courseOf(reader, run));
   await recorder.readAll();
   const { phase, path, refusals, artifacts } = await outcomeOf(reader, run);
   const replies = recorder.words.slice((input.input ?? "") === "" ? 0 : 1); // the first words are no reply
@@ -59,6 +61,7 @@ export async function recordTest(
     ...optionsOf(input, wanted.firstAgent),
     ...(recorder.files.size === 0 ? {} : { files: Object.fromEntries(recorder.files) }),
     answers: Object.fromEntries(recorder.answers),
+    ...(recorder.tools.size === 0 ? {} : { tools: Object.fromEntries(recorder.tools) }),
     ...(replies.length === 0 ? {} : { replies }),
     expect: {
       phase,
@@ -89,13 +92,23 @@ function optionsOf(input: GraphRunInput, firstAgent: string | undefined): Partia
   });
 }
 
-/** Where a run stood at each visit. */
-async function nodesOf(reader: StoreReader, run: string): Promise<ReadonlyMap<number, string>> {
+/** What the events of a run say beside its conversations. */
+interface Course {
+  /** Where it stood at each visit. */
+  readonly nodes: ReadonlyMap<number, string>;
+  /** The external tools that were called, by the id of the call. */
+  readonly external: ReadonlyMap<string, string>;
+}
+
+async function courseOf(reader: StoreReader, run: string): Promise<Course> {
   const nodes = new Map<number, string>();
+  const external = new Map<string, string>();
   for await (const event of eventsOf(reader, run)) {
     if (event.kind === "model.turn") nodes.set(event.visit, event.nodeId);
+    if (event.kind !== "tool.exec" || canonicalToolName(event.toolName) !== undefined) continue;
+    external.set(event.toolCallId, event.toolName);
   }
-  return nodes;
+  return { nodes, external };
 }
 
 const PROJECT = "@project/";
@@ -106,6 +119,8 @@ const MAX_FILE_BYTES = 64 * 1024;
 /** Goes through the conversations of a run, in order. */
 class Recorder {
   readonly answers = new Map<string, ScriptedAnswer[]>();
+  /** What external tools have answered, by their names. */
+  readonly tools = new Map<string, ToolAnswer[]>();
   /** What the user has said. */
   readonly words: string[] = [];
   /** Files of the project that were there before the run wrote them, as it has read them. */
@@ -115,12 +130,12 @@ class Recorder {
   private readonly ofState = new Map<string, string>();
   private readonly reader: StoreReader;
   private readonly run: string;
-  private readonly nodes: ReadonlyMap<number, string>;
+  private readonly course: Course;
 
-  constructor(reader: StoreReader, run: string, nodes: ReadonlyMap<number, string>) {
+  constructor(reader: StoreReader, run: string, course: Course) {
     this.reader = reader;
     this.run = run;
-    this.nodes = nodes;
+    this.course = course;
   }
 
   async readAll(): Promise<void> {
@@ -146,7 +161,7 @@ class Recorder {
   }
 
   private add(visit: number, answer: ScriptedAnswer): void {
-    const nodeId = this.nodes.get(visit) ?? "";
+    const nodeId = this.course.nodes.get(visit) ?? "";
     const known = this.answers.get(nodeId);
     if (known === undefined) this.answers.set(nodeId, [answer]);
     else known.push(answer);
@@ -163,15 +178,25 @@ class Recorder {
     }
     const given = jsonIn(text);
     const isObject = typeof given === "object" && given !== null && !Array.isArray(given);
-    const { result } = called;
+    const result = called.result === null || called.result.isCut ? undefined : jsonIn(called.result.text);
+    const external = this.course.external.get(id);
+    if (external !== undefined && isObject) this.answered(external, given as JsonObject, result); // no list
     return {
       made: {
-        tool: canonicalToolName(called.name) ?? called.name,
+        tool: external ?? canonicalToolName(called.name) ?? called.name,
         arguments: isObject ? (this.withMarks(given) as ScriptedCall["arguments"]) : text, // of an object
       },
       given,
-      result: result === null || result.isCut ? undefined : jsonIn(result.text),
+      result,
     };
+  }
+
+  private answered(tool: string, given: JsonObject, result: JsonValue | undefined): void {
+    const said = answerIn(tool, result);
+    if (said === undefined) return;
+    const known = this.tools.get(tool) ?? [];
+    // What is JSON is JSON to the schema as well.
+    this.tools.set(tool, [...known, { arguments: given as ToolAnswer["arguments"], ...said }]);
   }
 
   private withMarks(given: JsonValue): JsonValue {

@@ -1,12 +1,12 @@
 import { canonicalJson } from "../../core/canonical-json.js";
 import type { JsonObject } from "../../core/json.js";
-import type { PackageTest } from "../../core/package/package-test.js";
+import type { PackageTest, ToolAnswer } from "../../core/package/package-test.js";
 import type { Agent } from "../../core/package/schemas.js";
 import { cutText } from "../../core/text.js";
+import { WrongArguments } from "../../tools/external/tool-source.js";
 import type { WorkerOptions } from "../../worker.js";
 import type { RunOutcome } from "../run-outcome.js";
 
-type ScriptedAnswers = NonNullable<PackageTest["tools"]>[string];
 type Tool = NonNullable<WorkerOptions["tools"]>[number];
 
 /** Tools that answer what a test says, in the place of MCP servers and of tools in code. */
@@ -26,8 +26,8 @@ const MAX_SHOWN_CHARS = 200;
 export function scriptedTools(script: PackageTest["tools"], agents: readonly Agent[]): ScriptedTools {
   const scripted = new Map(Object.entries(script ?? {}));
   const unanswered: string[] = [];
-  const toolOf = (name: string, answers: ScriptedAnswers): Tool => {
-    const left = [...answers];
+  const toolOf = (name: string, answers: readonly ToolAnswer[]): Tool => {
+    const given = new Set<ToolAnswer>();
     return {
       name,
       description: "Answers as a test of this package says.",
@@ -36,17 +36,18 @@ export function scriptedTools(script: PackageTest["tools"], agents: readonly Age
       timeoutMs: TIMEOUT_MS,
       agents: agentsWith(name, agents),
       async run(args) {
-        const fitting = left.filter((answer) => fits(answer.arguments, args));
-        const [answer] = fitting;
+        const fitting = answers.filter((each) => fits(each.arguments, args));
+        // The last one that fits answers every further call.
+        const answer = fitting.find((each) => !given.has(each)) ?? fitting.at(-1);
         if (answer === undefined) {
           unanswered.push(
             `tools: ${name} was called with ${cutText(canonicalJson(args), MAX_SHOWN_CHARS)}, and no answer under tools fits: add one`,
           );
           throw new Error("The test has no answer for this call.");
         }
-        // The last one that fits answers every further call.
-        if (fitting.length > 1) left.splice(left.indexOf(answer), 1);
-        const { result = null, error } = answer;
+        given.add(answer);
+        const { result = null, error, wrongArguments } = answer;
+        if (wrongArguments !== undefined) throw new WrongArguments(wrongArguments);
         if (error !== undefined) return { content: error, isError: true };
         return { content: typeof result === "string" ? result : JSON.stringify(result) };
       },

@@ -36,6 +36,9 @@ const toolAnswerSchema = z.strictObject({
     .optional()
     .describe("What the tool answers, where it does not fail: a text as it is, anything else as JSON."),
   error: nonEmpty.optional().describe("What the tool says of why it has failed."),
+  wrongArguments: nonEmpty
+    .optional()
+    .describe("What a tool in code says of arguments that it does not take: the call is refused."),
 });
 
 const artifactSchema = z.strictObject({
@@ -111,4 +114,5 @@ export const packageTestSchema = z.strictObject({
 export type PackageTest = z.infer<typeof packageTestSchema>;
 export type ScriptedAnswer = z.infer<typeof answerSchema>;
 export type ScriptedCall = z.infer<typeof callSchema>;
+export type ToolAnswer = z.infer<typeof toolAnswerSchema>;
 export type ExpectedArtifact = z.infer<typeof artifactSchema>;

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { scriptedTools } from "../../../src/cli/testing/scripted-tools.js";
 import type { JsonObject } from "../../../src/core/json.js";
+import { WrongArguments } from "../../../src/tools/external/tool-source.js";
 import { twoNodePackage } from "../../fakes/two-node-package.js";
 import { agentsFileSchema } from "../../../src/core/package/schemas.js";
 
@@ -32,6 +33,18 @@ test("a tool takes the first answer that fits, each once, and the last one for e
   expect(await said({ at: { hour: 9 } })).toBe("second");
   expect(await said({})).toBe("second");
   expect(unknown({ refusals: [] }, { phase: "completed" })).toEqual([]);
+});
+
+test("an answer whose arguments are part of another's is taken once as well: answers that were recorded in order come in order", async () => {
+  const answers = [
+    { arguments: {}, result: "all" },
+    { arguments: { id: 1 }, result: "one" },
+    { arguments: { id: 2 }, wrongArguments: "no such id" },
+  ];
+  const [find] = scriptedTools({ "house.find": answers }, agents).tools;
+  expect((await find?.run({}, scope))?.content).toBe("all");
+  expect((await find?.run({ id: 1 }, scope))?.content).toBe("one");
+  await expect(find?.run({ id: 2 }, scope)).rejects.toThrow(new WrongArguments("no such id"));
 });
 
 test("a tool of a server is there for the agents whose policy names the server, one in code for all", () => {
