@@ -8,7 +8,7 @@ import { checkSecretFiles } from "./check-secret-files.js";
 import { checkSeal } from "./check-seal.js";
 import { checkStore } from "./check-store.js";
 import { type TemporalPlace, checkTemporal, noServer, runningServer } from "./check-temporal.js";
-import { CHECK_MS, type Finding, bounded, failed, passed, skipped, warning } from "./finding.js";
+import { type Finding, bounded, failed, passed, skipped, warning } from "./finding.js";
 
 /** What is to be looked at. */
 export interface Examination {
@@ -109,9 +109,7 @@ async function models(config: Config, examination: Examination): Promise<readonl
   if (!examination.models) return [...findings, ...configured.map(notAsked)];
   if (configured.length > 0) examination.onModels?.(configured.length);
   // One request whole, and where that is answered another as a stream.
-  const asked = configured.map((model) =>
-    bounded(`model ${model.settings.model}`, () => checkModel(model), 2 * CHECK_MS),
-  );
+  const asked = configured.map((model) => bounded(`model ${model.settings.model}`, () => checkModel(model)));
   return [...findings, ...(await Promise.all(asked)).flat()];
 }
 
