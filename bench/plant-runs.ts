@@ -42,3 +42,10 @@ export async function plantRuns(address: string, count: number): Promise<void> {
   await Promise.all(Array.from({ length: AT_A_TIME }, start));
   await connection.close();
 }
+
+/** Ends a run at once, whatever it is at. */
+export async function endRun(address: string, runId: string): Promise<void> {
+  const connection = await Connection.connect({ address });
+  await new Client({ connection }).workflow.getHandle(`run-${runId}`).terminate("the measurement is over");
+  await connection.close();
+}

@@ -42,6 +42,34 @@ export function codeBlock(text: string, maxChars = 8_000): readonly string[] {
   return [`${fence}text`, ...lines, fence];
 }
 
+/** What would be fetched or run where Markdown is shown: the beginnings of images and of HTML, with the backslashes before them. */
+const ACTS = /(\\*)(!(?=\[)|<(?=[a-z/!?]))/gi;
+const FENCE = /^(?:(`{3,})[^`]*|(~{3,}).*)$/;
+
+/**
+ * Markdown of others in which nothing acts by itself: images and HTML are text, links are left to who reads them. A block of code stays as
+ * it is where it is one for certain: its fence stands at the very beginning of a line.
+ */
+export function inertMarkdown(text: string): string {
+  let fence: string | undefined;
+  const inert = text.split("\n").map((line) => {
+    if (fence !== undefined) {
+      const end = line.trim();
+      if (end.startsWith(fence) && end === fence.charAt(0).repeat(end.length)) fence = undefined;
+      return line;
+    }
+    const [, backticks, tildes] = FENCE.exec(line.trimEnd()) ?? [];
+    fence = backticks ?? tildes;
+    return fence === undefined ? line.replace(ACTS, escaped) : line;
+  });
+  return inert.join("\n");
+}
+
+/** One more backslash, where those that stand there do not escape it already. */
+function escaped(_: string, backslashes: string, begins: string): string {
+  return backslashes.length % 2 === 0 ? `${backslashes}\\${begins}` : `${backslashes}${begins}`;
+}
+
 function codeOf(line: string): string {
   if (line === "") return "";
   const fence = "`".repeat(longestRun(line) + 1);

@@ -1,6 +1,14 @@
 import * as fc from "fast-check";
+import { Marked } from "marked";
 import { describe, expect, test } from "vitest";
-import { codeBlock, codeCell, codeSpan, markdownLine, summaryLine } from "../../src/core/markdown.js";
+import {
+  codeBlock,
+  codeCell,
+  codeSpan,
+  inertMarkdown,
+  markdownLine,
+  summaryLine,
+} from "../../src/core/markdown.js";
 import { isPrintable } from "../../src/core/printable.js";
 
 const LIVE = [
@@ -72,5 +80,65 @@ describe("a block of code", () => {
     expect(rest.at(-1)).toBe(fence);
     expect(rest.slice(0, -1).some((line) => line.includes(fence))).toBe(false);
     expect(rest.every(isPrintable)).toBe(true);
+  });
+});
+
+describe("Markdown of others", () => {
+  /** What a viewer makes of it as a quotation, as transcripts have it. */
+  function actsIn(text: string): readonly string[] {
+    const kinds: string[] = [];
+    const viewer = new Marked({ walkTokens: ({ type }) => void kinds.push(type) });
+    viewer.parse(
+      text
+        .split("\n")
+        .map((line) => `> ${line}`)
+        .join("\n"),
+    );
+    return kinds.filter((kind) => kind === "image" || kind === "html");
+  }
+
+  test.each([
+    ["![i](http://evil.example/x.png)", String.raw`\![i](http://evil.example/x.png)`],
+    [String.raw`\![i](x)`, String.raw`\![i](x)`],
+    [String.raw`\\![i](x)`, String.raw`\\\![i](x)`],
+    ["a <img src=x> b</p><!-- c -->", String.raw`a \<img src=x> b\</p>\<!-- c -->`],
+    ["1 < 2, a <- b, [x](y)!", "1 < 2, a <- b, [x](y)!"],
+    ["```ts\n<b>![](x)\n```\n![](x)", "```ts\n<b>![](x)\n```\n\\![](x)"],
+    ["~~~\n<b>\n```\n<i>\n  ~~~~ \n<u>", "~~~\n<b>\n```\n<i>\n  ~~~~ \n\\<u>"],
+    ["- a\n  ```\n![](x)", "- a\n  ```\n\\![](x)"],
+    ["``` a`b\n![](x)", "``` a`b\n\\![](x)"],
+  ])("%j says that nothing is fetched and nothing run", (text, inert) => {
+    expect(inertMarkdown(text)).toBe(inert);
+    expect(actsIn(inert)).toEqual([]);
+  });
+
+  test("shows no image and no HTML, however it is put together", () => {
+    const piece = fc.constantFrom(
+      ..."! [ ] ( ) < > \\ ` x".split(" "),
+      ...[
+        "\n",
+        "\n\n",
+        " ",
+        "    ",
+        "\t",
+        "- ",
+        "> ",
+        "1. ",
+        "```",
+        "~~~",
+        "````",
+        "![i](u)",
+        "<img src=x>",
+        "<!--",
+        "-->",
+      ],
+      ...["[a]: u 't", "<script>", "</div>", "<a@b.c>", "|-|-|", "# ", "---", "!\\[", "&#33;", "a`"],
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
+        expect(actsIn(inertMarkdown(pieces.join("")))).toEqual([]);
+      }),
+      { numRuns: 2_000 },
+    );
   });
 });

@@ -1,7 +1,7 @@
 import { type TranscriptVisit, readResults, readTranscript } from "../../client/transcript.js";
 import { InterlockError } from "../../client/interlock-error.js";
 import type { TranscriptCall, TranscriptEntry } from "../../contract/reads.js";
-import { codeSpan } from "../../core/markdown.js";
+import { codeSpan, inertMarkdown } from "../../core/markdown.js";
 import type { JsonValue } from "../../core/json.js";
 import { printableJson } from "../../core/documents/printable-json.js";
 import { EXIT, type ExitCode, UsageError, print, printBlock, printJson } from "../output.js";
@@ -90,7 +90,7 @@ function printEntry(entry: TranscriptEntry, results: ReadonlyMap<string, JsonVal
 function printQuoted(text: string): void {
   if (text.trim() === "") return;
   print("");
-  printBlock(text, "> ");
+  printBlock(inertMarkdown(text), "> ");
 }
 
 function printCall({ name, summary, outcome }: TranscriptCall, result: JsonValue | undefined): void {
