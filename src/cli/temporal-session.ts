@@ -11,6 +11,7 @@ import type { WorkerRuntime } from "./worker-runtime.js";
 import type { RunningWorker, WorkerOptions } from "../worker.js";
 import { unlessAborted } from "./environment.js";
 import { CommandError, NoTemporal, printNote } from "./output.js";
+import { timeOf } from "./run-rows.js";
 import { signerFor } from "./signer.js";
 
 /** Temporal as a command uses it: configured or embedded. */
@@ -168,9 +169,10 @@ const SILENCE_MS = 2_200;
 
 async function connect(options: InterlockClientOptions): Promise<InterlockClient> {
   const address = options.connection?.address ?? "127.0.0.1:7233";
-  const until = new Date(Date.now() + SERVES_MS);
+  const now = new Date();
+  const until = timeOf(new Date(now.getTime() + SERVES_MS).toISOString(), now);
   const silence = setTimeout(() => {
-    printNote(`Temporal does not answer at ${address}. It is asked until ${until.toLocaleTimeString()}.`);
+    printNote(`Temporal does not answer at ${address}. It is asked until ${until}.`);
   }, SILENCE_MS);
   try {
     return await InterlockClient.connect(options);

@@ -88,12 +88,8 @@ describe("Markdown of others", () => {
   function actsIn(text: string): readonly string[] {
     const kinds: string[] = [];
     const viewer = new Marked({ walkTokens: ({ type }) => void kinds.push(type) });
-    viewer.parse(
-      text
-        .split("\n")
-        .map((line) => `> ${line}`)
-        .join("\n"),
-    );
+    const quoted = text.split("\n").map((line) => `> ${line}`);
+    void viewer.parse(quoted.join("\n")); // nothing in it waits
     return kinds.filter((kind) => kind === "image" || kind === "html");
   }
 
@@ -114,25 +110,20 @@ describe("Markdown of others", () => {
 
   test("shows no image and no HTML, however it is put together", () => {
     const piece = fc.constantFrom(
-      ..."! [ ] ( ) < > \\ ` x".split(" "),
-      ...[
-        "\n",
-        "\n\n",
+      ..."! [ ] ( ) < > \\ ` x ``` ~~~ ```` ![i](u) <!-- --> <script> </div> <a@b.c> |-|-| --- !\\[ &#33; a`".split(
         " ",
-        "    ",
-        "\t",
-        "- ",
-        "> ",
-        "1. ",
-        "```",
-        "~~~",
-        "````",
-        "![i](u)",
-        "<img src=x>",
-        "<!--",
-        "-->",
-      ],
-      ...["[a]: u 't", "<script>", "</div>", "<a@b.c>", "|-|-|", "# ", "---", "!\\[", "&#33;", "a`"],
+      ),
+      "\n",
+      "\n\n",
+      " ",
+      "    ",
+      "\t",
+      "- ",
+      "> ",
+      "1. ",
+      "# ",
+      "<img src=x>",
+      "[a]: u 't",
     );
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
