@@ -4,6 +4,7 @@ import { DefaultLogger, Runtime } from "@temporalio/worker";
 import { loadConfig } from "../src/config.js";
 import { createMetrics, prometheus } from "../src/instruments/metrics.js";
 import { startWorker } from "../src/worker.js";
+import { keepHeapsLean } from "../src/worker/lean-heap.js";
 import { serveParent } from "./child-process.js";
 
 /** Interlock's worker as `interlock worker` starts it, in a process of its own. */
@@ -20,6 +21,7 @@ export interface InterlockWorkerSettings {
 
 await serveParent(async (settings) => {
   const { address, namespace, variables, metrics, loopDelays } = settings as InterlockWorkerSettings; // written by the stage
+  keepHeapsLean();
   Runtime.install({
     logger: new DefaultLogger("ERROR"),
     shutdownSignals: [],

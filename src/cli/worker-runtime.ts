@@ -10,6 +10,7 @@ import {
 import type { Config } from "../config.js";
 import { type ListenAddress, addressText } from "../environment/listen-address.js";
 import type { LogLevel } from "../environment/log-words.js";
+import { keepHeapsLean } from "../worker/lean-heap.js";
 import { type RunningWorker, type WorkerOptions, startWorker } from "../worker.js";
 import { CommandError, printError } from "./output.js";
 
@@ -55,6 +56,7 @@ export function installRuntime(
   { level, printEntry = printLogEntry }: WorkerRuntime,
   telemetry: RuntimeOptions["telemetryOptions"] = {},
 ): void {
+  keepHeapsLean();
   // The commands handle signals themselves: workers are shut down by `close`, in order.
   Runtime.install({
     logger: new DefaultLogger(level.toUpperCase() as SdkLogLevel, printEntry), // the same words, in capitals
