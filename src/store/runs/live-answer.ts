@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, readSync, readdirSync, unlinkSync, write } from "node:fs";
+import { closeSync, mkdirSync, readSync, readdirSync, rmdirSync, unlinkSync, write } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
@@ -194,9 +194,11 @@ export class LiveWriter {
     this.stop();
     await this.writing;
     try {
-      if (standsThere(this.dir)) removeUpTo(this.dir, this.call);
+      if (!standsThere(this.dir)) return;
+      removeUpTo(this.dir, this.call);
+      rmdirSync(this.dir); // whether one of its answers took long is no part of what a run leaves
     } catch {
-      // somebody else has removed it
+      // a newer call has its file there
     }
   }
 

@@ -53,7 +53,7 @@ describe("an answer that is being given", () => {
       calls: [{ name: "fs_write", bytes: 12 }],
     });
     await writer.end();
-    expect([readLive(dir), await files()]).toEqual([undefined, []]);
+    expect([readLive(dir), await readdir(dir)]).toEqual([undefined, []]);
   });
 
   test("that turns out to be a thought is taken back", async () => {
