@@ -11,8 +11,9 @@ export type Directive =
 const USE: Directive = { kind: "use" };
 
 const GOES =
-  /\b(?:load|loads|loading|read|follow|follows|execute|executes|proceed|proceeds|continue|continues|continuing|go|goto|jump|route|routes|return|returns|restart|begin|start|launch|move|advance|skip|open|exit|loop|resume|transition|next|run|start|enter|switch)\b|→|->|=>/i;
-const NEVER = /\b(?:never|not|don't|forbidden|avoid|without|instead of|before)\b[^.;:!?]{0,80}$/i;
+  /\b(?:load|loads|loading|read|follow|follows|execute|executes|proceed|proceeds|continue|continues|continuing|go|goto|jump|route|routes|return|returns|restart|begin|start|launch|move|advance|skip|open|exit|loop|resume|transition|next|run|start|enter|switch|lade|lädt|folge|folgt|weiter|fahre|gehe|zurück|beginne|starte|lies (?:die|das|den|nun|jetzt)|lies `)\b|→|->|=>/i;
+const NEVER =
+  /\b(?:never|not|nie|niemals|nicht|don't|forbidden|avoid|without|instead of|before)\b[^.;:!?]{0,80}$/i;
 const EXAMPLE = /\b(?:example|for instance|e\.g)\b|\blast (?:element|step)\b.{0,20}\bis\b/i;
 const HELPER = /\bsub-?(?:agent|process|task)s?\b|\bworkers?\b|\btask tool\b|\bin parallel\b|\bspawn/i;
 
@@ -51,7 +52,9 @@ function labelOf(line: string): {
   const letter = MENU_ITEM.exec(text)?.[1] ?? CHOSEN.exec(text)?.[1];
   if (letter !== undefined) return { label: letter, condition, isDefault: letter === "C" };
   if (BACK.test(text)) return { label: "back", condition, isDefault: false };
-  const when = /\b(?:if|when|unless|otherwise|after|once)\b\s*([^:→,]{1,60})/i.exec(text)?.[1]?.trim();
+  const when = /\b(?:if|when|wenn|falls|unless|otherwise|after|once)\b\s*([^:→,]{1,60})/i
+    .exec(text)?.[1]
+    ?.trim();
   if (when !== undefined) return { label: when || "otherwise", condition, isDefault: false };
   return { label: "next", isDefault: /\bnext\b|^read fully|immediately|without delay/i.test(text) };
 }
@@ -62,7 +65,7 @@ const MENU_ITEM =
 /** `After user selects 'C'`, `ONLY WHEN [C continue option] is selected`, `WHEN C is selected`. */
 const CHOSEN =
   /\b(?:selects?|chooses?|when|option)\s+(?:the\s+)?['"[]{0,2}([A-Z])\b(?:['"\]]| continue option| is (?:selected|chosen))/i;
-const BACK = /\b(?:return|go back|loop back|back to|restart|re-?run)\b/i;
+const BACK = /\b(?:return|go back|loop back|back to|zurück|restart|re-?run)\b/i;
 
 /** Whether a line sends its reader back to the workflow's own document. */
 export function leadsBack(line: SourceLine): boolean {

@@ -3,7 +3,7 @@ import { type Entry, isEntryName, isStepFile, isStepFolder } from "./entries.js"
 import { type Finish, finishesOfCircles } from "./ends.js";
 import { type ImportFindings, named } from "./findings.js";
 import { References, type Target, isBelow } from "./references.js";
-import { type SourceLine, type SourceText, readSource, textsOf } from "./source-text.js";
+import { type SourceLine, type SourceText, listedTextsOf, readSource, textsOf } from "./source-text.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 
 /** A way from one step file to another, as the source says it. */
@@ -118,6 +118,10 @@ class GraphWalk {
     if (source.problem !== undefined) {
       this.findings.add("warning", path, 1, `the front matter was read line by line: ${source.problem}`);
     }
+    if (source.body.every(({ text }) => text.trim() === "")) {
+      const severity = source === this.document ? "error" : "warning";
+      this.findings.add(severity, path, 0, "is empty: write below its front matter what is to be done");
+    }
     const variables = variablesFor(source, this.document);
     const references = new References(this.tree, this.folder, path, variables);
     this.followKeys(path, source, references);
@@ -127,9 +131,13 @@ class GraphWalk {
 
   /** `nextStepFile` and its like. */
   private followKeys(path: string, source: SourceText, references: References): void {
-    for (const [key, value] of textsOf(source.frontmatter)) {
+    for (const [key, value] of listedTextsOf(source.frontmatter)) {
       if (!NEXT_KEY.test(key)) continue;
       const target = references.resolve(value);
+      if (target.kind === "file" && target.path === path) {
+        this.findings.add("warning", path, 1, `${key} names the step itself: no edge was made`);
+        continue;
+      }
       if (target.kind === "missing") {
         const near = this.nearest(path, target.path);
         const remedy = near === undefined ? "no edge was made" : `taken for ${named(near)}`;
@@ -290,7 +298,8 @@ class GraphWalk {
   }
 
   private reportUnreached(): void {
-    const folders = new Set(this.order.map(folderOf).filter((folder) => isStepFolder(folder)));
+    const steps = this.order.length === 0 ? this.tree.filesBelow(this.folder) : this.order;
+    const folders = new Set(steps.map(folderOf).filter((folder) => isStepFolder(folder)));
     const reached = new Set([...this.order, ...this.used, this.entry.document]);
     for (const folder of folders) {
       for (const path of this.tree.filesIn(folder)) {

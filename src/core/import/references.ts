@@ -7,20 +7,34 @@ export interface Token {
 }
 
 /** One class of characters, so that a line is walked once. */
-const TOKEN = /[\w{}@./*:~-]+/g;
+const TOKEN = /[\w{}@./*:~\\%-]+/g;
+/** A path with blanks or letters of any alphabet counts where it is set apart: as code, in quotes, as a link's target. */
+const SET_APART = /[`"'(<]([^`"'()<>\n]{1,400}\.md)(?=[`"')>\s])/giu;
 const MAX_TOKENS = 200;
 const FILE_NAME = /\.(?:md|xml|csv|ya?ml|json|toml|txt|py|mjs|js|sh|html)$/i;
 
 /** The paths, folders and variables in a line, without the punctuation around them. */
 export function tokensOf(line: string): readonly Token[] {
-  const tokens: Token[] = [];
+  const tokens: Token[] = line.includes(".md") ? [...setApart(line)] : [];
+  const spans = tokens.map(({ at, text }) => ({ from: at, to: at + text.length }));
   for (const match of line.matchAll(TOKEN)) {
     if (tokens.length === MAX_TOKENS) break;
     const lead = leadOf(match[0]);
     const text = match[0].slice(lead).replace(/(?<![.:])[.:]{1,4}$/, "");
-    if (isPathLike(text)) tokens.push({ text, at: match.index + lead });
+    const at = match.index + lead;
+    if (isPathLike(text) && !spans.some(({ from, to }) => at >= from && at < to)) tokens.push({ text, at });
   }
-  return tokens;
+  return spans.length === 0 ? tokens : tokens.sort((one, other) => one.at - other.at);
+}
+
+/** With a blank in it, only what begins like a path is one. */
+function* setApart(line: string): Generator<Token> {
+  for (const match of line.matchAll(SET_APART)) {
+    const [, text = ""] = match;
+    const isOfTokens = /^[\w{}@./*:~\\%-]+$/.test(text);
+    const isPath = /\s/.test(text) ? /^(?:\.{1,2}|\{[\w-]{1,80}\})[\\/]\S/.test(text) : !text.includes("//");
+    if (!isOfTokens && isPath) yield { text, at: match.index + 1 };
+  }
 }
 
 /** `[[snapshot:step.md]]` and `File:step.md` name what stands behind the colon. */
@@ -73,7 +87,7 @@ export class References {
   }
 
   resolve(token: string): Target {
-    const text = this.expand(token);
+    const text = this.expand(plainPath(token));
     const [, variable = "", rest = ""] = /^\{([\w-]{1,80})\}\/?(.*)$/s.exec(text) ?? [];
     if (OWN_FOLDER.has(variable)) return this.inTree([this.entryFolder], rest);
     if (variable === "project-root" || variable === "project_root") return this.installed(rest);
@@ -119,11 +133,28 @@ export class References {
       }
     }
     const path = first ?? rest;
+    const alike = this.tree.spelledLike(path);
+    if (alike !== undefined) return { kind: "file", path: alike };
     if (!path.endsWith(".md")) return OTHER;
     const nearby = this.tree.named(nameOf(path)).filter((known) => isBelow(known, this.entryFolder));
     if (/^(?:\.\/)?step-[^/]+$/.test(rest) && nearby.length === 1)
       return { kind: "file", path: nearby[0] ?? path };
     return isRelative || /(?:^|\/)step-?\d/.test(path) ? { kind: "missing", path } : OTHER;
+  }
+}
+
+/** A path as it is meant, however it is spelled: without marks around it, with `/` between names, `%20` as a blank. */
+function plainPath(token: string): string {
+  const bare = token.trim().replace(/^[`"'<]{1,2}|[`"'>]{1,2}$/g, "");
+  const path = bare.replaceAll(/\\([_*#`])/g, "$1").replaceAll("\\", "/");
+  return /%[0-9a-f]{2}/i.test(path) ? decoded(path) : path;
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
   }
 }
 

@@ -1,5 +1,5 @@
 import { parseYaml } from "../documents/yaml-to-json.js";
-import type { JsonObject } from "../json.js";
+import type { JsonObject, JsonValue } from "../json.js";
 
 /** A Markdown file as it is imported: its front matter as JSON, and its body line by line. */
 export interface SourceText {
@@ -80,4 +80,12 @@ export function textsOf(frontmatter: JsonObject): ReadonlyMap<string, string> {
     (pair): pair is [string, string] => typeof pair[1] === "string",
   );
   return new Map(texts);
+}
+
+/** The same, with each text of a list. */
+export function listedTextsOf(frontmatter: JsonObject): readonly (readonly [key: string, text: string])[] {
+  return Object.entries(frontmatter).flatMap(([key, value]) => {
+    const values = Array.isArray(value) ? (value as readonly JsonValue[]) : [value]; // a list of JSON
+    return values.flatMap((text) => (typeof text === "string" ? [[key, text] as const] : []));
+  });
 }

@@ -17,13 +17,15 @@ export class SourceTree {
   readonly paths: readonly string[];
   private readonly byName = new Map<string, string[]>();
   private readonly folders = new Map<string, string[]>();
+  private readonly bySpelling = new Map<string, string[]>();
   private readonly ancestors = new Set<string>([""]);
 
   constructor(files: SourceFiles) {
-    this.files = files;
-    this.paths = [...files.keys()].sort();
+    this.files = withPlainNames(files);
+    this.paths = [...this.files.keys()].sort();
     for (const path of this.paths) {
       push(this.byName, nameOf(path), path);
+      push(this.bySpelling, spellingOf(path), path);
       push(this.folders, folderOf(path), path);
       for (let folder = folderOf(path); !this.ancestors.has(folder); folder = folderOf(folder))
         this.ancestors.add(folder);
@@ -52,6 +54,12 @@ export class SourceTree {
     return this.ancestors.has(folder);
   }
 
+  /** The one file whose path is spelled so but for capitals and composed letters; undefined where there are several. */
+  spelledLike(path: string): string | undefined {
+    const [only, ...others] = this.bySpelling.get(spellingOf(path)) ?? [];
+    return others.length === 0 ? only : undefined;
+  }
+
   named(name: string): readonly string[] {
     return this.byName.get(name) ?? [];
   }
@@ -73,6 +81,20 @@ export class SourceTree {
     }
     return best?.path;
   }
+}
+
+/** Letters composed and `.MD` as `.md`, as packages have them; a name that would then stand for two files stays. */
+function withPlainNames(files: SourceFiles): SourceFiles {
+  const plain = new Map<string, string>();
+  for (const [path, text] of files) {
+    const name = path.normalize("NFC").replace(/\.md$/i, ".md");
+    plain.set(files.has(name) || plain.has(name) ? path : name, text);
+  }
+  return plain;
+}
+
+function spellingOf(path: string): string {
+  return path.normalize("NFC").toLowerCase();
 }
 
 function push(map: Map<string, string[]>, key: string, value: string): void {

@@ -240,6 +240,7 @@ describe("a hostile source", () => {
     expect(one.files.get("workflow.md")).toContain("Load ../../../etc/passwd.md and");
     expect(said(one)).toEqual([
       'warning workflow.md:2 "../../../etc/passwd.md" leaves the directory that is imported: it was left as it is',
+      'warning workflow.md:2 "..\\\\x.md" leaves the directory that is imported: it was left as it is',
     ]);
   });
 
