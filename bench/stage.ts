@@ -181,10 +181,10 @@ export async function openStage(options: StageOptions): Promise<Stage> {
         const run = await begin(walk);
         const result = await withinTime(run.result());
         const milliseconds = performance.now() - startedAt;
-        const { stepsCompleted, artifacts, usage } = result;
+        const { stepsCompleted, artifacts, earlierArtifacts = 0, usage } = result;
         const asExpected =
           stepsCompleted.length === nodes &&
-          artifacts.length === nodes &&
+          earlierArtifacts + artifacts.length === nodes &&
           usage.modelTurns === nodes * TURNS_PER_NODE &&
           usage.toolCalls === nodes * TURNS_PER_NODE;
         if (!asExpected) throw new Error(`The walk went another way: ${JSON.stringify(result)}`);
