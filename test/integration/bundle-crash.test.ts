@@ -34,7 +34,7 @@ beforeAll(async () => {
   Runtime.install({ logger: new DefaultLogger("ERROR"), shutdownSignals: [] });
   build = await buildArmed();
   reference = await undisturbedRun();
-}, 120_000);
+});
 afterAll(() => build.remove());
 
 async function undisturbedRun() {

@@ -61,7 +61,7 @@ const inTurn = limiter(CASES_AT_ONCE);
 beforeAll(async () => {
   build = await buildArmed();
   reference = await undisturbedRun();
-}, 120_000);
+});
 afterAll(() => build.remove());
 
 async function onStage<T>(action: (stage: CrashStage) => Promise<T>): Promise<T> {

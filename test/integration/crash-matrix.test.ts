@@ -61,7 +61,7 @@ const stoppedInTurn = limiter(CASES_AT_ONCE);
 beforeAll(async () => {
   build = await buildArmed();
   for (const steps of STEP_SIZES) references.set(steps, await undisturbedRun(steps));
-}, 120_000);
+});
 afterAll(() => build.remove());
 
 /** Runs one case on a stage of its own; its question is answered whenever it is asked. */

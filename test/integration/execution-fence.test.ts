@@ -48,7 +48,7 @@ let hits: readonly string[];
 beforeAll(async () => {
   build = await buildArmed(AFTER_LAST_CHECK);
   hits = await undisturbedHits();
-}, 120_000);
+});
 afterAll(() => build.remove());
 
 async function onStage<T>(

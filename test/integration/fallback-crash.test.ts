@@ -14,7 +14,7 @@ const TIMEOUT_MS = 600_000;
 let build: ArmedBuild;
 beforeAll(async () => {
   build = await buildArmed();
-}, 120_000);
+});
 afterAll(() => build.remove());
 
 /** A run whose first model refuses its key; the second one, at the same place, does the work. */

@@ -177,8 +177,10 @@ export async function signedClient({ environment, store }: Pick<Bench, "environm
 }
 
 const GRPC_DEADLINE_EXCEEDED = 4;
+/** Temporal says so after workflow tasks that have timed out. */
+const GRPC_FAILED_PRECONDITION = 9;
 
-/** Where a run stands: a busy machine takes longer for that than a query is waited for. */
+/** Where a run stands: a busy machine takes longer for that than a query, or a workflow task, is waited for. */
 async function patientState(run: RunHandle): Promise<RunState> {
   for (;;) {
     try {
@@ -186,7 +188,7 @@ async function patientState(run: RunHandle): Promise<RunState> {
     } catch (error) {
       const cause = error instanceof Error ? error.cause : undefined;
       const code: number | undefined = isGrpcServiceError(cause) ? cause.code : undefined;
-      if (code !== GRPC_DEADLINE_EXCEEDED) throw error;
+      if (code !== GRPC_DEADLINE_EXCEEDED && code !== GRPC_FAILED_PRECONDITION) throw error;
     }
   }
 }

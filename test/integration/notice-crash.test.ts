@@ -13,7 +13,7 @@ const TIMEOUT_MS = 600_000;
 let build: ArmedBuild;
 beforeAll(async () => {
   build = await buildArmed();
-}, 120_000);
+});
 afterAll(() => build.remove());
 
 /** The ids of the messages that a receiver got, when a worker was killed there and another one took its place. */

@@ -26,7 +26,7 @@ const OF_PRUNING = [
 let build: ArmedBuild;
 beforeAll(async () => {
   build = await buildArmed();
-}, 120_000);
+});
 afterAll(() => build.remove());
 
 /** A store with four runs that are over, three of which are to go, and one that goes on. */

@@ -12,7 +12,7 @@ const TIMEOUT_MS = 600_000;
 let build: ArmedBuild;
 beforeAll(async () => {
   build = await buildArmed();
-}, 120_000);
+});
 afterAll(() => build.remove());
 
 /** What is left of a run with streamed answers; its worker is killed when this request's answer has come but for its end. */

@@ -17,7 +17,7 @@ const TIMEOUT_MS = 1_800_000;
 let build: ArmedBuild;
 beforeAll(async () => {
   build = await buildArmed();
-}, 120_000);
+});
 afterAll(() => build.remove());
 
 const nested = nestedPackage({

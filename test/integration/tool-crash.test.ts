@@ -14,7 +14,7 @@ import { twoNodePackage } from "../fakes/two-node-package.js";
 let build: ArmedBuild;
 beforeAll(async () => {
   build = await buildArmed();
-}, 120_000);
+});
 afterAll(() => build.remove());
 
 const SCRIPT = [
