@@ -9,7 +9,7 @@ export interface Token {
 /** One class of characters, so that a line is walked once. */
 const TOKEN = /[\w{}@./*:~\\%-]+/g;
 /** A path with blanks or letters of any alphabet counts where it is set apart: as code, in quotes, as a link's target. */
-const SET_APART = /[`"'(<]([^`"'()<>\n]{1,400}\.md)(?=[`"')>\s])/giu;
+const SET_APART = /[`"'(<]([^`"'()<>[\]|*\n]{1,400}\.md)(?=[`"')>\s])/giu;
 const MAX_TOKENS = 200;
 const FILE_NAME = /\.(?:md|xml|csv|ya?ml|json|toml|txt|py|mjs|js|sh|html)$/i;
 

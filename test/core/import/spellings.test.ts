@@ -52,6 +52,17 @@ test.each([
   expect([imported.nodes.length, imported.edges.length, said(imported)]).toEqual([2, 1, []]);
 });
 
+test("a name that is to be filled in is none: the folder before it is known", () => {
+  const imported = importOf({
+    "SKILL.md": page({ name: "x" }, "Fill in `../x/templates/[template].md`."),
+    "templates/one.md": "# One",
+  });
+  expect(imported.files.get("workflow.md")).toContain("templates/[template].md");
+  expect(said(imported)).toEqual([
+    'warning SKILL.md:4 "../x/templates/" leaves the directory that is imported: it was left as it is',
+  ]);
+});
+
 test("of two files that differ in capitals only, the one that is spelled so is meant, or none", () => {
   const texts = {
     "workflow.md": page({ name: "two", description: "x" }, "Load and execute `./steps/step-01.md`."),
