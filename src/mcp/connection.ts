@@ -78,7 +78,9 @@ export class Connection {
       if (error instanceof SdkError && error.code === SdkErrorCode.NotConnected)
         throw this.notReached("has ended");
       this.suspicion ??= this.dropUnlessAlive(client);
-      throw new Interrupted(`The MCP server ${this.place.name} has not given an answer that can be read.`);
+      const isGone = error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed;
+      const what = isGone ? "has ended while the call ran" : "has not given an answer that can be read";
+      throw new Interrupted(`The MCP server ${this.place.name} ${what}.`);
     } finally {
       this.callsRunning -= 1;
     }

@@ -188,7 +188,9 @@ describe("a server", () => {
   test("that dies in a call interrupts it, and is begun again by the next", async () => {
     const { server, lines } = fake("plain");
     const { call } = open(server);
-    await expect(call("act", { how: "die" })).rejects.toThrow(Interrupted);
+    await expect(call("act", { how: "die" })).rejects.toThrow(
+      new Interrupted("The MCP server s has ended while the call ran."),
+    );
     expect((await call("act")).content).toBe("act {}");
     expect(lines().filter((line) => line.startsWith("begun"))).toHaveLength(2);
   });
