@@ -23,7 +23,7 @@ export async function packageImportCommand(source: string, options: ImportOption
     throw new UsageError("Say either --workflow or --all.");
   }
   const read = await readEntries(source);
-  const chosen = choose(read.entries, source, options);
+  const chosen = choose(read, source, options);
   const out = resolve(options.out ?? (options.all === true ? "imported" : ""));
   const made: Made[] = [];
   const taken = new Set<string>();
@@ -45,6 +45,8 @@ interface ReadEntries {
   readonly source: ReadSource;
   /** Those at or below the path that was named. */
   readonly entries: readonly Entry[];
+  /** Files there that would be one under another name, or if they could be read. */
+  readonly near: readonly string[];
 }
 
 async function readEntries(named: string): Promise<ReadEntries> {
@@ -60,10 +62,18 @@ async function readEntries(named: string): Promise<ReadEntries> {
   const entries = entry.isDirectory()
     ? all.filter((found) => within === "" || found.path.startsWith(`${within}/`))
     : all.filter((found) => found.path === within || found.document === within);
-  return { source, entries };
+  const isNear = (found: string): boolean => /(?:^|\/)(?:skill|workflow)\.md$/i.test(found);
+  const near = [...source.unread, ...source.tree.paths].filter(
+    (found) => isNear(found) && (within === "" || found === within || found.startsWith(`${within}/`)),
+  );
+  return { source, entries, near };
 }
 
-function choose(entries: readonly Entry[], source: string, options: ImportOptions): readonly Entry[] {
+function choose(
+  { entries, near }: Pick<ReadEntries, "entries" | "near">,
+  source: string,
+  options: ImportOptions,
+): readonly Entry[] {
   const importable = entries.filter(({ form }) => form === "steps" || form === "instructions");
   const { workflow } = options;
   if (workflow !== undefined) {
@@ -78,7 +88,7 @@ function choose(entries: readonly Entry[], source: string, options: ImportOption
         : `Several workflows are called "${workflow}". Name one by its path: ${listSome(found.map(({ path }) => path))}`,
     );
   }
-  if (importable.length === 0) throw new CommandError(nothingToImport(entries, source));
+  if (importable.length === 0) throw new CommandError(nothingToImport(entries, source, near));
   if (importable.length === 1 || options.all === true) return importable;
   const steps = importable.filter(({ form }) => form === "steps");
   if (steps.length === 1 && importable.length < 3) return steps;
@@ -87,12 +97,16 @@ function choose(entries: readonly Entry[], source: string, options: ImportOption
   );
 }
 
-function nothingToImport(entries: readonly Entry[], source: string): string {
+function nothingToImport(entries: readonly Entry[], source: string, near: readonly string[]): string {
   if (entries.some(({ form }) => form === "yaml")) {
     return `There are only workflow.yaml files in "${source}". They run as they are: interlock bundle run <workflow.yaml>`;
   }
   if (entries.length > 0) return `There are only agents in "${source}", which have no workflow of their own.`;
-  return `No workflow begins in "${source}": no SKILL.md, workflow.md or workflow-….md was found.`;
+  const like =
+    near.length === 0
+      ? ""
+      : ` ${listSome(near)} is like one: its name has to be spelled so, and its text UTF-8 of at most 1 MiB.`;
+  return `No workflow begins in "${source}": no SKILL.md, workflow.md or workflow-….md was found.${like}`;
 }
 
 function freeName(name: string, taken: Set<string>): string {

@@ -1,3 +1,6 @@
+import { canonicalJson } from "../canonical-json.js";
+import { defined } from "../defined.js";
+import type { JsonValue } from "../json.js";
 import { checkOutputs } from "./check-step.js";
 import { checkCalls } from "./engine-nodes.js";
 import { type Finding, errorFinding, listNames, quote, warningFinding } from "./findings.js";
@@ -139,5 +142,20 @@ function checkShapeOfWalk(file: string, graph: GraphFile): readonly Finding[] {
     const sentence = `the end node ${quote(edge.from)} has an edge to ${quote(edge.to)}: remove it, or change the node's type`;
     findings.push(warningFinding(file, `$.edges[${index}]`, sentence));
   }
-  return findings;
+  return [...findings, ...checkTwins(file, graph)];
+}
+
+/** An edge of the same label between the same nodes under the same condition: nobody can tell it from the first. */
+function checkTwins(file: string, graph: GraphFile): readonly Finding[] {
+  const first = new Map<string, number>();
+  return graph.edges.flatMap(({ from, to, label, conditionText, conditionExpr }, index) => {
+    const key = canonicalJson(defined({ from, to, label, conditionText, conditionExpr }) as JsonValue); // of a file of JSON
+    const known = first.get(key);
+    if (known !== undefined)
+      return [
+        warningFinding(file, `$.edges[${index}]`, `is edges[${known}] once more: remove one of the two`),
+      ];
+    first.set(key, index);
+    return [];
+  });
 }

@@ -19,6 +19,8 @@ export interface ReadSource {
   readonly root: string;
   readonly tree: SourceTree;
   readonly complete: boolean;
+  /** Paths of what could not be read: no UTF-8, or too large. */
+  readonly unread: readonly string[];
 }
 
 /**
@@ -30,12 +32,13 @@ export async function readSource(root: string, first: string = root): Promise<Re
   const begin = relative(reader.root, await realpath(first));
   const isInside = begin !== "" && !begin.startsWith("..");
   const complete = (!isInside || (await reader.read(begin.split(sep).join("/")))) && (await reader.read(""));
-  return { root: reader.root, tree: new SourceTree(reader.files), complete };
+  return { root: reader.root, tree: new SourceTree(reader.files), complete, unread: reader.unread };
 }
 
 class TreeReader {
   readonly root: string;
   readonly files = new Map<string, string>();
+  readonly unread: string[] = [];
   private readonly seen = new Set<string>();
   private bytes = 0;
 
@@ -91,6 +94,7 @@ class TreeReader {
       this.bytes += bytes.length;
     } catch (error) {
       if (!(error instanceof PackageFileRefused || error instanceof TypeError)) throw error;
+      this.unread.push(path);
     }
     return true;
   }

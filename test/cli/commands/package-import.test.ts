@@ -119,6 +119,13 @@ describe("interlock package import", () => {
     put("none/readme.md", "x\n");
     expect(await run("~/none")).toBe(1);
     expect(output.text).toContain("No workflow begins in ");
+    put("lower/skill.md", "Do it.\n");
+    expect(await run("~/lower")).toBe(1);
+    expect(output.text).toContain("skill.md is like one: its name has to be spelled so");
+    put("latin/workflow.md", "x");
+    writeFileSync(join(dir, "latin/workflow.md"), Buffer.from([0x23, 0x20, 0xff]));
+    expect(await run("~/latin")).toBe(1);
+    expect(output.text).toContain("workflow.md is like one");
     put("men/agent-x/SKILL.md", "Your persona, a menu.\n1\n2\n3\n4\n5\n6\n");
     expect(await run("~/men")).toBe(1);
     expect(output.text).toContain("There are only agents in ");

@@ -234,3 +234,10 @@ test("an agent without tools is warned of", () => {
     'warning $.agents[1].tools.fs.enabled agent "b" has no tools: no node at which it works can be finished. Set it to true, or leave it out',
   ]);
 });
+
+test("an edge that stands there twice is warned of, one under another condition is not", () => {
+  const edge = { from: "a", to: "b" };
+  const graph = graphOf([{}, END], [edge, { ...edge, conditionExpr: { "!": [1] } }, edge]);
+  const twice = checkGraphFile("g.json", JSON.stringify(graph), undefined);
+  expect(said(twice.findings)).toEqual(["warning $.edges[2] is edges[0] once more: remove one of the two"]);
+});
