@@ -1,6 +1,5 @@
 import { canonicalJson } from "../canonical-json.js";
 import { defined } from "../defined.js";
-import type { JsonValue } from "../json.js";
 import { checkOutputs } from "./check-step.js";
 import { checkCalls } from "./engine-nodes.js";
 import { type Finding, errorFinding, listNames, quote, warningFinding } from "./findings.js";
@@ -149,7 +148,7 @@ function checkShapeOfWalk(file: string, graph: GraphFile): readonly Finding[] {
 function checkTwins(file: string, graph: GraphFile): readonly Finding[] {
   const first = new Map<string, number>();
   return graph.edges.flatMap(({ from, to, label, conditionText, conditionExpr }, index) => {
-    const key = canonicalJson(defined({ from, to, label, conditionText, conditionExpr }) as JsonValue); // of a file of JSON
+    const key = canonicalJson(defined({ from, to, label, conditionText, conditionExpr }));
     const known = first.get(key);
     if (known !== undefined)
       return [
