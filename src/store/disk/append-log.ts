@@ -80,9 +80,10 @@ export class AppendLog {
     return fenceLock(this.lockFile, this.takeOver, this.owner);
   }
 
-  /** Reads the lines that are new since the last look. */
+  /** Reads the lines that are new since the last look. The first look makes the file: that of a conversation says that its visit was begun. */
   async refresh(): Promise<void> {
-    if (bytesAt(this.path) === (this.readUpTo ?? 0)) return;
+    const size = bytesAt(this.path) ?? this.withFile((fd) => fstatSync(fd).size);
+    if (size === (this.readUpTo ?? 0)) return;
     await this.exclusively(async (lock) => {
       this.withFile((fd) => this.readNew(fd, lock));
     });

@@ -118,13 +118,12 @@ export function standsThere(path: string): boolean {
 }
 
 /**
- * How many bytes a file of ours has, 0 where there is none, without opening it or a look at the way to it: good for a comparison
- * alone. Undefined where something else stands there.
+ * How many bytes a file of ours has, without opening it or a look at the way to it: good for a comparison alone. Undefined where
+ * there is none, or something else.
  */
 export function bytesAt(path: string): number | undefined {
   const entry = lstatSync(path, { throwIfNoEntry: false });
-  if (entry === undefined) return 0;
-  return entry.isFile() ? entry.size : undefined;
+  return entry?.isFile() === true ? entry.size : undefined;
 }
 
 /** Whether a folder of ours is there, and no link on the way to it. */

@@ -253,7 +253,7 @@ describe("what loading refuses beyond the schemas", () => {
           { ...edge, isDefault: true },
         ],
       }),
-      ["error workflow.graph.json $.edges[1].isDefault"],
+      ["error workflow.graph.json $.edges[1].isDefault", "warning workflow.graph.json $.edges[1]"],
     ],
     [
       "a node's agent that agents.json lacks",
