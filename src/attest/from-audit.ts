@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../core/json.js";
+import { type JsonObject, type JsonValue, objectOf } from "../core/json.js";
 import type { Decision, RunPredicate } from "./statement.js";
 
 /** What the lines of an audit log say of how a run went. */
@@ -96,10 +96,6 @@ function answerOf(line: JsonObject, seq: number, nodeId: string): RunPredicate["
     ...(by === "" ? {} : { by }),
     digest: { sha256: textOf(sha256) },
   };
-}
-
-function objectOf(value: JsonValue | undefined): JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}; // neither null nor a list
 }
 
 function textOf(value: JsonValue | undefined): string {

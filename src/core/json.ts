@@ -5,3 +5,9 @@ export type JsonValue = string | number | boolean | null | readonly JsonValue[] 
 export interface JsonObject {
   readonly [key: string]: JsonValue;
 }
+
+/** JSON that is an object, or an empty one in its place. */
+export function objectOf(value: JsonValue | undefined): JsonObject {
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isObject ? (value as JsonObject) : {}; // it is no list
+}

@@ -1,7 +1,7 @@
 import { MAX_FILES_READ, MAX_VISITS, type RunCourse, type VisitAnswers } from "../contract/visit-reads.js";
 import { defined } from "../core/defined.js";
 import { type Result, ok } from "../core/errors.js";
-import type { JsonObject, JsonValue } from "../core/json.js";
+import { type JsonObject, objectOf } from "../core/json.js";
 import type { RunBelowState } from "../core/run/run-state.js";
 import type { Store } from "../store/store.js";
 import { openRun } from "./run-facts.js";
@@ -60,9 +60,9 @@ function refusedMove({
   kind,
   output,
 }: JsonObject): { readonly from: string; readonly to: string } | undefined {
-  const { error } = fieldsOf(kind === "tool.exec" ? output : undefined);
-  const { code, details } = fieldsOf(error);
-  const { from, to } = fieldsOf(details);
+  const { error } = objectOf(kind === "tool.exec" ? output : undefined);
+  const { code, details } = objectOf(error);
+  const { from, to } = objectOf(details);
   if (code !== "E_INVALID_TRANSITION" || typeof from !== "string" || typeof to !== "string") return undefined;
   return { from, to };
 }
@@ -80,18 +80,12 @@ function runsBelowIn(events: readonly JsonObject[]): ReadonlyMap<number, RunBelo
 function filesReadIn(events: readonly JsonObject[]): RunCourse["filesRead"] {
   const files = new Map<string, { path: string; reads: number; firstAt: string }>();
   for (const { kind, toolName, input, output, ts } of events) {
-    if (kind !== "tool.exec" || toolName !== "read_file" || fieldsOf(output)["success"] === false) continue;
-    const { file_path: path } = fieldsOf(input);
+    if (kind !== "tool.exec" || toolName !== "read_file" || objectOf(output)["success"] === false) continue;
+    const { file_path: path } = objectOf(input);
     if (typeof path !== "string" || typeof ts !== "string") continue;
     const known = files.get(path);
     if (known !== undefined) known.reads += 1;
     else if (files.size < MAX_FILES_READ) files.set(path, { path, reads: 1, firstAt: ts });
   }
   return [...files.values()];
-}
-
-/** The fields of a value that an audit log holds; none of what is no object. */
-export function fieldsOf(value: JsonValue | undefined): JsonObject {
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isObject ? (value as JsonObject) : {}; // no list
 }

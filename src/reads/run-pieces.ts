@@ -10,13 +10,13 @@ import type { StoreQuestion } from "../contract/reads.js";
 import { type Result, fail, ok } from "../core/errors.js";
 import { diffGraphState } from "../core/graph-state/diff.js";
 import type { StateDiffItem, StateSnapshotState } from "../core/graph-state/schemas.js";
+import { objectOf } from "../core/json.js";
 import { excerpt } from "../core/text.js";
 import { DamagedBoundary } from "../store/runs/boundaries.js";
 import { DamagedGraphState } from "../store/runs/graph-state-files.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import { parseStateDocument } from "../store/runs/state-file.js";
 import type { Store } from "../store/store.js";
-import { fieldsOf } from "./run-course.js";
 import { openRun } from "./run-facts.js";
 import { eventsOf } from "./audit-events.js";
 import { conversationsOf } from "./transcript.js";
@@ -53,7 +53,7 @@ export async function writesOf(store: Store, id: string): Promise<Result<VisitAn
       path,
       sha256After,
       bytesWritten,
-    } = fieldsOf(kind === "tool.exec" ? output : undefined);
+    } = objectOf(kind === "tool.exec" ? output : undefined);
     if (isDone !== true || typeof callId !== "string" || typeof sha256After !== "string") continue;
     if (typeof path !== "string" || !path.startsWith("@project/")) continue;
     const previousSha256 = before.get(path);

@@ -1,5 +1,5 @@
-import type { JsonObject } from "../core/json.js";
-import { parseJson, toObject } from "./untrusted.js";
+import { type JsonObject, objectOf } from "../core/json.js";
+import { parseJson } from "./untrusted.js";
 import type { ChatMessage } from "./wire.js";
 import { messageText } from "./wire.js";
 
@@ -130,7 +130,7 @@ function parseDirective(shell: Shell | undefined): RunDirective {
     statePath: field(shell, "state") ?? "@state/workflow.md",
     graphPath: field(shell, "graph"),
     artifactsRoot: field(shell, "artifactsRoot"),
-    gateDecisions: toObject(parseJson(field(shell, "gateDecisions") ?? "")),
+    gateDecisions: objectOf(parseJson(field(shell, "gateDecisions") ?? "")),
   };
 }
 

@@ -1,16 +1,10 @@
-import type { JsonObject, JsonValue } from "../core/json.js";
+import type { JsonValue } from "../core/json.js";
 
 /** The own properties of an object as a map: names from packages never become keys of a plain object. */
 export function toMap(value: unknown): ReadonlyMap<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value)
     ? new Map<string, unknown>(Object.entries(value))
     : new Map<string, unknown>();
-}
-
-/** JSON that is an object, or an empty one in its place. */
-export function toObject(value: JsonValue | undefined): JsonObject {
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isObject ? (value as JsonObject) : {}; // it is no list
 }
 
 /** JSON that may be anything; undefined when it is not JSON. */

@@ -1,5 +1,5 @@
 import { GateTypeSchema } from "../core/graph-state/schemas.js";
-import type { JsonObject, JsonValue } from "../core/json.js";
+import { type JsonObject, type JsonValue, objectOf } from "../core/json.js";
 import { usesOf, variableOf } from "../core/package/condition-uses.js";
 import type { ConditionFacts } from "../core/state/transition-guard.js";
 import { STATE_TOOL } from "../core/tools/tool-specs.js";
@@ -8,7 +8,7 @@ import { type Graph, towardsEnd } from "./edges.js";
 import type { AllowedEdge } from "./shells.js";
 import type { Situation } from "./situation.js";
 import type { StepDeclaration } from "./step-declaration.js";
-import { toMap, toObject } from "./untrusted.js";
+import { toMap } from "./untrusted.js";
 
 /** An edge that may be tried, with the variables that its condition needs. */
 export interface Way extends AllowedEdge {
@@ -84,7 +84,7 @@ function factsOf({ shells, visit }: Situation): ConditionFacts {
   const told = visit.exchanges.findLast(({ tool, outcome }) => tool === STATE_TOOL && outcome.ok);
   const value: ReadonlyMap<string, unknown> =
     told?.outcome.ok === true ? told.outcome.value : toMap(undefined);
-  const partOf = (key: string): JsonObject => toObject(value.get(key) as JsonValue | undefined); // a part of parsed JSON
+  const partOf = (key: string): JsonObject => objectOf(value.get(key) as JsonValue | undefined); // a part of parsed JSON
   return {
     gateDecisions: told === undefined ? shells.directive.gateDecisions : partOf("gateDecisions"),
     routingFlags: partOf("routingFlags"),

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../../core/json.js";
+import { type JsonValue, objectOf } from "../../core/json.js";
 import type { ToolAnswer } from "../../core/package/package-test.js";
 import { textIn } from "./file-versions.js";
 
@@ -9,11 +9,11 @@ import { textIn } from "./file-versions.js";
 export function answerIn(tool: string, result: JsonValue | undefined): ToolAnswer | undefined {
   const content = textIn(result, "content");
   if (content !== undefined) return { result: content };
-  const error = fieldsIn(result)["error"];
+  const error = objectOf(result)["error"];
   const message = textIn(error, "message") ?? "";
   switch (textIn(error, "code")) {
     case "TOOL_FAILED":
-      return { error: textIn(fieldsIn(error)["details"], "content") ?? without(`${tool} failed: `, message) };
+      return { error: textIn(objectOf(error)["details"], "content") ?? without(`${tool} failed: `, message) };
     case "TOOL_OUTCOME_UNKNOWN":
       return { error: message };
     case "TOOL_ARGS_INVALID":
@@ -25,9 +25,4 @@ export function answerIn(tool: string, result: JsonValue | undefined): ToolAnswe
 
 function without(beginning: string, text: string): string {
   return text.startsWith(beginning) ? text.slice(beginning.length) : text;
-}
-
-function fieldsIn(value: JsonValue | undefined): JsonObject {
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isObject ? (value as JsonObject) : {}; // no list
 }

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../json.js";
+import { type JsonObject, type JsonValue, objectOf } from "../json.js";
 import { excerpt, utf8Length } from "../text.js";
 import { bundleToolName } from "../bundle/bundle-tools.js";
 import type { ModelCall } from "../tools/model-call.js";
@@ -68,8 +68,7 @@ function lineOf(value: JsonValue | undefined, otherwise: string): string {
 function argumentsOf({ argumentsJson }: ModelCall): JsonObject {
   if (argumentsJson.length > MAX_ARGUMENT_CHARS) return {};
   try {
-    const value = JSON.parse(argumentsJson) as JsonValue; // whatever JSON.parse gives is JSON
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}; // no list
+    return objectOf(JSON.parse(argumentsJson) as JsonValue); // whatever JSON.parse gives is JSON
   } catch {
     return {};
   }

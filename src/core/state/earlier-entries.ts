@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { JsonObject, JsonValue } from "../json.js";
+import { type JsonObject, type JsonValue, objectOf } from "../json.js";
 import { utf8Length } from "../text.js";
 import type { Frontmatter } from "./state-frontmatter.js";
 
@@ -32,7 +32,7 @@ export type EarlierEntries = { readonly [list in GrowingList]?: Earlier };
 
 /** What a document says of its earlier entries. What it says in any other way than the runtime does says nothing. */
 export function earlierEntriesOf(frontmatter: JsonObject): EarlierEntries {
-  const said = fieldsOf(frontmatter[EARLIER_ENTRIES]);
+  const said = objectOf(frontmatter[EARLIER_ENTRIES]);
   const known = GROWING_LISTS.flatMap((list) => {
     const { data } = earlierSchema.safeParse(said[list]);
     return data === undefined ? [] : [[list, data] as const];
@@ -74,8 +74,4 @@ export function withEarlier(frontmatter: Frontmatter, earlier: EarlierEntries): 
     artifacts: frontmatter.artifacts.slice(moved("artifacts")),
     [EARLIER_ENTRIES]: earlier,
   };
-}
-
-function fieldsOf(value: JsonValue | undefined): JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
 }
