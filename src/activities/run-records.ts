@@ -1,9 +1,10 @@
 import { ApplicationFailure } from "@temporalio/activity";
-import type { MovedEntries, PhaseInput, SnapshotInput, UserInput } from "../contract/activities.js";
+import type { PhaseInput, SnapshotInput, UserInput } from "../contract/activities.js";
 import { defined } from "../core/defined.js";
 import type { AuditHead } from "../core/run/audit-head.js";
 import { failpoint } from "../core/failpoint.js";
 import type { JsonObject } from "../core/json.js";
+import type { MovedEntries } from "../core/state/earlier-entries.js";
 import { DamagedGraphState } from "../store/runs/graph-state-files.js";
 import { summarizeForAudit } from "../store/runs/audit-summary.js";
 import type { ConversationEntry } from "../store/runs/conversation.js";

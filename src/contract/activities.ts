@@ -23,7 +23,7 @@ import type { AnsweredBy, ModelRef } from "../core/run/run-model.js";
 import type { LastAnswer } from "../core/run/run-state.js";
 import type { RunRef } from "../core/run/run-ref.js";
 import type { TurnUsage, Usage } from "../core/run/usage.js";
-import type { EarlierEntries } from "../core/state/earlier-entries.js";
+import type { MovedEntries } from "../core/state/earlier-entries.js";
 import type { UpdateStatement } from "./signed.js";
 
 /**
@@ -293,12 +293,6 @@ export interface PhaseInput {
   readonly budget?: Budget;
   /** The ids of the newest raises that it holds. */
   readonly raises?: readonly string[];
-}
-
-/** The version of the state document from which entries were moved to files, and what it says of them. */
-export interface MovedEntries {
-  readonly sha256: string;
-  readonly earlier: EarlierEntries;
 }
 
 export interface SnapshotInput {

@@ -1,10 +1,11 @@
 import { TemporalFailure, log } from "@temporalio/workflow";
-import type { MovedEntries, NodeBoundary } from "../contract/activities.js";
+import type { NodeBoundary } from "../contract/activities.js";
 import type { Fault } from "../core/errors.js";
 import { type GraphStateStart, openingState } from "../core/graph-state/initial-state.js";
 import { beginGraphState, closeGraphStateVisit, heldState, tellError } from "../core/run/run-graph-state.js";
 import type { RunRecord } from "../core/run/run-record.js";
 import { takeMoved } from "../core/run/state-changes.js";
+import type { MovedEntries } from "../core/state/earlier-entries.js";
 import { localActivities, runActivities } from "./activity-options.js";
 import { failureOf } from "./failures.js";
 import { shielded } from "./steps-by-node.js";

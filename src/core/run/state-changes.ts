@@ -1,7 +1,7 @@
 import { type Fault, type Result, fail, ok } from "../errors.js";
 import type { JsonObject } from "../json.js";
 import { artifactTypeOf } from "../package/graph.js";
-import { type EarlierEntries, withEarlier } from "../state/earlier-entries.js";
+import { type MovedEntries, withEarlier } from "../state/earlier-entries.js";
 import { listedNamesFault } from "../state/listed-names.js";
 import { type Frontmatter, parseFrontmatter } from "../state/state-frontmatter.js";
 import { validateWorkflowStateUpdate } from "../state/transition-guard.js";
@@ -55,10 +55,7 @@ export function takeDocument(record: RunRecord, next: JsonObject, sha256: string
 }
 
 /** Entries of its lists that were too many for the document were moved to files, and it was saved in this version. */
-export function takeMoved(
-  record: RunRecord,
-  { earlier, sha256 }: { readonly earlier: EarlierEntries; readonly sha256: string },
-): void {
+export function takeMoved(record: RunRecord, { earlier, sha256 }: MovedEntries): void {
   record.update({ frontmatter: withEarlier(record.frontmatter, earlier), stateSha256: sha256 });
 }
 

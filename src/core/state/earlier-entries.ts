@@ -19,7 +19,8 @@ const MAX_LIST_BYTES = 8 * 1024;
 /** So much of one that had more stays: the next ones are moved after as much again. */
 const KEPT_LIST_BYTES = 4 * 1024;
 
-const earlierSchema = z.object({
+/** Where the entries before the first one of a list lie. */
+export const earlierSchema = z.object({
   /** How many entries are not in the document. */
   count: z.int().min(1),
   /** Where the last of them lie; that file says where those before them do. */
@@ -29,6 +30,12 @@ const earlierSchema = z.object({
 });
 export type Earlier = z.infer<typeof earlierSchema>;
 export type EarlierEntries = { readonly [list in GrowingList]?: Earlier };
+
+/** The version of a document from which entries were moved to files, and what it says of them. */
+export interface MovedEntries {
+  readonly sha256: string;
+  readonly earlier: EarlierEntries;
+}
 
 /** What a document says of its earlier entries. What it says in any other way than the runtime does says nothing. */
 export function earlierEntriesOf(frontmatter: JsonObject): EarlierEntries {

@@ -10,7 +10,9 @@ import {
   type EarlierEntries,
   GROWING_LISTS,
   type GrowingList,
+  type MovedEntries,
   earlierEntriesOf,
+  earlierSchema,
   surplusOf,
   withEarlier,
 } from "../../core/state/earlier-entries.js";
@@ -32,12 +34,6 @@ import { type StateDocument, parseStateDocument, withNewFrontmatter } from "./st
  * E3. What is moved depends on the document alone. The files are durable before the document without these entries replaces it; an
  *     attempt that was cut short in between, or after it, is made again and comes to the same.
  */
-
-/** The document's version after entries were moved, and what it says of them. */
-export interface MovedEntries {
-  readonly sha256: string;
-  readonly earlier: EarlierEntries;
-}
 
 /**
  * Moves what is too much for the document, as it stood when a visit ended; nothing where there is nothing to move, or where the
@@ -131,7 +127,7 @@ async function keepFile(stateDir: string, { name, bytes }: EarlierFile, lock: He
 const headSchema = z.object({
   from: z.int().min(1),
   to: z.int().min(1),
-  before: z.object({ count: z.int(), file: z.string(), sha256: z.string() }).exactOptional(),
+  before: earlierSchema.exactOptional(),
 });
 
 /** The files that a document's list goes back to, newest first. Fault: `E_INTERNAL` for one that is missing or damaged. */
@@ -150,9 +146,8 @@ function filesBefore(
     const head = headSchema.safeParse(JSON.parse(first)).data; // its hash says that it was written here
     if (head?.to !== earlier.count) return damaged(path);
     found.push({ name, bytes, entries: lines.map((line) => JSON.parse(line) as JsonValue) });
-    const before = earlierEntriesOf({ earlierEntries: { [list]: head.before ?? null } })[list];
-    if ((before?.count ?? 0) !== head.from - 1) return damaged(path); // so it ends
-    earlier = before;
+    if ((head.before?.count ?? 0) !== head.from - 1) return damaged(path); // so it ends
+    earlier = head.before;
   }
   return ok(found);
 }

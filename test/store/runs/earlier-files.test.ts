@@ -2,10 +2,9 @@ import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { withFrontmatter } from "../../../src/core/documents/front-matter.js";
-import { withEarlier } from "../../../src/core/state/earlier-entries.js";
+import { type MovedEntries, withEarlier } from "../../../src/core/state/earlier-entries.js";
 import type { Frontmatter } from "../../../src/core/state/state-frontmatter.js";
 import {
-  type MovedEntries,
   allArtifacts,
   allDecisions,
   copyEarlierFiles,
