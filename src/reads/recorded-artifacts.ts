@@ -9,22 +9,26 @@ export async function recordedArtifacts(
   { bundle, runId }: RunMetadata,
   files: RunFiles,
 ): Promise<ReadonlyMap<string, string | null>> {
-  const recorded = new Map<string, string | null>();
-  if (bundle !== undefined) {
-    const manifest = await readManifest(bundle);
-    if (!manifest.ok || manifest.value.runId !== runId) return recorded;
-    for (const { path } of manifest.value.files) recorded.set(path, null);
-    return recorded;
+  if (bundle === undefined) {
+    const listed = (await listedArtifacts(files)).map((path) => [path, null] as const);
+    return new Map([...listed, ...(await writtenIn(files))]);
   }
-  for (const path of await listedArtifacts(files)) recorded.set(path, null);
+  const manifest = await readManifest(bundle);
+  const saved = manifest.ok && manifest.value.runId === runId ? manifest.value.files : [];
+  return new Map(saved.map(({ path }) => [path, null]));
+}
+
+/** What was written, each with the node that wrote it last, as the log tells. */
+async function writtenIn(files: RunFiles): Promise<ReadonlyMap<string, string | null>> {
+  const written = new Map<string, string | null>();
   for (const { kind, nodeId, output } of await eventsOf(files)) {
     if (kind !== "tool.exec" || typeof output !== "object" || output === null) continue;
     if (!("sha256After" in output) || !("path" in output)) continue; // it has not written
     const { path } = output;
     if (typeof path !== "string" || !path.startsWith(PROJECT)) continue;
-    recorded.set(path.slice(PROJECT.length), typeof nodeId === "string" ? nodeId : null);
+    written.set(path.slice(PROJECT.length), typeof nodeId === "string" ? nodeId : null);
   }
-  return recorded;
+  return written;
 }
 
 export const PROJECT = "@project/";
@@ -33,8 +37,7 @@ export const PROJECT = "@project/";
 export async function artifactsWrittenAgain(run: RunMetadata, files: RunFiles): Promise<readonly string[]> {
   if (run.bundle !== undefined || run.phase === "running") return []; // while it runs nobody lists them
   const listed = new Set(await listedArtifacts(files));
-  const written = [...(await recordedArtifacts(run, files)).keys()];
-  return written
+  return [...(await writtenIn(files)).keys()]
     .filter((path) => path.startsWith(ARTIFACTS) && !listed.has(path))
     .slice(0, MAX_WRITTEN_AGAIN);
 }
