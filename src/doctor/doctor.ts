@@ -40,9 +40,9 @@ export async function examine(examination: Examination): Promise<readonly Findin
     isWhole
       ? models(config, examination)
       : Promise.resolve([skipped("models", "the settings cannot be read")]),
+    bounded("secret files", () => checkSecretFiles(config.secretFiles)),
   ]);
-  const secrets = await checkSecretFiles(config.secretFiles);
-  return [finding, ...parts.flat(), ...secrets, ...checkWebhooks(config.webhooks)];
+  return [finding, ...parts.flat(), ...checkWebhooks(config.webhooks)];
 }
 
 function settingsFinding(): Finding {
