@@ -18,10 +18,7 @@ export async function statusCommand(runId: string, options: { json?: boolean }):
   const found = await here?.ask("read.run", { run: runId });
   if (found?.ok === false && isPruned(found.error)) throw notFound(runId, found.error);
   let report = found?.ok === true ? reportFromStore(found.value) : undefined;
-  if (here !== undefined && found?.ok === true) {
-    const below = await belowInStore(here, found.value);
-    report = report && { ...report, ...defined({ below }) };
-  }
+  let isOfFiles = report !== undefined;
   const problem = report?.problem;
   const isOpen = report !== undefined && report.phase !== "completed" && report.phase !== "failed";
   const isServing =
@@ -34,9 +31,12 @@ export async function statusCommand(runId: string, options: { json?: boolean }):
     const asked = await reportFromTemporal(config, store, runId, report);
     if (asked.note !== undefined) printNote(asked.note);
     webUi = asked.webUi ?? webUi;
+    isOfFiles = asked.note !== undefined;
     report = asked.report && { ...asked.report, ...(problem === undefined ? {} : { problem }) };
   }
   if (report === undefined) throw found?.ok === false ? notFound(runId, found.error) : noSuchRun(runId);
+  if (isOfFiles && here !== undefined && found?.ok === true)
+    report = { ...report, ...defined({ below: await belowInStore(here, found.value) }) };
   if (options.json === true) printJson(report);
   else printReport(report, found?.ok === true ? (found.value.projectRoot ?? undefined) : undefined, webUi);
   return report.problem === undefined ? EXIT.done : EXIT.failed;
