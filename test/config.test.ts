@@ -2,13 +2,8 @@ import { readFileSync } from "node:fs";
 import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import { delimiter, isAbsolute, join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import {
-  ConfigError,
-  INTERLOCK_VARIABLES,
-  SETTINGS_KEYS,
-  loadConfig,
-  unknownVariables,
-} from "../src/config.js";
+import { ConfigError, INTERLOCK_VARIABLES, loadConfig, unknownVariables } from "../src/config.js";
+import { SETTINGS_KEYS } from "../src/settings-file.js";
 import { DEFAULT_PROTECTED_PATHS } from "../src/core/tools/name-rules.js";
 import { temporaryDirectory } from "./fakes/package-fixture.js";
 

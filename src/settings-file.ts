@@ -1,0 +1,121 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { notificationsSchema } from "./core/notify/webhooks.js";
+import { DEFAULT_PROTECTED_PATHS } from "./core/tools/name-rules.js";
+import { ConfigError } from "./environment/config-error.js";
+import { wordOf } from "./environment/log-words.js";
+import { workerSizeSchema } from "./environment/worker-size.js";
+import { mcpServersSchema } from "./mcp/server-settings.js";
+import { dialectSettingSchema } from "./model/dialects.js";
+import {
+  contextLength,
+  fallbackProblem,
+  modelEntriesSchema,
+  modelOverrideSchema,
+} from "./model/model-entries.js";
+import { NotOurFile, readOwnFileSync } from "./store/disk/own-file.js";
+
+/** Whose starts a worker takes: those of whoever reaches Temporal, or those that are signed with the store's secret. */
+export const startsSchema = wordOf(["open", "signed"]);
+
+/** Empty names would be those of no file, and of every rule's end. */
+const protectedNames = z.array(
+  z.string().regex(/^(?![\s\S]*\0)[^/]+(?:\/[^/]+)*$/, "must be names, as in .vscode/tasks.json"),
+);
+
+/** The settings file, `settings.json` in the store unless `INTERLOCK_SETTINGS` names another. */
+const settingsSchema = z.strictObject({
+  /** The model of runs that name none: one of `models`, or what the common endpoint calls it. `INTERLOCK_MODEL` takes its place. */
+  model: z.string().min(1).optional(),
+  /** Models by the names that runs, agents and fallbacks call them. */
+  models: modelEntriesSchema.optional(),
+  /** As an agent's, for every agent at the common endpoint. */
+  dialect: dialectSettingSchema.optional(),
+  /** As an agent's, for every agent that names neither a model nor an endpoint of its own. */
+  contextTokens: contextLength.optional(),
+  /** Model overrides by agent id. */
+  agents: z.record(z.string(), modelOverrideSchema).optional(),
+  /** What a model's tokens cost, by its name in `models` or at its endpoint, for budgets and reports. */
+  prices: z
+    .record(
+      z.string(),
+      z.strictObject({
+        inputPerMillion: z.number().min(0),
+        outputPerMillion: z.number().min(0),
+        /** Of prompt tokens that come from the provider's cache; as others where it is absent. */
+        cachedInputPerMillion: z.number().min(0).optional(),
+      }),
+    )
+    .optional(),
+  /**
+   * Names in @project that the file tools keep away from; `*` stands for any text within a name. `notWritable`,
+   * `notAccessible` and `allowed` take the place of a list, the `also…` add to it.
+   */
+  protectedPaths: z
+    .strictObject({
+      notWritable: protectedNames.default([...DEFAULT_PROTECTED_PATHS.notWritable]),
+      notAccessible: protectedNames.default([...DEFAULT_PROTECTED_PATHS.notAccessible]),
+      allowed: protectedNames.default([...DEFAULT_PROTECTED_PATHS.allowed]),
+      alsoNotWritable: protectedNames.default([]),
+      alsoNotAccessible: protectedNames.default([]),
+      alsoAllowed: protectedNames.default([]),
+    })
+    .transform((lists) => ({
+      notWritable: [...lists.notWritable, ...lists.alsoNotWritable],
+      notAccessible: [...lists.notAccessible, ...lists.alsoNotAccessible],
+      allowed: [...lists.allowed, ...lists.alsoAllowed],
+    }))
+    .optional(),
+  /** MCP servers whose tools agents may use that their package allows them. */
+  mcpServers: mcpServersSchema.optional(),
+  /** Absolute paths: runs may work in these directories and below without their being registered. */
+  projectRoots: z.array(z.string()).optional(),
+  /** `signed`: workers take starts and updates only with a signature. `INTERLOCK_STARTS` takes its place. */
+  starts: startsSchema.optional(),
+  /** How much a worker does at once. Variables take its place. */
+  worker: workerSizeSchema.optional(),
+  /** Who is told of runs, and of what. */
+  notifications: notificationsSchema.optional(),
+});
+export type Settings = z.infer<typeof settingsSchema>;
+
+/** The keys of the settings file. */
+export const SETTINGS_KEYS: readonly string[] = Object.keys(settingsSchema.shape);
+
+/** Reads the settings file; none where nothing configured one and the store has none. Throws `ConfigError`. */
+export function readSettings(configured: string | undefined, storeDir: string): Settings {
+  const path = configured ?? join(storeDir, "settings.json");
+  let text: string;
+  try {
+    // In the store it is a file of ours; one that the operator names may be a link, as mounted settings are.
+    text = configured === undefined ? readOwnFileSync(path).toString("utf8") : readFileSync(path, "utf8");
+  } catch (error) {
+    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
+    if (configured === undefined && isMissing) return {};
+    if (error instanceof NotOurFile) {
+      throw new ConfigError(
+        `The settings file ${path} cannot be read: it must be a file, and no link. Remove it; another one can be named by INTERLOCK_SETTINGS.`,
+      );
+    }
+    const subject =
+      configured === undefined ? `The settings file ${path}` : `INTERLOCK_SETTINGS names ${path}, which`;
+    throw new ConfigError(`${subject} cannot be read. Correct it or remove it.`);
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new ConfigError(`The settings file ${path} is not valid JSON. Correct it.`);
+  }
+  const parsed = settingsSchema.safeParse(value);
+  if (parsed.success) {
+    const problem = fallbackProblem(parsed.data);
+    if (problem === undefined) return parsed.data;
+    throw new ConfigError(`The settings file ${path} is not valid at ${problem}. Correct it.`);
+  }
+  const issue = parsed.error.issues[0];
+  throw new ConfigError(
+    `The settings file ${path} is not valid at ${issue?.path.map(String).join(".") || "its root"}: ${issue?.message}. Correct it.`,
+  );
+}
