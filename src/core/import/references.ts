@@ -7,7 +7,9 @@ export interface Token {
 }
 
 /** One class of characters, so that a line is walked once. */
-const TOKEN = /[\w{}@./*:~\\%-]+/g;
+const TOKEN_CHARACTERS = String.raw`[\w{}@./*:~\\%-]+`;
+const TOKEN = new RegExp(TOKEN_CHARACTERS, "g");
+const ONE_TOKEN = new RegExp(`^${TOKEN_CHARACTERS}$`);
 /** A path with blanks or letters of any alphabet counts where it is set apart: as code, in quotes, as a link's target. */
 const SET_APART = /[`"'(<]([^`"'()<>[\]|*\n]{1,400}\.md)(?=[`"')>\s])/giu;
 const MAX_TOKENS = 200;
@@ -31,9 +33,8 @@ export function tokensOf(line: string): readonly Token[] {
 function* setApart(line: string): Generator<Token> {
   for (const match of line.matchAll(SET_APART)) {
     const [, text = ""] = match;
-    const isOfTokens = /^[\w{}@./*:~\\%-]+$/.test(text);
     const isPath = /\s/.test(text) ? /^(?:\.{1,2}|\{[\w-]{1,80}\})[\\/]\S/.test(text) : !text.includes("//");
-    if (!isOfTokens && isPath) yield { text, at: match.index + 1 };
+    if (!ONE_TOKEN.test(text) && isPath) yield { text, at: match.index + 1 };
   }
 }
 
