@@ -131,7 +131,8 @@ export function loadConfig(
   variables: Environment = process.env,
   { withoutSettings = false }: { readonly withoutSettings?: boolean } = {},
 ): Config {
-  const environment = withSecrets(withoutEmpty(variables), SECRET_VARIABLES);
+  const given = withoutEmpty(variables);
+  const environment = withSecrets(given, SECRET_VARIABLES);
   const parsed = environmentSchema.safeParse(environment);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
@@ -156,11 +157,7 @@ export function loadConfig(
     models,
     modelSettingsFor: (agentId: string) => models.settingsFor(agentId),
     settings,
-    secretFiles: secretFilesOf(
-      withoutEmpty(variables),
-      [...SECRET_VARIABLES, "INTERLOCK_SEAL_KEYS"],
-      settings,
-    ),
+    secretFiles: secretFilesOf(given, [...SECRET_VARIABLES, "INTERLOCK_SEAL_KEYS"], settings),
     variable: (name: string) => (Object.hasOwn(environment, name) ? environment[name] : undefined),
     roots: {
       projectRoots: projectRoots(env.INTERLOCK_PROJECT_ROOTS, settings),
