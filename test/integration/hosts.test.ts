@@ -150,115 +150,105 @@ async function untilListed(client: Machine, runId: string, phase: string): Promi
   return row;
 }
 
-/** Each of dozens of commands loads all of its code in a namespace of its own. */
-const PATIENCE_MS = 900_000;
+test("hosts that share nothing but a server, and two of them a store, run what a client starts that has only the address", async (context) => {
+  await requireNamespaces(context);
+  const { one, two, three, client, office } = await openPlace();
+  await Promise.all([one.work(), two.work(), three.work()]);
+  const start = async (project: string): Promise<string> => {
+    const told = await client.told("run", "two-nodes", "--project", project, "--detach");
+    return (told as { runId: string }).runId;
+  };
 
-test(
-  "hosts that share nothing but a server, and two of them a store, run what a client starts that has only the address",
-  async (context) => {
-    await requireNamespaces(context);
-    const { one, two, three, client, office } = await openPlace();
-    await Promise.all([one.work(), two.work(), three.work()]);
-    const start = async (project: string): Promise<string> => {
-      const told = await client.told("run", "two-nodes", "--project", project, "--detach");
-      return (told as { runId: string }).runId;
-    };
+  // Nothing is shared: a host sees neither the other store nor the processes beside it.
+  expect((await three.host.run(["ls", office], {}, "/")).stdout).toBe("");
+  expect((await client.host.run(["ps", "-e", "-o", "comm="], {}, "/")).stdout).not.toContain("temporal");
 
-    // Nothing is shared: a host sees neither the other store nor the processes beside it.
-    expect((await three.host.run(["ls", office], {}, "/")).stdout).toBe("");
-    expect((await client.host.run(["ps", "-e", "-o", "comm="], {}, "/")).stdout).not.toContain("temporal");
-
-    for (const { host } of [one, two]) {
-      expect((await host.run(["ps", "-p", String(SAME_PID), "-o", "args="], {}, "/")).stdout).toContain(
-        "worker",
-      );
-    }
-
-    // Stores are found.
-    await eventually(async () => {
-      const stores = (await client.told("stores")) as {
-        name: string;
-        workers: unknown[];
-        projects: unknown[];
-      }[];
-      return (
-        stores.flatMap(({ workers }) => workers).length === 3 &&
-        stores.every(({ projects }) => projects.length === 1)
-      );
-    }, 200);
-    expect(await client.told("stores")).toEqual(
-      expect.arrayContaining([
-        expect.objectContaining({ name: "office", hosts: [SAME_NAME], polled: true }),
-        expect.objectContaining({ name: "attic", hosts: ["attic"], polled: true }),
-      ]),
+  for (const { host } of [one, two]) {
+    expect((await host.run(["ps", "-p", String(SAME_PID), "-o", "args="], {}, "/")).stdout).toContain(
+      "worker",
     );
-    const nowhere = await client.run("run", "two-nodes", "--project", "cellar", "--detach");
-    expect(nowhere).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining("no store has a project of that name"),
-    });
+  }
 
-    // A run of each store asks; it is answered by the beginning of its id.
-    const shop = await start("shop");
-    const library = await start("library");
-    expect(await untilListed(client, shop, "waiting-user")).toMatchObject({
-      question: "Which order do the shelves have?",
-      project: "shop",
-      store: { name: "office" },
-    });
-    await untilListed(client, library, "waiting-user");
-    expect(await client.told("status", shop.slice(0, 8))).toMatchObject({
-      runId: shop,
-      phase: "waiting-user",
-    });
-    await client.told("answer", `run-${library.slice(0, 9)}`, "Shelves by color");
-    await untilListed(client, library, "completed");
-    // What lies in a store is read from the client, which has none.
-    expect((await client.run("watch", library)).stdout).toMatch(
-      /the user says: Shelves by color[^]*finish +completed/,
+  // Stores are found.
+  await eventually(async () => {
+    const stores = (await client.told("stores")) as {
+      name: string;
+      workers: unknown[];
+      projects: unknown[];
+    }[];
+    return (
+      stores.flatMap(({ workers }) => workers).length === 3 &&
+      stores.every(({ projects }) => projects.length === 1)
     );
-    expect((await client.run("transcript", library)).stdout).toContain("> Shelves by color");
-    expect(await client.told("artifacts", library)).toEqual([]);
-    expect((await client.run("transcript", shop)).stdout).toContain("> Which order do the shelves have?");
-    expect(await client.told("export", library)).toMatchObject({ runId: library });
-    expect(await readdir(client.home)).toContain(`run-${library}.zip`);
+  }, 200);
+  expect(await client.told("stores")).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ name: "office", hosts: [SAME_NAME], polled: true }),
+      expect.objectContaining({ name: "attic", hosts: ["attic"], polled: true }),
+    ]),
+  );
+  const nowhere = await client.run("run", "two-nodes", "--project", "cellar", "--detach");
+  expect(nowhere).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("no store has a project of that name"),
+  });
 
-    // The attic loses its only host while a run of it waits.
-    const left = await start("library");
-    await untilListed(client, left, "waiting-user");
-    await three.host.kill();
+  // A run of each store asks; it is answered by the beginning of its id.
+  const shop = await start("shop");
+  const library = await start("library");
+  expect(await untilListed(client, shop, "waiting-user")).toMatchObject({
+    question: "Which order do the shelves have?",
+    project: "shop",
+    store: { name: "office" },
+  });
+  await untilListed(client, library, "waiting-user");
+  expect(await client.told("status", shop.slice(0, 8))).toMatchObject({ runId: shop, phase: "waiting-user" });
+  await client.told("answer", `run-${library.slice(0, 9)}`, "Shelves by color");
+  await untilListed(client, library, "completed");
+  // What lies in a store is read from the client, which has none.
+  expect((await client.run("watch", library)).stdout).toMatch(
+    /the user says: Shelves by color[^]*finish +completed/,
+  );
+  expect((await client.run("transcript", library)).stdout).toContain("> Shelves by color");
+  expect(await client.told("artifacts", library)).toEqual([]);
+  expect((await client.run("transcript", shop)).stdout).toContain("> Which order do the shelves have?");
+  expect(await client.told("export", library)).toMatchObject({ runId: library });
+  expect(await readdir(client.home)).toContain(`run-${library}.zip`);
 
-    // Cancelled and retried from the client, on the queue of its own store.
-    await client.told("cancel", shop);
-    await untilListed(client, shop, "failed");
-    await client.told("retry", shop, "--detach");
-    await untilListed(client, shop, "waiting-user");
+  // The attic loses its only host while a run of it waits.
+  const left = await start("library");
+  await untilListed(client, left, "waiting-user");
+  await three.host.kill();
 
-    // One of two hosts is gone: what was under way goes on at the other, which takes it for no process of its own.
-    const more = await Promise.all(Array.from({ length: 2 }, () => start("shop")));
-    for (const runId of more) await untilListed(client, runId, "waiting-user");
-    const answered = [shop, ...more].map((runId) => client.told("answer", runId, "Shelves by color"));
-    await one.host.kill();
-    await Promise.all(answered);
-    for (const runId of [shop, ...more]) {
-      await untilListed(client, runId, "completed");
-      expect(await two.told("audit", "verify", runId)).toMatchObject({ ok: true });
-    }
-    expect(await two.told("export", shop)).toMatchObject({ runId: shop });
+  // Cancelled and retried from the client, on the queue of its own store.
+  await client.told("cancel", shop);
+  await untilListed(client, shop, "failed");
+  await client.told("retry", shop, "--detach");
+  await untilListed(client, shop, "waiting-user");
 
-    // Since the attic is gone, its run waits for a worker; the listing and the status say so.
-    await eventually(
-      async () => /No worker polls/.test((await client.run("runs", "--store", "attic")).stderr),
-      1_000,
-    );
-    const { stderr } = await client.run("runs", "--store", "attic");
-    expect(stderr).toMatch(
-      /No worker polls the task queue "attic" of the store attic since .* UTC: 1 run waits/,
-    );
-    expect(await client.told("runs", "--store", "attic")).toHaveLength(2);
-    const status = await client.run("status", left);
-    expect(status.stderr).toMatch(/No worker polls the task queue "attic" since .* UTC: the run waits/);
-    expect((await readdir(join(office, "store"))).filter((name) => name.includes(".tmp-"))).toEqual([]);
-  },
-  PATIENCE_MS,
-);
+  // One of two hosts is gone: what was under way goes on at the other, which takes it for no process of its own.
+  const more = await Promise.all(Array.from({ length: 2 }, () => start("shop")));
+  for (const runId of more) await untilListed(client, runId, "waiting-user");
+  const answered = [shop, ...more].map((runId) => client.told("answer", runId, "Shelves by color"));
+  await one.host.kill();
+  await Promise.all(answered);
+  for (const runId of [shop, ...more]) {
+    await untilListed(client, runId, "completed");
+    expect(await two.told("audit", "verify", runId)).toMatchObject({ ok: true });
+  }
+  expect(await two.told("export", shop)).toMatchObject({ runId: shop });
+
+  // Since the attic is gone, its run waits for a worker; the listing and the status say so.
+  await eventually(
+    async () => /No worker polls/.test((await client.run("runs", "--store", "attic")).stderr),
+    1_000,
+  );
+  const { stderr } = await client.run("runs", "--store", "attic");
+  expect(stderr).toMatch(
+    /No worker polls the task queue "attic" of the store attic since .* UTC: 1 run waits/,
+  );
+  expect(await client.told("runs", "--store", "attic")).toHaveLength(2);
+  const status = await client.run("status", left);
+  expect(status.stderr).toMatch(/No worker polls the task queue "attic" since .* UTC: the run waits/);
+  expect((await readdir(join(office, "store"))).filter((name) => name.includes(".tmp-"))).toEqual([]);
+});

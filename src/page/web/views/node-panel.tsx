@@ -5,6 +5,7 @@ import { Choice, Quiet } from "../ui/parts.js";
 import type { WatchedRun } from "../use-run.js";
 import { visibleLine } from "../visible.js";
 import { amount, clock, cost, counted } from "../words.js";
+import { BelowLink } from "./below-link.js";
 import { ConversationView } from "./conversation.js";
 import { VisitChange } from "./visit-change.js";
 import { VisitWrites } from "./visit-writes.js";
@@ -114,10 +115,7 @@ function VisitView({ watched, visit, isNewest, now }: VisitViewProps) {
       {below !== undefined && (
         <p>
           {visit.endedAt === undefined ? "It waits for " : "It was done by "}
-          <a href={runHref(below.runId)}>
-            run {below.runId.slice(0, 8)} of {visibleLine(below.workflowRef)}
-          </a>
-          .
+          <BelowLink run={below} />.
         </p>
       )}
       <div class="row" role="group" aria-label={`Visit ${visit.visit}`}>

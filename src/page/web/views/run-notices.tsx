@@ -1,6 +1,6 @@
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { RunDescription, RunStanding } from "../../api-run.js";
-import type { RunBelowState } from "../../../core/run/run-state.js";
 import { ask } from "../ask.js";
 import { runHref } from "../routes.js";
 import { DoForm, Fault, Field } from "../ui/parts.js";
@@ -9,6 +9,7 @@ import { useDoing } from "../use-asked.js";
 import type { WatchedRun } from "../use-run.js";
 import { visibleLine } from "../visible.js";
 import { ago } from "../words.js";
+import { BelowLink } from "./below-link.js";
 import { RaiseForm } from "./raise-form.js";
 
 interface NoticesProps {
@@ -88,17 +89,42 @@ function Question({ watched, standing }: { readonly watched: WatchedRun; readonl
   if (question === undefined) return null;
   const isBudget = question.code === "BUDGET_EXCEEDED";
   return (
-    <section class="note warn" aria-labelledby="question">
-      <h2 id="question">{isBudget ? "The budget is used up" : "A question for you"}</h2>
-      <div class="asking">
-        <div>
-          <SafeText text={question.text} form="markdown" />
-        </div>
-        {isBudget ? (
+    <Asking
+      id="question"
+      title={isBudget ? "The budget is used up" : "A question for you"}
+      text={question.text}
+      way={
+        isBudget ? (
           <RaiseForm watched={watched} budget={standing.budget} />
         ) : (
           <AnswerForm run={watched.run} question={question} again={watched.again} />
-        )}
+        )
+      }
+    />
+  );
+}
+
+interface AskingProps {
+  readonly id: string;
+  readonly title: string;
+  readonly text: string;
+  /** What stands above the text. */
+  readonly children?: ComponentChildren;
+  /** How it is answered. */
+  readonly way: ComponentChildren;
+}
+
+/** What somebody is asked, and beside it how it is answered. */
+function Asking({ id, title, text, children, way }: AskingProps) {
+  return (
+    <section class="note warn" aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      {children}
+      <div class="asking">
+        <div>
+          <SafeText text={text} form="markdown" />
+        </div>
+        {way}
       </div>
     </section>
   );
@@ -119,21 +145,14 @@ function Below({ watched, below: { asks, ...waited } }: BelowProps) {
         </p>
       </div>
     );
+  const isBudget = asks.code === "BUDGET_EXCEEDED";
   return (
-    <section class="note warn" aria-labelledby="question-below">
-      <h2 id="question-below">
-        {asks.code === "BUDGET_EXCEEDED"
-          ? "The budget of a run below is used up"
-          : "A question of a run below"}
-      </h2>
-      <p>
-        <BelowLink run={asks} /> asks at {visibleLine(asks.nodeId)}.
-      </p>
-      <div class="asking">
-        <div>
-          <SafeText text={asks.text} form="markdown" />
-        </div>
-        {asks.code === "BUDGET_EXCEEDED" ? (
+    <Asking
+      id="question-below"
+      title={isBudget ? "The budget of a run below is used up" : "A question of a run below"}
+      text={asks.text}
+      way={
+        isBudget ? (
           <p>
             <a href={runHref(asks.runId)}>Raise it there</a>.
           </p>
@@ -144,17 +163,13 @@ function Below({ watched, below: { asks, ...waited } }: BelowProps) {
             question={asks}
             again={watched.again}
           />
-        )}
-      </div>
-    </section>
-  );
-}
-
-function BelowLink({ run: { runId, workflowRef } }: { readonly run: RunBelowState }) {
-  return (
-    <a href={runHref(runId)}>
-      run {runId.slice(0, 8)} of {visibleLine(workflowRef)}
-    </a>
+        )
+      }
+    >
+      <p>
+        <BelowLink run={asks} /> asks at {visibleLine(asks.nodeId)}.
+      </p>
+    </Asking>
   );
 }
 
