@@ -1,6 +1,6 @@
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { type TestContext, expect, inject, onTestFinished, test } from "vitest";
+import { type TestContext, expect, inject, onTestFinished, test, vi } from "vitest";
 import { SEARCH_ATTRIBUTES } from "../../src/contract/names.js";
 import { findTemporalCli } from "../../src/embedded/find-cli.js";
 import { eventually } from "../fakes/eventually.js";
@@ -149,6 +149,9 @@ async function untilListed(client: Machine, runId: string, phase: string): Promi
   if (row === undefined) throw new Error("not listed");
   return row;
 }
+
+/** Each of dozens of commands loads all of its code in a namespace of its own. */
+vi.setConfig({ testTimeout: 900_000 });
 
 test("hosts that share nothing but a server, and two of them a store, run what a client starts that has only the address", async (context) => {
   await requireNamespaces(context);
