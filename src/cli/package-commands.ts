@@ -11,13 +11,16 @@ export function addWritingCommands(packages: Command, finish: (code: ExitCode) =
   packages
     .command("new <dir>")
     .description("make a package to begin with; at a terminal, without options, asks what it is to have")
-    .option("--name <name>", "the package's name (default: the directory's)")
-    .option("--steps <ids>", "its steps, in their order: gather,draft (default: draft)")
-    .option("--branch <ids>", "a decision after them between two or more further steps: brief,thorough")
+    .option("--name <name>", "the package's name: letters, digits and - _ . (default: the directory's)")
+    .option("--steps <ids>", "its steps, in their order: gather,draft; or how many: 3 (default: draft)")
+    .option(
+      "--branch <ids>",
+      "a decision after them between two or more further steps: brief,thorough; or how many",
+    )
     .option("--gate", "a QA gate before the end, and a step that mends what it finds")
     .option(
       "--agents <ids>",
-      "who works: the last one decides and ends, the others take the steps (default: author)",
+      "who works: the last one decides and ends, the others take the steps; or how many (default: author)",
     )
     .option(...json)
     .action(async (dir: string, options: NewOptions) =>

@@ -1,5 +1,12 @@
 import { basename, resolve } from "node:path";
-import { type WantedPackage, newPackage, wantedProblem } from "../../core/package/new-package.js";
+import {
+  type WantedPackage,
+  idsFrom,
+  nameLike,
+  nameProblem,
+  newPackage,
+  wantedProblem,
+} from "../../core/package/new-package.js";
 import { excerpt, shellWord } from "../../core/text.js";
 import { writePackage } from "../../tools/import/write-package.js";
 import { type Ask, openQuestions } from "../questions.js";
@@ -17,6 +24,7 @@ export interface NewOptions {
 
 /** `interlock package new`: a package to begin with, which is valid and can be rehearsed as it is. */
 export async function packageNewCommand(dir: string, options: NewOptions): Promise<ExitCode> {
+  if (dir.trim() === "") throw new UsageError("Name the directory that is to be made.");
   const out = resolve(dir);
   const wanted = await wantedFrom(basename(out), options);
   const problem = wantedProblem(wanted);
@@ -41,12 +49,15 @@ async function wantedFrom(name: string, options: NewOptions): Promise<WantedPack
   const { json: _json, ...said } = options;
   const questions = Object.keys(said).length > 0 || options.json === true ? undefined : openQuestions();
   if (questions === undefined) {
+    const branch = options.branch === undefined ? [] : idsFrom(options.branch, "way");
+    if (options.branch !== undefined && branch.length === 0)
+      throw new UsageError("--branch names none: name two ways or more, or leave it out.");
     return {
       name: options.name ?? name,
-      steps: idsOf(options.steps ?? "draft"),
-      branch: idsOf(options.branch ?? ""),
+      steps: idsFrom(options.steps ?? "draft", "step"),
+      branch,
       gate: options.gate === true,
-      agents: idsOf(options.agents ?? "author"),
+      agents: idsFrom(options.agents ?? "author", "agent"),
     };
   }
   try {
@@ -56,20 +67,19 @@ async function wantedFrom(name: string, options: NewOptions): Promise<WantedPack
   }
 }
 
-/** An empty answer takes what is offered. */
-export async function askForPackage(name: string, ask: Ask): Promise<WantedPackage> {
+/** An empty answer takes what is offered; a name that cannot be one ends the questions. */
+export async function askForPackage(directory: string, ask: Ask): Promise<WantedPackage> {
+  const name = await ask("What is the package called?", nameLike(directory));
+  const problem = nameProblem(name);
+  if (problem !== undefined) throw new UsageError(problem);
   return {
-    name: await ask("What is the package called?", name),
-    steps: idsOf(await ask("Which steps has it, in their order?", "draft")),
-    branch: idsOf(
+    name,
+    steps: idsFrom(await ask("Which steps has it, in their order? Or how many?", "draft"), "step"),
+    branch: idsFrom(
       await ask("Between which further steps does a decision choose? Nothing for no branch.", ""),
+      "way",
     ),
     gate: /^y(es)?$/i.test(await ask("Is there a QA gate before the end?", "no")),
-    agents: idsOf(await ask("Which agents work on it? The last one decides and ends.", "author")),
+    agents: idsFrom(await ask("Which agents work on it? The last one decides and ends.", "author"), "agent"),
   };
-}
-
-/** `gather, draft` as its two words. */
-function idsOf(list: string): readonly string[] {
-  return list.split(/[,\s]+/).filter((id) => id !== "");
 }

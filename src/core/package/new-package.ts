@@ -1,6 +1,6 @@
 import type { JsonObject } from "../json.js";
-import { isPrintable } from "../printable.js";
 import { excerpt, listSome } from "../text.js";
+import { slugOf } from "./package-id.js";
 import { isId } from "./schemas.js";
 
 /** What somebody wants to begin with. */
@@ -26,39 +26,86 @@ const RESULT = "result";
 const MAX_NAME_CHARS = 80;
 const MAX_ID_CHARS = 60;
 const MAX_IDS = 50;
+/** Names that stand for devices on Windows, whatever follows them. */
+const WINDOWS_DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)$/i;
 
-/** Why no package can be made so; undefined when it can. Says what to give instead. */
+/** Why no package can be made so; undefined when it can. Names the option, and says what to give instead. */
 export function wantedProblem(wanted: WantedPackage): string | undefined {
   const { name, steps, branch, agents } = wanted;
-  if (name.trim() === "" || name.length > MAX_NAME_CHARS || !isPrintable(name)) {
-    return `"${excerpt(name)}" is no name for a package: give one of 1 to ${MAX_NAME_CHARS} printable characters.`;
-  }
-  if (steps.length === 0) return "A package needs a step: name at least one.";
-  if (branch.length === 1) return "A branch needs two ways: name two or more steps, or none.";
-  if (agents.length === 0) return "A package needs an agent: name at least one.";
-  return idProblem(nodeIds(wanted), "step") ?? idProblem(agents, "agent");
+  if (branch.length === 1) return "--branch names one: a branch needs two ways or more, or leave it out.";
+  return (
+    nameProblem(name) ??
+    idProblem("--steps", steps, true) ??
+    (branch.length === 0 ? undefined : idProblem("--branch", branch, true)) ??
+    idProblem("--agents", agents, false) ??
+    takenProblem(wanted)
+  );
 }
 
-function nodeIds({ steps, branch, gate }: WantedPackage): readonly string[] {
-  const ours = [...(branch.length > 0 ? [CHOICE, RESULT] : []), ...(gate ? [GATE, MEND] : []), END];
-  return [...ours, ...steps, ...branch];
+/** Why a package cannot be called so. */
+export function nameProblem(name: string): string | undefined {
+  if (isName(name)) return undefined;
+  const rule = `letters a to z, digits and - _ . after a letter or digit, at most ${MAX_NAME_CHARS}`;
+  return `--name: "${excerpt(name)}" is no name for a package. Give one of ${rule}, such as --name ${nameLike(name)}.`;
 }
 
-/** Each becomes the name of a file, on every system: names that differ by case alone are one. */
-function idProblem(ids: readonly string[], what: string): string | undefined {
-  if (ids.length > MAX_IDS) return `There are more than ${MAX_IDS} ${what}s: begin with fewer.`;
-  const wrong = ids.filter((id) => !/^[A-Za-z0-9_-]+$/.test(id) || !isId(id) || id.length > MAX_ID_CHARS);
+/** The name itself where a package can have it, else one that is like it. */
+export function nameLike(name: string): string {
+  return isName(name) ? name : slugOf(name) || "my-package";
+}
+
+function isName(name: string): boolean {
+  return /^[A-Za-z0-9][\w.-]*$/.test(name) && name.length <= MAX_NAME_CHARS;
+}
+
+/** What an option names: `gather, draft`, or with one number alone as many ids of the kind, `step-1`, `step-2`. */
+export function idsFrom(list: string, kind: "step" | "way" | "agent"): readonly string[] {
+  const ids = list.split(/[,\s]+/).filter((id) => id !== "");
+  const [only = ""] = ids;
+  if (ids.length !== 1 || !/^\d+$/.test(only)) return ids;
+  return Array.from({ length: Math.min(Number(only), MAX_IDS + 1) }, (_, index) => `${kind}-${index + 1}`);
+}
+
+function idProblem(option: string, ids: readonly string[], areFiles: boolean): string | undefined {
+  if (ids.length === 0) return `${option} names none: name at least one, or say how many.`;
+  if (ids.length > MAX_IDS) return `${option} names more than ${MAX_IDS}: begin with fewer.`;
+  const wrong = ids.filter((id) => !/^[\w-]+$/.test(id) || !isId(id) || id.length > MAX_ID_CHARS);
   if (wrong.length > 0) {
-    return `No id of ${withArticle(what)}: ${listSome(wrong.map((id) => `"${id}"`))}. Use letters, digits, - and _, at most ${MAX_ID_CHARS}, a letter or digit first.`;
+    return `${option}: ${quoted(wrong)} is no id. Use letters a to z, digits, - and _, at most ${MAX_ID_CHARS}, a letter or digit first.`;
   }
-  const names = ids.map((id) => id.toLowerCase());
-  const twice = ids.filter((id, index) => names.indexOf(id.toLowerCase()) !== index);
-  if (twice.length === 0) return undefined;
-  return `The ${what} ${listSome(twice)} is there twice, or the package makes one of that name: choose another.`;
+  const numbers = ids.filter((id) => /^\d+$/.test(id));
+  if (numbers.length > 0) {
+    return `${option}: ${quoted(numbers)} is no id. Begin with a letter; one number alone says how many there are to be.`;
+  }
+  const devices = areFiles ? ids.filter((id) => WINDOWS_DEVICE.test(id)) : [];
+  if (devices.length > 0)
+    return `${option}: ${quoted(devices)} cannot be a file on Windows: choose another name.`;
+  const twice = ids.filter((id, index) => ids.findIndex((other) => isSame(other, id)) !== index);
+  return twice.length === 0
+    ? undefined
+    : `${option} names ${listSome(twice)} twice: ids that differ by case alone are one.`;
 }
 
-function withArticle(what: string): string {
-  return what === "agent" ? "an agent" : `a ${what}`;
+/** Steps and ways share their names with each other and with what the package has by itself. */
+function takenProblem({ steps, branch, gate }: WantedPackage): string | undefined {
+  const ours = [...(branch.length > 0 ? [CHOICE, RESULT] : []), ...(gate ? [GATE, MEND] : []), END];
+  for (const [option, ids] of [["--steps", steps] as const, ["--branch", branch] as const]) {
+    const taken = ids.filter((id) => ours.some((other) => isSame(other, id)));
+    if (taken.length > 0)
+      return `${option}: ${listSome(taken)} is what the package makes by itself: choose another name.`;
+  }
+  const both = branch.filter((id) => steps.some((other) => isSame(other, id)));
+  if (both.length === 0) return undefined;
+  return `--branch names ${listSome(both)}, which --steps names as well: choose another name.`;
+}
+
+/** Each becomes the name of a file, on every system. */
+function isSame(id: string, other: string): boolean {
+  return id.toLowerCase() === other.toLowerCase();
+}
+
+function quoted(ids: readonly string[]): string {
+  return listSome(ids.map((id) => `"${id}"`));
 }
 
 /** The files of a package by path. Ask `wantedProblem` first. */

@@ -22,8 +22,8 @@ export function archiveNameOf({
 }
 
 function releaseOf(name: string, version: string): string {
-  const slug = slugOf(name, /[^a-z0-9]+/g, MAX_SLUG_CHARS) || "package";
-  const release = slugOf(version, /[^a-z0-9.]+/g, MAX_VERSION_CHARS) || "0";
+  const slug = slugOf(name) || "package";
+  const release = plain(version, /[^a-z0-9.]+/g, MAX_VERSION_CHARS) || "0";
   return `${slug}-${release}`;
 }
 
@@ -32,14 +32,19 @@ export function isPackageId(text: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/.test(text);
 }
 
-function slugOf(text: string, others: RegExp, maxChars: number): string {
+/** A name in small letters, digits and dashes, at most 40; empty where nothing of it is left. */
+export function slugOf(name: string): string {
+  return plain(name, /[^a-z0-9]+/g, MAX_SLUG_CHARS);
+}
+
+function plain(text: string, others: RegExp, maxChars: number): string {
   const ascii = text
     .slice(0, 10 * maxChars)
     .normalize("NFKD")
     .toLowerCase()
     .replace(/\p{M}/gu, "");
-  const plain = ascii.replace(others, "-").replace(/\.{2,}/g, ".");
-  return trimmed(trimmed(plain).slice(0, maxChars));
+  const allowed = ascii.replace(others, "-").replace(/\.{2,}/g, ".");
+  return trimmed(trimmed(allowed).slice(0, maxChars));
 }
 
 function trimmed(text: string): string {

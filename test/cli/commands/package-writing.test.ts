@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import {
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -45,10 +44,7 @@ describe("interlock package new", () => {
     ["of many steps", ["--steps", "a,b,c", "--agents", "one,two,three,four"]],
     ["with a branch", ["--branch", "brief,thorough,none-at-all"]],
     ["with a gate", ["--gate", "--agents", "ines,otto"]],
-    [
-      "with all",
-      ["--name", 'Tea: "two" ways\\', "--steps", "a, b", "--branch", "c,d", "--gate", "--agents", "x,y"],
-    ],
+    ["with all", ["--name", "Tea.2_ways", "--steps", "a, b", "--branch", "c,d", "--gate", "--agents", "x,y"]],
   ])("makes a package %s that check finds nothing in", async (_name, options) => {
     expect(await run("new", "~/tea", "--json", ...options)).toBe(0);
     expect(JSON.parse(output.text)).toMatchObject({ ok: true, out: join(dir, "tea") });
@@ -92,11 +88,35 @@ describe("interlock package new", () => {
     expect(readdirSync(dir)).toEqual(["tea"]);
   });
 
-  test("says what is wrong with what it is to have, and makes nothing", async () => {
-    expect(await run("new", "~/tea", "--steps", "../up")).toBe(2);
-    expect(output.text).toContain('No id of a step: "../up"');
-    expect(await run("new", "~/tea", "--branch", "one")).toBe(2);
-    expect(existsSync(join(dir, "tea"))).toBe(false);
+  test.each<[string, readonly string[], string]>([
+    ["a directory that is no name", ["~/bad name*"], '--name: "bad name*" is no name for a package'],
+    ["no directory", [""], "Name the directory"],
+    ["a path as a name", ["~/tea", "--name", "a/b"], '--name: "a/b" is no name'],
+    ["a path as a step", ["~/tea", "--steps", "../up"], '--steps: "../up" is no id'],
+    ["a name that is there twice", ["~/tea", "--agents", "a,a"], "--agents names a twice"],
+    ["one way", ["~/tea", "--branch", "one"], "--branch names one"],
+    ["no way", ["~/tea", "--branch", ""], "--branch names none"],
+    ["no step", ["~/tea", "--steps", " , "], "--steps names none"],
+    ["a number of none", ["~/tea", "--steps", "0"], "--steps names none"],
+    ["a number of too many", ["~/tea", "--agents", "51"], "--agents names more than 50"],
+    ["a number without end", ["~/tea", "--steps", "9".repeat(400)], "--steps names more than 50"],
+  ])("refuses %s, names the option, and makes nothing", async (_name, args, problem) => {
+    expect(await run("new", ...args)).toBe(2);
+    expect(output.text).toContain(problem);
+    expect(readdirSync(dir)).toEqual([]);
+  });
+
+  test("takes a number as how many there are to be", async () => {
+    expect(
+      await run("new", "~/bad name*", "--name", "tea", "--steps", "2", "--branch", "3", "--agents", "2"),
+    ).toBe(0);
+    expect(readdirSync(join(dir, "bad name*/steps")).sort()).toEqual(
+      ["choose", "done", "step-1", "step-2", "way-1", "way-2", "way-3"].map((id) => `${id}.md`),
+    );
+    const { agents } = JSON.parse(readFileSync(join(dir, "bad name*/agents.json"), "utf8")) as {
+      readonly agents: readonly { readonly id: string }[];
+    };
+    expect(agents.map(({ id }) => id)).toEqual(["agent-1", "agent-2"]);
   });
 
   test("asks for all of it; an empty answer takes what is offered", async () => {
@@ -114,6 +134,18 @@ describe("interlock package new", () => {
       gate: true,
       agents: ["author"],
     });
+  });
+
+  test("offers a name that can be one, and asks no further after one that cannot", async () => {
+    const asked: string[] = [];
+    const say = (answer: string) => (question: string, otherwise: string) => {
+      asked.push(`${question} [${otherwise}]`);
+      return Promise.resolve(answer || otherwise);
+    };
+    expect(await askForPackage("Grüner Tee!", say(""))).toMatchObject({ name: "gruner-tee" });
+    asked.length = 0;
+    await expect(askForPackage("tea", say("a/b"))).rejects.toThrow('--name: "a/b" is no name');
+    expect(asked).toEqual(["What is the package called? [tea]"]);
   });
 });
 

@@ -3,7 +3,7 @@ import { type WantedPackage, newPackage, wantedProblem } from "../../../src/core
 
 const small: WantedPackage = { name: "tea", steps: ["draft"], branch: [], gate: false, agents: ["author"] };
 const large: WantedPackage = {
-  name: "Tea, in two ways",
+  name: "tea-in-2.ways",
   steps: ["gather-facts", "draft"],
   branch: ["brief", "thorough"],
   gate: true,
@@ -79,23 +79,43 @@ describe("a new package", () => {
 
 describe("what no package can be made of", () => {
   test.each<[string, Partial<WantedPackage>, RegExp]>([
-    ["no name", { name: " " }, /is no name for a package/],
-    ["a name that hides something", { name: "a\u202Eb" }, /is no name for a package/],
-    ["a long name", { name: "x".repeat(81) }, /is no name for a package/],
-    ["no step", { steps: [] }, /name at least one/],
-    ["one way of a branch", { branch: ["brief"] }, /needs two ways/],
-    ["no agent", { agents: [] }, /needs an agent/],
-    ["a step that is a path", { steps: ["../../x"] }, /No id of a step: "\.\.\/\.\.\/x"/],
-    ["a step that is an option", { steps: ["-x"] }, /No id of a step/],
-    ["an agent of two words", { agents: ["a b"] }, /No id of an agent/],
+    ["no name", { name: "" }, /^--name: "" is no name/],
+    ["a name of blanks", { name: " " }, /^--name: "" is no name/],
+    ["a name of two words", { name: "bad name*" }, /^--name: "bad name\*" .* such as --name bad-name\.$/],
+    ["a name that is a path", { name: "../a/b" }, /such as --name a-b\.$/],
+    ["a name of dots", { name: ".." }, /such as --name my-package\.$/],
+    ["a hidden name", { name: ".tea" }, /such as --name tea\.$/],
+    ["a name that is an option", { name: "--tea" }, /such as --name tea\.$/],
+    ["a name in letters of its language", { name: "Grüner Tee" }, /such as --name gruner-tee\.$/],
+    ["a name that hides something", { name: "a\u202Eb" }, /^--name: /],
+    ["a long name", { name: "x".repeat(81) }, /at most 80/],
+    ["no step", { steps: [] }, /^--steps names none: /],
+    ["one way of a branch", { branch: ["brief"] }, /^--branch names one/],
+    ["no agent", { agents: [] }, /^--agents names none/],
+    ["a step that is a path", { steps: ["../../x"] }, /^--steps: "\.\.\/\.\.\/x" is no id/],
+    ["a step that is an option", { steps: ["-x"] }, /^--steps: "-x" is no id/],
+    ["a step of dots", { steps: ["a", "b.c"] }, /^--steps: "b\.c" is no id/],
+    ["a step in letters of its language", { steps: ["prüfen"] }, /letters a to z/],
+    ["a step that is a number", { steps: ["1", "2"] }, /^--steps: "1", "2" .* one number alone/],
+    ["a step that no file of Windows may be called", { steps: ["con"] }, /^--steps: "con" .* Windows/],
+    ["an agent of two words", { agents: ["a b"] }, /^--agents: "a b" is no id/],
+    ["an agent that is a number", { agents: ["1", "b"] }, /^--agents: "1"/],
     ["a long id", { steps: ["x".repeat(61)] }, /at most 60/],
-    ["two steps of one name", { steps: ["a", "A"] }, /The step A is there twice/],
-    ["a step that is ours", { steps: ["done"] }, /The step done is there twice, or the package makes one/],
-    ["a step called as the branch", { branch: ["draft", "x"] }, /The step draft/],
+    ["two steps of one name", { steps: ["a", "A"] }, /^--steps names A twice/],
+    ["two agents of one name", { agents: ["a", "b", "a"] }, /^--agents names a twice/],
+    ["two ways of one name", { branch: ["a", "a"] }, /^--branch names a twice/],
+    ["a step that is the end", { steps: ["done"] }, /^--steps: done is what the package makes by itself/],
+    [
+      "a way that is the choice",
+      { branch: ["choose", "x"] },
+      /^--branch: choose is what the package makes by itself/,
+    ],
+    ["a step that is the gate", { steps: ["gate"], gate: true }, /^--steps: gate is what/],
+    ["a step called as a way", { branch: ["draft", "x"] }, /^--branch names draft, which --steps names/],
     [
       "steps without end",
-      { steps: Array.from({ length: 60 }, (_, index) => `s${index}`) },
-      /more than 50 steps/,
+      { steps: Array.from({ length: 51 }, (_, index) => `s${index}`) },
+      /^--steps names more than 50/,
     ],
   ])("%s", (_name, change, problem) => {
     expect(wantedProblem({ ...small, ...change })).toMatch(problem);
@@ -103,5 +123,7 @@ describe("what no package can be made of", () => {
 
   test("what can be made has no problem", () => {
     expect([wantedProblem(small), wantedProblem(large)]).toEqual([undefined, undefined]);
+    expect(wantedProblem({ ...small, steps: ["gate", "choose"] })).toBeUndefined();
+    expect(wantedProblem({ ...small, steps: ["author"], agents: ["author"] })).toBeUndefined();
   });
 });
