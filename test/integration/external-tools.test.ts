@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { verifyAuditLog } from "../../src/store/runs/audit-verify.js";
 import { FAKE_MCP_SERVER, agentsWith } from "../fakes/mcp-world.js";
 import { eventually } from "../fakes/eventually.js";
-import { type ChatRequestBody, call, patch } from "../fakes/scripted-model.js";
+import { type ChatRequestBody, type ScriptedAnswer, call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { openBench } from "./harness.js";
 
@@ -50,30 +50,28 @@ const on = (node: string, next?: string) =>
 
 test("tools of a server are offered by policy as they are at each turn, called, bounded and recorded", async () => {
   const { flag, log, INTERLOCK_SETTINGS } = serverOf("changing");
-  const bench = await openBench(
-    [
-      {
-        calls: [
-          call("mcp_s_look", { how: "long" }),
-          call("mcp.s.look", { how: "picture" }),
-          call("mcp_s_act", { how: "fail" }),
-          call("mcp_s_act", { how: "hang" }),
-          call("mcp_s_act", [1]),
-          call("mcp_s_none", {}),
-        ],
-      },
-      { calls: [call("mcp_s_look", { how: "change" })] },
-      { calls: [call("mcp_s_act", {}), call("mcp_s_later", { a: 1 }), on("ask", "middle")] },
-      { calls: [on("middle", "finish")] },
-      { calls: [call("mcp_s_look", {})] },
-      { calls: [on("finish")] },
-    ],
-    { INTERLOCK_SETTINGS },
-  );
-  const { model } = bench;
+  const script = [
+    {
+      calls: [
+        call("mcp_s_look", { how: "long" }),
+        call("mcp.s.look", { how: "picture" }),
+        call("mcp_s_act", { how: "fail" }),
+        call("mcp_s_act", { how: "hang" }),
+        call("mcp_s_act", [1]),
+        call("mcp_s_none", {}),
+      ],
+    },
+    { calls: [call("mcp_s_look", { how: "change" })] },
+    { calls: [call("mcp_s_act", {}), call("mcp_s_later", { a: 1 }), on("ask", "middle")] },
+    { calls: [on("middle", "finish")] },
+    { calls: [call("mcp_s_look", {})] },
+  ];
+  const answer = (_: ChatRequestBody, index: number): ScriptedAnswer => {
+    if (index === 1) writeFileSync(flag, ""); // what the server offers changes while this turn goes on
+    return script[index] ?? { calls: [on("finish")] };
+  };
+  const { model, ...bench } = await openBench(answer, { INTERLOCK_SETTINGS });
   const run = await bench.start(twoNodePackage({ "agents.json": agentsWith({ author: ["s", "absent"] }) }));
-  await eventually(() => model.requests.length > 1);
-  writeFileSync(flag, "");
   await run.result();
 
   expect(model.requests.map(toolsOf)).toEqual([
