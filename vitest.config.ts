@@ -1,34 +1,21 @@
+import { readFileSync, readdirSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 import { AgainReporter } from "./test/setup/again-reporter.js";
 
 /** Where CI wants the counts as JSON. */
 const report = process.env["INTERLOCK_TEST_REPORT"];
 
-/** Slow by nature: they wait for timeouts of Temporal's most of the time, start servers of their own, set up machines, or do a thing a thousand times. */
-const SLOW_TESTS = [
-  "bundle-crash",
-  "cancel-crash",
-  "closed-run",
-  "compaction-crash",
-  "crash-matrix",
-  "embedded-server",
-  "execution-fence",
-  "fallback-crash",
-  "few-descriptors",
-  "hosts",
-  "long-run",
-  "notice-crash",
-  "prune-crash",
-  "run-models",
-  "sealed-histories",
-  "stop-while-starting",
-  "streamed-crash",
-  "subworkflow-crash",
-  "tls",
-  "tool-crash",
-  "two-workers",
-  "versions",
-].map((name) => `test/integration/${name}.test.ts`);
+/**
+ * Slow by nature: tests that wait for timeouts of Temporal's most of the time, start servers and workers of their own, run many
+ * commands, set up machines, or do a thing a thousand times. `npm test` leaves them to `npm run test:slow`.
+ */
+const SLOW_TAG = { name: "slow", description: "takes more than seven seconds beside three others" };
+const INTEGRATION = "test/integration";
+/** Files of slow tests alone begin with the tag; each has a process of its own. */
+const SLOW_FILES = readdirSync(INTEGRATION)
+  .filter((name) => name.endsWith(".test.ts"))
+  .map((name) => `${INTEGRATION}/${name}`)
+  .filter((path) => readFileSync(path, "utf8").startsWith(`// @module-tag ${SLOW_TAG.name}\n`));
 
 /** Tests that replace a module, or install what a process has once: each in a process of its own. */
 export const ALONE_TESTS = [
@@ -54,11 +41,12 @@ const ON_SERVER = {
   ...AGAINST_HANGS,
 };
 
-/** The projects run one after the other: each leaves the machine to the next. */
+/** Unit tests leave the machine to the others. */
 export default defineConfig({
   test: {
     reporters: report ? ["default", new AgainReporter(), ["json", { outputFile: report }]] : ["default"],
     pool: "forks",
+    tags: [SLOW_TAG],
     coverage: {
       include: ["src/core/**/*.ts"],
       reportsDirectory: "coverage",
@@ -91,7 +79,7 @@ export default defineConfig({
           ...ON_SERVER,
           name: "integration",
           include: ["test/integration/**/*.test.ts"],
-          exclude: SLOW_TESTS,
+          exclude: SLOW_FILES,
           isolate: false, // what a test imports takes two seconds for each process that imports it
           maxWorkers: 4, // most of their time they wait
           sequence: { groupOrder: 1 },
@@ -101,10 +89,10 @@ export default defineConfig({
         test: {
           ...ON_SERVER,
           name: "slow",
-          include: SLOW_TESTS,
+          include: SLOW_FILES,
           maxWorkers: 4, // they wait even longer
           maxConcurrency: 50,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 1 },
         },
       },
     ],

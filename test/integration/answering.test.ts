@@ -74,7 +74,7 @@ describe("an answer comes", () => {
     expect((await shell.run(["transcript", run.runId])).stdout).toContain("**`Ann of sales`**, at `ask`:");
   });
 
-  test("only whole, and for the question that is meant", async () => {
+  test("only whole, and for the question that is meant", { tags: "slow" }, async () => {
     const place = await askingBench();
     const { bench, run } = place;
     const shell = shellOf(bench);

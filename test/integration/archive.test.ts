@@ -41,72 +41,76 @@ async function finishedRun(bench: Bench) {
 }
 
 describe("export and replay", () => {
-  test("an archive holds history, document, audit log and conversations; its history replays", async () => {
-    const bench = await openBench([
-      {
-        calls: [
-          call("fs_write", { path: "@project/artifacts/out.md", content: "blue\n" }),
-          call("fs_write", { path: "@state/..\\odd", content: "kept\n" }),
-          call("fs_write", { path: "@state/yarn.lock", content: "kept\n" }),
-        ],
-      },
-      ...STRAIGHT,
-    ]);
-    const run = await finishedRun(bench);
-    const shell = shellOf(bench);
-    const exported = await shell.run(["export", run.runId, "--json"]);
-    const output = join(shell.dir, `run-${run.runId}.zip`);
-    const { entries } = jsonOf(exported) as { entries: string[] };
-    expect(jsonOf(exported)).toMatchObject({ runId: run.runId, output });
-    const files = await unzip(output);
-    expect(Object.keys(files).sort()).toEqual([...entries].sort());
-    const { dir, logFile } = await bench.filesOf(run);
-    expect(files["state/workflow.md"]).toEqual(await readFile(join(dir, "state/workflow.md")));
-    expect(files["state/logs/execution.jsonl"]).toEqual(await readFile(logFile));
-    expect(Object.keys(files)).toEqual(
-      expect.arrayContaining([
-        "history.json",
-        "run.json",
-        "conversation/visit-1.jsonl",
-        "state/..%5Codd",
-        "calls.jsonl",
-        "boundaries.jsonl",
-      ]),
-    );
-    expect(entries.filter((name) => name.includes(".lock"))).toEqual(["state/yarn.lock"]);
+  test(
+    "an archive holds history, document, audit log and conversations; its history replays",
+    { tags: "slow" },
+    async () => {
+      const bench = await openBench([
+        {
+          calls: [
+            call("fs_write", { path: "@project/artifacts/out.md", content: "blue\n" }),
+            call("fs_write", { path: "@state/..\\odd", content: "kept\n" }),
+            call("fs_write", { path: "@state/yarn.lock", content: "kept\n" }),
+          ],
+        },
+        ...STRAIGHT,
+      ]);
+      const run = await finishedRun(bench);
+      const shell = shellOf(bench);
+      const exported = await shell.run(["export", run.runId, "--json"]);
+      const output = join(shell.dir, `run-${run.runId}.zip`);
+      const { entries } = jsonOf(exported) as { entries: string[] };
+      expect(jsonOf(exported)).toMatchObject({ runId: run.runId, output });
+      const files = await unzip(output);
+      expect(Object.keys(files).sort()).toEqual([...entries].sort());
+      const { dir, logFile } = await bench.filesOf(run);
+      expect(files["state/workflow.md"]).toEqual(await readFile(join(dir, "state/workflow.md")));
+      expect(files["state/logs/execution.jsonl"]).toEqual(await readFile(logFile));
+      expect(Object.keys(files)).toEqual(
+        expect.arrayContaining([
+          "history.json",
+          "run.json",
+          "conversation/visit-1.jsonl",
+          "state/..%5Codd",
+          "calls.jsonl",
+          "boundaries.jsonl",
+        ]),
+      );
+      expect(entries.filter((name) => name.includes(".lock"))).toEqual(["state/yarn.lock"]);
 
-    const path = join(shell.dir, "history.json");
-    await writeFile(path, files["history.json"] ?? "");
-    const history = JSON.parse(files["history.json"]?.toString("utf8") ?? "") as History;
-    const events = history.events.length;
-    const tampered = join(shell.dir, "tampered.json");
-    for (const event of history.events) {
-      const type = event.activityTaskScheduledEventAttributes?.activityType;
-      if (type?.name === "model.turn") type.name = "run.phase";
-    }
-    await writeFile(tampered, JSON.stringify(history));
-    await writeFile(join(shell.dir, "empty.json"), '{"events":[]}');
-    await writeFile(join(shell.dir, "text.json"), "no history");
-    await writeFile(join(shell.dir, "other.json"), '{"events":[{"eventId":"1","eventType":"NONSENSE"}]}');
-    await writeFile(join(shell.dir, "late.json"), JSON.stringify({ events: history.events.slice(3) }));
-    const [byId, byFile, departed, ...wrong] = await Promise.all(
-      [run.runId, path, tampered, "empty.json", "text.json", "other.json", "late.json", "nowhere.json"].map(
-        (what) => shell.run(["replay", what, "--json"]),
-      ),
-    );
-    expect(byId && jsonOf(byId)).toEqual({ ok: true, events });
-    expect(byFile && jsonOf(byFile)).toEqual({ ok: true, events });
-    expect(departed?.code).toBe(1);
-    expect(departed && jsonOf(departed)).toMatchObject({
-      ok: false,
-      departure: expect.stringContaining("run.phase") as string,
-    });
-    for (const outcome of wrong) expect(outcome).toMatchObject({ code: 2, stdout: "" });
-    const said = wrong.map(({ stderr }) => stderr);
-    expect(said[0]).toContain("no history as JSON: The file holds no events.");
-    expect(said[1]).toContain('"text.json" is no history as JSON:');
-    expect(said[4]).toContain("neither a file with a history nor the id of a run");
-  });
+      const path = join(shell.dir, "history.json");
+      await writeFile(path, files["history.json"] ?? "");
+      const history = JSON.parse(files["history.json"]?.toString("utf8") ?? "") as History;
+      const events = history.events.length;
+      const tampered = join(shell.dir, "tampered.json");
+      for (const event of history.events) {
+        const type = event.activityTaskScheduledEventAttributes?.activityType;
+        if (type?.name === "model.turn") type.name = "run.phase";
+      }
+      await writeFile(tampered, JSON.stringify(history));
+      await writeFile(join(shell.dir, "empty.json"), '{"events":[]}');
+      await writeFile(join(shell.dir, "text.json"), "no history");
+      await writeFile(join(shell.dir, "other.json"), '{"events":[{"eventId":"1","eventType":"NONSENSE"}]}');
+      await writeFile(join(shell.dir, "late.json"), JSON.stringify({ events: history.events.slice(3) }));
+      const [byId, byFile, departed, ...wrong] = await Promise.all(
+        [run.runId, path, tampered, "empty.json", "text.json", "other.json", "late.json", "nowhere.json"].map(
+          (what) => shell.run(["replay", what, "--json"]),
+        ),
+      );
+      expect(byId && jsonOf(byId)).toEqual({ ok: true, events });
+      expect(byFile && jsonOf(byFile)).toEqual({ ok: true, events });
+      expect(departed?.code).toBe(1);
+      expect(departed && jsonOf(departed)).toMatchObject({
+        ok: false,
+        departure: expect.stringContaining("run.phase") as string,
+      });
+      for (const outcome of wrong) expect(outcome).toMatchObject({ code: 2, stdout: "" });
+      const said = wrong.map(({ stderr }) => stderr);
+      expect(said[0]).toContain("no history as JSON: The file holds no events.");
+      expect(said[1]).toContain('"text.json" is no history as JSON:');
+      expect(said[4]).toContain("neither a file with a history nor the id of a run");
+    },
+  );
 
   test("a run that is under way is exported as it stands", async () => {
     const bench = await openBench([{ content: "Which colour?" }, { content: "Which colour?" }]);

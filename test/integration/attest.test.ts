@@ -50,128 +50,138 @@ async function verifyElsewhere(file: string, ...args: string[]): Promise<Outcome
   });
 }
 
-test("a completed run is attested, by its store and from elsewhere, and verified with nothing but the file and the key", async () => {
-  const bench = await openBench(WALK);
-  const runId = await completedRun(bench);
-  const key = await newKey(bench.dir, "operator");
-  const other = await newKey(bench.dir, "other");
-  const file = join(bench.dir, "run.att.json");
-  const shell = shellOf(bench);
-  await expect(shell.run(["attest", runId, "--key", key.secret, "--output", file])).resolves.toMatchObject({
-    code: 0,
-  });
-  await chmod(key.secret, 0o644);
-  const again = await shell.run(["attest", runId, "--key", key.secret, "--output", file]);
-  expect([again.code, again.stderr]).toEqual([
-    1,
-    expect.stringMatching(/^Others may open the key ".*" \(0644\)/),
-  ]);
+test(
+  "a completed run is attested, by its store and from elsewhere, and verified with nothing but the file and the key",
+  { tags: "slow" },
+  async () => {
+    const bench = await openBench(WALK);
+    const runId = await completedRun(bench);
+    const key = await newKey(bench.dir, "operator");
+    const other = await newKey(bench.dir, "other");
+    const file = join(bench.dir, "run.att.json");
+    const shell = shellOf(bench);
+    await expect(shell.run(["attest", runId, "--key", key.secret, "--output", file])).resolves.toMatchObject({
+      code: 0,
+    });
+    await chmod(key.secret, 0o644);
+    const again = await shell.run(["attest", runId, "--key", key.secret, "--output", file]);
+    expect([again.code, again.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^Others may open the key ".*" \(0644\)/),
+    ]);
 
-  const verified = await verifyElsewhere(file, "--key", key.open, "--project", bench.projectRoot, "--json");
-  expect([verified.code, verified.stderr]).toEqual([0, ""]);
-  const { statement } = jsonOf(verified) as { statement: { subject: object[]; predicate: object } };
-  const sha256 = expect.stringMatching(/^[0-9a-f]{64}$/);
-  expect(statement.subject).toContainEqual({ name: "artifacts/out.md", digest: { sha256 } });
-  expect(statement.predicate).toMatchObject({
-    run: { runId, phase: "completed", rehearsal: false },
-    package: { id: expect.stringMatching(/^two-nodes-1\.0\.0-/), digest: { sha256 } },
-    path: [{ nodeId: "ask" }, { nodeId: "middle" }, { nodeId: "finish" }],
-    answers: [{ nodeId: "ask", by: "ann", digest: { sha256 } }],
-    models: [{ nodeId: "ask" }, { nodeId: "middle" }, { nodeId: "finish" }],
-    audit: { knownToTemporal: true },
-  });
-  expect(JSON.stringify(statement)).not.toContain("This way.");
-  const told = await verifyElsewhere(file, "--key", key.open);
-  expect(told.stdout).toMatch(/refused +line \d+: ask → finish \(E_INVALID_TRANSITION\)/);
-  expect(told.stdout).toContain("path       ask → middle → finish");
-
-  const dir = await temporaryDirectory();
-  const there = new Shell(dir, {
-    INTERLOCK_STORE: "",
-    TEMPORAL_ADDRESS: bench.environment["TEMPORAL_ADDRESS"] ?? "",
-    TEMPORAL_CONFIG_FILE: join(dir, "none.toml"),
-  });
-  const remote = await there.run(["attest", runId, "--key", key.secret]);
-  expect(remote.stdout.trim()).toBe(await readFile(file, "utf8"));
-
-  await expect(verifyElsewhere(file, "--key", other.open)).resolves.toMatchObject({
-    code: 1,
-    stdout: expect.stringContaining("not signed with the key"),
-  });
-  await expect(verifyElsewhere(file, "--key", key.secret)).resolves.toMatchObject({ code: 2 });
-  const both = await shell.run(["attest", runId, "--key", key.secret, "--key", other.secret]);
-  const signedByBoth = join(bench.dir, "both.att.json");
-  await writeFile(signedByBoth, both.stdout);
-  await expect(verifyElsewhere(signedByBoth, "--key", key.open, "--key", other.open)).resolves.toMatchObject({
-    code: 0,
-  });
-  await expect(verifyElsewhere(file, "--key", key.open, "--key", other.open)).resolves.toMatchObject({
-    code: 1,
-  });
-
-  const changed = join(bench.dir, "changed");
-  await mkdir(join(changed, "artifacts"), { recursive: true });
-  await copyFile(join(bench.projectRoot, "artifacts/out.md"), join(changed, "artifacts/out.md"));
-  await expect(verifyElsewhere(file, "--key", key.open, "--project", changed)).resolves.toMatchObject({
-    code: 0,
-  });
-  await writeFile(join(changed, "artifacts/out.md"), "# Out!\n");
-  await expect(verifyElsewhere(file, "--key", key.open, "--project", changed)).resolves.toMatchObject({
-    code: 1,
-    stdout: expect.stringContaining("artifacts/out.md is not what the run has made."),
-  });
-});
-
-test("a bundle run is attested with what it has saved, wherever its session folder lies, and not with what was changed since", async () => {
-  const saved = "request-2026-03-04.md";
-  const session = [
-    { calls: [call("save_output", { file_path: saved, content: "A draft.\n" })] },
-    { content: "Which book?" },
-    { calls: [call("save_output", { file_path: saved, content: "A quiet book.\n" })] },
-    { content: "Saved.\n\nWORKFLOW COMPLETE" },
-  ];
-  const bench = await openBench([...session, ...session]);
-  const outside = join(bench.dir, "outside");
-  const key = await newKey(bench.dir, "operator");
-  for (const outputRoot of [undefined, outside]) {
-    const run = await bench.startBundle(outputRoot === undefined ? {} : { outputRoot });
-    await until(run, "waiting-user");
-    await run.answer({ nodeId: "workflow", text: "A quiet one.", by: "ann" });
-    await run.result();
-    const { dir } = await bench.session(run);
-    const place = outputRoot === undefined ? ["--project", bench.projectRoot] : ["--session", dir];
-    const file = join(bench.dir, `${run.runId}.json`);
-    const attest = () => shellOf(bench).run(["attest", run.runId, "--key", key.secret]);
-    const attested = await attest();
-    expect(attested).toMatchObject({ code: 0, stderr: "" });
-    await writeFile(file, attested.stdout);
-    const verified = await verifyElsewhere(file, "--key", key.open, ...place, "--json");
-    expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('"findings":[]')]);
-    const { statement } = jsonOf(verified) as {
-      statement: { subject: { name: string }[]; predicate: object };
-    };
-    const name = outputRoot === undefined ? `artifacts/${run.runId}/${saved}` : `{session-folder}/${saved}`;
-    expect(statement.subject.map((each) => each.name)).toEqual([name, "@state/logs/execution.jsonl"]);
+    const verified = await verifyElsewhere(file, "--key", key.open, "--project", bench.projectRoot, "--json");
+    expect([verified.code, verified.stderr]).toEqual([0, ""]);
+    const { statement } = jsonOf(verified) as { statement: { subject: object[]; predicate: object } };
+    const sha256 = expect.stringMatching(/^[0-9a-f]{64}$/);
+    expect(statement.subject).toContainEqual({ name: "artifacts/out.md", digest: { sha256 } });
     expect(statement.predicate).toMatchObject({
-      run: { runId: run.runId, phase: "completed", workflow: "intake" },
-      graph: null,
-      path: [{ nodeId: "workflow" }],
-      decisions: [],
-      answers: [{ nodeId: "workflow", by: "ann" }],
-      models: [{ nodeId: "workflow", models: ["scripted"], turns: 4 }],
+      run: { runId, phase: "completed", rehearsal: false },
+      package: { id: expect.stringMatching(/^two-nodes-1\.0\.0-/), digest: { sha256 } },
+      path: [{ nodeId: "ask" }, { nodeId: "middle" }, { nodeId: "finish" }],
+      answers: [{ nodeId: "ask", by: "ann", digest: { sha256 } }],
+      models: [{ nodeId: "ask" }, { nodeId: "middle" }, { nodeId: "finish" }],
       audit: { knownToTemporal: true },
     });
-    expect(JSON.stringify(statement)).not.toContain(bench.dir);
+    expect(JSON.stringify(statement)).not.toContain("This way.");
+    const told = await verifyElsewhere(file, "--key", key.open);
+    expect(told.stdout).toMatch(/refused +line \d+: ask → finish \(E_INVALID_TRANSITION\)/);
+    expect(told.stdout).toContain("path       ask → middle → finish");
 
-    await writeFile(join(dir, saved), "Another book.\n");
-    await writeFile(join(dir, "planted.md"), "By somebody else.\n");
-    await expect(verifyElsewhere(file, "--key", key.open, ...place)).resolves.toMatchObject({
-      code: 1,
-      stdout: expect.stringContaining(`${name} is not what the run has made.`),
+    const dir = await temporaryDirectory();
+    const there = new Shell(dir, {
+      INTERLOCK_STORE: "",
+      TEMPORAL_ADDRESS: bench.environment["TEMPORAL_ADDRESS"] ?? "",
+      TEMPORAL_CONFIG_FILE: join(dir, "none.toml"),
     });
-    await expect(attest()).resolves.toEqual(attested); // what is signed is what the log says, as before
-  }
-});
+    const remote = await there.run(["attest", runId, "--key", key.secret]);
+    expect(remote.stdout.trim()).toBe(await readFile(file, "utf8"));
+
+    await expect(verifyElsewhere(file, "--key", other.open)).resolves.toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("not signed with the key"),
+    });
+    await expect(verifyElsewhere(file, "--key", key.secret)).resolves.toMatchObject({ code: 2 });
+    const both = await shell.run(["attest", runId, "--key", key.secret, "--key", other.secret]);
+    const signedByBoth = join(bench.dir, "both.att.json");
+    await writeFile(signedByBoth, both.stdout);
+    await expect(
+      verifyElsewhere(signedByBoth, "--key", key.open, "--key", other.open),
+    ).resolves.toMatchObject({
+      code: 0,
+    });
+    await expect(verifyElsewhere(file, "--key", key.open, "--key", other.open)).resolves.toMatchObject({
+      code: 1,
+    });
+
+    const changed = join(bench.dir, "changed");
+    await mkdir(join(changed, "artifacts"), { recursive: true });
+    await copyFile(join(bench.projectRoot, "artifacts/out.md"), join(changed, "artifacts/out.md"));
+    await expect(verifyElsewhere(file, "--key", key.open, "--project", changed)).resolves.toMatchObject({
+      code: 0,
+    });
+    await writeFile(join(changed, "artifacts/out.md"), "# Out!\n");
+    await expect(verifyElsewhere(file, "--key", key.open, "--project", changed)).resolves.toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("artifacts/out.md is not what the run has made."),
+    });
+  },
+);
+
+test(
+  "a bundle run is attested with what it has saved, wherever its session folder lies, and not with what was changed since",
+  { tags: "slow" },
+  async () => {
+    const saved = "request-2026-03-04.md";
+    const session = [
+      { calls: [call("save_output", { file_path: saved, content: "A draft.\n" })] },
+      { content: "Which book?" },
+      { calls: [call("save_output", { file_path: saved, content: "A quiet book.\n" })] },
+      { content: "Saved.\n\nWORKFLOW COMPLETE" },
+    ];
+    const bench = await openBench([...session, ...session]);
+    const outside = join(bench.dir, "outside");
+    const key = await newKey(bench.dir, "operator");
+    for (const outputRoot of [undefined, outside]) {
+      const run = await bench.startBundle(outputRoot === undefined ? {} : { outputRoot });
+      await until(run, "waiting-user");
+      await run.answer({ nodeId: "workflow", text: "A quiet one.", by: "ann" });
+      await run.result();
+      const { dir } = await bench.session(run);
+      const place = outputRoot === undefined ? ["--project", bench.projectRoot] : ["--session", dir];
+      const file = join(bench.dir, `${run.runId}.json`);
+      const attest = () => shellOf(bench).run(["attest", run.runId, "--key", key.secret]);
+      const attested = await attest();
+      expect(attested).toMatchObject({ code: 0, stderr: "" });
+      await writeFile(file, attested.stdout);
+      const verified = await verifyElsewhere(file, "--key", key.open, ...place, "--json");
+      expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('"findings":[]')]);
+      const { statement } = jsonOf(verified) as {
+        statement: { subject: { name: string }[]; predicate: object };
+      };
+      const name = outputRoot === undefined ? `artifacts/${run.runId}/${saved}` : `{session-folder}/${saved}`;
+      expect(statement.subject.map((each) => each.name)).toEqual([name, "@state/logs/execution.jsonl"]);
+      expect(statement.predicate).toMatchObject({
+        run: { runId: run.runId, phase: "completed", workflow: "intake" },
+        graph: null,
+        path: [{ nodeId: "workflow" }],
+        decisions: [],
+        answers: [{ nodeId: "workflow", by: "ann" }],
+        models: [{ nodeId: "workflow", models: ["scripted"], turns: 4 }],
+        audit: { knownToTemporal: true },
+      });
+      expect(JSON.stringify(statement)).not.toContain(bench.dir);
+
+      await writeFile(join(dir, saved), "Another book.\n");
+      await writeFile(join(dir, "planted.md"), "By somebody else.\n");
+      await expect(verifyElsewhere(file, "--key", key.open, ...place)).resolves.toMatchObject({
+        code: 1,
+        stdout: expect.stringContaining(`${name} is not what the run has made.`),
+      });
+      await expect(attest()).resolves.toEqual(attested); // what is signed is what the log says, as before
+    }
+  },
+);
 
 test("a run that goes on, and one whose audit log was edited, are not attested", async () => {
   const bench = await openBench(WALK);

@@ -35,37 +35,43 @@ function reportIn(stdout: string): Report {
 }
 
 describe("interlock bundle run --rehearse", () => {
-  test("finds the roots, completes, and says where the session and its files lie", async () => {
-    const shell = await roomShell();
-    const ended = await shell.run([...REHEARSE, "--agent", AGENT, "--input", "*intake", "--json"]);
-    expect(ended.code).toBe(0);
-    const report = reportIn(ended.stdout);
-    expect(report).toMatchObject({ phase: "completed", stateFile: null });
-    expect(report.sessionFolder).toBe(join(shell.dir, "project/artifacts", report.runId));
-    const { files, manifest } = await readSession(report.sessionFolder);
-    expect(report.artifacts).toEqual(Object.keys(files).map((path) => `{session-folder}/${path}`));
-    expect(report.artifacts).toHaveLength(1);
-    expect(manifest).toMatchObject({ status: "complete", agent: "Iris" });
-    await access(report.logFile);
+  test(
+    "finds the roots, completes, and says where the session and its files lie",
+    { tags: "slow" },
+    async () => {
+      const shell = await roomShell();
+      const ended = await shell.run([...REHEARSE, "--agent", AGENT, "--input", "*intake", "--json"]);
+      expect(ended.code).toBe(0);
+      const report = reportIn(ended.stdout);
+      expect(report).toMatchObject({ phase: "completed", stateFile: null });
+      expect(report.sessionFolder).toBe(join(shell.dir, "project/artifacts", report.runId));
+      const { files, manifest } = await readSession(report.sessionFolder);
+      expect(report.artifacts).toEqual(Object.keys(files).map((path) => `{session-folder}/${path}`));
+      expect(report.artifacts).toHaveLength(1);
+      expect(manifest).toMatchObject({ status: "complete", agent: "Iris" });
+      await access(report.logFile);
 
-    const status = await shell.run(["status", report.runId, "--json"]);
-    const { turn: _, visit: _visit, ...shown } = { turn: 0, visit: 0, ...report }; // what only the workflow knows
-    expect(reportIn(status.stdout)).toMatchObject({ ...shown, webUrl: null });
-    expect(JSON.parse(status.stdout)).toMatchObject({ startedAt: expect.any(String) as string });
-    const read = await shell.run(["status", report.runId]);
-    const [path = ""] = Object.keys(files);
-    expect(read.stdout).toContain(`  artifact    ${join(report.sessionFolder, path)}\n`);
-    expect(read.stdout).toContain(`  session     ${report.sessionFolder}\n`);
-    expect(read.stdout).not.toContain("workflow.md");
-    expect(read.stdout).not.toContain("{session-folder}");
-    const runs = await shell.run(["runs"]);
-    expect(runs.stdout).toMatch(new RegExp(`^${report.runId}  bundle:desk intake  project  completed `, "m"));
-    const state = await shell.run(["state", report.runId]);
-    expect(state).toMatchObject({ code: 2, stdout: "" });
-    expect(state.stderr).toContain("is a bundle run: only graph runs have a graph state");
-    const audit = await shell.run(["audit", "verify", report.runId, "--json"]);
-    expect(JSON.parse(audit.stdout)).toMatchObject({ ok: true, checkedAgainstTemporal: true });
-  });
+      const status = await shell.run(["status", report.runId, "--json"]);
+      const { turn: _, visit: _visit, ...shown } = { turn: 0, visit: 0, ...report }; // what only the workflow knows
+      expect(reportIn(status.stdout)).toMatchObject({ ...shown, webUrl: null });
+      expect(JSON.parse(status.stdout)).toMatchObject({ startedAt: expect.any(String) as string });
+      const read = await shell.run(["status", report.runId]);
+      const [path = ""] = Object.keys(files);
+      expect(read.stdout).toContain(`  artifact    ${join(report.sessionFolder, path)}\n`);
+      expect(read.stdout).toContain(`  session     ${report.sessionFolder}\n`);
+      expect(read.stdout).not.toContain("workflow.md");
+      expect(read.stdout).not.toContain("{session-folder}");
+      const runs = await shell.run(["runs"]);
+      expect(runs.stdout).toMatch(
+        new RegExp(`^${report.runId}  bundle:desk intake  project  completed `, "m"),
+      );
+      const state = await shell.run(["state", report.runId]);
+      expect(state).toMatchObject({ code: 2, stdout: "" });
+      expect(state.stderr).toContain("is a bundle run: only graph runs have a graph state");
+      const audit = await shell.run(["audit", "verify", report.runId, "--json"]);
+      expect(JSON.parse(audit.stdout)).toMatchObject({ ok: true, checkedAgainstTemporal: true });
+    },
+  );
 
   test("--output and --session name the folder; the same name again is refused before anything is started", async () => {
     const bench = await openBench([]);
@@ -100,32 +106,36 @@ describe("interlock bundle run --rehearse", () => {
   });
 });
 
-test("wrong usage ends with exit code 2 and names what is wrong, before anything is started", async () => {
-  const shell = await roomShell();
-  const cases: readonly (readonly [readonly string[], string])[] = [
-    [["bundle", "run", "none.yaml", "--project", "project", "--rehearse"], '"none.yaml" is no file.'],
-    [["bundle", "run", "room", "--project", "project", "--rehearse"], '"room" is no file.'],
-    [
-      ["bundle", "run", WORKFLOW, "--project", "none", "--rehearse"],
-      '"none" is no directory, and the store at hand has no project of that name.',
-    ],
-    [[...REHEARSE, "--bundle", "none"], '"none" is no directory.'],
-    [[...REHEARSE, "--core", "none"], '"none" is no directory.'],
-    [[...REHEARSE, "--bundle", "room/bmad/core"], "Name its root with --bundle."],
-    [[...REHEARSE, "--agent", "none.md"], "E_AGENT_NOT_FOUND"],
-    [RUN, "Set INTERLOCK_MODEL and OPENAI_API_KEY"],
-    [["bundle", "run", WORKFLOW, "--rehearse"], "--project"],
-  ];
-  for (const [args, sentence] of cases) {
-    const outcome = await shell.run(args);
-    expect({ args, ...outcome }).toMatchObject({ code: 2, stdout: "" });
-    expect(outcome.stderr).toContain(sentence);
-  }
-  expect(JSON.parse((await shell.run(["runs", "--json"])).stdout)).toEqual([]);
-});
+test(
+  "wrong usage ends with exit code 2 and names what is wrong, before anything is started",
+  { tags: "slow" },
+  async () => {
+    const shell = await roomShell();
+    const cases: readonly (readonly [readonly string[], string])[] = [
+      [["bundle", "run", "none.yaml", "--project", "project", "--rehearse"], '"none.yaml" is no file.'],
+      [["bundle", "run", "room", "--project", "project", "--rehearse"], '"room" is no file.'],
+      [
+        ["bundle", "run", WORKFLOW, "--project", "none", "--rehearse"],
+        '"none" is no directory, and the store at hand has no project of that name.',
+      ],
+      [[...REHEARSE, "--bundle", "none"], '"none" is no directory.'],
+      [[...REHEARSE, "--core", "none"], '"none" is no directory.'],
+      [[...REHEARSE, "--bundle", "room/bmad/core"], "Name its root with --bundle."],
+      [[...REHEARSE, "--agent", "none.md"], "E_AGENT_NOT_FOUND"],
+      [RUN, "Set INTERLOCK_MODEL and OPENAI_API_KEY"],
+      [["bundle", "run", WORKFLOW, "--rehearse"], "--project"],
+    ];
+    for (const [args, sentence] of cases) {
+      const outcome = await shell.run(args);
+      expect({ args, ...outcome }).toMatchObject({ code: 2, stdout: "" });
+      expect(outcome.stderr).toContain(sentence);
+    }
+    expect(JSON.parse((await shell.run(["runs", "--json"])).stdout)).toEqual([]);
+  },
+);
 
 describe("a bundle run that asks", () => {
-  test("ends the command with exit code 3; answer goes on from there", async () => {
+  test("ends the command with exit code 3; answer goes on from there", { tags: "slow" }, async () => {
     const shell = await roomShell();
     await withModel([{ content: "What for?" }, SAVED, DONE], async (_model, variables) => {
       const configured = shell.with(variables);

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { DefaultLogger, Runtime } from "@temporalio/worker";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import type { FailpointName } from "../../src/core/failpoint.js";

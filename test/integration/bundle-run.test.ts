@@ -282,38 +282,42 @@ describe("what Temporal keeps of a bundle run", () => {
   const LONG = "A sentence of the instructions that no history is to hold. ".repeat(10_000);
   const TURNS = 12;
 
-  test("grows by a small constant for each turn, without what was loaded, read or saved", async () => {
-    const bench = await openBench((_request, index) => {
-      if (index === 0) return PRELOAD;
-      return index < TURNS ? save(`${LONG}${index}`) : DONE;
-    });
-    const run = await bench.startBundle(
-      {},
-      { "bmad/desk/workflows/intake/instructions.md": `## Step 1: Read\n\n${LONG}` },
-    );
-    await run.result();
-    const { events } = await run.history();
-    expect(JSON.stringify(results(bench.model.requests[1])).length).toBeGreaterThan(LONG.length);
-    const sizes: number[] = [];
-    const counts: number[] = [];
-    for (const event of events ?? []) {
-      if (event.activityTaskScheduledEventAttributes?.activityType?.name === "model.turn") {
-        sizes.push(0);
-        counts.push(0);
+  test(
+    "grows by a small constant for each turn, without what was loaded, read or saved",
+    { tags: "slow" },
+    async () => {
+      const bench = await openBench((_request, index) => {
+        if (index === 0) return PRELOAD;
+        return index < TURNS ? save(`${LONG}${index}`) : DONE;
+      });
+      const run = await bench.startBundle(
+        {},
+        { "bmad/desk/workflows/intake/instructions.md": `## Step 1: Read\n\n${LONG}` },
+      );
+      await run.result();
+      const { events } = await run.history();
+      expect(JSON.stringify(results(bench.model.requests[1])).length).toBeGreaterThan(LONG.length);
+      const sizes: number[] = [];
+      const counts: number[] = [];
+      for (const event of events ?? []) {
+        if (event.activityTaskScheduledEventAttributes?.activityType?.name === "model.turn") {
+          sizes.push(0);
+          counts.push(0);
+        }
+        const bytes = payloadBytes(event);
+        for (const each of bytes) expect(each).toBeLessThan(16 * 1024);
+        sizes.push((sizes.pop() ?? 0) + bytes.reduce((sum, each) => sum + each, 0));
+        counts.push((counts.pop() ?? 0) + 1);
       }
-      const bytes = payloadBytes(event);
-      for (const each of bytes) expect(each).toBeLessThan(16 * 1024);
-      sizes.push((sizes.pop() ?? 0) + bytes.reduce((sum, each) => sum + each, 0));
-      counts.push((counts.pop() ?? 0) + 1);
-    }
-    const turns = sizes.slice(2, TURNS);
-    expect(turns).toHaveLength(TURNS - 2);
-    expect(Math.max(...turns)).toBeLessThan(4 * 1024);
-    expect(Math.max(...turns) - Math.min(...turns)).toBeLessThan(64);
-    expect(new Set(counts.slice(2, TURNS)).size).toBe(1);
-    expect(counts[2]).toBeLessThanOrEqual(10);
-    expect(await replayHistory(await run.history())).toMatchObject({ ok: true });
-  });
+      const turns = sizes.slice(2, TURNS);
+      expect(turns).toHaveLength(TURNS - 2);
+      expect(Math.max(...turns)).toBeLessThan(4 * 1024);
+      expect(Math.max(...turns) - Math.min(...turns)).toBeLessThan(64);
+      expect(new Set(counts.slice(2, TURNS)).size).toBe(1);
+      expect(counts[2]).toBeLessThanOrEqual(10);
+      expect(await replayHistory(await run.history())).toMatchObject({ ok: true });
+    },
+  );
 
   test("first words that are too long are refused before anything is started", async () => {
     const bench = await openBench([]);

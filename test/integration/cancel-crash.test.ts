@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, inject, onTestFinished, test } from "vitest";
 import { buildArmed } from "../crash/armed-build.js";
 import { openCrashStage } from "../crash/crash-stage.js";

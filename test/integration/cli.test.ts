@@ -124,7 +124,7 @@ describe("interlock audit verify", () => {
     expect(await verify(original)).toEqual({ code: 0, ok: true, lines: [] });
   });
 
-  test("finds an edited line, a removed line and a cut tail", async () => {
+  test("finds an edited line, a removed line and a cut tail", { tags: "slow" }, async () => {
     const { original, verify } = await rehearsed();
     const lines = original.trimEnd().split("\n");
     const edited = lines.with(4, lines[4]?.replace("nodeId", "nodeID") ?? "");
@@ -153,28 +153,32 @@ describe("interlock run", () => {
     });
   });
 
-  test("at the end of standard input the exit code is 3, and answer goes on from there", async () => {
-    const shell = await newShell();
-    await writeTree(join(shell.dir, "package"), twoNodePackage());
-    await withModel([{ content: "Which colour?" }, ...THREE_STEPS], async (_model, variables) => {
-      const configured = shell.with(variables);
-      const waiting = await configured.run(["run", "package", "--project", "project", "--json"]);
-      expect(waiting).toMatchObject({ code: 3 });
-      const report = JSON.parse(waiting.stdout) as { runId: string };
-      expect(report).toMatchObject({
-        phase: "waiting-user",
-        question: { nodeId: "ask", text: "Which colour?" },
+  test(
+    "at the end of standard input the exit code is 3, and answer goes on from there",
+    { tags: "slow" },
+    async () => {
+      const shell = await newShell();
+      await writeTree(join(shell.dir, "package"), twoNodePackage());
+      await withModel([{ content: "Which colour?" }, ...THREE_STEPS], async (_model, variables) => {
+        const configured = shell.with(variables);
+        const waiting = await configured.run(["run", "package", "--project", "project", "--json"]);
+        expect(waiting).toMatchObject({ code: 3 });
+        const report = JSON.parse(waiting.stdout) as { runId: string };
+        expect(report).toMatchObject({
+          phase: "waiting-user",
+          question: { nodeId: "ask", text: "Which colour?" },
+        });
+        const status = await configured.run(["status", report.runId, "--json"]);
+        expect(JSON.parse(status.stdout)).toMatchObject({
+          phase: "waiting-user",
+          question: { text: "Which colour?" },
+        });
+        const answered = await configured.run(["answer", report.runId, "Blue", "--json"]);
+        expect(answered.code).toBe(0);
+        expect(JSON.parse(answered.stdout)).toMatchObject({ runId: report.runId, phase: "completed" });
       });
-      const status = await configured.run(["status", report.runId, "--json"]);
-      expect(JSON.parse(status.stdout)).toMatchObject({
-        phase: "waiting-user",
-        question: { text: "Which colour?" },
-      });
-      const answered = await configured.run(["answer", report.runId, "Blue", "--json"]);
-      expect(answered.code).toBe(0);
-      expect(JSON.parse(answered.stdout)).toMatchObject({ runId: report.runId, phase: "completed" });
-    });
-  });
+    },
+  );
 
   test("a failed run ends with exit code 1 and says why", async () => {
     const shell = shellOf(await openBench([{ status: 401 }]));
@@ -187,7 +191,7 @@ describe("interlock run", () => {
     });
   });
 
-  test("a run that is interrupted goes on in the next command", async () => {
+  test("a run that is interrupted goes on in the next command", { tags: "slow" }, async () => {
     const shell = await newShell();
     await writeTree(join(shell.dir, "package"), twoNodePackage());
     let hang = true;

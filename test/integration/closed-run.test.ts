@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, test } from "vitest";
 import { followRun } from "../../src/cli/follow.js";
 import { workflowIdOf } from "../../src/core/run/run-id.js";

@@ -142,7 +142,7 @@ async function valuesOf(bench: Bench, dir: string) {
   };
 }
 
-test("every command block of README and docs does what it says", async () => {
+test("every command block of README and docs does what it says", { tags: "slow" }, async () => {
   const bench = await openBench(() => ({ content: "Which way?" }));
   const dir = await furnish(bench);
   const valueFor = await valuesOf(bench, dir);

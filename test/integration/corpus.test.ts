@@ -142,7 +142,7 @@ function gist(result: unknown): unknown {
   return ok ? "ok" : `${error?.code}: ${error?.message}`;
 }
 
-test("hostile calls come to the same through a run as without one", async () => {
+test("hostile calls come to the same through a run as without one", { tags: "slow" }, async () => {
   const bench = await openBench([...ANSWERS.map((calls) => ({ calls })), { content: "Enough." }]);
   const base = dirname(bench.projectRoot);
   for (const path of ["outside/secret.txt", "outside/dir/secret.txt", "secret.txt"]) {

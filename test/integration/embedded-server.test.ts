@@ -1,3 +1,4 @@
+// @module-tag slow
 import { eventually } from "../fakes/eventually.js";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -97,7 +97,7 @@ describe("a chat model of a program's own", () => {
     expect(asked.map(({ settings }) => settings.model)).toEqual(["of-author", "of-author", "of-closer"]);
   });
 
-  test("is asked again after what may pass, whatever it throws or returns", async () => {
+  test("is asked again after what may pass, whatever it throws or returns", { tags: "slow" }, async () => {
     const again = { code: "LLM_RATE_LIMITED", message: "Later.", retryable: true, retryAfterMs: 1 } as const;
     const { asked, complete } = failingWith(
       () => Promise.reject(new ModelError(again)),
@@ -224,32 +224,36 @@ async function readersProject(dir: string): Promise<string> {
   return project;
 }
 
-test("the page on embedding: its programs compile as a reader's do, and the first one runs a package", async () => {
-  const { dir, store, projectRoot, environment, packageId } = await embedded(() =>
-    Promise.reject(new Error()),
-  );
-  const page = await readFile(join(ROOT, "docs/embedding.md"), "utf8");
-  const blocks = [...page.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, text = ""]) => text);
-  expect(blocks).toHaveLength(4);
-  const project = await readersProject(dir);
-  for (const [index, text] of blocks.entries()) {
-    const own = text.replaceAll("/srv/shop", projectRoot).replaceAll("create-story", packageId);
-    await writeFile(join(project, `block-${index}.ts`), own);
-  }
-  const run = promisify(execFile);
-  const { stdout: said } = await run(process.execPath, [COMPILER, "-p", project]).catch(
-    (error: { stdout: string }) => error,
-  );
-  // The declarations of libraries have faults of their own.
-  const faults = said.split("\n").filter((line) => /^(?!node_modules\/@)\S/.test(line));
-  expect(faults).toEqual([]);
-  // A store of its own: this process' worker would take its runs.
-  const taskQueue = `own-${store.storeId}`;
-  const own = await openStore(join(dir, "own"), taskQueue);
-  valueOf(await own.packages.install(join(dir, "package")));
-  const env = { ...environment, INTERLOCK_STORE: own.dir, INTERLOCK_TASK_QUEUE: taskQueue };
-  const { stdout } = await run(process.execPath, [join(project, "block-0.js")], { env });
-  expect(stdout).toBe("ask → middle → finish\n");
-});
+test(
+  "the page on embedding: its programs compile as a reader's do, and the first one runs a package",
+  { tags: "slow" },
+  async () => {
+    const { dir, store, projectRoot, environment, packageId } = await embedded(() =>
+      Promise.reject(new Error()),
+    );
+    const page = await readFile(join(ROOT, "docs/embedding.md"), "utf8");
+    const blocks = [...page.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, text = ""]) => text);
+    expect(blocks).toHaveLength(4);
+    const project = await readersProject(dir);
+    for (const [index, text] of blocks.entries()) {
+      const own = text.replaceAll("/srv/shop", projectRoot).replaceAll("create-story", packageId);
+      await writeFile(join(project, `block-${index}.ts`), own);
+    }
+    const run = promisify(execFile);
+    const { stdout: said } = await run(process.execPath, [COMPILER, "-p", project]).catch(
+      (error: { stdout: string }) => error,
+    );
+    // The declarations of libraries have faults of their own.
+    const faults = said.split("\n").filter((line) => /^(?!node_modules\/@)\S/.test(line));
+    expect(faults).toEqual([]);
+    // A store of its own: this process' worker would take its runs.
+    const taskQueue = `own-${store.storeId}`;
+    const own = await openStore(join(dir, "own"), taskQueue);
+    valueOf(await own.packages.install(join(dir, "package")));
+    const env = { ...environment, INTERLOCK_STORE: own.dir, INTERLOCK_TASK_QUEUE: taskQueue };
+    const { stdout } = await run(process.execPath, [join(project, "block-0.js")], { env });
+    expect(stdout).toBe("ask → middle → finish\n");
+  },
+);
 
 const COMPILER = join(ROOT, "node_modules/typescript/bin/tsc");

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { eventually } from "../fakes/eventually.js";
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";

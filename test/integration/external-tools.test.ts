@@ -48,85 +48,89 @@ const on = (node: string, next?: string) =>
     ...(next === undefined ? {} : { currentNodeId: { set: next } }),
   });
 
-test("tools of a server are offered by policy as they are at each turn, called, bounded and recorded", async () => {
-  const { flag, log, INTERLOCK_SETTINGS } = serverOf("changing");
-  const script = [
-    {
-      calls: [
-        call("mcp_s_look", { how: "long" }),
-        call("mcp.s.look", { how: "picture" }),
-        call("mcp_s_act", { how: "fail" }),
-        call("mcp_s_act", { how: "hang" }),
-        call("mcp_s_act", [1]),
-        call("mcp_s_none", {}),
-      ],
-    },
-    { calls: [call("mcp_s_look", { how: "change" })] },
-    { calls: [call("mcp_s_act", {}), call("mcp_s_later", { a: 1 }), on("ask", "middle")] },
-    { calls: [on("middle", "finish")] },
-    { calls: [call("mcp_s_look", {})] },
-  ];
-  const answer = (_: ChatRequestBody, index: number): ScriptedAnswer => {
-    if (index === 1) writeFileSync(flag, ""); // what the server offers changes while this turn goes on
-    return script[index] ?? { calls: [on("finish")] };
-  };
-  const { model, ...bench } = await openBench(answer, { INTERLOCK_SETTINGS });
-  const run = await bench.start(twoNodePackage({ "agents.json": agentsWith({ author: ["s", "absent"] }) }));
-  await run.result();
+test(
+  "tools of a server are offered by policy as they are at each turn, called, bounded and recorded",
+  { tags: "slow" },
+  async () => {
+    const { flag, log, INTERLOCK_SETTINGS } = serverOf("changing");
+    const script = [
+      {
+        calls: [
+          call("mcp_s_look", { how: "long" }),
+          call("mcp.s.look", { how: "picture" }),
+          call("mcp_s_act", { how: "fail" }),
+          call("mcp_s_act", { how: "hang" }),
+          call("mcp_s_act", [1]),
+          call("mcp_s_none", {}),
+        ],
+      },
+      { calls: [call("mcp_s_look", { how: "change" })] },
+      { calls: [call("mcp_s_act", {}), call("mcp_s_later", { a: 1 }), on("ask", "middle")] },
+      { calls: [on("middle", "finish")] },
+      { calls: [call("mcp_s_look", {})] },
+    ];
+    const answer = (_: ChatRequestBody, index: number): ScriptedAnswer => {
+      if (index === 1) writeFileSync(flag, ""); // what the server offers changes while this turn goes on
+      return script[index] ?? { calls: [on("finish")] };
+    };
+    const { model, ...bench } = await openBench(answer, { INTERLOCK_SETTINGS });
+    const run = await bench.start(twoNodePackage({ "agents.json": agentsWith({ author: ["s", "absent"] }) }));
+    await run.result();
 
-  expect(model.requests.map(toolsOf)).toEqual([
-    ["mcp_s_act", "mcp_s_look"],
-    ["mcp_s_act", "mcp_s_look"],
-    ["mcp_s_later", "mcp_s_look"],
-    ["mcp_s_later", "mcp_s_look"],
-    [],
-    [],
-  ]);
-  const [long, picture, failed, hung, wrong, none] = resultsOf(model.requests[1]);
-  expect(long).toMatchObject({ ok: true, bytes: 2_000_000, truncated: true });
-  expect(Buffer.byteLength(long?.content ?? "")).toBeLessThanOrEqual(50_000);
-  expect(picture).toMatchObject({
-    ok: true,
-    content:
-      "[image image/png is left out]\n[a part that cannot be read is left out]\nand \\u{202e}text\ta\r\nb",
-  });
-  expect(failed?.error).toMatchObject({
-    code: "TOOL_FAILED",
-    details: { content: expect.stringContaining("no \\u{202e}way") },
-  });
-  expect(hung?.error?.code).toBe("TOOL_OUTCOME_UNKNOWN");
-  expect(hung?.error?.message).toContain("mcp.s.look");
-  expect(wrong?.error?.code).toBe("TOOL_ARGS_INVALID");
-  expect(none?.error?.code).toBe("TOOL_NOT_AVAILABLE");
-  const events = await bench.auditEvents(run);
-  const [gone] = events.filter(({ toolName }) => toolName === "mcp_s_act");
-  const [later] = events.filter(({ toolName }) => toolName === "mcp.s.later");
-  expect(gone).toMatchObject({ output: { ok: false, error: { code: "TOOL_NOT_AVAILABLE" } } });
-  expect(later).toMatchObject({ output: { ok: true } });
-  expect(resultsOf(model.requests[5])[0]?.error?.code).toBe("TOOL_NOT_AVAILABLE");
+    expect(model.requests.map(toolsOf)).toEqual([
+      ["mcp_s_act", "mcp_s_look"],
+      ["mcp_s_act", "mcp_s_look"],
+      ["mcp_s_later", "mcp_s_look"],
+      ["mcp_s_later", "mcp_s_look"],
+      [],
+      [],
+    ]);
+    const [long, picture, failed, hung, wrong, none] = resultsOf(model.requests[1]);
+    expect(long).toMatchObject({ ok: true, bytes: 2_000_000, truncated: true });
+    expect(Buffer.byteLength(long?.content ?? "")).toBeLessThanOrEqual(50_000);
+    expect(picture).toMatchObject({
+      ok: true,
+      content:
+        "[image image/png is left out]\n[a part that cannot be read is left out]\nand \\u{202e}text\ta\r\nb",
+    });
+    expect(failed?.error).toMatchObject({
+      code: "TOOL_FAILED",
+      details: { content: expect.stringContaining("no \\u{202e}way") },
+    });
+    expect(hung?.error?.code).toBe("TOOL_OUTCOME_UNKNOWN");
+    expect(hung?.error?.message).toContain("mcp.s.look");
+    expect(wrong?.error?.code).toBe("TOOL_ARGS_INVALID");
+    expect(none?.error?.code).toBe("TOOL_NOT_AVAILABLE");
+    const events = await bench.auditEvents(run);
+    const [gone] = events.filter(({ toolName }) => toolName === "mcp_s_act");
+    const [later] = events.filter(({ toolName }) => toolName === "mcp.s.later");
+    expect(gone).toMatchObject({ output: { ok: false, error: { code: "TOOL_NOT_AVAILABLE" } } });
+    expect(later).toMatchObject({ output: { ok: true } });
+    expect(resultsOf(model.requests[5])[0]?.error?.code).toBe("TOOL_NOT_AVAILABLE");
 
-  // One event for each call, under the tool's own name; what a server says of itself is in no history.
-  const files = await bench.filesOf(run);
-  expect((await verifyAuditLog(files.logFile)).findings).toEqual([]);
-  const calls = events.filter(({ kind }) => kind === "tool.exec");
-  expect(calls.filter(({ toolName }) => toolName === "mcp.s.act")).toHaveLength(3);
-  const said = await files.conversation("visit-1").entries();
-  expect(
-    said.flatMap((entry) =>
-      entry.type === "assistant" && entry.offered !== undefined ? [entry.offered] : [],
-    ),
-  ).toEqual([
-    ["mcp_s_act", "mcp_s_look"],
-    ["mcp_s_later", "mcp_s_look"],
-  ]);
-  expect((await readFile(log, "utf8")).split("\n").filter((line) => line.startsWith("begun"))).toHaveLength(
-    1,
-  );
-  const history = JSON.stringify(
-    await bench.client.temporal.workflow.getHandle(`run-${run.runId}`).fetchHistory(),
-  );
-  expect(history).not.toContain("image/png");
-});
+    // One event for each call, under the tool's own name; what a server says of itself is in no history.
+    const files = await bench.filesOf(run);
+    expect((await verifyAuditLog(files.logFile)).findings).toEqual([]);
+    const calls = events.filter(({ kind }) => kind === "tool.exec");
+    expect(calls.filter(({ toolName }) => toolName === "mcp.s.act")).toHaveLength(3);
+    const said = await files.conversation("visit-1").entries();
+    expect(
+      said.flatMap((entry) =>
+        entry.type === "assistant" && entry.offered !== undefined ? [entry.offered] : [],
+      ),
+    ).toEqual([
+      ["mcp_s_act", "mcp_s_look"],
+      ["mcp_s_later", "mcp_s_look"],
+    ]);
+    expect((await readFile(log, "utf8")).split("\n").filter((line) => line.startsWith("begun"))).toHaveLength(
+      1,
+    );
+    const history = JSON.stringify(
+      await bench.client.temporal.workflow.getHandle(`run-${run.runId}`).fetchHistory(),
+    );
+    expect(history).not.toContain("image/png");
+  },
+);
 
 test("a cancelled run waits for no tool: what may have taken effect is recorded as unknown", async () => {
   const { log, INTERLOCK_SETTINGS } = serverOf("plain", { timeoutSeconds: 3_600 });

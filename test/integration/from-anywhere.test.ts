@@ -17,116 +17,138 @@ async function waitingRun(bench: Bench) {
   return run;
 }
 
-test("every command about a run works from a machine that has nothing but the address, and says what it says at hand", async () => {
-  const bench = await openBench(WRITES_AND_ASKS_TWICE);
-  const run = await waitingRun(bench);
-  const { runId } = run;
-  const there = await strangerShell(bench);
-  const here = shellOf(bench);
-  for (const args of [
-    ["status", runId, "--json"],
-    ["status", `run-${runId}`, "--json"],
-    ["transcript", runId],
-    ["transcript", runId, "--json", "--results"],
-    ["transcript", runId, "--node", "ask", "--results"],
-    ["artifacts", runId],
-    ["artifacts", runId, "--json"],
-    ["artifacts", runId, "small.md"],
-    ["audit", "verify", runId, "--json"],
-    ["replay", runId, "--json"],
-  ]) {
-    const [one, other] = await Promise.all([here.run(args), there.run(args)]);
-    expect([args, other.code, other.stdout, other.stderr]).toEqual([args, one.code, one.stdout, one.stderr]);
-    expect([args, one.code]).toEqual([args, 0]);
-  }
-  const [titles = "", ...listed] = (await there.run(["artifacts", runId])).stdout.trimEnd().split("\n");
-  expect(titles).toMatch(/^SHA-256 +BYTES +NODE +ARTIFACT$/);
-  const column = titles.indexOf("ARTIFACT");
-  expect(listed.map((line) => line.slice(column))).toContain("artifacts/small.md");
-  const transcript = (await there.run(["transcript", runId])).stdout;
-  expect(transcript).toContain("> I write it down.");
-  expect(transcript).toContain("- `fs_write` `@project/artifacts/small.md`: `ok`");
-  expect(transcript).toContain("- `fs_read` `@project/none.md`: `ENOENT`");
-  await expect(there.run(["transcript", runId, "--node", "nowhere"])).resolves.toMatchObject({ code: 2 });
+test(
+  "every command about a run works from a machine that has nothing but the address, and says what it says at hand",
+  { tags: "slow" },
+  async () => {
+    const bench = await openBench(WRITES_AND_ASKS_TWICE);
+    const run = await waitingRun(bench);
+    const { runId } = run;
+    const there = await strangerShell(bench);
+    const here = shellOf(bench);
+    for (const args of [
+      ["status", runId, "--json"],
+      ["status", `run-${runId}`, "--json"],
+      ["transcript", runId],
+      ["transcript", runId, "--json", "--results"],
+      ["transcript", runId, "--node", "ask", "--results"],
+      ["artifacts", runId],
+      ["artifacts", runId, "--json"],
+      ["artifacts", runId, "small.md"],
+      ["audit", "verify", runId, "--json"],
+      ["replay", runId, "--json"],
+    ]) {
+      const [one, other] = await Promise.all([here.run(args), there.run(args)]);
+      expect([args, other.code, other.stdout, other.stderr]).toEqual([
+        args,
+        one.code,
+        one.stdout,
+        one.stderr,
+      ]);
+      expect([args, one.code]).toEqual([args, 0]);
+    }
+    const [titles = "", ...listed] = (await there.run(["artifacts", runId])).stdout.trimEnd().split("\n");
+    expect(titles).toMatch(/^SHA-256 +BYTES +NODE +ARTIFACT$/);
+    const column = titles.indexOf("ARTIFACT");
+    expect(listed.map((line) => line.slice(column))).toContain("artifacts/small.md");
+    const transcript = (await there.run(["transcript", runId])).stdout;
+    expect(transcript).toContain("> I write it down.");
+    expect(transcript).toContain("- `fs_write` `@project/artifacts/small.md`: `ok`");
+    expect(transcript).toContain("- `fs_read` `@project/none.md`: `ENOENT`");
+    await expect(there.run(["transcript", runId, "--node", "nowhere"])).resolves.toMatchObject({ code: 2 });
 
-  // Temporal itself hands the fields of a history out in another order each time: what the store says is compared in store-reads.
-  const exported = async (shell: Shell) => {
-    const output = join(there.dir, "run.zip");
-    return jsonOf(await shell.run(["export", runId, "--output", output, "--json"]));
-  };
-  const atHand = await exported(here);
-  expect(await exported(there)).toEqual(atHand);
-  await expect(readFile(join(there.dir, "run.zip"))).resolves.not.toHaveLength(0);
+    // Temporal itself hands the fields of a history out in another order each time: what the store says is compared in store-reads.
+    const exported = async (shell: Shell) => {
+      const output = join(there.dir, "run.zip");
+      return jsonOf(await shell.run(["export", runId, "--output", output, "--json"]));
+    };
+    const atHand = await exported(here);
+    expect(await exported(there)).toEqual(atHand);
+    await expect(readFile(join(there.dir, "run.zip"))).resolves.not.toHaveLength(0);
 
-  await expect(there.run(["pause", runId])).resolves.toMatchObject({ code: 0 });
-  await expect(there.run(["resume", runId])).resolves.toMatchObject({ code: 0 });
-  await expect(there.run(["answer", runId, "This way."])).resolves.toMatchObject({ code: 0 });
-  await until(run, "waiting-user");
-  expect((await there.run(["transcript", runId])).stdout).toContain("> This way.");
-  await expect(there.run(["fork", runId, "--at-visit", "0", "--detach"])).resolves.toMatchObject({ code: 0 });
-  await expect(there.run(["cancel", runId])).resolves.toMatchObject({ code: 0 });
-  await expect(there.run(["retry", runId, "--detach", "--json"])).resolves.toMatchObject({ code: 0 });
-  await expect(readdir(there.home)).resolves.toEqual([]);
-});
+    await expect(there.run(["pause", runId])).resolves.toMatchObject({ code: 0 });
+    await expect(there.run(["resume", runId])).resolves.toMatchObject({ code: 0 });
+    await expect(there.run(["answer", runId, "This way."])).resolves.toMatchObject({ code: 0 });
+    await until(run, "waiting-user");
+    expect((await there.run(["transcript", runId])).stdout).toContain("> This way.");
+    await expect(there.run(["fork", runId, "--at-visit", "0", "--detach"])).resolves.toMatchObject({
+      code: 0,
+    });
+    await expect(there.run(["cancel", runId])).resolves.toMatchObject({ code: 0 });
+    await expect(there.run(["retry", runId, "--detach", "--json"])).resolves.toMatchObject({ code: 0 });
+    await expect(readdir(there.home)).resolves.toEqual([]);
+  },
+);
 
-test("artifacts are saved below the directory that was named, over nothing, and through no link", async () => {
-  const bench = await openBench(WRITES_AND_ASKS_TWICE);
-  const { runId } = await waitingRun(bench);
-  const there = await strangerShell(bench);
-  const dir = join(there.dir, "out");
-  await expect(there.run(["artifacts", runId, "--save", dir])).resolves.toMatchObject({ code: 0 });
-  await expect(readFile(join(dir, "artifacts/small.md"), "utf8")).resolves.toBe("# Small\n");
-  await writeFile(join(dir, "artifacts/small.md"), "mine");
-  await expect(there.run(["artifacts", runId, "--save", dir])).resolves.toMatchObject({ code: 1 });
-  await expect(readFile(join(dir, "artifacts/small.md"), "utf8")).resolves.toBe("mine");
-  await expect(there.run(["artifacts", runId, "--save", dir, "--force"])).resolves.toMatchObject({ code: 0 });
-  await expect(readFile(join(dir, "artifacts/small.md"), "utf8")).resolves.toBe("# Small\n");
-  const trap = join(there.dir, "trap");
-  await mkdir(trap);
-  await mkdir(join(there.dir, "linked"));
-  await symlink(trap, join(there.dir, "linked/artifacts"));
-  const said = await there.run(["artifacts", runId, "--save", join(there.dir, "linked"), "--force"]);
-  expect(said.code).toBe(1);
-  await expect(readdir(trap)).resolves.toEqual([]);
-  const file = join(there.dir, "one.md");
-  await expect(there.run(["artifacts", runId, "small.md", "--output", file])).resolves.toMatchObject({
-    code: 0,
-  });
-  await expect(readFile(file, "utf8")).resolves.toBe("# Small\n");
-  await expect(there.run(["artifacts", runId, "../../etc/passwd"])).resolves.toMatchObject({ code: 2 });
-});
+test(
+  "artifacts are saved below the directory that was named, over nothing, and through no link",
+  { tags: "slow" },
+  async () => {
+    const bench = await openBench(WRITES_AND_ASKS_TWICE);
+    const { runId } = await waitingRun(bench);
+    const there = await strangerShell(bench);
+    const dir = join(there.dir, "out");
+    await expect(there.run(["artifacts", runId, "--save", dir])).resolves.toMatchObject({ code: 0 });
+    await expect(readFile(join(dir, "artifacts/small.md"), "utf8")).resolves.toBe("# Small\n");
+    await writeFile(join(dir, "artifacts/small.md"), "mine");
+    await expect(there.run(["artifacts", runId, "--save", dir])).resolves.toMatchObject({ code: 1 });
+    await expect(readFile(join(dir, "artifacts/small.md"), "utf8")).resolves.toBe("mine");
+    await expect(there.run(["artifacts", runId, "--save", dir, "--force"])).resolves.toMatchObject({
+      code: 0,
+    });
+    await expect(readFile(join(dir, "artifacts/small.md"), "utf8")).resolves.toBe("# Small\n");
+    const trap = join(there.dir, "trap");
+    await mkdir(trap);
+    await mkdir(join(there.dir, "linked"));
+    await symlink(trap, join(there.dir, "linked/artifacts"));
+    const said = await there.run(["artifacts", runId, "--save", join(there.dir, "linked"), "--force"]);
+    expect(said.code).toBe(1);
+    await expect(readdir(trap)).resolves.toEqual([]);
+    const file = join(there.dir, "one.md");
+    await expect(there.run(["artifacts", runId, "small.md", "--output", file])).resolves.toMatchObject({
+      code: 0,
+    });
+    await expect(readFile(file, "utf8")).resolves.toBe("# Small\n");
+    await expect(there.run(["artifacts", runId, "../../etc/passwd"])).resolves.toMatchObject({ code: 2 });
+  },
+);
 
-test("packages are listed, installed and removed from elsewhere, and a broken one is refused there", async () => {
-  const bench = await openBench(WRITES_AND_ASKS_TWICE);
-  const there = await strangerShell(bench, bench.store.taskQueue);
-  const source = join(there.dir, "two.bmad");
-  const filler = Array.from({ length: 400_000 }, (_, index) => (index * 2_654_435_761) % 4_294_967_296).join(
-    " ",
-  );
-  await writeFile(source, zipPackage({ ...twoNodePackage(), "assets/large.txt": filler }));
-  expect((await stat(source)).size).toBeGreaterThan(1_000_000); // several pieces
-  const installed = jsonOf(await there.run(["package", "install", source, "--json"])) as {
-    packageId: string;
-  };
-  expect(installed).toMatchObject({ ok: true, name: "two-nodes" });
-  const { packageId } = installed;
-  expect(jsonOf(await there.run(["package", "install", source, "--json"]))).toEqual(installed);
-  const listed = await there.run(["package", "list"]);
-  expect(listed.stdout).toContain(packageId);
-  expect(listed).toEqual(await shellOf(bench).run(["package", "list"]));
-  await expect(there.run(["package", "show", "two-nodes"])).resolves.toMatchObject({ code: 0 });
-  const broken = join(there.dir, "broken.bmad");
-  await writeFile(broken, "no zip at all");
-  await expect(there.run(["package", "install", broken])).resolves.toMatchObject({ code: 1 });
-  await expect(there.run(["package", "install", there.dir])).resolves.toMatchObject({ code: 2 });
-  await expect(readdir(join(bench.store.dir, "uploads"))).resolves.toEqual([]);
-  await expect(there.run(["project", "list"])).resolves.toMatchObject({ code: 0 });
-  await expect(there.run(["package", "remove", packageId])).resolves.toMatchObject({ code: 0 });
-  await expect(there.run(["package", "list"])).resolves.toMatchObject({
-    stdout: expect.stringContaining("No packages") as string,
-  });
-  await expect(readdir(there.home)).resolves.toEqual([]);
-});
+test(
+  "packages are listed, installed and removed from elsewhere, and a broken one is refused there",
+  { tags: "slow" },
+  async () => {
+    const bench = await openBench(WRITES_AND_ASKS_TWICE);
+    const there = await strangerShell(bench, bench.store.taskQueue);
+    const source = join(there.dir, "two.bmad");
+    const filler = Array.from(
+      { length: 400_000 },
+      (_, index) => (index * 2_654_435_761) % 4_294_967_296,
+    ).join(" ");
+    await writeFile(source, zipPackage({ ...twoNodePackage(), "assets/large.txt": filler }));
+    expect((await stat(source)).size).toBeGreaterThan(1_000_000); // several pieces
+    const installed = jsonOf(await there.run(["package", "install", source, "--json"])) as {
+      packageId: string;
+    };
+    expect(installed).toMatchObject({ ok: true, name: "two-nodes" });
+    const { packageId } = installed;
+    expect(jsonOf(await there.run(["package", "install", source, "--json"]))).toEqual(installed);
+    const listed = await there.run(["package", "list"]);
+    expect(listed.stdout).toContain(packageId);
+    expect(listed).toEqual(await shellOf(bench).run(["package", "list"]));
+    await expect(there.run(["package", "show", "two-nodes"])).resolves.toMatchObject({ code: 0 });
+    const broken = join(there.dir, "broken.bmad");
+    await writeFile(broken, "no zip at all");
+    await expect(there.run(["package", "install", broken])).resolves.toMatchObject({ code: 1 });
+    await expect(there.run(["package", "install", there.dir])).resolves.toMatchObject({ code: 2 });
+    await expect(readdir(join(bench.store.dir, "uploads"))).resolves.toEqual([]);
+    await expect(there.run(["project", "list"])).resolves.toMatchObject({ code: 0 });
+    await expect(there.run(["package", "remove", packageId])).resolves.toMatchObject({ code: 0 });
+    await expect(there.run(["package", "list"])).resolves.toMatchObject({
+      stdout: expect.stringContaining("No packages") as string,
+    });
+    await expect(readdir(there.home)).resolves.toEqual([]);
+  },
+);
 
 test("a bundle of another machine runs there: its paths are that machine's, and its store is named", async () => {
   const bench = await openBench([]);
@@ -153,7 +175,7 @@ test("a bundle of another machine runs there: its paths are that machine's, and 
   await expect(readdir(there.home)).resolves.toEqual([]);
 });
 
-test("a command that only looks makes no store, and says who does not answer", async () => {
+test("a command that only looks makes no store, and says who does not answer", { tags: "slow" }, async () => {
   const bench = await openBench([]);
   const queue = `nobody-${bench.store.taskQueue}`;
   const there = await strangerShell(bench, queue);

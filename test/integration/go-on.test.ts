@@ -21,7 +21,7 @@ const LONG: readonly ScriptedAnswer[] = [...Array.from({ length: 12 }, () => LOO
 const FAILS = { code: "LLM_AUTH_FAILED" };
 
 describe("a run that has continued as new", () => {
-  test("is retried and forked with what its first execution was started with", async () => {
+  test("is retried and forked with what its first execution was started with", { tags: "slow" }, async () => {
     let next: ScriptedAnswer[] = [...LONG, ...LONG];
     const bench = await openBench((request) => next.shift() ?? straightOn(request), {
       TEMPORAL_ADDRESS: server.address,

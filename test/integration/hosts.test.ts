@@ -1,3 +1,4 @@
+// @module-tag slow
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, expect, inject, onTestFinished, test, vi } from "vitest";

@@ -91,27 +91,33 @@ function refusals(requests: readonly ChatRequestBody[]): readonly string[] {
   return [...told.values()].sort();
 }
 
-test.each(FORMS)("a model that behaves like a real one walks an imported $form", async ({ files }) => {
-  const shell = await newShell();
-  const placed = Object.entries(files).map(([path, text]) => [`kit/_bmad/leaf/tea/${path}`, text] as const);
-  for (const [path, text] of [...Object.entries(CONFIG), ...placed]) {
-    await mkdir(dirname(join(shell.dir, path)), { recursive: true });
-    await writeFile(join(shell.dir, path), text);
-  }
-  const made = await shell.run(["package", "import", "kit/_bmad/leaf/tea", "--out", "tea", "--json"]);
-  expect(made).toMatchObject({ code: 0, stderr: "" });
-  expect(jsonOf(made)).toMatchObject({ packages: [{ form: "steps", findings: [], check: [] }] });
-  await withModel(walker(), async (model, variables) => {
-    const run = await shell
-      .with({ ...shell.environment, ...variables })
-      .run(["run", "tea", "--project", "project", "--json"], "C\nC\nC\n");
-    expect(jsonOf(run)).toMatchObject({
-      phase: "completed",
-      stepsCompleted: STEPS,
-      artifacts: ["artifacts/tea.md"],
+test.each(FORMS)(
+  "a model that behaves like a real one walks an imported $form",
+  { tags: "slow" },
+  async ({ files }) => {
+    const shell = await newShell();
+    const placed = Object.entries(files).map(([path, text]) => [`kit/_bmad/leaf/tea/${path}`, text] as const);
+    for (const [path, text] of [...Object.entries(CONFIG), ...placed]) {
+      await mkdir(dirname(join(shell.dir, path)), { recursive: true });
+      await writeFile(join(shell.dir, path), text);
+    }
+    const made = await shell.run(["package", "import", "kit/_bmad/leaf/tea", "--out", "tea", "--json"]);
+    expect(made).toMatchObject({ code: 0, stderr: "" });
+    expect(jsonOf(made)).toMatchObject({ packages: [{ form: "steps", findings: [], check: [] }] });
+    await withModel(walker(), async (model, variables) => {
+      const run = await shell
+        .with({ ...shell.environment, ...variables })
+        .run(["run", "tea", "--project", "project", "--json"], "C\nC\nC\n");
+      expect(jsonOf(run)).toMatchObject({
+        phase: "completed",
+        stepsCompleted: STEPS,
+        artifacts: ["artifacts/tea.md"],
+      });
+      expect(await readFile(join(shell.dir, "project/artifacts/tea.md"), "utf8")).toBe(
+        `${STEPS.join("\n")}\n`,
+      );
+      const each = ["E_INVALID_TRANSITION", "TOOL_ARGS_INVALID_JSON", "TOOL_NOT_AVAILABLE"];
+      expect(refusals(model.requests)).toEqual(each.flatMap((code) => STEPS.map(() => code)));
     });
-    expect(await readFile(join(shell.dir, "project/artifacts/tea.md"), "utf8")).toBe(`${STEPS.join("\n")}\n`);
-    const each = ["E_INVALID_TRANSITION", "TOOL_ARGS_INVALID_JSON", "TOOL_NOT_AVAILABLE"];
-    expect(refusals(model.requests)).toEqual(each.flatMap((code) => STEPS.map(() => code)));
-  });
-});
+  },
+);

@@ -21,47 +21,53 @@ const ASKS_TWICE = [
   { calls: [patch({ stepsCompleted: { append: ["finish"] } })] },
 ];
 
-test("the inbox holds what waits in all projects, the oldest first, as a table and whole for programs", async () => {
-  const bench = await openBench(() => ({ content: QUESTION }));
-  const { client } = bench;
-  const shell = shellOf(bench);
-  const attic = join(shell.dir, "attic");
-  await mkdir(attic);
-  await shell.run(["project", "add", attic]);
-  const old = await bench.start(twoNodePackage(), { projectRoot: attic });
-  await until(old, "waiting-user");
-  const young = await bench.start(twoNodePackage());
-  await until(young, "waiting-user");
-  const mine = (json: unknown) =>
-    (json as { runId: string }[]).filter(({ runId }) => [old.runId, young.runId].includes(runId));
-  await eventually(async () => (await client.runs({ taskQueues: [client.taskQueue] })).length === 2);
+test(
+  "the inbox holds what waits in all projects, the oldest first, as a table and whole for programs",
+  { tags: "slow" },
+  async () => {
+    const bench = await openBench(() => ({ content: QUESTION }));
+    const { client } = bench;
+    const shell = shellOf(bench);
+    const attic = join(shell.dir, "attic");
+    await mkdir(attic);
+    await shell.run(["project", "add", attic]);
+    const old = await bench.start(twoNodePackage(), { projectRoot: attic });
+    await until(old, "waiting-user");
+    const young = await bench.start(twoNodePackage());
+    await until(young, "waiting-user");
+    const mine = (json: unknown) =>
+      (json as { runId: string }[]).filter(({ runId }) => [old.runId, young.runId].includes(runId));
+    await eventually(async () => (await client.runs({ taskQueues: [client.taskQueue] })).length === 2);
 
-  const asked = { nodeId: "ask", id: "1.1", isWhole: true, text: QUESTION };
-  expect(mine(jsonOf(await shell.run(["inbox", "--json"])))).toEqual([
-    expect.objectContaining({ ...asked, runId: old.runId, project: "attic" }),
-    expect.objectContaining({ ...asked, runId: young.runId, project: "project" }),
-  ]);
-  const { stdout } = await shell.run(["inbox", "--project", "attic"]);
-  expect(stdout).toMatch(/^RUN\s+PROJECT\s+NODE\s+ID\s+QUESTION\s+SINCE\n/);
-  expect(stdout).toMatch(new RegExp(String.raw`${old.runId}\s+attic\s+ask\s+1\.1\s+Which one\?\\u\{202e\}`));
-  expect(stdout).not.toContain(young.runId);
+    const asked = { nodeId: "ask", id: "1.1", isWhole: true, text: QUESTION };
+    expect(mine(jsonOf(await shell.run(["inbox", "--json"])))).toEqual([
+      expect.objectContaining({ ...asked, runId: old.runId, project: "attic" }),
+      expect.objectContaining({ ...asked, runId: young.runId, project: "project" }),
+    ]);
+    const { stdout } = await shell.run(["inbox", "--project", "attic"]);
+    expect(stdout).toMatch(/^RUN\s+PROJECT\s+NODE\s+ID\s+QUESTION\s+SINCE\n/);
+    expect(stdout).toMatch(
+      new RegExp(String.raw`${old.runId}\s+attic\s+ask\s+1\.1\s+Which one\?\\u\{202e\}`),
+    );
+    expect(stdout).not.toContain(young.runId);
 
-  // Without a worker the first line is known, and a question that is answered is none.
-  await old.answer({ nodeId: "ask", text: "Red.", question: "1.1" });
-  await eventually(async () => (await old.state()).turn === 2);
-  await until(old, "waiting-user");
-  await bench.stopWorker();
-  await eventually(async () => {
-    const listed = mine(jsonOf(await shell.run(["inbox", "--project", "attic", "--json"])));
-    return JSON.stringify(listed).includes('"1.2"');
-  });
-  expect(mine(jsonOf(await shell.run(["inbox", "--json"])))).toEqual([
-    expect.objectContaining({ runId: young.runId, id: "1.1", isWhole: false }),
-    expect.objectContaining({ runId: old.runId, id: "1.2", isWhole: false }),
-  ]);
-});
+    // Without a worker the first line is known, and a question that is answered is none.
+    await old.answer({ nodeId: "ask", text: "Red.", question: "1.1" });
+    await eventually(async () => (await old.state()).turn === 2);
+    await until(old, "waiting-user");
+    await bench.stopWorker();
+    await eventually(async () => {
+      const listed = mine(jsonOf(await shell.run(["inbox", "--project", "attic", "--json"])));
+      return JSON.stringify(listed).includes('"1.2"');
+    });
+    expect(mine(jsonOf(await shell.run(["inbox", "--json"])))).toEqual([
+      expect.objectContaining({ runId: young.runId, id: "1.1", isWhole: false }),
+      expect.objectContaining({ runId: old.runId, id: "1.2", isWhole: false }),
+    ]);
+  },
+);
 
-test("whoever watches the inbox sees what comes, and who has answered it", async () => {
+test("whoever watches the inbox sees what comes, and who has answered it", { tags: "slow" }, async () => {
   const bench = await openBench(ASKS_TWICE);
   const shell = shellOf(bench);
   const first = await bench.start(twoNodePackage());
@@ -118,35 +124,39 @@ async function door(to: string) {
   return { address: `127.0.0.1:${own}`, shut, reopen: () => listen(own) };
 }
 
-test("whoever watches the inbox goes on watching when Temporal was away, and is told of it", async () => {
-  const bench = await openBench(ASKS_TWICE);
-  const shell = shellOf(bench);
-  const { address, shut, reopen } = await door(inject("temporalAddress"));
-  const child = spawn(process.execPath, [MAIN, "inbox", "--watch", "--project", bench.projectRoot], {
-    env: { ...shell.environment, TEMPORAL_ADDRESS: address },
-    cwd: shell.dir,
-  });
-  const said = { out: "", notes: "" };
-  child.stdout.on("data", (chunk: Buffer) => (said.out += chunk.toString("utf8")));
-  child.stderr.on("data", (chunk: Buffer) => (said.notes += chunk.toString("utf8")));
-  const closed = once(child, "close");
-  onTestFinished(async () => {
-    child.kill("SIGKILL");
-    await closed;
-  });
-  const first = await bench.start(twoNodePackage());
-  await eventually(() => said.out.includes(`asked     ${first.runId.slice(0, 8)}`));
-  await shut();
-  await eventually(() => said.notes.includes("Temporal does not answer any more. Waiting until it does."));
-  const second = await bench.start(twoNodePackage());
-  await until(second, "waiting-user");
-  await reopen();
-  await eventually(() => said.out.includes(`asked     ${second.runId.slice(0, 8)}`));
-  expect(said.notes).toContain("Temporal answers again.");
-  expect(said.out.match(/asked/g)).toHaveLength(2);
-  child.kill("SIGINT");
-  expect(await closed).toEqual([0, null]);
-});
+test(
+  "whoever watches the inbox goes on watching when Temporal was away, and is told of it",
+  { tags: "slow" },
+  async () => {
+    const bench = await openBench(ASKS_TWICE);
+    const shell = shellOf(bench);
+    const { address, shut, reopen } = await door(inject("temporalAddress"));
+    const child = spawn(process.execPath, [MAIN, "inbox", "--watch", "--project", bench.projectRoot], {
+      env: { ...shell.environment, TEMPORAL_ADDRESS: address },
+      cwd: shell.dir,
+    });
+    const said = { out: "", notes: "" };
+    child.stdout.on("data", (chunk: Buffer) => (said.out += chunk.toString("utf8")));
+    child.stderr.on("data", (chunk: Buffer) => (said.notes += chunk.toString("utf8")));
+    const closed = once(child, "close");
+    onTestFinished(async () => {
+      child.kill("SIGKILL");
+      await closed;
+    });
+    const first = await bench.start(twoNodePackage());
+    await eventually(() => said.out.includes(`asked     ${first.runId.slice(0, 8)}`));
+    await shut();
+    await eventually(() => said.notes.includes("Temporal does not answer any more. Waiting until it does."));
+    const second = await bench.start(twoNodePackage());
+    await until(second, "waiting-user");
+    await reopen();
+    await eventually(() => said.out.includes(`asked     ${second.runId.slice(0, 8)}`));
+    expect(said.notes).toContain("Temporal answers again.");
+    expect(said.out.match(/asked/g)).toHaveLength(2);
+    child.kill("SIGINT");
+    expect(await closed).toEqual([0, null]);
+  },
+);
 
 test("a program takes each question once, of one run and of all, and is told when a run is over", async () => {
   const bench = await openBench(ASKS_TWICE);

@@ -198,15 +198,19 @@ describe("a worker with all instruments, and one run that it carries", () => {
     expect(sent).not.toMatch(/NODE_BRIEF|RUN_DIRECTIVE|gen_ai\.(input|output)\.messages|stepsCompleted/);
   });
 
-  test("is not ready while Temporal is away, lives on, and is ready again when it is back", async () => {
-    let ready = await get(`${healthUrl}/readyz`);
-    const isReady = async () => (ready = await get(`${healthUrl}/readyz`)).status === 200;
+  test(
+    "is not ready while Temporal is away, lives on, and is ready again when it is back",
+    { tags: "slow" },
+    async () => {
+      let ready = await get(`${healthUrl}/readyz`);
+      const isReady = async () => (ready = await get(`${healthUrl}/readyz`)).status === 200;
 
-    temporal.close();
-    await eventually(async () => !(await isReady()));
-    expect(ready).toEqual({ status: 503, text: "Temporal does not answer.\n" });
-    expect((await get(`${healthUrl}/healthz`)).status).toBe(200);
-    await temporal.reopen();
-    await eventually(isReady);
-  });
+      temporal.close();
+      await eventually(async () => !(await isReady()));
+      expect(ready).toEqual({ status: 503, text: "Temporal does not answer.\n" });
+      expect((await get(`${healthUrl}/healthz`)).status).toBe(200);
+      await temporal.reopen();
+      await eventually(isReady);
+    },
+  );
 });

@@ -23,6 +23,7 @@ function largePackage(): Record<string, string> {
 describe("a run of a large graph", () => {
   test.each(["turns", "nodes"] as const)(
     "by %s knows a part of it at a time, is refused what the whole graph refuses, and comes to its end",
+    { tags: "slow" },
     async (steps) => {
       let jumps = 0;
       const wanted = [nameOf(50), nameOf(2), "nowhere"];

@@ -217,37 +217,41 @@ describe("a webhook", () => {
     expect(JSON.stringify(notices)).not.toContain("somebody");
   });
 
-  test("whose delivery anybody begins anew is told nothing twice, and nothing that was not written down", async () => {
-    const receiver = await openReceiver();
-    const bench = await benchWith({
-      ops: { url: receiver.url, secretVariable: "OPS_SECRET", events: ["question"] },
-    });
-    const run = await completedRun(bench);
-    await deliveryOf(bench, run, 1).result();
-    const { projectId } = await run.state();
-    const ref = { storeId: bench.store.storeId, projectId, runId: run.runId, webhook: "ops" };
-    const begin = (workflowId: string, asked: object) =>
-      bench.client.temporal.workflow.execute("runNotice", {
-        workflowId,
-        taskQueue: bench.store.taskQueue,
-        args: [asked],
+  test(
+    "whose delivery anybody begins anew is told nothing twice, and nothing that was not written down",
+    { tags: "slow" },
+    async () => {
+      const receiver = await openReceiver();
+      const bench = await benchWith({
+        ops: { url: receiver.url, secretVariable: "OPS_SECRET", events: ["question"] },
       });
-    for (const change of [1, 2, 99]) {
-      expect(await begin(`again-${run.runId}-${change}`, { ...ref, change })).toEqual({
-        found: "There is nothing to tell any more.",
-      });
-    }
-    for (const asked of [
-      { ...ref, change: 1, url: receiver.url },
-      { ...ref, change: 1, webhook: "../x" },
-      {},
-    ]) {
-      await expect(begin(`hostile-${run.runId}`, asked)).rejects.toMatchObject({
-        cause: { message: "This names no notice of a run." },
-      });
-    }
-    expect(receiver.messages).toHaveLength(1);
-  });
+      const run = await completedRun(bench);
+      await deliveryOf(bench, run, 1).result();
+      const { projectId } = await run.state();
+      const ref = { storeId: bench.store.storeId, projectId, runId: run.runId, webhook: "ops" };
+      const begin = (workflowId: string, asked: object) =>
+        bench.client.temporal.workflow.execute("runNotice", {
+          workflowId,
+          taskQueue: bench.store.taskQueue,
+          args: [asked],
+        });
+      for (const change of [1, 2, 99]) {
+        expect(await begin(`again-${run.runId}-${change}`, { ...ref, change })).toEqual({
+          found: "There is nothing to tell any more.",
+        });
+      }
+      for (const asked of [
+        { ...ref, change: 1, url: receiver.url },
+        { ...ref, change: 1, webhook: "../x" },
+        {},
+      ]) {
+        await expect(begin(`hostile-${run.runId}`, asked)).rejects.toMatchObject({
+          cause: { message: "This names no notice of a run." },
+        });
+      }
+      expect(receiver.messages).toHaveLength(1);
+    },
+  );
 });
 
 describe("interlock notify test", () => {

@@ -401,7 +401,7 @@ describe("commands about a run that nobody knows", () => {
 });
 
 describe("a queue that nobody polls", () => {
-  test("is named by status, and the run goes on when a worker is back", async () => {
+  test("is named by status, and the run goes on when a worker is back", { tags: "slow" }, async () => {
     const bench = await openBench([{ content: "Well?" }, ...STRAIGHT]);
     const run = await bench.start(twoNodePackage());
     await until(run, "waiting-user");

@@ -52,7 +52,7 @@ function pendingActivity(bench: Bench, run: RunHandle) {
 }
 
 describe("a model call that takes long", () => {
-  test("is alive for Temporal every one and a half seconds", async () => {
+  test("is alive for Temporal every one and a half seconds", { tags: "slow" }, async () => {
     const bench = await openBench([{ hang: true }]);
     const run = await bench.start(twoNodePackage());
     await eventually(() => bench.model.requests.length === 1);
@@ -170,59 +170,67 @@ test("a failure that cannot be recorded stays the failure that it is, and says t
   });
 });
 
-test("a run sets the search attributes that its namespace has, and later ones that are added meanwhile", async () => {
-  quietRuntime();
-  const namespace = `some-${randomUUID()}`;
-  await temporal(["operator", "namespace", "create", "--namespace", namespace, "--retention", "24h"]);
-  const create = (names: readonly string[], type = "Keyword") =>
-    temporal([
-      "operator",
-      "search-attribute",
-      "create",
-      "--namespace",
+test(
+  "a run sets the search attributes that its namespace has, and later ones that are added meanwhile",
+  { tags: "slow" },
+  async () => {
+    quietRuntime();
+    const namespace = `some-${randomUUID()}`;
+    await temporal(["operator", "namespace", "create", "--namespace", namespace, "--retention", "24h"]);
+    const create = (names: readonly string[], type = "Keyword") =>
+      temporal([
+        "operator",
+        "search-attribute",
+        "create",
+        "--namespace",
+        namespace,
+        ...names.flatMap((name) => ["--name", name, "--type", type]),
+      ]);
+    await create(["RunPhase", "RunNode"]);
+    await create(["RunAgent"], "Int");
+    const place = await openPlace(address, straightOn);
+    const { store, config, projectRoot } = place;
+    const client = await InterlockClient.connect({
+      connection: { address },
+      taskQueue: store.taskQueue,
       namespace,
-      ...names.flatMap((name) => ["--name", name, "--type", type]),
-    ]);
-  await create(["RunPhase", "RunNode"]);
-  await create(["RunAgent"], "Int");
-  const place = await openPlace(address, straightOn);
-  const { store, config, projectRoot } = place;
-  const client = await InterlockClient.connect({
-    connection: { address },
-    taskQueue: store.taskQueue,
-    namespace,
-  });
-  await eventually(async () => (await client.missingSearchAttributes()).length === 4);
-  const worker = await startWorker(config, { connection: { address }, namespace, store });
-  try {
-    await writeTree(join(place.dir, "package"), twoNodePackage());
-    const { packageId } = valueOf(await store.packages.install(join(place.dir, "package")));
-    const attributesOf = async (run: RunHandle) => {
-      await run.result();
-      const { raw } = await client.temporal.workflow.getHandle(run.workflowId).describe();
-      const fields = raw.workflowExecutionInfo?.searchAttributes?.indexedFields ?? {};
-      return Object.keys(SEARCH_ATTRIBUTES).filter((name) => name in fields);
-    };
-    expect(await attributesOf(await client.start({ projectRoot, packageId }))).toEqual([
-      "RunPhase",
-      "RunNode",
-    ]);
-    await create(["RunWorkflow"]);
-    await eventually(async () => (await client.missingSearchAttributes()).length === 3);
-    expect(await attributesOf(await client.start({ projectRoot, packageId }))).toEqual([
-      "RunPhase",
-      "RunNode",
-      "RunWorkflow",
-    ]);
-    const own = { workflowId: `order-${randomUUID()}`, taskQueue: store.taskQueue };
-    await client.temporal.workflow.start("graphRun", { ...own, args: [{ projectRoot, packageId }] });
-    expect(await attributesOf(client.handle(own.workflowId))).toEqual(["RunPhase", "RunNode", "RunWorkflow"]);
-  } finally {
-    await worker.shutdown();
-    await client.close();
-    await place.close();
-  }
-});
+    });
+    await eventually(async () => (await client.missingSearchAttributes()).length === 4);
+    const worker = await startWorker(config, { connection: { address }, namespace, store });
+    try {
+      await writeTree(join(place.dir, "package"), twoNodePackage());
+      const { packageId } = valueOf(await store.packages.install(join(place.dir, "package")));
+      const attributesOf = async (run: RunHandle) => {
+        await run.result();
+        const { raw } = await client.temporal.workflow.getHandle(run.workflowId).describe();
+        const fields = raw.workflowExecutionInfo?.searchAttributes?.indexedFields ?? {};
+        return Object.keys(SEARCH_ATTRIBUTES).filter((name) => name in fields);
+      };
+      expect(await attributesOf(await client.start({ projectRoot, packageId }))).toEqual([
+        "RunPhase",
+        "RunNode",
+      ]);
+      await create(["RunWorkflow"]);
+      await eventually(async () => (await client.missingSearchAttributes()).length === 3);
+      expect(await attributesOf(await client.start({ projectRoot, packageId }))).toEqual([
+        "RunPhase",
+        "RunNode",
+        "RunWorkflow",
+      ]);
+      const own = { workflowId: `order-${randomUUID()}`, taskQueue: store.taskQueue };
+      await client.temporal.workflow.start("graphRun", { ...own, args: [{ projectRoot, packageId }] });
+      expect(await attributesOf(client.handle(own.workflowId))).toEqual([
+        "RunPhase",
+        "RunNode",
+        "RunWorkflow",
+      ]);
+    } finally {
+      await worker.shutdown();
+      await client.close();
+      await place.close();
+    }
+  },
+);
 
 describe("a run that is reset in the Web UI", () => {
   const reset = (run: RunHandle, to: readonly string[]) =>

@@ -95,7 +95,7 @@ describe("a hostile text", () => {
 });
 
 describe("a run whose files are missing or broken", () => {
-  test("is reported as that by status, audit and export", async () => {
+  test("is reported as that by status, audit and export", { tags: "slow" }, async () => {
     const shell = await newShell();
     const project = await storeWith(shell);
     const status = await shell.run(["status", BROKEN]);

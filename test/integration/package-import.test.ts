@@ -27,7 +27,7 @@ async function imported(): Promise<Shell> {
   return shell;
 }
 
-test("an imported workflow is rehearsed to its end", async () => {
+test("an imported workflow is rehearsed to its end", { tags: "slow" }, async () => {
   const shell = await imported();
   const run = await shell.run(["run", "tea", "--project", "project", "--rehearse", "--json"]);
   expect(jsonOf(run)).toMatchObject({

@@ -51,65 +51,79 @@ async function twoModels(): Promise<Shell> {
   return shell.with({ INTERLOCK_SETTINGS: settings });
 }
 
-test("--models runs the tests with each model, and shows path, refusals, usage and artifacts beside each other", async () => {
-  const shell = await twoModels();
-  const outcome = await shell.run(["package", "test", "package", "--models", "careful,hasty"]);
-  expect([outcome.code, outcome.stderr]).toEqual([1, ""]);
-  const line = (label: string, ...cells: string[]) =>
-    expect(outcome.stdout).toMatch(new RegExp(`^${[label, ...cells].join(" +")} *$`, "m"));
-  expect(outcome.stdout).toMatch(/^painted {2}tests\/painted\.yaml\n/);
-  line("\\* +model", "careful", "hasty");
-  line("\\* +result", "ok", "FAILED");
-  line(" +phase", "completed", "completed");
-  line(" +path", "ask", "ask");
-  line(" +finish", "finish");
-  line("\\* +refused", "E_INVALID_TRANSITION fs\\.apply_patch at ask");
-  line("\\* +turns", "4", "5");
-  line("\\* +tokens", "400\\+40 tokens", "500\\+50 tokens");
-  line("\\* +cost", "0\\.4400", "0\\.0000");
-  line("\\* +artifacts/out\\.md", sha256("blue\n").slice(0, 12), sha256("red\n").slice(0, 12));
-  expect(outcome.stdout).toContain(
-    'hasty: artifacts/out.md: expected "blue" in it, came a text that begins "red"',
-  );
-  expect(outcome.stdout).toMatch(/\n1 passed, 1 failed\.\n$/);
-});
+test(
+  "--models runs the tests with each model, and shows path, refusals, usage and artifacts beside each other",
+  { tags: "slow" },
+  async () => {
+    const shell = await twoModels();
+    const outcome = await shell.run(["package", "test", "package", "--models", "careful,hasty"]);
+    expect([outcome.code, outcome.stderr]).toEqual([1, ""]);
+    const line = (label: string, ...cells: string[]) =>
+      expect(outcome.stdout).toMatch(new RegExp(`^${[label, ...cells].join(" +")} *$`, "m"));
+    expect(outcome.stdout).toMatch(/^painted {2}tests\/painted\.yaml\n/);
+    line("\\* +model", "careful", "hasty");
+    line("\\* +result", "ok", "FAILED");
+    line(" +phase", "completed", "completed");
+    line(" +path", "ask", "ask");
+    line(" +finish", "finish");
+    line("\\* +refused", "E_INVALID_TRANSITION fs\\.apply_patch at ask");
+    line("\\* +turns", "4", "5");
+    line("\\* +tokens", "400\\+40 tokens", "500\\+50 tokens");
+    line("\\* +cost", "0\\.4400", "0\\.0000");
+    line("\\* +artifacts/out\\.md", sha256("blue\n").slice(0, 12), sha256("red\n").slice(0, 12));
+    expect(outcome.stdout).toContain(
+      'hasty: artifacts/out.md: expected "blue" in it, came a text that begins "red"',
+    );
+    expect(outcome.stdout).toMatch(/\n1 passed, 1 failed\.\n$/);
+  },
+);
 
-test("--models takes one model as well, tells a program, and refuses a name that nothing is configured for", async () => {
-  const shell = await twoModels();
-  const one = await shell.run(["package", "test", "package", "--models", "careful", "--json"]);
-  expect(jsonOf(one)).toMatchObject({
-    ok: true,
-    tests: [{ name: "painted", model: "careful", ok: true, outcome: { model: "careful" } }],
-  });
-  const none = await shell.run(["package", "test", "package", "--models", "careful,unheard-of"]);
-  expect([none.code, none.stdout]).toEqual([2, ""]);
-  expect(none.stderr).toContain("unheard-of");
-});
+test(
+  "--models takes one model as well, tells a program, and refuses a name that nothing is configured for",
+  { tags: "slow" },
+  async () => {
+    const shell = await twoModels();
+    const one = await shell.run(["package", "test", "package", "--models", "careful", "--json"]);
+    expect(jsonOf(one)).toMatchObject({
+      ok: true,
+      tests: [{ name: "painted", model: "careful", ok: true, outcome: { model: "careful" } }],
+    });
+    const none = await shell.run(["package", "test", "package", "--models", "careful,unheard-of"]);
+    expect([none.code, none.stdout]).toEqual([2, ""]);
+    expect(none.stderr).toContain("unheard-of");
+  },
+);
 
-test("--max-cost caps what the runs of a command cost together: the one that reaches it is ended, and no other is begun", async () => {
-  const shell = await twoModels();
-  const capped = (...more: string[]) =>
-    shell.run(["package", "test", "package", "--models", "careful", "--max-cost", ...more]);
-  const ended = await capped("0.15");
-  expect(ended.stdout).toContain("        careful: cost: --max-cost was reached, and the run was ended\n");
-  expect(ended.stdout).toMatch(/\n0 passed, 1 failed\.\n--max-cost 0\.15 is used up\. Not run: 0 of 1\.\n$/);
-  expect(ended.code).toBe(1);
-  await writeTree(join(shell.dir, "package"), {
-    "tests/a.yaml": "replies: [Blue.]\nanswers: []\n",
-    "tests/z.yaml": "replies: [Blue.]\nanswers: []\n",
-  });
-  const two = await capped("0.6", "--json");
-  expect(two.code).toBe(1);
-  expect(jsonOf(two)).toMatchObject({
-    ok: false,
-    notRun: 1,
-    tests: [
-      { name: "a", ok: true },
-      { name: "painted", ok: false, isOverCost: true },
-    ],
-  });
-  expect((jsonOf(two) as { cost: number }).cost).toBeGreaterThanOrEqual(0.6);
-});
+test(
+  "--max-cost caps what the runs of a command cost together: the one that reaches it is ended, and no other is begun",
+  { tags: "slow" },
+  async () => {
+    const shell = await twoModels();
+    const capped = (...more: string[]) =>
+      shell.run(["package", "test", "package", "--models", "careful", "--max-cost", ...more]);
+    const ended = await capped("0.15");
+    expect(ended.stdout).toContain("        careful: cost: --max-cost was reached, and the run was ended\n");
+    expect(ended.stdout).toMatch(
+      /\n0 passed, 1 failed\.\n--max-cost 0\.15 is used up\. Not run: 0 of 1\.\n$/,
+    );
+    expect(ended.code).toBe(1);
+    await writeTree(join(shell.dir, "package"), {
+      "tests/a.yaml": "replies: [Blue.]\nanswers: []\n",
+      "tests/z.yaml": "replies: [Blue.]\nanswers: []\n",
+    });
+    const two = await capped("0.6", "--json");
+    expect(two.code).toBe(1);
+    expect(jsonOf(two)).toMatchObject({
+      ok: false,
+      notRun: 1,
+      tests: [
+        { name: "a", ok: true },
+        { name: "painted", ok: false, isOverCost: true },
+      ],
+    });
+    expect((jsonOf(two) as { cost: number }).cost).toBeGreaterThanOrEqual(0.6);
+  },
+);
 
 test("--max-cost is refused where a model has no price, where no models are asked, and for no amount", async () => {
   const shell = await twoModels();

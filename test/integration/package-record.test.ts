@@ -58,139 +58,162 @@ async function benchWithPackage(script: Script): Promise<{ readonly bench: Bench
 }
 
 describe("interlock package test --record", () => {
-  test("makes a test of a run, which passes when it is run without the model and the project", async () => {
-    const { bench, shell } = await benchWithPackage(careful);
-    const run = await bench.start(twoNodePackage(), { input: "Paint it.", activeAgentId: "closer" });
-    const { question } = await until(run, "waiting-user");
-    await run.answer({ nodeId: question?.nodeId ?? "", text: "Blue,\nplease." });
-    await run.result();
-    const asked = bench.model.requests.length;
-    const recorded = await shell.run([
-      "package",
-      "test",
-      "package",
-      "--record",
-      run.runId,
-      "--as",
-      "painted",
-    ]);
-    expect([recorded.code, recorded.stderr]).toEqual([0, ""]);
-    expect(recorded.stdout).toContain("These files of the project are in it, as the run read them: wish.md.");
-    const text = await readFile(join(shell.dir, "package/tests/painted.yaml"), "utf8");
-    expect(parse(text)).toMatchObject({
-      name: "painted",
-      agent: "closer",
-      input: "Paint it.",
-      files: { "wish.md": "Paint it.\n" },
-      replies: ["Blue,\nplease."],
-      expect: {
-        phase: "completed",
-        path: ["ask", "middle", "finish"],
-        refusals: ["TOOL_ARGS_INVALID_JSON", "E_INVALID_TRANSITION"],
-        artifacts: [
-          { path: "artifacts/out.md", sha256: sha256("# Blue\n\nIt is: blue\n") },
-          { path: "wish.md", sha256: sha256("Blue.\n") },
-        ],
-      },
-    });
-    expect(text).toContain("{{sha256 @state/workflow.md}}");
-    const replayed = await shell.run(["package", "test", "package", "--json"]);
-    expect(jsonOf(replayed)).toMatchObject({ ok: true, tests: [{ name: "painted", problems: [] }] });
-    expect(bench.model.requests).toHaveLength(asked);
-    const again = await shell.run(["package", "test", "package", "--record", run.runId, "--as", "painted"]);
-    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("choose another name with --as")]);
-    expect(await readFile(join(shell.dir, "package/tests/painted.yaml"), "utf8")).toBe(text);
-  });
+  test(
+    "makes a test of a run, which passes when it is run without the model and the project",
+    { tags: "slow" },
+    async () => {
+      const { bench, shell } = await benchWithPackage(careful);
+      const run = await bench.start(twoNodePackage(), { input: "Paint it.", activeAgentId: "closer" });
+      const { question } = await until(run, "waiting-user");
+      await run.answer({ nodeId: question?.nodeId ?? "", text: "Blue,\nplease." });
+      await run.result();
+      const asked = bench.model.requests.length;
+      const recorded = await shell.run([
+        "package",
+        "test",
+        "package",
+        "--record",
+        run.runId,
+        "--as",
+        "painted",
+      ]);
+      expect([recorded.code, recorded.stderr]).toEqual([0, ""]);
+      expect(recorded.stdout).toContain(
+        "These files of the project are in it, as the run read them: wish.md.",
+      );
+      const text = await readFile(join(shell.dir, "package/tests/painted.yaml"), "utf8");
+      expect(parse(text)).toMatchObject({
+        name: "painted",
+        agent: "closer",
+        input: "Paint it.",
+        files: { "wish.md": "Paint it.\n" },
+        replies: ["Blue,\nplease."],
+        expect: {
+          phase: "completed",
+          path: ["ask", "middle", "finish"],
+          refusals: ["TOOL_ARGS_INVALID_JSON", "E_INVALID_TRANSITION"],
+          artifacts: [
+            { path: "artifacts/out.md", sha256: sha256("# Blue\n\nIt is: blue\n") },
+            { path: "wish.md", sha256: sha256("Blue.\n") },
+          ],
+        },
+      });
+      expect(text).toContain("{{sha256 @state/workflow.md}}");
+      const replayed = await shell.run(["package", "test", "package", "--json"]);
+      expect(jsonOf(replayed)).toMatchObject({ ok: true, tests: [{ name: "painted", problems: [] }] });
+      expect(bench.model.requests).toHaveLength(asked);
+      const again = await shell.run(["package", "test", "package", "--record", run.runId, "--as", "painted"]);
+      expect([again.code, again.stderr]).toEqual([
+        1,
+        expect.stringContaining("choose another name with --as"),
+      ]);
+      expect(await readFile(join(shell.dir, "package/tests/painted.yaml"), "utf8")).toBe(text);
+    },
+  );
 
-  test("takes a run that waits, by the beginning of its id, and calls the test by it", async () => {
-    const { bench, shell } = await benchWithPackage(careful);
-    const run = await bench.start(twoNodePackage());
-    await until(run, "waiting-user");
-    // A run says that it waits a moment before its files do.
-    await eventually(async () => valueOf(await bench.store.runs.findRun(run.runId)).phase === "waiting-user");
-    const short = run.runId.slice(0, 8);
-    const recorded = await shell.run(["package", "test", "package", "--record", short, "--json"]);
-    expect(jsonOf(recorded)).toEqual({
-      ok: true,
-      name: `run-${short}`,
-      file: `tests/run-${short}.yaml`,
-      files: ["wish.md"],
-    });
-    const replayed = await shell.run(["package", "test", "package"]);
-    expect(replayed.stdout).toBe(`ok      run-${short}  ask\n1 passed.\n`);
-  });
+  test(
+    "takes a run that waits, by the beginning of its id, and calls the test by it",
+    { tags: "slow" },
+    async () => {
+      const { bench, shell } = await benchWithPackage(careful);
+      const run = await bench.start(twoNodePackage());
+      await until(run, "waiting-user");
+      // A run says that it waits a moment before its files do.
+      await eventually(
+        async () => valueOf(await bench.store.runs.findRun(run.runId)).phase === "waiting-user",
+      );
+      const short = run.runId.slice(0, 8);
+      const recorded = await shell.run(["package", "test", "package", "--record", short, "--json"]);
+      expect(jsonOf(recorded)).toEqual({
+        ok: true,
+        name: `run-${short}`,
+        file: `tests/run-${short}.yaml`,
+        files: ["wish.md"],
+      });
+      const replayed = await shell.run(["package", "test", "package"]);
+      expect(replayed.stdout).toBe(`ok      run-${short}  ask\n1 passed.\n`);
+    },
+  );
 
-  test("writes what external tools have answered: the test passes without their server", async () => {
-    const dir = await temporaryDirectory();
-    const settings = join(dir, "settings.json");
-    const server = { command: process.execPath, args: [FAKE_MCP_SERVER, "plain", join(dir, "log")] };
-    await writeFile(settings, JSON.stringify({ mcpServers: { s: { ...server, timeoutSeconds: 2 } } }));
-    const calls = [
-      call("mcp_s_act", {}),
-      call("mcp.s.act", { how: "long" }),
-      call("mcp_s_act", { how: "fail" }),
-      call("mcp_s_act", { how: "hang" }),
-      call("mcp_s_act", [1]),
-      call("mcp_s_none", {}),
-    ];
-    const bench = await openBench(
-      (request) =>
-        nodeOf(request) === "ask" && results(request).length === 0 ? { calls } : straightOn(request),
-      { INTERLOCK_SETTINGS: settings },
-    );
-    const files = twoNodePackage({ "agents.json": agentsWith({ author: ["s"] }) });
-    const run = await bench.start(files);
-    await run.result();
-    const { INTERLOCK_SETTINGS: _, ...without } = shellOf(bench).environment;
-    const shell = new Shell(dir, without);
-    await writeTree(join(dir, "package"), files);
-    const recorded = await shell.run(["package", "test", "package", "--record", run.runId, "--as", "acts"]);
-    expect([recorded.code, recorded.stderr]).toEqual([0, ""]);
-    const { tools, expect: expected } = parse(
-      await readFile(join(dir, "package/tests/acts.yaml"), "utf8"),
-    ) as PackageTest;
-    expect(Object.keys(tools ?? {})).toEqual(["mcp.s.act"]);
-    expect(tools?.["mcp.s.act"]).toMatchObject([
-      { arguments: {}, result: "act {}" },
-      { arguments: { how: "long" }, result: expect.stringMatching(/^é+$/) as string },
-      { arguments: { how: "fail" }, error: expect.stringMatching(/^no .*way/) as string },
-      { arguments: { how: "hang" }, error: expect.stringContaining("is not known") as string },
-    ]);
-    expect(expected.refusals).toEqual(["TOOL_ARGS_INVALID", "TOOL_NOT_AVAILABLE"]);
-    const replayed = await shell.run(["package", "test", "package", "--json"]);
-    expect(jsonOf(replayed)).toMatchObject({ ok: true, tests: [{ name: "acts", problems: [] }] });
-  });
+  test(
+    "writes what external tools have answered: the test passes without their server",
+    { tags: "slow" },
+    async () => {
+      const dir = await temporaryDirectory();
+      const settings = join(dir, "settings.json");
+      const server = { command: process.execPath, args: [FAKE_MCP_SERVER, "plain", join(dir, "log")] };
+      await writeFile(settings, JSON.stringify({ mcpServers: { s: { ...server, timeoutSeconds: 2 } } }));
+      const calls = [
+        call("mcp_s_act", {}),
+        call("mcp.s.act", { how: "long" }),
+        call("mcp_s_act", { how: "fail" }),
+        call("mcp_s_act", { how: "hang" }),
+        call("mcp_s_act", [1]),
+        call("mcp_s_none", {}),
+      ];
+      const bench = await openBench(
+        (request) =>
+          nodeOf(request) === "ask" && results(request).length === 0 ? { calls } : straightOn(request),
+        { INTERLOCK_SETTINGS: settings },
+      );
+      const files = twoNodePackage({ "agents.json": agentsWith({ author: ["s"] }) });
+      const run = await bench.start(files);
+      await run.result();
+      const { INTERLOCK_SETTINGS: _, ...without } = shellOf(bench).environment;
+      const shell = new Shell(dir, without);
+      await writeTree(join(dir, "package"), files);
+      const recorded = await shell.run(["package", "test", "package", "--record", run.runId, "--as", "acts"]);
+      expect([recorded.code, recorded.stderr]).toEqual([0, ""]);
+      const { tools, expect: expected } = parse(
+        await readFile(join(dir, "package/tests/acts.yaml"), "utf8"),
+      ) as PackageTest;
+      expect(Object.keys(tools ?? {})).toEqual(["mcp.s.act"]);
+      expect(tools?.["mcp.s.act"]).toMatchObject([
+        { arguments: {}, result: "act {}" },
+        { arguments: { how: "long" }, result: expect.stringMatching(/^é+$/) as string },
+        { arguments: { how: "fail" }, error: expect.stringMatching(/^no .*way/) as string },
+        { arguments: { how: "hang" }, error: expect.stringContaining("is not known") as string },
+      ]);
+      expect(expected.refusals).toEqual(["TOOL_ARGS_INVALID", "TOOL_NOT_AVAILABLE"]);
+      const replayed = await shell.run(["package", "test", "package", "--json"]);
+      expect(jsonOf(replayed)).toMatchObject({ ok: true, tests: [{ name: "acts", problems: [] }] });
+    },
+  );
 
-  test("refuses a fork, a bundle run, a run of another package, and a name that is no file's", async () => {
-    const { bench, shell } = await benchWithPackage((request) =>
-      nodeOf(request) === "" ? { content: "Which way?" } : straightOn(request),
-    );
-    const run = await bench.start(twoNodePackage());
-    await run.result();
-    const fork = await bench.client.fork(run.runId, { fromNode: "middle" });
-    await fork.result();
-    const bundle = await bench.startBundle();
-    await until(bundle, "waiting-user");
-    const record = (runId: string, ...more: string[]) =>
-      shell.run(["package", "test", "package", "--record", runId, ...more]);
-    expect((await record(fork.runId)).stderr).toContain(`Record ${run.runId} in its place.`);
-    expect((await record(bundle.runId)).stderr).toContain("it is a bundle run");
-    expect((await record(run.runId, "--as", "../out")).stderr).toContain("it names a file");
-    const both = await record(run.runId, "--models", "a");
-    expect([both.code, both.stderr]).toEqual([
-      2,
-      expect.stringContaining("leave out --test, --models and --max-cost"),
-    ]);
-    const manifest = JSON.parse(twoNodePackage()["bmad.json"] ?? "") as object;
-    await mkdir(join(shell.dir, "other"));
-    await writeTree(join(shell.dir, "other"), {
-      ...twoNodePackage(),
-      "bmad.json": JSON.stringify({ ...manifest, name: "other" }),
-    });
-    const other = await shell.run(["package", "test", "other", "--record", run.runId]);
-    expect([other.code, other.stderr]).toEqual([
-      1,
-      expect.stringContaining('it is one of the package "two-nodes", not of "other"'),
-    ]);
-  });
+  test(
+    "refuses a fork, a bundle run, a run of another package, and a name that is no file's",
+    { tags: "slow" },
+    async () => {
+      const { bench, shell } = await benchWithPackage((request) =>
+        nodeOf(request) === "" ? { content: "Which way?" } : straightOn(request),
+      );
+      const run = await bench.start(twoNodePackage());
+      await run.result();
+      const fork = await bench.client.fork(run.runId, { fromNode: "middle" });
+      await fork.result();
+      const bundle = await bench.startBundle();
+      await until(bundle, "waiting-user");
+      const record = (runId: string, ...more: string[]) =>
+        shell.run(["package", "test", "package", "--record", runId, ...more]);
+      expect((await record(fork.runId)).stderr).toContain(`Record ${run.runId} in its place.`);
+      expect((await record(bundle.runId)).stderr).toContain("it is a bundle run");
+      expect((await record(run.runId, "--as", "../out")).stderr).toContain("it names a file");
+      const both = await record(run.runId, "--models", "a");
+      expect([both.code, both.stderr]).toEqual([
+        2,
+        expect.stringContaining("leave out --test, --models and --max-cost"),
+      ]);
+      const manifest = JSON.parse(twoNodePackage()["bmad.json"] ?? "") as object;
+      await mkdir(join(shell.dir, "other"));
+      await writeTree(join(shell.dir, "other"), {
+        ...twoNodePackage(),
+        "bmad.json": JSON.stringify({ ...manifest, name: "other" }),
+      });
+      const other = await shell.run(["package", "test", "other", "--record", run.runId]);
+      expect([other.code, other.stderr]).toEqual([
+        1,
+        expect.stringContaining('it is one of the package "two-nodes", not of "other"'),
+      ]);
+    },
+  );
 });

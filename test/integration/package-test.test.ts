@@ -190,7 +190,7 @@ expect:
     expect((await readdir(shell.dir)).toSorted()).toEqual(["package", "project"]);
   });
 
-  test("runs the one that is named, and prints a line for it", async () => {
+  test("runs the one that is named, and prints a line for it", { tags: "slow" }, async () => {
     const one = await shell.run(["package", "test", "package", "--test", "asked"]);
     expect(one.stdout).toBe("ok      asked  ask → middle → finish\n1 passed.\n");
     expect(one.code).toBe(0);
@@ -208,61 +208,65 @@ describe("tools of MCP servers and tools in code", () => {
   const finish = [{ calls: [move("finish")] }];
   const asked = (...calls: object[]) => ({ ask: [{ calls }, onwards], ...middleAndFinish });
 
-  test("answer as a test says, with the agent's policy; a call without an answer fails the test and says so", async () => {
-    const shell = await packageWith({
-      "answered.yaml": file({
-        tools: {
-          "mcp.tickets.find": [
-            { arguments: { id: 7 }, result: { title: "Tea" } },
-            { arguments: { id: 8 }, error: "There is no ticket 8." },
-          ],
-          "house.bell": [{ result: "Rung." }, { result: "Rung again." }],
-        },
-        answers: {
-          ask: [
-            { calls: [find(7), find(8), find(7)] },
-            { calls: [1, 2, 3].map(() => ({ tool: "house.bell" })) },
-            onwards,
-          ],
-          middle: [{ calls: [move("middle", "finish")] }],
-          finish,
-        },
-        expect: { path: ["ask", "middle", "finish"], refusals: [] },
-      }),
-      "unknown.yaml": file({
-        tools: { "mcp.tickets.find": [{ arguments: { id: 7 }, result: "Tea" }] },
-        answers: asked(find(9), { tool: "mcp.tickets.close" }),
-      }),
-      "not-allowed.yaml": file({
-        tools: { "mcp.vault.open": [{ result: "Open." }] },
-        answers: asked({ tool: "mcp.vault.open" }),
-      }),
-      "refused.yaml": file({
-        answers: asked({ tool: "mcp.vault.open" }),
-        expect: { refusals: ["TOOL_NOT_AVAILABLE"] },
-      }),
-    });
-    const { "agents.json": agents = "" } = twoNodePackage();
-    const { agents: listed, ...rest } = JSON.parse(agents) as { agents: object[] };
-    const tools = { mcp: { enabled: true, allowedServers: ["tickets"] } };
-    const allowed = JSON.stringify({ ...rest, agents: listed.map((agent) => ({ ...agent, tools })) });
-    await writeTree(join(shell.dir, "package"), { "agents.json": allowed });
-    const outcome = await shell.run(["package", "test", "package", "--json"], "", TEN_RUNS_MS);
-    const { tests } = jsonOf(outcome) as { tests: Result[] };
-    const problems = Object.fromEntries(tests.map((each) => [each.name, each.problems]));
-    expect(problems).toEqual({
-      answered: [],
-      unknown: [
-        'tools: mcp.tickets.find was called with {"brief":true,"id":9}, and no answer under tools fits: add one',
-        "tools: mcp.tickets.close was called at ask, and the test has no answers of it: add them under tools",
-      ],
-      "not-allowed": [
-        'tools: mcp.vault.open was called at ask, and the agent there may not use the server: name "vault" in its tools.mcp.allowedServers',
-      ],
-      refused: [],
-    });
-    expect(outcome.code).toBe(1);
-  });
+  test(
+    "answer as a test says, with the agent's policy; a call without an answer fails the test and says so",
+    { tags: "slow" },
+    async () => {
+      const shell = await packageWith({
+        "answered.yaml": file({
+          tools: {
+            "mcp.tickets.find": [
+              { arguments: { id: 7 }, result: { title: "Tea" } },
+              { arguments: { id: 8 }, error: "There is no ticket 8." },
+            ],
+            "house.bell": [{ result: "Rung." }, { result: "Rung again." }],
+          },
+          answers: {
+            ask: [
+              { calls: [find(7), find(8), find(7)] },
+              { calls: [1, 2, 3].map(() => ({ tool: "house.bell" })) },
+              onwards,
+            ],
+            middle: [{ calls: [move("middle", "finish")] }],
+            finish,
+          },
+          expect: { path: ["ask", "middle", "finish"], refusals: [] },
+        }),
+        "unknown.yaml": file({
+          tools: { "mcp.tickets.find": [{ arguments: { id: 7 }, result: "Tea" }] },
+          answers: asked(find(9), { tool: "mcp.tickets.close" }),
+        }),
+        "not-allowed.yaml": file({
+          tools: { "mcp.vault.open": [{ result: "Open." }] },
+          answers: asked({ tool: "mcp.vault.open" }),
+        }),
+        "refused.yaml": file({
+          answers: asked({ tool: "mcp.vault.open" }),
+          expect: { refusals: ["TOOL_NOT_AVAILABLE"] },
+        }),
+      });
+      const { "agents.json": agents = "" } = twoNodePackage();
+      const { agents: listed, ...rest } = JSON.parse(agents) as { agents: object[] };
+      const tools = { mcp: { enabled: true, allowedServers: ["tickets"] } };
+      const allowed = JSON.stringify({ ...rest, agents: listed.map((agent) => ({ ...agent, tools })) });
+      await writeTree(join(shell.dir, "package"), { "agents.json": allowed });
+      const outcome = await shell.run(["package", "test", "package", "--json"], "", TEN_RUNS_MS);
+      const { tests } = jsonOf(outcome) as { tests: Result[] };
+      const problems = Object.fromEntries(tests.map((each) => [each.name, each.problems]));
+      expect(problems).toEqual({
+        answered: [],
+        unknown: [
+          'tools: mcp.tickets.find was called with {"brief":true,"id":9}, and no answer under tools fits: add one',
+          "tools: mcp.tickets.close was called at ask, and the test has no answers of it: add them under tools",
+        ],
+        "not-allowed": [
+          'tools: mcp.vault.open was called at ask, and the agent there may not use the server: name "vault" in its tools.mcp.allowedServers',
+        ],
+        refused: [],
+      });
+      expect(outcome.code).toBe(1);
+    },
+  );
 });
 
 describe("the tests of a package", () => {
@@ -315,9 +319,13 @@ test.each(["create-story", "qa-gate"])("the tests of examples/%s pass", async (e
   expect([code, stdout]).toEqual([0, expect.stringMatching(/\n1 passed\.\n$/)]);
 });
 
-test("what package new makes has a test that passes, with a gate and a branch as well", async () => {
-  const shell = await newShell();
-  expect((await shell.run(["package", "new", "tea", "--branch", "brief,thorough", "--gate"])).code).toBe(0);
-  const { code, stdout } = await shell.run(["package", "test", "tea"]);
-  expect([code, stdout]).toEqual([0, expect.stringMatching(/\n1 passed\.\n$/)]);
-});
+test(
+  "what package new makes has a test that passes, with a gate and a branch as well",
+  { tags: "slow" },
+  async () => {
+    const shell = await newShell();
+    expect((await shell.run(["package", "new", "tea", "--branch", "brief,thorough", "--gate"])).code).toBe(0);
+    const { code, stdout } = await shell.run(["package", "test", "tea"]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/\n1 passed\.\n$/)]);
+  },
+);

@@ -230,34 +230,38 @@ async function packageIn(bench: Bench): Promise<string> {
   return dir;
 }
 
-test("without a worker the page says so and lives; what Temporal knows is there, and the rest comes back", async () => {
-  const bench = await openBench(STORY);
-  const { browser } = await openPage(bench);
-  const { runId } = await askedRun(bench);
-  const run = { run: runId };
-  const watching = await browser.watch(runId);
-  await bench.stopWorker();
-  expect(await browser.ask("run", run)).toMatchObject({
-    row: { phase: "waiting-user", question: "Which way?" },
-  });
-  const needing = ["standing", "graph", "events", "writes"] as const;
-  const answers = await Promise.all(needing.map((name) => browser.send(name, run)));
-  for (const { status, body } of answers) {
-    expect([status, JSON.parse(body)]).toMatchObject([503, { error: { code: "NO_WORKER" } }]);
-  }
-  const answer = { ...run, nodeId: "ask", question: "1.2", text: "Left." };
-  expect(await browser.send("answer", answer)).toMatchObject({ status: 503 });
-  const unknown = await browser.send("run", { run: randomUUID() });
-  expect([unknown.status, JSON.parse(unknown.body)]).toMatchObject([
-    404,
-    { error: { code: "E_RUN_NOT_FOUND" } },
-  ]);
-  await bench.startAnotherWorker();
-  await browser.ask("answer", answer);
-  await watching.ended;
-  expect(watching.messages.at(-1)).toMatchObject({ event: "end", data: { phase: "completed" } });
-  expect((await browser.ask("standing", run)).phase).toBe("completed");
-});
+test(
+  "without a worker the page says so and lives; what Temporal knows is there, and the rest comes back",
+  { tags: "slow" },
+  async () => {
+    const bench = await openBench(STORY);
+    const { browser } = await openPage(bench);
+    const { runId } = await askedRun(bench);
+    const run = { run: runId };
+    const watching = await browser.watch(runId);
+    await bench.stopWorker();
+    expect(await browser.ask("run", run)).toMatchObject({
+      row: { phase: "waiting-user", question: "Which way?" },
+    });
+    const needing = ["standing", "graph", "events", "writes"] as const;
+    const answers = await Promise.all(needing.map((name) => browser.send(name, run)));
+    for (const { status, body } of answers) {
+      expect([status, JSON.parse(body)]).toMatchObject([503, { error: { code: "NO_WORKER" } }]);
+    }
+    const answer = { ...run, nodeId: "ask", question: "1.2", text: "Left." };
+    expect(await browser.send("answer", answer)).toMatchObject({ status: 503 });
+    const unknown = await browser.send("run", { run: randomUUID() });
+    expect([unknown.status, JSON.parse(unknown.body)]).toMatchObject([
+      404,
+      { error: { code: "E_RUN_NOT_FOUND" } },
+    ]);
+    await bench.startAnotherWorker();
+    await browser.ask("answer", answer);
+    await watching.ended;
+    expect(watching.messages.at(-1)).toMatchObject({ event: "end", data: { phase: "completed" } });
+    expect((await browser.ask("standing", run)).phase).toBe("completed");
+  },
+);
 
 test("of 2,000 calls every answer is a bounded page, and the pages are all of them", async () => {
   const bench = await openBench(STORY);

@@ -26,35 +26,42 @@ async function furnished() {
 }
 
 describe("runs that are pruned beside one that goes on", () => {
-  test("stay while Temporal has their history; with it they are gone, files and all", async () => {
-    const { bench, shell, prune, waiting, over, fork } = await furnished();
-    const ids = [over.runId, fork.runId];
-    const both = (reason: string) =>
-      expect.arrayContaining(ids.map((runId) => ({ runId, reason }))) as unknown;
-    expect(await prune("--keep", "0")).toMatchObject({ pruned: [], kept: both("history") });
-    const { dir } = await bench.filesOf(over);
-    const dry = await prune("--keep", "0", "--with-history", "--dry-run");
-    expect(dry).toMatchObject({ dryRun: true, pruned: [fork.runId, over.runId], kept: [] });
-    expect(await readdir(dirname(dir))).toHaveLength(3);
+  test(
+    "stay while Temporal has their history; with it they are gone, files and all",
+    { tags: "slow" },
+    async () => {
+      const { bench, shell, prune, waiting, over, fork } = await furnished();
+      const ids = [over.runId, fork.runId];
+      const both = (reason: string) =>
+        expect.arrayContaining(ids.map((runId) => ({ runId, reason }))) as unknown;
+      expect(await prune("--keep", "0")).toMatchObject({ pruned: [], kept: both("history") });
+      const { dir } = await bench.filesOf(over);
+      const dry = await prune("--keep", "0", "--with-history", "--dry-run");
+      expect(dry).toMatchObject({ dryRun: true, pruned: [fork.runId, over.runId], kept: [] });
+      expect(await readdir(dirname(dir))).toHaveLength(3);
 
-    const done = await shell.run(["runs", "prune", "--older-than", "0m", "--with-history"]);
-    expect(done.stdout).toContain("Removed 2 runs.");
-    expect(await readdir(dirname(dir))).toEqual([waiting.runId]);
-    const listed = jsonOf(await shell.run(["runs", "--json"])) as { runId: string }[];
-    expect(listed.filter(({ runId }) => ids.includes(runId))).toEqual([]);
-    expect(listed.map(({ runId }) => runId)).toContain(waiting.runId);
-    for (const command of [["status"], ["retry"], ["fork", "--at-visit", "0"], ["transcript"]]) {
-      const [name = "", ...options] = command;
-      const refused = await shell.run([name, over.runId, ...options]);
-      expect(refused.code).not.toBe(0);
-      expect(refused.stderr).toContain(`Run ${over.runId} was pruned on `);
-      expect(refused.stderr).toContain("Start a new one with: interlock run");
-    }
-    await waiting.answer({ nodeId: "ask", text: "blue" });
-    await until(waiting, "waiting-user");
-    await waiting.cancel();
-    expect(await prune("--keep", "0", "--with-history")).toMatchObject({ pruned: [waiting.runId], kept: [] });
-  });
+      const done = await shell.run(["runs", "prune", "--older-than", "0m", "--with-history"]);
+      expect(done.stdout).toContain("Removed 2 runs.");
+      expect(await readdir(dirname(dir))).toEqual([waiting.runId]);
+      const listed = jsonOf(await shell.run(["runs", "--json"])) as { runId: string }[];
+      expect(listed.filter(({ runId }) => ids.includes(runId))).toEqual([]);
+      expect(listed.map(({ runId }) => runId)).toContain(waiting.runId);
+      for (const command of [["status"], ["retry"], ["fork", "--at-visit", "0"], ["transcript"]]) {
+        const [name = "", ...options] = command;
+        const refused = await shell.run([name, over.runId, ...options]);
+        expect(refused.code).not.toBe(0);
+        expect(refused.stderr).toContain(`Run ${over.runId} was pruned on `);
+        expect(refused.stderr).toContain("Start a new one with: interlock run");
+      }
+      await waiting.answer({ nodeId: "ask", text: "blue" });
+      await until(waiting, "waiting-user");
+      await waiting.cancel();
+      expect(await prune("--keep", "0", "--with-history")).toMatchObject({
+        pruned: [waiting.runId],
+        kept: [],
+      });
+    },
+  );
 
   test("is none that another run is forked from, or that a webhook is still to be told of", async () => {
     const { bench, prune, over, fork } = await furnished();

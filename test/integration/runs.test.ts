@@ -68,44 +68,48 @@ test("a run that was retried is listed once, as it stands now", async () => {
   expect(await client.runs(filter)).toHaveLength(1);
 });
 
-test("any beginning of an id names a run; a beginning of several is refused with both", async () => {
-  const bench = await openBench(ASKS);
-  const shell = shellOf(bench);
-  const common = randomUUID().slice(0, 8);
-  const [first, second] = ["1", "2"].map((digit) => `${common}-000${digit}-4000-8000-000000000000`);
-  const own = `shop-story-${common}`;
-  for (const runId of [first, second])
-    await until(await bench.start(twoNodePackage(), { runId: String(runId) }), "waiting-user");
-  const packageId = (await bench.store.packages.list())[0]?.packageId ?? "";
-  await bench.client.temporal.workflow.start(GRAPH_RUN_WORKFLOW, {
-    workflowId: own,
-    taskQueue: bench.client.taskQueue,
-    args: [{ projectRoot: bench.projectRoot, packageId }],
-  });
-  await until(bench.client.handle(own), "waiting-user");
-  for (const name of [`${common}-0001`, `run-${common}-0001`, String(first), `run-${first}`]) {
-    expect(jsonOf(await shell.run(["status", name, "--json"]))).toMatchObject({ runId: first });
-  }
-  const listed = jsonOf(await shell.run(["status", own.slice(0, -2), "--json"]));
-  expect(listed).toMatchObject({ workflowId: own, phase: "waiting-user" });
-  const both = await shell.run(["answer", common, "No."]);
-  expect(both.code).toBe(2);
-  expect(both.stderr).toContain(`"${common}" is the beginning of several runs`);
-  for (const id of [first, second]) expect(both.stderr).toContain(id);
-  expect((await shell.run(["status", "zzzz"])).stderr).toContain('There is no run "zzzz"');
+test(
+  "any beginning of an id names a run; a beginning of several is refused with both",
+  { tags: "slow" },
+  async () => {
+    const bench = await openBench(ASKS);
+    const shell = shellOf(bench);
+    const common = randomUUID().slice(0, 8);
+    const [first, second] = ["1", "2"].map((digit) => `${common}-000${digit}-4000-8000-000000000000`);
+    const own = `shop-story-${common}`;
+    for (const runId of [first, second])
+      await until(await bench.start(twoNodePackage(), { runId: String(runId) }), "waiting-user");
+    const packageId = (await bench.store.packages.list())[0]?.packageId ?? "";
+    await bench.client.temporal.workflow.start(GRAPH_RUN_WORKFLOW, {
+      workflowId: own,
+      taskQueue: bench.client.taskQueue,
+      args: [{ projectRoot: bench.projectRoot, packageId }],
+    });
+    await until(bench.client.handle(own), "waiting-user");
+    for (const name of [`${common}-0001`, `run-${common}-0001`, String(first), `run-${first}`]) {
+      expect(jsonOf(await shell.run(["status", name, "--json"]))).toMatchObject({ runId: first });
+    }
+    const listed = jsonOf(await shell.run(["status", own.slice(0, -2), "--json"]));
+    expect(listed).toMatchObject({ workflowId: own, phase: "waiting-user" });
+    const both = await shell.run(["answer", common, "No."]);
+    expect(both.code).toBe(2);
+    expect(both.stderr).toContain(`"${common}" is the beginning of several runs`);
+    for (const id of [first, second]) expect(both.stderr).toContain(id);
+    expect((await shell.run(["status", "zzzz"])).stderr).toContain('There is no run "zzzz"');
 
-  const table = await shell.run(["runs", "--store", bench.store.storeId]);
-  expect(table.stdout.split("\n")[0]).toMatch(
-    /^RUN +PACKAGE +PROJECT +PHASE +NODE +QUESTION +STARTED +SINCE$/,
-  );
-  expect(table.stdout.trimEnd().split("\n")).toHaveLength(4);
-  expect(table.stdout).not.toMatch(/\u202e/u);
-  expect((await shell.run(["runs", "--query", "Nothing = "])).stderr).toMatch(
-    /^Temporal does not take this query/,
-  );
-});
+    const table = await shell.run(["runs", "--store", bench.store.storeId]);
+    expect(table.stdout.split("\n")[0]).toMatch(
+      /^RUN +PACKAGE +PROJECT +PHASE +NODE +QUESTION +STARTED +SINCE$/,
+    );
+    expect(table.stdout.trimEnd().split("\n")).toHaveLength(4);
+    expect(table.stdout).not.toMatch(/\u202e/u);
+    expect((await shell.run(["runs", "--query", "Nothing = "])).stderr).toMatch(
+      /^Temporal does not take this query/,
+    );
+  },
+);
 
-test("what Temporal no longer has is listed from the store, and marked", async () => {
+test("what Temporal no longer has is listed from the store, and marked", { tags: "slow" }, async () => {
   const bench = await openBench(ASKS);
   const run = await bench.start(twoNodePackage());
   await until(run, "waiting-user");

@@ -400,34 +400,38 @@ describe("an update", () => {
 });
 
 describe("a worker that is set to signed starts", () => {
-  test("ends a run that was begun without, before it goes on, and a signed retry lets it go on", async () => {
-    const bench = await openBench(asksFirst);
-    const handle = await bench.start(twoNodePackage());
-    const { question } = await until(handle, "waiting-user");
-    await bench.stopWorker();
-    const worker = await startWorker(
-      { ...bench.config, starts: "signed" },
-      {
-        connection: { address: bench.environment["TEMPORAL_ADDRESS"] ?? "" },
-        namespace: "default",
-        store: bench.store,
-      },
-    );
-    onTestFinished(() => worker.shutdown());
-    const asked = bench.model.requests.length;
-    await handle.answer({ nodeId: question?.nodeId ?? "", text: "The customer's." });
-    await expect(handle.result()).rejects.toMatchObject({
-      code: "E_PRECONDITION_FAILED",
-      message: expect.stringContaining(`interlock retry ${handle.runId}`) as string,
-    });
-    expect(bench.model.requests.length).toBe(asked);
-    expect((await bench.auditEvents(handle)).filter(({ kind }) => kind === "user.input")).toEqual([]);
-    const shell = shellOf(bench, { INTERLOCK_STARTS: "signed" });
-    expect((await shell.run(["retry", handle.runId, "--detach"])).code).toBe(0);
-    await until(handle, "waiting-user");
-    expect((await shell.run(["answer", handle.runId, "The customer's."])).code).toBe(0);
-    await expect(handle.result()).resolves.toMatchObject({ phase: "completed" });
-  });
+  test(
+    "ends a run that was begun without, before it goes on, and a signed retry lets it go on",
+    { tags: "slow" },
+    async () => {
+      const bench = await openBench(asksFirst);
+      const handle = await bench.start(twoNodePackage());
+      const { question } = await until(handle, "waiting-user");
+      await bench.stopWorker();
+      const worker = await startWorker(
+        { ...bench.config, starts: "signed" },
+        {
+          connection: { address: bench.environment["TEMPORAL_ADDRESS"] ?? "" },
+          namespace: "default",
+          store: bench.store,
+        },
+      );
+      onTestFinished(() => worker.shutdown());
+      const asked = bench.model.requests.length;
+      await handle.answer({ nodeId: question?.nodeId ?? "", text: "The customer's." });
+      await expect(handle.result()).rejects.toMatchObject({
+        code: "E_PRECONDITION_FAILED",
+        message: expect.stringContaining(`interlock retry ${handle.runId}`) as string,
+      });
+      expect(bench.model.requests.length).toBe(asked);
+      expect((await bench.auditEvents(handle)).filter(({ kind }) => kind === "user.input")).toEqual([]);
+      const shell = shellOf(bench, { INTERLOCK_STARTS: "signed" });
+      expect((await shell.run(["retry", handle.runId, "--detach"])).code).toBe(0);
+      await until(handle, "waiting-user");
+      expect((await shell.run(["answer", handle.runId, "The customer's."])).code).toBe(0);
+      await expect(handle.result()).resolves.toMatchObject({ phase: "completed" });
+    },
+  );
 });
 
 /** Whatever forms the secret of a store could be written in. */
@@ -445,95 +449,99 @@ function formsOf(secret: Buffer): readonly string[] {
 }
 
 describe("the command line", () => {
-  test("prints what the Temporal CLI starts a run with, once; commands sign; the secret is nowhere", async () => {
-    const { bench, request } = await openSigned();
-    // A command that is not told so signs as well: the store has a secret.
-    const shell = shellOf(bench, { INTERLOCK_STARTS: "" });
-    const said: string[] = [];
-    const interlock = async (...args: string[]) => {
-      const outcome = await shell.run(args);
-      said.push(outcome.stdout, outcome.stderr);
-      return outcome;
-    };
-    const printed = jsonOf(
-      await interlock("run", request.packageId, "--project", bench.projectRoot, "--print-input"),
-    ) as { workflowId: string; type: string; taskQueue: string; input: object };
-    expect(await bench.store.runs.listAllRuns()).toEqual([]);
-    expect(printed).toMatchObject({ type: "graphRun", taskQueue: bench.store.taskQueue });
-    const { path } = await findTemporalCli({
-      cacheDir: inject("cacheDir"),
-      pathVariable: process.env["PATH"] ?? "",
-    });
-    const { workflowId, type, taskQueue, input } = printed;
-    const env = { ...shell.environment, PATH: dirname(path) };
-    const start = (id: string) =>
-      run(
-        path,
-        [
-          "workflow",
-          "start",
-          "--type",
-          type,
-          "--task-queue",
-          taskQueue,
-          "--workflow-id",
-          id,
-          "--input",
-          JSON.stringify(input),
-        ],
-        { env },
+  test(
+    "prints what the Temporal CLI starts a run with, once; commands sign; the secret is nowhere",
+    { tags: "slow" },
+    async () => {
+      const { bench, request } = await openSigned();
+      // A command that is not told so signs as well: the store has a secret.
+      const shell = shellOf(bench, { INTERLOCK_STARTS: "" });
+      const said: string[] = [];
+      const interlock = async (...args: string[]) => {
+        const outcome = await shell.run(args);
+        said.push(outcome.stdout, outcome.stderr);
+        return outcome;
+      };
+      const printed = jsonOf(
+        await interlock("run", request.packageId, "--project", bench.projectRoot, "--print-input"),
+      ) as { workflowId: string; type: string; taskQueue: string; input: object };
+      expect(await bench.store.runs.listAllRuns()).toEqual([]);
+      expect(printed).toMatchObject({ type: "graphRun", taskQueue: bench.store.taskQueue });
+      const { path } = await findTemporalCli({
+        cacheDir: inject("cacheDir"),
+        pathVariable: process.env["PATH"] ?? "",
+      });
+      const { workflowId, type, taskQueue, input } = printed;
+      const env = { ...shell.environment, PATH: dirname(path) };
+      const start = (id: string) =>
+        run(
+          path,
+          [
+            "workflow",
+            "start",
+            "--type",
+            type,
+            "--task-queue",
+            taskQueue,
+            "--workflow-id",
+            id,
+            "--input",
+            JSON.stringify(input),
+          ],
+          { env },
+        );
+      await start(`story-${randomUUID()}`);
+      await start(workflowId);
+      const handle = bench.client.handle(workflowId);
+      await until(handle, "waiting-user");
+      expect(await bench.store.runs.listAllRuns()).toHaveLength(1);
+      for (const args of [["pause"], ["resume"], ["cancel"], ["retry", "--detach"]]) {
+        const [command = "", ...more] = args;
+        expect([args, (await interlock(command, workflowId, ...more)).code]).toEqual([args, 0]);
+      }
+      await until(handle, "waiting-user");
+      expect((await interlock("answer", workflowId, "The customer's.")).code).toBe(0);
+      await expect(handle.result()).resolves.toMatchObject({ phase: "completed" });
+      const bundle = await copyRoom(bench.dir);
+      const ofBundle = await interlock(
+        "bundle",
+        "run",
+        join(bundle.bundleRoot, bundle.workflowPath),
+        "--project",
+        bench.projectRoot,
+        "--print-input",
       );
-    await start(`story-${randomUUID()}`);
-    await start(workflowId);
-    const handle = bench.client.handle(workflowId);
-    await until(handle, "waiting-user");
-    expect(await bench.store.runs.listAllRuns()).toHaveLength(1);
-    for (const args of [["pause"], ["resume"], ["cancel"], ["retry", "--detach"]]) {
-      const [command = "", ...more] = args;
-      expect([args, (await interlock(command, workflowId, ...more)).code]).toEqual([args, 0]);
-    }
-    await until(handle, "waiting-user");
-    expect((await interlock("answer", workflowId, "The customer's.")).code).toBe(0);
-    await expect(handle.result()).resolves.toMatchObject({ phase: "completed" });
-    const bundle = await copyRoom(bench.dir);
-    const ofBundle = await interlock(
-      "bundle",
-      "run",
-      join(bundle.bundleRoot, bundle.workflowPath),
-      "--project",
-      bench.projectRoot,
-      "--print-input",
-    );
-    expect(jsonOf(ofBundle)).toMatchObject({
-      type: "bundleRun",
-      input: { signature: expect.any(String) as string },
-    });
+      expect(jsonOf(ofBundle)).toMatchObject({
+        type: "bundleRun",
+        input: { signature: expect.any(String) as string },
+      });
 
-    const output = join(bench.dir, "run.zip");
-    expect((await interlock("export", workflowId, "--output", output)).code).toBe(0);
-    const secret = Buffer.from(
-      (await readFile(join(bench.store.dir, "starts.secret"), "utf8")).trim(),
-      "hex",
-    );
-    const forms = formsOf(secret);
-    const files = Object.entries(await readTree(bench.dir)).filter(
-      ([name]) => !name.endsWith("/starts.secret"),
-    );
-    const histories = (await handle.histories()).map((history) => historyToJSON(history));
-    const texts = [
-      ...said,
-      ...histories,
-      ...files.map(([, bytes]) => bytes.toString("latin1")),
-      JSON.stringify(await handle.state()),
-    ];
-    expect(files.some(([name]) => name.endsWith("run.zip"))).toBe(true);
-    for (const form of forms) expect(texts.some((text) => text.includes(form))).toBe(false);
-    const { stdout } = await run("unzip", ["-p", output], { encoding: "latin1", maxBuffer: 1 << 28 }).catch(
-      () => ({ stdout: "" }),
-    );
-    for (const form of forms) expect(stdout.includes(form)).toBe(false);
-    expect(await readdir(join(bench.store.dir, "starts"))).not.toEqual([]);
-  });
+      const output = join(bench.dir, "run.zip");
+      expect((await interlock("export", workflowId, "--output", output)).code).toBe(0);
+      const secret = Buffer.from(
+        (await readFile(join(bench.store.dir, "starts.secret"), "utf8")).trim(),
+        "hex",
+      );
+      const forms = formsOf(secret);
+      const files = Object.entries(await readTree(bench.dir)).filter(
+        ([name]) => !name.endsWith("/starts.secret"),
+      );
+      const histories = (await handle.histories()).map((history) => historyToJSON(history));
+      const texts = [
+        ...said,
+        ...histories,
+        ...files.map(([, bytes]) => bytes.toString("latin1")),
+        JSON.stringify(await handle.state()),
+      ];
+      expect(files.some(([name]) => name.endsWith("run.zip"))).toBe(true);
+      for (const form of forms) expect(texts.some((text) => text.includes(form))).toBe(false);
+      const { stdout } = await run("unzip", ["-p", output], { encoding: "latin1", maxBuffer: 1 << 28 }).catch(
+        () => ({ stdout: "" }),
+      );
+      for (const form of forms) expect(stdout.includes(form)).toBe(false);
+      expect(await readdir(join(bench.store.dir, "starts"))).not.toEqual([]);
+    },
+  );
 });
 
 test("a store that takes all starts has no secret, and its histories hold no event and no field of signatures", async () => {

@@ -108,7 +108,7 @@ async function operate(bench: Bench, workflowId: string): Promise<void> {
 }
 
 describe("the page on starting runs", () => {
-  test("its shell commands start runs, answer them and trigger a schedule", async () => {
+  test("its shell commands start runs, answer them and trigger a schedule", { tags: "slow" }, async () => {
     const bench = await openBench(asksFirst);
     await installStory(bench);
     const shell = await readersShell(bench);
@@ -135,42 +135,46 @@ describe("the page on starting runs", () => {
     await shell(`temporal schedule delete --schedule-id ${names("nightly-story")}`);
   });
 
-  test("its programs start a run with Temporal's client, and as a child of another workflow", async () => {
-    const bench = await openBench(asksFirst);
-    await installStory(bench);
-    const [withClient = "", asChild = "", ...more] = await blocksOf("ts", bench);
-    expect(more).toEqual([]);
-    const workflowId = `story-${randomUUID()}`;
-    const address = bench.environment["TEMPORAL_ADDRESS"] ?? "";
-    const program = withClient
-      .replaceAll("shop-story-8", workflowId)
-      .replace('process.env["TEMPORAL_ADDRESS"]', JSON.stringify(address));
-    await import(await programOf("client", program));
-    await operate(bench, workflowId);
+  test(
+    "its programs start a run with Temporal's client, and as a child of another workflow",
+    { tags: "slow" },
+    async () => {
+      const bench = await openBench(asksFirst);
+      await installStory(bench);
+      const [withClient = "", asChild = "", ...more] = await blocksOf("ts", bench);
+      expect(more).toEqual([]);
+      const workflowId = `story-${randomUUID()}`;
+      const address = bench.environment["TEMPORAL_ADDRESS"] ?? "";
+      const program = withClient
+        .replaceAll("shop-story-8", workflowId)
+        .replace('process.env["TEMPORAL_ADDRESS"]', JSON.stringify(address));
+      await import(await programOf("client", program));
+      await operate(bench, workflowId);
 
-    const taskQueue = `parents-${randomUUID()}`;
-    const connection = await NativeConnection.connect({ address });
-    const worker = await Worker.create({
-      connection,
-      taskQueue,
-      workflowsPath: await programOf("child", asChild),
-    });
-    const done = worker.run();
-    onTestFinished(async () => {
-      worker.shutdown();
-      await done;
-      await connection.close();
-    });
-    const childId = randomUUID(); // as Temporal names children that are given no id
-    const parent = await bench.client.temporal.workflow.start("tellTheStory", {
-      taskQueue,
-      workflowId: `parent-${childId}`,
-      args: [bench.projectRoot, childId],
-    });
-    await until(bench.client.handle(childId), "waiting-user").catch(() => undefined);
-    await operate(bench, childId);
-    await expect(parent.result()).rejects.toMatchObject({ name: "WorkflowFailedError" }); // its child was cancelled
-  });
+      const taskQueue = `parents-${randomUUID()}`;
+      const connection = await NativeConnection.connect({ address });
+      const worker = await Worker.create({
+        connection,
+        taskQueue,
+        workflowsPath: await programOf("child", asChild),
+      });
+      const done = worker.run();
+      onTestFinished(async () => {
+        worker.shutdown();
+        await done;
+        await connection.close();
+      });
+      const childId = randomUUID(); // as Temporal names children that are given no id
+      const parent = await bench.client.temporal.workflow.start("tellTheStory", {
+        taskQueue,
+        workflowId: `parent-${childId}`,
+        args: [bench.projectRoot, childId],
+      });
+      await until(bench.client.handle(childId), "waiting-user").catch(() => undefined);
+      await operate(bench, childId);
+      await expect(parent.result()).rejects.toMatchObject({ name: "WorkflowFailedError" }); // its child was cancelled
+    },
+  );
 });
 
 describe("a package by its name", () => {

@@ -116,21 +116,25 @@ describe("the example with a QA gate, which fails once and passes on retry", () 
     expect((await state("--diff", "5")).stdout).toContain("  no difference\n");
   });
 
-  test("a visit that is not there is wrong usage, and so is what is no number", async () => {
-    expect(await state("--at", "6")).toEqual({
-      code: 2,
-      stdout: "",
-      stderr: "There is no snapshot 6: this run has 0 to 5.\n",
-    });
-    for (const number of ["-1", "two", "1.5", ""]) {
-      expect((await state(`--at=${number}`)).code).toBe(2);
-      expect((await state("--diff", number)).code).toBe(2);
-    }
-    expect((await state("--diff", "x")).stderr).toContain("--diff takes the number of a node visit");
-    const unknown = await shell.run(["state", "8e9cbd35-52a4-4f2f-9ef9-1a3d7aa59b4d"]);
-    expect(unknown.code).toBe(2);
-    expect(unknown.stderr).toContain("See: interlock runs");
-  });
+  test(
+    "a visit that is not there is wrong usage, and so is what is no number",
+    { tags: "slow" },
+    async () => {
+      expect(await state("--at", "6")).toEqual({
+        code: 2,
+        stdout: "",
+        stderr: "There is no snapshot 6: this run has 0 to 5.\n",
+      });
+      for (const number of ["-1", "two", "1.5", ""]) {
+        expect((await state(`--at=${number}`)).code).toBe(2);
+        expect((await state("--diff", number)).code).toBe(2);
+      }
+      expect((await state("--diff", "x")).stderr).toContain("--diff takes the number of a node visit");
+      const unknown = await shell.run(["state", "8e9cbd35-52a4-4f2f-9ef9-1a3d7aa59b4d"]);
+      expect(unknown.code).toBe(2);
+      expect(unknown.stderr).toContain("See: interlock runs");
+    },
+  );
 
   test("a damaged file is said, with the file's name", async () => {
     const file = join(dirname(dirname(report.stateFile)), "graph-state.json");
@@ -143,45 +147,51 @@ describe("the example with a QA gate, which fails once and passes on retry", () 
   });
 });
 
-test("a run that fails inside a visit shows what has changed since the last one ended", async () => {
-  const script = [
-    { calls: [write("page.md", "First.\n"), move("build", "qa")] },
-    { calls: [gate("FAIL"), call("state_record", { artifactPaths: { evidence: "a\u009b2J\u2028b.log" } })] },
-    { status: 401 },
-  ];
-  const shell = shellOf(await openBench(script));
-  const outcome = await shell.run([
-    "run",
-    QA_GATE,
-    "--project",
-    "project",
-    "--story",
-    "wrkf-1010",
-    "--conditions",
-    "--json",
-  ]);
-  expect(outcome.code).toBe(1);
-  const { runId } = JSON.parse(outcome.stdout) as Report;
-  const state = async (...options: string[]) => (await shell.run(["state", runId, ...options])).stdout;
-  expect(JSON.parse(await state("--json"))).toMatchObject({
-    visit: null,
-    nodeId: null,
-    state: {
-      gateDecisions: { qaGate: "FAIL" },
-      routingFlags: {},
-      errors: [{ nodeId: "qa", code: "LLM_AUTH_FAILED", recoverable: false }],
-    },
-  });
-  expect(await state()).toMatch(/^Graph state now, in a visit that has not ended\n/u);
-  expect(await state()).toContain('"evidence": "a\\u009b2J\\u2028b.log"');
-  const diff = await state("--diff", "1");
-  expect(diff).toMatch(
-    /^From the state after visit 1 \(build\) to the one now, in a visit that has not ended:\n/u,
-  );
-  expect(diff).toContain('  + gateDecisions.qaGate: "FAIL"\n');
-  expect(diff).toContain('  + artifactPaths.evidence: "a\\u009b2J\\u2028b.log"\n');
-  expect(diff).toContain("  - routingFlags.proceed: true\n");
-});
+test(
+  "a run that fails inside a visit shows what has changed since the last one ended",
+  { tags: "slow" },
+  async () => {
+    const script = [
+      { calls: [write("page.md", "First.\n"), move("build", "qa")] },
+      {
+        calls: [gate("FAIL"), call("state_record", { artifactPaths: { evidence: "a\u009b2J\u2028b.log" } })],
+      },
+      { status: 401 },
+    ];
+    const shell = shellOf(await openBench(script));
+    const outcome = await shell.run([
+      "run",
+      QA_GATE,
+      "--project",
+      "project",
+      "--story",
+      "wrkf-1010",
+      "--conditions",
+      "--json",
+    ]);
+    expect(outcome.code).toBe(1);
+    const { runId } = JSON.parse(outcome.stdout) as Report;
+    const state = async (...options: string[]) => (await shell.run(["state", runId, ...options])).stdout;
+    expect(JSON.parse(await state("--json"))).toMatchObject({
+      visit: null,
+      nodeId: null,
+      state: {
+        gateDecisions: { qaGate: "FAIL" },
+        routingFlags: {},
+        errors: [{ nodeId: "qa", code: "LLM_AUTH_FAILED", recoverable: false }],
+      },
+    });
+    expect(await state()).toMatch(/^Graph state now, in a visit that has not ended\n/u);
+    expect(await state()).toContain('"evidence": "a\\u009b2J\\u2028b.log"');
+    const diff = await state("--diff", "1");
+    expect(diff).toMatch(
+      /^From the state after visit 1 \(build\) to the one now, in a visit that has not ended:\n/u,
+    );
+    expect(diff).toContain('  + gateDecisions.qaGate: "FAIL"\n');
+    expect(diff).toContain('  + artifactPaths.evidence: "a\\u009b2J\\u2028b.log"\n');
+    expect(diff).toContain("  - routingFlags.proceed: true\n");
+  },
+);
 
 describe("rehearsals of packages with gates", () => {
   const rehearse = async (shell: Shell, dir: string, ...options: string[]) => {

@@ -112,45 +112,54 @@ async function openMove(gates: Readonly<Record<string, Gate>>) {
 }
 
 describe("a store that is backed up while its runs go on, and restored elsewhere", () => {
-  test("is taken up by a worker there: a run that waits and one that is at work end with nothing lost and nothing twice", async () => {
-    const held = gate();
-    const { startRuns, interlock, backup, move, there, ...place } = await openMove({ 2: held });
-    const [asking, working] = await startRuns(2, ["ask me", "work"]);
-    if (asking === undefined || working === undefined) throw new Error("two were started");
-    await until(asking, "waiting-user");
-    const before = (await interlock(["store", "backup", backup])) as BackupReport;
-    await held.reached;
-    const after = (await interlock(["store", "backup", backup])) as BackupReport;
-    expect(after.runs).toBe(2);
-    expect(after.copied.bytes).toBeLessThan(before.bytes);
-    await move();
-    held.open();
-    await interlock(["answer", asking.runId, "blue"], there);
-    for (const run of [asking, working]) expect(await run.result()).toMatchObject({ stepsCompleted: NODES });
-    const restored = await openStore(there);
-    await expectWhole(restored, working, NODES.length * (FILES + 1));
-    await expectWhole(restored, asking, NODES.length * (FILES + 1) + 1);
-    expect(place.model.requests).toHaveLength(2 * NODES.length * (FILES + 1) + 2);
-  });
+  test(
+    "is taken up by a worker there: a run that waits and one that is at work end with nothing lost and nothing twice",
+    { tags: "slow" },
+    async () => {
+      const held = gate();
+      const { startRuns, interlock, backup, move, there, ...place } = await openMove({ 2: held });
+      const [asking, working] = await startRuns(2, ["ask me", "work"]);
+      if (asking === undefined || working === undefined) throw new Error("two were started");
+      await until(asking, "waiting-user");
+      const before = (await interlock(["store", "backup", backup])) as BackupReport;
+      await held.reached;
+      const after = (await interlock(["store", "backup", backup])) as BackupReport;
+      expect(after.runs).toBe(2);
+      expect(after.copied.bytes).toBeLessThan(before.bytes);
+      await move();
+      held.open();
+      await interlock(["answer", asking.runId, "blue"], there);
+      for (const run of [asking, working])
+        expect(await run.result()).toMatchObject({ stepsCompleted: NODES });
+      const restored = await openStore(there);
+      await expectWhole(restored, working, NODES.length * (FILES + 1));
+      await expectWhole(restored, asking, NODES.length * (FILES + 1) + 1);
+      expect(place.model.requests).toHaveLength(2 * NODES.length * (FILES + 1) + 2);
+    },
+  );
 
-  test("is behind a run that went on since: terminated and retried, it goes on from where the backup has it", async () => {
-    const [early, late] = [gate(), gate()];
-    const { startRuns, interlock, backup, move, there, client } = await openMove({ 1: early, 3: late });
-    const [working] = await startRuns(1, ["work"]);
-    if (working === undefined) throw new Error("one was started");
-    await early.reached;
-    await interlock(["store", "backup", backup]);
-    early.open();
-    await late.reached;
-    await move(() => client.temporal.workflow.getHandle(workflowIdOf(working.runId)).terminate());
-    late.open();
-    await interlock(["retry", working.runId], there);
-    const again = client.handle(working.runId);
-    expect(await again.result()).toMatchObject({ stepsCompleted: NODES });
-    const restored = await openStore(there);
-    const { projectId } = valueOf(await restored.runs.findRun(working.runId));
-    const files = valueOf(await restored.runs.openFiles(projectId, working.runId));
-    expect((await verifyAuditLog(files.logFile, await again.auditHead())).findings).toEqual([]);
-    await expectFiles(restored, projectId);
-  });
+  test(
+    "is behind a run that went on since: terminated and retried, it goes on from where the backup has it",
+    { tags: "slow" },
+    async () => {
+      const [early, late] = [gate(), gate()];
+      const { startRuns, interlock, backup, move, there, client } = await openMove({ 1: early, 3: late });
+      const [working] = await startRuns(1, ["work"]);
+      if (working === undefined) throw new Error("one was started");
+      await early.reached;
+      await interlock(["store", "backup", backup]);
+      early.open();
+      await late.reached;
+      await move(() => client.temporal.workflow.getHandle(workflowIdOf(working.runId)).terminate());
+      late.open();
+      await interlock(["retry", working.runId], there);
+      const again = client.handle(working.runId);
+      expect(await again.result()).toMatchObject({ stepsCompleted: NODES });
+      const restored = await openStore(there);
+      const { projectId } = valueOf(await restored.runs.findRun(working.runId));
+      const files = valueOf(await restored.runs.openFiles(projectId, working.runId));
+      expect((await verifyAuditLog(files.logFile, await again.auditHead())).findings).toEqual([]);
+      await expectFiles(restored, projectId);
+    },
+  );
 });

@@ -58,7 +58,7 @@ async function askedRun(bench: Bench): Promise<string> {
   return run.runId;
 }
 
-test("a store says the same over Temporal as at hand, to the byte", async () => {
+test("a store says the same over Temporal as at hand, to the byte", { tags: "slow" }, async () => {
   const bench = await openBench(WRITES);
   const run = await askedRun(bench);
   const { here, there } = readersOf(bench);
@@ -315,28 +315,35 @@ test("where starts are signed, so is each question, for a while, and a change of
   await expect(unsigned("package.remove", once)).resolves.toMatchObject(refused);
 });
 
-test("a server without activities of their own is asked by a workflow of one step, which leaves nothing either", async () => {
-  const address = await oldServer();
-  const bench = await openBench(WRITES, { TEMPORAL_ADDRESS: address });
-  const run = await askedRun(bench);
-  const { here, there } = readersOf(bench);
-  for (const question of [{ run }, { run: "nobody" }]) {
-    const [one, other] = await Promise.all([here.ask("read.run", question), there.ask("read.run", question)]);
-    expect(other).toEqual(one);
-  }
-  const { workflow } = bench.client.temporal;
-  await eventually(async () => {
-    for await (const { workflowId } of workflow.list({ query: 'WorkflowType = "storeRead"' })) {
-      if (await isThere(workflow.getHandle(workflowId))) return false; // lists lag behind
+test(
+  "a server without activities of their own is asked by a workflow of one step, which leaves nothing either",
+  { tags: "slow" },
+  async () => {
+    const address = await oldServer();
+    const bench = await openBench(WRITES, { TEMPORAL_ADDRESS: address });
+    const run = await askedRun(bench);
+    const { here, there } = readersOf(bench);
+    for (const question of [{ run }, { run: "nobody" }]) {
+      const [one, other] = await Promise.all([
+        here.ask("read.run", question),
+        there.ask("read.run", question),
+      ]);
+      expect(other).toEqual(one);
     }
-    return true;
-  });
-  await bench.stopWorker();
-  await expect(there.ask("read.store", {})).resolves.toMatchObject({
-    ok: false,
-    error: { message: expect.stringContaining(bench.store.taskQueue) as string },
-  });
-});
+    const { workflow } = bench.client.temporal;
+    await eventually(async () => {
+      for await (const { workflowId } of workflow.list({ query: 'WorkflowType = "storeRead"' })) {
+        if (await isThere(workflow.getHandle(workflowId))) return false; // lists lag behind
+      }
+      return true;
+    });
+    await bench.stopWorker();
+    await expect(there.ask("read.store", {})).resolves.toMatchObject({
+      ok: false,
+      error: { message: expect.stringContaining(bench.store.taskQueue) as string },
+    });
+  },
+);
 
 function isThere(handle: { describe(): Promise<unknown> }): Promise<boolean> {
   return handle.describe().then(

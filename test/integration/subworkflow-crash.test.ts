@@ -1,3 +1,4 @@
+// @module-tag slow
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { type ArmedBuild, buildArmed, readHits } from "../crash/armed-build.js";

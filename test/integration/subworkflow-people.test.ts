@@ -50,14 +50,18 @@ describe("a question of a run below", () => {
     );
   }
 
-  test("is shown and answered where the run above is followed, with what happens there", async () => {
-    const { code, stdout, stderr } = await inTerminal("Blue.\n");
-    expect(stderr).toMatch(/Run \S+ of part, below it, asks, at draft:\n.*Which colour\?/);
-    expect(stderr).toContain("part/draft");
-    expect(stderr).toContain("middle/");
-    expect(stdout).toContain("completed   parts, done");
-    expect(code).toBe(0);
-  });
+  test(
+    "is shown and answered where the run above is followed, with what happens there",
+    { tags: "slow" },
+    async () => {
+      const { code, stdout, stderr } = await inTerminal("Blue.\n");
+      expect(stderr).toMatch(/Run \S+ of part, below it, asks, at draft:\n.*Which colour\?/);
+      expect(stderr).toContain("part/draft");
+      expect(stderr).toContain("middle/");
+      expect(stdout).toContain("completed   parts, done");
+      expect(code).toBe(0);
+    },
+  );
 
   test("without an answer ends the following, and says where it is asked", async () => {
     const outcome = await inTerminal("", ["--no-wait-for-answers", "--json"]);

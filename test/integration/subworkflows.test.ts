@@ -127,40 +127,44 @@ describe("a subworkflow", () => {
     expect(done && told(done, "qaGate")).toContain("PASS");
   });
 
-  test("asks as a run of its own, and the run above says what it waits for and takes no turn", async () => {
-    const bench = await openBench(
-      script({
-        draft: (request) => (wordsIn(request).length < 2 ? { content: "Which colour?" } : undefined),
-      }),
-    );
-    const run = await bench.start(nested, { workflowRef: "main", input: "Paint it." });
-    const below = await runBelow(bench, run);
-    const asking = await until(below, "waiting-user");
-    expect(asking).toMatchObject({ parentRunId: run.runId, question: { text: "Which colour?" } });
-    const shell = shellOf(bench);
-    const [above, asked, inbox] = await Promise.all([
-      shell.run(["status", run.runId]),
-      shell.run(["status", below.runId]),
-      shell.run(["inbox", "--json"]),
-    ]);
-    const [listed, table] = await Promise.all([shell.run(["runs", "--json"]), shell.run(["runs"])]);
-    expect(jsonOf(listed)).toEqual(
-      expect.arrayContaining([
-        expect.objectContaining({ runId: below.runId, parentRunId: run.runId, phase: "waiting-user" }),
-        expect.not.objectContaining({ parentRunId: expect.anything() as unknown }),
-      ]),
-    );
-    expect(table.stdout).toContain(`, part of ${run.runId.slice(0, 8)}`);
-    expect(above.stdout).toContain("running");
-    expect(above.stdout).toContain(`waits for   run ${below.runId} of part`);
-    expect(asked.stdout).toContain(`part of     run ${run.runId}`);
-    expect(inbox.stdout).toContain(below.runId);
-    expect(inbox.stdout).not.toContain(`run-${run.runId}`);
-    expect(nodesAsked(bench.model.requests)).toEqual(["plan", "draft"]);
-    await below.answer({ nodeId: "draft", text: "Blue." });
-    await expect(run.result()).resolves.toMatchObject({ stepsCompleted: ["plan", "parts", "done"] });
-    expect(await run.state()).not.toHaveProperty("below");
-  });
+  test(
+    "asks as a run of its own, and the run above says what it waits for and takes no turn",
+    { tags: "slow" },
+    async () => {
+      const bench = await openBench(
+        script({
+          draft: (request) => (wordsIn(request).length < 2 ? { content: "Which colour?" } : undefined),
+        }),
+      );
+      const run = await bench.start(nested, { workflowRef: "main", input: "Paint it." });
+      const below = await runBelow(bench, run);
+      const asking = await until(below, "waiting-user");
+      expect(asking).toMatchObject({ parentRunId: run.runId, question: { text: "Which colour?" } });
+      const shell = shellOf(bench);
+      const [above, asked, inbox] = await Promise.all([
+        shell.run(["status", run.runId]),
+        shell.run(["status", below.runId]),
+        shell.run(["inbox", "--json"]),
+      ]);
+      const [listed, table] = await Promise.all([shell.run(["runs", "--json"]), shell.run(["runs"])]);
+      expect(jsonOf(listed)).toEqual(
+        expect.arrayContaining([
+          expect.objectContaining({ runId: below.runId, parentRunId: run.runId, phase: "waiting-user" }),
+          expect.not.objectContaining({ parentRunId: expect.anything() as unknown }),
+        ]),
+      );
+      expect(table.stdout).toContain(`, part of ${run.runId.slice(0, 8)}`);
+      expect(above.stdout).toContain("running");
+      expect(above.stdout).toContain(`waits for   run ${below.runId} of part`);
+      expect(asked.stdout).toContain(`part of     run ${run.runId}`);
+      expect(inbox.stdout).toContain(below.runId);
+      expect(inbox.stdout).not.toContain(`run-${run.runId}`);
+      expect(nodesAsked(bench.model.requests)).toEqual(["plan", "draft"]);
+      await below.answer({ nodeId: "draft", text: "Blue." });
+      await expect(run.result()).resolves.toMatchObject({ stepsCompleted: ["plan", "parts", "done"] });
+      expect(await run.state()).not.toHaveProperty("below");
+    },
+  );
 
   test("at the beginning is told the user's first words, and so is the first node above that is worked at", async () => {
     const bench = await openBench(firstWay);

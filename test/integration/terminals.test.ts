@@ -127,16 +127,20 @@ describe("every command", () => {
     expect(Object.keys(commandLines("", "")).toSorted()).toEqual(all.toSorted());
   });
 
-  test("redraws and colours nothing in a terminal that takes only text, and colours nothing with NO_COLOR", async () => {
-    const place = await furnished();
-    const plain = await runAll(place, { TERM: "dumb" }, inTerminal);
-    expect(plain.said.split("\n").filter((line) => line.includes(ESCAPE))).toEqual([]);
-    expect(plain.said).toContain("The run asks, at ask:");
-    const colourless = await runAll(place, { NO_COLOR: "1" }, inTerminal);
-    expect(colourless.said).toContain(ESCAPE); // it is redrawn
-    const colours = new RegExp(`${ESCAPE}\\[[\\d;]*m`);
-    expect(colourless.said.split("\n").filter((line) => colours.test(line))).toEqual([]);
-  });
+  test(
+    "redraws and colours nothing in a terminal that takes only text, and colours nothing with NO_COLOR",
+    { tags: "slow" },
+    async () => {
+      const place = await furnished();
+      const plain = await runAll(place, { TERM: "dumb" }, inTerminal);
+      expect(plain.said.split("\n").filter((line) => line.includes(ESCAPE))).toEqual([]);
+      expect(plain.said).toContain("The run asks, at ask:");
+      const colourless = await runAll(place, { NO_COLOR: "1" }, inTerminal);
+      expect(colourless.said).toContain(ESCAPE); // it is redrawn
+      const colours = new RegExp(`${ESCAPE}\\[[\\d;]*m`);
+      expect(colourless.said.split("\n").filter((line) => colours.test(line))).toEqual([]);
+    },
+  );
 
   test("ends without a word where nobody reads its output", async () => {
     const { said } = await runAll(await furnished(), {}, intoNobody);

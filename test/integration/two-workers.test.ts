@@ -1,3 +1,4 @@
+// @module-tag slow
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import type { RunHandle } from "../../src/client/client.js";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import type { RunHandle } from "../../src/client/client.js";
 import { workflowIdOf } from "../../src/core/run/run-id.js";

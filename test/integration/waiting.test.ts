@@ -190,7 +190,7 @@ describe("whoever follows a run is told what is wrong", () => {
     );
   });
 
-  test("a worker that has died, and that nobody takes its place", async () => {
+  test("a worker that has died, and that nobody takes its place", { tags: "slow" }, async () => {
     const bench = await openPlace(inject("temporalAddress"), [{ hang: true }, { hang: true }]);
     onTestFinished(() => bench.close());
     const worker = begin(bench, [MAIN, "worker"]);
@@ -284,7 +284,7 @@ describe("an answer that is streamed", () => {
     expect(readLive((await bench.filesOf(run)).dir)).toBeUndefined();
   });
 
-  test("is no part of the run where its worker dies: the next one asks again", async () => {
+  test("is no part of the run where its worker dies: the next one asks again", { tags: "slow" }, async () => {
     const { baseUrl } = await stream();
     const bench = await openBench([], { OPENAI_BASE_URL: baseUrl, INTERLOCK_MODEL_STREAM: "true" });
     await bench.stopWorker();

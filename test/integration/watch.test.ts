@@ -38,59 +38,67 @@ async function logged(bench: Bench, run: RunHandle): Promise<unknown[]> {
 
 const known = (events: readonly RunEvent[]) => events.map(({ seq, kind, ts }) => [seq, kind, ts]);
 
-test("whoever comes late sees every event once, from anywhere, as the published schema says", async () => {
-  const bench = await openBench(WRITES_AND_ASKS_TWICE);
-  const run = await waitingRun(bench);
-  const schema = JSON.parse(
-    await readFile(new URL("../../schemas/events.schema.json", import.meta.url), "utf8"),
-  ) as object;
-  const validate = new Ajv2020({ strict: true, strictRequired: false }).compile(schema);
-  const there = await strangerShell(bench);
-  const said = await Promise.all(
-    [shellOf(bench), there, there].map((shell) => shell.run(["watch", run.runId, "--events"])),
-  );
-  const expected = await logged(bench, run);
-  for (const { code, stdout, stderr } of said) {
-    expect([code, stderr]).toEqual([3, expect.stringContaining("Which way?")]);
-    expect(stderr).toContain(`interlock answer ${run.runId}`);
-    const events = eventsIn(stdout);
-    expect(known(events)).toEqual(expected);
-    for (const event of events) expect([event, validate(event)]).toEqual([event, true]);
-  }
-  const tail = await there.run(["watch", run.runId, "--events", "--tail", "2"]);
-  expect(known(eventsIn(tail.stdout))).toEqual(expected.slice(-2));
-  const plain = await there.run(["watch", run.runId]);
-  expect(plain).toEqual(await shellOf(bench).run(["watch", run.runId]));
-  expect(plain.code).toBe(3);
-  expect(plain.stdout.match(/ turn \d+\.\d+ · /g)).toHaveLength(2);
-  expect(plain.stdout).toContain("fs.read: ENOENT");
-  expect(plain.stdout).toContain("Which way?");
-  for (const tail of ["0", "-1", "x"]) {
-    await expect(there.run(["watch", run.runId, "--tail", tail])).resolves.toMatchObject({ code: 2 });
-  }
-  expect((await run.state()).phase).toBe("waiting-user");
-});
+test(
+  "whoever comes late sees every event once, from anywhere, as the published schema says",
+  { tags: "slow" },
+  async () => {
+    const bench = await openBench(WRITES_AND_ASKS_TWICE);
+    const run = await waitingRun(bench);
+    const schema = JSON.parse(
+      await readFile(new URL("../../schemas/events.schema.json", import.meta.url), "utf8"),
+    ) as object;
+    const validate = new Ajv2020({ strict: true, strictRequired: false }).compile(schema);
+    const there = await strangerShell(bench);
+    const said = await Promise.all(
+      [shellOf(bench), there, there].map((shell) => shell.run(["watch", run.runId, "--events"])),
+    );
+    const expected = await logged(bench, run);
+    for (const { code, stdout, stderr } of said) {
+      expect([code, stderr]).toEqual([3, expect.stringContaining("Which way?")]);
+      expect(stderr).toContain(`interlock answer ${run.runId}`);
+      const events = eventsIn(stdout);
+      expect(known(events)).toEqual(expected);
+      for (const event of events) expect([event, validate(event)]).toEqual([event, true]);
+    }
+    const tail = await there.run(["watch", run.runId, "--events", "--tail", "2"]);
+    expect(known(eventsIn(tail.stdout))).toEqual(expected.slice(-2));
+    const plain = await there.run(["watch", run.runId]);
+    expect(plain).toEqual(await shellOf(bench).run(["watch", run.runId]));
+    expect(plain.code).toBe(3);
+    expect(plain.stdout.match(/ turn \d+\.\d+ · /g)).toHaveLength(2);
+    expect(plain.stdout).toContain("fs.read: ENOENT");
+    expect(plain.stdout).toContain("Which way?");
+    for (const tail of ["0", "-1", "x"]) {
+      await expect(there.run(["watch", run.runId, "--tail", tail])).resolves.toMatchObject({ code: 2 });
+    }
+    expect((await run.state()).phase).toBe("waiting-user");
+  },
+);
 
-test("two watch a run to its end, and go on where an answer and another worker come in between: no event twice, none lost", async () => {
-  const bench = await openBench([{ hang: true }, ...WRITES_AND_ASKS_TWICE]);
-  const run = await bench.start(twoNodePackage());
-  await until(run, "running");
-  const watchers = [await strangerShell(bench), shellOf(bench)].map((shell) =>
-    shell.run(["watch", run.runId, "--events"]),
-  );
-  await bench.startAnotherWorker();
-  await waiting(bench, run);
-  for (const { stdout, code } of await Promise.all(watchers)) {
-    expect(known(eventsIn(stdout))).toEqual(await logged(bench, run));
-    expect(code).toBe(3);
-  }
-  await run.cancel();
-  await expect(run.result()).rejects.toThrow(InterlockError);
-  const there = await (await strangerShell(bench)).run(["watch", run.runId, "--events"]);
-  expect(there.code).toBe(1);
-  expect(known(eventsIn(there.stdout))).toEqual(await logged(bench, run));
-  await expect(shellOf(bench).run(["watch", run.runId])).resolves.toMatchObject({ code: 1 });
-});
+test(
+  "two watch a run to its end, and go on where an answer and another worker come in between: no event twice, none lost",
+  { tags: "slow" },
+  async () => {
+    const bench = await openBench([{ hang: true }, ...WRITES_AND_ASKS_TWICE]);
+    const run = await bench.start(twoNodePackage());
+    await until(run, "running");
+    const watchers = [await strangerShell(bench), shellOf(bench)].map((shell) =>
+      shell.run(["watch", run.runId, "--events"]),
+    );
+    await bench.startAnotherWorker();
+    await waiting(bench, run);
+    for (const { stdout, code } of await Promise.all(watchers)) {
+      expect(known(eventsIn(stdout))).toEqual(await logged(bench, run));
+      expect(code).toBe(3);
+    }
+    await run.cancel();
+    await expect(run.result()).rejects.toThrow(InterlockError);
+    const there = await (await strangerShell(bench)).run(["watch", run.runId, "--events"]);
+    expect(there.code).toBe(1);
+    expect(known(eventsIn(there.stdout))).toEqual(await logged(bench, run));
+    await expect(shellOf(bench).run(["watch", run.runId])).resolves.toMatchObject({ code: 1 });
+  },
+);
 
 test("a program is told each event once, answers when it is asked, and begins where it wants to", async () => {
   const bench = await openBench(WRITES_AND_ASKS_TWICE);
@@ -153,28 +161,32 @@ test("a worker tells of each event that it writes, once, as whoever reads the lo
   stop();
 });
 
-test("a worker in the foreground prints a line a turn for every run it carries, and none where it is to be quiet", async () => {
-  const bench = await openBench(WRITES_AND_ASKS_TWICE);
-  await bench.stopWorker();
-  for (const [args, turns] of [
-    [["worker"], 2],
-    [["worker", "--quiet"], 0],
-  ] as const) {
-    const run = await bench.start(twoNodePackage());
-    const { environment, dir } = shellOf(bench);
-    const child = spawn(process.execPath, [MAIN, ...args], { env: environment, cwd: dir });
-    let said = "";
-    child.stdout.on("data", (piece: Buffer) => (said += piece.toString()));
-    const ended = new Promise((resolve) => child.once("close", resolve));
-    await waiting(bench, run);
-    await run.cancel();
-    await expect(run.result()).rejects.toThrow(InterlockError);
-    child.kill("SIGTERM");
-    await ended;
-    const line = new RegExp(`^${run.runId.slice(0, 8)} .* turn \\d+\\.\\d+ · `, "gm");
-    expect([args, said.match(line)?.length ?? 0]).toEqual([args, turns]);
-  }
-});
+test(
+  "a worker in the foreground prints a line a turn for every run it carries, and none where it is to be quiet",
+  { tags: "slow" },
+  async () => {
+    const bench = await openBench(WRITES_AND_ASKS_TWICE);
+    await bench.stopWorker();
+    for (const [args, turns] of [
+      [["worker"], 2],
+      [["worker", "--quiet"], 0],
+    ] as const) {
+      const run = await bench.start(twoNodePackage());
+      const { environment, dir } = shellOf(bench);
+      const child = spawn(process.execPath, [MAIN, ...args], { env: environment, cwd: dir });
+      let said = "";
+      child.stdout.on("data", (piece: Buffer) => (said += piece.toString()));
+      const ended = new Promise((resolve) => child.once("close", resolve));
+      await waiting(bench, run);
+      await run.cancel();
+      await expect(run.result()).rejects.toThrow(InterlockError);
+      child.kill("SIGTERM");
+      await ended;
+      const line = new RegExp(`^${run.runId.slice(0, 8)} .* turn \\d+\\.\\d+ · `, "gm");
+      expect([args, said.match(line)?.length ?? 0]).toEqual([args, turns]);
+    }
+  },
+);
 
 test.runIf(process.platform === "linux")(
   "an answer that is given elsewhere is seen as it comes, from a terminal that has nothing but the address",
