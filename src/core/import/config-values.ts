@@ -1,6 +1,8 @@
 import { parseYaml } from "../documents/yaml-to-json.js";
 import type { JsonObject, JsonValue } from "../json.js";
 import { cutText, oneLine } from "../text.js";
+import { named } from "./findings.js";
+import { lineOfKey } from "./source-text.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 
 /** What a workflow's `{name}`s are filled with. Folders of the project begin with `@project`. */
@@ -8,6 +10,15 @@ export interface ConfigValues {
   readonly values: ReadonlyMap<string, string>;
   /** Where they come from; empty where there is neither a config nor a module. */
   readonly files: readonly string[];
+  /** Folders that a config puts where no run may write. */
+  readonly problems: readonly ConfigProblem[];
+}
+
+interface ConfigProblem {
+  readonly key: string;
+  readonly file: string;
+  readonly line: number;
+  readonly message: string;
 }
 
 const MAX_CONFIG_CHARS = 64 * 1024;
@@ -21,20 +32,34 @@ const FOLDER = /(?:_folder|_artifacts|_path|_knowledge|_dir|_location)$/;
 export function configValues(tree: SourceTree, entryFile: string): ConfigValues {
   const files = [...configFiles(tree, entryFile)];
   const raw = new Map<string, string>();
+  const from = new Map<string, string>();
   for (const file of files) {
     const parsed = parseYaml(tree.text(file).slice(0, MAX_CONFIG_CHARS));
-    if (parsed.ok) for (const [key, value] of valuesOf(parsed.value, raw)) raw.set(key, value);
+    if (!parsed.ok) continue;
+    for (const [key, value] of valuesOf(parsed.value, raw)) {
+      raw.set(key, value);
+      from.set(key, file);
+    }
   }
   const values = new Map<string, string>();
+  const outside: string[] = [];
   for (const [key, value] of raw) {
     const shown = usable(key, value);
     if (shown !== undefined) values.set(key, shown);
+    else if (FOLDER.test(key) && value !== "" && !/[{}]/.test(value)) outside.push(key);
   }
   for (const key of ["output_folder", "planning_artifacts", "implementation_artifacts", "test_artifacts"]) {
     if (!values.has(key)) values.set(key, "@project/artifacts");
   }
   if (!values.has("project_knowledge")) values.set("project_knowledge", "@project/docs");
-  return { values, files };
+  const problems = outside.map((key) => {
+    const file = from.get(key) ?? "";
+    const instead = values.get(key);
+    const taken = instead === undefined ? "it is left to the model" : `${named(instead)} is taken`;
+    const message = `${key} is ${named(raw.get(key) ?? "")}, which lies outside of the project: ${taken}`;
+    return { key, file, line: lineOfKey(tree.text(file), key), message };
+  });
+  return { values, files, problems };
 }
 
 const CONFIGS = ["module.yaml", "_module-installer/install-config.yaml", "config.yaml"];
@@ -113,7 +138,11 @@ export function fill(text: string, valueOf: (name: string) => string | undefined
 
 /** A value as a step may hold it: one line, no way out of the project, no placeholder that nobody fills. */
 function usable(key: string, value: string): string | undefined {
-  const filled = value.replace(/^(?:\{project[-_]root\}\/?)+/, "@project/");
+  const isPath = FOLDER.test(key) || /^\{project[-_]root\}/.test(value);
+  const filled = (isPath ? value.replaceAll("\\", "/") : value).replace(
+    /^(?:\{project[-_]root\}\/?)+/,
+    "@project/",
+  );
   const text = cutText(oneLine(filled), MAX_VALUE_CHARS).replace(/\/+$/, "");
   if (text === "" || /[{}]/.test(text)) return undefined;
   if (!FOLDER.test(key) && !text.startsWith("@project")) return text;

@@ -4,6 +4,8 @@ import { tokensInBody } from "./directives.js";
 import { References } from "./references.js";
 import { type SourceText, readSource, textsOf } from "./source-text.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
+import { isStepFile, isStepFolder } from "./step-files.js";
+import { StepNames, leadsTo } from "./step-names.js";
 
 /** The forms in which workflows are found. */
 export type EntryForm =
@@ -121,24 +123,24 @@ function formOf(tree: SourceTree, path: string, document: string): EntryForm {
     if (target?.kind === "file" && isStepFile(tree, target.path)) return "steps";
     if (target?.kind === "folder" && isStepFolder(target.path)) return "steps";
   }
+  if (namesStep(tree, document, source)) return "steps";
   const isAgent =
     /(?:^|[-/])agents?(?:-|\/|$)/.test(folderOf(path)) && /\bpersona\b|\bmenu\b/i.test(tree.text(document));
   return isAgent ? "agent" : "instructions";
 }
 
+/** Whether a document leads to a step by another name than its path. */
+function namesStep(tree: SourceTree, document: string, source: SourceText): boolean {
+  const lines = source.body.filter(({ text, isCode }) => !isCode && /\bstep[-_]?\w?-?\d/i.test(text));
+  if (lines.length === 0) return false;
+  const names = new StepNames(tree, folderOf(document));
+  return lines.some(({ text }) =>
+    names
+      .in(text, document)
+      .some((named) => named.form === "name" && named.steps.length === 1 && leadsTo(text, named, "")),
+  );
+}
+
 function variablesOf(frontmatter: JsonObject): ReadonlyMap<string, string> {
   return textsOf(frontmatter);
-}
-
-export function isStepFolder(folder: string): boolean {
-  return /^(?:steps?(?:-\w{1,20})?|\w{1,40}-steps)$/.test(nameOf(folder));
-}
-
-/** A file that is a step by its name or place, or because it names the step after it. */
-export function isStepFile(tree: SourceTree, path: string): boolean {
-  if (!path.endsWith(".md")) return false;
-  const name = nameOf(path);
-  if (/^step[-_]?[a-z]?-?\d/i.test(name) || name.startsWith("step-")) return true;
-  if (isStepFolder(folderOf(path)) || isStepFolder(folderOf(folderOf(path)))) return true;
-  return /^(?:nextStepFile|nextStep|thisStepFile):/m.test(tree.text(path).slice(0, 4_000));
 }

@@ -2,7 +2,7 @@ import type { JsonObject } from "../json.js";
 import { excerpt } from "../text.js";
 import { type ConfigValues, configValues } from "./config-values.js";
 import type { Entry } from "./entries.js";
-import { type ImportFinding, ImportFindings } from "./findings.js";
+import { type ImportFinding, ImportFindings, named } from "./findings.js";
 import { type Need, needsOf, remembers } from "./needs.js";
 import { Places } from "./places.js";
 import { type SourceGraph, planGraph, variablesFor } from "./plan-graph.js";
@@ -19,8 +19,8 @@ import {
 } from "./render-package.js";
 import { type RewriteRules, rewriteJson, rewriteLine, rewriteObject } from "./rewrite.js";
 import { type Call, callsOf, filesOfSkill } from "./skills.js";
-import { type SourceText, readSource, textsOf } from "./source-text.js";
-import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
+import { type SourceText, lineOfKey, readSource, textsOf } from "./source-text.js";
+import { type SourceTree, folderOf, joinPath, nameOf } from "./source-tree.js";
 
 /** A package that was made from an entry, and what there is to say of it. */
 export interface Imported {
@@ -47,10 +47,14 @@ export function importPackage(tree: SourceTree, entry: Entry): Imported {
   const findings = new ImportFindings();
   const graph = planGraph(tree, entry, findings);
   const config = configValues(tree, entry.document);
+  const used = [...graph.texts.keys()].map((path) => tree.text(path));
+  for (const { key, file, line, message } of config.problems) {
+    if (used.some((text) => text.includes(`{${key}}`))) findings.add("warning", file, line, message);
+  }
   const places = new Places(entry, findings);
   const calls = callsOf(tree, graph, entry.path, findings);
   takeAlong(tree, entry, graph, calls, places);
-  const made = new PackageMaker(tree, entry, graph, config, places);
+  const made = new PackageMaker(tree, entry, graph, config, places, findings);
   const remembering = [...graph.texts].flatMap(([path, source]) => {
     const line = remembers(source);
     return line === undefined || graph.nodes.length === 1 ? [] : [{ path, line }];
@@ -123,10 +127,19 @@ class PackageMaker {
   private readonly graph: SourceGraph;
   private readonly config: ConfigValues;
   private readonly places: Places;
+  private readonly findings: ImportFindings;
   private readonly ids: ReadonlyMap<string, string>;
   private readonly document: SourceText;
 
-  constructor(tree: SourceTree, entry: Entry, graph: SourceGraph, config: ConfigValues, places: Places) {
+  constructor(
+    tree: SourceTree,
+    entry: Entry,
+    graph: SourceGraph,
+    config: ConfigValues,
+    places: Places,
+    findings: ImportFindings,
+  ) {
+    this.findings = findings;
     this.tree = tree;
     this.entry = entry;
     this.graph = graph;
@@ -169,7 +182,7 @@ class PackageMaker {
     const source = this.graph.texts.get(path) ?? readSource("");
     const rules = this.rulesFor(path, source);
     const body = source.body.map((line) => rewriteLine(line.text, rules));
-    const own = rewriteObject(source.frontmatter, rules);
+    const own = withOutputPaths(rewriteObject(source.frontmatter, rules), rules);
     return renderStep(node, { ...own, ...this.inherited(source, body) }, body);
   }
 
@@ -227,17 +240,21 @@ class PackageMaker {
 
   /** The project files that a step names as its output file, relative to the project. */
   private outputsOf(path: string, source: SourceText): readonly string[] {
-    const variables = variablesFor(source, this.document);
-    const rules = this.rulesFor(path, source);
     const outputs = new Set<string>();
-    for (const [key, value] of variables) {
-      if (!/^(?:default)?_?output_?file$/i.test(key)) continue;
-      if (!source.body.some(({ text }) => text.includes(`{${key}}`))) continue;
-      const written = rewriteJson(value, rules);
-      if (typeof written === "string" && /^@project\/[^*]+$/.test(written))
-        outputs.add(written.slice("@project/".length));
+    for (const [key, value] of variablesFor(source, this.document)) {
+      if (!OUTPUT_KEY.test(key) || !source.body.some(({ text }) => text.includes(`{${key}}`))) continue;
+      const output = outputPath(value, this.rulesFor(path, source));
+      if (output.path !== undefined) outputs.add(output.path);
+      else this.tellOfOutput(path, source, key, `${named(value)}, which ${output.problem}`);
     }
-    return [...outputs].filter((output) => !output.split("/").includes(".."));
+    return [...outputs];
+  }
+
+  private tellOfOutput(path: string, source: SourceText, key: string, what: string): void {
+    const file = Object.hasOwn(source.frontmatter, key) ? path : this.graph.document;
+    const severity = what.endsWith(UNFILLED) ? "note" : "warning";
+    const line = lineOfKey(this.tree.text(file), key);
+    this.findings.add(severity, file, line, `${key} is ${what}: no output is declared`);
   }
 
   private rulesFor(path: string, source: SourceText): RewriteRules {
@@ -258,6 +275,36 @@ class PackageMaker {
   private placeOfDocument(): string {
     return this.graph.nodes.includes(this.graph.document) ? "steps/workflow.md" : "workflow.md";
   }
+}
+
+const OUTPUT_KEY = /^(?:default)?_?output_?file$/i;
+const UNFILLED = "holds a name that is filled in later";
+
+/** The place of an output file in the project, or why it has none. */
+function outputPath(
+  value: string,
+  rules: RewriteRules,
+): { readonly path: string; readonly problem?: never } | { readonly path?: never; readonly problem: string } {
+  const plain = value.trim().replaceAll("\\", "/");
+  const written = rewriteJson(plain, rules);
+  const text = typeof written === "string" ? written : plain;
+  if (/^[/~]|^[A-Za-z]:/.test(text)) return { problem: "is absolute" };
+  if (/^\{|[*[\]<>]/.test(text)) return { problem: UNFILLED };
+  const rest = text.replace(/^@project\//, "");
+  const joined = joinPath("", rest);
+  if (!joined.ok) return { problem: "leaves the project" };
+  if (rest.startsWith("@") || joined.value === "") return { problem: "is no file of the project" };
+  return { path: joined.value };
+}
+
+/** An output file's path as the model is to write it. */
+function withOutputPaths(frontmatter: JsonObject, rules: RewriteRules): JsonObject {
+  const placed = Object.entries(frontmatter).map(([key, value]) => {
+    const path =
+      OUTPUT_KEY.test(key) && typeof value === "string" ? outputPath(value, rules).path : undefined;
+    return [key, path === undefined ? value : `@project/${path}`] as const;
+  });
+  return Object.fromEntries(placed);
 }
 
 /** Keys of every workflow document that say what it is. */

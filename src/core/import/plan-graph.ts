@@ -1,10 +1,20 @@
 import { directiveOf, leadsBack, startsFolder, tokensInBody } from "./directives.js";
-import { type Entry, isEntryName, isStepFile, isStepFolder } from "./entries.js";
+import { type Entry, isEntryName } from "./entries.js";
 import { type Finish, finishesOfCircles } from "./ends.js";
 import { type ImportFindings, named } from "./findings.js";
 import { References, type Target, isBelow } from "./references.js";
-import { type SourceLine, type SourceText, listedTextsOf, readSource, textsOf } from "./source-text.js";
+import {
+  type SourceLine,
+  type SourceText,
+  lineOfKey,
+  readSource,
+  textsOf,
+  textsUnder,
+} from "./source-text.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
+import { isStepFile, isStepFolder, languageOf, numberOf, numeralOf, resumesRun } from "./step-files.js";
+import { reportUnreached } from "./unreached.js";
+import { type NamedStep, StepNames, hasPart, leadsTo } from "./step-names.js";
 
 /** A way from one step file to another, as the source says it. */
 export interface SourceEdge {
@@ -34,9 +44,8 @@ export interface SourceGraph {
 /** More steps and ways than these are no workflow. */
 const MAX_NODES = 400;
 const MAX_EDGES = 4_000;
-const NEXT_KEY =
-  /^(?:next\w*|alt(?:ernate)?\w*(?:Step|File)\w*|skipTo\w*|continue(?:Step)?File|validationFlow)$/;
-const RESUME = /^(?:(?:step|e|v)?-?[a-z]?-?\d{1,3}[a-z]?-)?(?:continue|continuation|resume)\.md$/i;
+/** Without the marks and capitals of its spelling. */
+const NEXT_KEY = /^(?:next|alt(?:ernate)?\w*(?:step|file)|skipto|continue(?:step)?file$|validationflow$)/;
 /** By its name or in its words the last step, whatever it offers to go on with. */
 const LAST_NAME =
   /-(?:complete|completion|finish|final|finalize|wrapup|celebrate|results)(?:-[\w-]{1,40})?\.md$/i;
@@ -65,6 +74,7 @@ class GraphWalk {
   private readonly used = new Set<string>();
   private readonly called = new Set<string>();
   private readonly order: string[] = [];
+  private readonly names: StepNames;
 
   constructor(tree: SourceTree, entry: Entry, findings: ImportFindings) {
     this.tree = tree;
@@ -72,12 +82,15 @@ class GraphWalk {
     this.findings = findings;
     this.folder = folderOf(entry.document);
     this.document = readSource(tree.text(entry.document));
+    this.names = new StepNames(tree, this.folder);
   }
 
   run(): void {
     this.visit(this.entry.document);
     for (const path of this.order) this.visit(path);
-    this.reportUnreached();
+    const { tree, folder, findings, order } = this;
+    const reached = new Set([...order, ...this.used, this.entry.document]);
+    reportUnreached(tree, { folder, document: this.entry.document, order, reached }, findings);
   }
 
   graph(): SourceGraph {
@@ -116,7 +129,7 @@ class GraphWalk {
     const source = path === this.entry.document ? this.document : readSource(this.tree.text(path));
     this.texts.set(path, source);
     if (source.problem !== undefined) {
-      this.findings.add("warning", path, 1, `the front matter was read line by line: ${source.problem}`);
+      this.findings.add("warning", path, 1, `the front matter ${source.problem}`);
     }
     if (source.body.every(({ text }) => text.trim() === "")) {
       const severity = source === this.document ? "error" : "warning";
@@ -126,34 +139,42 @@ class GraphWalk {
     const references = new References(this.tree, this.folder, path, variables);
     this.followKeys(path, source, references);
     this.followBody(path, source, references);
+    this.followNames(path, source);
     if (this.edgesFrom(path).length === 0) this.followOrder(path, source);
   }
 
   /** `nextStepFile` and its like. */
   private followKeys(path: string, source: SourceText, references: References): void {
-    for (const [key, value] of listedTextsOf(source.frontmatter)) {
-      if (!NEXT_KEY.test(key)) continue;
-      const target = references.resolve(value);
+    for (const [key, value] of textsUnder(source.frontmatter, isNextKey)) {
+      const line = lineOfKey(this.tree.text(path), key);
+      const target = this.targetOf(value, path, references);
       if (target.kind === "file" && target.path === path) {
-        this.findings.add("warning", path, 1, `${key} names the step itself: no edge was made`);
+        this.findings.add("warning", path, line, `${key} names the step itself: no edge was made`);
         continue;
       }
       if (target.kind === "missing") {
         const near = this.nearest(path, target.path);
         const remedy = near === undefined ? "no edge was made" : `taken for ${named(near)}`;
-        this.findings.add(
-          "warning",
-          path,
-          1,
-          `${key} names ${named(value)}, which does not exist: ${remedy}`,
-        );
-        if (near !== undefined) this.connect(path, near, 1, { label: "next", isDefault: true });
+        const problem = `${key} names ${named(value)}, which does not exist: ${remedy}`;
+        this.findings.add("warning", path, line, problem);
+        if (near !== undefined) this.connect(path, near, line, { label: "next", isDefault: true });
       } else if (target.kind === "file" && target.path.endsWith(".md")) {
-        const isDefault = /^next(?:StepFile|Step)?$/.test(key);
+        const isDefault = /^next[-_]?(?:step)?[-_]?(?:file)?$/i.test(key);
         const label = isDefault ? "next" : key.replace(/^next(?:StepFile|Step)?_?/, "") || "next";
-        this.connect(path, target.path, 1, { label, isDefault });
+        this.connect(path, target.path, line, { label, isDefault });
       }
     }
+  }
+
+  /** The file that a key names by its path, or in another way. */
+  private targetOf(value: string, path: string, references: References): Target {
+    const target = references.resolve(value.replace(/#[\w-]*$/, ""));
+    if (target.kind === "file" || target.kind === "missing" || value.includes("/")) return target;
+    const [only, ...others] = this.names.called(value, path);
+    if (only !== undefined && others.length === 0) return { kind: "file", path: only };
+    const isNone =
+      /^(?:|null|none|n\/?a|end|complete|done|final|-+)$/i.test(value.trim()) || /[{}[\]]/.test(value);
+    return isNone ? target : { kind: "missing", path: value };
   }
 
   private followBody(path: string, source: SourceText, references: References): void {
@@ -183,6 +204,47 @@ class GraphWalk {
     }
   }
 
+  /** Steps that the body names by number, stem or title. Their number in words leads on only where no file is named. */
+  private followNames(path: string, source: SourceText): void {
+    const namesFiles = this.edgesFrom(path).length > 0;
+    let before = "";
+    for (const line of source.body) {
+      for (const step of this.names.in(line.text, path)) {
+        const directive = directiveOf(line, step, before);
+        if (directive.kind !== "go" || !leadsTo(line.text, step, before)) continue;
+        if (step.steps.includes(path) || hasPart(source.body, step)) continue;
+        const [only, ...others] = step.steps;
+        if (others.length > 0 && this.edgesFrom(path).some(({ to }) => step.steps.includes(to))) continue;
+        if (step.form === "number" && namesFiles) this.tellOfNumber(path, line.number, step);
+        else if (only !== undefined && others.length === 0) this.connect(path, only, line.number, directive);
+        else this.reportName(path, line.number, step);
+      }
+      if (line.text.trim() !== "") before = line.text.slice(0, 400);
+    }
+  }
+
+  private tellOfNumber(path: string, line: number, { text, steps }: NamedStep): void {
+    if (steps.length === 0 || this.edgesFrom(path).some(({ to }) => steps.includes(to))) return;
+    const may = steps.slice(0, 5).map(named).join(", ");
+    this.findings.add(
+      "note",
+      path,
+      line,
+      `says ${named(text)}, which may be ${may}: the step names files, so no edge was made`,
+    );
+  }
+
+  private reportName(path: string, line: number, { text, steps }: NamedStep): void {
+    const may = steps.slice(0, 5).map(named).join(", ");
+    const is = steps.length === 0 ? "is no step of this workflow" : `may be ${may}`;
+    this.findings.add(
+      "warning",
+      path,
+      line,
+      `names ${named(text)}, which ${is}: no edge was made. Name the file`,
+    );
+  }
+
   /** `[A]` and `[P]` lead into other workflows and return; only `[C]` goes on. */
   private isCall(target: string, label: string): boolean {
     return !isBelow(target, this.folder) && isEntryName(nameOf(target)) && /^[A-BD-Z]$/.test(label);
@@ -191,7 +253,7 @@ class GraphWalk {
   private reportMissing(path: string, line: number, target: Target & { path: string }, isGo: boolean): void {
     const near = this.nearest(path, target.path);
     const hint = near === undefined ? "" : `; ${named(near)} is like it`;
-    if (!isGo || RESUME.test(nameOf(target.path))) return;
+    if (!isGo || resumesRun(target.path)) return;
     this.findings.add("warning", path, line, `names ${named(target.path)}, which does not exist${hint}`);
   }
 
@@ -202,17 +264,13 @@ class GraphWalk {
     const folder = this.tree.filesIn(folderOf(missing)).length > 0 ? folderOf(missing) : folderOf(path);
     const alike = this.tree
       .filesIn(folder)
-      .filter(
-        (known) => nameOf(known).startsWith(`${number}-`) && !RESUME.test(nameOf(known)) && known !== path,
-      );
+      .filter((known) => nameOf(known).startsWith(`${number}-`) && !resumesRun(known) && known !== path);
     return alike.length === 1 ? alike[0] : undefined;
   }
 
   /** "Execute the steps in `./steps-k/`": the first of them. */
   private enterFolder(path: string, folder: string, line: number): void {
-    const first = this.tree
-      .filesIn(folder)
-      .find((file) => file.endsWith(".md") && !RESUME.test(nameOf(file)));
+    const first = this.tree.filesIn(folder).find((file) => file.endsWith(".md") && !resumesRun(file));
     if (first !== undefined) this.connect(path, first, line, { label: nameOf(folder), isDefault: false });
   }
 
@@ -230,7 +288,7 @@ class GraphWalk {
     edge: { readonly label: string; readonly condition?: string; readonly isDefault: boolean },
   ): void {
     if (from === to) return;
-    if (RESUME.test(nameOf(to))) {
+    if (resumesRun(to)) {
       this.used.add(to);
       this.findings.add(
         "note",
@@ -272,17 +330,33 @@ class GraphWalk {
     const isLast = source.body.some(({ text }) => LAST_WORDS.test(text));
     const beside = this.tree.filesIn(folderOf(path)).filter((file) => file.endsWith(".md"));
     const number = numberOf(path);
-    const next = beside.find(
-      (file) => number !== undefined && numberOf(file) === number + 1 && !RESUME.test(nameOf(file)),
+    const next = beside.filter(
+      (file) =>
+        number !== undefined &&
+        numberOf(file) === number + 1 &&
+        languageOf(file) === languageOf(path) &&
+        !resumesRun(file),
     );
-    if (next === undefined || isLast || this.used.has(path)) return;
+    const [first] = next;
+    if (first === undefined || isLast || this.used.has(path)) return;
+    const twins = next.filter((file) => numeralOf(file) === numeralOf(first)).map(nameOf);
+    if (twins.length > 1) {
+      const several = twins.slice(0, 5).map(named).join(", ");
+      this.findings.add(
+        "warning",
+        path,
+        0,
+        `names no step after it, and ${several} may be: no edge was made`,
+      );
+      return;
+    }
     this.findings.add(
       "warning",
       path,
       0,
-      `names no step after it: ${named(nameOf(next))} was taken, by its number`,
+      `names no step after it: ${named(nameOf(first))} was taken, by its number`,
     );
-    this.connect(path, next, 0, { label: "next", isDefault: true });
+    this.connect(path, first, 0, { label: "next", isDefault: true });
   }
 
   private assumeFirst(path: string): void {
@@ -296,30 +370,10 @@ class GraphWalk {
   private edgesFrom(path: string): readonly SourceEdge[] {
     return [...this.edges.values()].filter((edge) => edge.from === path);
   }
-
-  private reportUnreached(): void {
-    const steps = this.order.length === 0 ? this.tree.filesBelow(this.folder) : this.order;
-    const folders = new Set(steps.map(folderOf).filter((folder) => isStepFolder(folder)));
-    const reached = new Set([...this.order, ...this.used, this.entry.document]);
-    for (const folder of folders) {
-      for (const path of this.tree.filesIn(folder)) {
-        if (!path.endsWith(".md") || reached.has(path)) continue;
-        if (RESUME.test(nameOf(path)))
-          this.findings.add(
-            "note",
-            path,
-            0,
-            "is left out: Interlock itself goes on with a run that was interrupted",
-          );
-        else this.findings.add("warning", path, 0, "no step leads here: it is in the package, but no node");
-      }
-    }
-  }
 }
 
-function numberOf(path: string): number | undefined {
-  const digits = /^(?:step-)?(?:[a-z]-)?(\d{1,3})-/i.exec(nameOf(path))?.[1];
-  return digits === undefined ? undefined : Number(digits);
+function isNextKey(key: string): boolean {
+  return NEXT_KEY.test(key.replaceAll(/[-_]/g, "").toLowerCase());
 }
 
 /** Of two lines that say the same way: a menu's letter over any other words, the default if one says so. */

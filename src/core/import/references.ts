@@ -129,9 +129,10 @@ export class References {
       if (!joined.ok) return { kind: "outside", path: rest };
       first ??= joined.value;
       if (this.tree.has(joined.value)) return { kind: "file", path: joined.value };
-      if (rest !== "" && !FILE_NAME.test(rest) && this.tree.hasFolder(joined.value)) {
-        return { kind: "folder", path: joined.value };
-      }
+      if (rest === "" || FILE_NAME.test(rest)) continue;
+      if (this.tree.hasFolder(joined.value)) return { kind: "folder", path: joined.value };
+      const page = `${joined.value}.md`;
+      if (!rest.endsWith("/") && this.tree.has(page)) return { kind: "file", path: page };
     }
     const path = first ?? rest;
     const alike = this.tree.spelledLike(path);

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from "../json.js";
 /** A Markdown file as it is imported: its front matter as JSON, and its body line by line. */
 export interface SourceText {
   readonly frontmatter: JsonObject;
-  /** Why the front matter was not read as YAML but line by line. */
+  /** What is to be said of the front matter: `was read line by line: …`. */
   readonly problem?: string;
   readonly body: readonly SourceLine[];
 }
@@ -21,37 +21,94 @@ export interface SourceLine {
 const MAX_LINE_CHARS = 4_000;
 const MAX_FRONT_LINES = 400;
 const MAX_FRONT_CHARS = 64 * 1024;
+const KEY = /^\s{0,40}["']?[\w-]{1,80}["']?\s{0,8}:/;
+const UNCLOSED = "has no line that closes it: write --- below it";
 const TOO_LONG = `it is longer than ${MAX_FRONT_CHARS} characters`;
 
 /** Takes a step file apart. What begins with no fence, or closes none, has no front matter. */
 export function readSource(text: string): SourceText {
-  const lines = text.replace(/^\ufeff/, "").split(/\r\n|\n|\r/);
-  const end = lines[0]?.trimEnd() === "---" ? closingFence(lines) : undefined;
-  const body = bodyOf(lines, end === undefined ? 0 : end + 1);
-  if (end === undefined) return { frontmatter: {}, body };
-  const block = lines.slice(1, end);
+  const lines = linesOf(text);
+  const start = openingFence(lines);
+  if (start === undefined) return { frontmatter: {}, ...problemOf(lines[0]), body: bodyOf(lines, [], 0) };
+  const end = closingFence(lines, start);
+  if (end === undefined) {
+    const isMeant = start === 0 && KEY.test(lines[1] ?? "");
+    return { frontmatter: {}, ...(isMeant ? { problem: UNCLOSED } : {}), body: bodyOf(lines, [], 0) };
+  }
+  const block = lines.slice(start + 1, end);
+  const body = bodyOf(lines, lines.slice(0, start), end + 1);
   const yaml = block.join("\n");
-  if (yaml.length > MAX_FRONT_CHARS) return { frontmatter: readLineByLine(block), problem: TOO_LONG, body };
+  if (yaml.length > MAX_FRONT_CHARS)
+    return { frontmatter: readLineByLine(block), problem: byLine(TOO_LONG), body };
   const parsed = parseYaml(yaml);
-  if (parsed.ok) return { frontmatter: parsed.value, body };
-  return { frontmatter: readLineByLine(block), problem: parsed.error.message, body };
+  if (start > 0 && !(parsed.ok && block.some((line) => KEY.test(line))))
+    return { frontmatter: {}, body: bodyOf(lines, [], 0) };
+  if (parsed.ok) return { frontmatter: mergedObject(parsed.value), body };
+  return { frontmatter: readLineByLine(block), problem: byLine(parsed.error.message), body };
 }
 
-function closingFence(lines: readonly string[]): number | undefined {
-  const at = lines.slice(1, MAX_FRONT_LINES).findIndex((line) => line.trimEnd() === "---");
-  return at === -1 ? undefined : at + 1;
+function byLine(problem: string): string {
+  return `was read line by line: ${problem}`;
+}
+
+function problemOf(first: string | undefined): { readonly problem?: string } {
+  return first?.trimEnd() === "+++" ? { problem: "is TOML, which is not read: write it as YAML" } : {};
+}
+
+function linesOf(text: string): readonly string[] {
+  return text.replace(/^\ufeff/, "").split(/\r\n|\n|\r/);
+}
+
+/** The line of a file that a key of its front matter stands in, 1-based; the first where it is not found. */
+export function lineOfKey(text: string, key: string): number {
+  const isKey = (line: string): boolean =>
+    line.replace(/^[\s"'-]{1,40}/, "").startsWith(key) &&
+    /^["']?\s{0,8}:/.test(line.slice(line.indexOf(key) + key.length));
+  return linesOf(text).slice(0, MAX_FRONT_LINES).findIndex(isKey) + 1 || 1;
+}
+
+/** The first line, after blank ones and comments of one line. */
+function openingFence(lines: readonly string[]): number | undefined {
+  const at = lines.slice(0, 20).findIndex((line) => !/^\s{0,8}(?:<!--.{0,400}-->\s{0,8})?$/.test(line));
+  return lines[at]?.trimEnd() === "---" ? at : undefined;
+}
+
+function closingFence(lines: readonly string[], start: number): number | undefined {
+  const from = start + 1;
+  const at = lines.slice(from, from + MAX_FRONT_LINES).findIndex((line) => /^(?:---|\.\.\.)\s*$/.test(line));
+  return at === -1 ? undefined : from + at;
+}
+
+/** YAML 1.1's merge keys, which people write: what stands beside them counts before them, the first of several before the rest. */
+function mergedObject(object: JsonObject): JsonObject {
+  const { "<<": merged, ...own } = object;
+  const from = Array.isArray(merged) ? (merged as readonly JsonValue[]) : [merged]; // a list of JSON
+  const bases = from.filter(isObject).toReversed();
+  const all = Object.assign({}, ...bases.map(mergedObject), own) as JsonObject; // JSON of JSON
+  return Object.fromEntries(Object.entries(all).map(([key, value]) => [key, merge(value)]));
+}
+
+function merge(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return (value as readonly JsonValue[]).map(merge); // a list of JSON
+  return isObject(value) ? mergedObject(value) : value;
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return value !== null && typeof value === "object" && !Array.isArray(value);
 }
 
 /** A fence with a language opens a block, inside another too: templates hold blocks of their own. A bare one ends the innermost. */
-function bodyOf(lines: readonly string[], from: number): readonly SourceLine[] {
+function bodyOf(lines: readonly string[], lead: readonly string[], from: number): readonly SourceLine[] {
   let depth = 0;
-  return lines.slice(from).map((text, index) => {
+  const comments = lead.map((text, index) => ({ text, number: index + 1, isCode: true }));
+  const body = lines.slice(from).map((text, index) => {
     const [, mark, language] = /^\s{0,12}(`{3,}|~{3,})\s{0,4}(\w?)/.exec(text.slice(0, 200)) ?? [];
     const before = depth;
     if (mark !== undefined) depth = language === "" && depth > 0 ? depth - 1 : depth + 1;
     const isCode = before > 0 || depth > 0 || text.length > MAX_LINE_CHARS;
     return { text, number: from + index + 1, isCode };
   });
+  return [...comments.filter(({ text }) => text.trim() !== ""), ...body];
 }
 
 /** `key: value` pairs of a block that YAML cannot read, such as one with a placeholder as a value. */
@@ -82,10 +139,23 @@ export function textsOf(frontmatter: JsonObject): ReadonlyMap<string, string> {
   return new Map(texts);
 }
 
-/** The same, with each text of a list. */
-export function listedTextsOf(frontmatter: JsonObject): readonly (readonly [key: string, text: string])[] {
-  return Object.entries(frontmatter).flatMap(([key, value]) => {
-    const values = Array.isArray(value) ? (value as readonly JsonValue[]) : [value]; // a list of JSON
-    return values.flatMap((text) => (typeof text === "string" ? [[key, text] as const] : []));
-  });
+/**
+ * The texts and numbers that keys which `wanted` takes have, in lists and mappings too: below such a key all of them, below another what
+ * such a key has there.
+ */
+export function textsUnder(
+  frontmatter: JsonObject,
+  wanted: (key: string) => boolean,
+): readonly (readonly [key: string, text: string])[] {
+  const found: (readonly [string, string])[] = [];
+  const look = (key: string, value: JsonValue, depth: number): void => {
+    if (depth > 4 || value === null) return;
+    if (Array.isArray(value)) for (const item of value as readonly JsonValue[]) look(key, item, depth + 1); // a list of JSON
+    else if (isObject(value))
+      for (const [inner, item] of Object.entries(value)) look(wanted(key) ? key : inner, item, depth + 1);
+    else if (wanted(key) && typeof value === "string") found.push([key, value]);
+    else if (wanted(key) && typeof value === "number") found.push([key, String(value)]);
+  };
+  for (const [key, value] of Object.entries(frontmatter)) look(key, value, 0);
+  return found;
 }

@@ -147,11 +147,11 @@ describe("what is ambiguous", () => {
     });
     expect(ways(made)).toEqual(["step-01-pot -next*-> step-02-leaf", "step-02-leaf -next*-> step-03-cup"]);
     expect(said(made)).toEqual([
-      `warning ${AT}/steps/step-01-pot.md:1 nextStepFile names "{workflow_path}/steps/step-02-leaves.md", which does not exist: taken for "${AT}/steps/step-02-leaf.md"`,
+      `warning ${AT}/steps/step-01-pot.md:4 nextStepFile names "{workflow_path}/steps/step-02-leaves.md", which does not exist: taken for "${AT}/steps/step-02-leaf.md"`,
       `warning ${AT}/steps/step-01-pot.md:7 names "${AT}/steps/step-03-cups.md", which does not exist; "${AT}/steps/step-03-cup.md" is like it`,
       `warning ${AT}/steps/step-01-pot.md:8 names "${AT}/steps/nowhere.md", which does not exist`,
       `warning ${AT}/steps/step-02-leaf.md:0 names no step after it: "step-03-cup.md" was taken, by its number`,
-      `warning ${AT}/steps/step-02-leaf.md:1 nextStepFile names "./step-77-gone.md", which does not exist: no edge was made`,
+      `warning ${AT}/steps/step-02-leaf.md:4 nextStepFile names "./step-77-gone.md", which does not exist: no edge was made`,
       `warning ${AT}/steps/step-02-leaf.md:7 "../../../../../../etc/step-01.md" leaves the directory that is imported: it was left as it is`,
     ]);
   });
@@ -245,7 +245,7 @@ describe("what is ambiguous", () => {
     expect(said(made, true)).toEqual([
       "warning a/steps/step-05-lost.md:0 no step leads here: it is in the package, but no node",
       "warning a/steps/step-06-helper.md:0 no step leads here: it is in the package, but no node",
-      'note a/steps/step-01-a.md:1 leads on to "b/steps/step-01-b.md", another workflow: import it and run it after this one',
+      'note a/steps/step-01-a.md:2 leads on to "b/steps/step-01-b.md", another workflow: import it and run it after this one',
     ]);
     expect(made.files.get("shared/b/steps/step-01-b.md")).toBe("# B\n");
   });

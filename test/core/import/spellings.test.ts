@@ -75,10 +75,137 @@ test("of two files that differ in capitals only, the one that is spelled so is m
 });
 
 test("a step that names itself, one without a text and steps that nobody names are said", () => {
-  expect(said(twoSteps("nextStepFile: ./step-01.md", "Do it."))[0]).toContain("names the step itself");
-  expect(said(twoSteps("nextStepFile: ./step%E0%A4.md", "Do it."))[0]).toContain("does not exist");
+  expect(said(twoSteps("nextStepFile: ./step-01.md", "Do it."))).toEqual([
+    'warning steps/step-01.md:0 names no step after it: "step-02.md" was taken, by its number',
+    expect.stringContaining("names the step itself"),
+  ]);
+  expect(said(twoSteps("nextStepFile: ./step%E0%A4.md", "Do it."))[1]).toContain("does not exist");
   const empty = importOf({ "SKILL.md": page({ name: "x" }) });
   expect(said(empty)).toEqual([expect.stringMatching(/^error SKILL\.md:0 is empty: write below/)]);
   const unnamed = importOf({ "SKILL.md": page({ name: "x" }, "Do it."), "steps/step-01.md": LAST });
   expect(said(unnamed)).toEqual([expect.stringContaining("no step leads here")]);
+});
+
+test.each([
+  ["its stem", "nextStepFile: step-02"],
+  ["a path without its extension", "nextStepFile: ./step-02"],
+  ["its number", "nextStep: 2"],
+  ["its number as text", "nextStep: 'step-2'"],
+  ["a key with underscores", "next_step_file: ./step-02.md"],
+  ["a key with dashes", "next-step-file: ./step-02.md"],
+  ["a key in other capitals", "NextStepFile: ./step-02.md"],
+  ["a mapping", "nextStepFile:\n  path: ./step-02.md"],
+  ["a mapping of another key", "navigation:\n  nextStepFile: ./step-02.md"],
+  ["an anchor", "first: &second ./step-02.md\nnextStepFile: *second"],
+  ["a merged mapping", "x-ways: &ways\n  nextStepFile: ./step-02.md\n<<: *ways"],
+  ["one of several merged mappings", "<<: [{ x: 1 }, { nextStepFile: ./step-02.md }]"],
+  ["an anchor with an anchor behind the file", "nextStepFile: ./step-02.md#begin"],
+  ["text over several lines", "nextStepFile: >-\n  ./step-02.md"],
+  ["a comment behind it", "nextStepFile: ./step-02.md # the second"],
+])("front matter names a step by %s", (_how, key) => {
+  const imported = twoSteps(key, "Do it.");
+  expect([waysOf(imported), said(imported)]).toEqual([NEXT, []]);
+});
+
+test("of two merged mappings the first counts, and what stands beside them before both", () => {
+  const imported = twoSteps(
+    "<<: [{ nextStepFile: ./step-09.md, a: 1 }, { a: 2, b: 3 }]\nnextStepFile: ./step-02.md",
+    "Do it.",
+  );
+  expect([waysOf(imported), said(imported)]).toEqual([NEXT, []]);
+  const step = imported.files.get("steps/step-01.md") ?? "";
+  expect(step).toContain("a: 1\nb: 3\n");
+  expect(step).not.toContain("<<");
+});
+
+test.each([
+  ["a mark of its byte order", "\ufeff---\nnextStepFile: ./step-02.md\n---\n# One\n"],
+  ["line breaks of Windows", "---\r\nnextStepFile: ./step-02.md\r\n---\r\n# One\r\n"],
+  ["line breaks of old", "---\rnextStepFile: ./step-02.md\r---\r# One\r"],
+  ["both", "\ufeff---\r\nnextStepFile: ./step-02.md\r\n---\r\n# One\r\n"],
+  ["blank lines before it", "\n\n---\nnextStepFile: ./step-02.md\n---\n# One\n"],
+  ["a comment before it", "<!-- made by a tool -->\n\n---\nnextStepFile: ./step-02.md\n---\n# One\n"],
+  ["blanks behind its fences", "---  \nnextStepFile: ./step-02.md\n---\t\n# One\n"],
+  ["dots as its end", "---\nnextStepFile: ./step-02.md\n...\n# One\n"],
+])("front matter is read with %s", (_how, text) => {
+  const imported = importOf({
+    "workflow.md": page({ name: "two", description: "x" }, "Load and execute `./steps/step-01.md`."),
+    "steps/step-01.md": text,
+    "steps/step-02.md": LAST,
+  });
+  expect([waysOf(imported), said(imported)]).toEqual([NEXT, []]);
+  expect(imported.files.get("steps/step-01.md")).toMatch(/\n---\n(?:\n|<!-- made by a tool -->\n)*# One\n/);
+});
+
+test.each([
+  ["is TOML", '+++\nnextStepFile = "./step-02.md"\n+++\n# One\n', /:1 the front matter is TOML/],
+  [
+    "is not closed",
+    "---\nnextStepFile: ./step-02.md\n\n# One\n",
+    /:1 the front matter has no line that closes it/,
+  ],
+  [
+    "names what no step is",
+    page({ nextStepFile: "the tea garden" }, "# One"),
+    /:2 nextStepFile names "the tea garden", which does not exist/,
+  ],
+])("front matter that %s is said", (_how, text, finding) => {
+  const imported = importOf({
+    "workflow.md": page({ name: "two", description: "x" }, "Load and execute `./steps/step-01.md`."),
+    "steps/step-01.md": text,
+    "steps/step-02.md": LAST,
+  });
+  expect(said(imported).filter((line) => /^warning steps\/step-01\.md:[1-9]/.test(line))).toEqual([
+    expect.stringMatching(finding),
+  ]);
+});
+
+test("a rule between blank lines is no front matter", () => {
+  const imported = twoSteps("x: 1", "Then read fully and follow `./step-02.md`.");
+  expect(waysOf(imported)).toEqual(NEXT);
+  const ruled = importOf({ "SKILL.md": "\n---\n\nMake tea.\n\n---\n\nDrink it.\n" });
+  expect(ruled.files.get("workflow.md")).toContain("---\n\nMake tea.\n\n---\n\nDrink it.");
+});
+
+test.each([
+  ["of a folder of the configuration", "{output_folder}\\tea\\leaf.md", ["artifacts/tea/leaf.md"]],
+  ["of the project", "{project-root}\\docs\\leaf.md", ["docs/leaf.md"]],
+  ["without a root", "docs\\leaf.md", ["docs/leaf.md"]],
+  ["without a root, with dots", "./docs/leaf.md", ["docs/leaf.md"]],
+  ["with doubled names", "{output_folder}//tea/./leaf.md", ["artifacts/tea/leaf.md"]],
+])("an output's path %s is the project's", (_how, path, outputs) => {
+  const imported = twoSteps(`outputFile: '${path}'\nnextStepFile: ./step-02.md`, "Append to {outputFile}.");
+  expect([imported.nodes[0]?.outputs, said(imported)]).toEqual([outputs, []]);
+  expect(imported.files.get("steps/step-01.md")).toContain(`outputFile: "@project/${outputs[0]}"`);
+});
+
+test.each([
+  ["warning", "is absolute", "/tmp/leaf.md"],
+  ["warning", "is absolute on Windows", "C:\\tea\\leaf.md"],
+  ["warning", "leaves the project", "{output_folder}/../../leaf.md"],
+  ["note", "holds a name that is filled in later", "{leaf_folder}/leaf.md"],
+])("a %s says of an output's path that it %s", (severity, _how, path) => {
+  const imported = twoSteps(`outputFile: '${path}'\nnextStepFile: ./step-02.md`, "Append to {outputFile}.");
+  expect(imported.nodes[0]?.outputs).toEqual([]);
+  expect(said(imported, true)).toEqual([
+    expect.stringMatching(
+      new RegExp(`^${severity} steps/step-01\\.md:2 outputFile .* no output is declared`),
+    ),
+  ]);
+});
+
+test("a folder of the configuration that lies elsewhere is said, and one with backslashes is the project's", () => {
+  const at = (folder: string) =>
+    importOf(
+      {
+        "_bmad/tea/config.yaml": `user_name: Ann\noutput_folder: ${folder}\n`,
+        "_bmad/tea/brew/SKILL.md": page({ name: "brew" }, "Write {output_folder}/tea.md."),
+      },
+      "_bmad/tea/brew/SKILL.md",
+    );
+  expect(at("docs\\tea").files.get("workflow.md")).toContain("Write @project/docs/tea/tea.md.");
+  expect(at("C:\\tea").files.get("workflow.md")).toContain("Write @project/artifacts/tea.md.");
+  expect(said(at("'C:\\tea'"))).toEqual([
+    'warning _bmad/tea/config.yaml:2 output_folder is "C:\\tea", which lies outside of the project: "@project/artifacts" is taken',
+  ]);
 });

@@ -1,0 +1,51 @@
+import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
+
+const RESUMES = /^(?:(?:step|e|v)?-?[a-z]?-?\d{1,3}[a-z]?-)?(?:continue|continuation|resume)\.md$/i;
+const NUMBERED = /^(?:step[-_]?)?(?:[a-z]-)?(\d{1,3})([a-z]?)(?=[-_.])/i;
+
+export function isStepFolder(folder: string): boolean {
+  return /^(?:steps?(?:-\w{1,20})?|\w{1,40}-steps)$/.test(nameOf(folder));
+}
+
+/** A file that is a step by its name or place, or because it names the step after it. */
+export function isStepFile(tree: SourceTree, path: string): boolean {
+  if (!path.endsWith(".md")) return false;
+  const name = nameOf(path);
+  if (/^step[-_]?[a-z]?-?\d/i.test(name) || name.startsWith("step-")) return true;
+  if (isStepFolder(folderOf(path)) || isStepFolder(folderOf(folderOf(path)))) return true;
+  return /^(?:nextStepFile|nextStep|thisStepFile):/m.test(tree.text(path).slice(0, 4_000));
+}
+
+/** A step that takes up a run that was interrupted: the engine does. */
+export function resumesRun(path: string): boolean {
+  return RESUMES.test(nameOf(path));
+}
+
+/** The number that a step's file begins with; of `step-01b-x.md` 1, and of no other letter. */
+export function numberOf(path: string): number | undefined {
+  const [, digits] = NUMBERED.exec(nameOf(path)) ?? [];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+/** The same with its letter: `1b`. */
+export function numeralOf(path: string): string | undefined {
+  const [, digits, letter = ""] = NUMBERED.exec(nameOf(path)) ?? [];
+  return digits === undefined ? undefined : `${Number(digits)}${letter.toLowerCase()}`;
+}
+
+/** What a workflow that makes workflows holds besides its own steps. */
+const MATERIAL = /(?:^|\/)(?:templates?|data|references?|examples?|docs|resources|assets)\//i;
+const knownSteps = new WeakMap<SourceTree, readonly string[]>();
+
+/** The steps of a folder and those below it, without templates and examples of steps. */
+export function stepsBelow(tree: SourceTree, folder: string): readonly string[] {
+  const known = knownSteps.get(tree) ?? tree.paths.filter((path) => isStepFile(tree, path));
+  knownSteps.set(tree, known);
+  const from = folder === "" ? 0 : folder.length + 1;
+  return known.filter((path) => path.startsWith(folder) && !MATERIAL.test(path.slice(from)));
+}
+
+/** Of `step-03-cup.zh.md` and `step-03-cup_pt-br.md` the language that they are in; empty where a name says none. */
+export function languageOf(path: string): string {
+  return /[._]([a-z]{2}(?:[-_][a-z]{2})?)\.md$/i.exec(nameOf(path))?.[1]?.toLowerCase() ?? "";
+}

@@ -1,0 +1,47 @@
+import { isEntryName } from "./entries.js";
+import { type ImportFindings, named } from "./findings.js";
+import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
+import { isStepFolder, languageOf, resumesRun } from "./step-files.js";
+
+/** A workflow that was walked. */
+interface Walked {
+  readonly folder: string;
+  readonly document: string;
+  readonly order: readonly string[];
+  readonly reached: ReadonlySet<string>;
+}
+
+/** Says of each file of the folders of steps that was not reached why it is no node. */
+export function reportUnreached(tree: SourceTree, walked: Walked, findings: ImportFindings): void {
+  const steps = walked.order.length === 0 ? tree.filesBelow(walked.folder) : walked.order;
+  const folders = new Set(steps.map(folderOf).filter((folder) => isStepFolder(folder)));
+  for (const path of [...folders].flatMap((folder) => tree.filesIn(folder))) {
+    if (!path.endsWith(".md") || walked.reached.has(path)) continue;
+    const reason = reasonFor(tree, path, walked);
+    if (reason === undefined)
+      findings.add("warning", path, 0, "no step leads here: it is in the package, but no node");
+    else findings.add("note", path, 0, reason);
+  }
+}
+
+function reasonFor(tree: SourceTree, path: string, walked: Walked): string | undefined {
+  if (resumesRun(path)) return "is left out: Interlock itself goes on with a run that was interrupted";
+  const language = languageOf(path);
+  const original = path.replace(new RegExp(`[._]${language}\\.md$`, "i"), ".md");
+  if (language !== "" && walked.reached.has(original))
+    return `is ${named(nameOf(original))} in another language: it is in the package, but no node`;
+  const owner = ownerOf(tree, path, walked);
+  return owner === undefined ? undefined : `belongs to ${named(owner)}, another workflow: import it as well`;
+}
+
+/** The document of another workflow that a step lies below, or that names its folder. */
+function ownerOf(tree: SourceTree, path: string, { folder, document }: Walked): string | undefined {
+  for (let at = folderOf(path); at.length > folder.length; at = folderOf(at)) {
+    const entry = tree.filesIn(at).find((file) => isEntryName(nameOf(file)));
+    if (entry !== undefined && entry !== document) return entry;
+  }
+  const steps = `${nameOf(folderOf(path))}/`;
+  return tree
+    .filesIn(folder)
+    .find((file) => isEntryName(nameOf(file)) && file !== document && tree.text(file).includes(steps));
+}

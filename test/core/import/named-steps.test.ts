@@ -1,0 +1,178 @@
+import { expect, test } from "vitest";
+import { type Texts, importOf, page, said } from "./step-files.js";
+
+/* Steps that are named otherwise than by their file: by its stem, by their number, by their title. */
+
+const STEPS: Texts = {
+  "steps/step-02-leaf.md": page({}, "# Step 2: Leaf", "", "Last. The workflow is complete."),
+  "steps/step-03-cup.md": page({}, "# Step 3 - The Cup", "", "Last. The workflow is complete."),
+};
+
+/** A workflow whose first step has this body. The third is where it goes on. */
+function firstSays(body: string, others: Texts = STEPS) {
+  return importOf({
+    "workflow.md": page({ name: "tea", description: "x" }, "Load and execute `./steps/step-01-pot.md`."),
+    "steps/step-01-pot.md": page({}, "# Step 1: Pot", "", ...body.split("\n")),
+    ...others,
+  });
+}
+
+/** Where the first step leads. */
+function onward(imported: ReturnType<typeof importOf>): readonly string[] {
+  return imported.edges.filter(({ from }) => from === "step-01-pot").map(({ to }) => to);
+}
+
+/** What is said of the first step. */
+function saidOfFirst(imported: ReturnType<typeof importOf>, notes = false): readonly string[] {
+  return said(imported, notes).filter((finding) => finding.includes("step-01-pot.md"));
+}
+
+test.each([
+  ["a number, in backticks", "Proceed to `step-03`."],
+  ["a number, in quotes", 'Proceed to "step-03".'],
+  ["a number, in bold", "Proceed to **step-03**."],
+  ["a number, bare", "Then continue to step-03 and do what it says."],
+  ["a number, with an underscore", "Then go to step_3."],
+  ["a stem", "Proceed to `step-03-cup`."],
+  ["a stem, bare", "[C] Continue to step-03-cup"],
+  ["a stem, in capitals", "Load STEP-03-CUP next."],
+  ["a stem with a folder", "Read fully and follow `steps/step-03-cup`."],
+  ["a stem with dots before it", "Read fully and follow `./step-03-cup`."],
+  ["a stem as a link", "Now go on with [the cup](step-03-cup)."],
+  ["a stem as a link with an anchor", "Now go on with [the cup](./step-03-cup#start)."],
+  ["a file as a link with an anchor", "Now go on with [the cup](./step-03-cup.md#start)."],
+  ["a file as a link with a title", 'Now go on with [the cup](./step-03-cup.md "The cup").'],
+  ["a file as a link in angle brackets", "Now go on with [the cup](<./step-03-cup.md>)."],
+  ["a file as a wiki link", "Now go on with [[step-03-cup]]."],
+  ["a link whose target stands below", "Now go on with [the cup][cup].\n\n[cup]: ./step-03-cup.md"],
+  ["a link that is its own name", "Now go on with [cup][].\n\n[cup]: <./step-03-cup.md>"],
+  ["a number in words", "Proceed to Step 3."],
+  ["a number in words, in bold", "Proceed to **Step 3**"],
+  ["a number with its title", "[C] Continue to Step 3: The Cup"],
+  ["a title, in quotes", 'Once it steeps, proceed to "The Cup".'],
+  ["a title, in bold", "Continue with **The Cup**."],
+  ["a title, in backticks", "Go to `the cup`."],
+  ["a title, as a step", "Go to the step The Cup."],
+])("a line names a step by %s", (_how, body) => {
+  const imported = firstSays(body);
+  expect([onward(imported), saidOfFirst(imported)]).toEqual([["step-03-cup"], []]);
+});
+
+test.each([
+  ["never", "Do NOT proceed to step-03 until it has steeped."],
+  ["as an example", "For example: proceed to `step-03`."],
+  ["as a helper's work", "Let a subagent run step-03 in parallel."],
+  ["as a record", "stepsCompleted: ['step-01-pot', 'step-03-cup']"],
+  ["in a table", "| 3 | step-03-cup | go on with the cup |"],
+  ["as where something was said", 'Only proceed if the water is "hot" from step-03.'],
+  ["as what is made", "Load the kettle to begin building step-03."],
+  ["as a template", "Go on with the **Blank Step**."],
+  ["in code", "```\nProceed to step-03.\n```"],
+  ["as a part of this step", "### 3. Pour\n\nWhen it is poured, proceed to step 3 again."],
+])("a step that is named %s is no way", (_how, body) => {
+  const template = { "templates/step-04-blank.md": page({}, "# Blank Step") };
+  const imported = firstSays(body, { ...STEPS, ...template });
+  expect(onward(imported)).toEqual(["step-02-leaf"]);
+});
+
+test("of steps in several languages the one in the language of the step is meant", () => {
+  const imported = importOf({
+    "workflow.md": page(
+      { name: "tea", description: "x" },
+      "Begin: `./steps/step-01-pot.md` or, in Portuguese, load `./steps/step-01-pot_pt-br.md`.",
+    ),
+    "steps/step-01-pot.md": page({}, "# Pot", "", "Proceed to step-02."),
+    "steps/step-01-pot_pt-br.md": page({}, "# Bule"),
+    "steps/step-02-cup.md": page({}, "# Cup", "", "The last step."),
+    "steps/step-02-cup_pt-br.md": page({}, "# Xícara", "", "The last step."),
+  });
+  const steps = imported.edges.filter(({ from }) => from.startsWith("step-01"));
+  expect(steps.map(({ from, to }) => `${from} ${to}`)).toEqual([
+    "step-01-pot step-02-cup",
+    "step-01-pot_pt-br step-02-cup_pt-br",
+  ]);
+});
+
+test("of steps of one number and several letters all are meant, which is said where none is named", () => {
+  const lettered = {
+    "steps/step-02a-green.md": page({}, "# Green"),
+    "steps/step-02b-black.md": page({}, "# Black"),
+  };
+  expect(saidOfFirst(firstSays("Load the right step-02 file.", lettered)).join("\n")).toMatch(
+    /:5 names "step-02", which may be /,
+  );
+  const named = "If it is green, load `./step-02a-green.md`.\nIf it is black, load `./step-02b-black.md`.";
+  expect(saidOfFirst(firstSays(`${named}\nLoad the right step-02 file.`, lettered))).toEqual([]);
+});
+
+test("a name that several steps have, or none, is said with its line, and no way is made of it", () => {
+  const twins = {
+    "steps/step-03-cup.md": STEPS["steps/step-03-cup.md"] ?? "",
+    "steps/step-03-mug.md": page({}, "# The Cup"),
+  };
+  for (const [body, word] of [
+    ["Proceed to `step-03`.", "step-03"],
+    ["Proceed to Step 3.", "Step 3"],
+    ["Proceed to **The Cup**.", "The Cup"],
+  ] as const) {
+    const imported = firstSays(body, twins);
+    expect(onward(imported)).not.toContain("step-03-cup");
+    expect(saidOfFirst(imported)).toContainEqual(
+      `warning steps/step-01-pot.md:5 names "${word}", which may be "steps/step-03-cup.md", "steps/step-03-mug.md": no edge was made. Name the file`,
+    );
+  }
+  expect(saidOfFirst(firstSays("Proceed to `step-09`."))).toContainEqual(
+    'warning steps/step-01-pot.md:5 names "step-09", which is no step of this workflow: no edge was made. Name the file',
+  );
+});
+
+test("a number in words beside a file that is named is told of, and changes nothing", () => {
+  const imported = firstSays("[C] Continue: read fully and follow `./step-02-leaf.md`. Then go to step 3.");
+  expect(onward(imported)).toEqual(["step-02-leaf"]);
+  expect(saidOfFirst(imported, true)).toEqual([
+    'note steps/step-01-pot.md:5 says "step 3", which may be "steps/step-03-cup.md": the step names files, so no edge was made',
+  ]);
+});
+
+test("a workflow that names its first step without its file is one of steps", () => {
+  const imported = importOf({
+    "SKILL.md": page({ name: "tea", description: "x" }, "Begin with step-01-pot and follow it."),
+    "steps/step-01-pot.md": page({}, "# Pot", "", "Proceed to `step-02`."),
+    ...STEPS,
+  });
+  expect(imported.entry.form).toBe("steps");
+  expect(imported.edges.map(({ from, to }) => `${from} ${to}`)).toEqual(["step-01-pot step-02-leaf"]);
+});
+
+test("a step that nothing leads to belongs to another workflow, or is one in another language, where that can be seen", () => {
+  const last = page({}, "# Cup", "", "The last step.");
+  const imported = importOf(
+    {
+      "workflow-make.md": page({ name: "make" }, "Load and execute `./steps-c/step-01-cup.md`."),
+      "workflow-mend.md": page({ name: "mend" }, "Load and execute `./steps-e/step-01-glue.md`."),
+      "steps-c/step-01-cup.md": page(
+        {},
+        "# Cup",
+        "",
+        "Proceed to `./deep/steps/step-01-in.md`.",
+        "Or load `../steps-e/step-02-dry.md`.",
+      ),
+      "steps-c/step-01-cup.de.md": last,
+      "steps-c/step-09-lost.md": last,
+      "steps-c/step-01b-continue.md": last,
+      "steps-e/step-01-glue.md": last,
+      "steps-e/step-02-dry.md": last,
+      "steps-c/deep/workflow.md": page({ name: "deep" }, "Load `./steps/step-01-in.md`."),
+      "steps-c/deep/steps/step-01-in.md": last,
+      "steps-c/deep/steps/step-02-other.md": last,
+    },
+    "workflow-make.md",
+  );
+  expect(said(imported, true).filter((finding) => finding.includes(":0 "))).toEqual([
+    "warning steps-c/step-09-lost.md:0 no step leads here: it is in the package, but no node",
+    'note steps-c/deep/steps/step-02-other.md:0 belongs to "steps-c/deep/workflow.md", another workflow: import it as well',
+    'note steps-c/step-01-cup.de.md:0 is "step-01-cup.md" in another language: it is in the package, but no node',
+    "note steps-c/step-01b-continue.md:0 is left out: Interlock itself goes on with a run that was interrupted",
+    'note steps-e/step-01-glue.md:0 belongs to "workflow-mend.md", another workflow: import it as well',
+  ]);
+});
