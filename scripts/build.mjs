@@ -11,7 +11,8 @@ import { pruneTypes } from "./prune-types.mjs";
 const root = fileURLToPath(new URL("..", import.meta.url));
 await rm(`${root}/dist`, { recursive: true, force: true });
 await Promise.all([buildTypes(), buildCode(`${root}/dist`), buildPage(`${root}/dist/page/web`)]);
-await cp(`${root}/src/seal/sealed-failures.cjs`, `${root}/dist/seal/sealed-failures.cjs`);
+for (const file of ["seal/sealed-failures.cjs", "mcp/keep-server.cjs"])
+  await cp(`${root}/src/${file}`, `${root}/dist/${file}`);
 const { bundleWorkflows } = await import("../dist/worker/workflow-bundle.js");
 const { code } = await bundleWorkflows();
 await writeFile(`${root}/dist/workflow-bundle.cjs`, code);

@@ -1,8 +1,10 @@
 import { pathToFileURL } from "node:url";
 import { Client, SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
 import { z } from "zod";
+import { redactSecrets } from "../core/prompt/redact.js";
 import { excerpt } from "../core/text.js";
-import { Interrupted, NotReached } from "../tools/external/tool-source.js";
+import { Interrupted, NotReached, Reopenable } from "../tools/external/tool-source.js";
+import { isLost, missingToken, whyNotTaken } from "./http-way.js";
 import { type McpServer, isOfProject } from "./server-settings.js";
 import { type Surroundings, wayTo } from "./transport.js";
 
@@ -12,6 +14,8 @@ const PING_TIMEOUT_MS = 5_000;
 const MAX_PAGES = 20;
 /** Of one server; more are not looked at. */
 const MAX_LISTED_TOOLS = 500;
+/** Notifications, requests and what cannot be read: each costs the worker something, and a request an answer that is kept until it is read. */
+const MAX_UNASKED_A_MINUTE = 10_000;
 
 const listSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 const answerSchema = z.looseObject({
@@ -31,12 +35,23 @@ export interface ConnectionPlace extends Surroundings {
   readonly note: (sentence: string) => void;
 }
 
+/** A way to the server: it is being opened, is open, or was. */
+interface Link {
+  readonly client: Client;
+  /** Who comes next opens another. */
+  readonly leave: () => void;
+  callsRunning: number;
+  isOpen: boolean;
+  /** It is closed with its last call. */
+  isLeft: boolean;
+}
+
 /** One server, for all runs or those of one project: begun when it is needed, and begun again when it has ended. */
 export class Connection {
   private readonly place: ConnectionPlace;
-  private client: Promise<Client> | undefined;
+  private opened: Promise<Link> | undefined;
+  private readonly links = new Set<Link>();
   private listed: readonly unknown[] | undefined;
-  private callsRunning = 0;
   /** Whether the server is still alive is being found out: who wants to call it waits for that. */
   private suspicion: Promise<void> | undefined;
   private isStale = true;
@@ -48,18 +63,20 @@ export class Connection {
 
   /** The tools as the server describes them; while it cannot be asked, those it had when it last could. Throws `NotReached`. */
   async tools(): Promise<readonly unknown[]> {
+    await this.suspicion; // here, where no call's time runs yet
     if (this.isClosed) throw new NotReached("The worker is stopping.");
     if (this.listed !== undefined && !this.isStale) return this.listed;
-    let client: Client | undefined;
+    let link: Link | undefined;
     try {
-      client = await this.connected();
+      link = await this.link();
       this.isStale = false; // before it is asked: it may say again that they have changed
-      this.listed = await listTools(client);
+      this.listed = await listTools(link.client);
     } catch (error) {
       this.isStale = true;
       if (this.listed !== undefined) return this.listed;
-      if (client !== undefined) await this.drop(client);
-      throw error instanceof NotReached ? error : this.notReached("has not said which tools it has");
+      if (link !== undefined) await this.leave(link);
+      if (error instanceof NotReached) throw error;
+      throw new NotReached(this.sentence(whyNotTaken(error) ?? "has not said which tools it has"));
     }
     return this.listed;
   }
@@ -67,54 +84,82 @@ export class Connection {
   /** Throws `NotReached` where the server cannot be asked, `Interrupted` where it was and has not answered. */
   async call(tool: string, args: object, signal: AbortSignal): Promise<McpAnswer> {
     await this.suspicion;
-    const client = await this.connected();
-    this.callsRunning += 1;
+    const link = await this.link();
+    link.callsRunning += 1;
     try {
       const request = { method: "tools/call", params: { name: tool, arguments: args } };
-      return await client.request(request, answerSchema, { signal, timeout: MAX_REQUEST_MS });
+      return await link.client.request(request, answerSchema, { signal, timeout: MAX_REQUEST_MS });
     } catch (error) {
-      if (isRefusal(error))
-        throw new Error(`The server refuses the call: ${error.message}`, { cause: error });
-      if (error instanceof SdkError && error.code === SdkErrorCode.NotConnected)
-        throw this.notReached("has ended");
-      this.suspicion ??= this.dropUnlessAlive(client);
-      const isGone = error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed;
-      const what = isGone ? "has ended while the call ran" : "has not given an answer that can be read";
-      throw new Interrupted(`The MCP server ${this.place.name} ${what}.`);
+      throw await this.failureOf(error, link);
     } finally {
-      this.callsRunning -= 1;
+      link.callsRunning -= 1;
+      if (link.isLeft && link.callsRunning === 0) void this.drop(link);
     }
   }
 
-  /** One that no more answers is ended; the next who needs it begins it again. Calls that run are let end. */
-  private async dropUnlessAlive(client: Client): Promise<void> {
+  private async failureOf(error: unknown, link: Link): Promise<Error> {
+    if (isRefusal(error) && !isLost(error))
+      return new Error(`The server refuses the call: ${error.message}`, { cause: error });
+    if (isOf(error, SdkErrorCode.NotConnected)) return new Reopenable(this.sentence("has ended"));
+    this.suspicion ??= this.leaveUnlessAlive(link);
+    const notTaken = whyNotTaken(error);
+    if (notTaken !== undefined) {
+      await this.suspicion;
+      return new (link.isLeft ? Reopenable : NotReached)(this.sentence(notTaken));
+    }
+    const isGone = isOf(error, SdkErrorCode.ConnectionClosed) || isLost(error);
+    const what = isGone ? "has ended while the call ran" : "has not given an answer that can be read";
+    return new Interrupted(this.sentence(what));
+  }
+
+  /** One that no more answers is begun again for the next who needs it. Calls that run on the old one are let end. */
+  private async leaveUnlessAlive(link: Link): Promise<void> {
     try {
-      await client.request({ method: "ping" }, { timeout: PING_TIMEOUT_MS });
+      await link.client.request({ method: "ping" }, { timeout: PING_TIMEOUT_MS });
     } catch {
-      if (this.callsRunning === 0) await this.drop(client);
+      await this.leave(link);
     } finally {
       this.suspicion = undefined;
     }
   }
 
-  private async drop(client: Client): Promise<void> {
-    await client.close().catch(() => undefined);
+  private async leave(link: Link): Promise<void> {
+    link.isLeft = true;
+    link.leave();
+    if (link.callsRunning === 0) await this.drop(link);
+  }
+
+  private async drop(link: Link): Promise<void> {
+    await link.client.close().catch(() => undefined);
+    this.links.delete(link);
   }
 
   async close(): Promise<void> {
     this.isClosed = true;
-    const client = await this.client?.catch(() => undefined);
-    await client?.close().catch(() => undefined);
+    await Promise.all([...this.links].map((link) => this.drop(link))); // who begins one hears that it has ended
+    await this.opened?.catch(() => undefined);
   }
 
-  private connected(): Promise<Client> {
+  private link(): Promise<Link> {
     if (this.isClosed) throw new NotReached("The worker is stopping.");
-    this.client ??= this.connect();
-    return this.client;
+    if (this.opened === undefined) {
+      const leave = (): void => {
+        if (this.opened !== opening) return; // there is another by now
+        this.opened = undefined;
+        this.isStale = true;
+      };
+      const opening = this.open(leave);
+      this.opened = opening;
+      opening.catch(leave);
+    }
+    return this.opened;
   }
 
-  private async connect(): Promise<Client> {
-    const { name, server, projectRoot, version, note } = this.place;
+  /** `leave` is called when it is over with it. */
+  private async open(leave: () => void): Promise<Link> {
+    const { name, server, projectRoot, version, note, variable } = this.place;
+    const missing = "url" in server ? missingToken(server, variable) : undefined;
+    if (missing !== undefined) throw new NotReached(this.sentence(missing));
     const { transport, lastWords } = wayTo(server, this.place);
     const roots = isOfProject(server) ? { roots: {} } : {};
     const client = new Client({ name: "interlock-temporal", version }, { capabilities: roots });
@@ -125,31 +170,49 @@ export class Connection {
     client.setNotificationHandler("notifications/tools/list_changed", () => {
       this.isStale = true;
     });
-    const forget = (): void => {
-      this.client = undefined;
-      this.isStale = true;
+    const link: Link = { client, leave, callsRunning: 0, isOpen: false, isLeft: false };
+    const tell = (what: string): void => {
+      const words = excerpt(redactSecrets(lastWords()), 500);
+      note(`The MCP server ${name} ${what}.${words === "" ? "" : ` It said: ${words}`}`);
     };
     const onclose = (): void => {
-      forget();
-      if (this.isClosed) return;
-      const words = excerpt(lastWords(), 500);
-      note(`The MCP server ${name} has ended.${words === "" ? "" : ` It said: ${words}`}`);
+      leave();
+      this.links.delete(link);
+      if (link.isOpen && !this.isClosed) tell("has ended");
     };
-    Object.assign(client, { onclose }); // the SDK's client is no target of events
+    let unasked = 0;
+    const onUnasked = (): void => {
+      unasked += 1;
+      if (unasked === 1) setTimeout(() => (unasked = 0), 60_000).unref();
+      if (unasked !== MAX_UNASKED_A_MINUTE) return;
+      tell("says too much that nobody has asked for: it is ended");
+      leave();
+      void this.drop(link);
+    };
+    const onmessage = (message: object): void => {
+      if ("method" in message) onUnasked();
+    };
+    // Neither is a target of events. The SDK leaves what it finds on a transport in place.
+    Object.assign(client, { onclose, onerror: onUnasked });
+    Object.assign(transport, { onmessage });
+    this.links.add(link);
     try {
       await client.connect(transport, { timeout: CONNECT_TIMEOUT_MS });
-      return client;
-    } catch {
-      await client.close().catch(() => undefined);
-      forget();
-      const words = excerpt(lastWords(), 500);
-      note(`The MCP server ${name} cannot be reached.${words === "" ? "" : ` It said: ${words}`}`);
-      throw this.notReached("cannot be reached");
+      link.isOpen = true;
+      return link;
+    } catch (error) {
+      await this.drop(link);
+      const hasNotBegun = isOf(error, SdkErrorCode.RequestTimeout);
+      const why = hasNotBegun
+        ? `has not begun within ${CONNECT_TIMEOUT_MS / 1_000} seconds`
+        : whyNotTaken(error);
+      tell(why ?? "cannot be reached");
+      throw new NotReached(this.sentence(why ?? "cannot be reached"));
     }
   }
 
-  private notReached(what: string): NotReached {
-    return new NotReached(`The MCP server ${this.place.name} ${what}.`);
+  private sentence(what: string): string {
+    return `The MCP server ${this.place.name} ${what}.`;
   }
 }
 
@@ -159,6 +222,10 @@ const MAX_REQUEST_MS = 3_700_000;
 /** The server has answered, with an error. */
 function isRefusal(error: unknown): error is Error {
   return error instanceof Error && "code" in error && typeof error.code === "number";
+}
+
+function isOf(error: unknown, code: SdkErrorCode): boolean {
+  return error instanceof SdkError && error.code === code;
 }
 
 async function listTools(client: Client): Promise<readonly unknown[]> {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { boundsProblem } from "../core/json-bounds.js";
 import type { JsonObject } from "../core/json.js";
 import type { ToolEffect } from "../core/tools/external-tool.js";
 import { excerpt } from "../core/text.js";
@@ -69,6 +70,7 @@ export function mcpTools(options: McpOptions): ToolSource {
       return [
         {
           name: `mcp.${name}.${tool.name}`,
+          family: `mcp.${name}.`,
           description: tool.description,
           parameters: tool.inputSchema as JsonObject, // it came as JSON
           effect: effectOf(tool, server),
@@ -104,7 +106,13 @@ const blockSchema = z.looseObject({
   text: z.string().optional(),
   mimeType: z.string().optional(),
   uri: z.string().optional(),
-  resource: z.looseObject({ text: z.string().optional(), uri: z.string().optional() }).optional(),
+  resource: z
+    .looseObject({
+      text: z.string().optional(),
+      mimeType: z.string().optional(),
+      uri: z.string().optional(),
+    })
+    .optional(),
 });
 
 /** What an answer says in words; of what is none, what it is. */
@@ -115,9 +123,20 @@ function toAnswer({ content = [], structuredContent, isError = false }: McpAnswe
     const { type, text, mimeType, uri, resource } = parsed.data;
     const words = text ?? resource?.text;
     if (words !== undefined) return words;
-    const what = [type, mimeType, uri ?? resource?.uri].filter((part) => part !== undefined);
+    const what = [type, mimeType ?? resource?.mimeType, uri ?? resource?.uri].filter(
+      (part) => part !== undefined,
+    );
     return `[${excerpt(what.join(" "))} is left out]`;
   });
   const isEmpty = texts.length === 0 && structuredContent !== undefined;
-  return { content: isEmpty ? JSON.stringify(structuredContent) : texts.join("\n"), isError };
+  return { content: isEmpty ? structuredText(structuredContent) : texts.join("\n"), isError };
+}
+
+const STRUCTURE_BOUNDS = { maxDepth: 100, maxValues: 100_000 };
+
+function structuredText(structured: unknown): string {
+  const problem = boundsProblem(structured, STRUCTURE_BOUNDS);
+  return problem === undefined
+    ? JSON.stringify(structured)
+    : `[an answer that ${problem.message} is left out]`;
 }

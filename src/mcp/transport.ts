@@ -1,11 +1,15 @@
 import type { Readable } from "node:stream";
-import { StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client";
+import type { Transport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { type HttpServer, type McpServer, PROJECT, type StdioServer } from "./server-settings.js";
+import { codeFile } from "../package-place.js";
+import { requestsTo } from "./http-way.js";
+import { type McpServer, PROJECT, type StdioServer } from "./server-settings.js";
 
 /** A message, or the body of an HTTP answer, may have so many bytes: beyond, the connection is closed. */
-export const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
+const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 const MAX_STDERR_CHARS = 2_000;
+/** Ends a server with all that it has started, also when the worker was killed: see there. */
+const KEEPER = codeFile("mcp/keep-server.cjs");
 
 /** What a server is started or reached with. */
 export interface Surroundings {
@@ -23,7 +27,10 @@ export interface Way {
 }
 
 export function wayTo(server: McpServer, surroundings: Surroundings): Way {
-  return "command" in server ? processOf(server, surroundings) : requestsTo(server, surroundings);
+  if ("command" in server) return processOf(server, surroundings);
+  const token =
+    server.bearerVariable === undefined ? undefined : surroundings.variable(server.bearerVariable);
+  return { transport: requestsTo(server.url, token, MAX_MESSAGE_BYTES), lastWords: () => "" };
 }
 
 /** The process has the variables that the settings name, and those without which no program runs: PATH, HOME and the like. */
@@ -33,11 +40,12 @@ function processOf(server: StdioServer, { dir, projectRoot, variable }: Surround
     return value === undefined ? [] : [[name, value] as const];
   });
   const { cwd = dir } = server;
+  const args = server.args.map((arg) => (arg === PROJECT ? projectRoot : arg));
   const transport = new StdioClientTransport({
-    command: server.command,
-    args: server.args.map((arg) => (arg === PROJECT ? projectRoot : arg)),
+    command: process.execPath,
+    args: [KEEPER, String(process.pid), server.command, ...args],
     cwd: cwd === PROJECT ? projectRoot : cwd,
-    env: { ...server.env, ...Object.fromEntries(given) },
+    env: keptEnvironment({ ...server.env, ...Object.fromEntries(given) }),
     stderr: "pipe",
     maxBufferSize: MAX_MESSAGE_BYTES,
   });
@@ -49,29 +57,12 @@ function processOf(server: StdioServer, { dir, projectRoot, variable }: Surround
   return { transport, lastWords: () => lastWords };
 }
 
-function requestsTo(server: HttpServer, { variable }: Surroundings): Way {
-  const token = server.bearerVariable === undefined ? undefined : variable(server.bearerVariable);
-  const transport = new StreamableHTTPClientTransport(new URL(server.url), {
-    requestInit: {
-      redirect: "error",
-      ...(token === undefined ? {} : { headers: { Authorization: `Bearer ${token}` } }),
-    },
-    fetch: boundedFetch,
-  });
-  return { transport, lastWords: () => "" };
-}
-
-async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
-  const response = await fetch(url, init);
-  if (response.body === null) return response;
-  let bytes = 0;
-  const counted = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      bytes += chunk.byteLength;
-      if (bytes > MAX_MESSAGE_BYTES) controller.error(new Error("The answer is too long."));
-      else controller.enqueue(chunk);
-    },
-  });
-  const { status, statusText, headers } = response;
-  return new Response(response.body.pipeThrough(counted), { status, statusText, headers });
+/** What Node goes by, such as `NODE_OPTIONS`, is not meant for the process between: it hands it on. */
+function keptEnvironment(variables: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(variables).map(([name, value]) => [
+      name.startsWith("NODE_") ? `KEPT_${name}` : name,
+      value,
+    ]),
+  );
 }

@@ -71,6 +71,8 @@ export async function buildArmed(patches: readonly TextPatch[] = []): Promise<Ar
   copyFileSync(join(root, "package.json"), join(made, "package.json"));
   await Promise.all(PROGRAMS.map((program) => bundleProgram(program, programs, patches)));
   copyFileSync(join(root, "test/crash/load-cached.cjs"), join(programs, "load-cached.cjs"));
+  mkdirSync(join(dir, "mcp"));
+  copyFileSync(join(root, "src/mcp/keep-server.cjs"), join(dir, "mcp/keep-server.cjs"));
   symlinkSync(NATIVE_BRIDGE, join(programs, "releases"));
   copyFileSync(WASM_OF_SOURCE_MAP, join(programs, "mappings.wasm"));
   const workflows = patches.filter(isOfWorkflows);

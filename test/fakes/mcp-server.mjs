@@ -1,4 +1,5 @@
 // An MCP server over stdio that behaves as badly as its argument says. It speaks the protocol by hand: what it sends is up to it.
+import { spawn } from "node:child_process";
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
@@ -21,6 +22,7 @@ const look = tool("look", { annotations: { readOnlyHint: true } });
 
 const LISTS = {
   plain: () => [look, tool("act"), tool("set", { annotations: { idempotentHint: true } })],
+  dotted: () => [look, tool("admin.act"), tool("look.at", { annotations: { readOnlyHint: true } })],
   changing: () => (existsSync(flag) ? [look, tool("later")] : [look, tool("act")]),
   hostile: () => [
     look,
@@ -67,7 +69,34 @@ function answerCall(id, { name, arguments: args = {} }) {
     case "hang":
       return;
     case "stop":
-      for (;;); // not even a ping is answered
+      process.kill(process.pid, "SIGSTOP"); // not even a ping is answered, no signal but SIGKILL is heard
+      return;
+    case "child":
+      return say(spawn("sleep", ["1000"], { stdio: "inherit" }).pid);
+    case "abandon": // what is left holds the output, and says nothing
+      spawn("sleep", ["1000"], { stdio: "inherit" }).once("spawn", () =>
+        process.kill(process.pid, "SIGKILL"),
+      );
+      return;
+    case "ask": {
+      const ask = () => {
+        for (let n = 0; n < 100; n += 1)
+          send({
+            id: `q${Math.random()}`,
+            method: "sampling/createMessage",
+            params: { messages: [], maxTokens: 1 },
+          });
+        setImmediate(ask);
+      };
+      return ask();
+    }
+    case "deep":
+      process.stdout.write(
+        `{"jsonrpc":"2.0","id":${id},"result":{"structuredContent":${"[".repeat(100_000)}${"]".repeat(100_000)}}}\n`,
+      );
+      return;
+    case "structure":
+      return send({ id, result: { content: [], structuredContent: { n: "no number" } } });
     case "die":
       process.kill(process.pid, "SIGKILL");
       return;
@@ -104,6 +133,9 @@ function answerCall(id, { name, arguments: args = {} }) {
             { type: "image", data: "AAAA", mimeType: "image/png" },
             5,
             { type: "text", text: "and \u202Etext\ta\r\nb" },
+            { type: "resource", resource: { uri: "file:///x", mimeType: "application/x", blob: "AAAA" } },
+            { type: "resource", resource: { uri: "file:///y", text: "words" } },
+            { type: "resource_link", uri: "demo://z", name: "z" },
           ],
         },
       });
@@ -122,7 +154,8 @@ function answerCall(id, { name, arguments: args = {} }) {
 
 createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params = {} } = JSON.parse(line);
-  if (method === "initialize") {
+  if (method === "initialize" && manner === "unborn") note("asked");
+  else if (method === "initialize") {
     const { protocolVersion } = params;
     send({
       id,

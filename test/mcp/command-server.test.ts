@@ -7,6 +7,7 @@ import type { JsonValue } from "../../src/core/json.js";
 import { mcpTools } from "../../src/mcp/mcp-tools.js";
 import { mcpServersSchema } from "../../src/mcp/server-settings.js";
 import { eventually } from "../fakes/eventually.js";
+import { isAlive } from "../fakes/processes.js";
 
 const SERVER = fileURLToPath(new URL("../../examples/command-server/server.mjs", import.meta.url));
 
@@ -105,11 +106,3 @@ test("of a long output the end is kept, and what each command is run in stands b
   expect(content).toMatch(/^exit code 0\n\[the beginning is left out\]\nx+end\n$/);
   expect(content.length).toBeLessThan(41_000);
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
-  } catch {
-    return false;
-  }
-}

@@ -1,7 +1,5 @@
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +9,9 @@ import { mcpServersSchema } from "../../src/mcp/server-settings.js";
 import { ExternalTools } from "../../src/tools/external/external-tools.js";
 import { Interrupted, NotReached, type ToolPlace } from "../../src/tools/external/tool-source.js";
 import { eventually } from "../fakes/eventually.js";
+import { freePort } from "../fakes/free-port.js";
 import { FAKE_MCP_SERVER } from "../fakes/mcp-world.js";
+import { isAlive } from "../fakes/processes.js";
 
 const FAKE = FAKE_MCP_SERVER;
 const binOf = (name: string) =>
@@ -220,17 +220,68 @@ describe("a server", () => {
     expect(lines()).toContain("cancelled");
   });
 
-  test("that stops for good under a call is ended and begun again", async () => {
+  test("that stops for good under a call is begun again for the next, also while other calls still wait for it", async () => {
     const { server, lines } = fake("plain");
     const { call } = open(server);
-    const given = new AbortController();
+    const [given, later] = [new AbortController(), new AbortController()];
+    const waiting = call("look", { how: "hang" }, later.signal);
+    await eventually(() => lines().includes("called look"));
     const hung = call("act", { how: "stop" }, given.signal);
-    await eventually(() => Promise.resolve(lines().includes("called act")));
+    await eventually(() => lines().includes("called act"));
     given.abort(new Error("given up"));
     await expect(hung).rejects.toThrow(Interrupted);
     expect((await call("act")).content).toBe("act {}");
     expect(lines().filter((line) => line.startsWith("begun"))).toHaveLength(2);
+    const pid = Number(lines()[0]?.split(" ")[1]);
+    expect(isAlive(pid)).toBe(true); // the call that waits may be answered yet
+    later.abort(new Error("given up"));
+    await expect(waiting).rejects.toThrow(Interrupted);
+    await eventually(() => !isAlive(pid));
+    expect((await call("act")).content).toBe("act {}");
+    expect(lines().filter((line) => line.startsWith("begun"))).toHaveLength(2);
   }, 60_000);
+
+  test("that dies and leaves a process which holds its output has ended all the same, and so has that process", async () => {
+    const { call } = open(fake("plain").server);
+    await expect(call("act", { how: "abandon" })).rejects.toThrow("has ended while the call ran");
+    expect((await call("act")).content).toBe("act {}");
+  });
+
+  test("ends with all that it has started", async () => {
+    const { source, call } = open(fake("plain").server);
+    const child = Number((await call("act", { how: "child" })).content);
+    await source.close();
+    await eventually(() => !isAlive(child));
+    expect(isAlive(child)).toBe(false);
+  });
+
+  test("that has not begun when the worker ends does not hold it up", async () => {
+    const { server, lines } = fake("unborn");
+    const { source, names } = open(server);
+    const asked = names().catch((error: unknown) => error);
+    await eventually(() => lines().includes("asked"));
+    await source.close();
+    expect(await asked).toBeInstanceOf(NotReached);
+  }, 15_000);
+
+  test("that asks without end is ended, in bounded memory, and is begun again", async () => {
+    const { call, notes } = open(fake("plain").server);
+    await expect(call("act", { how: "ask" })).rejects.toThrow("has ended while the call ran");
+    expect(notes.join("\n")).toContain("nobody has asked for");
+    expect((await call("act")).content).toBe("act {}");
+  });
+
+  test("that answers with a structure alone: it is shown as JSON, and left out where it is too deep", async () => {
+    const { call } = open(fake("plain").server);
+    expect(await call("act", { how: "structure" })).toEqual({ content: '{"n":"no number"}', isError: false });
+    const { content } = await call("act", { how: "deep" });
+    expect(content).toBe("[an answer that is nested more than 100 levels deep is left out]");
+  });
+
+  test("whose names have dots is looked at with all its tools that change nothing", async () => {
+    const { external, place } = open(fake("dotted").server);
+    expect(await external.looksOf(place, "mcp.s.admin.act")).toEqual(["mcp.s.look", "mcp.s.look.at"]);
+  });
 
   test("that answers with garbage, or with an error of the protocol: neither is a result", async () => {
     const { call } = open(fake("plain").server);
@@ -260,21 +311,3 @@ describe("a server", () => {
     }
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo; // it listens
-  server.close();
-  await once(server, "close");
-  return port;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -30,6 +30,7 @@ export function scriptedTools(script: PackageTest["tools"], agents: readonly Age
     const given = new Set<ToolAnswer>();
     return {
       name,
+      family: name.slice(0, name.lastIndexOf(".") + 1),
       description: "Answers as a test of this package says.",
       parameters: { type: "object" },
       effect: "idempotent", // one call after the other: the answers have an order

@@ -53,6 +53,7 @@ export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition
   }
   return {
     name,
+    family: name.slice(0, name.lastIndexOf(".") + 1),
     description,
     parameters: functionTool(name, description, input).function.parameters as JsonObject, // a JSON Schema is JSON
     effect,

@@ -16,6 +16,7 @@ import {
   type ExternalTool,
   Interrupted,
   NotReached,
+  Reopenable,
   type ToolAnswer,
   type ToolCallScope,
   type ToolPlace,
@@ -97,15 +98,26 @@ async function attempt(tools: ExternalTools, files: RunFiles, asked: ExternalCal
   if (external.effect === "once" && !(await files.calls.claim(call.id)))
     return unknown(external, await looks());
   const args = parsed.value as JsonObject; // ANY_OBJECT takes nothing else
-  return callTool(found, args, asked, looks);
+  const again = async (): Promise<ExternalTool | undefined> => {
+    const now = await tools.find(place, external.name).catch(() => undefined);
+    return now !== undefined && offeredTool(now).sha256 === external.sha256 ? now : undefined;
+  };
+  return callTool(found, args, asked, { looks, again });
+}
+
+/** What is asked of all tools while one is called: those to look with, and the same one once more. */
+interface Questions {
+  readonly looks: () => Promise<readonly string[]>;
+  readonly again: () => Promise<ExternalTool | undefined>;
 }
 
 async function callTool(
-  tool: ExternalTool,
+  found: ExternalTool,
   args: JsonObject,
   asked: ExternalCall,
-  looks: () => Promise<readonly string[]>,
+  { looks, again }: Questions,
 ): Promise<CallOutcome> {
+  let tool = found;
   const { external } = asked.call;
   const isOnce = external.effect === "once";
   for (let nth = 1; ; nth += 1) {
@@ -120,6 +132,11 @@ async function callTool(
         return refused(
           fail("TOOL_ARGS_INVALID", `The arguments of ${external.name} do not fit: ${error.message}`).error,
         );
+      }
+      const other = error instanceof Reopenable && nth < MAX_ATTEMPTS ? await again() : undefined;
+      if (other !== undefined) {
+        tool = other;
+        continue;
       }
       if (error instanceof NotReached) return failed(external, `${error.message} Nothing was done.`);
       if (!(error instanceof Interrupted))

@@ -60,11 +60,9 @@ export class ExternalTools {
 
   /** Tools of the same family that change nothing: with them a model can look whether a call has taken effect. */
   async looksOf(place: ToolPlace, name: string): Promise<readonly string[]> {
-    const family = name.slice(0, name.lastIndexOf(".") + 1);
     const tools = await this.toolsFor(place).catch(() => []);
-    return tools
-      .filter((tool) => tool.effect === "none" && tool.name.startsWith(family))
-      .map((tool) => tool.name);
+    const family = tools.find((tool) => tool.name === name)?.family;
+    return tools.filter((tool) => tool.effect === "none" && tool.family === family).map((tool) => tool.name);
   }
 
   async close(): Promise<void> {

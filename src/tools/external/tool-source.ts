@@ -32,6 +32,8 @@ export interface ToolAnswer {
 
 /** A tool that is not the engine's own. */
 export interface ExternalTool extends ExternalToolSpec {
+  /** What names begin with of tools that work on the same thing: with those that change nothing a model looks what has come of a call. */
+  readonly family: string;
   /**
    * Throws `NotReached` where nothing has happened, `Interrupted` where nobody knows what has; anything else is a failure that
    * the tool tells of, its message is for the model.
@@ -48,6 +50,9 @@ export interface ToolSource {
 
 /** The tool was not reached: it has done nothing. */
 export class NotReached extends Error {}
+
+/** The same, and by now there may be a new way to it. */
+export class Reopenable extends NotReached {}
 
 /** The tool was reached, and its answer was not. */
 export class Interrupted extends Error {}

@@ -15,6 +15,7 @@ import { ExternalTools } from "../../../src/tools/external/external-tools.js";
 import {
   Interrupted,
   NotReached,
+  Reopenable,
   type ToolPlace,
   type ToolSource,
 } from "../../../src/tools/external/tool-source.js";
@@ -182,6 +183,25 @@ describe("a call of an external tool", () => {
     count = 0;
     expect(await called(flaky(9))).toMatchObject({ error: { code: "TOOL_FAILED" } });
     expect(count).toBe(2);
+  });
+
+  test("that was not reached is made again where there is a new way to the same tool, and only there", async () => {
+    for (const [description, expected] of [
+      ["Acts.", "there"],
+      ["Deletes all.", "Nothing was done"],
+    ] as const) {
+      const renewed = tool(() => "there", { description });
+      const ways: DefinedTool[] = [];
+      const source: ToolSource = { tools: () => Promise.resolve(ways), close: () => Promise.resolve() };
+      const tools = new ExternalTools([source], () => undefined);
+      ways[0] = tool(() => {
+        ways[0] = renewed;
+        throw new Reopenable("The way there has ended.");
+      });
+      expect(JSON.stringify(await run(tools, await madeCall(tools)))).toContain(expected);
+    }
+    const lost = tool(() => Promise.reject(new Reopenable("It has ended again.")));
+    expect(JSON.stringify(await called(lost))).toContain("It has ended again. Nothing was done.");
   });
 
   function cancelledInIt(effect: ToolEffect) {

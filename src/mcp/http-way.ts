@@ -1,0 +1,91 @@
+import { type FetchLike, SdkHttpError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { wordsOfConnection } from "../model/connection-words.js";
+import { send } from "../model/send.js";
+import type { HttpServer } from "./server-settings.js";
+
+type Sent = Parameters<StreamableHTTPClientTransport["send"]>;
+
+/** Requests to a server, with the token it wants. Nobody follows redirects: the token would go along. */
+export function requestsTo(url: string, token: string | undefined, maxBytes: number): HttpTransport {
+  return new HttpTransport(new URL(url), {
+    requestInit: {
+      redirect: "manual",
+      ...(token === undefined ? {} : { headers: { Authorization: `Bearer ${token}` } }),
+    },
+    fetch: boundedFetch(maxBytes),
+  });
+}
+
+/** The token that a server wants is not there. */
+export function missingToken(
+  { bearerVariable }: HttpServer,
+  variable: (name: string) => string | undefined,
+): string | undefined {
+  if (bearerVariable === undefined || variable(bearerVariable) !== undefined) return undefined;
+  return `wants a token: the variable ${bearerVariable} is not set where this worker runs`;
+}
+
+/** What the SDK leaves open: a request whose answer ends before it has come is answered with an error whose data this is. */
+const LOST = { isLost: true };
+
+class HttpTransport extends StreamableHTTPClientTransport {
+  override send(message: Sent[0], options?: Sent[1]): Promise<void> {
+    const onRequestStreamEnd = (): void => {
+      if (!("id" in message) || message.id === undefined) return;
+      const error = { code: 0, message: "The answer has ended before it was there.", data: LOST };
+      this.onmessage?.({ jsonrpc: "2.0", id: message.id, error }); // of no account where it has come
+    };
+    return super.send(message, { ...options, onRequestStreamEnd });
+  }
+}
+
+/** The server was asked, and its answer has ended before it was there. */
+export function isLost(error: unknown): boolean {
+  return error instanceof Error && "data" in error && error.data === LOST;
+}
+
+/** Why a request was not taken up: the server says so, or was not reached. Undefined where it may have been. */
+export function whyNotTaken(error: unknown): string | undefined {
+  if (error instanceof SdkHttpError) {
+    const { status } = error;
+    if (status < 300 || status >= 500 || status === 408) return undefined;
+    return `answers with HTTP status ${status}${status < 400 ? ", and redirects are not followed" : ""}`;
+  }
+  const cause = error instanceof TypeError ? error.cause : undefined;
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+  return NEVER_CONNECTED.test(code) ? wordsOfConnection(code) : undefined;
+}
+
+const NEVER_CONNECTED =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E\w+UNREACH|.*(?:CERT|SELF_SIGNED|UNABLE_TO_|DEPTH_).*)$/;
+const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/** As `fetch`, whose answers may take no longer than five minutes to go on; these take as long as the call may. */
+function boundedFetch(maxBytes: number): FetchLike {
+  return async (url, init = {}) => {
+    const answer = await send(new URL(url), {
+      method: init.method === "GET" ? "GET" : "POST",
+      headers: Object.fromEntries(new Headers(init.headers)),
+      ...(typeof init.body === "string" ? { body: init.body } : {}),
+      redirect: "manual",
+      signal: init.signal ?? new AbortController().signal,
+    });
+    const { status, headers } = answer;
+    const kept = ["content-type", "mcp-session-id", "www-authenticate"].flatMap((name) => {
+      const value = headers.get(name);
+      return value === null ? [] : [[name, value] as [string, string]];
+    });
+    const hasBody = answer.body !== null && !WITHOUT_BODY.has(status);
+    const body = hasBody && answer.body !== null ? ReadableStream.from(bounded(answer.body, maxBytes)) : null;
+    return new Response(body, { status, headers: kept });
+  };
+}
+
+async function* bounded(body: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) throw new Error("The answer is too long.");
+    yield chunk;
+  }
+}

@@ -1,0 +1,174 @@
+import { once } from "node:events";
+import { type ServerResponse, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { expect, onTestFinished, test } from "vitest";
+import { mcpTools } from "../../src/mcp/mcp-tools.js";
+import { mcpServersSchema } from "../../src/mcp/server-settings.js";
+import { Interrupted, NotReached, Reopenable } from "../../src/tools/external/tool-source.js";
+
+interface Asked {
+  readonly method: string;
+  readonly session: string;
+  readonly authorization: string;
+}
+
+/** Answers a request of the protocol, or returns false for the answer that a good server gives. */
+type Manner = (asked: Asked, response: ServerResponse) => boolean;
+
+/** A server over streamable HTTP that behaves well but for its manner. */
+async function serverOf(manner: Manner) {
+  const asked: Asked[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      if (request.method !== "POST") return response.writeHead(405).end();
+      const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as {
+        id?: number;
+        method: string;
+        params?: { protocolVersion?: string };
+      };
+      const { id, method, params } = body;
+      const { authorization = "" } = request.headers;
+      const heard = { method, session: String(request.headers["mcp-session-id"]), authorization };
+      asked.push(heard);
+      if (manner(heard, response)) return undefined;
+      if (id === undefined) return response.writeHead(202).end();
+      const results: Readonly<Record<string, object>> = {
+        initialize: {
+          protocolVersion: params?.protocolVersion,
+          capabilities: { tools: {} },
+          serverInfo: { name: "fake", version: "1" },
+        },
+        "tools/list": { tools: [{ name: "act", inputSchema: { type: "object" } }] },
+        "tools/call": { content: [{ type: "text", text: "done" }] },
+      };
+      const headers = { "content-type": "application/json", "mcp-session-id": `s${asked.length}` };
+      return response
+        .writeHead(200, method === "initialize" ? headers : { "content-type": "application/json" })
+        .end(JSON.stringify({ jsonrpc: "2.0", id, result: results[method] ?? {} }));
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const end = (): void => {
+    server.closeAllConnections();
+    server.close();
+  };
+  onTestFinished(end);
+  const { port } = server.address() as AddressInfo; // it listens
+  return { url: `http://127.0.0.1:${port}/mcp`, asked, end };
+}
+
+function open(url: string, variables: Readonly<Record<string, string>> = { T: "secret-token" }) {
+  const notes: string[] = [];
+  const source = mcpTools({
+    servers: mcpServersSchema.parse({ s: { url, bearerVariable: "T" } }),
+    dir: tmpdir(),
+    version: "0",
+    variable: (name) => variables[name],
+    note: (sentence) => notes.push(sentence),
+  });
+  onTestFinished(() => source.close());
+  const projectRoot = tmpdir();
+  async function call(signal = new AbortController().signal) {
+    const [tool] = await source.tools({ agentId: "a", allowedServers: ["s"], projectRoot });
+    if (tool === undefined) throw new Error("The server has no tool.");
+    return tool.run({}, { runId: "r", nodeId: "n", agentId: "a", callId: "c", projectRoot, signal });
+  }
+  return { call, notes };
+}
+
+const inCalls =
+  (answer: (response: ServerResponse) => unknown): Manner =>
+  ({ method }, response) => {
+    if (method !== "tools/call") return false;
+    answer(response);
+    return true;
+  };
+const always =
+  (answer: (response: ServerResponse) => unknown): Manner =>
+  (_, response) => {
+    answer(response);
+    return true;
+  };
+const status =
+  (code: number, headers = {}) =>
+  (response: ServerResponse) =>
+    response.writeHead(code, headers).end("no: secret-token");
+const elsewhere = status(307, { location: "http://127.0.0.1:1/mcp" });
+/** The beginning of a stream of events, and then what follows. */
+const stream = (begin: string, then: (response: ServerResponse) => void) => (response: ServerResponse) => {
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  response.write(begin, () => then(response));
+};
+const endless = (response: ServerResponse): void => {
+  const more = (): void => {
+    const data = { jsonrpc: "2.0", method: "notifications/message", params: { data: "x".repeat(200_000) } };
+    if (!response.destroyed) response.write(`data: ${JSON.stringify(data)}\n\n`, more);
+  };
+  more();
+};
+
+const NOT_REACHED = "has done nothing";
+const INTERRUPTED = "may have done something";
+
+test.each<[string, Manner, string, RegExp]>([
+  ["wants another token", always(status(401)), NOT_REACHED, /answers with HTTP status 401\./],
+  ["wants another token for a call", inCalls(status(403)), NOT_REACHED, /answers with HTTP status 403\./],
+  ["sends elsewhere", always(elsewhere), NOT_REACHED, /307, and redirects are not followed\./],
+  ["sends a call elsewhere", inCalls(elsewhere), NOT_REACHED, /307, and redirects are not followed\./],
+  ["fails", inCalls(status(500)), INTERRUPTED, /no.* answer that can be read/],
+  ["breaks the connection", inCalls((response) => response.destroy()), INTERRUPTED, /no.* answer that can/],
+  ["answers with a page", inCalls(status(200, { "content-type": "text/html" })), INTERRUPTED, /can be read/],
+  ["breaks its stream", inCalls(stream(": x\n\n", (to) => to.destroy())), INTERRUPTED, /has ended while/],
+  ["ends its stream", inCalls(stream(": x\n\n", (to) => to.end())), INTERRUPTED, /has ended while/],
+  ["breaks what can go on", inCalls(stream("id: 1\ndata:\n\n", (to) => to.end())), INTERRUPTED, /has ended/],
+  ["never ends its stream", inCalls(stream(": x\n\n", endless)), INTERRUPTED, /has ended while/],
+])(
+  "a server that %s is no tool that has answered, and no secret is told",
+  async (_, manner, what, message) => {
+    const { url, asked } = await serverOf(manner);
+    const { call, notes } = open(url);
+    const error = await call().then(
+      () => new Error("It was answered."),
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toBeInstanceOf(what === NOT_REACHED ? NotReached : Interrupted);
+    expect(String(error)).toMatch(message);
+    expect(notes.join() + String(error)).not.toContain("secret-token");
+    expect(asked.every(({ authorization }) => authorization === "Bearer secret-token")).toBe(true);
+  },
+);
+
+test("a session that the server has forgotten is begun again for the next call, and nothing was done", async () => {
+  const forgotten = new Set<string>();
+  const { url, asked } = await serverOf(({ session }, response) => {
+    if (!forgotten.has(session)) return false;
+    response.writeHead(404).end();
+    return true;
+  });
+  const { call } = open(url);
+  expect((await call()).content).toBe("done");
+  for (const { session } of asked) if (session !== "undefined") forgotten.add(session);
+  await expect(call()).rejects.toThrow(Reopenable);
+  expect((await call()).content).toBe("done");
+});
+
+test("a server that is gone is begun again or said to be gone, to the operator as well", async () => {
+  const { url, end } = await serverOf(() => false);
+  const { call, notes } = open(url);
+  await call();
+  end();
+  await expect(call()).rejects.toBeInstanceOf(Error); // what was on its way when the connection broke may have been done
+  await expect(call()).rejects.toThrow("cannot be reached: nothing listens there");
+  expect(notes).toContain("The MCP server s cannot be reached: nothing listens there.");
+});
+
+test("a token that is named and not there is missed before anybody is asked", async () => {
+  const { url, asked } = await serverOf(() => false);
+  const { call } = open(url, {});
+  await expect(call()).rejects.toThrow("wants a token: the variable T is not set where this worker runs");
+  await expect(call()).rejects.toThrow(NotReached);
+  expect(asked).toEqual([]);
+});
