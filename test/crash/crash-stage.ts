@@ -42,7 +42,10 @@ export interface StageOptions {
   /** Of its runs; absent means turns. */
   readonly steps?: StepSize;
   /** Told of each request before it is answered. */
-  readonly onRequest?: (request: ChatRequestBody, index: number) => ScriptedAnswer | undefined;
+  readonly onRequest?: (
+    request: ChatRequestBody,
+    index: number,
+  ) => ScriptedAnswer | undefined | Promise<ScriptedAnswer | undefined>;
 }
 
 export async function openCrashStage({
@@ -55,7 +58,7 @@ export async function openCrashStage({
   runtimeInstalled = true;
   const place = await openPlace(
     address,
-    (request, index) => onRequest?.(request, index) ?? answerTo(request),
+    async (request, index) => (await onRequest?.(request, index)) ?? answerTo(request),
   );
   const { dir, projectRoot, store, client } = place;
   const source = await writePackage(join(dir, "package"), twoNodePackage());
