@@ -61,7 +61,7 @@ export const runActivities =
   proxyActivities<
     Pick<
       Activities,
-      "node.pass" | "run.below" | "run.open" | "run.phase" | "state.persist" | "state.snapshot"
+      "node.pass" | "run.below" | "run.open" | "run.phase" | "state.load" | "state.persist" | "state.snapshot"
     >
   >(DISK_WORK);
 

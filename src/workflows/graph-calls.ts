@@ -17,6 +17,7 @@ import { externalActivities, localActivities, quickSaves, runActivities } from "
 import { tellPlace } from "./change-phase.js";
 import { noteRefusal } from "../core/run/call-groups.js";
 import { failureOf } from "./failures.js";
+import { loadDocument } from "./load-document.js";
 import { knowTarget } from "./graph-parts.js";
 import { refuse } from "./run-calls.js";
 import { shielded, tryLocally } from "./steps-by-node.js";
@@ -130,11 +131,7 @@ const LISTED_NAMES_PATCH = "listed-names-are-checked";
 
 /** The document was changed behind the run's back: go on from what it says, if that is legal. */
 export async function readDocumentAgain(record: RunRecord): Promise<void> {
-  const loaded = await shielded(record, () =>
-    localActivities["state.load"].executeWithOptions({ summary: "state document changed from outside" }, [
-      { run: record.opened.run },
-    ]),
-  );
+  const loaded = await shielded(record, () => loadDocument(record, "state document changed from outside"));
   await knowTarget(record, loaded.frontmatter.currentNodeId);
   const fault = adoptDocument(record, loaded);
   if (fault !== undefined) throw failureOf(fault);

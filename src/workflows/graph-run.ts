@@ -3,13 +3,14 @@ import type { GraphRunInput, Identified } from "../contract/run.js";
 import type { RunResult } from "../core/run/closing.js";
 import { DEFAULT_ENGINE_LIMITS } from "../core/run/limits.js";
 import { graphStateBrief } from "../core/run/run-graph-state.js";
-import { localActivities, openActivities } from "./activity-options.js";
+import { openActivities } from "./activity-options.js";
 import { conductRun } from "./conduct-run.js";
 import { askedPart, knowWaysOut, withGraphAtHand } from "./graph-parts.js";
 import { enter, turnAway } from "./door.js";
 import { afterGraphCall, runGraphCall } from "./graph-calls.js";
 import type { RunKind } from "./run-kind.js";
 import { closeVisit, openGraphState } from "./keep-graph-state.js";
+import { loadDocument } from "./load-document.js";
 import { openRecord } from "./open-record.js";
 import { passNode } from "./pass-node.js";
 import { summary } from "./summary.js";
@@ -31,7 +32,7 @@ function graphKind(input: Identified<GraphRunInput>): RunKind {
       return withGraphAtHand(await open.executeWithOptions(summary(input.packageId), [opening]));
     },
     async begin(record) {
-      const loaded = await localActivities["state.load"]({ run: record.opened.run });
+      const loaded = await loadDocument(record, "state document");
       await knowWaysOut(record, loaded.frontmatter.currentNodeId);
       record.update({ frontmatter: loaded.frontmatter, stateSha256: loaded.sha256 });
       const graphState = record.opened.graphState ?? input.parent?.graphState;

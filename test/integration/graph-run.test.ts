@@ -1,3 +1,4 @@
+import { STEP_SIZES } from "../../src/core/step-size.js";
 import { eventually } from "../fakes/eventually.js";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -264,30 +265,33 @@ describe("a graph run on a real Temporal server", () => {
     expect(bench.model.requests).toHaveLength(3);
   });
 
-  test("a document changed from outside is not overwritten: the run goes on from what it says", async () => {
-    const bench = await openBench([
-      { content: "Wait, please." },
-      { calls: [done("ask", "middle")] },
-      ...STRAIGHT.slice(1),
-    ]);
-    const run = await bench.start(twoNodePackage());
-    await until(run, "waiting-user");
-    const path = await bench.store.runs.getRunStatePath(bench.projectRoot, run.runId);
-    if (!path.ok) throw new Error(path.error.message);
-    const text = await readFile(path.value, "utf8");
-    await writeFile(
-      path.value,
-      text
-        .replace("variables: {}", 'variables: {"by": "hand"}')
-        .replace('currentNodeId: ""', 'currentNodeId: "middle"'),
-    );
-    await run.answer({ nodeId: "ask", text: "Go." });
-    await expect(run.result()).resolves.toMatchObject({ phase: "completed" });
-    expect((await bench.document(run)).frontmatter).toMatchObject({
-      variables: { by: "hand" },
-      stepsCompleted: ["middle", "finish"],
-    });
-  });
+  test.each(STEP_SIZES)(
+    "a document changed from outside is not overwritten: the run, by %s, goes on from what it says",
+    async (steps) => {
+      const bench = await openBench([
+        { content: "Wait, please." },
+        { calls: [done("ask", "middle")] },
+        ...STRAIGHT.slice(1),
+      ]);
+      const run = await bench.start(twoNodePackage(), { steps });
+      await until(run, "waiting-user");
+      const path = await bench.store.runs.getRunStatePath(bench.projectRoot, run.runId);
+      if (!path.ok) throw new Error(path.error.message);
+      const text = await readFile(path.value, "utf8");
+      await writeFile(
+        path.value,
+        text
+          .replace("variables: {}", 'variables: {"by": "hand"}')
+          .replace('currentNodeId: ""', 'currentNodeId: "middle"'),
+      );
+      await run.answer({ nodeId: "ask", text: "Go." });
+      await expect(run.result()).resolves.toMatchObject({ phase: "completed" });
+      expect((await bench.document(run)).frontmatter).toMatchObject({
+        variables: { by: "hand" },
+        stepsCompleted: ["middle", "finish"],
+      });
+    },
+  );
 
   test("cancelling reaches the running model call", async () => {
     const bench = await openBench([{ hang: true }]);

@@ -36,6 +36,8 @@ export interface OpenedRun {
   readonly keepsMemo?: true;
   /** Where its steps are nodes, lists and searches are told only of nodes that it stays at. Absent where a worker of an earlier version has opened it. */
   readonly tellsSeldom?: true;
+  /** Where its steps are nodes, the history holds each reading of the document. Absent where a worker of an earlier version has opened it. */
+  readonly recordsReads?: true;
 }
 
 /** What the run folder says of a run that goes on. */

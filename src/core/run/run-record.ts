@@ -173,6 +173,11 @@ export class RunRecord {
     this.told = { nodeId: this.nodeId, at: now };
   }
 
+  /** A task of the workflow may be done again: the document is read where the history keeps what was read. */
+  get recordsReads(): boolean {
+    return this.stepsByNode && this.open?.recordsReads === true;
+  }
+
   private get tellsSeldom(): boolean {
     return this.stepsByNode && this.open?.tellsSeldom === true;
   }

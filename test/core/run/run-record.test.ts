@@ -174,6 +174,14 @@ test("a run that is not open may be searched for only where its starter says so"
   expect(new RunRecord({ ...TERMS, searchAttributes: true }, false).mayBeSearchedBy("RunPhase")).toBe(true);
 });
 
+test.each([
+  ["by turns", {}, { recordsReads: true as const }, false],
+  ["by nodes, opened by an earlier version", { steps: "nodes" as const }, {}, false],
+  ["by nodes", { steps: "nodes" as const }, { recordsReads: true as const }, true],
+])("whether the history holds each reading of the document: a run %s", (_, terms, opened, expected) => {
+  expect(openedRecord({ terms, opened }).recordsReads).toBe(expected);
+});
+
 describe("lists and searches are told where a run stands", () => {
   const opened = { tellsSeldom: true as const };
   const byNodes = () => openedRecord({ terms: { steps: "nodes" }, opened });

@@ -1,0 +1,42 @@
+// @module-tag slow
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { type ArmedBuild, buildArmed } from "../crash/armed-build.js";
+import { openCrashStage } from "../crash/crash-stage.js";
+import { endStateOf } from "../crash/end-state.js";
+import { nodeOf, straightOn } from "../fakes/walk.js";
+
+let build: ArmedBuild;
+beforeAll(async () => {
+  build = await buildArmed();
+});
+afterAll(() => build.remove());
+
+/** What is left of a run by nodes that asks nobody; its worker is killed when it has recorded so many calls. */
+async function straightRun(killedAt: number | undefined) {
+  const stage = await openCrashStage({
+    address: inject("temporalAddress"),
+    build,
+    steps: "nodes",
+    onRequest: straightOn,
+  });
+  try {
+    const at = { name: "call.recorded", action: "kill" } as const;
+    const victim = await stage.startVictim(killedAt === undefined ? undefined : { ...at, hit: killedAt });
+    const run = await stage.startRun();
+    const died = killedAt === undefined ? undefined : await victim.ended;
+    if (died !== undefined) await stage.startVictim();
+    const endState = await endStateOf(stage, run, await run.result());
+    return { endState, nodes: stage.model.requests.map(nodeOf), died };
+  } finally {
+    await stage.close();
+  }
+}
+
+test.concurrent.for([1, 2, 3])(
+  "a worker killed in a visit that one workflow task had done leaves a run that begins it where it stood: call %i",
+  async (killedAt) => {
+    const undisturbed = await straightRun(undefined);
+    expect(undisturbed.nodes).toEqual(["ask", "middle", "finish"]);
+    expect(await straightRun(killedAt)).toEqual({ ...undisturbed, died: "SIGKILL" });
+  },
+);
