@@ -1,6 +1,7 @@
 import { type Config, ConfigError, loadConfig, unknownVariables } from "../config.js";
 import { readStoreIdentity } from "../store/store.js";
 import { checkCapacity, checkMemory, checkNode, checkOtherUsers } from "./check-machine.js";
+import { checkMcpServers } from "./check-mcp-servers.js";
 import { checkWebhooks } from "./check-webhooks.js";
 import { type ConfiguredModel, checkModel, configuredModels } from "./check-models.js";
 import { checkRoots } from "./check-roots.js";
@@ -40,6 +41,7 @@ export async function examine(examination: Examination): Promise<readonly Findin
     isWhole
       ? models(config, examination)
       : Promise.resolve([skipped("models", "the settings cannot be read")]),
+    bounded("mcp servers", () => checkMcpServers(config.settings.mcpServers ?? {}, config)),
     bounded("secret files", () => checkSecretFiles(config.secretFiles)),
   ]);
   return [finding, ...parts.flat(), ...checkWebhooks(config.webhooks)];

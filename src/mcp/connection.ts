@@ -4,6 +4,7 @@ import { z } from "zod";
 import { redactSecrets } from "../core/prompt/redact.js";
 import { excerpt } from "../core/text.js";
 import { Interrupted, NotReached, Reopenable } from "../tools/external/tool-source.js";
+import { missingProgram } from "./find-program.js";
 import { isLost, missingToken, whyNotTaken } from "./http-way.js";
 import { type McpServer, isOfProject } from "./server-settings.js";
 import { type Surroundings, wayTo } from "./transport.js";
@@ -202,13 +203,21 @@ export class Connection {
       return link;
     } catch (error) {
       await this.drop(link);
-      const hasNotBegun = isOf(error, SdkErrorCode.RequestTimeout);
-      const why = hasNotBegun
-        ? `has not begun within ${CONNECT_TIMEOUT_MS / 1_000} seconds`
-        : whyNotTaken(error);
-      tell(why ?? "cannot be reached");
-      throw new NotReached(this.sentence(why ?? "cannot be reached"));
+      const why = await this.whyNotBegun(error);
+      tell(why);
+      throw new NotReached(this.sentence(why));
     }
+  }
+
+  private async whyNotBegun(error: unknown): Promise<string> {
+    const { server, dir, variable } = this.place;
+    if (isOf(error, SdkErrorCode.RequestTimeout)) {
+      return `has not begun within ${CONNECT_TIMEOUT_MS / 1_000} seconds`;
+    }
+    if ("url" in server) return whyNotTaken(error) ?? "cannot be reached";
+    const missing = await missingProgram(server, { dir, path: variable("PATH") ?? "" });
+    if (missing !== undefined) return `cannot be started: ${missing}`;
+    return isOf(error, SdkErrorCode.ConnectionClosed) ? "ended before it had begun" : "cannot be reached";
   }
 
   private sentence(what: string): string {

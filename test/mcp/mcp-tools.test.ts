@@ -178,11 +178,18 @@ describe("a server", () => {
       command: process.execPath,
       args: ["-e", "console.error('no such \\u001b[31mthing'); process.exit(1)"],
     });
-    await expect(source.tools(place)).rejects.toThrow(NotReached);
+    await expect(source.tools(place)).rejects.toThrow(
+      new NotReached("The MCP server s ended before it had begun."),
+    );
     expect(notes.join()).toContain("no such");
     expect(notes.join()).not.toContain("\u001B");
-    const missing = open({ command: "/none/such" });
-    await expect(missing.source.tools(missing.place)).rejects.toThrow(NotReached);
+    for (const [command, words] of [
+      ["/none/such", "cannot be started: /none/such is no program that can be started"],
+      ["no-such-server", "cannot be started: no program no-such-server is on the PATH"],
+    ] as const) {
+      const missing = open({ command }, { PATH: "/usr/bin:/bin" });
+      await expect(missing.source.tools(missing.place)).rejects.toThrow(words);
+    }
   });
 
   test("that dies in a call interrupts it, and is begun again by the next", async () => {

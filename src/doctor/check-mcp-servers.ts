@@ -1,0 +1,44 @@
+import { tmpdir } from "node:os";
+import { missingProgram } from "../mcp/find-program.js";
+import type { McpServer, McpServers } from "../mcp/server-settings.js";
+import { type Finding, failed, passed, warning } from "./finding.js";
+
+/** What of a worker is looked at. */
+interface Surroundings {
+  readonly variable: (name: string) => string | undefined;
+  readonly pathVariable: string;
+}
+
+/** What of the MCP servers can be seen without starting one or asking one. */
+export function checkMcpServers(
+  servers: McpServers,
+  surroundings: Surroundings,
+): Promise<readonly Finding[]> {
+  return Promise.all(
+    Object.entries(servers).map(([name, server]) => checkServer(name, server, surroundings)),
+  );
+}
+
+async function checkServer(
+  name: string,
+  server: McpServer,
+  { variable, pathVariable }: Surroundings,
+): Promise<Finding> {
+  const place = `mcp server ${name}`;
+  const key = `mcpServers.${name}`;
+  const isMissing = (named: string): boolean => variable(named) === undefined;
+  if ("url" in server) {
+    const { bearerVariable } = server;
+    if (bearerVariable === undefined || !isMissing(bearerVariable)) return passed(place, server.url);
+    const found = `wants a token, and the variable ${bearerVariable} is not set`;
+    return failed(place, found, `Set it where the worker runs, or correct ${key}.bearerVariable.`);
+  }
+  const missing = await missingProgram(server, { dir: tmpdir(), path: pathVariable });
+  if (missing !== undefined) {
+    return failed(place, missing, `Install it where the worker runs, or correct ${key}.command.`);
+  }
+  const absent = server.envVariables.filter(isMissing);
+  if (absent.length === 0) return passed(place, `${server.command} can be started`);
+  const found = `${server.command} can be started; not set: ${absent.join(", ")}`;
+  return warning(place, found, `Set them where the worker runs, or take them out of ${key}.envVariables.`);
+}

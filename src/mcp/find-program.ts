@@ -1,0 +1,33 @@
+import { constants } from "node:fs";
+import { access, stat } from "node:fs/promises";
+import { delimiter, resolve } from "node:path";
+import { PROJECT, type StdioServer } from "./server-settings.js";
+
+/**
+ * Why the program of a server cannot be started, in a few words; undefined where nothing speaks against it. What is named by a way from
+ * the project is known in a run only. `path` is the PATH of the worker.
+ */
+export async function missingProgram(
+  { command, cwd, env }: StdioServer,
+  { dir, path }: { readonly dir: string; readonly path: string },
+): Promise<string | undefined> {
+  const isPath = command.includes("/") || process.platform === "win32";
+  if (isPath) {
+    if (cwd === PROJECT && resolve(command) !== command) return undefined;
+    return (await isProgram(resolve(cwd ?? dir, command)))
+      ? undefined
+      : `${command} is no program that can be started`;
+  }
+  const directories = (env["PATH"] ?? path).split(delimiter).filter((directory) => directory !== "");
+  const found = await Promise.all(directories.map((directory) => isProgram(resolve(directory, command))));
+  return found.includes(true) ? undefined : `no program ${command} is on the PATH`;
+}
+
+async function isProgram(file: string): Promise<boolean> {
+  try {
+    await access(file, constants.X_OK);
+    return (await stat(file)).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { checkMcpServers } from "../../src/doctor/check-mcp-servers.js";
+import { mcpServersSchema } from "../../src/mcp/server-settings.js";
+
+async function found(server: object, variables: Readonly<Record<string, string>> = {}) {
+  const servers = mcpServersSchema.parse({ s: server });
+  const pathVariable = "/usr/bin:/bin";
+  const [finding] = await checkMcpServers(servers, { variable: (name) => variables[name], pathVariable });
+  return `${finding?.status}: ${finding?.found}`;
+}
+
+test.each<[object, string]>([
+  [{ command: process.execPath }, `ok: ${process.execPath} can be started`],
+  [{ command: "sh" }, "ok: sh can be started"],
+  [{ command: "no-such-server" }, "failed: no program no-such-server is on the PATH"],
+  [{ command: "sh", env: { PATH: "/none" } }, "failed: no program sh is on the PATH"],
+  [{ command: "/usr/bin" }, "failed: /usr/bin is no program that can be started"],
+  [{ command: "./sh", cwd: "/bin" }, "ok: ./sh can be started"],
+  [{ command: "./sh", cwd: "/" }, "failed: ./sh is no program that can be started"],
+  [{ command: "bin/server", cwd: "@project" }, "ok: bin/server can be started"],
+  [{ command: "sh", envVariables: ["SET", "UNSET"] }, "warning: sh can be started; not set: UNSET"],
+  [{ url: "https://tickets.example/mcp" }, "ok: https://tickets.example/mcp"],
+  [{ url: "https://tickets.example/mcp", bearerVariable: "SET" }, "ok: https://tickets.example/mcp"],
+  [
+    { url: "https://tickets.example/mcp", bearerVariable: "UNSET" },
+    "failed: wants a token, and the variable UNSET is not set",
+  ],
+])("%j", async (server, expected) => {
+  expect(await found(server, { SET: "secret" })).toBe(expected);
+});
