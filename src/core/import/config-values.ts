@@ -1,6 +1,7 @@
 import { parseYaml } from "../documents/yaml-to-json.js";
-import type { JsonObject, JsonValue } from "../json.js";
+import { type JsonObject, type JsonValue, objectOf } from "../json.js";
 import { cutText, oneLine } from "../text.js";
+import { centralConfig } from "./customization.js";
 import { named } from "./findings.js";
 import { lineOfKey } from "./source-text.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
@@ -10,12 +11,17 @@ export interface ConfigValues {
   readonly values: ReadonlyMap<string, string>;
   /** Where they come from; empty where there is neither a config nor a module. */
   readonly files: readonly string[];
+  /** The central configuration, by the names that `{{config.…}}` has. */
+  readonly central: JsonObject;
+  /** Names that a configuration has several values for: none is taken. */
+  readonly ambiguous: ReadonlyMap<string, readonly string[]>;
   /** Folders that a config puts where no run may write. */
   readonly problems: readonly ConfigProblem[];
 }
 
 interface ConfigProblem {
-  readonly key: string;
+  /** Told of only where a step names it; absent: always. */
+  readonly key?: string;
   readonly file: string;
   readonly line: number;
   readonly message: string;
@@ -41,6 +47,16 @@ export function configValues(tree: SourceTree, entryFile: string): ConfigValues 
       from.set(key, file);
     }
   }
+  const central = centralConfig(tree, entryFile);
+  const ambiguous = new Map<string, readonly string[]>();
+  for (const [key, found] of centralValues(central.tables)) {
+    const [only = "", ...others] = found;
+    if (others.length > 0) ambiguous.set(key, found);
+    else raw.set(key, only);
+    if (others.length > 0) raw.delete(key);
+    from.set(key, central.files[0] ?? "");
+  }
+  for (const [key, value] of raw) raw.set(key, expanded(key, value, raw));
   const values = new Map<string, string>();
   const outside: string[] = [];
   for (const [key, value] of raw) {
@@ -59,7 +75,33 @@ export function configValues(tree: SourceTree, entryFile: string): ConfigValues 
     const message = `${key} is ${named(raw.get(key) ?? "")}, which lies outside of the project: ${taken}`;
     return { key, file, line: lineOfKey(tree.text(file), key), message };
   });
-  return { values, files, problems };
+  return {
+    values,
+    files: [...files, ...central.files],
+    central: central.tables,
+    ambiguous,
+    problems: [...problems, ...central.problems],
+  };
+}
+
+/** What the core and the modules of a central configuration say, by key: agents have the same keys for other things. */
+function centralValues(tables: JsonObject): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>();
+  const parts = [objectOf(tables["core"]), ...Object.values(objectOf(tables["modules"])).map(objectOf)];
+  for (const [key, value] of parts.flatMap((part) => Object.entries(part))) {
+    const text = textOf(value);
+    const known = found.get(key) ?? [];
+    if (text !== undefined && !known.includes(text)) found.set(key, [...known, text]);
+  }
+  return found;
+}
+
+/** Names of other values in a value are filled in, a few levels deep. */
+function expanded(key: string, value: string, raw: ReadonlyMap<string, string>): string {
+  let text = value;
+  for (let round = 0; round < 3 && text.length < MAX_CONFIG_CHARS; round += 1)
+    text = fill(text, (name) => (name === key ? undefined : raw.get(name)));
+  return text;
 }
 
 const CONFIGS = ["module.yaml", "_module-installer/install-config.yaml", "config.yaml"];
@@ -137,7 +179,7 @@ export function fill(text: string, valueOf: (name: string) => string | undefined
 }
 
 /** A value as a step may hold it: one line, no way out of the project, no placeholder that nobody fills. */
-function usable(key: string, value: string): string | undefined {
+export function usable(key: string, value: string): string | undefined {
   const isPath = FOLDER.test(key) || /^\{project[-_]root\}/.test(value);
   const filled = (isPath ? value.replaceAll("\\", "/") : value).replace(
     /^(?:\{project[-_]root\}\/?)+/,

@@ -1,11 +1,13 @@
 import type { JsonObject } from "../json.js";
 import { excerpt } from "../text.js";
-import { type ConfigValues, configValues } from "./config-values.js";
+import { type ConfigValues, configValues, usable } from "./config-values.js";
+import { type Layers, customizationOf, valueUnder } from "./customization.js";
 import type { Entry } from "./entries.js";
 import { type ImportFinding, ImportFindings, named } from "./findings.js";
 import { type Need, needsOf, remembers } from "./needs.js";
 import { Places } from "./places.js";
 import { type SourceGraph, planGraph, variablesFor } from "./plan-graph.js";
+import { OUTPUT_KEY, UNFILLED, outputPath, withOutputPaths } from "./output-files.js";
 import { References, isBelow } from "./references.js";
 import {
   type MadeEdge,
@@ -20,7 +22,7 @@ import {
 import { type RewriteRules, rewriteJson, rewriteLine, rewriteObject } from "./rewrite.js";
 import { type Call, callsOf, filesOfSkill } from "./skills.js";
 import { type SourceText, lineOfKey, readSource, textsOf } from "./source-text.js";
-import { type SourceTree, folderOf, joinPath, nameOf } from "./source-tree.js";
+import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 
 /** A package that was made from an entry, and what there is to say of it. */
 export interface Imported {
@@ -40,6 +42,10 @@ export interface Imported {
 }
 
 const VERSION = "1.0.0";
+const CUSTOMIZATION = "customization.json";
+const CUSTOM_NAME = /^(?:workflow|agent)\./;
+const DOTTED_NAME =
+  /\{\{(\.\w{1,80}|config\.[\w.-]{1,200})\}\}|(?<!\{)\{((?:workflow|agent)\.[\w.-]{1,200})\}/g;
 const FINISHED = "finished";
 
 /** Makes a graph package of an entry that is no `workflow.yaml`. Never throws for what the source holds. */
@@ -49,12 +55,16 @@ export function importPackage(tree: SourceTree, entry: Entry): Imported {
   const config = configValues(tree, entry.document);
   const used = [...graph.texts.keys()].map((path) => tree.text(path));
   for (const { key, file, line, message } of config.problems) {
-    if (used.some((text) => text.includes(`{${key}}`))) findings.add("warning", file, line, message);
+    if (key === undefined || used.some((text) => text.includes(`{${key}}`)))
+      findings.add("warning", file, line, message);
   }
-  const places = new Places(entry, findings);
+  const custom = customizationOf(tree, entry.path);
+  for (const { file, line, message } of custom.problems) findings.add("warning", file, line, message);
+  const places = new Places(entry, findings, custom.files.length > 0 ? [CUSTOMIZATION] : []);
   const calls = callsOf(tree, graph, entry.path, findings);
   takeAlong(tree, entry, graph, calls, places);
-  const made = new PackageMaker(tree, entry, graph, config, places, findings);
+  const made = new PackageMaker({ tree, entry, graph, config, custom, places, findings });
+  made.tellOfNames();
   const remembering = [...graph.texts].flatMap(([path, source]) => {
     const line = remembers(source);
     return line === undefined || graph.nodes.length === 1 ? [] : [{ path, line }];
@@ -78,7 +88,7 @@ export function importPackage(tree: SourceTree, entry: Entry): Imported {
     findings: listed,
     needs: needsOf([...graph.texts].map(([path, source]) => ({ path, source }))),
     calls,
-    configFiles: config.files,
+    configFiles: [...config.files, ...custom.files],
     wholeRunConversation: first !== undefined,
   };
 }
@@ -119,6 +129,16 @@ function idOf(text: string): string {
     .replace(/[-.]+$/, "");
 }
 
+interface Parts {
+  readonly tree: SourceTree;
+  readonly entry: Entry;
+  readonly graph: SourceGraph;
+  readonly config: ConfigValues;
+  readonly custom: Layers;
+  readonly places: Places;
+  readonly findings: ImportFindings;
+}
+
 class PackageMaker {
   readonly nodes: readonly MadeNode[];
   readonly edges: readonly MadeEdge[];
@@ -130,23 +150,20 @@ class PackageMaker {
   private readonly findings: ImportFindings;
   private readonly ids: ReadonlyMap<string, string>;
   private readonly document: SourceText;
+  /** The customisation as the package has it; absent where the workflow has none. */
+  private readonly custom?: JsonObject;
 
-  constructor(
-    tree: SourceTree,
-    entry: Entry,
-    graph: SourceGraph,
-    config: ConfigValues,
-    places: Places,
-    findings: ImportFindings,
-  ) {
-    this.findings = findings;
+  constructor({ tree, entry, graph, config, custom, places, findings }: Parts) {
     this.tree = tree;
     this.entry = entry;
     this.graph = graph;
     this.config = config;
     this.places = places;
+    this.findings = findings;
     this.document = graph.texts.get(graph.document) ?? readSource("");
     this.ids = idsOf(graph.nodes);
+    if (custom.files.length > 0)
+      this.custom = rewriteObject(custom.tables, this.rulesFor(graph.document, this.document));
     this.edges = this.makeEdges();
     this.nodes = this.makeNodes();
   }
@@ -157,7 +174,8 @@ class PackageMaker {
     const rules = this.rulesFor(this.graph.document, this.document);
     const body = this.document.body.map((line) => rewriteLine(line.text, rules));
     files.set("bmad.json", renderManifest(name, VERSION, this.entry.description, wholeRunConversation));
-    files.set("agents.json", renderAgents(name, this.document));
+    files.set("agents.json", renderAgents(name, this.document, this.custom !== undefined));
+    if (this.custom !== undefined) files.set(CUSTOMIZATION, `${JSON.stringify(this.custom, undefined, 2)}\n`);
     files.set("workflow.md", renderWorkflow(name, body));
     const entryNodeId = this.ids.get(this.graph.startsAt) ?? "";
     files.set("workflow.graph.json", renderGraph(entryNodeId, this.nodes, this.edges));
@@ -268,43 +286,54 @@ class PackageMaker {
         return target.path === this.graph.document ? this.placeOfDocument() : this.places.of(target.path);
       },
       valueOf: (name) =>
-        variables.has(name) && !NO_VARIABLE.has(name) ? undefined : this.config.values.get(name),
+        name.includes(".")
+          ? this.dottedValue(name)
+          : variables.has(name) && !NO_VARIABLE.has(name)
+            ? undefined
+            : this.config.values.get(name),
     };
+  }
+
+  /** `{{.user_name}}`, `{{config.core.user_name}}`, `{workflow.pot}`: a value of one line. */
+  private dottedValue(name: string): string | undefined {
+    if (name.startsWith(".")) return this.config.values.get(name.slice(1));
+    const isCentral = name.startsWith("config.");
+    if (!isCentral && !CUSTOM_NAME.test(name)) return undefined;
+    const value = isCentral
+      ? valueUnder(this.config.central, name.slice("config.".length))
+      : valueUnder(this.custom ?? {}, name);
+    if (typeof value === "number" || typeof value === "boolean") return String(value);
+    if (typeof value !== "string" || value === "" || value.includes("\n")) return undefined;
+    return isCentral ? usable(name.slice(name.lastIndexOf(".") + 1), value) : value;
+  }
+
+  /** Names with dots in the bodies that nothing is filled in for. */
+  tellOfNames(): void {
+    for (const [path, { body }] of this.graph.texts) {
+      for (const { text, number } of body) {
+        for (const [whole, central, name = central ?? ""] of text.slice(0, 4_000).matchAll(DOTTED_NAME)) {
+          const why = this.whyUnknown(name);
+          if (why !== undefined)
+            this.findings.add("warning", path, number, `names ${whole}, ${why}: it is left to the model`);
+        }
+      }
+    }
+  }
+
+  private whyUnknown(name: string): string | undefined {
+    if (CUSTOM_NAME.test(name)) {
+      const isThere = this.custom === undefined || valueUnder(this.custom, name) !== undefined;
+      return isThere ? undefined : "which no layer of its customisation has";
+    }
+    if (this.dottedValue(name) !== undefined) return undefined;
+    const several = this.config.ambiguous.get(name.slice(1));
+    if (several === undefined) return "which no configuration has";
+    return `which the configuration has as ${several.slice(0, 5).map(named).join(" and ")}`;
   }
 
   private placeOfDocument(): string {
     return this.graph.nodes.includes(this.graph.document) ? "steps/workflow.md" : "workflow.md";
   }
-}
-
-const OUTPUT_KEY = /^(?:default)?_?output_?file$/i;
-const UNFILLED = "holds a name that is filled in later";
-
-/** The place of an output file in the project, or why it has none. */
-function outputPath(
-  value: string,
-  rules: RewriteRules,
-): { readonly path: string; readonly problem?: never } | { readonly path?: never; readonly problem: string } {
-  const plain = value.trim().replaceAll("\\", "/");
-  const written = rewriteJson(plain, rules);
-  const text = typeof written === "string" ? written : plain;
-  if (/^[/~]|^[A-Za-z]:/.test(text)) return { problem: "is absolute" };
-  if (/^\{|[*[\]<>]/.test(text)) return { problem: UNFILLED };
-  const rest = text.replace(/^@project\//, "");
-  const joined = joinPath("", rest);
-  if (!joined.ok) return { problem: "leaves the project" };
-  if (rest.startsWith("@") || joined.value === "") return { problem: "is no file of the project" };
-  return { path: joined.value };
-}
-
-/** An output file's path as the model is to write it. */
-function withOutputPaths(frontmatter: JsonObject, rules: RewriteRules): JsonObject {
-  const placed = Object.entries(frontmatter).map(([key, value]) => {
-    const path =
-      OUTPUT_KEY.test(key) && typeof value === "string" ? outputPath(value, rules).path : undefined;
-    return [key, path === undefined ? value : `@project/${path}`] as const;
-  });
-  return Object.fromEntries(placed);
 }
 
 /** Keys of every workflow document that say what it is. */

@@ -26,10 +26,11 @@ export class Places {
   private readonly findings: ImportFindings;
   private chars = 0;
 
-  constructor(entry: Entry, findings: ImportFindings) {
+  /** `reserved` are names that the package needs beside those that each has. */
+  constructor(entry: Entry, findings: ImportFindings, reserved: readonly string[]) {
     this.folder = folderOf(entry.document);
     this.findings = findings;
-    for (const name of OWN) this.taken.add(foldPath(name));
+    for (const name of [...OWN, ...reserved]) this.taken.add(foldPath(name));
   }
 
   /** Takes a file along. What lies outside the workflow's folder lies in `shared/`, a called skill in `skills/`. */

@@ -42,7 +42,7 @@ function isMarked(line: string, at: number): boolean {
 
 /** The mounts for the project's folders, and the config's values. */
 function fillIn(text: string, rules: RewriteRules): string {
-  return text.replaceAll(/\{\{?([\w-]{1,80})\}?\}/g, (whole, name: string) => {
+  return text.replaceAll(/\{\{?(\.?[\w-]{1,80}(?:\.[\w-]{1,80}){0,8})\}?\}/g, (whole, name: string) => {
     if (name === "project-root" || name === "project_root") return "@project";
     if (OWN_FOLDER.has(name)) return "@pkg";
     const isTemplate = whole.startsWith("{{");
