@@ -32,14 +32,23 @@ const operations: RunOperations = {
 };
 
 describe("what is called outside", () => {
+  /** As often as it was said; the engine has another id for what a model says again under the same one. */
   const calls = [
     { id: "c1-1-0", name: ACT },
     { id: "c1-1-1", name: LOOK },
   ];
-  const kindsOf = (made: readonly number[], outcome = "ok", failures: readonly string[] = []) => {
-    const outcomes = new Map(calls.map(({ id }) => [id, outcome]));
+  const kindsOf = (made: readonly number[], outcome = "ok", retries = 0) => {
+    const said = Array.from({ length: 1 + retries }, (_, visit) =>
+      calls.map(({ id, name }, index) => ({
+        id: visit === 0 ? id : `call_${1 + visit}_1_${index}`,
+        name,
+        argumentsJson: JSON.stringify({ id: tokenOf(far, id) }),
+      })),
+    ).flat();
+    const outcomes = new Map(said.map(({ id }) => [id, outcome]));
     const ledger = Object.fromEntries(calls.map(({ id }, index) => [tokenOf(far, id), made[index] ?? 0]));
-    return checkOutside(far, { ...operations, failures }, calls, outcomes, ledger).map(({ kind }) => kind);
+    const failures = Array.from({ length: retries }, () => "E_INTERNAL");
+    return checkOutside({ ...operations, failures }, said, outcomes, ledger).map(({ kind }) => kind);
   };
 
   test.each([
@@ -52,8 +61,12 @@ describe("what is called outside", () => {
     expect(kindsOf(made, outcome)).toEqual(kinds);
   });
 
-  test("once for each visit that was begun again, is right", () => {
-    expect(kindsOf([2, 2], "ok", ["E_INTERNAL"])).toEqual([]);
+  test.each([
+    ["once for each time, is right", [2, 2], []],
+    ["once, is lost where it says ok twice", [1, 2], ["lost"]],
+    ["once more than that, is doubled", [3, 3], ["doubled"]],
+  ])("in a visit that was begun again %s", (_, made, kinds) => {
+    expect(kindsOf(made, "ok", 1)).toEqual(kinds);
   });
 });
 

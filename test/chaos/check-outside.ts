@@ -2,32 +2,40 @@ import type { ReceivedNotice, RunOperations } from "./evidence.js";
 import { type Finding, doubled, lost } from "./finding.js";
 import type { PlannedRun } from "./plan.js";
 import { ACT } from "./plan-visits.js";
-import { isOutside, tokenOf } from "./script.js";
+import type { SaidCall } from "./check-records.js";
+import { isOutside } from "./script.js";
 import { WEBHOOK } from "./surroundings.js";
 
 /**
  * What a tool from outside was asked for: each call that came to its end was made, and one that has an effect once. A run that
- * was retried begins its visit again, and makes its calls again.
+ * was retried begins its visit again, and makes its calls again; the engine gives those another id where the model does not.
  */
 export function checkOutside(
-  run: PlannedRun,
   { failures }: RunOperations,
-  calls: readonly { readonly id: string; readonly name: string }[],
+  calls: readonly SaidCall[],
   outcomes: ReadonlyMap<string, string>,
   ledger: Readonly<Record<string, number>>,
 ): readonly Finding[] {
-  const findings: Finding[] = [];
-  const names = new Map(calls.map(({ id, name }) => [id, name]));
-  for (const [id, name] of names) {
-    if (!isOutside({ name })) continue;
-    const made = ledger[tokenOf(run, id)] ?? 0;
-    if (made === 0 && outcomes.get(id) === "ok")
-      findings.push(lost(`the call ${id} says ok, and was never made.`));
-    if (name === ACT && made > 1 + failures.length) {
-      findings.push(doubled(`the call ${id}, which has an effect, was made ${made} times.`));
-    }
-  }
-  return findings;
+  const outside = calls.filter(isOutside);
+  return [...new Set(outside.map(tokenIn))].flatMap((token) => {
+    const made = ledger[token] ?? 0;
+    const same = outside.filter((call) => tokenIn(call) === token);
+    const ended = same.filter(({ id }) => outcomes.get(id) === "ok").length;
+    const isActed = same.some(({ name }) => name === ACT);
+    return [
+      ...(made < ended
+        ? [lost(`the call ${token} says ok ${ended} times, and was made ${made} times.`)]
+        : []),
+      ...(isActed && made > 1 + failures.length
+        ? [doubled(`the call ${token}, which has an effect, was made ${made} times.`)]
+        : []),
+    ];
+  });
+}
+
+/** What a call outside is known by there: it says so itself. */
+function tokenIn({ argumentsJson }: SaidCall): string {
+  return String((JSON.parse(argumentsJson) as { id?: unknown }).id);
 }
 
 type PhaseLine = Readonly<Record<string, unknown>>;

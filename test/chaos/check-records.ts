@@ -11,7 +11,7 @@ import { outcomeOf } from "./script.js";
 type Json = Readonly<Record<string, unknown>>;
 
 /** A call as an answer made it that was written down. */
-interface SaidCall {
+export interface SaidCall {
   readonly id: string;
   readonly name: string;
   readonly argumentsJson: string;

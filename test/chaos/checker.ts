@@ -78,7 +78,7 @@ async function checkRun(
     ...(run.kind === "bundle"
       ? await checkSession(projectRoot, run)
       : await checkDocument(runDir, run, records.isUndisturbed)),
-    ...checkOutside(run, operations, records.said, records.outcomes, evidence.ledger),
+    ...checkOutside(operations, records.said, records.outcomes, evidence.ledger),
     ...checkNotices(run, records.events, evidence.notices),
     ...(await checkFiles(runDir, projectRoot, run)),
     ...(await checkBookkeeping(projectDir, runDir, run, operations, { ...records, ...history })),
