@@ -138,7 +138,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "temporary-files-left",
-    patches: [{ file: "store/disk/atomic-file.ts", from: "removeIfThere(join(directory, name));", to: "" }],
+    patches: [
+      {
+        file: "store/disk/atomic-file.ts",
+        from: "if (file === basename(path)) removeIfThere(temporary);",
+        to: "",
+      },
+    ],
     strike: { at: "file.temporary-synced", hit: () => 6, action: "kill" },
     verdicts: ["doubled"],
   },

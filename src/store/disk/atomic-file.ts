@@ -49,12 +49,20 @@ export async function writeFileAtomic(
 
 /** Removes what interrupted calls of `writeFileAtomic` have left of this file. The caller holds the file's lock. */
 export function removeTemporaries(path: string): void {
-  const directory = dirname(path);
-  const prefix = `.tmp-${basename(path)}-`;
-  for (const name of readdirSync(directory)) {
-    if (!name.startsWith(prefix) || !/^[0-9a-f]{12}$/.test(name.slice(prefix.length))) continue;
-    removeIfThere(join(directory, name));
-  }
+  const left = temporariesIn(dirname(path));
+  for (const { file, temporary } of left) if (file === basename(path)) removeIfThere(temporary);
+}
+
+/** The same of all files of a directory. The caller holds the lock of them all. */
+export function removeAllTemporaries(directory: string): void {
+  for (const { temporary } of temporariesIn(directory)) removeIfThere(temporary);
+}
+
+function temporariesIn(directory: string): readonly { readonly file: string; readonly temporary: string }[] {
+  return readdirSync(directory).flatMap((name) => {
+    const file = /^\.tmp-(.+)-[0-9a-f]{12}$/.exec(name)?.[1];
+    return file === undefined ? [] : [{ file, temporary: join(directory, name) }];
+  });
 }
 
 /** A name in the directory of a file for what is going to take its place. */

@@ -1,7 +1,8 @@
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseNotice, type Notice } from "../../core/notify/notice.js";
-import { writeFileAtomic } from "../disk/atomic-file.js";
+import { removeAllTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
+import { type HeldLock, withFileLock } from "../disk/fenced-lock.js";
 import { readOwnFile, standsThere } from "../disk/own-file.js";
 
 const MAX_NOTICE_BYTES = 64 * 1024;
@@ -10,14 +11,24 @@ const MAX_NOTICE_BYTES = 64 * 1024;
 export class Notices {
   private readonly dir: string;
 
-  constructor(dir: string) {
+  private readonly lockFile: string;
+
+  constructor(dir: string, lockFile: string) {
     this.dir = dir;
+    this.lockFile = lockFile;
   }
 
   /** The same notice twice is one. */
   async keep(change: number, receiver: string, notice: Notice): Promise<void> {
     mkdirSync(this.dir, { recursive: true, mode: 0o700 });
-    await writeFileAtomic(this.pathOf(change, receiver), `${JSON.stringify(notice)}\n`);
+    const path = this.pathOf(change, receiver);
+    // No file is written again: what a crash has left of one goes when the next one comes.
+    const clear = () => removeAllTemporaries(this.dir);
+    const write = async (lock: HeldLock) => {
+      clear();
+      await writeFileAtomic(path, `${JSON.stringify(notice)}\n`, lock);
+    };
+    await withFileLock(this.lockFile, write, clear);
   }
 
   /** Undefined where it was delivered, or never was. Throws what the system says. */

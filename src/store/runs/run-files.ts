@@ -51,7 +51,7 @@ export class RunFiles {
     this.boundaries = new Boundaries(join(dir, "boundaries.jsonl"), join(dir, "boundaries.lock"), this.claim);
     this.request = new RunRequestFile(dir, this.claim);
     this.blobs = new Blobs(join(dir, "blobs"));
-    this.notices = new Notices(join(dir, "notices"));
+    this.notices = new Notices(join(dir, "notices"), join(dir, "notices.lock"));
     this.status = openStatusFile(join(dir, "status.json"), join(dir, "status.lock"), this.claim);
   }
 
