@@ -57,13 +57,40 @@ export class Connection {
   private suspicion: Promise<void> | undefined;
   private isStale = true;
   private isClosed = false;
+  private asked = 0;
 
   constructor(place: ConnectionPlace) {
     this.place = place;
   }
 
-  /** The tools as the server describes them; while it cannot be asked, those it had when it last could. Throws `NotReached`. */
-  async tools(): Promise<readonly unknown[]> {
+  /** Nobody waits for an answer of it. */
+  get isIdle(): boolean {
+    return this.asked === 0;
+  }
+
+  /**
+   * The tools as the server describes them; while it cannot be asked, those it had when it last could. The same list until it
+   * is another. Throws `NotReached`.
+   */
+  tools(): Promise<readonly unknown[]> {
+    return this.whileAsked(() => this.listTools());
+  }
+
+  /** Throws `NotReached` where the server cannot be asked, `Interrupted` where it was and has not answered. */
+  call(tool: string, args: object, signal: AbortSignal): Promise<McpAnswer> {
+    return this.whileAsked(() => this.callTool(tool, args, signal));
+  }
+
+  private async whileAsked<T>(ask: () => Promise<T>): Promise<T> {
+    this.asked += 1;
+    try {
+      return await ask();
+    } finally {
+      this.asked -= 1;
+    }
+  }
+
+  private async listTools(): Promise<readonly unknown[]> {
     await this.suspicion; // here, where no call's time runs yet
     if (this.isClosed) throw new NotReached("The worker is stopping.");
     if (this.listed !== undefined && !this.isStale) return this.listed;
@@ -71,7 +98,7 @@ export class Connection {
     try {
       link = await this.link();
       this.isStale = false; // before it is asked: it may say again that they have changed
-      this.listed = await listTools(link.client);
+      this.listed = await askForTools(link.client);
     } catch (error) {
       this.isStale = true;
       if (this.listed !== undefined) return this.listed;
@@ -82,8 +109,7 @@ export class Connection {
     return this.listed;
   }
 
-  /** Throws `NotReached` where the server cannot be asked, `Interrupted` where it was and has not answered. */
-  async call(tool: string, args: object, signal: AbortSignal): Promise<McpAnswer> {
+  private async callTool(tool: string, args: object, signal: AbortSignal): Promise<McpAnswer> {
     await this.suspicion;
     const link = await this.link();
     link.callsRunning += 1;
@@ -237,7 +263,7 @@ function isOf(error: unknown, code: SdkErrorCode): boolean {
   return error instanceof SdkError && error.code === code;
 }
 
-async function listTools(client: Client): Promise<readonly unknown[]> {
+async function askForTools(client: Client): Promise<readonly unknown[]> {
   const tools: unknown[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES && tools.length < MAX_LISTED_TOOLS; page += 1) {

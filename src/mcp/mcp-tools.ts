@@ -2,7 +2,7 @@ import { z } from "zod";
 import { boundsProblem } from "../core/json-bounds.js";
 import type { JsonObject } from "../core/json.js";
 import type { ToolEffect } from "../core/tools/external-tool.js";
-import { excerpt } from "../core/text.js";
+import { excerpt, listSome } from "../core/text.js";
 import type { ExternalTool, ToolAnswer, ToolPlace, ToolSource } from "../tools/external/tool-source.js";
 import { Connection, type McpAnswer } from "./connection.js";
 import { type McpServer, type McpServers, isOfProject } from "./server-settings.js";
@@ -28,13 +28,26 @@ const toolSchema = z.looseObject({
     .catch(undefined),
 });
 
-/** Processes that work in projects: the one that was not used for longest is ended for one more. */
+/** Processes that work in projects: the idle one that was not used for longest is ended for one more. */
 const MAX_PROJECT_CONNECTIONS = 32;
+
+/** Of the tools that the settings name and that are not there. */
+const MAX_NAMED = 5;
+
+/** The first idle one where there are too many; none where all are asked something: who works on a call is not ended for another. */
+export function oneToEnd<T extends { readonly isIdle: boolean }>(
+  connections: readonly (readonly [string, T])[],
+  max: number,
+): readonly [string, T] | undefined {
+  return connections.length > max ? connections.find(([, { isIdle }]) => isIdle) : undefined;
+}
 
 /** The tools of the operator's MCP servers, for agents whose policy names them. */
 export function mcpTools(options: McpOptions): ToolSource {
   const { servers } = options;
   const connections = new Map<string, Connection>();
+  /** What was made of a list, which may be long: it is asked for at each turn and each call. */
+  const made = new WeakMap<readonly unknown[], readonly ExternalTool[]>();
 
   function connectionTo(name: string, server: McpServer, projectRoot: string): Connection {
     const key = isOfProject(server) ? `${name}\0${projectRoot}` : name;
@@ -42,11 +55,11 @@ export function mcpTools(options: McpOptions): ToolSource {
     const connection = known ?? new Connection({ ...options, name, server, projectRoot });
     connections.delete(key);
     connections.set(key, connection); // the last one used is the last one ended
-    const ofProjects = [...connections].filter(([other]) => other.includes("\0"));
-    const [oldest] = ofProjects;
-    if (oldest !== undefined && ofProjects.length > MAX_PROJECT_CONNECTIONS) {
-      connections.delete(oldest[0]);
-      void oldest[1].close();
+    const others = [...connections].filter(([other]) => other.includes("\0") && other !== key);
+    const ended = oneToEnd(others, MAX_PROJECT_CONNECTIONS - 1);
+    if (ended !== undefined) {
+      connections.delete(ended[0]);
+      void ended[1].close();
     }
     return connection;
   }
@@ -56,16 +69,32 @@ export function mcpTools(options: McpOptions): ToolSource {
     server: McpServer,
     place: ToolPlace,
   ): Promise<readonly ExternalTool[]> {
-    const connection = connectionTo(name, server, place.projectRoot);
-    return (await connection.tools()).flatMap((described): readonly ExternalTool[] => {
-      const parsed = toolSchema.safeParse(described);
-      if (!parsed.success) {
-        options.note(
-          `The MCP server ${name} describes a tool that cannot be offered: ${excerpt(parsed.error.message)}`,
-        );
-        return [];
-      }
-      const tool = parsed.data;
+    const listed = await connectionTo(name, server, place.projectRoot).tools();
+    const tools = made.get(listed) ?? toolsIn(listed, name, server);
+    made.set(listed, tools);
+    return tools;
+  }
+
+  function toolsIn(listed: readonly unknown[], name: string, server: McpServer): readonly ExternalTool[] {
+    const parsed = listed.map((described) => toolSchema.safeParse(described));
+    const wrong = parsed.filter(({ success }) => !success);
+    if (wrong.length > 0) {
+      const [first] = wrong;
+      options.note(
+        `The MCP server ${name} describes tools that cannot be offered, ${wrong.length} in all: ${excerpt(first?.error?.message ?? "")}`,
+      );
+    }
+    const described = parsed.flatMap(({ data }) => data ?? []);
+    const names = new Set(described.map((tool) => tool.name));
+    const absent = [...(server.tools ?? []), ...Object.keys(server.effects)].filter(
+      (tool) => !names.has(tool),
+    );
+    if (absent.length > 0) {
+      options.note(
+        `The MCP server ${name} has no tool ${listSome(absent, MAX_NAMED)}, which its settings name.`,
+      );
+    }
+    return described.flatMap((tool): readonly ExternalTool[] => {
       if (server.tools !== undefined && !server.tools.includes(tool.name)) return [];
       return [
         {

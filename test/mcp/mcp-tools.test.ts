@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { mcpTools } from "../../src/mcp/mcp-tools.js";
+import { mcpTools, oneToEnd } from "../../src/mcp/mcp-tools.js";
 import { mcpServersSchema } from "../../src/mcp/server-settings.js";
 import { ExternalTools } from "../../src/tools/external/external-tools.js";
 import { Interrupted, NotReached, type ToolPlace } from "../../src/tools/external/tool-source.js";
@@ -124,8 +124,10 @@ describe("a server", () => {
       "mcp.s.act once",
       "mcp.s.set idempotent",
     ]);
-    const limited = fake("plain", { tools: ["act", "look"], effects: { act: "idempotent", look: "once" } });
-    expect(await open(limited.server).names()).toEqual(["mcp.s.look once", "mcp.s.act idempotent"]);
+    const effects = { act: "idempotent", look: "once", lok: "none" };
+    const limited = open(fake("plain", { tools: ["act", "look", "acts"], effects }).server);
+    expect(await limited.names()).toEqual(["mcp.s.look once", "mcp.s.act idempotent"]);
+    expect(limited.notes).toEqual(["The MCP server s has no tool acts, lok, which its settings name."]);
   });
 
   test("has no variable of the worker's that the settings do not name", async () => {
@@ -171,6 +173,13 @@ describe("a server", () => {
   test("without an end to its list is cut off", async () => {
     const { names } = open(fake("endless").server);
     expect((await names()).length).toBeLessThanOrEqual(20);
+  });
+
+  test("with hostile tools is looked at once, and the operator is told once", async () => {
+    const { source, place, notes } = open(fake("hostile").server);
+    const [first, second] = [await source.tools(place), await source.tools(place)];
+    expect(second[0]).toBe(first[0]);
+    expect(notes).toEqual([expect.stringMatching(/^The MCP server s describes .* offered, 3 in all: /)]);
   });
 
   test("that cannot be started is not reached, and says why to the operator", async () => {
@@ -317,4 +326,12 @@ describe("a server", () => {
       await expect(names()).rejects.toThrow("stopping");
     }
   });
+});
+
+test("of too many processes of projects the idle one is ended that was not used for longest, never one at work", () => {
+  const of = (...idle: readonly boolean[]) => idle.map((isIdle, index) => [`p${index}`, { isIdle }] as const);
+  expect(oneToEnd(of(true, true), 2)).toBeUndefined();
+  expect(oneToEnd(of(true, true, true), 2)?.[0]).toBe("p0");
+  expect(oneToEnd(of(false, true, true), 2)?.[0]).toBe("p1");
+  expect(oneToEnd(of(false, false, false), 2)).toBeUndefined();
 });

@@ -27,6 +27,8 @@ export class ExternalTools {
   private readonly sources: readonly ToolSource[];
   private readonly note: (sentence: string) => void;
   private readonly noted = new Set<string>();
+  /** What was found of each, since it is asked at each turn and each call. */
+  private readonly checked = new WeakMap<ExternalTool, CheckedTool>();
 
   /** `note` is told, once each, of tools that are not offered, for the operator. */
   constructor(sources: readonly ToolSource[], note: (sentence: string) => void) {
@@ -75,13 +77,13 @@ export class ExternalTools {
     const offered: ExternalTool[] = [];
     let bytes = 0;
     for (const tool of sorted) {
-      const checked = checkExternalTool(tool);
-      if (!checked.ok) {
-        this.noteOnce(`${checked.error.message} It is not offered.`);
+      const checked = this.checked.get(tool) ?? check(tool);
+      this.checked.set(tool, checked);
+      if ("problem" in checked) {
+        this.noteOnce(`${checked.problem} It is not offered.`);
         continue;
       }
-      const { description, parameters } = checked.value;
-      bytes += Buffer.byteLength(description) + Buffer.byteLength(JSON.stringify(parameters));
+      bytes += checked.bytes;
       const isTaken =
         canonicalToolName(tool.name) !== undefined || offered.some(({ name }) => name === tool.name);
       if (isTaken || offered.length === MAX_EXTERNAL_TOOLS || bytes > MAX_DEFINITION_BYTES) {
@@ -89,7 +91,7 @@ export class ExternalTools {
         this.noteOnce(`The tool ${tool.name} is not offered to ${place.agentId}: ${why}.`);
         continue;
       }
-      offered.push({ ...tool, description, parameters });
+      offered.push(checked.tool);
     }
     return offered;
   }
@@ -102,6 +104,16 @@ export class ExternalTools {
 }
 
 const MAX_NOTES = 1_000;
+
+type CheckedTool = { readonly tool: ExternalTool; readonly bytes: number } | { readonly problem: string };
+
+function check(tool: ExternalTool): CheckedTool {
+  const checked = checkExternalTool(tool);
+  if (!checked.ok) return { problem: checked.error.message };
+  const { description, parameters } = checked.value;
+  const bytes = Buffer.byteLength(description) + Buffer.byteLength(JSON.stringify(parameters));
+  return { tool: { ...tool, description, parameters }, bytes };
+}
 
 /** What is kept of a tool with each call of it. */
 export function offeredTool({

@@ -294,6 +294,26 @@ describe("what an agent is offered", () => {
     expect((await tools.offer(place)).functions.map((offered) => offered.function.name)).toEqual(["a", "b"]);
   });
 
+  test("tools whose definition was looked at once: a server may describe many, at each turn and each call", async () => {
+    let looks = 0;
+    const described = tool(() => "", { name: "a" });
+    const { parameters } = described;
+    Object.defineProperty(described, "parameters", {
+      enumerable: true,
+      get() {
+        looks += 1;
+        return parameters;
+      },
+    });
+    const tools = toolsOf(described);
+    await tools.offer(place);
+    const once = looks;
+    await tools.offer(place);
+    expect(await tools.find(place, "a")).toBeDefined();
+    expect(once).toBeGreaterThan(0);
+    expect(looks).toBe(once);
+  });
+
   test("no more tools than a request may hold, and the rest is told the operator once", async () => {
     const notes: string[] = [];
     const many = Array.from({ length: 120 }, (_, index) => tool(() => "", { name: `t${100 + index}` }));
