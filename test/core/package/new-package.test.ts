@@ -1,5 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { type WantedPackage, newPackage, wantedProblem } from "../../../src/core/package/new-package.js";
+import {
+  type WantedPackage,
+  idsFrom,
+  newPackage,
+  wantedProblem,
+} from "../../../src/core/package/new-package.js";
 
 const small: WantedPackage = { name: "tea", steps: ["draft"], branch: [], gate: false, agents: ["author"] };
 const large: WantedPackage = {
@@ -75,6 +80,19 @@ describe("a new package", () => {
     expect(files.get("steps/gate.md")).toContain('artifactTypes: {"artifacts/gate.md":"qaGate"}');
     expect(files.get("steps/done.md")).toContain("With this the run is complete.");
   });
+});
+
+test.each([
+  ["gather, draft", ["gather", "draft"]],
+  ["3", ["step-1", "step-2", "step-3"]],
+  ["1 2", ["1", "2"]],
+  [" ", []],
+])("an option names ids, or says with one number how many: %j", (list, ids) => {
+  expect(idsFrom(list, "step")).toEqual(ids);
+});
+
+test("a number without measure is as many ids as are refused", () => {
+  expect(idsFrom("1000000000", "agent")).toHaveLength(51);
 });
 
 describe("what no package can be made of", () => {
