@@ -1,11 +1,12 @@
-import type { z } from "zod";
+import { z } from "zod";
 import type { JsonObject } from "../../core/json.js";
-import type { ToolEffect } from "../../core/tools/external-tool.js";
+import { type ToolEffect, checkExternalTool } from "../../core/tools/external-tool.js";
 import { functionTool } from "../../core/tools/tool-arguments.js";
 import { canonicalToolName } from "../../core/tools/tool-specs.js";
 import { redactAbsolutePaths } from "../../core/prompt/redact.js";
 import { excerpt } from "../../core/text.js";
 import { type ExternalTool, type ToolCallScope, type ToolSource, WrongArguments } from "./tool-source.js";
+import { answerText, thrownWords } from "./tool-words.js";
 
 /** A tool that a program gives its worker. */
 export interface ToolDefinition<Input extends z.ZodObject> {
@@ -25,8 +26,9 @@ export interface ToolDefinition<Input extends z.ZodObject> {
   /** The ids of the agents that have it. Absent: all. */
   readonly agents?: readonly string[];
   /**
-   * Does it. What it returns is for the model: a text as it is, anything else as JSON. What it throws is a failure that the model
-   * is told of, by the error's message: put no key into it.
+   * Does it. What it returns is for the model: a text as it is, anything else as JSON, where a large integer is a text, a map an object
+   * and a set a list; of what cannot be JSON the model is told that the tool has run. What it throws is a failure that the model is
+   * told of, by the error's message: put no key into it. What blocks the process blocks its worker: no time is over for it.
    */
   readonly run: (input: z.output<Input>, scope: ToolCallScope) => unknown;
 }
@@ -36,12 +38,15 @@ export interface DefinedTool extends ExternalTool {
   readonly agents?: readonly string[];
 }
 
+const EFFECTS: readonly ToolEffect[] = ["none", "idempotent", "once"];
 const DEFAULT_TIMEOUT_MS = 60_000;
 const MAX_TIMEOUT_MS = 3_600_000;
 
-/** A tool in code. Throws where its name or its timeout cannot be used. */
+/** A tool in code. Throws a `TypeError` that says what is wrong with its definition: its name, its input's schema, its timeout. */
 export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition<Input>): DefinedTool {
   const { name, description, input, effect, timeoutMs = DEFAULT_TIMEOUT_MS, agents, run } = definition;
+  if (typeof name !== "string")
+    throw new TypeError(`The tool ${excerpt(String(name), 80)} needs another name: a text.`);
   const isOurs = canonicalToolName(name) !== undefined || name.startsWith("mcp.");
   if (!/^[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*$/.test(name) || name.length > 64 || isOurs) {
     throw new TypeError(
@@ -51,16 +56,22 @@ export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition
   if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > MAX_TIMEOUT_MS) {
     throw new TypeError(`The tool "${name}": timeoutMs must be a whole number from 1 to ${MAX_TIMEOUT_MS}.`);
   }
+  const wrong = wrongPart(definition);
+  if (wrong !== undefined) throw new TypeError(`The tool "${name}": ${wrong}.`);
+  const parameters = schemaOf(name, description, input);
+  const checked = checkExternalTool({ name, description, parameters, effect, timeoutMs });
+  if (!checked.ok) throw new TypeError(checked.error.message);
   return {
     name,
     family: name.slice(0, name.lastIndexOf(".") + 1),
     description,
-    parameters: functionTool(name, description, input).function.parameters as JsonObject, // a JSON Schema is JSON
+    parameters,
     effect,
     timeoutMs,
     ...(agents === undefined ? {} : { agents }),
     async run(args, scope) {
-      const parsed = input.safeParse(args);
+      // Its own copy: what a tool changes in its input must not be there when the call is made again.
+      const parsed = await input.safeParseAsync(structuredClone(args));
       if (!parsed.success) {
         const said = parsed.error.issues.slice(0, 10).map(({ path, message }) => {
           return `${excerpt(path.map(String).join(".")) || "(root)"}: ${excerpt(redactAbsolutePaths(message), 200)}`;
@@ -68,9 +79,38 @@ export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition
         throw new WrongArguments(said.join("; "));
       }
       const answer = await run(parsed.data, scope);
-      return { content: typeof answer === "string" ? answer : (JSON.stringify(answer) ?? "") };
+      return { content: answerText(answer) };
     },
   };
+}
+
+/** What a program without types may have got wrong. */
+function wrongPart({
+  description,
+  input,
+  effect,
+  agents,
+  run,
+}: ToolDefinition<z.ZodObject>): string | undefined {
+  if (typeof description !== "string") return "description must be a text";
+  if (!(input instanceof z.core.$ZodObject))
+    return "input must be an object of zod's, such as z.strictObject({ … })";
+  if (!EFFECTS.includes(effect)) return 'effect must be "none", "idempotent" or "once"';
+  if (typeof run !== "function") return "run must be a function";
+  const isList =
+    agents === undefined || (Array.isArray(agents) && agents.every((id) => typeof id === "string"));
+  return isList ? undefined : "agents must be a list of ids";
+}
+
+function schemaOf(name: string, description: string, input: z.ZodObject): JsonObject {
+  try {
+    return functionTool(name, description, input).function.parameters as JsonObject; // a JSON Schema is JSON
+  } catch (error) {
+    const words = excerpt(thrownWords(error), 200);
+    throw new TypeError(`The tool "${name}": its input cannot be shown to a model: ${words}`, {
+      cause: error,
+    });
+  }
 }
 
 /** The tools of a program as a source. Throws where two have one name. */

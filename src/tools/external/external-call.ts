@@ -22,6 +22,7 @@ import {
   type ToolPlace,
   WrongArguments,
 } from "./tool-source.js";
+import { thrownWords } from "./tool-words.js";
 
 /** A call of an external tool whose turn has come. */
 export interface ExternalCall {
@@ -139,8 +140,7 @@ async function callTool(
         continue;
       }
       if (error instanceof NotReached) return failed(external, `${error.message} Nothing was done.`);
-      if (!(error instanceof Interrupted))
-        return failed(external, error instanceof Error ? error.message : String(error));
+      if (!(error instanceof Interrupted)) return failed(external, thrownWords(error));
       if (isOnce) return unknown(external, await looks(), error.message);
       if (nth === MAX_ATTEMPTS || error instanceof TimedOut) return failed(external, error.message);
     }
