@@ -138,18 +138,17 @@ async function walk({ servers, answers, firstWorker, meanwhile }: Options): Prom
   }
 }
 
-const everything = () => ({ command: process.execPath, args: [binOf("everything")], timeoutSeconds: 10 });
+const everything = () => ({ command: process.execPath, args: [binOf("everything")], timeoutSeconds: 30 });
 const memory = (dir: string) => ({
   command: process.execPath,
   args: [binOf("memory")],
   env: { MEMORY_FILE_PATH: join(dir, "memory.jsonl") },
-  timeoutSeconds: 2,
 });
 const files = () => ({ command: process.execPath, args: [binOf("filesystem"), "@project"] });
 
-/** Takes two seconds, and changes nothing. */
-const aLongOne = (server: string) =>
-  call(`mcp_${server}_trigger-long-running-operation`, { duration: 2, steps: 1 });
+/** Changes nothing, and takes long enough for something to happen meanwhile, also on a busy machine. */
+const aLongOne = (server: string, duration = 5) =>
+  call(`mcp_${server}_trigger-long-running-operation`, { duration, steps: 1 });
 const known = (name: string) =>
   call("mcp_memory_create_entities", {
     entities: [{ name, entityType: "person", observations: ["reads"] }],
@@ -246,7 +245,7 @@ describe.concurrent("a run with the public servers completes", () => {
   }) => {
     const last = (pids: readonly number[]) => pids.at(-1) ?? 0;
     const { results, pids } = await walk({
-      servers: (dir) => ({ everything: everything(), memory: memory(dir) }),
+      servers: (dir) => ({ everything: everything(), memory: { ...memory(dir), timeoutSeconds: 3 } }),
       answers: [
         [graph, aLongOne("everything")],
         ({ pidsOf }) => {
@@ -262,7 +261,7 @@ describe.concurrent("a run with the public servers completes", () => {
     });
     const [, long, ada, after] = results;
     expect(long).toMatchObject({ ok: true, content: expect.stringContaining("operation completed") });
-    expect(ada?.error?.message).toMatch(/not answered within 2 seconds.*mcp\.memory\.read_graph/);
+    expect(ada?.error?.message).toMatch(/not answered within 3 seconds.*mcp\.memory\.read_graph/);
     expect(ada?.error?.code).toBe("TOOL_OUTCOME_UNKNOWN");
     expect(after).toMatchObject({ ok: true });
     expect(after?.content).not.toContain("Ada");
@@ -290,7 +289,7 @@ describe.concurrent("a run with the public servers completes", () => {
         servers: () => ({ web: { url, timeoutSeconds: 60 } }),
         answers: [
           [aLongOne("web")],
-          [aLongOne("web")],
+          [aLongOne("web", 60)],
           async () => {
             server = await begin();
             return [echo];
