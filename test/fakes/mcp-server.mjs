@@ -5,6 +5,8 @@ import { createInterface } from "node:readline";
 
 const [manner = "plain", log = "", flag = ""] = process.argv.slice(2);
 const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+/** Is told of each error that a request of this server is answered with. */
+let answered = () => undefined;
 const note = (line) => log !== "" && appendFileSync(log, `${line}\n`);
 note(`begun ${process.pid}`);
 process.stdin.on("end", () => {
@@ -78,6 +80,13 @@ function answerCall(id, { name, arguments: args = {} }) {
         process.kill(process.pid, "SIGKILL"),
       );
       return;
+    case "request": {
+      const methods = ["sampling/createMessage", "elicitation/create", "roots/list", "none/such"];
+      const codes = [];
+      answered = (code) => codes.push(code) === methods.length && say(codes.join());
+      for (const method of methods) send({ id: method, method, params: {} });
+      return;
+    }
     case "ask": {
       const ask = () => {
         for (let n = 0; n < 100; n += 1)
@@ -153,8 +162,9 @@ function answerCall(id, { name, arguments: args = {} }) {
 }
 
 createInterface({ input: process.stdin }).on("line", (line) => {
-  const { id, method, params = {} } = JSON.parse(line);
-  if (method === "initialize" && manner === "unborn") note("asked");
+  const { id, method, params = {}, error } = JSON.parse(line);
+  if (error !== undefined) answered(error.code);
+  else if (method === "initialize" && manner === "unborn") note("asked");
   else if (method === "initialize") {
     const { protocolVersion } = params;
     send({

@@ -280,6 +280,11 @@ describe("a server", () => {
     expect(await asked).toBeInstanceOf(NotReached);
   }, 15_000);
 
+  test("that asks for a model, a person or directories is refused each, and goes on", async () => {
+    const { call } = open(fake("plain").server);
+    expect((await call("act", { how: "request" })).content).toBe("-32601,-32601,-32601,-32601");
+  });
+
   test("that asks without end is ended, in bounded memory, and is begun again", async () => {
     const { call, notes } = open(fake("plain").server);
     await expect(call("act", { how: "ask" })).rejects.toThrow("has ended while the call ran");
