@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from "../json.js";
 import type { Agent } from "../package/schemas.js";
 import { cutText } from "../text.js";
 import { isList, isObject } from "./inline-variables.js";
-import { type Element, findElement, findElements, plainText } from "./markup.js";
+import { type Element, findElement, findElements, plainText, withoutComments } from "./markup.js";
 
 /** Something a user can ask an agent for. */
 export interface BundleCommand {
@@ -14,6 +14,8 @@ export interface BundleCommand {
   readonly description: string;
   /** The workflow it runs, as the agent names it. */
   readonly workflow?: string;
+  /** What the workflow is given: a file, or words. */
+  readonly data?: string;
   /** What it does instead, which a bundle run does not do: `exec {core-root}/tasks/review.xml`. */
   readonly notHere?: string;
 }
@@ -90,16 +92,18 @@ function criticalActionsOf(agent: string): readonly string[] {
 }
 
 function commandsOf(agent: string): readonly BundleCommand[] {
-  const block = findElement(agent, "cmds") ?? findElement(agent, "menu");
+  const plain = withoutComments(agent);
+  const block = findElement(plain, "cmds") ?? findElement(plain, "menu");
   if (block === undefined) return [];
   const items = [...findElements(block.inner, "c"), ...findElements(block.inner, "item")];
-  return items
-    .slice(0, MAX_ITEMS)
-    .flatMap(({ attributes, inner }) =>
-      command(attributes.get("cmd") ?? attributes.get("trigger"), plainText(inner), (key) =>
-        attributes.get(key),
-      ),
+  return items.slice(0, MAX_ITEMS).flatMap(({ attributes, inner }) => {
+    const description = plainText(inner);
+    const trigger = attributes.get("cmd") ?? attributes.get("trigger");
+    if (trigger !== undefined) return command(trigger, description, (key) => attributes.get(key));
+    return findElements(inner, "handler").flatMap((handler) =>
+      command(handler.attributes.get("match"), description, (key) => handler.attributes.get(key)),
     );
+  });
 }
 
 /** An agent of package format 1.1. */
@@ -143,11 +147,35 @@ export function agentOfYaml(yaml: JsonObject): Result<BundleAgent> {
 }
 
 function menuItem(item: Readonly<Record<string, unknown>>): readonly BundleCommand[] {
+  const description = ownText(item, "description") ?? ownText(item, "multi") ?? "";
+  const triggers = Object.hasOwn(item, "triggers") ? item["triggers"] : undefined;
+  if (Array.isArray(triggers)) {
+    return triggers.slice(0, MAX_ITEMS).flatMap((trigger) => ofTrigger(trigger, description));
+  }
+  return command(ownText(item, "trigger") ?? ownText(item, "cmd"), description, (key) => ownText(item, key));
+}
+
+/** One of several triggers of an item: `name: [{ input }, { route }, { type }]`. What its route leads to, its type says, or its name. */
+function ofTrigger(trigger: unknown, description: string): readonly BundleCommand[] {
+  const parts: unknown[] =
+    typeof trigger === "object" && trigger !== null ? Object.values(trigger).flat() : [];
+  const said = new Map(
+    parts.flatMap((part) => (typeof part === "object" && part !== null ? Object.entries(part) : [])),
+  );
   const read = (key: string): string | undefined => {
-    const value = Object.hasOwn(item, key) ? item[key] : undefined;
+    const value: unknown = said.get(key);
     return typeof value === "string" ? value : undefined;
   };
-  return command(read("trigger") ?? read("cmd"), read("description") ?? "", read);
+  const isWorkflow = read("type") === "workflow" || IS_YAML.test(read("route") ?? "");
+  return command(read("input"), description, (key) => {
+    if (key === "route") return undefined;
+    return key === (isWorkflow ? "workflow" : "exec") ? (read(key) ?? read("route")) : read(key);
+  });
+}
+
+function ownText(item: Readonly<Record<string, unknown>>, key: string): string | undefined {
+  const value = Object.hasOwn(item, key) ? item[key] : undefined;
+  return typeof value === "string" ? value : undefined;
 }
 
 /** `*name`, `name`, or as newer files say it `XY or fuzzy match on name`. `read` gives what the item says by key. */
@@ -158,7 +186,7 @@ function command(
 ): readonly BundleCommand[] {
   const [first = "", ...others] = (trigger ?? "")
     .slice(0, MAX_TRIGGER_CHARS)
-    .split(/\s+or\s+(?:fuzzy match on\s+)?/)
+    .split(/\s+or\s+(?:fuzzy match\s+(?:on\s+)?)?/)
     .map(bare);
   const name = others.at(-1) ?? first;
   if (name === "") return [];
@@ -172,21 +200,32 @@ function command(
   ];
 }
 
+const IS_YAML = /\.ya?ml$/i;
+const RUNS = ["run-workflow", "workflow"];
 /** Other things than workflows that items of menus do. */
-const OTHER_DEEDS = ["exec", "validate-workflow", "run-task", "tmpl", "action"];
+const OTHER_DEEDS = ["exec", "validate-workflow", "run-task", "action", "skill", "prompt", "task", "route"];
 
-/** What an item does: a workflow, also as what it executes, or something that is none. */
-function deedOf(read: (key: string) => string | undefined): Pick<BundleCommand, "workflow" | "notHere"> {
-  const said = (key: string): string | undefined => {
-    const value = read(key)?.trim() ?? "";
-    return value === "" || value === "todo" ? undefined : value;
-  };
-  const executed = said("exec");
-  const isWorkflow = executed !== undefined && /(?:^|\/)workflow\.ya?ml$/.test(executed);
-  const workflow = said("run-workflow") ?? said("workflow") ?? (isWorkflow ? executed : undefined);
-  if (workflow !== undefined) return { workflow: short(workflow) };
-  const deed = OTHER_DEEDS.find((key) => said(key) !== undefined);
-  return deed === undefined ? {} : { notHere: short(`${deed} ${said(deed)}`) };
+/**
+ * What an item does: a workflow, also as what it executes, with the data that it is given; or something that is none. One that says several
+ * things does none of them here: whichever was run, it might be the wrong one.
+ */
+function deedOf(
+  read: (key: string) => string | undefined,
+): Pick<BundleCommand, "workflow" | "notHere" | "data"> {
+  const said = (key: string): string => read(key)?.trim() ?? "";
+  const isMade = (key: string): boolean => !["", "todo", "null"].includes(said(key));
+  const data = isMade("data") ? { data: short(said("data")) } : {};
+  const deeds = [...RUNS, ...OTHER_DEEDS].filter(isMade);
+  const paths = new Set(deeds.map(said));
+  const [path = ""] = paths;
+  const isRun = deeds.every(
+    (key) => RUNS.includes(key) || (key === "exec" && /(?:^|\/)workflow\.ya?ml$/.test(path)),
+  );
+  if (deeds.length > 0 && isRun && paths.size === 1 && !path.endsWith(".md"))
+    return { workflow: short(path), ...data };
+  const other =
+    deeds.length > 0 ? deeds : [...RUNS, "exec", "tmpl"].filter((key) => said(key) !== "").slice(0, 1);
+  return other.length === 0 ? {} : { notHere: short(other.map((key) => `${key} ${said(key)}`).join(", ")) };
 }
 
 function bare(trigger: string): string {

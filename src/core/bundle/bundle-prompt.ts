@@ -54,7 +54,7 @@ function renderPersona(agent: BundleAgent): readonly string[] {
 function renderRunning(yolo: boolean): string {
   return [
     "Running a workflow:",
-    "1. Call preload_workflow once with the workflow of RUN_DIRECTIVE. It returns the YAML, config, instructions, template and workflow engine: do not read these files again.",
+    "1. Call preload_workflow once with the workflow of RUN_DIRECTIVE. It returns the YAML, config, instructions, template and workflow engine: do not read these files again. Where RUN_DIRECTIVE has commandData, that is what the command gives the workflow: read it first if it is a file.",
     "2. Follow the instructions step by step, in order, as the workflow engine says. Skip no step.",
     ...(yolo ? YOLO_STOPS : STOPS),
     "4. Save results with save_output, in {session-folder} only: what a workflow puts into its output folder, save as {session-folder}/<name>. Each call writes the whole file; save after every section, not only at the end.",
@@ -85,6 +85,8 @@ export interface BundleDirective {
   readonly agent?: string;
   /** The command that the first input picked. */
   readonly command?: string;
+  /** What its item gives the workflow: a file to be read first, or words. */
+  readonly commandData?: string;
   /** `YYYY-MM-DD`. */
   readonly date: string;
   readonly autopilot: boolean;
@@ -104,6 +106,7 @@ export function renderBundleDirective(directive: BundleDirective): string {
     "- sessionFolder: {session-folder}",
     ...(directive.agent === undefined ? [] : [`- agent: ${oneLine(directive.agent)}`]),
     ...(directive.command === undefined ? [] : [`- command: ${oneLine(directive.command)}`]),
+    ...(directive.commandData === undefined ? [] : [`- commandData: ${oneLine(directive.commandData)}`]),
     `- date: ${oneLine(directive.date)}`,
     `- autopilot: ${directive.autopilot}`,
     `- yolo: ${directive.yolo}`,

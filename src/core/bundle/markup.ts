@@ -1,6 +1,7 @@
 /** One element of a text that looks like XML and need not be any. */
 export interface Element {
   readonly name: string;
+  /** By their names in small letters. */
   readonly attributes: ReadonlyMap<string, string>;
   /** What stands between its tags, as it is written. */
   readonly inner: string;
@@ -30,6 +31,14 @@ export function findElements(text: string, name: string): readonly Element[] {
     }
   }
   return found;
+}
+
+/** A text without its comments; one that is never closed ends with the text. */
+export function withoutComments(text: string): string {
+  return text
+    .split("<!--")
+    .map((part, index) => (index === 0 ? part : part.split("-->").slice(1).join("-->")))
+    .join("");
 }
 
 export function findElement(text: string, name: string): Element | undefined {
@@ -99,11 +108,12 @@ const MAX_TAG_CHARS = 8192;
 function readAttributes(tag: string): ReadonlyMap<string, string> {
   const attributes = new Map<string, string>();
   const body = tag.slice(0, MAX_TAG_CHARS);
-  for (const [, name = "", double, single] of body.matchAll(
-    /([A-Za-z][\w:.-]{0,63})\s*=\s*(?:"([^"]*)"|'([^']*)')/g,
+  for (const [, written = "", double, single, bare] of body.matchAll(
+    /([A-Za-z][\w:.-]{0,63})\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]+))/g,
   )) {
+    const name = written.toLowerCase();
     if (attributes.size < MAX_ATTRIBUTES && !attributes.has(name)) {
-      attributes.set(name, plainText(double ?? single ?? ""));
+      attributes.set(name, plainText(double ?? single ?? bare ?? ""));
     }
   }
   return attributes;

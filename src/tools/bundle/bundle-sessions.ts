@@ -205,6 +205,7 @@ function beginning(
     workflow: manifest.workflow,
     ...(agent === undefined ? {} : { agent: agent.name }),
     ...(picked === undefined ? {} : { command: picked.command.trigger }),
+    ...(picked?.command.data === undefined ? {} : { commandData: picked.command.data }),
     date: now.toISOString().slice(0, 10),
     autopilot,
     yolo,

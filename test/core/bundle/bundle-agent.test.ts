@@ -64,7 +64,7 @@ describe("readAgentMarkup", () => {
           description: "Take a request",
           workflow: "{bundle-root}/workflows/intake/workflow.yaml",
         },
-        { trigger: "*later", aliases: [], description: "Not yet" },
+        { trigger: "*later", aliases: [], description: "Not yet", notHere: "run-workflow todo" },
       ],
     });
   });
@@ -136,12 +136,106 @@ test.each([
     { notHere: "validate-workflow {bundle-root}/w/workflow.yaml" },
   ],
   ['exec="{bundle-root}/w/workflow.md" workflow="todo"', { notHere: "exec {bundle-root}/w/workflow.md" }],
+  ['workflow="todo"', { notHere: "workflow todo" }],
+  ['workflow="{bundle-root}/w/workflow.md"', { notHere: "workflow {bundle-root}/w/workflow.md" }],
+  ["workflow='{bundle-root}/a.yaml' data='a \"b\" c'", { workflow: "{bundle-root}/a.yaml", data: 'a "b" c' }],
+  ['data="x.md"\n  workflow = "{bundle-root}/a.yaml"', { workflow: "{bundle-root}/a.yaml", data: "x.md" }],
+  ["Workflow={bundle-root}/a.yaml", { workflow: "{bundle-root}/a.yaml" }],
+  ['workflow="{bundle-root}/a.yaml" tmpl="t.md" data="null"', { workflow: "{bundle-root}/a.yaml" }],
+  ['exec="b.md" data="x.md"', { notHere: "exec b.md" }],
+  ['tmpl="t.md"', { notHere: "tmpl t.md" }],
+  ['skill="bmad-prd"', { notHere: "skill bmad-prd" }],
+  ['prompt="say it"', { notHere: "prompt say it" }],
+  [
+    'workflow="{bundle-root}/a.yaml" validate-workflow="{bundle-root}/b.yaml"',
+    { notHere: "workflow {bundle-root}/a.yaml, validate-workflow {bundle-root}/b.yaml" },
+  ],
+  [
+    'validate-workflow="{bundle-root}/a.yaml" workflow="{bundle-root}/a.yaml"',
+    { notHere: "workflow {bundle-root}/a.yaml, validate-workflow {bundle-root}/a.yaml" },
+  ],
+  [
+    'run-workflow="{bundle-root}/a.yaml" workflow="{bundle-root}/a.yaml"',
+    { workflow: "{bundle-root}/a.yaml" },
+  ],
+  [
+    'run-workflow="{bundle-root}/a.yaml" workflow="{bundle-root}/b.yaml"',
+    { notHere: "run-workflow {bundle-root}/a.yaml, workflow {bundle-root}/b.yaml" },
+  ],
   ['action="#write"', { notHere: "action #write" }],
-  ['run-workflow="{bundle-root}/a.yaml" exec="b.md"', { workflow: "{bundle-root}/a.yaml" }],
+  [
+    'run-workflow="{bundle-root}/a.yaml" exec="b.md"',
+    { notHere: "run-workflow {bundle-root}/a.yaml, exec b.md" },
+  ],
 ])("a command of a menu does what its item says: %s", (attributes, deed) => {
   const text = `<agent name="A"><menu><item cmd="*x" ${attributes}>X</item></menu></agent>`;
   const [command] = valueOf(readAgentMarkup(text)).commands;
   expect(command).toEqual({ trigger: "*x", aliases: [], description: "X", ...deed });
+});
+
+test("an item with several handlers has a command for each, and one in a comment is none", () => {
+  const menu = `
+    <!-- <item cmd="*gone" workflow="{bundle-root}/a.yaml">Gone</item> -->
+    <item type="multi">[GT] Green, [BT] Black
+      <handler match="GT or fuzzy match green tea" workflow="{bundle-root}/green.yaml" data="null"/>
+      <handler match="BT or fuzzy match black tea" action="say it" type="action"></handler>
+    </item>
+    <item cmd="*help">Help</item>`;
+  expect(valueOf(readAgentMarkup(`<agent name="A"><menu>${menu}</menu></agent>`)).commands).toEqual([
+    {
+      trigger: "*green-tea",
+      aliases: ["GT"],
+      description: "[GT] Green, [BT] Black",
+      workflow: "{bundle-root}/green.yaml",
+    },
+    {
+      trigger: "*black-tea",
+      aliases: ["BT"],
+      description: "[GT] Green, [BT] Black",
+      notHere: "action say it",
+    },
+    { trigger: "*help", aliases: [], description: "Help" },
+  ]);
+});
+
+test("several triggers of one item in a module's source are a command each", () => {
+  const way = (input: string, ...rest: readonly object[]) => ({
+    [input]: [{ input: `${input} or fuzzy match ${input} tea` }, ...rest],
+  });
+  const { commands } = valueOf(
+    agentOfYaml({
+      agent: {
+        metadata: { name: "Jo" },
+        menu: [
+          {
+            multi: "Tea",
+            triggers: [
+              way("g", { route: "{bundle-root}/green/workflow.yaml" }, { data: "x.md" }),
+              way("b", { route: "{bundle-root}/black/workflow.md" }, { data: null }, { type: "exec" }),
+              way("w", { action: "say it" }, { type: "action" }),
+              "nothing",
+            ],
+          },
+        ],
+      },
+    } as never), // a list of objects whose keys are made here
+  );
+  expect(commands).toEqual([
+    {
+      trigger: "*g-tea",
+      aliases: ["g"],
+      description: "Tea",
+      workflow: "{bundle-root}/green/workflow.yaml",
+      data: "x.md",
+    },
+    {
+      trigger: "*b-tea",
+      aliases: ["b"],
+      description: "Tea",
+      notHere: "exec {bundle-root}/black/workflow.md",
+    },
+    { trigger: "*w-tea", aliases: ["w"], description: "Tea", notHere: "action say it" },
+  ]);
 });
 
 describe("pickCommand", () => {

@@ -209,3 +209,11 @@ test("a folder of the configuration that lies elsewhere is said, and one with ba
     'warning _bmad/tea/config.yaml:2 output_folder is "C:\\tea", which lies outside of the project: "@project/artifacts" is taken',
   ]);
 });
+
+test("front matter that is too long to be read as YAML is read line by line, which is said", () => {
+  const imported = twoSteps(`nextStepFile: ./step-02.md\n${`x: ${"y".repeat(400)}\n`.repeat(200)}`, "Do it.");
+  expect([waysOf(imported), said(imported)]).toEqual([
+    NEXT,
+    ["warning steps/step-01.md:1 the front matter was read line by line: it is longer than 65536 characters"],
+  ]);
+});
