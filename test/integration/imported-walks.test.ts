@@ -47,6 +47,17 @@ const FORMS: readonly { readonly form: string; readonly files: Readonly<Record<s
       "steps-c/step-03-cup.md": "# Cup\n\nThis is the last step.\n",
     },
   },
+  {
+    form: "SKILL.md with steps that are named by number, by a link and by title, and with a customisation",
+    files: {
+      "SKILL.md":
+        "---\nname: tea\ndescription: Makes tea.\n---\n# Tea\n\nHeat to {workflow.heat}. Begin with `step-01`.\n",
+      "customize.toml": "[workflow]\nheat = 80\n",
+      "steps/step-01-pot.md": "# Pot\n\n[C] Continue to step-02.\n",
+      "steps/step-02-leaf.md": "# Leaf\n\nThen go on with [the cup][cup].\n\n[cup]: ./step-03-cup.md\n",
+      "steps/step-03-cup.md": "# Cup\n\nThis is the last step.\n",
+    },
+  },
 ];
 
 const STEPS = ["step-01-pot", "step-02-leaf", "step-03-cup"];

@@ -24,8 +24,8 @@ export interface ReadSource {
 }
 
 /**
- * Reads the texts below `root` for an import, those below `first` before all others. Links, hidden directories but those of
- * tools that hold `skills`, `node_modules`, what is no UTF-8 and what is larger than 1 MiB are left out. Nothing is followed out of it.
+ * Reads the texts below `root` for an import, those below `first` before all others. Links, hidden directories but `.skills` and those
+ * of tools that hold `skills`, `node_modules`, what is no UTF-8 and what is larger than 1 MiB are left out. Nothing is followed out of it.
  */
 export async function readSource(root: string, first: string = root): Promise<ReadSource> {
   const reader = new TreeReader(await realpath(root));
@@ -80,7 +80,7 @@ class TreeReader {
 
   private async isSearched(folder: string, name: string): Promise<boolean> {
     if (!name.startsWith(".")) return name !== "node_modules";
-    if (name === ".bmad") return true;
+    if ([".bmad", ".skills"].includes(name)) return true;
     const skills = await lstat(join(this.root, folder, name, "skills")).catch(() => undefined);
     return skills?.isDirectory() === true;
   }

@@ -134,6 +134,14 @@ describe("interlock package import", () => {
   });
 });
 
+test("skills are found in hidden folders that are named after them or hold them", async () => {
+  for (const [index, folder] of [".skills", ".tool/skills", ".cache"].entries())
+    putTea(`kit/${folder}/tea`, `tea${index}`);
+  expect(await run("~/kit", "--all", "--out", "~/made", "--json")).toBe(0);
+  const { packages } = JSON.parse(output.text) as { packages: { name: string }[] };
+  expect(packages.map(({ name }) => name)).toEqual(["tea0", "tea1"]);
+});
+
 test("what is read is bounded, and nothing leads out of it: links, other encodings, hidden and huge files", async () => {
   putTea("kit/tea");
   put("secret.md", "a secret\n");
