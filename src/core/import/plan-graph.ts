@@ -1,4 +1,5 @@
 import { directiveOf, leadsBack, startsFolder, tokensInBody } from "./directives.js";
+import { waysInCode } from "./ways-in-code.js";
 import { type Entry, isEntryName } from "./entries.js";
 import { type Finish, finishesOfCircles } from "./ends.js";
 import { type ImportFindings, named } from "./findings.js";
@@ -12,7 +13,7 @@ import {
   textsUnder,
 } from "./source-text.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
-import { isStepFile, isStepFolder, languageOf, numberOf, numeralOf, resumesRun } from "./step-files.js";
+import { isStepFile, isStepFolder, nearestStep, nextInOrder, numeralOf, resumesRun } from "./step-files.js";
 import { reportUnreached } from "./unreached.js";
 import { type NamedStep, StepNames, hasPart, leadsTo } from "./step-names.js";
 
@@ -131,6 +132,10 @@ class GraphWalk {
     if (source.problem !== undefined) {
       this.findings.add("warning", path, 1, `the front matter ${source.problem}`);
     }
+    if (source.unclosed !== undefined) {
+      const problem = "opens a block of code that is never closed: what follows was read as text";
+      this.findings.add("warning", path, source.unclosed, problem);
+    }
     if (source.body.every(({ text }) => text.trim() === "")) {
       const severity = source === this.document ? "error" : "warning";
       this.findings.add(severity, path, 0, "is empty: write below its front matter what is to be done");
@@ -140,6 +145,7 @@ class GraphWalk {
     this.followKeys(path, source, references);
     this.followBody(path, source, references);
     this.followNames(path, source);
+    if (this.edgesFrom(path).length === 0) this.followCode(path, source, references);
     if (this.edgesFrom(path).length === 0) this.followOrder(path, source);
   }
 
@@ -153,7 +159,7 @@ class GraphWalk {
         continue;
       }
       if (target.kind === "missing") {
-        const near = this.nearest(path, target.path);
+        const near = nearestStep(this.tree, path, target.path);
         const remedy = near === undefined ? "no edge was made" : `taken for ${named(near)}`;
         const problem = `${key} names ${named(value)}, which does not exist: ${remedy}`;
         this.findings.add("warning", path, line, problem);
@@ -169,6 +175,9 @@ class GraphWalk {
   /** The file that a key names by its path, or in another way. */
   private targetOf(value: string, path: string, references: References): Target {
     const target = references.resolve(value.replace(/#[\w-]*$/, ""));
+    const beside = /^\{\{?(?!project[-_]root)[\w-]{1,80}\}?\}\/(?:[^{}]*\/)?([^/{}]+\.md)$/.exec(value)?.[1];
+    if (target.kind === "other" && beside !== undefined)
+      return { kind: "missing", path: `${folderOf(path)}/${beside}` };
     if (target.kind === "file" || target.kind === "missing" || value.includes("/")) return target;
     const [only, ...others] = this.names.called(value, path);
     if (only !== undefined && others.length === 0) return { kind: "file", path: only };
@@ -251,21 +260,10 @@ class GraphWalk {
   }
 
   private reportMissing(path: string, line: number, target: Target & { path: string }, isGo: boolean): void {
-    const near = this.nearest(path, target.path);
+    const near = nearestStep(this.tree, path, target.path);
     const hint = near === undefined ? "" : `; ${named(near)} is like it`;
     if (!isGo || resumesRun(target.path)) return;
     this.findings.add("warning", path, line, `names ${named(target.path)}, which does not exist${hint}`);
-  }
-
-  /** The one file beside that has the same number. */
-  private nearest(path: string, missing: string): string | undefined {
-    const number = /^(?:step-)?[a-z]?-?\d{1,3}[a-z]?/i.exec(nameOf(missing))?.[0];
-    if (number === undefined) return undefined;
-    const folder = this.tree.filesIn(folderOf(missing)).length > 0 ? folderOf(missing) : folderOf(path);
-    const alike = this.tree
-      .filesIn(folder)
-      .filter((known) => nameOf(known).startsWith(`${number}-`) && !resumesRun(known) && known !== path);
-    return alike.length === 1 ? alike[0] : undefined;
   }
 
   /** "Execute the steps in `./steps-k/`": the first of them. */
@@ -321,6 +319,16 @@ class GraphWalk {
     }
   }
 
+  /** The one step that blocks of code alone lead to: people leave fences open. */
+  private followCode(path: string, source: SourceText, references: References): void {
+    const [only, ...others] = waysInCode(this.tree, path, source, references);
+    if (only === undefined || others.length > 0 || path === this.entry.document) return;
+    const [to, line] = only;
+    const what = `leads on to ${named(nameOf(to))} in a block of code alone: it was taken for the way on`;
+    this.findings.add("warning", path, line, what);
+    this.connect(path, to, line, { label: "next", isDefault: true });
+  }
+
   /** A step that names none after it, with one numbered after it beside it, and that does not say it is the last. */
   private followOrder(path: string, source: SourceText): void {
     if (path === this.entry.document) {
@@ -328,15 +336,7 @@ class GraphWalk {
       return;
     }
     const isLast = source.body.some(({ text }) => LAST_WORDS.test(text));
-    const beside = this.tree.filesIn(folderOf(path)).filter((file) => file.endsWith(".md"));
-    const number = numberOf(path);
-    const next = beside.filter(
-      (file) =>
-        number !== undefined &&
-        numberOf(file) === number + 1 &&
-        languageOf(file) === languageOf(path) &&
-        !resumesRun(file),
-    );
+    const next = nextInOrder(this.tree, path);
     const [first] = next;
     if (first === undefined || isLast || this.used.has(path)) return;
     const twins = next.filter((file) => numeralOf(file) === numeralOf(first)).map(nameOf);

@@ -4,6 +4,8 @@ import type { JsonObject, JsonValue } from "../json.js";
 /** A Markdown file as it is imported: its front matter as JSON, and its body line by line. */
 export interface SourceText {
   readonly frontmatter: JsonObject;
+  /** The line of a fence that opens a block of code which nothing closes; absent where there is none. */
+  readonly unclosed?: number;
   /** What is to be said of the front matter: `was read line by line: …`. */
   readonly problem?: string;
   readonly body: readonly SourceLine[];
@@ -29,22 +31,22 @@ const TOO_LONG = `it is longer than ${MAX_FRONT_CHARS} characters`;
 export function readSource(text: string): SourceText {
   const lines = linesOf(text);
   const start = openingFence(lines);
-  if (start === undefined) return { frontmatter: {}, ...problemOf(lines[0]), body: bodyOf(lines, [], 0) };
+  if (start === undefined) return { frontmatter: {}, ...problemOf(lines[0]), ...bodyOf(lines, [], 0) };
   const end = closingFence(lines, start);
   if (end === undefined) {
     const isMeant = start === 0 && KEY.test(lines[1] ?? "");
-    return { frontmatter: {}, ...(isMeant ? { problem: UNCLOSED } : {}), body: bodyOf(lines, [], 0) };
+    return { frontmatter: {}, ...(isMeant ? { problem: UNCLOSED } : {}), ...bodyOf(lines, [], 0) };
   }
   const block = lines.slice(start + 1, end);
   const body = bodyOf(lines, lines.slice(0, start), end + 1);
   const yaml = block.join("\n");
   if (yaml.length > MAX_FRONT_CHARS)
-    return { frontmatter: readLineByLine(block), problem: byLine(TOO_LONG), body };
+    return { frontmatter: readLineByLine(block), problem: byLine(TOO_LONG), ...body };
   const parsed = parseYaml(yaml);
   if (start > 0 && !(parsed.ok && block.some((line) => KEY.test(line))))
-    return { frontmatter: {}, body: bodyOf(lines, [], 0) };
-  if (parsed.ok) return { frontmatter: mergedObject(parsed.value), body };
-  return { frontmatter: readLineByLine(block), problem: byLine(parsed.error.message), body };
+    return { frontmatter: {}, ...bodyOf(lines, [], 0) };
+  if (parsed.ok) return { frontmatter: mergedObject(parsed.value), ...body };
+  return { frontmatter: readLineByLine(block), problem: byLine(parsed.error.message), ...body };
 }
 
 function byLine(problem: string): string {
@@ -97,18 +99,62 @@ function isObject(value: JsonValue | undefined): value is JsonObject {
   return value !== null && typeof value === "object" && !Array.isArray(value);
 }
 
-/** A fence with a language opens a block, inside another too: templates hold blocks of their own. A bare one ends the innermost. */
-function bodyOf(lines: readonly string[], lead: readonly string[], from: number): readonly SourceLine[] {
+interface Body {
+  readonly body: readonly SourceLine[];
+  /** The line of a fence that opens a block which nothing closes: what follows is text. */
+  readonly unclosed?: number;
+}
+
+/** The lines from `from` on, and the comments of `lead`. */
+function bodyOf(lines: readonly string[], lead: readonly string[], from: number): Body {
+  const comments = lead.flatMap((text, index) =>
+    text.trim() === "" ? [] : [{ text, number: index + 1, isCode: true }],
+  );
+  const rest = lines.slice(from);
+  const nested = nestedBlocks(rest);
+  const plain = nested === undefined ? plainBlocks(rest) : undefined;
+  const isCode = nested ?? plain?.isCode ?? [];
+  const body = rest.map((text, index) => ({
+    text,
+    number: from + index + 1,
+    isCode: isCode[index] === true || text.length > MAX_LINE_CHARS,
+  }));
+  const open = plain?.open;
+  return { body: [...comments, ...body], ...(open === undefined ? {} : { unclosed: from + open + 1 }) };
+}
+
+const FENCE = /^\s{0,12}(`{3,}|~{3,})\s{0,4}(\w?)/;
+
+/**
+ * A fence with a language opens a block, inside another too: templates hold blocks of their own. A bare one ends the innermost.
+ * Undefined where a block is left open that way.
+ */
+function nestedBlocks(lines: readonly string[]): readonly boolean[] | undefined {
   let depth = 0;
-  const comments = lead.map((text, index) => ({ text, number: index + 1, isCode: true }));
-  const body = lines.slice(from).map((text, index) => {
-    const [, mark, language] = /^\s{0,12}(`{3,}|~{3,})\s{0,4}(\w?)/.exec(text.slice(0, 200)) ?? [];
+  const isCode = lines.map((text) => {
+    const [, mark, language] = FENCE.exec(text.slice(0, 200)) ?? [];
     const before = depth;
     if (mark !== undefined) depth = language === "" && depth > 0 ? depth - 1 : depth + 1;
-    const isCode = before > 0 || depth > 0 || text.length > MAX_LINE_CHARS;
-    return { text, number: from + index + 1, isCode };
+    return before > 0 || depth > 0;
   });
-  return [...comments.filter(({ text }) => text.trim() !== ""), ...body];
+  return depth === 0 ? isCode : undefined;
+}
+
+/** As Markdown has it: a block ends with a bare fence of its own kind and at least its length. One that is left open is none. */
+function plainBlocks(lines: readonly string[]): {
+  readonly isCode: readonly boolean[];
+  readonly open?: number;
+} {
+  let block: { readonly mark: string; readonly at: number } | undefined;
+  const isCode = lines.map((text, at) => {
+    const [, mark = "", language] = FENCE.exec(text.slice(0, 200)) ?? [];
+    const wasIn = block !== undefined;
+    if (block === undefined) block = mark === "" ? undefined : { mark, at };
+    else if (mark.startsWith(block.mark) && language === "") block = undefined;
+    return wasIn || block !== undefined;
+  });
+  const open = block?.at;
+  return open === undefined ? { isCode } : { isCode: isCode.map((is, at) => is && at < open), open };
 }
 
 /** `key: value` pairs of a block that YAML cannot read, such as one with a placeholder as a value. */

@@ -21,8 +21,8 @@ export function resumesRun(path: string): boolean {
   return RESUMES.test(nameOf(path));
 }
 
-/** The number that a step's file begins with; of `step-01b-x.md` 1, and of no other letter. */
-export function numberOf(path: string): number | undefined {
+/** The number that a step's file begins with; of `step-01b-x.md` 1. */
+function numberOf(path: string): number | undefined {
   const [, digits] = NUMBERED.exec(nameOf(path)) ?? [];
   return digits === undefined ? undefined : Number(digits);
 }
@@ -48,4 +48,30 @@ export function stepsBelow(tree: SourceTree, folder: string): readonly string[] 
 /** Of `step-03-cup.zh.md` and `step-03-cup_pt-br.md` the language that they are in; empty where a name says none. */
 export function languageOf(path: string): string {
   return /[._]([a-z]{2}(?:[-_][a-z]{2})?)\.md$/i.exec(nameOf(path))?.[1]?.toLowerCase() ?? "";
+}
+
+/** The one file beside a step that has the number of a file which is missing. */
+export function nearestStep(tree: SourceTree, path: string, missing: string): string | undefined {
+  const number = /^(?:step-)?[a-z]?-?\d{1,3}[a-z]?/i.exec(nameOf(missing))?.[0];
+  if (number === undefined) return undefined;
+  const folder = tree.filesIn(folderOf(missing)).length > 0 ? folderOf(missing) : folderOf(path);
+  const alike = tree
+    .filesIn(folder)
+    .filter((known) => nameOf(known).startsWith(`${number}-`) && !resumesRun(known) && known !== path);
+  return alike.length === 1 ? alike[0] : undefined;
+}
+
+/** The steps beside a step, in its language, that are numbered after it. */
+export function nextInOrder(tree: SourceTree, path: string): readonly string[] {
+  const number = numberOf(path);
+  if (number === undefined) return [];
+  return tree
+    .filesIn(folderOf(path))
+    .filter(
+      (file) =>
+        file.endsWith(".md") &&
+        numberOf(file) === number + 1 &&
+        languageOf(file) === languageOf(path) &&
+        !resumesRun(file),
+    );
 }

@@ -9,7 +9,7 @@ export interface NamedStep {
   /** As the line has it. */
   readonly text: string;
   readonly at: number;
-  /** `name` is what its file or its title is called; `number` is "Step 3", which may be a part of a step as well. */
+  /** `name` is what its file or its title is called; `number` is "Step 3", or a title in a sentence: both may be parts of a step as well. */
   readonly form: "name" | "number";
   /** The steps that are called so, the nearest ones: none where no step is, several where it is ambiguous. */
   readonly steps: readonly string[];
@@ -21,6 +21,8 @@ const STEP_LIKE = /^step-(?:[a-z]-)?\d{1,3}[a-z]?-\w/i;
 const IN_WORDS = /\bstep\s{1,3}(\d{1,3}[a-z]?)\b(?!\]\(#)/gi;
 const MARKED = /(?:\*\*|["'`“„«])([^*"'`“”„«»]{2,80})(?=\*\*|["'`“”»])/g;
 const AFTER_STEP = /\bstep\s{1,3}([A-Z][^.;,:()*"'`\n]{1,79})/g;
+const CONTINUES_TO =
+  /\b(?:[Cc]ontinue|[Pp]roceed|[Mm]ove|[Gg]o)s?\s{1,3}(?:on\s)?(?:to|with)\s{1,3}(?:the\s)?([A-Z][^.;,:()[\]*"'`\n]{1,79})/g;
 /** What leads to a name that stands right after it, or after a few words. */
 const LEADS =
   /(?<![\w-])(?:proceed|continue|go(?:es|ing)?|jump|route|return|move|advance|skip|transition|switch|loop|load|read|follow|execute|begin|start|resume|run|enter|next|weiter|fahre|gehe|zurück|lade|folge|beginne|starte)s?\b|→|->|=>/gi;
@@ -87,6 +89,10 @@ export class StepNames {
       const steps = this.near(this.byTitle.get(plain(words)), from);
       if (steps.length > 0) take(words, index + whole.length - words.length, "name", steps);
     }
+    for (const { 0: whole, 1: words = "", index } of line.matchAll(CONTINUES_TO)) {
+      const steps = this.near(this.byTitle.get(plain(words)), from);
+      if (steps.length > 0) take(words.trim(), index + whole.length - words.length, "number", steps);
+    }
     return found;
   }
 
@@ -126,7 +132,7 @@ export function leadsTo(line: string, named: Pick<NamedStep, "at" | "form">, bef
 export function hasPart(body: readonly SourceLine[], { text, form }: NamedStep): boolean {
   const numeral = /\d{1,3}[a-z]?$/i.exec(text)?.[0] ?? "";
   const isPart =
-    form === "number"
+    form === "number" && /^step\s/i.test(text)
       ? new RegExp(String.raw`^(?:step )?0{0,2}${plainNumeral(numeral)}(?:[.:)—–\s-]|$)`, "i")
       : undefined;
   const wanted = plain(text);

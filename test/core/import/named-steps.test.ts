@@ -53,6 +53,8 @@ test.each([
   ["a title, in bold", "Continue with **The Cup**."],
   ["a title, in backticks", "Go to `the cup`."],
   ["a title, as a step", "Go to the step The Cup."],
+  ["a title, bare", 'Display: "**Select:** [A] Ask [C] Continue to The Cup"'],
+  ["a title, bare, with its number", "[C] Continue to The Cup (Step 3 of 3)"],
 ])("a line names a step by %s", (_how, body) => {
   const imported = firstSays(body);
   expect([onward(imported), saidOfFirst(imported)]).toEqual([["step-03-cup"], []]);
@@ -174,5 +176,45 @@ test("a step that nothing leads to belongs to another workflow, or is one in ano
     'note steps-c/step-01-cup.de.md:0 is "step-01-cup.md" in another language: it is in the package, but no node',
     "note steps-c/step-01b-continue.md:0 is left out: Interlock itself goes on with a run that was interrupted",
     'note steps-e/step-01-glue.md:0 belongs to "workflow-mend.md", another workflow: import it as well',
+  ]);
+});
+
+test("a way on that stands in a block of code is taken where the step names no other, which is said", () => {
+  const imported = firstSays("Show this:\n```\nPour.\n\n## NEXT STEP\n\nLoad `./step-03-cup.md`.\n```");
+  expect(onward(imported)).toEqual(["step-03-cup"]);
+  expect(saidOfFirst(imported)).toEqual([
+    'warning steps/step-01-pot.md:11 leads on to "step-03-cup.md" in a block of code alone: it was taken for the way on',
+  ]);
+  const both = "```\nLoad `./step-03-cup.md`.\nLoad `./step-02-leaf.md`.\n```";
+  expect(onward(firstSays(both))).toEqual(["step-02-leaf"]); // by its number, which is said
+  expect(onward(firstSays(`Load \`./step-02-leaf.md\`.\n${both}`))).toEqual(["step-02-leaf"]);
+});
+
+test.each([
+  ["a fence in a fence is none", "```\n```text\nPour.\n```\nThen load `./step-03-cup.md`.", []],
+  ["a fence of another kind closes nothing", "~~~\n```\nPour.\n~~~\nThen load `./step-03-cup.md`.", []],
+  [
+    "a block that is never closed is text",
+    "Pour.\n```\nThen load `./step-03-cup.md`.",
+    [
+      "warning steps/step-01-pot.md:6 opens a block of code that is never closed: what follows was read as text",
+    ],
+  ],
+])("%s", (_what, body, findings) => {
+  const imported = firstSays(body);
+  expect([onward(imported), saidOfFirst(imported)]).toEqual([["step-03-cup"], findings]);
+});
+
+test("a key with a folder that nobody knows names the file beside it, which is said", () => {
+  const imported = importOf({
+    "workflow.md": page({ name: "tea", description: "x" }, "Load and execute `./steps/step-01-pot.md`."),
+    "steps/step-01-pot.md": page({ nextStepFile: "{some_path}/steps/step-03-cup.md" }, "# Pot"),
+    ...STEPS,
+  });
+  expect([onward(imported), saidOfFirst(imported)]).toEqual([
+    ["step-03-cup"],
+    [
+      'warning steps/step-01-pot.md:2 nextStepFile names "{some_path}/steps/step-03-cup.md", which does not exist: taken for "steps/step-03-cup.md"',
+    ],
   ]);
 });
