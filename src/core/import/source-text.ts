@@ -38,13 +38,14 @@ export function readSource(text: string): SourceText {
     return { frontmatter: {}, ...(isMeant ? { problem: UNCLOSED } : {}), ...bodyOf(lines, [], 0) };
   }
   const block = lines.slice(start + 1, end);
+  // Below the top a rule between two texts looks alike.
+  if (start > 0 && !KEY.test(block.find((line) => line.trim() !== "") ?? ""))
+    return { frontmatter: {}, ...bodyOf(lines, [], 0) };
   const body = bodyOf(lines, lines.slice(0, start), end + 1);
   const yaml = block.join("\n");
   if (yaml.length > MAX_FRONT_CHARS)
     return { frontmatter: readLineByLine(block), problem: byLine(TOO_LONG), ...body };
   const parsed = parseYaml(yaml);
-  if (start > 0 && !(parsed.ok && block.some((line) => KEY.test(line))))
-    return { frontmatter: {}, ...bodyOf(lines, [], 0) };
   if (parsed.ok) return { frontmatter: mergedObject(parsed.value), ...body };
   return { frontmatter: readLineByLine(block), problem: byLine(parsed.error.message), ...body };
 }

@@ -217,3 +217,17 @@ test("front matter that is too long to be read as YAML is read line by line, whi
     ["warning steps/step-01.md:1 the front matter was read line by line: it is longer than 65536 characters"],
   ]);
 });
+
+test("front matter that is no YAML is said, with blank lines before it as well", () => {
+  for (const before of ["", "\n\n"]) {
+    const imported = importOf({
+      "workflow.md": page({ name: "two", description: "x" }, "Load and execute `./steps/step-01.md`."),
+      "steps/step-01.md": `${before}---\nname: one: two\nnextStepFile: ./step-02.md\n---\n# One\n`,
+      "steps/step-02.md": LAST,
+    });
+    expect([waysOf(imported), said(imported)]).toEqual([
+      NEXT,
+      [expect.stringMatching(`^warning steps/step-01.md:1 the front matter was read line by line: YAML`)],
+    ]);
+  }
+});
