@@ -1,5 +1,6 @@
 import { type InterlockClient, InterlockError, type RunHandle } from "../client/client.js";
 import { abortable } from "../client/abortable.js";
+import { isBetweenWorkers } from "../client/interlock-error.js";
 import { runsBelow } from "../client/runs-below.js";
 import type { Config } from "../config.js";
 import { defined } from "../core/defined.js";
@@ -12,6 +13,7 @@ import { queueStandingOf } from "./queue-standing.js";
 import { type RunReport, askedBelow, filesOfRun, reportFromStore, reportOf } from "./run-report.js";
 import { elsewhere, referenceOf } from "./run-session.js";
 import { type TemporalSession, openTemporalSession } from "./temporal-session.js";
+import { taskFailureWords } from "./waiting-words.js";
 import { webLinkOf } from "./web-link.js";
 
 /** Temporal knows a worker that was killed for minutes. One that is alive answers sooner. */
@@ -52,7 +54,8 @@ export async function reportFromTemporal(
     const { url: webUrl, how: webUi } = await webLinkOf(session, run, { after: true });
     const work = { ...(await workOf(run)), ...(await run.times()) };
     const standing = await queueStandingOf(session, run, store);
-    const state = standing.polled ? await inTime(client, () => run.state()) : undefined;
+    const isAnswering = standing.polled && work.taskFailure === undefined;
+    const state = isAnswering ? await inTime(client, () => run.state()) : undefined;
     const failure = state === undefined ? await run.closedBy() : undefined;
     const stored = here ?? (state === undefined ? await storedElsewhere(session, reader, runId) : undefined);
     if (failure !== undefined && stored !== undefined) {
@@ -60,8 +63,13 @@ export async function reportFromTemporal(
       return { webUi, report: { ...rest, ...work, phase: "failed", paused: false, failure, webUrl } };
     }
     if (state === undefined) {
-      const note = standing.note || noWorkerHint(session, standing.taskQueue);
+      const { taskFailure } = work;
+      const note =
+        taskFailure === undefined
+          ? standing.note || noWorkerHint(session, standing.taskQueue)
+          : taskFailureWords(taskFailure);
       if (stored === undefined) throw new CommandError(note);
+      if (taskFailure !== undefined) return { webUi, report: { ...stored, webUrl, ...work }, note };
       const { notPolledSince } = standing;
       const since = defined({ notPolledSince });
       return { webUi, report: { ...stored, webUrl, ...work, polled: false, ...since }, note };
@@ -80,10 +88,10 @@ export async function reportFromTemporal(
   }
 }
 
-/** What the run is at; nothing where nothing is under way. */
-async function workOf(run: RunHandle): Promise<Pick<RunReport, "work">> {
-  const { activities } = await run.pendingWork();
-  return activities.length === 0 ? {} : { work: activities };
+/** What the run is at, and why it stands still; nothing where nothing is under way. */
+async function workOf(run: RunHandle): Promise<Pick<RunReport, "work" | "taskFailure">> {
+  const { activities, taskFailure } = await run.pendingWork();
+  return { ...(activities.length === 0 ? {} : { work: activities }), ...defined({ taskFailure }) };
 }
 
 /** What the files of a run say that this machine does not hold; undefined where nobody polls its queue. */
@@ -93,13 +101,13 @@ async function storedElsewhere(session: TemporalSession, reader: StoreReader, ru
   return facts.ok ? reportFromStore(facts.value) : undefined;
 }
 
-/** Undefined where nobody answers. */
+/** Undefined where nobody answers, and where nobody can: of a run that was terminated because its workflow task failed, too. */
 async function inTime<T>(client: InterlockClient, ask: () => Promise<T>): Promise<T | undefined> {
   const signal = AbortSignal.timeout(QUERY_TIMEOUT_MS);
   try {
     return await abortable(client.temporal, signal, ask);
   } catch (error) {
-    if (signal.aborted) return undefined;
+    if (signal.aborted || isBetweenWorkers(error)) return undefined;
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { dirname, join } from "node:path";
-import type { PendingActivity } from "../client/pending-work.js";
+import type { PendingActivity, TaskFailure } from "../client/pending-work.js";
 import { type StandingBelow, askingBelow } from "../client/standing-below.js";
 import { defined } from "../core/defined.js";
 import type { Budget } from "../core/run/budget.js";
@@ -44,6 +44,8 @@ export interface RunReport {
   readonly problem?: string;
   /** What the run waits for, as Temporal says; absent where it was not asked, or nothing is under way. */
   readonly work?: readonly PendingActivity[];
+  /** Why the run stands still: its workflow task fails in whichever worker takes it. */
+  readonly taskFailure?: TaskFailure;
   /** Somebody has paused the run: it goes on after `interlock resume`. */
   readonly paused: boolean;
   /** Of a run that has one. */

@@ -8,6 +8,7 @@ import { CommandError, noSuchRun, printNote } from "./output.js";
 import { isPruned, notFound } from "./run-folder.js";
 import { localReader } from "./readers.js";
 import { type TemporalSession, openTemporalSession, sessionAt } from "./temporal-session.js";
+import { taskFailureWords } from "./waiting-words.js";
 
 /** What a command about runs works with. */
 export interface StoreSession {
@@ -122,15 +123,16 @@ const SILENCE_MS = 5_000;
 
 /** What an action that a worker has to answer gives, unless Ctrl-C comes first. */
 export async function unlessInterrupted<T>(
-  { signal, session }: Pick<RunSession, "signal" | "session">,
+  { signal, session, run }: Pick<RunSession, "signal" | "session" | "run">,
   sentence: string,
   action: Promise<T>,
 ): Promise<T> {
-  const silence = setTimeout(() => {
-    printNote(
-      `No worker of the task queue "${session.client.taskQueue}" answers yet; waiting. Ctrl-C stops waiting.`,
-    );
-  }, SILENCE_MS);
+  const tellWhy = async (): Promise<void> => {
+    const work = await run.pendingWork().catch(() => undefined);
+    const nobody = `No worker of the task queue "${session.client.taskQueue}" answers yet; waiting. Ctrl-C stops waiting.`;
+    printNote(work?.taskFailure === undefined ? nobody : taskFailureWords(work.taskFailure));
+  };
+  const silence = setTimeout(() => void tellWhy(), SILENCE_MS);
   const interrupted = new Promise<never>((_, reject) => {
     const stop = (): void => reject(new CommandError(sentence));
     if (signal.aborted) stop();

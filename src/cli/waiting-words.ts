@@ -1,4 +1,4 @@
-import type { PendingActivity, PendingWork } from "../client/pending-work.js";
+import type { PendingActivity, PendingWork, TaskFailure } from "../client/pending-work.js";
 import type { LiveAnswer } from "../store/runs/live-answer.js";
 
 /** What a run waits for, as those who follow it see it. Pure words: whoever prints them makes them printable. */
@@ -36,6 +36,10 @@ export interface Notice {
 export function noticesOf(standing: Standing): readonly Notice[] {
   const notices: Notice[] = [];
   if (standing.nobody !== undefined) notices.push({ key: "nobody", text: standing.nobody });
+  const { taskFailure } = standing.work;
+  if (taskFailure !== undefined) {
+    notices.push({ key: `task ${taskFailure.message}`, text: taskFailureWords(taskFailure) });
+  }
   if (standing.missing !== undefined) {
     notices.push({ key: `missing ${standing.missing}`, text: missingWords(standing.missing) });
   }
@@ -93,6 +97,8 @@ export function waitingLines(standing: Standing): readonly string[] {
   const isAtWork = standing.work.activities.some((activity) => activity.standing === "running");
   if (standing.missing !== undefined && !isAtWork) lines.push(missingWords(standing.missing));
   if (standing.asked !== undefined) lines.push(standing.asked);
+  const { taskFailure } = standing.work;
+  if (taskFailure !== undefined) lines.push(taskFailureWords(taskFailure));
   if (standing.nobody !== undefined) lines.push(standing.nobody);
   return lines;
 }
@@ -102,6 +108,11 @@ export function progressWords({ thinking, calls, shown }: WatchedAnswer): string
   const call = calls.at(-1);
   if (call !== undefined) return `${call.name}… ${call.bytes.toLocaleString("en")} bytes`;
   return thinking === 0 || shown.trim() !== "" ? "" : `thinking… ${thinking.toLocaleString("en")} characters`;
+}
+
+/** Why a run stands still, and what ends that: as one paragraph. */
+export function taskFailureWords({ attempt, message }: TaskFailure): string {
+  return `The run stands still: its workflow task fails, attempt ${attempt}: ${message} It goes on as soon as a worker can do it, such as one of the build that it was with before. Where none can, terminate it in the Web UI, or with: temporal workflow terminate. Then it goes on from its files with: interlock retry`;
 }
 
 /** One line for a report: what an activity is at, why the attempt before failed, and when the next one is. */

@@ -44,7 +44,7 @@ export function isNotFound(error: unknown): boolean {
 
 const GRPC_NOT_FOUND = 5;
 
-/** Temporal takes no update while a workflow task is being tried again and again. */
+/** Temporal takes no update and asks no query while a workflow task is being tried again and again. */
 export function isBetweenWorkers(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
   return isGrpcServiceError(cause) && cause.details.includes("Workflow Task in failed state");

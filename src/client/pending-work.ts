@@ -32,6 +32,15 @@ export interface PendingWork {
   readonly activities: readonly PendingActivity[];
   /** Since when a step of the workflow itself waits for a worker; absent where one has it, or none is due. */
   readonly workflowTaskSince?: string;
+  /** The step fails in whichever worker takes it, and is tried again: the run stands still meanwhile. */
+  readonly taskFailure?: TaskFailure;
+}
+
+/** Why no step of a workflow comes to its end, such as a build that the history does not fit. Its message is not printable as it is. */
+export interface TaskFailure {
+  /** Which attempt this is, from 2. */
+  readonly attempt: number;
+  readonly message: string;
 }
 
 /** Reads what a run waits for out of a description of its execution. Pure; fields that are missing are left out. */

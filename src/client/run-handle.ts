@@ -7,6 +7,7 @@ import { isOpenStatus, isOver } from "./execution-status.js";
 import { InterlockError, isNotFound, toInterlockError } from "./interlock-error.js";
 import { type RunQuestion, nextQuestion } from "./next-question.js";
 import { type PendingWork, pendingWorkIn } from "./pending-work.js";
+import { taskFailureOf } from "./task-failure.js";
 import { withFailures, withResults } from "./payloads.js";
 import { quoted } from "./quoted.js";
 import { type RunTimes, runTimes } from "./run-times.js";
@@ -223,14 +224,18 @@ export class RunHandle {
   }
 
   /**
-   * What the run waits for: its activities that are not done, with their attempts, the failure before, and when the next try is.
-   * Needs no worker. Throws `E_RUN_NOT_FOUND`.
+   * What the run waits for: its activities that are not done, with their attempts, the failure before, and when the next try is; and
+   * why its workflow task fails, where it does. Needs no worker. Throws `E_RUN_NOT_FOUND`.
    */
   async pendingWork({ signal }: { readonly signal?: AbortSignal } = {}): Promise<PendingWork> {
     const { temporal } = this.access;
     const ask = async () => {
       const { raw, workflowId } = await this.workflow().describe();
-      return pendingWorkIn(await withFailures(temporal, raw, workflowId));
+      const taskFailure = await taskFailureOf(this.access, raw);
+      return {
+        ...pendingWorkIn(await withFailures(temporal, raw, workflowId)),
+        ...defined({ taskFailure }),
+      };
     };
     return this.guarded(() => (signal === undefined ? ask() : abortable(temporal, signal, ask)));
   }

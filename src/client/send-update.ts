@@ -4,7 +4,7 @@ import { type Sign, updateStatement } from "../contract/signed.js";
 import { questionIn } from "../core/run/question.js";
 import type { RunState } from "../core/run/run-state.js";
 import { isOver } from "./execution-status.js";
-import { isBetweenWorkers, isNotFound } from "./interlock-error.js";
+import { InterlockError, isBetweenWorkers, isNotFound } from "./interlock-error.js";
 import type { TemporalAccess } from "./run-start.js";
 
 /** Longer than it takes until a dead worker's task is given to another one. */
@@ -26,8 +26,8 @@ interface RunUpdate {
 
 /**
  * Tells a run something, signed where the access has a signer, and returns what it says. Where Temporal takes no update because
- * the run's worker has just died, it is sent again for a while. Throws `E_PRECONDITION_FAILED` for a run that is over, and what
- * Temporal says.
+ * the run's worker has just died, it is sent again for a while. Throws `E_PRECONDITION_FAILED` for a run that is over, and for one
+ * whose workflow task fails again and again, and what Temporal says.
  */
 export async function sendUpdate<T>(access: TemporalAccess, run: UpdatedRun, update: RunUpdate): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
@@ -36,10 +36,17 @@ export async function sendUpdate<T>(access: TemporalAccess, run: UpdatedRun, upd
     } catch (error) {
       if (error instanceof ContinuedMeanwhile && attempt < MAX_ATTEMPTS) continue;
       if (isNotFound(error)) throw await overOrUnknown(access, run, error);
-      if (attempt === MAX_ATTEMPTS || !isBetweenWorkers(error)) throw error;
+      if (!isBetweenWorkers(error)) throw error;
+      if (attempt === MAX_ATTEMPTS) throw standsStill(error);
       await sleep(PAUSE_MS);
     }
   }
+}
+
+function standsStill(cause: unknown): InterlockError {
+  const message =
+    "The run can be told nothing: its workflow task fails, and is tried again. Its status says why.";
+  return new InterlockError({ code: "E_PRECONDITION_FAILED", message }, cause);
 }
 
 async function sendOnce<T>(access: TemporalAccess, run: UpdatedRun, update: RunUpdate): Promise<T> {

@@ -80,6 +80,17 @@ describe("what a run waits for", () => {
     expect(noticesOf(standing(again))[0]?.key).toBe(noticesOf(standing(failed))[0]?.key);
   });
 
+  test("is a worker that can do the workflow task, where it fails: said once, however often it is tried", () => {
+    const at = (attempt: number): Standing => ({
+      ...standing(RUNNING),
+      work: { activities: [], taskFailure: { attempt, message: "Nondeterminism error." } },
+    });
+    const [line = ""] = waitingLines(at(3));
+    expect(line).toMatch(/stands still: .* attempt 3: Nondeterminism error\. .*interlock retry$/);
+    expect(noticesOf(at(3)).map(({ text }) => text)).toEqual([line]);
+    expect(noticesOf(at(4))[0]?.key).toBe(noticesOf(at(3))[0]?.key);
+  });
+
   test("waits for a worker when it is due and nobody has taken it", () => {
     const due = (activity: Partial<PendingActivity>) =>
       waitsForWorker({ activities: [{ ...RUNNING, standing: "waiting", ...activity }] }, NOW);

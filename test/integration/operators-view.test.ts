@@ -2,7 +2,9 @@ import { randomUUID } from "node:crypto";
 import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { DefaultLogger, NativeConnection, Worker, bundleWorkflowCode } from "@temporalio/worker";
 import { describe, expect, inject, test } from "vitest";
 import { InterlockClient, type RunHandle } from "../../src/client/client.js";
 import { SEARCH_ATTRIBUTES } from "../../src/contract/names.js";
@@ -315,3 +317,54 @@ describe("a run that is reset in the Web UI", () => {
     expect(calls).toHaveLength(3);
   });
 });
+
+/** Takes the workflow tasks of a bench's queue, and can do none: it has none of their workflows. */
+async function startEmptyWorker({ store }: Bench) {
+  const connection = await NativeConnection.connect({ address });
+  const workflowsPath = fileURLToPath(new URL("../fakes/no-workflows.cjs", import.meta.url));
+  const worker = await Worker.create({
+    connection,
+    taskQueue: store.taskQueue,
+    workflowBundle: await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger("ERROR") }),
+  });
+  const running = worker.run();
+  return async () => {
+    worker.shutdown();
+    await running;
+    await connection.close();
+  };
+}
+
+test(
+  "a run whose workflow task fails in each worker says why, takes nothing, and goes on from its files",
+  { tags: "slow" },
+  async () => {
+    const bench = await openBench([{ content: "Which colour?" }, ...STRAIGHT]);
+    const run = await bench.start(twoNodePackage());
+    await until(run, "waiting-user");
+    await bench.stopWorker();
+    const stopEmptyWorker = await startEmptyWorker(bench);
+    await bench.client.temporal.workflow.getHandle(workflowIdOf(run.runId)).signal("look");
+    await eventually(async () => (await run.pendingWork()).taskFailure !== undefined);
+
+    const shell = shellOf(bench);
+    const why = /its workflow task fails, attempt \d+: .*graphRun.*interlock retry/s;
+    const status = await shell.run(["status", run.runId]);
+    expect(status.code).toBe(0);
+    expect(status.stderr).toMatch(why);
+    const told = jsonOf(await shell.run(["status", run.runId, "--json"]));
+    expect(told).toMatchObject({ taskFailure: { message: expect.stringContaining("graphRun") as string } });
+    const paused = await shell.run(["pause", run.runId]);
+    expect(paused.code).toBe(1);
+    expect(paused.stderr).toMatch(why);
+    expect(paused.stderr).toContain("can be told nothing");
+
+    await temporal(["workflow", "terminate", "--workflow-id", workflowIdOf(run.runId)]);
+    const terminated = jsonOf(await shell.run(["status", run.runId, "--json"]));
+    expect(terminated).toMatchObject({ phase: "failed", failure: { code: "ENGINE_ABORTED" } });
+    await stopEmptyWorker();
+    await bench.startAnotherWorker();
+    const retried = await bench.client.retry(run.runId);
+    await expect(retried.result()).resolves.toMatchObject({ phase: "completed" });
+  },
+);

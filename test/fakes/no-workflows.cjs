@@ -1,0 +1,2 @@
+// What a worker runs that is there, and knows no workflow of ours.
+exports.other = () => Promise.resolve();
