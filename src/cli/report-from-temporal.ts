@@ -67,7 +67,7 @@ export async function reportFromTemporal(
       const note =
         taskFailure === undefined
           ? standing.note || noWorkerHint(session, standing.taskQueue)
-          : taskFailureWords(taskFailure);
+          : taskFailureWords(runId, taskFailure);
       if (stored === undefined) throw new CommandError(note);
       if (taskFailure !== undefined) return { webUi, report: { ...stored, webUrl, ...work }, note };
       const { notPolledSince } = standing;

@@ -130,7 +130,7 @@ export async function unlessInterrupted<T>(
   const tellWhy = async (): Promise<void> => {
     const work = await run.pendingWork().catch(() => undefined);
     const nobody = `No worker of the task queue "${session.client.taskQueue}" answers yet; waiting. Ctrl-C stops waiting.`;
-    printNote(work?.taskFailure === undefined ? nobody : taskFailureWords(work.taskFailure));
+    printNote(work?.taskFailure === undefined ? nobody : taskFailureWords(run.runId, work.taskFailure));
   };
   const silence = setTimeout(() => void tellWhy(), SILENCE_MS);
   const interrupted = new Promise<never>((_, reject) => {

@@ -3,6 +3,7 @@ import type { LiveAnswer } from "../store/runs/live-answer.js";
 
 /** What a run waits for, as those who follow it see it. Pure words: whoever prints them makes them printable. */
 export interface Standing {
+  readonly runId: string;
   readonly work: PendingWork;
   /** Which model turn it is, such as `model turn 3 · step-02`, as far as the run has said so. */
   readonly turn: string;
@@ -38,7 +39,7 @@ export function noticesOf(standing: Standing): readonly Notice[] {
   if (standing.nobody !== undefined) notices.push({ key: "nobody", text: standing.nobody });
   const { taskFailure } = standing.work;
   if (taskFailure !== undefined) {
-    notices.push({ key: `task ${taskFailure.message}`, text: taskFailureWords(taskFailure) });
+    notices.push({ key: `task ${taskFailure.message}`, text: taskFailureWords(standing.runId, taskFailure) });
   }
   if (standing.missing !== undefined) {
     notices.push({ key: `missing ${standing.missing}`, text: missingWords(standing.missing) });
@@ -98,7 +99,7 @@ export function waitingLines(standing: Standing): readonly string[] {
   if (standing.missing !== undefined && !isAtWork) lines.push(missingWords(standing.missing));
   if (standing.asked !== undefined) lines.push(standing.asked);
   const { taskFailure } = standing.work;
-  if (taskFailure !== undefined) lines.push(taskFailureWords(taskFailure));
+  if (taskFailure !== undefined) lines.push(taskFailureWords(standing.runId, taskFailure));
   if (standing.nobody !== undefined) lines.push(standing.nobody);
   return lines;
 }
@@ -111,8 +112,8 @@ export function progressWords({ thinking, calls, shown }: WatchedAnswer): string
 }
 
 /** Why a run stands still, and what ends that: as one paragraph. */
-export function taskFailureWords({ attempt, message }: TaskFailure): string {
-  return `The run stands still: its workflow task fails, attempt ${attempt}: ${message} It goes on as soon as a worker can do it, such as one of the build that it was with before. Where none can, terminate it in the Web UI, or with: temporal workflow terminate. Then it goes on from its files with: interlock retry`;
+export function taskFailureWords(runId: string, { attempt, message }: TaskFailure): string {
+  return `The run stands still: its workflow task fails, attempt ${attempt}: ${message} It goes on as soon as a worker can do it, such as one of the build that it was with before. Where none can, terminate it in the Web UI, or with: temporal workflow terminate. Then it goes on from its files with: interlock retry ${runId}`;
 }
 
 /** One line for a report: what an activity is at, why the attempt before failed, and when the next one is. */

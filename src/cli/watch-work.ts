@@ -50,6 +50,7 @@ export async function watchWork(
     seesAnswers ||= answer !== undefined;
     if (signal.aborted) return;
     show({
+      runId: run.runId,
       ...known,
       ...said(),
       now: Date.now(),

@@ -88,6 +88,11 @@ describe("what somebody is told", () => {
   });
 });
 
+test("whoever fails as he begins to ask need not be heard", () => {
+  const phases = ["running", "waiting-user", "failed"].map((phase, id) => ({ kind: "run.phase", id, phase }));
+  expect(checkNotices(far, phases, [])).toEqual([]);
+});
+
 describe("a request that is too long for its model", () => {
   test("is one that the script has no answer to", () => {
     const directive = `RUN_DIRECTIVE\n- workflow: ${far.workflow}\n- effectiveAgentId: ${FAR_AGENT}\n- currentNodeId: n0`;

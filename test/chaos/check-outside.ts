@@ -59,8 +59,8 @@ export function checkNotices(
     if (id.startsWith(`notice-${runId}-`)) own.set(id, (own.get(id) ?? new Set()).add(body));
   }
   for (const [index, { id, phase }] of phases.entries()) {
-    // A pause while it waits changes what is recorded, and nothing that anybody has to be told again.
-    const isNews = phase !== phases[index - 1]?.["phase"];
+    // A pause while it waits changes what is recorded, and nothing that anybody has to be told again. Who is cancelled as he asks may be unheard.
+    const isNews = phase !== phases[index - 1]?.["phase"] && phases[index + 1]?.["phase"] !== "failed";
     if (isNews && worthTelling.has(idOf(id)) && !own.has(idOf(id))) {
       findings.push(lost(`nobody was told that it was ${String(phase)} (change ${String(id)}).`));
     }

@@ -29,6 +29,7 @@ const ANSWER: WatchedAnswer = {
   offset: 0,
 };
 const standing = (activity: PendingActivity, more: Partial<Standing> = {}): Standing => ({
+  runId: "r1",
   work: { activities: [activity] },
   turn: "model turn 3 · ask",
   seesAnswers: true,
@@ -39,7 +40,7 @@ const standing = (activity: PendingActivity, more: Partial<Standing> = {}): Stan
 describe("what a run waits for", () => {
   test("is a worker with its model, where none that was asked has it and nothing is at work", () => {
     const why = "The worker 1@host cannot do it: it has no endpoint for the model m.";
-    const idle: Standing = { work: { activities: [] }, turn: "", seesAnswers: true, now: NOW, missing: why };
+    const idle = { ...standing(RUNNING), work: { activities: [] }, turn: "", missing: why };
     expect(waitingLines(idle)).toEqual([`waiting for a worker that has the run's model: ${why}`]);
     expect(noticesOf(idle)).toEqual([{ key: `missing ${why}`, text: waitingLines(idle)[0] }]);
     expect(waitingLines({ ...standing(RUNNING), missing: why })).toEqual(["model turn 3 · ask · 42 s"]);
@@ -86,7 +87,7 @@ describe("what a run waits for", () => {
       work: { activities: [], taskFailure: { attempt, message: "Nondeterminism error." } },
     });
     const [line = ""] = waitingLines(at(3));
-    expect(line).toMatch(/stands still: .* attempt 3: Nondeterminism error\. .*interlock retry$/);
+    expect(line).toMatch(/stands still: .* attempt 3: Nondeterminism error\. .*interlock retry r1$/);
     expect(noticesOf(at(3)).map(({ text }) => text)).toEqual([line]);
     expect(noticesOf(at(4))[0]?.key).toBe(noticesOf(at(3))[0]?.key);
   });
