@@ -39,7 +39,7 @@ export function readSource(text: string): SourceText {
   }
   const block = lines.slice(start + 1, end);
   // Below the top a rule between two texts looks alike.
-  if (start > 0 && !KEY.test(block.find((line) => line.trim() !== "") ?? ""))
+  if (start > 0 && !KEY.test(block.find((line) => !/^\s*(?:#|$)/.test(line)) ?? ""))
     return { frontmatter: {}, ...bodyOf(lines, [], 0) };
   const body = bodyOf(lines, lines.slice(0, start), end + 1);
   const yaml = block.join("\n");

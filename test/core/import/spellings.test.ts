@@ -124,6 +124,10 @@ test.each([
   ["line breaks of old", "---\rnextStepFile: ./step-02.md\r---\r# One\r"],
   ["both", "\ufeff---\r\nnextStepFile: ./step-02.md\r\n---\r\n# One\r\n"],
   ["blank lines before it", "\n\n---\nnextStepFile: ./step-02.md\n---\n# One\n"],
+  [
+    "blank lines before it, and a comment in it",
+    "\n---\n# the way\nnextStepFile: ./step-02.md\n---\n# One\n",
+  ],
   ["a comment before it", "<!-- made by a tool -->\n\n---\nnextStepFile: ./step-02.md\n---\n# One\n"],
   ["blanks behind its fences", "---  \nnextStepFile: ./step-02.md\n---\t\n# One\n"],
   ["dots as its end", "---\nnextStepFile: ./step-02.md\n...\n# One\n"],
