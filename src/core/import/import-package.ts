@@ -181,7 +181,7 @@ class PackageMaker {
     files.set("workflow.graph.json", renderGraph(entryNodeId, this.nodes, this.edges));
     const nodeFiles = new Set(this.graph.nodes);
     for (const [path, place] of this.places.entries()) {
-      if (!nodeFiles.has(path)) files.set(place, this.tree.text(path));
+      if (!nodeFiles.has(path)) files.set(place, this.material(path));
     }
     for (const [index, path] of this.graph.nodes.entries()) {
       const node = this.nodes[index];
@@ -194,6 +194,16 @@ class PackageMaker {
         renderStep(last, {}, ["", "# Finished", "", "The workflow is done: finish this node.", ""]),
       );
     return files;
+  }
+
+  /** What is no node stays as it is, but for names with a dot in the workflow's own Markdown: no template has such. */
+  private material(path: string): string {
+    const text = this.tree.text(path);
+    if (!path.endsWith(".md") || !isBelow(path, folderOf(this.graph.document))) return text;
+    return text.replaceAll(
+      DOTTED_NAME,
+      (whole, central?: string, own?: string) => this.dottedValue(central ?? own ?? "") ?? whole,
+    );
   }
 
   private step(path: string, node: MadeNode): string {

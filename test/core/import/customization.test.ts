@@ -117,3 +117,21 @@ test("a skill without layers has no customisation, and its own file of that name
   expect(imported.files.get("customization.json")).toBe("{}");
   expect(imported.files.get("agents.json")).not.toContain("customization.json");
 });
+
+test("references have what has a dot in its name filled in, and stay as they are else", () => {
+  const line =
+    "At {workflow.heat} in {{.shelf}}: {workflow.facts}, {{.gone}}, {user_name}, `./pot.md`, {{title}}\n";
+  const imported = brewed(
+    {
+      [BASE]: '[workflow]\nheat = 80\nfacts = ["a"]\n',
+      "kit/_bmad/config.toml": '[core]\nshelf = "{project-root}/shelf"\nuser_name = "Ann"\n',
+      "kit/skills/brew/references/heat.md": line,
+      "kit/skills/brew/references/heat.yaml": line,
+    },
+    "Read `references/heat.md`.",
+  );
+  expect(imported.files.get("references/heat.md")).toBe(
+    "At 80 in @project/shelf: {workflow.facts}, {{.gone}}, {user_name}, `./pot.md`, {{title}}\n",
+  );
+  expect(imported.files.get("references/heat.yaml")).toBe(line);
+});
