@@ -1,5 +1,5 @@
 import type { OpenRunInput } from "../contract/activities.js";
-import type { OpenedRun, ResumedRun } from "../core/run/opened-run.js";
+import type { LoadedState, OpenedRun, ResumedRun } from "../core/run/opened-run.js";
 import { ANSWER_PREVIEW_CHARS } from "../core/run/limits.js";
 import type { Budget } from "../core/run/budget.js";
 import type { TakenUpdate } from "../core/run/carried-run.js";
@@ -43,7 +43,23 @@ export async function openRun(deps: OpenRunDeps, request: OpenRunInput): Promise
   const { input, origin } = requestOf(request, opened.run);
   await files.request.keep(request.kind, input, origin, opened.models);
   const found = resumes(request) ? await resume(deps, request, opened, files) : opened;
-  return { ...found, graph: await graphAtHand(request, found, files) };
+  const graph = await graphAtHand(request, found, files);
+  return { ...found, graph, ...defined({ document: await documentOf(request, found, files) }) };
+}
+
+/** A longer one is read by an activity of its own: what is told of an opened run is bounded. */
+const MAX_DOCUMENT_CHARS = 4_096;
+
+/** What a run whose steps are nodes begins with, so that it need not ask for it. */
+async function documentOf(
+  { kind, input, execution }: OpenRunInput,
+  opened: OpenedRun,
+  files: RunFiles,
+): Promise<LoadedState | undefined> {
+  if (kind !== "graph" || execution?.continued === true) return undefined;
+  if ((input.steps ?? opened.steps) !== "nodes") return undefined;
+  const { frontmatter, sha256 } = unwrap(await files.state.read());
+  return JSON.stringify(frontmatter).length > MAX_DOCUMENT_CHARS ? undefined : { frontmatter, sha256 };
 }
 
 async function resume(

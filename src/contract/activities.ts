@@ -5,7 +5,6 @@ import type { RunExecution } from "../core/run/run-execution.js";
 import type { ErrorCode, Fault } from "../core/errors.js";
 import type { JsonObject } from "../core/json.js";
 import type { Intent } from "../core/prompt/shells.js";
-import type { Frontmatter } from "../core/state/state-frontmatter.js";
 import type { WorkflowGraph } from "../core/package/graph.js";
 import type { HeldGraphState } from "../core/graph-state/held-state.js";
 import type { GraphState } from "../core/graph-state/schemas.js";
@@ -14,7 +13,7 @@ import type { OfferedTool } from "../core/tools/external-tool.js";
 import type { FrontmatterUpdate, ToolName } from "../core/tools/tool-specs.js";
 import type { BundleRunInput, GraphRunInput, Identified } from "./run.js";
 import type { AuditHead } from "../core/run/audit-head.js";
-import type { OpenedRun } from "../core/run/opened-run.js";
+import type { LoadedState, OpenedRun } from "../core/run/opened-run.js";
 import type { StateChange } from "../core/run/state-changes.js";
 import type { Budget } from "../core/run/budget.js";
 import type { RunPhase } from "../core/run/phase.js";
@@ -94,11 +93,6 @@ export interface GraphPartInput {
 
 export interface LoadStateInput {
   readonly run: RunRef;
-}
-
-export interface LoadedState {
-  readonly frontmatter: Frontmatter;
-  readonly sha256: string;
 }
 
 export interface ModelTurnInput {

@@ -32,7 +32,7 @@ function graphKind(input: Identified<GraphRunInput>): RunKind {
       return withGraphAtHand(await open.executeWithOptions(summary(input.packageId), [opening]));
     },
     async begin(record) {
-      const loaded = await loadDocument(record, "state document");
+      const loaded = record.opened.document ?? (await loadDocument(record, "state document"));
       await knowWaysOut(record, loaded.frontmatter.currentNodeId);
       record.update({ frontmatter: loaded.frontmatter, stateSha256: loaded.sha256 });
       const graphState = record.opened.graphState ?? input.parent?.graphState;

@@ -1,4 +1,4 @@
-import type { LoadedState } from "../contract/activities.js";
+import type { LoadedState } from "../core/run/opened-run.js";
 import type { RunRecord } from "../core/run/run-record.js";
 import { localActivities, runActivities } from "./activity-options.js";
 import { summary } from "./summary.js";

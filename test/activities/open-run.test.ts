@@ -34,6 +34,19 @@ describe("run.open", () => {
     expect(await files.request.read()).toMatchObject({ kind: "graph", input });
   });
 
+  test("by nodes it tells what the run begins with, unless that is long; by turns the run asks for it", async () => {
+    const { deps, world, files } = await openScene([]);
+    const input = { runId: RUN_ID, projectRoot: world.projectRoot, packageId: world.packageId };
+    const documentOf = async (more: Partial<GraphRunInput>) =>
+      (await openRun(deps, { kind: "graph", input: { ...input, ...more } })).document;
+    const { frontmatter, sha256, bytes } = valueOf(await files.state.read());
+    expect(await documentOf({ steps: "nodes" })).toEqual({ frontmatter, sha256 });
+    expect(await documentOf({})).toBeUndefined();
+    const long = bytes.toString().replace("variables: {}", `variables: {"text": "${"x".repeat(4_096)}"}`);
+    await writeFile(join(files.stateDir, "workflow.md"), long);
+    expect(await documentOf({ steps: "nodes" })).toBeUndefined();
+  });
+
   test("resumed: numbers go on beyond whatever any file has seen", async () => {
     const { deps, world, files, opened } = await openScene([]);
     const { run } = opened;

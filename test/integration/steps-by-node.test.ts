@@ -68,7 +68,6 @@ test("a node's work is one bar of the timeline, which says what it was", async (
   // The calls of a quick turn run with it; those of one that is waited for longer do not.
   expect(localCalls).toBeLessThanOrEqual(turns.length);
   expect(steps.slice(1)).toEqual([
-    "state.load: state document",
     "state.snapshot: boundary after ask · 2 turns, 2 calls",
     "state.snapshot: boundary after middle · 1 turn, 1 call",
     "state.snapshot: boundary after finish · 1 turn, 1 call",

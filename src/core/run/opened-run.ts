@@ -1,5 +1,6 @@
 import type { StateSnapshotState } from "../graph-state/schemas.js";
 import type { WorkflowGraph } from "../package/graph.js";
+import type { Frontmatter } from "../state/state-frontmatter.js";
 import type { StepSize } from "../step-size.js";
 import type { AuditHead } from "./audit-head.js";
 import type { Budget } from "./budget.js";
@@ -38,6 +39,14 @@ export interface OpenedRun {
   readonly tellsSeldom?: true;
   /** Where its steps are nodes, the history holds each reading of the document. Absent where a worker of an earlier version has opened it. */
   readonly recordsReads?: true;
+  /** Of a run whose steps are nodes, what it begins or goes on with. Absent where it is long, and where a worker of an earlier version has opened it. */
+  readonly document?: LoadedState;
+}
+
+/** The state document as it was read. */
+export interface LoadedState {
+  readonly frontmatter: Frontmatter;
+  readonly sha256: string;
 }
 
 /** What the run folder says of a run that goes on. */
