@@ -61,6 +61,12 @@ describe("what is called outside", () => {
     expect(kindsOf(made, outcome)).toEqual(kinds);
   });
 
+  test("said once more under the same id, since it had not been begun, is one call", () => {
+    const said = { id: "c1-1-0", name: ACT, argumentsJson: JSON.stringify({ id: tokenOf(far, "c1-1-0") }) };
+    const ledger = { [tokenOf(far, "c1-1-0")]: 1 };
+    expect(checkOutside(operations, [said, said], new Map([["c1-1-0", "ok"]]), ledger)).toEqual([]);
+  });
+
   test.each([
     ["once for each time, is right", [2, 2], []],
     ["once, is lost where it says ok twice", [1, 2], ["lost"]],
