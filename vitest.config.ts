@@ -1,4 +1,5 @@
 import { readFileSync, readdirSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { AgainReporter } from "./test/setup/again-reporter.js";
 
@@ -9,7 +10,7 @@ const report = process.env["INTERLOCK_TEST_REPORT"];
  * Slow by nature: tests that wait for timeouts of Temporal's most of the time, start servers and workers of their own, run many
  * commands, set up machines, or do a thing a thousand times. `npm test` leaves them to `npm run test:slow`.
  */
-const SLOW_TAG = { name: "slow", description: "takes more than seven seconds beside three others" };
+const SLOW_TAG = { name: "slow", description: "takes more than six seconds beside three others" };
 const INTEGRATION = "test/integration";
 /** Files of slow tests alone begin with the tag; each has a process of its own. */
 const SLOW_FILES = readdirSync(INTEGRATION)
@@ -31,7 +32,11 @@ const RETRY = report ? 1 : 0;
 const RUN_FOLDER = "test/setup/run-folder.ts";
 /** Against a hang only: a busy machine does not come near it. What a test does is bounded by number and size. */
 const AGAINST_HANGS = { testTimeout: 300_000, hookTimeout: 300_000 };
-const UNIT = { globalSetup: [RUN_FOLDER], ...AGAINST_HANGS };
+const UNIT = {
+  globalSetup: [RUN_FOLDER],
+  ...AGAINST_HANGS,
+  maxWorkers: availableParallelism() + 1, // one of them waits for processes most of the time
+};
 
 /** What every file of `test/integration/` needs: a build, and one real Temporal server for each project. */
 const ON_SERVER = {
@@ -60,8 +65,7 @@ export default defineConfig({
           name: "unit",
           include: ["test/**/*.test.ts"],
           exclude: ["test/integration/**", "test/browser/**", ...ALONE_TESTS],
-          isolate: false, // a process for each core instead of one for each file
-          maxWorkers: "100%",
+          isolate: false, // a process for each worker instead of one for each file
           sequence: { groupOrder: 0 },
         },
       },
@@ -70,7 +74,6 @@ export default defineConfig({
           ...UNIT,
           name: "unit-alone",
           include: ALONE_TESTS,
-          maxWorkers: "100%",
           sequence: { groupOrder: 0 },
         },
       },

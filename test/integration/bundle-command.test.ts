@@ -155,7 +155,7 @@ describe("a bundle run that asks", () => {
     });
   });
 
-  test("finish ends it as completed, with what it has saved", async () => {
+  test("finish ends it as completed, with what it has saved", { tags: "slow" }, async () => {
     const shell = await roomShell(await openBench([SAVED, { content: "What for?" }]));
     const { runId } = reportIn((await shell.run([...RUN, "--json"])).stdout);
     const finished = await shell.run(["finish", runId, "--json"]);
@@ -168,7 +168,7 @@ describe("a bundle run that asks", () => {
     expect(fork.stderr).toContain("only graph runs can be forked");
   });
 
-  test("a failed one goes on with retry", async () => {
+  test("a failed one goes on with retry", { tags: "slow" }, async () => {
     const shell = await roomShell(await openBench([SAVED, { status: 401 }, DONE]));
     const failed = await shell.run([...RUN, "--json"]);
     expect(failed.code).toBe(1);

@@ -119,7 +119,7 @@ describe("interlock audit verify", () => {
     return { original: await readFile(logFile, "utf8"), verify };
   }
 
-  test("finds nothing in a log that is whole", async () => {
+  test("finds nothing in a log that is whole", { tags: "slow" }, async () => {
     const { original, verify } = await rehearsed();
     expect(await verify(original)).toEqual({ code: 0, ok: true, lines: [] });
   });
@@ -276,40 +276,44 @@ describe("interlock run", () => {
     );
   });
 
-  test("a configured Temporal without a worker is said, and the run starts when one comes", async () => {
-    const shell = await newShell();
-    await writeTree(join(shell.dir, "package"), twoNodePackage());
-    const variables = {
-      TEMPORAL_ADDRESS: inject("temporalAddress"),
-      INTERLOCK_TASK_QUEUE: `cli-${shell.dir.slice(-6)}`,
-    };
-    const configured = shell.with(variables);
-    const started = await configured.run([
-      "run",
-      "package",
-      "--project",
-      "project",
-      "--rehearse",
-      "--detach",
-      "--json",
-    ]);
-    expect(started.code).toBe(0);
-    expect(started.stderr).toContain("Start one with: interlock worker");
-    const { runId } = JSON.parse(started.stdout) as { runId: string };
-    const worker = spawn(process.execPath, [MAIN, "worker"], {
-      env: configured.environment,
-      cwd: shell.dir,
-      stdio: "ignore",
-    });
-    let phase = "";
-    while (phase !== "completed") {
-      const status = await configured.run(["status", runId, "--json"]);
-      if (status.code === 0) ({ phase } = JSON.parse(status.stdout) as { phase: string });
-    }
-    worker.kill("SIGTERM");
-    await new Promise((resolve) => worker.once("exit", resolve));
-    expect(phase).toBe("completed");
-  });
+  test(
+    "a configured Temporal without a worker is said, and the run starts when one comes",
+    { tags: "slow" },
+    async () => {
+      const shell = await newShell();
+      await writeTree(join(shell.dir, "package"), twoNodePackage());
+      const variables = {
+        TEMPORAL_ADDRESS: inject("temporalAddress"),
+        INTERLOCK_TASK_QUEUE: `cli-${shell.dir.slice(-6)}`,
+      };
+      const configured = shell.with(variables);
+      const started = await configured.run([
+        "run",
+        "package",
+        "--project",
+        "project",
+        "--rehearse",
+        "--detach",
+        "--json",
+      ]);
+      expect(started.code).toBe(0);
+      expect(started.stderr).toContain("Start one with: interlock worker");
+      const { runId } = JSON.parse(started.stdout) as { runId: string };
+      const worker = spawn(process.execPath, [MAIN, "worker"], {
+        env: configured.environment,
+        cwd: shell.dir,
+        stdio: "ignore",
+      });
+      let phase = "";
+      while (phase !== "completed") {
+        const status = await configured.run(["status", runId, "--json"]);
+        if (status.code === 0) ({ phase } = JSON.parse(status.stdout) as { phase: string });
+      }
+      worker.kill("SIGTERM");
+      await new Promise((resolve) => worker.once("exit", resolve));
+      expect(phase).toBe("completed");
+    },
+  );
 });
 
 test("a command ends although a library has left something open", async () => {

@@ -76,22 +76,26 @@ describe("interlock compare", () => {
     });
   });
 
-  test("prints two columns and marks what differs; the same is said from a machine without the store", async () => {
-    const bench = await openBench(twice());
-    const { run, fork } = await runAndFork(bench);
-    const command = ["compare", run.runId, fork.runId];
-    const { code, stdout } = await shellOf(bench).run(command);
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/^\* {2}path +ask *$/m);
-    expect(stdout).toMatch(/^ +middle +middle$/m);
-    expect(stdout).toMatch(/^\* {2}refused +E_INVALID_TRANSITION fs\.apply_patch at ask$/m);
-    expect(stdout).toMatch(/^ +phase +completed +completed$/m);
-    expect(stdout).toContain(`\n--- ${OUT} ${sha256(lines("second")).slice(0, 12)}\n`);
-    expect(stdout).toContain("\n-second\n+another\n");
-    const there = await (await strangerShell(bench, bench.store.taskQueue)).run(command);
-    expect(there.stderr).toBe("");
-    expect(there.stdout).toBe(stdout);
-  });
+  test(
+    "prints two columns and marks what differs; the same is said from a machine without the store",
+    { tags: "slow" },
+    async () => {
+      const bench = await openBench(twice());
+      const { run, fork } = await runAndFork(bench);
+      const command = ["compare", run.runId, fork.runId];
+      const { code, stdout } = await shellOf(bench).run(command);
+      expect(code).toBe(0);
+      expect(stdout).toMatch(/^\* {2}path +ask *$/m);
+      expect(stdout).toMatch(/^ +middle +middle$/m);
+      expect(stdout).toMatch(/^\* {2}refused +E_INVALID_TRANSITION fs\.apply_patch at ask$/m);
+      expect(stdout).toMatch(/^ +phase +completed +completed$/m);
+      expect(stdout).toContain(`\n--- ${OUT} ${sha256(lines("second")).slice(0, 12)}\n`);
+      expect(stdout).toContain("\n-second\n+another\n");
+      const there = await (await strangerShell(bench, bench.store.taskQueue)).run(command);
+      expect(there.stderr).toBe("");
+      expect(there.stdout).toBe(stdout);
+    },
+  );
 
   test("tells of each run in one project what that run has written, whatever lies there now", async () => {
     const bench = await openBench(twice());

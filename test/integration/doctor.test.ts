@@ -96,37 +96,41 @@ test("interlock doctor names the search attributes that a namespace lacks, and i
   }
 });
 
-test("interlock doctor says where nobody listens, where nobody answers, and what is no Temporal", async () => {
-  const closed = await listening();
-  await closed.close();
-  const silent = await listening();
-  try {
-    const shell = await newShell();
-    const [refused, hanging] = await Promise.all([
-      look(shell, {
-        TEMPORAL_ADDRESS: closed.address,
-        OPENAI_BASE_URL: `http://${closed.address}/v1`,
-        INTERLOCK_MODEL: "m",
-      }),
-      look(shell, { TEMPORAL_ADDRESS: silent.address }),
-    ]);
-    expect([refused.code, hanging.code]).toEqual([1, 1]);
-    expect(named(refused.findings, "temporal")).toMatchObject({
-      status: "failed",
-      found: `${closed.address}: connect ECONNREFUSED ${closed.address}`,
-    });
-    expect(named(refused.findings, "temporal").remedy).toContain("TEMPORAL_ADDRESS");
-    expect(named(refused.findings, "model m (default): reachable")).toMatchObject({
-      status: "failed",
-      found: `http://${closed.address}/v1: ECONNREFUSED`,
-    });
-    expect(named(hanging.findings, "temporal")).toMatchObject({ status: "failed" });
-    expect(named(hanging.findings, "temporal").found).toContain(`${silent.address}: no answer within`);
-    expect(await readdir(shell.dir)).toEqual(["project"]);
-  } finally {
-    await silent.close();
-  }
-});
+test(
+  "interlock doctor says where nobody listens, where nobody answers, and what is no Temporal",
+  { tags: "slow" },
+  async () => {
+    const closed = await listening();
+    await closed.close();
+    const silent = await listening();
+    try {
+      const shell = await newShell();
+      const [refused, hanging] = await Promise.all([
+        look(shell, {
+          TEMPORAL_ADDRESS: closed.address,
+          OPENAI_BASE_URL: `http://${closed.address}/v1`,
+          INTERLOCK_MODEL: "m",
+        }),
+        look(shell, { TEMPORAL_ADDRESS: silent.address }),
+      ]);
+      expect([refused.code, hanging.code]).toEqual([1, 1]);
+      expect(named(refused.findings, "temporal")).toMatchObject({
+        status: "failed",
+        found: `${closed.address}: connect ECONNREFUSED ${closed.address}`,
+      });
+      expect(named(refused.findings, "temporal").remedy).toContain("TEMPORAL_ADDRESS");
+      expect(named(refused.findings, "model m (default): reachable")).toMatchObject({
+        status: "failed",
+        found: `http://${closed.address}/v1: ECONNREFUSED`,
+      });
+      expect(named(hanging.findings, "temporal")).toMatchObject({ status: "failed" });
+      expect(named(hanging.findings, "temporal").found).toContain(`${silent.address}: no answer within`);
+      expect(await readdir(shell.dir)).toEqual(["project"]);
+    } finally {
+      await silent.close();
+    }
+  },
+);
 
 test("interlock doctor starts no embedded server, makes no store, and shows a table", async () => {
   const shell = await newShell();

@@ -158,31 +158,35 @@ test(
   },
 );
 
-test("a program takes each question once, of one run and of all, and is told when a run is over", async () => {
-  const bench = await openBench(ASKS_TWICE);
-  const { client } = bench;
-  const run = await bench.start(twoNodePackage());
-  const seen: string[] = [];
-  const stop = new AbortController();
-  const watching = (async () => {
-    const filter = { taskQueues: [client.taskQueue] };
-    for await (const { id, text } of client.questions(filter, { watch: true, signal: stop.signal })) {
-      seen.push(`${id} ${text}`);
+test(
+  "a program takes each question once, of one run and of all, and is told when a run is over",
+  { tags: "slow" },
+  async () => {
+    const bench = await openBench(ASKS_TWICE);
+    const { client } = bench;
+    const run = await bench.start(twoNodePackage());
+    const seen: string[] = [];
+    const stop = new AbortController();
+    const watching = (async () => {
+      const filter = { taskQueues: [client.taskQueue] };
+      for await (const { id, text } of client.questions(filter, { watch: true, signal: stop.signal })) {
+        seen.push(`${id} ${text}`);
+      }
+    })();
+    const answered: string[] = [];
+    for (let question = await run.nextQuestion(); question; question = await run.nextQuestion()) {
+      const { id, nodeId, text } = question;
+      answered.push(`${id} ${text}`);
+      await eventually(() => seen.length === answered.length);
+      await run.answer({ nodeId, text: "Red.", question: id, answerId: id });
     }
-  })();
-  const answered: string[] = [];
-  for (let question = await run.nextQuestion(); question; question = await run.nextQuestion()) {
-    const { id, nodeId, text } = question;
-    answered.push(`${id} ${text}`);
-    await eventually(() => seen.length === answered.length);
-    await run.answer({ nodeId, text: "Red.", question: id, answerId: id });
-  }
-  expect(answered).toEqual([`1.1 ${QUESTION}`, `1.2 ${QUESTION}`]);
-  expect((await run.result()).phase).toBe("completed");
-  stop.abort();
-  await watching;
-  expect(seen).toEqual(answered);
-  await expect(run.nextQuestion()).resolves.toBeUndefined();
-  const stopped = AbortSignal.abort(new Error("enough"));
-  await expect(run.nextQuestion({ signal: stopped })).rejects.toThrow("enough");
-});
+    expect(answered).toEqual([`1.1 ${QUESTION}`, `1.2 ${QUESTION}`]);
+    expect((await run.result()).phase).toBe("completed");
+    stop.abort();
+    await watching;
+    expect(seen).toEqual(answered);
+    await expect(run.nextQuestion()).resolves.toBeUndefined();
+    const stopped = AbortSignal.abort(new Error("enough"));
+    await expect(run.nextQuestion({ signal: stopped })).rejects.toThrow("enough");
+  },
+);

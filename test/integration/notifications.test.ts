@@ -312,22 +312,26 @@ describe("a notice on the desktop", () => {
     return { text: () => text, closed };
   }
 
-  test("says what a run asks, by the terminal's own sequence and bell, and nothing in it is obeyed", async () => {
-    const bench = await openBench([{ content: HOSTILE }]);
-    const run = await bench.start(twoNodePackage());
-    await until(run, "waiting-user");
-    const inbox = atTerminal(bench, ["inbox", "--watch", "--notify"]);
-    const watch = atTerminal(bench, ["watch", run.runId, "--notify"]);
-    await watch.closed;
-    const said = String.raw`Interlock: run ${run.runId.slice(0, 8)} asks: Blue?`;
-    expect(watch.text()).toContain(`\u001B]9;${said}`);
-    const [notice = "", ...rest] = watch.text().split("\u001B]9;")[1]?.split("\u0007\u0007") ?? [];
-    expect([isPrintable(notice), rest.length]).toEqual([true, 1]);
-    for (const hidden of ["\u001B]0;", "\u009C", "\u009D", "\u202E"])
-      expect(watch.text()).not.toContain(hidden);
-    await eventually(() => inbox.text().includes("\u001B]9;Interlock: "));
-    expect(inbox.text().split("\u001B]9;")).toHaveLength(2);
-  });
+  test(
+    "says what a run asks, by the terminal's own sequence and bell, and nothing in it is obeyed",
+    { tags: "slow" },
+    async () => {
+      const bench = await openBench([{ content: HOSTILE }]);
+      const run = await bench.start(twoNodePackage());
+      await until(run, "waiting-user");
+      const inbox = atTerminal(bench, ["inbox", "--watch", "--notify"]);
+      const watch = atTerminal(bench, ["watch", run.runId, "--notify"]);
+      await watch.closed;
+      const said = String.raw`Interlock: run ${run.runId.slice(0, 8)} asks: Blue?`;
+      expect(watch.text()).toContain(`\u001B]9;${said}`);
+      const [notice = "", ...rest] = watch.text().split("\u001B]9;")[1]?.split("\u0007\u0007") ?? [];
+      expect([isPrintable(notice), rest.length]).toEqual([true, 1]);
+      for (const hidden of ["\u001B]0;", "\u009C", "\u009D", "\u202E"])
+        expect(watch.text()).not.toContain(hidden);
+      await eventually(() => inbox.text().includes("\u001B]9;Interlock: "));
+      expect(inbox.text().split("\u001B]9;")).toHaveLength(2);
+    },
+  );
 
   test("is not raised where no terminal takes it, and says so", async () => {
     const bench = await openBench([{ content: "Blue?" }]);

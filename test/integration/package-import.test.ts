@@ -60,6 +60,7 @@ test.each([
   { args: ["--no-whole-run-conversation"], carried: false },
 ])(
   "a model walks it: parts are appended once, the menu waits, what was said is carried ($carried)",
+  { tags: "slow" },
   async ({ args, carried }) => {
     const shell = await imported();
     await withModel(taster, async (model, variables) => {

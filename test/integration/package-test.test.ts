@@ -313,7 +313,7 @@ describe("the tests of a package", () => {
   });
 });
 
-test.each(["create-story", "qa-gate"])("the tests of examples/%s pass", async (example) => {
+test.each(["create-story", "qa-gate"])("the tests of examples/%s pass", { tags: "slow" }, async (example) => {
   const shell = await newShell();
   const { code, stdout } = await shell.run(["package", "test", join(ROOT, "examples", example, "package")]);
   expect([code, stdout]).toEqual([0, expect.stringMatching(/\n1 passed\.\n$/)]);

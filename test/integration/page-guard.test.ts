@@ -228,27 +228,31 @@ test("what another page can make a browser send changes nothing and says nothing
   expect(await sendRaw(port, health)).toMatchObject({ status: 200, body: "ok\n" });
 });
 
-test("the page is not ready while Temporal is away, lives on, and is ready again when it is back", async () => {
-  const gateway = await openGateway(inject("temporalAddress"));
-  const client = await InterlockClient.connect({ connection: { address: gateway.address } });
-  const page = await servePage({ ...PAGE, client });
-  onTestFinished(async () => {
-    await page.close();
-    await client.close();
+test(
+  "the page is not ready while Temporal is away, lives on, and is ready again when it is back",
+  { tags: "slow" },
+  async () => {
+    const gateway = await openGateway(inject("temporalAddress"));
+    const client = await InterlockClient.connect({ connection: { address: gateway.address } });
+    const page = await servePage({ ...PAGE, client });
+    onTestFinished(async () => {
+      await page.close();
+      await client.close();
+      gateway.close();
+    });
+    const headers = { Host: `127.0.0.1:${page.port}` };
+    const ask = () => sendRaw(page.port, { path: "/readyz", headers });
+    let ready = await ask();
+    const isReady = async () => (ready = await ask()).status === 200;
+    expect(ready).toMatchObject({ status: 200, body: "ok\n" });
     gateway.close();
-  });
-  const headers = { Host: `127.0.0.1:${page.port}` };
-  const ask = () => sendRaw(page.port, { path: "/readyz", headers });
-  let ready = await ask();
-  const isReady = async () => (ready = await ask()).status === 200;
-  expect(ready).toMatchObject({ status: 200, body: "ok\n" });
-  gateway.close();
-  await eventually(async () => !(await isReady()));
-  expect(ready).toMatchObject({ status: 503, body: "Temporal does not answer.\n" });
-  expect((await sendRaw(page.port, { path: "/healthz", headers })).status).toBe(200);
-  await gateway.reopen();
-  await eventually(isReady);
-});
+    await eventually(async () => !(await isReady()));
+    expect(ready).toMatchObject({ status: 503, body: "Temporal does not answer.\n" });
+    expect((await sendRaw(page.port, { path: "/healthz", headers })).status).toBe(200);
+    await gateway.reopen();
+    await eventually(isReady);
+  },
+);
 
 test("no path of a request leads into the file system, and half a request does not hold the page up", async () => {
   const bench = await openBench([]);

@@ -283,36 +283,40 @@ describe("a workflow id that is used again", () => {
   });
 });
 
-test("M1: a run in a namespace without search attributes does without them, whoever starts it", async () => {
-  const bench = await openBench(asksFirst);
-  await installStory(bench);
-  const namespace = `bare-${randomUUID()}`;
-  const { connection, workflowService } = bench.client.temporal;
-  const day = msToTs("1 day");
-  await workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: day });
-  const address = bench.environment["TEMPORAL_ADDRESS"] ?? "";
-  const { config, store } = bench;
-  const client = new Client({ connection, namespace });
-  const isThere = () =>
-    client.workflow.count().then(
-      () => true,
-      () => false,
-    );
-  await eventually(isThere);
-  const worker = await startWorker(config, { connection: { address }, namespace, store });
-  onTestFinished(() => worker.shutdown());
-  const handle = await client.workflow.start("graphRun", {
-    taskQueue: store.taskQueue,
-    workflowId: `story-${randomUUID()}`,
-    args: [{ projectRoot: bench.projectRoot, packageId: "create-story" }],
-    workflowExecutionTimeout: "60 seconds",
-  });
-  await eventually(async () => (await handle.query<RunState>("runState")).phase === "waiting-user");
-  await handle.executeUpdate("answer", { args: [{ nodeId: "ask", text: "The customer's." }] });
-  await expect(handle.result()).resolves.toMatchObject({ phase: "completed" });
-  const { events } = await handle.fetchHistory();
-  expect(events?.filter((event) => event.workflowTaskFailedEventAttributes)).toEqual([]);
-});
+test(
+  "M1: a run in a namespace without search attributes does without them, whoever starts it",
+  { tags: "slow" },
+  async () => {
+    const bench = await openBench(asksFirst);
+    await installStory(bench);
+    const namespace = `bare-${randomUUID()}`;
+    const { connection, workflowService } = bench.client.temporal;
+    const day = msToTs("1 day");
+    await workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: day });
+    const address = bench.environment["TEMPORAL_ADDRESS"] ?? "";
+    const { config, store } = bench;
+    const client = new Client({ connection, namespace });
+    const isThere = () =>
+      client.workflow.count().then(
+        () => true,
+        () => false,
+      );
+    await eventually(isThere);
+    const worker = await startWorker(config, { connection: { address }, namespace, store });
+    onTestFinished(() => worker.shutdown());
+    const handle = await client.workflow.start("graphRun", {
+      taskQueue: store.taskQueue,
+      workflowId: `story-${randomUUID()}`,
+      args: [{ projectRoot: bench.projectRoot, packageId: "create-story" }],
+      workflowExecutionTimeout: "60 seconds",
+    });
+    await eventually(async () => (await handle.query<RunState>("runState")).phase === "waiting-user");
+    await handle.executeUpdate("answer", { args: [{ nodeId: "ask", text: "The customer's." }] });
+    await expect(handle.result()).resolves.toMatchObject({ phase: "completed" });
+    const { events } = await handle.fetchHistory();
+    expect(events?.filter((event) => event.workflowTaskFailedEventAttributes)).toEqual([]);
+  },
+);
 
 test("an activity that no workflow asks for is refused", async () => {
   const bench = await openBench(asksFirst);

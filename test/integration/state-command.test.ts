@@ -93,28 +93,32 @@ describe("the example with a QA gate, which fails once and passes on retry", () 
     expect((await state("--at", "0")).stdout).toMatch(/^Graph state at the beginning\n/u);
   });
 
-  test("--diff shows exactly what a node changed, from the earlier visit to the later", async () => {
-    const lines = [
-      "From the state after visit 3 (fix) to the one after visit 4 (qa):",
-      "  + routingFlags.retry: true",
-      '  ~ gateDecisions.qaGate: "FAIL" → "PASS"',
-      "",
-    ];
-    expect((await state("--at", "3", "--diff", "4")).stdout).toBe(lines.join("\n"));
-    expect((await state("--at", "4", "--diff", "3")).stdout).toBe(lines.join("\n"));
-    expect(JSON.parse((await state("--at", "4", "--diff", "3", "--json")).stdout)).toEqual({
-      runId: report.runId,
-      from: { visit: 3, nodeId: "fix" },
-      to: { visit: 4, nodeId: "qa" },
-      hasChanges: true,
-      totalDiffs: 2,
-      added: [{ path: "routingFlags.retry", newValue: true }],
-      changed: [{ path: "gateDecisions.qaGate", oldValue: "FAIL", newValue: "PASS" }],
-      removed: [],
-    });
-    expect((await state("--at", "4", "--diff", "5")).stdout).toContain("  - routingFlags.proceed: true\n");
-    expect((await state("--diff", "5")).stdout).toContain("  no difference\n");
-  });
+  test(
+    "--diff shows exactly what a node changed, from the earlier visit to the later",
+    { tags: "slow" },
+    async () => {
+      const lines = [
+        "From the state after visit 3 (fix) to the one after visit 4 (qa):",
+        "  + routingFlags.retry: true",
+        '  ~ gateDecisions.qaGate: "FAIL" → "PASS"',
+        "",
+      ];
+      expect((await state("--at", "3", "--diff", "4")).stdout).toBe(lines.join("\n"));
+      expect((await state("--at", "4", "--diff", "3")).stdout).toBe(lines.join("\n"));
+      expect(JSON.parse((await state("--at", "4", "--diff", "3", "--json")).stdout)).toEqual({
+        runId: report.runId,
+        from: { visit: 3, nodeId: "fix" },
+        to: { visit: 4, nodeId: "qa" },
+        hasChanges: true,
+        totalDiffs: 2,
+        added: [{ path: "routingFlags.retry", newValue: true }],
+        changed: [{ path: "gateDecisions.qaGate", oldValue: "FAIL", newValue: "PASS" }],
+        removed: [],
+      });
+      expect((await state("--at", "4", "--diff", "5")).stdout).toContain("  - routingFlags.proceed: true\n");
+      expect((await state("--diff", "5")).stdout).toContain("  no difference\n");
+    },
+  );
 
   test(
     "a visit that is not there is wrong usage, and so is what is no number",
@@ -230,14 +234,18 @@ describe("rehearsals of packages with gates", () => {
     });
   });
 
-  test("another one completes although its default edge leads back, and every branch is walked", async () => {
-    const shell = shellOf(await openBench([]));
-    await writeTree(join(shell.dir, "package"), gatePackage());
-    for (const options of [["--conditions"], ["--conditions", "--branches"], []]) {
-      expect(await rehearse(shell, "package", ...options)).toMatchObject({ phase: "completed" });
-      await rm(join(shell.dir, "project/artifacts"), { recursive: true, force: true });
-    }
-  });
+  test(
+    "another one completes although its default edge leads back, and every branch is walked",
+    { tags: "slow" },
+    async () => {
+      const shell = shellOf(await openBench([]));
+      await writeTree(join(shell.dir, "package"), gatePackage());
+      for (const options of [["--conditions"], ["--conditions", "--branches"], []]) {
+        expect(await rehearse(shell, "package", ...options)).toMatchObject({ phase: "completed" });
+        await rm(join(shell.dir, "project/artifacts"), { recursive: true, force: true });
+      }
+    },
+  );
 
   test("a run without a story has no graph state, and a story that cannot be is refused before the start", async () => {
     const bench = await openBench([]);

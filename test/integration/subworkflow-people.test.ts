@@ -72,34 +72,38 @@ describe("a question of a run below", () => {
     });
   });
 
-  test("is told by status and runs of the runs above, and an answer there names the run that asks", async () => {
-    const { bench, run, below, middle } = await openAsking();
-    const shell = shellOf(bench);
-    const status = await shell.run(["status", run.runId]);
-    expect(status.stdout).toContain(`waits for   run ${middle.runId} of middle`);
-    expect(status.stdout).toContain(`question    ${question}`);
-    expect(status.stdout).toContain(`asked       at draft of run ${below.runId} of part`);
-    expect(status.stdout).toContain(`answer with interlock answer ${below.runId} "…"`);
-    const { TEMPORAL_ADDRESS: _, ...withoutTemporal } = shell.environment;
-    const stored = await new Shell(shell.dir, withoutTemporal).run(["status", run.runId]);
-    expect(stored.stdout).toContain(`waits for   run ${middle.runId} of middle`);
-    expect(stored.stdout).toContain(`asked       at draft of run ${below.runId} of part`);
-    expect(stored.stderr).toContain("interlock dev");
-    const rows = jsonOf(await shell.run(["runs", "--json"]));
-    const asked = { phase: "running", asksBelow: below.runId };
-    expect(rows).toEqual(
-      expect.arrayContaining([
-        expect.objectContaining({ runId: run.runId, ...asked }),
-        expect.objectContaining({ runId: middle.runId, ...asked }),
-        expect.not.objectContaining({ asksBelow: expect.anything() as unknown }),
-      ]),
-    );
-    const table = await shell.run(["runs"]);
-    expect(table.stdout).toContain(`running, ${below.runId.slice(0, 8)} asks`);
-    const answered = await shell.run(["answer", run.runId, "Blue."]);
-    expect(answered).toMatchObject({ code: 1 });
-    expect(answered.stderr).toContain(`It waits for run ${middle.runId} of middle: answer that one.`);
-  });
+  test(
+    "is told by status and runs of the runs above, and an answer there names the run that asks",
+    { tags: "slow" },
+    async () => {
+      const { bench, run, below, middle } = await openAsking();
+      const shell = shellOf(bench);
+      const status = await shell.run(["status", run.runId]);
+      expect(status.stdout).toContain(`waits for   run ${middle.runId} of middle`);
+      expect(status.stdout).toContain(`question    ${question}`);
+      expect(status.stdout).toContain(`asked       at draft of run ${below.runId} of part`);
+      expect(status.stdout).toContain(`answer with interlock answer ${below.runId} "…"`);
+      const { TEMPORAL_ADDRESS: _, ...withoutTemporal } = shell.environment;
+      const stored = await new Shell(shell.dir, withoutTemporal).run(["status", run.runId]);
+      expect(stored.stdout).toContain(`waits for   run ${middle.runId} of middle`);
+      expect(stored.stdout).toContain(`asked       at draft of run ${below.runId} of part`);
+      expect(stored.stderr).toContain("interlock dev");
+      const rows = jsonOf(await shell.run(["runs", "--json"]));
+      const asked = { phase: "running", asksBelow: below.runId };
+      expect(rows).toEqual(
+        expect.arrayContaining([
+          expect.objectContaining({ runId: run.runId, ...asked }),
+          expect.objectContaining({ runId: middle.runId, ...asked }),
+          expect.not.objectContaining({ asksBelow: expect.anything() as unknown }),
+        ]),
+      );
+      const table = await shell.run(["runs"]);
+      expect(table.stdout).toContain(`running, ${below.runId.slice(0, 8)} asks`);
+      const answered = await shell.run(["answer", run.runId, "Blue."]);
+      expect(answered).toMatchObject({ code: 1 });
+      expect(answered.stderr).toContain(`It waits for run ${middle.runId} of middle: answer that one.`);
+    },
+  );
 });
 
 test("a run that waits for a question below it says so to whoever watches it, once, with what answers it", async () => {
