@@ -1,4 +1,5 @@
 // @module-tag slow
+import { inspect } from "node:util";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import type { RunHandle } from "../../src/client/client.js";
@@ -178,6 +179,14 @@ async function wakeUpLate(
   expect(await endStateOf(stage, run, result)).toEqual(referenceOf(stage.steps).endState);
 }
 
+/** What went wrong and, of two states that differ, in what. */
+function wordsOf(cause: unknown): string {
+  const { actual = {}, expected = {} } = cause as Readonly<Record<"actual" | "expected", object | undefined>>;
+  const left = new Map(Object.entries(expected).map(([key, value]) => [key, JSON.stringify(value)]));
+  const differs = Object.entries(actual).filter(([key, value]) => JSON.stringify(value) !== left.get(key));
+  return `${inspect(cause, { depth: 0 })}\n${differs.map(([key, value]) => `${key}: ${JSON.stringify(value)}\nnot ${left.get(key)}`).join("\n")}`;
+}
+
 /** Tries the hits of one failpoint, as many at once as may be; gives what went wrong. */
 async function failuresAt(
   hits: readonly number[],
@@ -190,6 +199,7 @@ async function failuresAt(
     hits.map((hit) =>
       inTurn(() => action(hit)).catch((cause: unknown) => {
         failures.push(new Error(`at hit ${hit}`, { cause }));
+        console.error(`at hit ${hit}: ${wordsOf(cause)}`); // the list of failures shows none of it, nor does a test that passes again
       }),
     ),
   );
