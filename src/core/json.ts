@@ -6,8 +6,15 @@ export interface JsonObject {
   readonly [key: string]: JsonValue;
 }
 
+export function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}
+
+export function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !isList(value);
+}
+
 /** JSON that is an object, or an empty one in its place. */
 export function objectOf(value: JsonValue | undefined): JsonObject {
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isObject ? (value as JsonObject) : {}; // it is no list
+  return isObject(value) ? value : {};
 }

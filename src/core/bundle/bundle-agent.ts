@@ -1,8 +1,7 @@
 import { type Result, fail, ok } from "../errors.js";
-import type { JsonObject, JsonValue } from "../json.js";
+import { type JsonObject, type JsonValue, isList, isObject } from "../json.js";
 import type { Agent } from "../package/schemas.js";
 import { cutText } from "../text.js";
-import { isList, isObject } from "./inline-variables.js";
 import { type Element, findElement, findElements, plainText, withoutComments } from "./markup.js";
 
 /** Something a user can ask an agent for. */

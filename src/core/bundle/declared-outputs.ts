@@ -1,6 +1,5 @@
-import type { JsonObject } from "../json.js";
+import { type JsonObject, isList, isObject } from "../json.js";
 import { type BundleLayout, parseBundlePath } from "./bundle-path.js";
-import { isList, isObject } from "./inline-variables.js";
 import { textAt } from "./workflow-keys.js";
 
 /** A file that a workflow is to leave in its session folder. */

@@ -1,5 +1,5 @@
 import { type Result, fail, ok } from "../errors.js";
-import type { JsonObject, JsonValue } from "../json.js";
+import { type JsonObject, type JsonValue, isList, isObject } from "../json.js";
 import { pathVariable } from "./bundle-path.js";
 
 /** Bounds: a few keys that name each other can ask for any amount of text. */
@@ -132,12 +132,4 @@ const PLACEHOLDER = /\{\{[^{}]*\}\}|\{([A-Za-z_][\w.-]*)\}/g;
 function scalarText(value: JsonValue | undefined): string | undefined {
   if (typeof value === "string") return value;
   return typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
-}
-
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !isList(value);
-}
-
-export function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
-  return Array.isArray(value);
 }

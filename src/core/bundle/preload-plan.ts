@@ -1,10 +1,10 @@
 import { type Result, fail, ok } from "../errors.js";
-import type { JsonObject, JsonValue } from "../json.js";
+import { type JsonObject, type JsonValue, isList, isObject } from "../json.js";
 import { excerpt } from "../text.js";
 import { formatAliasPath } from "../tools/alias-path.js";
 import { type BundleLayout, type BundlePath, type PathBase, parseBundlePath } from "./bundle-path.js";
 import { type DeclaredOutput, declaredOutputs } from "./declared-outputs.js";
-import { inlineConfig, inlineVariables, isList, isObject } from "./inline-variables.js";
+import { inlineConfig, inlineVariables } from "./inline-variables.js";
 import {
   BRANCH,
   type NamedText,

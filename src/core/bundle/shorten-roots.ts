@@ -1,6 +1,5 @@
-import type { JsonObject, JsonValue } from "../json.js";
+import { type JsonObject, type JsonValue, isList } from "../json.js";
 import { type BundleLayout, parseBundlePath } from "./bundle-path.js";
-import { isList } from "./inline-variables.js";
 
 /** `{project-root}/bmad/<module>` and `{project-root}/bmad/custom/bundles/<name>` at the beginning of a path. */
 const INSTALLED = /\{project[-_]root\}\/[._]?bmad\/(?:custom\/bundles\/)?[A-Za-z0-9._-]+(?=\/)/g;

@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from "../json.js";
-import { isList, isObject } from "./inline-variables.js";
+import { type JsonObject, type JsonValue, isList, isObject } from "../json.js";
 
 /** A text and the file it is from; of one that stands in the YAML the empty name. */
 export interface NamedText {

@@ -1,5 +1,5 @@
 import { parseToml } from "../documents/toml-to-json.js";
-import { type JsonObject, type JsonValue, objectOf } from "../json.js";
+import { type JsonObject, type JsonValue, isList, isObject, objectOf } from "../json.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 
 /** Layers of configuration that were merged, the later ones over the earlier. */
@@ -58,7 +58,7 @@ function merged(tree: SourceTree, files: readonly string[]): Layers {
 /** Tables are merged, lists stand one after the other, tables in lists replace the one with their code or id; all else is replaced. */
 function merge(base: JsonValue, over: JsonValue): JsonValue {
   if (isList(base) && isList(over)) return mergeLists(base, over);
-  if (!isTable(base) || !isTable(over)) return over;
+  if (!isObject(base) || !isObject(over)) return over;
   const merging = new Map(Object.entries(base));
   for (const [key, value] of Object.entries(over)) {
     const known = merging.get(key);
@@ -82,12 +82,4 @@ export function valueUnder(tables: JsonObject, name: string): JsonValue | undefi
     value = Object.hasOwn(table, part) ? table[part] : undefined;
   }
   return value;
-}
-
-function isTable(value: JsonValue): value is JsonObject {
-  return typeof value === "object" && value !== null && !isList(value);
-}
-
-function isList(value: JsonValue): value is readonly JsonValue[] {
-  return Array.isArray(value);
 }

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../json.js";
+import { type JsonObject, type JsonValue, isList } from "../json.js";
 import { OWN_FOLDER, type Target, tokensOf } from "./references.js";
 
 /** What a text of the source is rewritten with. */
@@ -76,8 +76,4 @@ function rewriteValue(value: string, rules: RewriteRules): string {
       .map((line) => rewriteLine(line, rules))
       .join("\n")
   );
-}
-
-function isList(value: JsonValue): value is readonly JsonValue[] {
-  return Array.isArray(value);
 }

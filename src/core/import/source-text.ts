@@ -1,5 +1,5 @@
 import { parseYaml } from "../documents/yaml-to-json.js";
-import type { JsonObject, JsonValue } from "../json.js";
+import { type JsonObject, type JsonValue, isList, isObject } from "../json.js";
 
 /** A Markdown file as it is imported: its front matter as JSON, and its body line by line. */
 export interface SourceText {
@@ -85,19 +85,15 @@ function closingFence(lines: readonly string[], start: number): number | undefin
 /** YAML 1.1's merge keys, which people write: what stands beside them counts before them, the first of several before the rest. */
 function mergedObject(object: JsonObject): JsonObject {
   const { "<<": merged, ...own } = object;
-  const from = Array.isArray(merged) ? (merged as readonly JsonValue[]) : [merged]; // a list of JSON
+  const from = isList(merged) ? merged : [merged];
   const bases = from.filter(isObject).toReversed();
   const all = Object.assign({}, ...bases.map(mergedObject), own) as JsonObject; // JSON of JSON
   return Object.fromEntries(Object.entries(all).map(([key, value]) => [key, merge(value)]));
 }
 
 function merge(value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return (value as readonly JsonValue[]).map(merge); // a list of JSON
+  if (isList(value)) return value.map(merge);
   return isObject(value) ? mergedObject(value) : value;
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return value !== null && typeof value === "object" && !Array.isArray(value);
 }
 
 interface Body {
@@ -197,7 +193,7 @@ export function textsUnder(
   const found: (readonly [string, string])[] = [];
   const look = (key: string, value: JsonValue, depth: number): void => {
     if (depth > 4 || value === null) return;
-    if (Array.isArray(value)) for (const item of value as readonly JsonValue[]) look(key, item, depth + 1); // a list of JSON
+    if (isList(value)) for (const item of value) look(key, item, depth + 1);
     else if (isObject(value))
       for (const [inner, item] of Object.entries(value)) look(wanted(key) ? key : inner, item, depth + 1);
     else if (wanted(key) && typeof value === "string") found.push([key, value]);

@@ -1,4 +1,4 @@
-import type { JsonValue } from "../json.js";
+import { type JsonValue, isList } from "../json.js";
 import { isOperator } from "./json-logic.js";
 
 /** Something that an expression names, and where: keys and indexes from the expression's root. */
@@ -76,8 +76,4 @@ function namesIn(operator: string, operands: readonly JsonValue[]): readonly str
 export function variableOf(path: string): string | undefined {
   const [root, name] = path.split(".");
   return root === "variables" && name !== undefined && name !== "" ? name : undefined;
-}
-
-function isList(value: JsonValue): value is readonly JsonValue[] {
-  return Array.isArray(value);
 }

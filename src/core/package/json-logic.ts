@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../json.js";
+import { type JsonObject, type JsonValue, isList } from "../json.js";
 import { valueAt } from "./value-at.js";
 
 /**
@@ -316,10 +316,6 @@ function missing(names: readonly JsonValue[], scope: Scope, work: Evaluation): r
 
 function isTruthy(value: JsonValue): boolean {
   return isList(value) ? value.length > 0 : Boolean(value);
-}
-
-function isList(value: JsonValue): value is readonly JsonValue[] {
-  return Array.isArray(value);
 }
 
 /** Texts are compared to their ends only where they are of one length. */

@@ -1,4 +1,4 @@
-import type { JsonValue } from "../json.js";
+import { type JsonValue, isList } from "../json.js";
 
 /**
  * Paths of a machine: `/home/x/y`, `C:\x\y`, `C:/x`, `\\host\share`, `file:///x`, and the roots that people name
@@ -29,10 +29,6 @@ export function redactPathsIn(value: JsonValue): JsonValue {
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [redactAbsolutePaths(key), redactPathsIn(item)]),
   );
-}
-
-function isList(value: JsonValue): value is readonly JsonValue[] {
-  return Array.isArray(value);
 }
 
 /** Tokens and keys by the shapes that providers give them. Each is bounded by its surroundings, not by length. */

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../../core/json.js";
+import { type JsonObject, type JsonValue, isList } from "../../core/json.js";
 import { namesSecret, redactSecrets } from "../../core/prompt/redact.js";
 import { cutText } from "../../core/text.js";
 import { sha256 } from "../disk/sha256.js";
@@ -41,10 +41,6 @@ function summarizeField(key: string, item: JsonValue, depth: number): JsonValue 
   return CONTENT_FIELDS.has(key) && typeof item !== "number"
     ? contentDigest(item)
     : summarize(item, depth + 1);
-}
-
-function isList(value: JsonValue): value is readonly JsonValue[] {
-  return Array.isArray(value);
 }
 
 function contentDigest(value: JsonValue): JsonValue {
