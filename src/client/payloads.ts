@@ -1,6 +1,7 @@
-import type { Client, WorkflowExecutionDescription } from "@temporalio/client";
+import type { Client } from "@temporalio/client";
 import { type Payload, defaultPayloadConverter } from "@temporalio/common";
 import type { History } from "@temporalio/common/lib/proto-utils.js";
+import type { RawDescription } from "./pending-work.js";
 
 /** What of Temporal's client reads payloads that do not come through it. */
 export interface PayloadReader {
@@ -51,8 +52,6 @@ export async function withResults(
   });
   return { events: await Promise.all(read) };
 }
-
-type RawDescription = WorkflowExecutionDescription["raw"];
 
 /** A description of an execution whose pending activities say why they have failed, where that is sealed too. */
 export async function withFailures(

@@ -6,9 +6,9 @@ import { newestAuditHead } from "./audit-head.js";
 import { isOpenStatus, isOver } from "./execution-status.js";
 import { InterlockError, isNotFound, toInterlockError } from "./interlock-error.js";
 import { type RunQuestion, nextQuestion } from "./next-question.js";
-import { type PendingWork, pendingWorkIn } from "./pending-work.js";
-import { taskFailureOf } from "./task-failure.js";
-import { withFailures, withResults } from "./payloads.js";
+import type { PendingWork } from "./pending-work.js";
+import { readPendingWork } from "./read-pending-work.js";
+import { withResults } from "./payloads.js";
 import { quoted } from "./quoted.js";
 import { type RunTimes, runTimes } from "./run-times.js";
 import { type RunRequest, type TemporalAccess, startedWith } from "./run-start.js";
@@ -229,14 +229,7 @@ export class RunHandle {
    */
   async pendingWork({ signal }: { readonly signal?: AbortSignal } = {}): Promise<PendingWork> {
     const { temporal } = this.access;
-    const ask = async () => {
-      const { raw, workflowId } = await this.workflow().describe();
-      const taskFailure = await taskFailureOf(this.access, raw);
-      return {
-        ...pendingWorkIn(await withFailures(temporal, raw, workflowId)),
-        ...defined({ taskFailure }),
-      };
-    };
+    const ask = async () => readPendingWork(this.access, (await this.workflow().describe()).raw);
     return this.guarded(() => (signal === undefined ? ask() : abortable(temporal, signal, ask)));
   }
 

@@ -1,8 +1,8 @@
-import type { WorkflowExecutionDescription } from "@temporalio/client";
 import { RUN_MEMO, runMemoSchema } from "../contract/run-memo.js";
 import { defined } from "../core/defined.js";
 import { isNotFound } from "./interlock-error.js";
 import { readableValue } from "./payloads.js";
+import type { RawDescription } from "./pending-work.js";
 import { isoOf } from "./raw-values.js";
 import { type TemporalAccess, beginningOf } from "./run-start.js";
 
@@ -15,8 +15,6 @@ export interface RunTimes {
   readonly since?: string;
   readonly endedAt?: string;
 }
-
-type RawDescription = WorkflowExecutionDescription["raw"];
 
 /** Asks Temporal for them. Rejects where it does not have the run. */
 export async function runTimes(access: TemporalAccess, workflowId: string): Promise<RunTimes> {

@@ -51,9 +51,11 @@ export function configValues(tree: SourceTree, entryFile: string): ConfigValues 
   const ambiguous = new Map<string, readonly string[]>();
   for (const [key, found] of centralValues(central.tables)) {
     const [only = "", ...others] = found;
-    if (others.length > 0) ambiguous.set(key, found);
-    else raw.set(key, only);
-    if (others.length > 0) raw.delete(key);
+    if (others.length === 0) raw.set(key, only);
+    else {
+      ambiguous.set(key, found);
+      raw.delete(key);
+    }
     from.set(key, central.files[0] ?? "");
   }
   for (const [key, value] of raw) raw.set(key, expanded(key, value, raw));
