@@ -57,11 +57,11 @@ function processOf(server: StdioServer, { dir, projectRoot, variable }: Surround
   return { transport, lastWords: () => lastWords };
 }
 
-/** What Node goes by, such as `NODE_OPTIONS`, is not meant for the process between: it hands it on. */
+/** What Node goes by, such as `NODE_OPTIONS`, is not meant for the process between: it hands it on, without what stands before it here. */
 function keptEnvironment(variables: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(variables).map(([name, value]) => [
-      name.startsWith("NODE_") ? `KEPT_${name}` : name,
+      /^(?:NODE|KEPT)_/.test(name) ? `KEPT_${name}` : name,
       value,
     ]),
   );

@@ -145,6 +145,17 @@ describe("a server", () => {
     ).toEqual([]);
   });
 
+  test("has each variable under the name that the settings give it", async () => {
+    const env = { NODE_NO_WARNINGS: "1", KEPT_TEA: "1", KEPT_NODE_TEA: "1" };
+    const { content } = await open(fake("plain", { env }).server).call("act", { how: "environment" });
+    const had = JSON.parse(content) as Readonly<Record<string, string>>;
+    expect(
+      Object.keys(had)
+        .filter((name) => /^(?:KEPT_|NODE_|TEA)/.test(name))
+        .sort(),
+    ).toEqual(Object.keys(env).sort());
+  });
+
   test("works in the project's directory where the settings say so", async () => {
     const { call, projectRoot } = open(fake("plain", { cwd: "@project" }).server);
     expect((await call("act", { how: "where" })).content).toBe(projectRoot);
