@@ -8,8 +8,6 @@ import { parseArgs } from "node:util";
 import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
 import { InterlockClient, type RunHandle } from "../src/client/client.js";
 import { loadConfig } from "../src/config.js";
-import { SEARCH_ATTRIBUTES } from "../src/contract/names.js";
-import { acquireEmbeddedServer } from "../src/embedded/server.js";
 import { verifyAuditLog } from "../src/store/runs/audit-verify.js";
 import { type Store, openStore } from "../src/store/store.js";
 import { type HistoryText, actionsOf, actionsText } from "./actions.js";
@@ -18,7 +16,7 @@ import { cpuMilliseconds } from "./cpu-time.js";
 import { describeEnvironment } from "./environment.js";
 import type { InterlockWorkerSettings, LoopDelays } from "./interlock-worker.js";
 import type { ScriptedModelSettings } from "./scripted-model.js";
-import { TURNS_PER_NODE } from "./stage.js";
+import { TURNS_PER_NODE, ownServer } from "./stage.js";
 import { writeWalkPackage } from "./walk-package.js";
 
 /*
@@ -34,6 +32,9 @@ const { values } = parseArgs({
     workers: { type: "string", default: "1" },
     kill: { type: "boolean", default: false },
     dir: { type: "string", default: tmpdir() },
+    // A Temporal server that is there, with its search attributes, and its process.
+    address: { type: "string" },
+    "server-pid": { type: "string" },
   },
 });
 const runCount = Number(values.runs);
@@ -154,14 +155,11 @@ const environment = Object.fromEntries(
 );
 const config = loadConfig({ ...environment, INTERLOCK_STORE: join(dir, "store") });
 const store = await openStore(config.storeDir);
-const server = await acquireEmbeddedServer({
-  ...(config.temporalCli === undefined ? {} : { cliPath: config.temporalCli }),
-  pathVariable: config.pathVariable,
-  cacheDir: config.cacheDir,
-  storeDir: store.dir,
-  searchAttributes: SEARCH_ATTRIBUTES,
-  onProgress: note,
-});
+const releasing: (() => Promise<unknown>)[] = [];
+const server =
+  values.address === undefined
+    ? await ownServer(config, store.dir, releasing)
+    : { address: values.address, pid: Number(values["server-pid"]) };
 const model = await startChild("./scripted-model.js", { afterMs } satisfies ScriptedModelSettings);
 const { taskQueue } = store;
 const client = await InterlockClient.connect({ connection: { address: server.address }, taskQueue });
@@ -254,7 +252,7 @@ async function close(): Promise<void> {
   clearInterval(watch);
   await Promise.all(workers.map(({ child }) => child.stop()));
   await model.stop();
-  await server.release();
+  for (const release of releasing) await release();
   await rm(dir, { recursive: true, force: true });
   await client.close(); // last: what still waits for a run is told by that
 }

@@ -14,14 +14,18 @@ export interface Findings {
 /** One line of the table at the end. */
 export interface Figure {
   readonly name: string;
+  /** Promised: `--strict` fails where it is missed. */
   readonly target?: number;
+  /** Worked towards, and not promised. At most that, or at least that where `isFloor` says so. */
+  readonly goal?: number;
+  readonly isFloor?: true;
   readonly measured: number;
   readonly range?: string;
   readonly unit: string;
 }
 
-/** A walk may cost so many times what a bare workflow costs. */
-const MAX_RATIO = 1.25;
+/** What speed is worked towards, on two cores that do nothing else. */
+const GOALS = { walkMs: 900, byBareWalk: 1.25, workerCpuMs: 450, byNodesMs: 300, byNodesAt32: 6 } as const;
 /** A run that is so many times as long may cost so many times as much, and a little more. */
 const MAX_GROWTH_BY_LENGTH = 1.03;
 
@@ -37,31 +41,40 @@ export function figuresOf({ pairs, load, growth, calls }: Findings): readonly Fi
 function pairFigures(pairs: PairFigures): readonly Figure[] {
   const { interlockCpu, bareCpu } = pairs;
   return [
-    { name: "one walk", unit: "ms", ...measured(pairs.interlockMs) },
+    { name: "one walk", goal: GOALS.walkMs, unit: "ms", ...measured(pairs.interlockMs) },
     { name: "one bare walk", unit: "ms", ...measured(pairs.bareMs) },
-    { name: "walk by bare walk", target: MAX_RATIO, unit: "times", ...measured(pairs.ratio) },
-    { name: "one walk by nodes", unit: "ms", ...measured(pairs.byNodesMs) },
+    { name: "walk by bare walk", goal: GOALS.byBareWalk, unit: "times", ...measured(pairs.ratio) },
+    { name: "one walk by nodes", goal: GOALS.byNodesMs, unit: "ms", ...measured(pairs.byNodesMs) },
     { name: "walk by nodes by walk by turns", unit: "times", ...measured(pairs.byNodesRatio) },
     ...cpuFigure("CPU of the worker, a walk by nodes", pairs.byNodesCpu.worker),
     ...cpuFigure("CPU of the server, a walk by nodes", pairs.byNodesCpu.server),
     { name: "events of a walk by nodes", unit: "", measured: pairs.events.byNodes },
     { name: "events of a walk by turns", unit: "", measured: pairs.events.byTurns },
-    ...cpuFigure("CPU of the worker, a walk", interlockCpu.worker),
+    ...cpuFigure("CPU of the worker, a walk", interlockCpu.worker, { goal: GOALS.workerCpuMs }),
     ...cpuFigure("CPU of the worker, a bare walk", bareCpu.worker),
     ...cpuFigure("CPU of the server, a walk", interlockCpu.server),
     ...cpuFigure("CPU of the server, a bare walk", bareCpu.server),
   ];
 }
 
-function cpuFigure(name: string, milliseconds: number | undefined): readonly Figure[] {
-  return milliseconds === undefined ? [] : [{ name, measured: milliseconds, unit: "ms" }];
+function cpuFigure(
+  name: string,
+  milliseconds: number | undefined,
+  goal: Pick<Figure, "goal"> = {},
+): readonly Figure[] {
+  return milliseconds === undefined ? [] : [{ name, ...goal, measured: milliseconds, unit: "ms" }];
 }
 
 function loadFigures(load: readonly LoadFigures[]): readonly Figure[] {
   return load.flatMap(({ atOnce, interlock, bare, byNodes }) => [
     { name: `walks, ${atOnce} at once`, unit: "/s", ...measured(interlock) },
     { name: `bare walks, ${atOnce} at once`, unit: "/s", ...measured(bare) },
-    { name: `walks by nodes, ${atOnce} at once`, unit: "/s", ...measured(byNodes) },
+    {
+      name: `walks by nodes, ${atOnce} at once`,
+      ...(atOnce === 32 ? { goal: GOALS.byNodesAt32, isFloor: true } : {}),
+      unit: "/s",
+      ...measured(byNodes),
+    },
   ]);
 }
 
@@ -105,8 +118,16 @@ function measured({ median, min, max }: Spread): Pick<Figure, "measured" | "rang
   return { measured: median, range: `${readable(min)} – ${readable(max)}` };
 }
 
-export function isMet({ target, measured }: Figure): boolean | undefined {
-  return target === undefined ? undefined : measured <= target;
+/** Whether a target or a goal is met; undefined where there is none. */
+export function isMet({ target, goal, isFloor, measured }: Figure): boolean | undefined {
+  const bound = target ?? goal;
+  if (bound === undefined) return undefined;
+  return isFloor === true ? measured >= bound : measured <= bound;
+}
+
+/** Whether what is promised is not so. */
+export function isBroken(figure: Figure): boolean {
+  return figure.target !== undefined && isMet(figure) === false;
 }
 
 /** What the figures were measured on and with. */
@@ -138,20 +159,26 @@ export function renderHead({ environment, pairs, growth, calls }: Findings): str
   return lines.join("\n");
 }
 
-/** The table at the end: figure, target, measured, met. Ranges are lowest and highest. */
+/** The table at the end: figure, target or goal, measured, met. Ranges are lowest and highest. */
 export function renderTable(figures: readonly Figure[]): string {
   const rows = figures.map((figure) => [
     figure.name,
-    figure.target === undefined ? "" : `≤ ${readable(figure.target)}`,
+    boundOf(figure),
     `${readable(figure.measured)} ${figure.unit}${figure.range === undefined ? "" : ` (${figure.range})`}`,
     { true: "yes", false: "NO", undefined: "" }[String(isMet(figure)) as "true" | "false" | "undefined"],
   ]);
-  const all = [["figure", "target", "measured", "met"], ...rows];
+  const all = [["figure", "target, or goal", "measured", "met"], ...rows];
   const widths = [0, 1, 2, 3].map((column) => Math.max(...all.map((row) => row[column]!.length)));
   const line = (row: readonly string[]) =>
     `| ${row.map((cell, column) => cell.padEnd(widths[column]!)).join(" | ")} |`;
   const rule = `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`;
   return [line(all[0]!), rule, ...rows.map(line)].join("\n");
+}
+
+function boundOf({ target, goal, isFloor }: Figure): string {
+  if (target !== undefined) return `≤ ${readable(target)}`;
+  if (goal === undefined) return "";
+  return `goal ${isFloor === true ? "≥" : "≤"} ${readable(goal)}`;
 }
 
 /** Three digits are as many as these measurements are worth. */

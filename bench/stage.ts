@@ -213,7 +213,8 @@ export async function openStage(options: StageOptions): Promise<Stage> {
   }
 }
 
-async function ownServer(
+/** The embedded server of a store; `closing` is given what lets go of it. */
+export async function ownServer(
   config: Config,
   storeDir: string,
   closing: (() => Promise<unknown>)[],
