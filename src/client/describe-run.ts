@@ -1,6 +1,7 @@
 import { isOpenStatus } from "./execution-status.js";
 import { type ListedRun, listedRun } from "./list-runs.js";
-import { type PendingWork, pendingWorkIn } from "./pending-work.js";
+import type { PendingWork } from "./pending-work.js";
+import { readPendingWork } from "./read-pending-work.js";
 import type { TemporalAccess } from "./run-start.js";
 import { type Begun, type RunTimes, begunIn, timesIn } from "./run-times.js";
 
@@ -35,7 +36,7 @@ export class RunDescriber {
     return {
       run: { ...listed, taskQueue: raw.executionConfig?.taskQueue?.name ?? "" },
       executionRunId: runId,
-      pending: pendingWorkIn(raw),
+      pending: await readPendingWork(access, raw),
       times: await timesIn(access, workflowId, raw, (executionRunId) => this.begunBy(executionRunId)),
       isOpen: isOpenStatus(status.name),
     };

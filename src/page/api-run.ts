@@ -1,5 +1,5 @@
 import type { ListedRun } from "../client/list-runs.js";
-import type { PendingActivity } from "../client/pending-work.js";
+import type { PendingActivity, TaskFailure } from "../client/pending-work.js";
 import type { RunTimes } from "../client/run-times.js";
 import type { Bounded } from "../contract/bounded.js";
 import type { StoredArtifact, StoredRun } from "../contract/reads.js";
@@ -49,6 +49,8 @@ export interface RunDescription {
   readonly pending: readonly PendingActivity[];
   /** Since when its next step waits for a worker. */
   readonly waitsForWorkerSince?: string;
+  /** Its next step fails in whichever worker takes it. */
+  readonly taskFailure?: TaskFailure;
   /** Why it ended, where it did not complete. */
   readonly failure?: Fault;
   /** In Temporal's Web UI; null where its address is not known. */

@@ -2,7 +2,9 @@ import { appendFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import axe from "axe-core";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
+import { workflowIdOf } from "../../src/core/run/run-id.js";
+import { startEmptyWorker } from "../fakes/empty-worker.js";
 import { eventually } from "../fakes/eventually.js";
 import { valueOf } from "../fakes/run-world.js";
 import { copyRoom, writeTree } from "../integration/harness.js";
@@ -268,6 +270,22 @@ test("a failed run says why, and Retry lets it go on", async () => {
   expect(await page.getByRole("heading", { name: "The run has failed" }).count()).toBe(0);
   await graph.getByRole("link", { name: /waits for you/ }).waitFor();
   expect(await page.getByText("where the run has failed").count()).toBe(0);
+});
+
+test("a run whose workflow task fails in each worker says that it stands still, why, and what ends that", async () => {
+  const run = await stand.start();
+  const page = await open(`#/runs/${run}`);
+  await phase(page, "waits for you");
+  await stand.killWorker();
+  const stop = await startEmptyWorker(inject("temporalAddress"), stand.store.taskQueue);
+  await stand.client.temporal.workflow.getHandle(workflowIdOf(run)).signal("look");
+  await page.getByText(/The run stands still: its workflow task fails/).waitFor();
+  await page.getByText(/What fails: .*graphRun/).waitFor();
+  expect(await seriousFindings(page)).toEqual([]);
+  await stop();
+  await stand.startWorker();
+  await page.getByText(/stands still/).waitFor({ state: "detached" });
+  await phase(page, "waits for you");
 });
 
 test("a run is paused, let go on, and cancelled by forms that say what they do", async () => {

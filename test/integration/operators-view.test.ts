@@ -2,15 +2,15 @@ import { randomUUID } from "node:crypto";
 import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { DefaultLogger, NativeConnection, Worker, bundleWorkflowCode } from "@temporalio/worker";
 import { describe, expect, inject, test } from "vitest";
 import { InterlockClient, type RunHandle } from "../../src/client/client.js";
+import { RunDescriber } from "../../src/client/describe-run.js";
 import { SEARCH_ATTRIBUTES } from "../../src/contract/names.js";
 import { workflowIdOf } from "../../src/core/run/run-id.js";
 import { findTemporalCli } from "../../src/embedded/find-cli.js";
 import { startWorker } from "../../src/worker.js";
+import { startEmptyWorker } from "../fakes/empty-worker.js";
 import { openPlace } from "../fakes/place.js";
 import { valueOf } from "../fakes/run-world.js";
 import { type Script, patch } from "../fakes/scripted-model.js";
@@ -318,23 +318,6 @@ describe("a run that is reset in the Web UI", () => {
   });
 });
 
-/** Takes the workflow tasks of a bench's queue, and can do none: it has none of their workflows. */
-async function startEmptyWorker({ store }: Bench) {
-  const connection = await NativeConnection.connect({ address });
-  const workflowsPath = fileURLToPath(new URL("../fakes/no-workflows.cjs", import.meta.url));
-  const worker = await Worker.create({
-    connection,
-    taskQueue: store.taskQueue,
-    workflowBundle: await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger("ERROR") }),
-  });
-  const running = worker.run();
-  return async () => {
-    worker.shutdown();
-    await running;
-    await connection.close();
-  };
-}
-
 test(
   "a run whose workflow task fails in each worker says why, takes nothing, and goes on from its files",
   { tags: "slow" },
@@ -343,7 +326,7 @@ test(
     const run = await bench.start(twoNodePackage());
     await until(run, "waiting-user");
     await bench.stopWorker();
-    const stopEmptyWorker = await startEmptyWorker(bench);
+    const stopEmptyWorker = await startEmptyWorker(address, bench.store.taskQueue);
     await bench.client.temporal.workflow.getHandle(workflowIdOf(run.runId)).signal("look");
     await eventually(async () => (await run.pendingWork()).taskFailure !== undefined);
 
@@ -354,6 +337,8 @@ test(
     expect(status.stderr).toMatch(why);
     const told = jsonOf(await shell.run(["status", run.runId, "--json"]));
     expect(told).toMatchObject({ taskFailure: { message: expect.stringContaining("graphRun") as string } });
+    const described = await new RunDescriber(bench.client, workflowIdOf(run.runId)).describe();
+    expect(described.pending.taskFailure?.message).toContain("graphRun");
     const paused = await shell.run(["pause", run.runId]);
     expect(paused.code).toBe(1);
     expect(paused.stderr).toMatch(why);

@@ -32,7 +32,7 @@ export async function runAnswer({ mayLive, webUi }: PageDeps, place: RunPlace): 
     times,
     polled,
     pending: pending.activities,
-    ...defined({ waitsForWorkerSince: pending.workflowTaskSince, failure }),
+    ...defined({ waitsForWorkerSince: pending.workflowTaskSince, taskFailure: pending.taskFailure, failure }),
     webUrl,
   };
 }

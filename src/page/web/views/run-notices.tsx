@@ -49,10 +49,19 @@ export function RunNotices({ watched, description, now }: NoticesProps) {
 
 /** Why nothing moves, where an attempt has failed. */
 function Trouble({ description, now }: { readonly description: RunDescription; readonly now: number }) {
-  const failed = description.pending.filter(({ lastFailure }) => lastFailure !== undefined);
-  if (failed.length === 0) return null;
+  const { pending, taskFailure } = description;
+  const failed = pending.filter(({ lastFailure }) => lastFailure !== undefined);
+  if (failed.length === 0 && taskFailure === undefined) return null;
   return (
     <div class="note warn">
+      {taskFailure !== undefined && (
+        <p>
+          <strong>The run stands still: its workflow task fails</strong>, attempt {taskFailure.attempt}. It
+          goes on as soon as a worker can do it, such as one of the build that it was with before. Where none
+          can, terminate it in Temporal's Web UI; then Retry lets it go on from its files. What fails:{" "}
+          {visibleLine(taskFailure.message)}
+        </p>
+      )}
       {failed.slice(0, 5).map(({ activity, attempt, maximumAttempts, lastFailure, nextTryAt }) => (
         <p key={activity}>
           <strong>{visibleLine(activity)}</strong>, attempt {attempt}
