@@ -1,3 +1,4 @@
+import { connect } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { serveHealth } from "../../src/instruments/health.js";
 
@@ -18,6 +19,32 @@ test("health says that the process lives, and whether it takes work", async () =
   expect(await get("/readyz")).toEqual([503, "It cannot be said whether the worker is ready.\n"]);
   expect((await get("/readyz", "POST"))[0]).toBe(405);
   expect((await get("/"))[0]).toBe(404);
+});
+
+test("however many probe at once, whoever knows is asked once, and again by the next", async () => {
+  const health = await serveHealth({ host: "127.0.0.1", port: 0 });
+  onTestFinished(() => health.close());
+  let asked = 0;
+  let answer: (why: string) => void = () => undefined;
+  health.use(() => {
+    asked += 1;
+    return new Promise((resolve) => {
+      answer = resolve;
+    });
+  });
+  const probes = connect(health.port, "127.0.0.1");
+  onTestFinished(() => void probes.destroy());
+  let told = "";
+  probes.on("data", (bytes) => (told += String(bytes)));
+  const timesTold = () => told.split("Not yet.").length - 1;
+  for (const round of [1, 2]) {
+    // One packet: all are there when the first one is answered.
+    probes.write("GET /readyz HTTP/1.1\r\nHost: here\r\n\r\n".repeat(20));
+    await expect.poll(() => asked).toBe(round);
+    answer("Not yet.");
+    await expect.poll(timesTold).toBe(20 * round);
+  }
+  expect(asked).toBe(2);
 });
 
 test("an address that is taken is told at once", async () => {
