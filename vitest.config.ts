@@ -12,7 +12,7 @@ const report = process.env["INTERLOCK_TEST_REPORT"];
  */
 const SLOW_TAG = { name: "slow", description: "takes more than six seconds beside three others" };
 const INTEGRATION = "test/integration";
-/** Files of slow tests alone begin with the tag. */
+/** Files of slow tests alone begin with the tag; each has a process of its own. */
 const SLOW_FILES = readdirSync(INTEGRATION)
   .filter((name) => name.endsWith(".test.ts"))
   .map((name) => `${INTEGRATION}/${name}`)
@@ -93,7 +93,6 @@ export default defineConfig({
           ...ON_SERVER,
           name: "slow",
           include: SLOW_FILES,
-          isolate: false,
           maxWorkers: 4, // they wait even longer
           maxConcurrency: 50,
           sequence: { groupOrder: 1 },

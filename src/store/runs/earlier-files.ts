@@ -32,7 +32,7 @@ import { type StateDocument, parseStateDocument, withNewFrontmatter } from "./st
  * E2. Its first line says where the entries before it lie. A document names its newest file, with its hash: whichever version of a
  *     document is looked at, that of an earlier visit or that of a fork, its lists are what they were.
  * E3. What is moved depends on the document alone. The files are durable before the document without these entries replaces it; an
- *     attempt that was cut short in between, or after it, is made again and comes to the same.
+ *     attempt that was cut short in between, or after it, is made again and comes to the same; so does one that waited for another.
  */
 
 /**
@@ -51,14 +51,17 @@ export async function moveEarlierEntries(
   const plan = planOf(was.value);
   if (plan === undefined) return undefined;
   const { after, written, earlier } = plan;
-  if (!isAsItWas) return now.value.sha256 === after.sha256 ? { sha256: after.sha256, earlier } : undefined;
+  const moved: MovedEntries = { sha256: after.sha256, earlier };
+  if (!isAsItWas) return now.value.sha256 === after.sha256 ? moved : undefined;
   return files.whileStateIsMine(async (lock) => {
+    const mine = await files.state.read(); // another attempt may have moved them while this one waited
+    if (mine.ok && mine.value.sha256 === after.sha256) return moved;
     for (const file of written) await keepFile(files.stateDir, file, lock);
     failpoint("entries.written");
     if (!(await files.state.replace(was.value.sha256, after.bytes, lock))) return undefined;
     files.state.remember(after);
     failpoint("entries.moved");
-    return { sha256: after.sha256, earlier };
+    return moved;
   });
 }
 

@@ -389,6 +389,12 @@ function mismatch({ path, ifMatchSha256 = "" }: Draft, actual: string | undefine
   return new Refusal(
     "E_PRECONDITION_FAILED",
     `${describeAliasPath(path)} ${what}: its content is not the one ifMatchSha256 names. Read it again.`,
-    { expectedSha256: ifMatchSha256, actualSha256: actual ?? null },
+    // What is no hash may be anything, a path of this machine as well: it is not said again.
+    {
+      ...(IS_SHA256.test(ifMatchSha256) ? { expectedSha256: ifMatchSha256 } : {}),
+      actualSha256: actual ?? null,
+    },
   );
 }
+
+const IS_SHA256 = /^[0-9a-f]{64}$/;

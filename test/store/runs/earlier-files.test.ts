@@ -72,6 +72,21 @@ function expectWhole({ frontmatter }: StateDocument, decisions: number, artifact
   expect(valueOf(allArtifacts(of.stateDir, frontmatter))).toEqual(numbered(1, artifacts, artifact));
 }
 
+test("an attempt that waited while another one moved them says what was moved, as that one does", async () => {
+  const { ended } = await endVisit(200, 0);
+  let others: Promise<unknown> = Promise.resolve();
+  const [first, second] = await files.whileStateIsMine(() => {
+    // Both look at the document before either may touch it: a worker is stopped in between, or its task is given away.
+    const attempts = [moveEarlierEntries(files, ended), moveEarlierEntries(files, ended)] as const;
+    others = Promise.allSettled(attempts);
+    return Promise.resolve(attempts);
+  });
+  await others;
+  const moved = await first;
+  expect(moved?.sha256).toBe((await documentNow()).sha256);
+  expect(await second).toEqual(moved);
+});
+
 describe("a document whose lists grow", () => {
   test("stays short, names the files that it goes back to, and all entries are there", async () => {
     let held: Frontmatter = (await documentNow()).frontmatter;
