@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type ServerResponse, createServer } from "node:http";
+import { askOnce } from "../core/ask-once.js";
 import type { ListenAddress } from "../environment/listen-address.js";
 
 export interface HealthServer {
@@ -15,19 +16,15 @@ export interface HealthServer {
  */
 export async function serveHealth({ host, port }: ListenAddress): Promise<HealthServer> {
   let ask: () => Promise<string | undefined> = () => Promise.resolve("The worker is starting.");
-  let asking: ReturnType<typeof ask> | undefined;
   /** However many probe at once, Temporal is asked by one of them. */
-  const askOnce = (): ReturnType<typeof ask> =>
-    (asking ??= ask().finally(() => {
-      asking = undefined;
-    }));
+  const whyNot = askOnce(() => ask());
   const server = createServer((request, response) => {
     const path = request.url?.split("?", 1)[0];
     if (request.method !== "GET" && request.method !== "HEAD") answer(response, 405, "Use GET.");
     else if (path === "/healthz") answer(response, 200, "ok");
     else if (path !== "/readyz") answer(response, 404, "Ask for /healthz or /readyz.");
     else {
-      void askOnce().then(
+      void whyNot().then(
         (why) => answer(response, why === undefined ? 200 : 503, why ?? "ok"),
         () => answer(response, 503, "It cannot be said whether the worker is ready."),
       );

@@ -1,11 +1,11 @@
 import type { InterlockClient } from "../../client/client.js";
+import { askOnce } from "../../core/ask-once.js";
 
 const READY_MS = 3_000;
 
 /** Why the page can show nothing now, in a sentence; undefined while Temporal answers. Who asks meanwhile hears the same answer. */
 export function readiness({ temporal, namespace }: InterlockClient): () => Promise<string | undefined> {
-  let asked: Promise<string | undefined> | undefined;
-  const ask = async (): Promise<string | undefined> => {
+  return askOnce(async () => {
     try {
       await temporal.withDeadline(Date.now() + READY_MS, () =>
         temporal.workflowService.describeNamespace({ namespace }),
@@ -14,6 +14,5 @@ export function readiness({ temporal, namespace }: InterlockClient): () => Promi
     } catch {
       return "Temporal does not answer.";
     }
-  };
-  return () => (asked ??= ask().finally(() => (asked = undefined)));
+  });
 }
