@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { parseJsonText } from "../core/json-text.js";
 import { RUN_PHASES } from "../core/run/phase.js";
+import { sha256Schema } from "../core/sha256.js";
 import { excerpt } from "../core/text.js";
 
 export const PAYLOAD_TYPE = "application/vnd.in-toto+json";
@@ -11,10 +12,7 @@ export const PREDICATE_TYPE = "urn:interlock:run-attestation:1.0";
 const count = z.int().min(0);
 const digest = z
   .object({
-    sha256: z
-      .string()
-      .regex(/^[0-9a-f]{64}$/)
-      .describe("SHA-256, in small hex digits."),
+    sha256: sha256Schema.describe("SHA-256, in small hex digits."),
   })
   .describe("The hash of the content.");
 const seq = z.int().min(1).describe("The line of the audit log that says it, from 1.");

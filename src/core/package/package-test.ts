@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { RUN_PHASES } from "../run/phase.js";
+import { sha256Schema } from "../sha256.js";
 
 /**
  * A test of a package: `tests/*.yaml` (docs/testing-packages.md). Descriptions end up in `schemas/package-test.schema.json`.
@@ -48,11 +49,7 @@ const artifactSchema = z.strictObject({
     .optional()
     .describe("A text that it holds, or several."),
   matches: nonEmpty.max(1_000).optional().describe("A regular expression (RE2) that is found in it."),
-  sha256: z
-    .string()
-    .regex(/^[0-9a-f]{64}$/, "must be a SHA-256 as 64 hexadecimal digits")
-    .optional()
-    .describe("The SHA-256 of its bytes."),
+  sha256: sha256Schema.optional().describe("The SHA-256 of its bytes."),
 });
 
 const expectSchema = z.strictObject({

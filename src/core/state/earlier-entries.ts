@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type JsonObject, type JsonValue, objectOf } from "../json.js";
+import { sha256Schema } from "../sha256.js";
 import { utf8Length } from "../text.js";
 import type { Frontmatter } from "./state-frontmatter.js";
 
@@ -26,7 +27,7 @@ export const earlierSchema = z.object({
   /** Where the last of them lie; that file says where those before them do. */
   file: z.string().regex(/^@state\/logs\/[A-Za-z]+\.\d+-\d+\.[0-9a-f]{8}\.jsonl$/),
   /** The file's. */
-  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  sha256: sha256Schema,
 });
 export type Earlier = z.infer<typeof earlierSchema>;
 export type EarlierEntries = { readonly [list in GrowingList]?: Earlier };

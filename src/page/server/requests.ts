@@ -2,6 +2,7 @@ import { z } from "zod";
 import { RUN_PHASES } from "../../core/run/phase.js";
 import { isRunId } from "../../core/run/run-id.js";
 import { schemaErrors } from "../../core/schema-errors.js";
+import { sha256Schema } from "../../core/sha256.js";
 import {
   MAX_ENTRIES_PAGE,
   MAX_RUNS_LISTED,
@@ -18,7 +19,6 @@ const path = z.string().min(1).max(4_096);
 const words = z.string().max(64 * 1024);
 const run = { run: word };
 const newRunId = z.string().refine(isRunId, "must be a UUID in lower case");
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 as 64 hexadecimal digits");
 
 /** A whole number, as a query spells it. */
 function whole(min: number, max: number) {
@@ -84,7 +84,7 @@ const REQUESTS: { readonly [N in RouteName]: z.ZodType<RouteRequest<N>> } = {
   }),
   call: z.strictObject({ ...run, name: word, id: word }),
   writes: z.strictObject(run),
-  content: z.strictObject({ ...run, sha256 }),
+  content: z.strictObject({ ...run, sha256: sha256Schema }),
   artifact: z.strictObject({ ...run, path }),
   document: z.strictObject({ ...run, visit: visit.exactOptional() }),
   graphState: z.strictObject({ ...run, visit: visit.exactOptional() }),

@@ -1,13 +1,12 @@
 import { z } from "zod";
+import { sha256Schema } from "../../core/sha256.js";
 
 /** The file that makes a folder a backup: it is written last. */
 export const MANIFEST_FILE = "manifest.json";
 /** The folder of a backup with everything else in it. */
 export const PARTS_FOLDER = "parts";
 
-const hash = z.string().regex(/^[0-9a-f]{64}$/);
-
-const pieceSchema = z.object({ sha256: hash, bytes: z.int().min(0) });
+const pieceSchema = z.object({ sha256: sha256Schema, bytes: z.int().min(0) });
 /** A stretch of a file, or all of it: a file of a backup, named by its SHA-256. */
 export type Piece = z.infer<typeof pieceSchema>;
 
@@ -33,12 +32,14 @@ const manifestSchema = z.object({
   storeId: z.uuid(),
   /** ISO time. */
   takenAt: z.string(),
-  parts: z.array(z.object({ part: z.string().refine(isPartName, "is no part of a store"), sha256: hash })),
+  parts: z.array(
+    z.object({ part: z.string().refine(isPartName, "is no part of a store"), sha256: sha256Schema }),
+  ),
 });
 /** What a backup holds: its parts, each by the SHA-256 of the piece that lists its files. */
 export type BackupManifest = z.infer<typeof manifestSchema>;
 
-export const sealedManifestSchema = z.object({ sha256: hash, manifest: manifestSchema });
+export const sealedManifestSchema = z.object({ sha256: sha256Schema, manifest: manifestSchema });
 
 /** The store's own files. */
 export const STORE_PART = "store";

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { closeSync, mkdirSync, readSync, readdirSync, renameSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { syncDirectory, syncFile, temporaryPathFor } from "../disk/atomic-file.js";
+import { isSha256 } from "../../core/sha256.js";
 import { openOwnFile } from "../disk/own-file.js";
 import type { Piece } from "./backup-format.js";
 
@@ -31,7 +32,7 @@ export class Pieces {
   /** What is there, by its hash. */
   names(): ReadonlySet<string> {
     try {
-      return new Set(readdirSync(this.dir).filter((name) => /^[0-9a-f]{64}$/.test(name)));
+      return new Set(readdirSync(this.dir).filter(isSha256));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return new Set();
       throw error;

@@ -1,10 +1,9 @@
 import { closeSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { isSha256 } from "../../core/sha256.js";
 import { removeTemporaries, temporaryPathFor } from "../disk/atomic-file.js";
 import { openOwnFile, readOwnFileSync, standsThere } from "../disk/own-file.js";
 import { sha256 } from "../disk/sha256.js";
-
-const HASH = /^[0-9a-f]{64}$/;
 
 /**
  * What a run has written into its project, each content once, by its SHA-256. A fork finds files here as they were. Not
@@ -44,12 +43,12 @@ export class Blobs {
 
   /** Whether something is kept under that hash: whether it is what it was, `read` says. */
   has(hash: string): boolean {
-    return HASH.test(hash) && standsThere(join(this.dir, hash));
+    return isSha256(hash) && standsThere(join(this.dir, hash));
   }
 
   /** Undefined where the content is missing or damaged. */
   read(hash: string): Buffer | undefined {
-    if (!HASH.test(hash)) return undefined;
+    if (!isSha256(hash)) return undefined;
     try {
       const bytes = readOwnFileSync(join(this.dir, hash));
       return sha256(bytes) === hash ? bytes : undefined;

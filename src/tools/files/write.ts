@@ -1,9 +1,9 @@
 import { isUtf8 } from "node:buffer";
-import { createHash } from "node:crypto";
 import { constants, accessSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import type { Fault } from "../../core/errors.js";
 import { failpoint } from "../../core/failpoint.js";
+import { isSha256 } from "../../core/sha256.js";
 import {
   type AliasPath,
   describeAliasPath,
@@ -13,6 +13,7 @@ import {
 import type { ToolResult } from "../../core/tools/tool-result.js";
 import type { WriteArguments } from "../../core/tools/tool-specs.js";
 import { type HeldLock, LockLost, withFileLock } from "../../store/disk/fenced-lock.js";
+import { sha256 } from "../../store/disk/sha256.js";
 import { HookFailure, Refusal, systemErrorCode } from "../sandbox/faults.js";
 import { foldName } from "../../core/tools/name-rules.js";
 import { type PinnedEntry, isStillAt, pinIfPresent, sameIdentity } from "../sandbox/pinned-entry.js";
@@ -91,8 +92,12 @@ export async function writeText(
 ): Promise<{ readonly bytes: number; readonly sha256: string }> {
   const bytes = checkContent(text.content, limits.maxWriteBytes);
   if (!mountOf(workspace, path).writable) throw readOnly(path);
-  const sha256 = createHash("sha256").update(bytes).digest("hex");
-  const draft: Draft = { path, bytes, sha256, ifMatchSha256: text.ifMatchSha256?.toLowerCase() };
+  const draft: Draft = {
+    path,
+    bytes,
+    sha256: sha256(bytes),
+    ifMatchSha256: text.ifMatchSha256?.toLowerCase(),
+  };
   const whole = await writeDraft(
     workspace,
     text.append === true ? { ...draft, rewrite: appending(draft, limits.maxWriteBytes) } : draft,
@@ -213,8 +218,8 @@ function assertOurs({ hooks, lock }: LockedJob): void {
 async function replaceUnderLock(job: Job): Promise<Whole> {
   const { workspace, target } = job;
   const { dev, ino } = target.directory.stats;
-  const key = createHash("sha256").update(`${dev}:${ino}/${foldName(target.name)}`);
-  const slot = join(workspace.lockDir, `write-${key.digest("hex").slice(0, 2)}`);
+  const key = sha256(`${dev}:${ino}/${foldName(target.name)}`);
+  const slot = join(workspace.lockDir, `write-${key.slice(0, 2)}`);
   const noteFile = `${slot}.json`;
   return withFileLock(
     `${slot}.lock`,
@@ -280,7 +285,7 @@ async function wholeDraft(
     throw new Refusal("TOOL_ARGS_INVALID", sentence);
   }
   const bytes = rewrite(there);
-  return { ...draft, bytes, sha256: createHash("sha256").update(bytes).digest("hex") };
+  return { ...draft, bytes, sha256: sha256(bytes) };
 }
 
 /** The hash of the file that is there, if any; refuses what is no file. */
@@ -391,10 +396,8 @@ function mismatch({ path, ifMatchSha256 = "" }: Draft, actual: string | undefine
     `${describeAliasPath(path)} ${what}: its content is not the one ifMatchSha256 names. Read it again.`,
     // What is no hash may be anything, a path of this machine as well: it is not said again.
     {
-      ...(IS_SHA256.test(ifMatchSha256) ? { expectedSha256: ifMatchSha256 } : {}),
+      ...(isSha256(ifMatchSha256) ? { expectedSha256: ifMatchSha256 } : {}),
       actualSha256: actual ?? null,
     },
   );
 }
-
-const IS_SHA256 = /^[0-9a-f]{64}$/;
