@@ -45,17 +45,16 @@ export async function moveEarlierEntries(
 ): Promise<MovedEntries | undefined> {
   const now = await files.state.read();
   if (!now.ok) return undefined;
-  const isAsItWas = now.value.sha256 === ended.documentSha256;
-  const was = isAsItWas ? now : await keptDocument(files, ended.visit);
+  const was = now.value.sha256 === ended.documentSha256 ? now : await keptDocument(files, ended.visit);
   if (!was.ok || was.value.sha256 !== ended.documentSha256) return undefined;
   const plan = planOf(was.value);
   if (plan === undefined) return undefined;
   const { after, written, earlier } = plan;
-  const moved: MovedEntries = { sha256: after.sha256, earlier };
-  if (!isAsItWas) return now.value.sha256 === after.sha256 ? moved : undefined;
-  return files.whileStateIsMine(async (lock) => {
-    const mine = await files.state.read(); // another attempt may have moved them while this one waited
+  return files.whileStateIsMine(async (lock): Promise<MovedEntries | undefined> => {
+    const moved = { sha256: after.sha256, earlier };
+    const mine = await files.state.read(); // another attempt may have moved them, now or before
     if (mine.ok && mine.value.sha256 === after.sha256) return moved;
+    if (!mine.ok || mine.value.sha256 !== ended.documentSha256) return undefined;
     for (const file of written) await keepFile(files.stateDir, file, lock);
     failpoint("entries.written");
     if (!(await files.state.replace(was.value.sha256, after.bytes, lock))) return undefined;
