@@ -32,12 +32,16 @@ export class RunDescriber {
     const { access, workflowId } = this;
     const { temporal } = access;
     const { raw, runId, status } = await temporal.workflow.getHandle(workflowId).describe();
-    const listed = await listedRun(temporal, raw.workflowExecutionInfo ?? {});
+    const [listed, pending, times] = await Promise.all([
+      listedRun(temporal, raw.workflowExecutionInfo ?? {}),
+      readPendingWork(access, raw),
+      timesIn(access, workflowId, raw, (executionRunId) => this.begunBy(executionRunId)),
+    ]);
     return {
       run: { ...listed, taskQueue: raw.executionConfig?.taskQueue?.name ?? "" },
       executionRunId: runId,
-      pending: await readPendingWork(access, raw),
-      times: await timesIn(access, workflowId, raw, (executionRunId) => this.begunBy(executionRunId)),
+      pending,
+      times,
       isOpen: isOpenStatus(status.name),
     };
   }
