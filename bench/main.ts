@@ -4,6 +4,7 @@ import { describeEnvironment } from "./environment.js";
 import { type PairFigures, measureGrowth, measureLoad, measurePairs } from "./measures.js";
 import { type Findings, figuresOf, isBroken, isMet, renderHead, renderTable } from "./report.js";
 import { LONG_NODES, MANY_NODES, type OtherServer, SHORT_NODES, type Stage, openStage } from "./stage.js";
+import { WrongUsage, count, otherServer } from "./usage.js";
 
 const HELP = `Measures Interlock on the embedded Temporal server, with a model that answers at once.
 
@@ -44,8 +45,6 @@ interface Options {
   readonly strict: boolean;
 }
 
-class WrongUsage extends Error {}
-
 function readOptions(argv: readonly string[]): Options | undefined {
   const { values, positionals } = parse(argv);
   if (values.help) return undefined;
@@ -64,16 +63,6 @@ function readOptions(argv: readonly string[]): Options | undefined {
     strict: values.strict,
   };
 }
-
-function otherServer(address: string | undefined, pid: string | undefined): OtherServer | undefined {
-  if (address === undefined && pid === undefined) return undefined;
-  if (address === undefined || pid === undefined)
-    throw new WrongUsage("--address and --server-pid go together.");
-  return { address, pid: count(pid, "--server-pid", 1, MOST_PIDS) };
-}
-
-/** The kernel's own limit. */
-const MOST_PIDS = 4_194_304;
 
 function parse(argv: readonly string[]) {
   try {
@@ -97,14 +86,6 @@ function parse(argv: readonly string[]) {
   } catch (error) {
     throw new WrongUsage(error instanceof Error ? error.message : String(error));
   }
-}
-
-function count(text: string, option: string, least = 1, most = 1_000): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < least || value > most) {
-    throw new WrongUsage(`${option} takes whole numbers from ${least} to ${most}, not ${text}.`);
-  }
-  return value;
 }
 
 async function measure(stage: Stage, options: Options): Promise<Findings> {

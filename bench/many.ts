@@ -17,6 +17,7 @@ import { describeEnvironment } from "./environment.js";
 import type { InterlockWorkerSettings, LoopDelays } from "./interlock-worker.js";
 import type { ScriptedModelSettings } from "./scripted-model.js";
 import { TURNS_PER_NODE, ownServer } from "./stage.js";
+import { count, otherServer } from "./usage.js";
 import { writeWalkPackage } from "./walk-package.js";
 
 /*
@@ -37,10 +38,11 @@ const { values } = parseArgs({
     "server-pid": { type: "string" },
   },
 });
-const runCount = Number(values.runs);
-const nodes = Number(values.nodes);
-const afterMs = Number(values["model-ms"]);
-const workerCount = Number(values.workers);
+const runCount = count(values.runs, "--runs", 1, 100_000);
+const nodes = count(values.nodes, "--nodes");
+const afterMs = count(values["model-ms"], "--model-ms", 0, 3_600_000);
+const workerCount = count(values.workers, "--workers", 1, 16);
+const measured = otherServer(values.address, values["server-pid"]);
 const turns = nodes * TURNS_PER_NODE;
 
 /** A worker, and what is to be known of it even when it is killed. */
@@ -156,10 +158,7 @@ const environment = Object.fromEntries(
 const config = loadConfig({ ...environment, INTERLOCK_STORE: join(dir, "store") });
 const store = await openStore(config.storeDir);
 const releasing: (() => Promise<unknown>)[] = [];
-const server =
-  values.address === undefined
-    ? await ownServer(config, store.dir, releasing)
-    : { address: values.address, pid: Number(values["server-pid"]) };
+const server = measured ?? (await ownServer(config, store.dir, releasing));
 const model = await startChild("./scripted-model.js", { afterMs } satisfies ScriptedModelSettings);
 const { taskQueue } = store;
 const client = await InterlockClient.connect({ connection: { address: server.address }, taskQueue });
