@@ -10,7 +10,7 @@ const report = process.env["INTERLOCK_TEST_REPORT"];
  * Slow by nature: tests that wait for timeouts of Temporal's most of the time, start servers and workers of their own, run many
  * commands, set up machines, or do a thing a thousand times. `npm test` leaves them to `npm run test:slow`.
  */
-const SLOW_TAG = { name: "slow", description: "takes more than six seconds beside three others" };
+const SLOW_TAG = { name: "slow", description: "takes more than six seconds beside four others" };
 const INTEGRATION = "test/integration";
 /** Files of slow tests alone begin with the tag; each has a process of its own. */
 const SLOW_FILES = readdirSync(INTEGRATION)
@@ -84,7 +84,7 @@ export default defineConfig({
           include: ["test/integration/**/*.test.ts"],
           exclude: SLOW_FILES,
           isolate: false, // what a test imports takes two seconds for each process that imports it
-          maxWorkers: 4, // most of their time they wait
+          maxWorkers: 5, // most of their time they wait
           sequence: { groupOrder: 1 },
         },
       },
@@ -93,7 +93,7 @@ export default defineConfig({
           ...ON_SERVER,
           name: "slow",
           include: SLOW_FILES,
-          maxWorkers: 4, // they wait even longer
+          maxWorkers: 5, // they wait even longer
           maxConcurrency: 50,
           sequence: { groupOrder: 1 },
         },
