@@ -3,6 +3,7 @@ import { isRefusal } from "../core/run/refusals.js";
 import type { JsonObject, JsonValue } from "../core/json.js";
 import type { RunEvent } from "../core/run/run-event.js";
 import type { RunPhase } from "../core/run/phase.js";
+import type { RunState } from "../core/run/run-state.js";
 import type { Usage } from "../core/run/usage.js";
 import { read } from "./run-folder.js";
 import { reportFromStore } from "./run-report.js";
@@ -39,10 +40,18 @@ export interface OutcomeArtifact {
   readonly problem?: string;
 }
 
-/** What a run's store tells of how it went. Throws a sentence for a run that is not there. */
-export async function outcomeOf(reader: StoreReader, runId: string): Promise<RunOutcome> {
+/**
+ * What a run's store tells of how it went. Throws a sentence for a run that is not there. `now`: where the run itself has said how it
+ * stands; its files follow a moment later.
+ */
+export async function outcomeOf(
+  reader: StoreReader,
+  runId: string,
+  now?: Pick<RunState, "phase" | "usage">,
+): Promise<RunOutcome> {
   const facts = read(runId, await reader.ask("read.run", { run: runId }));
-  const { phase, usage, packageId } = reportFromStore(facts);
+  const { packageId, ...filed } = reportFromStore(facts);
+  const { phase, usage } = now ?? filed;
   const { forkedFrom } = facts.metadata;
   const model = modelIn(facts);
   return {

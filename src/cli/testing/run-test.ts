@@ -118,7 +118,7 @@ async function runOnce(
   const user = new ScriptedUser(test.replies ?? []);
   const { state, asks } = await followRun(run, user, signal);
   return {
-    outcome: await outcomeOf(reader, run.runId),
+    outcome: await outcomeOf(reader, run.runId, state),
     questions: user.asked,
     // A test's runs have no other budget; nobody is asked about it.
     isOverCost: [state.question?.code, asks?.code].includes("BUDGET_EXCEEDED"),
