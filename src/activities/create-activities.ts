@@ -1,7 +1,6 @@
 import { Context } from "@temporalio/activity";
 import type { Activities, ModelTurnInput, PhaseInput, ToolCallInput } from "../contract/activities.js";
 import { failpoint } from "../core/failpoint.js";
-import { QUICK_TURN_MS } from "../core/step-size.js";
 import { BegunTurns } from "./begun-turns.js";
 import { callExternalTool } from "./external-tools.js";
 import { toActivityError, toApplicationFailure, unwrap } from "./failures.js";
@@ -15,6 +14,7 @@ import { recordPhase, recordSnapshot, recordUserInput } from "./run-records.js";
 import { LearnedContexts } from "./learned-contexts.js";
 import { passThrough } from "./pass-through.js";
 import { openFiles } from "./run-scope.js";
+import { quickTurns } from "./quick-turns.js";
 import { runPlainCalls } from "./run-plain-calls.js";
 import { runTool } from "./run-tool.js";
 import { type SigningDeps, refuseUnsigned, verifyUpdate } from "./signed-run.js";
@@ -82,10 +82,12 @@ export function createActivities(deps: ActivityDeps): Activities {
       ),
     async "model.quick-turn"(input) {
       const { info } = Context.current();
-      const answer = await begunTurns.begin(input, QUICK_TURN_MS, (cancellationSignal) =>
-        takeTurn(input, { info, cancellationSignal }),
-      );
-      return answer && runPlainCalls(input, answer, tool);
+      return quickTurns(input, async (asked, withinMs) => {
+        const answer = await begunTurns.begin(asked, withinMs, (cancellationSignal) =>
+          takeTurn(asked, { info, cancellationSignal }),
+        );
+        return answer && runPlainCalls(asked, answer, tool);
+      });
     },
     "graph.part": (input) => partOfGraph(store, input),
     "run.below": (input) => runBelow(deps, input),

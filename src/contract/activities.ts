@@ -37,8 +37,8 @@ export interface Activities extends ToolActivities, BundleToolActivities {
   /** Asks the model for one answer, or returns the answer already written down. */
   "model.turn"(input: ModelTurnInput): Promise<ModelTurnResult>;
   /**
-   * The same inside a workflow task, and the first calls of the answer with it: undefined where the answer is not there within a
-   * moment, or cannot be had. A `model.turn` of the same worker takes over what has become of it.
+   * The same inside a workflow task, and the first calls of the answer with it, and the turns that follow in the same moment: undefined where the answer
+   * is not there within a moment, or cannot be had. A `model.turn` of the same worker takes over what has become of it.
    */
   "model.quick-turn"(input: ModelTurnInput): Promise<ModelTurnResult | undefined>;
   /** Saves the state document for a call that the guard has accepted. */
@@ -127,6 +127,8 @@ export interface ModelTurnInput {
   readonly mayFallBack?: boolean;
   /** A quick turn runs the first calls of its answer as well, where they are plain: as a {@link ToolCallInput} says. */
   readonly runs?: Pick<ToolCallInput, "stateSha256" | "now">;
+  /** A quick turn takes so many more along with it at most. */
+  readonly ahead?: number;
 }
 
 export interface ModelTurnResult {
@@ -146,6 +148,8 @@ export interface ModelTurnResult {
   readonly audit: AuditHead;
   /** What the first calls have come to, where they were run along with the answer, and the `now` that they were run with. */
   readonly ran?: { readonly now: string; readonly outcomes: readonly ToolCallOutcome[] };
+  /** The turns that a quick one has taken along, each as if it had been asked for by itself. */
+  readonly ahead?: readonly ModelTurnResult[];
 }
 
 /** The model says that a bundle run is done: it is, or something is missing. */

@@ -13,3 +13,6 @@ export const QUICK_TURN_MS = 1_000;
 
 /** Every so many turns of a visit one is an activity of its own: a long visit shows that it goes on, and its task comes to an end. */
 export const QUICK_TURNS_IN_A_ROW = 32;
+
+/** So many turns at most are taken along with a quick one. */
+export const TURNS_AHEAD = 7;

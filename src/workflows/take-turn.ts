@@ -10,6 +10,7 @@ import { KEY_MISSING_FAILURE, MODEL_MISSING_FAILURE } from "../contract/names.js
 import type { Visiting } from "../core/run/carried-run.js";
 import { silentFault } from "../core/run/closing.js";
 import type { EngineLimits } from "../core/run/limits.js";
+import { turnsAhead } from "../core/run/model-answers.js";
 import { attemptsAt, modelLabel, nextModel, pauseAfter } from "../core/run/run-model.js";
 import type { RunRecord } from "../core/run/run-record.js";
 import { modelActivities, quickActivities } from "./activity-options.js";
@@ -28,18 +29,20 @@ const LONGEST_KEY_PAUSE_MS = 2_000;
 /**
  * One answer for the turn at hand. Undefined where it is to begin again: the worker that took it has not the run's model and leaves
  * it to another one, or the model has failed and the next of its fallbacks is to be asked. Which one that is stands in
- * the record, so that it is the same whoever goes on. Throws what the activity has thrown where there is no other.
+ * the record, so that it is the same whoever goes on. Throws what the activity has thrown where there is no other. `ahead`: the answers to
+ * come that are there already, in order.
  */
 export async function takeTurn(
   record: RunRecord,
   kind: RunKind,
   visiting: Visiting,
-  limits: EngineLimits,
+  { limits, ahead }: { readonly limits: EngineLimits; readonly ahead: ModelTurnResult[] },
 ): Promise<ModelTurnResult | undefined> {
   const turn = record.carried.turn + 1;
   record.update({ turn });
   try {
-    const answer = await askModel(record, kind, visiting, limits);
+    const answer = ahead.shift() ?? (await askModel(record, kind, visiting, limits));
+    ahead.push(...(answer.ahead ?? []));
     const { answeredBy } = answer;
     const { missing: _, ...found } = visiting;
     record.update({ visiting: found, ...(answeredBy === undefined ? {} : { answeredBy }) });
@@ -98,6 +101,7 @@ async function askModel(
           {
             ...input,
             runs: { stateSha256: record.carried.stateSha256, now: new Date(beganAt).toISOString() },
+            ahead: kind.userMayFinish ? 0 : turnsAhead(record, limits),
           },
         ]),
       )

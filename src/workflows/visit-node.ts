@@ -23,6 +23,8 @@ import { askUser, waitUntilFree } from "./waiting.js";
  */
 export async function visitNode(record: RunRecord, kind: RunKind): Promise<void> {
   const limits = { ...kind.limits, ...record.input.limits };
+  // Not carried: what they would be asked again for is written down.
+  const ahead: ModelTurnResult[] = [];
   for (;;) {
     const { visiting } = record.carried;
     if (visiting === undefined || isVisitOver(record, visiting)) return;
@@ -31,7 +33,7 @@ export async function visitNode(record: RunRecord, kind: RunKind): Promise<void>
     await continueRunAsNew(record);
     const limit = turnLimitReached(record, visiting.nodeId, limits);
     if (limit !== undefined) throw failureOf({ code: "ENGINE_MAX_TURNS_EXCEEDED", message: limit });
-    const answer = await takeTurn(record, kind, visiting, limits);
+    const answer = await takeTurn(record, kind, visiting, { limits, ahead });
     // Left to another worker, or to another model: the same turn begins again.
     if (answer === undefined) continue;
     const { visiting: asked = visiting } = record.carried;

@@ -7,26 +7,13 @@ import type {
   ToolCallInput,
   ToolCallOutcome,
 } from "../../src/contract/activities.js";
+import { TURN_INPUT } from "../fakes/turn-input.js";
 
 const AUDIT = { lines: 1, sha256: "" };
 const NOW = "2026-11-24T00:00:00.000Z";
 
 const input: ModelTurnInput = {
-  run: {
-    storeId: "store",
-    projectId: "project",
-    runId: "run",
-    packageId: "package",
-    workflowRef: "walk",
-    activeAgentId: "a",
-  },
-  visit: 1,
-  turn: 1,
-  nodeId: "ask",
-  agentId: "a",
-  intent: "start",
-  autopilot: false,
-  conversation: "visit-1",
+  ...TURN_INPUT,
   runs: { stateSha256: "first", now: NOW },
 };
 

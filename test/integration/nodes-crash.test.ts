@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { type ArmedBuild, buildArmed } from "../crash/armed-build.js";
 import { openCrashStage } from "../crash/crash-stage.js";
 import { endStateOf } from "../crash/end-state.js";
+import { type ChatRequestBody, type ScriptedAnswer, call } from "../fakes/scripted-model.js";
 import { nodeOf, straightOn } from "../fakes/walk.js";
 
 let build: ArmedBuild;
@@ -11,13 +12,23 @@ beforeAll(async () => {
 });
 afterAll(() => build.remove());
 
+/** Reads so often at each node before it goes on. */
+const readsFirst =
+  (reads: number) =>
+  (request: ChatRequestBody): ScriptedAnswer => {
+    const results = request.messages.filter(({ role }) => role === "tool").length;
+    return results < reads
+      ? { calls: [call("fs_read", { path: "@pkg/steps/ask.md", startLine: results + 1 })] }
+      : straightOn(request);
+  };
+
 /** What is left of a run by nodes that asks nobody; its worker is killed when it has recorded so many calls. */
-async function straightRun(killedAt: number | undefined) {
+async function straightRun(killedAt: number | undefined, reads = 0) {
   const stage = await openCrashStage({
     address: inject("temporalAddress"),
     build,
     steps: "nodes",
-    onRequest: straightOn,
+    onRequest: readsFirst(reads),
   });
   try {
     const at = { name: "call.recorded", action: "kill" } as const;
@@ -38,5 +49,18 @@ test.concurrent.for([1, 2, 3])(
     const undisturbed = await straightRun(undefined);
     expect(undisturbed.nodes).toEqual(["ask", "middle", "finish"]);
     expect(await straightRun(killedAt)).toEqual({ ...undisturbed, died: "SIGKILL" });
+  },
+);
+
+test.concurrent.for([2, 3, 5])(
+  "a worker killed among turns that are taken together leaves a run that asks for none of them again: call %i",
+  async (killedAt) => {
+    const reads = 2;
+    const undisturbed = await straightRun(undefined, reads);
+    const nodes = ["ask", "middle", "finish"].flatMap((node) =>
+      Array.from({ length: reads + 1 }, () => node),
+    );
+    expect(undisturbed.nodes).toEqual(nodes);
+    expect(await straightRun(killedAt, reads)).toEqual({ ...undisturbed, died: "SIGKILL" });
   },
 );

@@ -3,7 +3,7 @@ import type { RunHandle } from "../../src/client/client.js";
 import { workflowIdOf } from "../../src/core/run/run-id.js";
 import { replayHistory } from "../../src/replay.js";
 import { eventually } from "../fakes/eventually.js";
-import { STRAIGHT, straightOn } from "../fakes/walk.js";
+import { STRAIGHT, nodeOf, straightOn } from "../fakes/walk.js";
 import { call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { type Bench, openBench, until } from "./harness.js";
@@ -78,6 +78,34 @@ test("a node's work is one bar of the timeline, which says what it was", async (
   expect(memo).toMatchObject({ interlock: { phase: "completed", node: "finish" } });
 });
 
+test("quick turns that follow one another are taken together, and each is counted and told", async () => {
+  const reads = 12;
+  const bench = await openBench((request) => {
+    const results = request.messages.filter(({ role }) => role === "tool").length;
+    if (nodeOf(request) !== "ask" || results === reads) return straightOn(request);
+    return { calls: [call("fs_read", { path: "@pkg/steps/ask.md", startLine: results + 1 })] };
+  });
+  const run = await bench.start(twoNodePackage(), NODES);
+  const { usage } = await run.result();
+  expect(usage).toMatchObject({ modelTurns: reads + 3, toolCalls: reads + 3, promptTokens: 1_500 });
+  expect(bench.model.requests).toHaveLength(reads + 3);
+  const { progress } = await run.state();
+  const told = progress.filter(({ nodeId, text }) => nodeId === "ask" && text.startsWith("model turn "));
+  expect(told.map(({ text }) => text)).toEqual(
+    Array.from({ length: reads + 1 }, (_, index) => `model turn ${index + 1}`),
+  );
+  const { quickTurns, turns } = await stepsOf(bench, run);
+  expect(quickTurns + turns.length).toBeLessThan(reads + 3);
+});
+
+test("no turn is taken along where a budget may end the run before it", async () => {
+  const read = { calls: [call("fs_read", { path: "@pkg/steps/ask.md" })] };
+  const bench = await openBench([read, read, read]);
+  const run = await bench.start(twoNodePackage(), { ...NODES, budget: { run: { turns: 2 } } });
+  await until(run, "waiting-user");
+  expect(bench.model.requests).toHaveLength(2);
+});
+
 test("the package says it, and whoever starts a run says otherwise", async () => {
   const bench = await openBench(straightOn);
   const manifest = JSON.parse(twoNodePackage()["bmad.json"] ?? "{}") as object;
@@ -145,7 +173,7 @@ test("a cancelled run ends while a model is silent, and while quick turns follow
   const bench = await openBench((request) =>
     JSON.stringify(request.messages).includes("Be silent")
       ? { hang: true }
-      : { calls: [call("fs_read", { path: "@pkg/steps/ask.md", offset: request.messages.length })] },
+      : { calls: [call("fs_read", { path: "@pkg/steps/ask.md", startLine: request.messages.length })] },
   );
   const silent = await bench.start(twoNodePackage(), { ...NODES, input: "Be silent." });
   await eventually(() => bench.model.requests.length > 0);

@@ -7,6 +7,7 @@ import { NO_QUESTION_ASKED, NUDGES, type NoQuestion, mostNudges } from "./no-que
 import type { Question } from "./question.js";
 import { tellError } from "./run-graph-state.js";
 import type { RunRecord } from "./run-record.js";
+import { QUICK_TURNS_IN_A_ROW, TURNS_AHEAD } from "../step-size.js";
 
 /** An answer of the model, as far as it decides what comes next. */
 interface ModelAnswer {
@@ -57,6 +58,21 @@ export function turnLimitReached(
         ? `${maxTurnsPerRun} model turns in the run`
         : undefined;
   return over && `The run reached its limit of ${over}.`;
+}
+
+/**
+ * How many turns may follow the one at hand before anything has to be decided: up to the limits of the engine. None where a budget or the user
+ * may end the run between two of them.
+ */
+export function turnsAhead(
+  record: RunRecord,
+  { maxTurnsPerNode, maxTurnsPerRun }: Pick<EngineLimits, "maxTurnsPerNode" | "maxTurnsPerRun">,
+): number {
+  const { turn, budget } = record.carried;
+  if (budget.run !== undefined || budget.node !== undefined) return 0;
+  const upToRegular = QUICK_TURNS_IN_A_ROW - 1 - (turn % QUICK_TURNS_IN_A_ROW);
+  const upToLimits = Math.min(maxTurnsPerNode - turn, maxTurnsPerRun - record.ownTurns - 1);
+  return Math.max(0, Math.min(TURNS_AHEAD, upToRegular, upToLimits));
 }
 
 /** What an answer leads to. What it has told is taken over: an end, an error, a repetition. `now` is an ISO time. */

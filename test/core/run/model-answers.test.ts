@@ -6,6 +6,7 @@ import {
   endTurn,
   isVisitOver,
   turnLimitReached,
+  turnsAhead,
 } from "../../../src/core/run/model-answers.js";
 import { NUDGES } from "../../../src/core/run/no-question.js";
 import { NO_USAGE } from "../../../src/core/run/usage.js";
@@ -32,6 +33,21 @@ test.each([
   const record = openedRecord({ carried: { turn, usage: { ...NO_USAGE, modelTurns } } });
   const limits = { maxTurnsPerNode: 2, maxTurnsPerRun: 5, maxModelAttempts: 1 };
   expect(turnLimitReached(record, "draft", limits)).toBe(limit);
+});
+
+test.each([
+  ["seven", 1, 0, {}, 7],
+  ["as many as there are up to the regular one, the 32nd", 28, 0, {}, 3],
+  ["none right before it", 31, 0, {}, 0],
+  ["seven after it", 32, 0, {}, 7],
+  ["as many as the visit may have", 47, 0, {}, 3],
+  ["as many as the run may have", 1, 97, {}, 2],
+  ["none beyond a limit", 60, 120, {}, 0],
+  ["none where the run has a budget", 1, 0, { run: { turns: 100 } }, 0],
+  ["none where its nodes have one", 1, 0, { node: { turns: 100 } }, 0],
+])("turns that may follow the one at hand: %s", (_, turn, modelTurns, budget, expected) => {
+  const record = openedRecord({ carried: { turn, usage: { ...NO_USAGE, modelTurns }, budget } });
+  expect(turnsAhead(record, { maxTurnsPerNode: 50, maxTurnsPerRun: 100 })).toBe(expected);
 });
 
 describe("an answer", () => {

@@ -1,0 +1,115 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { quickTurns } from "../../src/activities/quick-turns.js";
+import type {
+  ModelTurnInput,
+  ModelTurnResult,
+  PlannedCall,
+  ToolCallOutcome,
+} from "../../src/contract/activities.js";
+import { TURN_INPUT } from "../fakes/turn-input.js";
+
+const AUDIT = { lines: 1, sha256: "" };
+const NOW = "2026-11-25T00:00:00.000Z";
+
+const input: ModelTurnInput = {
+  ...TURN_INPUT,
+  turn: 3,
+  correction: "Do not repeat it.",
+  resumes: "visit-0",
+  story: { storyId: "s", gateDecisions: {}, artifactPaths: {} },
+  runs: { stateSha256: "first", now: NOW },
+  ahead: 7,
+};
+
+const read: PlannedCall = { id: "read", tool: "fs.read", summary: "", key: "" };
+const save: PlannedCall = { ...read, tool: "fs.apply_patch", change: { kind: "patch", update: {} } };
+const done: ToolCallOutcome = { ok: true, audit: AUDIT };
+
+/** A turn whose calls have come to `outcomes`. */
+function turn(
+  outcomes: readonly ToolCallOutcome[] = [done],
+  calls: readonly PlannedCall[] = outcomes.map(() => read),
+): ModelTurnResult {
+  const usage = { promptTokens: 1, completionTokens: 1, cost: 0 };
+  return { calls, text: "", cutOff: false, usage, audit: AUDIT, ran: { now: NOW, outcomes } };
+}
+
+const OVER: ModelTurnResult = {
+  ...turn(),
+  ran: { now: NOW, outcomes: [] },
+  calls: [],
+  text: "Which colour?",
+};
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["performance", "Date"], now: new Date(NOW) });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Takes turns that come to `results` in turn, each after `eachMs`. */
+async function taken(
+  results: readonly (ModelTurnResult | undefined)[],
+  { eachMs = 10, ...changes }: Partial<ModelTurnInput> & { eachMs?: number } = {},
+) {
+  const asked: { readonly input: ModelTurnInput; readonly withinMs: number }[] = [];
+  const result = await quickTurns({ ...input, ...changes }, (each, withinMs) => {
+    asked.push({ input: each, withinMs });
+    vi.advanceTimersByTime(eachMs);
+    return Promise.resolve(results[asked.length - 1]);
+  });
+  return { asked, result };
+}
+
+test("turns that follow in a moment are taken along, each as the workflow would ask for it", async () => {
+  const written = { ...done, state: { sha256: "second", artifact: "artifacts/x.md" } };
+  const results = [turn([done]), turn([written, done]), turn(), OVER];
+  const { asked, result } = await taken(results);
+  expect(asked.map(({ withinMs }) => withinMs)).toEqual([1_000, 990, 980, 970]);
+  const { correction: _, resumes: _resumes, story: _story, ahead: _ahead, ...plain } = input;
+  const inputs = asked.map((each) => each.input);
+  expect(inputs[0]).toEqual(input);
+  expect(inputs.slice(1)).toEqual([
+    { ...plain, ahead: 7, turn: 4, runs: { stateSha256: "first", now: "2026-11-25T00:00:00.010Z" } },
+    { ...plain, ahead: 7, turn: 5, runs: { stateSha256: "second", now: "2026-11-25T00:00:00.020Z" } },
+    { ...plain, ahead: 7, turn: 6, runs: { stateSha256: "second", now: "2026-11-25T00:00:00.030Z" } },
+  ]);
+  expect(result).toEqual({ ...results[0], ahead: results.slice(1) });
+});
+
+describe("the workflow is asked before the next turn", () => {
+  test.each<[string, ModelTurnResult]>([
+    ["an answer without calls", OVER],
+    ["calls that are the workflow's", turn([done], [read, read])],
+    ["calls of which none has run", { ...turn(), ran: undefined as never }],
+    ["a call that has failed", turn([{ ...done, ok: false, code: "ENOENT" }])],
+    ["a change of the state document", turn([done], [save])],
+    ["a document that was changed from outside", turn([{ ...done, stateConflict: true }])],
+  ])("after %s", async (_, first) => {
+    const { asked, result } = await taken([first, turn()]);
+    expect(asked).toHaveLength(1);
+    expect(result).toEqual(first);
+  });
+
+  test("after as many as it has allowed", async () => {
+    const many = Array.from({ length: 4 }, () => turn());
+    expect((await taken(many, { ahead: 2 })).asked).toHaveLength(3);
+    expect((await taken(many, { ahead: 0 })).asked).toHaveLength(1);
+    const { ahead: _, ...old } = input;
+    expect(await quickTurns(old, () => Promise.resolve(many[0]))).toEqual(many[0]);
+  });
+
+  test("after half of the moment", async () => {
+    const many = Array.from({ length: 4 }, () => turn());
+    const { asked } = await taken(many, { eachMs: 300 });
+    expect(asked.map(({ withinMs }) => withinMs)).toEqual([1_000, 700]);
+  });
+});
+
+test("a turn that is not over in time is left to whoever asks next, those before it stand", async () => {
+  expect((await taken([undefined, turn()])).result).toBeUndefined();
+  const { asked, result } = await taken([turn(), turn(), undefined, turn()]);
+  expect(asked).toHaveLength(3);
+  expect(result?.ahead).toHaveLength(1);
+});
