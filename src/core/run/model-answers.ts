@@ -61,8 +61,8 @@ export function turnLimitReached(
 }
 
 /**
- * How many turns may follow the one at hand before anything has to be decided: up to the limits of the engine. None where a budget or the user
- * may end the run between two of them.
+ * How many turns may follow the one at hand before anything has to be decided: up to the limits of the engine. None where a budget
+ * may be used up between two of them.
  */
 export function turnsAhead(
   record: RunRecord,
