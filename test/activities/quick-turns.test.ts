@@ -6,9 +6,8 @@ import type {
   PlannedCall,
   ToolCallOutcome,
 } from "../../src/contract/activities.js";
-import { TURN_INPUT } from "../fakes/turn-input.js";
+import { AUDIT, TURN_INPUT, turnResult } from "../fakes/turn-input.js";
 
-const AUDIT = { lines: 1, sha256: "" };
 const NOW = "2026-11-25T00:00:00.000Z";
 
 const input: ModelTurnInput = {
@@ -30,16 +29,10 @@ function turn(
   outcomes: readonly ToolCallOutcome[] = [done],
   calls: readonly PlannedCall[] = outcomes.map(() => read),
 ): ModelTurnResult {
-  const usage = { promptTokens: 1, completionTokens: 1, cost: 0 };
-  return { calls, text: "", cutOff: false, usage, audit: AUDIT, ran: { now: NOW, outcomes } };
+  return turnResult(calls, { ran: { now: NOW, outcomes } });
 }
 
-const OVER: ModelTurnResult = {
-  ...turn(),
-  ran: { now: NOW, outcomes: [] },
-  calls: [],
-  text: "Which colour?",
-};
+const OVER = turnResult([], { ran: { now: NOW, outcomes: [] }, text: "Which colour?" });
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["performance", "Date"], now: new Date(NOW) });
@@ -82,7 +75,7 @@ describe("the workflow is asked before the next turn", () => {
   test.each<[string, ModelTurnResult]>([
     ["an answer without calls", OVER],
     ["calls that are the workflow's", turn([done], [read, read])],
-    ["calls of which none has run", { ...turn(), ran: undefined as never }],
+    ["calls of which none has run", turnResult([read])],
     ["a call that has failed", turn([{ ...done, ok: false, code: "ENOENT" }])],
     ["a change of the state document", turn([done], [save])],
     ["a document that was changed from outside", turn([{ ...done, stateConflict: true }])],

@@ -7,9 +7,8 @@ import type {
   ToolCallInput,
   ToolCallOutcome,
 } from "../../src/contract/activities.js";
-import { TURN_INPUT } from "../fakes/turn-input.js";
+import { AUDIT, TURN_INPUT, turnResult as answer } from "../fakes/turn-input.js";
 
-const AUDIT = { lines: 1, sha256: "" };
 const NOW = "2026-11-24T00:00:00.000Z";
 
 const input: ModelTurnInput = {
@@ -23,11 +22,6 @@ const save = (id: string): PlannedCall => ({
   tool: "fs.apply_patch",
   change: { kind: "patch", update: {} },
 });
-
-function answer(calls: readonly PlannedCall[], more: Partial<ModelTurnResult> = {}): ModelTurnResult {
-  const usage = { promptTokens: 1, completionTokens: 1, cost: 0 };
-  return { calls, text: "", cutOff: false, usage, audit: AUDIT, ...more };
-}
 
 /** Runs the calls of an answer; each comes to `outcomeOf` of its id. */
 async function ran(

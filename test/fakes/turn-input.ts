@@ -1,4 +1,4 @@
-import type { ModelTurnInput } from "../../src/contract/activities.js";
+import type { ModelTurnInput, ModelTurnResult, PlannedCall } from "../../src/contract/activities.js";
 
 /** What the activity of a model turn is told, of a graph run. */
 export const TURN_INPUT: ModelTurnInput = {
@@ -18,3 +18,14 @@ export const TURN_INPUT: ModelTurnInput = {
   autopilot: false,
   conversation: "visit-1",
 };
+
+export const AUDIT = { lines: 1, sha256: "" };
+
+/** An answer with these calls, of which none has run yet. */
+export function turnResult(
+  calls: readonly PlannedCall[],
+  more: Partial<ModelTurnResult> = {},
+): ModelTurnResult {
+  const usage = { promptTokens: 1, completionTokens: 1, cost: 0 };
+  return { calls, text: "", cutOff: false, usage, audit: AUDIT, ...more };
+}

@@ -1,4 +1,10 @@
-import { type ChatRequestBody, type ScriptedAnswer, type ScriptedCall, patch } from "./scripted-model.js";
+import {
+  type ChatRequestBody,
+  type ScriptedAnswer,
+  type ScriptedCall,
+  call,
+  patch,
+} from "./scripted-model.js";
 
 /** A step of the run, recorded and left behind. */
 export const step = (from: string, to: string): ScriptedCall =>
@@ -19,6 +25,15 @@ export function straightOn(request: ChatRequestBody): ScriptedAnswer {
     calls: [next === undefined ? patch({ stepsCompleted: { append: [nodeId] } }) : step(nodeId, next)],
   };
 }
+
+/** The same, after so many reads at each node, or at one. */
+export const readsFirst =
+  (reads: number, at?: string) =>
+  (request: ChatRequestBody): ScriptedAnswer => {
+    const results = request.messages.filter(({ role }) => role === "tool").length;
+    if (results === reads || (at !== undefined && nodeOf(request) !== at)) return straightOn(request);
+    return { calls: [call("fs_read", { path: "@pkg/steps/ask.md", startLine: results + 1 })] };
+  };
 
 /** The node that a request is about. */
 export function nodeOf(request: ChatRequestBody): string {

@@ -3,24 +3,13 @@ import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { type ArmedBuild, buildArmed } from "../crash/armed-build.js";
 import { openCrashStage } from "../crash/crash-stage.js";
 import { endStateOf } from "../crash/end-state.js";
-import { type ChatRequestBody, type ScriptedAnswer, call } from "../fakes/scripted-model.js";
-import { nodeOf, straightOn } from "../fakes/walk.js";
+import { nodeOf, readsFirst } from "../fakes/walk.js";
 
 let build: ArmedBuild;
 beforeAll(async () => {
   build = await buildArmed();
 });
 afterAll(() => build.remove());
-
-/** Reads so often at each node before it goes on. */
-const readsFirst =
-  (reads: number) =>
-  (request: ChatRequestBody): ScriptedAnswer => {
-    const results = request.messages.filter(({ role }) => role === "tool").length;
-    return results < reads
-      ? { calls: [call("fs_read", { path: "@pkg/steps/ask.md", startLine: results + 1 })] }
-      : straightOn(request);
-  };
 
 /** What is left of a run by nodes that asks nobody; its worker is killed when it has recorded so many calls. */
 async function straightRun(killedAt: number | undefined, reads = 0) {

@@ -3,7 +3,7 @@ import type { RunHandle } from "../../src/client/client.js";
 import { workflowIdOf } from "../../src/core/run/run-id.js";
 import { replayHistory } from "../../src/replay.js";
 import { eventually } from "../fakes/eventually.js";
-import { STRAIGHT, nodeOf, straightOn } from "../fakes/walk.js";
+import { STRAIGHT, readsFirst, straightOn } from "../fakes/walk.js";
 import { call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { type Bench, openBench, until } from "./harness.js";
@@ -80,11 +80,7 @@ test("a node's work is one bar of the timeline, which says what it was", async (
 
 test("quick turns that follow one another are taken together, and each is counted and told", async () => {
   const reads = 12;
-  const bench = await openBench((request) => {
-    const results = request.messages.filter(({ role }) => role === "tool").length;
-    if (nodeOf(request) !== "ask" || results === reads) return straightOn(request);
-    return { calls: [call("fs_read", { path: "@pkg/steps/ask.md", startLine: results + 1 })] };
-  });
+  const bench = await openBench(readsFirst(reads, "ask"));
   const run = await bench.start(twoNodePackage(), NODES);
   const { usage } = await run.result();
   expect(usage).toMatchObject({ modelTurns: reads + 3, toolCalls: reads + 3, promptTokens: 1_500 });
