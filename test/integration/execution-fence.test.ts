@@ -24,7 +24,7 @@ const address = inject("temporalAddress");
 /** Stops come after the last check, where nothing but the new execution can prevent what follows. */
 const AFTER_LAST_CHECK: readonly TextPatch[] = [
   {
-    file: "tools/files/write.ts",
+    file: "tools/files/replace-file.ts",
     from: 'failpoint("write.before-rename");\n      assertOurs(job);',
     to: 'assertOurs(job);\n      failpoint("write.before-rename");',
   },

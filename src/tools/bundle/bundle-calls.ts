@@ -13,7 +13,8 @@ import { outsideSession, readTextFile } from "./bundle-read.js";
 import type { BundlePlace } from "./bundle-workspace.js";
 import { Refusal } from "../sandbox/faults.js";
 import { runOnPath } from "../sandbox/run-on-path.js";
-import { type PlannedWrite, writeText } from "../files/write.js";
+import type { PlannedWrite } from "../files/replace-file.js";
+import { writeText } from "../files/write.js";
 
 /** Everything one call works with. */
 export interface BundleEnvironment {

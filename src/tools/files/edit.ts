@@ -4,7 +4,8 @@ import type { EditArguments } from "../../core/tools/tool-specs.js";
 import { Refusal } from "../sandbox/faults.js";
 import { runTool, succeed } from "../sandbox/run-on-path.js";
 import type { FileLimits, Workspace } from "../sandbox/workspace.js";
-import { type WriteHooks, rewriteText } from "./write.js";
+import type { WriteHooks } from "./replace-file.js";
+import { rewriteText } from "./write.js";
 
 /** Of the places where a text is found several times, named. */
 const MAX_NAMED_LINES = 10;

@@ -9,7 +9,7 @@ import { sha256 } from "../../store/disk/sha256.js";
 import type { CallOutcome } from "../../store/runs/call-journal.js";
 import type { CallEnvironment } from "./call-context.js";
 import { saveState } from "./state-change.js";
-import type { PlannedWrite, WriteHooks } from "../files/write.js";
+import type { PlannedWrite, WriteHooks } from "../files/replace-file.js";
 
 /** Where results land, as the first segment of a project path (contracts §10). */
 const ARTIFACTS_ROOT = "artifacts";

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ToolResult } from "../../../src/core/tools/tool-result.js";
 import type { EditArguments } from "../../../src/core/tools/tool-specs.js";
 import { editFile } from "../../../src/tools/files/edit.js";
-import type { PlannedWrite, WriteHooks } from "../../../src/tools/files/write.js";
+import type { PlannedWrite, WriteHooks } from "../../../src/tools/files/replace-file.js";
 import { Scratch, codeOf, sha256 } from "../scratch.js";
 
 let scratch: Scratch;

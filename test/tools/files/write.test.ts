@@ -18,7 +18,8 @@ import type { ToolResult } from "../../../src/core/tools/tool-result.js";
 import type { WriteArguments } from "../../../src/core/tools/tool-specs.js";
 import { endWritesBefore } from "../../../src/tools/sandbox/temporary-file.js";
 import { openWorkspace } from "../../../src/tools/sandbox/workspace.js";
-import { type PlannedWrite, type WriteHooks, writeFile } from "../../../src/tools/files/write.js";
+import type { PlannedWrite, WriteHooks } from "../../../src/tools/files/replace-file.js";
+import { writeFile } from "../../../src/tools/files/write.js";
 import { Scratch, codeOf, sha256, snapshot } from "../scratch.js";
 
 let scratch: Scratch;
