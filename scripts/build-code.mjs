@@ -40,7 +40,7 @@ const WORKFLOW_CODE = [
  * Packages that stay packages. Temporal's share what they know with each other; of others a part is native, or a file beside the code.
  * What is optional is not there to be bundled.
  */
-const EXTERNAL = /^(?:@temporalio\/|@opentelemetry\/|fs-native-extensions$|open$)/;
+const EXTERNAL = /^(?:@temporalio\/interceptors-|@opentelemetry\/|fs-native-extensions$|open$)/;
 const BUILT_IN = new Set(builtinModules);
 
 /** Bundles everything into a directory. */
@@ -62,7 +62,7 @@ export async function bundle(target, names, isExternal, output = {}) {
     platform: "node",
     external: (id) => id.startsWith("node:") || BUILT_IN.has(id) || isExternal(id),
     resolve: { extensionAlias: { ".js": [".ts", ".js"] } },
-    plugins: [withoutEngines],
+    plugins: [withoutEngines, temporalRequired],
   });
   const { output: files } = await made.write({
     dir: target,
@@ -79,4 +79,23 @@ export async function bundle(target, names, isExternal, output = {}) {
 const withoutEngines = {
   name: "without-engines",
   load: (id) => (id.endsWith("/gray-matter/lib/engines.js") ? "module.exports = {};" : undefined),
+};
+
+const TEMPORAL = /^@temporalio\/(?!interceptors-)/;
+const REQUIRED = "\0required:";
+
+/**
+ * Temporal's packages are CommonJS. What imports such a package has Node read all its files once more, for the names of what they
+ * export, before one of them runs: an eighth of the CPU of a command that asks Temporal. Nothing is read twice for a `require`.
+ */
+const temporalRequired = {
+  name: "temporal-required",
+  resolveId(id, importer) {
+    if (!TEMPORAL.test(id)) return undefined;
+    return importer?.startsWith(REQUIRED) ? { id, external: true } : `${REQUIRED}${id}`;
+  },
+  load: (id) =>
+    id.startsWith(REQUIRED)
+      ? `module.exports = require(${JSON.stringify(id.slice(REQUIRED.length))});`
+      : undefined,
 };
