@@ -1,16 +1,31 @@
 // @module-tag slow
-import { describe, expect, test } from "vitest";
+import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { MAX_PAYLOAD_BYTES } from "../../src/contract/names.js";
 import { workflowIdOf } from "../../src/core/run/run-id.js";
-import { type ScriptedAnswer, call, patch } from "../fakes/scripted-model.js";
+import { startEarlyServer } from "../fakes/early-server.js";
 import { gatePackage } from "../fakes/gate-package.js";
+import { type ScriptedAnswer, call, patch } from "../fakes/scripted-model.js";
 import { openBench, signedClient, until } from "./harness.js";
 
-const CALLS_PER_TURN = 30;
-const TURNS = 140;
-const PAUSED_AT = 60;
-/** In the second execution. */
-const ASKED_AGAIN_AT = 135;
+interface Length {
+  readonly callsPerTurn: number;
+  readonly turns: number;
+  readonly pausedAt: number;
+  /** In a later execution. */
+  readonly askedAgainAt: number;
+  readonly maxEvents: number;
+}
+
+/** Until Temporal's own limit suggests to continue as new. */
+const LONG: Length = { callsPerTurn: 30, turns: 140, pausedAt: 60, askedAgainAt: 135, maxEvents: 6_000 };
+/** On a server that suggests it early: what differs is done the same way, however long a history is. */
+const SHORT: Length = { callsPerTurn: 3, turns: 30, pausedAt: 5, askedAgainAt: 27, maxEvents: 200 };
+
+async function earlyServer(): Promise<string> {
+  const server = await startEarlyServer(inject("cacheDir"));
+  onTestFinished(() => server.close());
+  return server.address;
+}
 
 /** The sizes of all payloads in a history, in bytes. */
 function payloadSizes(value: unknown): readonly number[] {
@@ -20,14 +35,18 @@ function payloadSizes(value: unknown): readonly number[] {
 }
 
 describe("a long run", () => {
-  test.each(["open", "signed"])(
-    "of a store with %s starts continues as new between two turns of one node: no call, question, pause, budget or story is lost, and no update counts twice",
-    async (starts) => {
-      const reads = Array.from({ length: CALLS_PER_TURN }, () => call("fs_list", { path: "@pkg/steps" }));
+  test.each([
+    { starts: "open", length: LONG, server: () => inject("temporalAddress") },
+    { starts: "signed", length: SHORT, server: earlyServer },
+  ])(
+    "of a store with $starts starts continues as new between two turns of one node: no call, question, pause, budget or story is lost, and no update counts twice",
+    async ({ starts, length, server }) => {
+      const { callsPerTurn, turns, pausedAt, askedAgainAt, maxEvents } = length;
+      const reads = Array.from({ length: callsPerTurn }, () => call("fs_list", { path: "@pkg/steps" }));
       const bench = await openBench(
         (_request, index): ScriptedAnswer => {
-          if (index === PAUSED_AT || index === ASKED_AGAIN_AT) return { content: "Go on?" };
-          if (index < TURNS) return { calls: reads };
+          if (index === pausedAt || index === askedAgainAt) return { content: "Go on?" };
+          if (index < turns) return { calls: reads };
           const ends: readonly ScriptedAnswer[] = [
             { calls: [patch({ stepsCompleted: { append: ["build"] }, currentNodeId: { set: "qa" } })] },
             {
@@ -38,9 +57,9 @@ describe("a long run", () => {
             },
             { calls: [patch({ stepsCompleted: { append: ["finish"] } })] },
           ];
-          return ends[index - TURNS] ?? { status: 418 };
+          return ends[index - turns] ?? { status: 418 };
         },
-        { INTERLOCK_STARTS: starts },
+        { INTERLOCK_STARTS: starts, TEMPORAL_ADDRESS: await server() },
       );
       const starter = starts === "signed" ? (await signedClient(bench)).client : bench.client;
       const request = {
@@ -71,8 +90,8 @@ describe("a long run", () => {
       await run.result();
 
       const state = await run.state();
-      const calls = (TURNS - 2) * CALLS_PER_TURN + 4;
-      expect(state.usage).toMatchObject({ modelTurns: TURNS + 3, toolCalls: calls });
+      const calls = (turns - 2) * callsPerTurn + 4;
+      expect(state.usage).toMatchObject({ modelTurns: turns + 3, toolCalls: calls });
       expect(state).toMatchObject({ visit: 3, paused: false, currentNodeId: "finish" });
       expect((await run.graphState())?.stateHistory.map((snapshot) => snapshot.state.routingFlags)).toEqual([
         { escalate: true, proceed: true },
@@ -83,7 +102,7 @@ describe("a long run", () => {
       expect(events.filter(({ kind }) => kind === "tool.exec")).toHaveLength(calls);
       expect(events.filter(({ kind }) => kind === "user.input")).toHaveLength(3);
       const words = bench.model.requests
-        .at(TURNS)
+        .at(turns)
         ?.messages.filter(({ content }) => content?.includes("USER_INPUT"));
       expect(words).toHaveLength(3);
 
@@ -95,7 +114,7 @@ describe("a long run", () => {
         const history = await bench.client.temporal.workflow
           .getHandle(workflowIdOf(run.runId), runId)
           .fetchHistory();
-        expect(history.events?.length).toBeLessThan(6_000);
+        expect(history.events?.length).toBeLessThan(maxEvents);
         expect(Math.max(...payloadSizes(history.events))).toBeLessThan(MAX_PAYLOAD_BYTES);
       }
     },
