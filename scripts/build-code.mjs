@@ -37,8 +37,8 @@ const WORKFLOW_CODE = [
 ];
 
 /**
- * Packages that stay packages. Temporal's share what they know with each other; of others a part is native, or a file beside the code.
- * What is optional is not there to be bundled.
+ * Packages that stay packages, as Temporal's do: see `temporalRequired`. Of some a part is native, or a file beside the code. What is
+ * optional is not there to be bundled.
  */
 const EXTERNAL = /^(?:@temporalio\/interceptors-|@opentelemetry\/|fs-native-extensions$|open$)/;
 const BUILT_IN = new Set(builtinModules);
@@ -81,17 +81,16 @@ const withoutEngines = {
   load: (id) => (id.endsWith("/gray-matter/lib/engines.js") ? "module.exports = {};" : undefined),
 };
 
-const TEMPORAL = /^@temporalio\/(?!interceptors-)/;
 const REQUIRED = "\0required:";
 
 /**
- * Temporal's packages are CommonJS. What imports such a package has Node read all its files once more, for the names of what they
- * export, before one of them runs: an eighth of the CPU of a command that asks Temporal. Nothing is read twice for a `require`.
+ * Temporal's packages stay packages, for they share what they know with each other, and are required. They are CommonJS, and of such a
+ * package that is imported Node reads all files once more before one of them runs, for the names of what they export.
  */
 const temporalRequired = {
   name: "temporal-required",
   resolveId(id, importer) {
-    if (!TEMPORAL.test(id)) return undefined;
+    if (!id.startsWith("@temporalio/")) return undefined;
     return importer?.startsWith(REQUIRED) ? { id, external: true } : `${REQUIRED}${id}`;
   },
   load: (id) =>

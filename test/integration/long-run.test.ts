@@ -1,8 +1,8 @@
 // @module-tag slow
-import { describe, expect, inject, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { MAX_PAYLOAD_BYTES } from "../../src/contract/names.js";
 import { workflowIdOf } from "../../src/core/run/run-id.js";
-import { startEarlyServer } from "../fakes/early-server.js";
+import { type EarlyServer, startEarlyServer } from "../fakes/early-server.js";
 import { gatePackage } from "../fakes/gate-package.js";
 import { type ScriptedAnswer, call, patch } from "../fakes/scripted-model.js";
 import { openBench, signedClient, until } from "./harness.js";
@@ -21,11 +21,12 @@ const LONG: Length = { callsPerTurn: 30, turns: 140, pausedAt: 60, askedAgainAt:
 /** On a server that suggests it early: what differs is done the same way, however long a history is. */
 const SHORT: Length = { callsPerTurn: 3, turns: 30, pausedAt: 5, askedAgainAt: 27, maxEvents: 200 };
 
-async function earlyServer(): Promise<string> {
-  const server = await startEarlyServer(inject("cacheDir"));
-  onTestFinished(() => server.close());
-  return server.address;
-}
+let early: EarlyServer;
+
+beforeAll(async () => {
+  early = await startEarlyServer(inject("cacheDir"));
+});
+afterAll(() => early.close());
 
 /** The sizes of all payloads in a history, in bytes. */
 function payloadSizes(value: unknown): readonly number[] {
@@ -36,11 +37,11 @@ function payloadSizes(value: unknown): readonly number[] {
 
 describe("a long run", () => {
   test.each([
-    { starts: "open", length: LONG, server: () => inject("temporalAddress") },
-    { starts: "signed", length: SHORT, server: earlyServer },
+    { starts: "open", length: LONG, address: () => inject("temporalAddress") },
+    { starts: "signed", length: SHORT, address: () => early.address },
   ])(
     "of a store with $starts starts continues as new between two turns of one node: no call, question, pause, budget or story is lost, and no update counts twice",
-    async ({ starts, length, server }) => {
+    async ({ starts, length, address }) => {
       const { callsPerTurn, turns, pausedAt, askedAgainAt, maxEvents } = length;
       const reads = Array.from({ length: callsPerTurn }, () => call("fs_list", { path: "@pkg/steps" }));
       const bench = await openBench(
@@ -59,7 +60,7 @@ describe("a long run", () => {
           ];
           return ends[index - turns] ?? { status: 418 };
         },
-        { INTERLOCK_STARTS: starts, TEMPORAL_ADDRESS: await server() },
+        { INTERLOCK_STARTS: starts, TEMPORAL_ADDRESS: address() },
       );
       const starter = starts === "signed" ? (await signedClient(bench)).client : bench.client;
       const request = {

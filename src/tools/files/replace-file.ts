@@ -52,6 +52,7 @@ const MAX_ATTEMPTS = 8;
 /** What a file is to hold, from what it holds: text in UTF-8; undefined where that is too much to be looked at. */
 export type Rewrite = (there: Buffer | undefined) => Buffer;
 
+/** What is to be written, before anything of it was checked against the file that is there. */
 export interface Draft {
   readonly path: AliasPath;
   readonly bytes: Buffer;
@@ -77,6 +78,10 @@ class TargetMoved extends Refusal {
   }
 }
 
+/**
+ * Writes a draft under its file's lock, as `writeFile` in write.ts says; where the way to the file changes meanwhile, again. Gives
+ * what the file then holds. Throws `Refusal`, a system error, or what a hook threw.
+ */
 export async function writeDraft(workspace: Workspace, draft: Draft, hooks: WriteHooks): Promise<Whole> {
   for (let attempt = 1; ; attempt += 1) {
     let target: WriteTarget | undefined;
