@@ -39,7 +39,7 @@ export async function watchWork(
     const { turn } = said();
     // A turn that is over says that something else is under way.
     if (Date.now() >= describeAt || turn !== seen.turn) {
-      known = await look(run, source, signal).catch(() => known);
+      known = await look(run, source, known, signal).catch(() => known);
       const work = JSON.stringify(known, withoutHeartbeats);
       pauseMs = nextPause(DESCRIBE_PACE, pauseMs, turn !== seen.turn || work !== seen.work);
       describeAt = Date.now() + pauseMs;
@@ -72,14 +72,16 @@ function isModelTurn({ activity, standing }: PendingActivity): boolean {
   return activity === MODEL_TURN && standing === "running";
 }
 
-async function look(run: RunHandle, source: WorkSource, signal: AbortSignal): Promise<Known> {
+async function look(run: RunHandle, source: WorkSource, before: Known, signal: AbortSignal): Promise<Known> {
   // A signal of this call's own: each call leaves a listener on the one it is given.
   const patience = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
   const work = await run.pendingWork({ signal: patience });
   const nobody = waitsForWorker(work, Date.now()) ? await source.nobody() : undefined;
   // Between two tries of a run that lacks its model nothing is under way, nor in one that waits for a run below it.
-  const isStill = nobody === undefined && work.activities.length === 0;
-  const still = isStill ? await source.still?.(patience).catch(() => undefined) : undefined;
+  if (work.activities.length > 0) return { work, ...defined({ nobody }) };
+  // A run that cannot be asked now waits for what it said last.
+  const last = defined({ missing: before.missing, asked: before.asked });
+  const still = nobody === undefined ? await source.still?.(patience).catch(() => last) : last;
   return { work, ...still, ...defined({ nobody }) };
 }
 

@@ -12,3 +12,8 @@ export function askingBelow(below: readonly StandingBelow[]): StandingBelow | un
   const last = below.at(-1);
   return last?.state.phase === "waiting-user" && last.state.question !== undefined ? last : undefined;
 }
+
+/** Whether each run below the one of `state` has answered; otherwise nobody knows what the rest waits for. */
+export function reachesLowest(below: readonly StandingBelow[], state: RunState): boolean {
+  return (below.at(-1)?.state ?? state).below === undefined;
+}

@@ -4,7 +4,7 @@ import type { PendingWork } from "../../src/client/pending-work.js";
 import type { JsonReadName, StoreReader } from "../../src/contract/reads.js";
 import { ok } from "../../src/core/errors.js";
 import { liveAnswers } from "../../src/cli/live-answers.js";
-import { watchWork } from "../../src/cli/watch-work.js";
+import { type WorkSource, watchWork } from "../../src/cli/watch-work.js";
 
 /* What somebody who watches from elsewhere asks of the server: each question costs it a little. */
 
@@ -82,4 +82,36 @@ test("a turn that is over is looked at anew at once", async () => {
   );
   clearInterval(timer);
   expect(counts.describe).toBeGreaterThanOrEqual(50);
+});
+
+test("what the run said that it waits for holds while it cannot be asked, or nobody works on it", async () => {
+  const asked = "Run 2 of part, below it, asks";
+  let work: PendingWork = { activities: [] };
+  let still: WorkSource["still"] & {} = () => Promise.resolve({ asked });
+  const seen: unknown[] = [];
+  const stop = new AbortController();
+  const watching = watchWork(
+    { pendingWork: () => Promise.resolve(work) } as Partial<RunHandle> as RunHandle,
+    {
+      live: () => Promise.resolve(undefined),
+      nobody: () => Promise.resolve("nobody"),
+      still: (signal) => still(signal),
+    },
+    () => ({ turn: "" }),
+    (standing) => void seen.push(standing.asked),
+    stop.signal,
+  );
+  await vi.advanceTimersByTimeAsync(5_000);
+  still = () => Promise.reject(new Error("too late"));
+  await vi.advanceTimersByTimeAsync(10_000);
+  work = { activities: [], workflowTaskSince: "2026-01-01" };
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect([...new Set(seen)]).toEqual([asked]);
+  work = { activities: [] };
+  still = () => Promise.resolve({});
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(seen.at(-1)).toBeUndefined();
+  stop.abort();
+  await vi.advanceTimersByTimeAsync(1_000);
+  await watching;
 });

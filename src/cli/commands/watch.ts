@@ -1,13 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { abortable } from "../../client/abortable.js";
 import type { RunHandle } from "../../client/client.js";
 import { isOpen, isOpenStatus } from "../../client/execution-status.js";
 import { historyGrowth } from "../../client/history-growth.js";
 import { InterlockError } from "../../client/interlock-error.js";
 import { type EventSource, type EventsFrom, eventPages } from "../../client/run-events.js";
-import { runsBelow } from "../../client/runs-below.js";
 import { MAX_TAIL } from "../../contract/reads.js";
-import { defined } from "../../core/defined.js";
 import { firstLine } from "../../core/run/run-note.js";
 import type { RunEvent } from "../../core/run/run-event.js";
 import { isServed } from "../../embedded/server.js";
@@ -17,19 +14,12 @@ import { wholeNumber } from "../numbers.js";
 import { CommandError, EXIT, type ExitCode, noWorkerHint, printNote, printNoteBlock } from "../output.js";
 import { liveAnswers } from "../live-answers.js";
 import { read } from "../run-folder.js";
-import {
-  type AskedBelow,
-  type RunReport,
-  askedBelow,
-  printReport,
-  reportFromStore,
-  wayOn,
-} from "../run-report.js";
+import { type RunReport, printReport, reportFromStore, wayOn } from "../run-report.js";
 import { type RunReading, type RunSession, withReader, withRun } from "../run-session.js";
+import { saidByRun } from "../said-by-run.js";
 import { nobodyWorks, unfollowed } from "../start-run.js";
-import type { Standing } from "../waiting-words.js";
 import { type WatchView, watchView } from "../watch-view.js";
-import { type WorkSource, watchWork } from "../watch-work.js";
+import { watchWork } from "../watch-work.js";
 import { webLinkOf } from "../web-link.js";
 
 export interface WatchOptions {
@@ -51,7 +41,6 @@ interface Watched {
 
 const FILE_PAUSE_MS = 300;
 const STATE_PATIENCE_MS = 3_000;
-const STILL_PAUSE_MS = 5_000;
 
 /** `interlock watch`: what happens in a run, until it is over or asks. It only looks. */
 export async function watchCommand(runId: string, options: WatchOptions): Promise<ExitCode> {
@@ -115,7 +104,7 @@ async function watchServed(place: RunSession, watched: Watched): Promise<ExitCod
       {
         live: liveAnswers({ store, reader }, source.run),
         nobody: () => nobodyWorks(session),
-        still: saidByRun(session, run),
+        still: saidByRun(session.client.temporal, run),
       },
       () => ({ turn }),
       view.wait,
@@ -133,27 +122,6 @@ async function watchServed(place: RunSession, watched: Watched): Promise<ExitCod
     await here?.settled;
     await working;
   }
-}
-
-/** What a run waits for that has nothing under way, as it says itself. It is asked now and then: each time costs a worker. */
-function saidByRun({ client }: RunSession["session"], run: RunHandle): WorkSource["still"] & {} {
-  let askAt = 0;
-  let said: Pick<Standing, "missing" | "asked"> = {};
-  return async (patience) => {
-    if (Date.now() < askAt) return said;
-    askAt = Date.now() + STILL_PAUSE_MS;
-    return abortable(client.temporal, patience, async () => {
-      const state = await run.state();
-      const asks = askedBelow(await runsBelow(run, state));
-      said = defined({ missing: state.model?.missing, asked: asks && askedWords(asks) });
-      return said;
-    });
-  };
-}
-
-function askedWords(asks: AskedBelow): string {
-  const where = `Run ${asks.runId} of ${asks.workflowRef}, below it, asks at ${asks.nodeId}`;
-  return `${where}: ${firstLine(asks.text)} (${wayOn(asks.runId, asks)})`;
 }
 
 /** Each sentence once. */
