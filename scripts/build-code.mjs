@@ -1,5 +1,5 @@
 /** Bundles src/ into dist/: a file for each module that is loaded by its path, and what they share in dist/chunks/. */
-import { builtinModules } from "node:module";
+import { builtinModules, createRequire } from "node:module";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -37,10 +37,12 @@ const WORKFLOW_CODE = [
 ];
 
 /**
- * Packages that stay packages, as Temporal's do: see `temporalRequired`. Of some a part is native, or a file beside the code. What is
+ * Packages that stay packages, as Temporal's do: see `loadedWhenUsed`. Of some a part is native, or a file beside the code. What is
  * optional is not there to be bundled.
  */
-const EXTERNAL = /^(?:@temporalio\/interceptors-|@opentelemetry\/|fs-native-extensions$|open$)/;
+const EXTERNAL = /^(?:@temporalio\/interceptors-|@opentelemetry\/|open$)/;
+const STAYS_PACKAGE = /^(?:@temporalio\/|fs-native-extensions$)/;
+const require = createRequire(import.meta.url);
 const BUILT_IN = new Set(builtinModules);
 
 /** Bundles everything into a directory. */
@@ -62,7 +64,7 @@ export async function bundle(target, names, isExternal, output = {}) {
     platform: "node",
     external: (id) => id.startsWith("node:") || BUILT_IN.has(id) || isExternal(id),
     resolve: { extensionAlias: { ".js": [".ts", ".js"] } },
-    plugins: [withoutEngines, temporalRequired],
+    plugins: [withoutEngines, loadedWhenUsed],
   });
   const { output: files } = await made.write({
     dir: target,
@@ -81,20 +83,28 @@ const withoutEngines = {
   load: (id) => (id.endsWith("/gray-matter/lib/engines.js") ? "module.exports = {};" : undefined),
 };
 
-const REQUIRED = "\0required:";
+const WHEN_USED = "\0when-used:";
+/** CommonJS packages that most commands have no use for, and Temporal's. */
+const LOADED_WHEN_USED = /^(?:@temporalio\/|(?:fs-native-extensions|semver|yaml|yauzl)$)/;
 
 /**
- * Temporal's packages stay packages, for they share what they know with each other, and are required. They are CommonJS, and of such a
- * package that is imported Node reads all files once more before one of them runs, for the names of what they export.
+ * Such a package is required when something of it is used for the first time: a command loads what it needs. Temporal's stay packages,
+ * for they share what they know with each other. Nor are they imported: Node reads all files of a CommonJS package that is imported once
+ * more before one of them runs, for the names of what they export.
  */
-const temporalRequired = {
-  name: "temporal-required",
+const loadedWhenUsed = {
+  name: "loaded-when-used",
   resolveId(id, importer) {
-    if (!id.startsWith("@temporalio/")) return undefined;
-    return importer?.startsWith(REQUIRED) ? { id, external: true } : `${REQUIRED}${id}`;
+    if (!LOADED_WHEN_USED.test(id)) return undefined;
+    if (!importer?.startsWith(WHEN_USED)) return `${WHEN_USED}${id}`;
+    return STAYS_PACKAGE.test(id) ? { id, external: true } : undefined;
   },
-  load: (id) =>
-    id.startsWith(REQUIRED)
-      ? `module.exports = require(${JSON.stringify(id.slice(REQUIRED.length))});`
-      : undefined,
+  load(id) {
+    if (!id.startsWith(WHEN_USED)) return undefined;
+    const name = id.slice(WHEN_USED.length);
+    const exported = Object.keys(require(name)).map((key) => JSON.stringify(key));
+    return `let loaded;
+const load = () => (loaded ??= require(${JSON.stringify(name)}));
+${exported.map((key) => `Object.defineProperty(exports, ${key}, { enumerable: true, get: () => load()[${key}] });`).join("\n")}`;
+  },
 };
