@@ -1,3 +1,5 @@
+import type { RunResult } from "../src/core/run/closing.js";
+
 /** What of a history counts here, as `temporal workflow show --output json` prints it. */
 export interface HistoryText {
   readonly events: readonly EventText[];
@@ -10,6 +12,9 @@ interface EventText {
   readonly markerRecordedEventAttributes?: { readonly workflowTaskCompletedEventId?: string };
   readonly upsertWorkflowSearchAttributesEventAttributes?: {
     readonly searchAttributes?: { readonly indexedFields?: Readonly<Record<string, unknown>> };
+  };
+  readonly workflowExecutionCompletedEventAttributes?: {
+    readonly result?: { readonly payloads?: readonly { readonly data?: string }[] };
   };
   readonly workflowTaskCompletedEventAttributes?: {
     readonly meteringMetadata?: { readonly nonfirstLocalActivityExecutionAttempts?: number };
@@ -61,7 +66,20 @@ export function actionsOf({ events }: HistoryText): Actions {
     if (event.activityTaskScheduledEventAttributes?.activityType?.name === "model.turn") turns += 1;
   }
   count("markers", marked.size);
-  return { total: [...kinds.values()].reduce((sum, value) => sum + value, 0), turns, kinds };
+  const total = [...kinds.values()].reduce((sum, value) => sum + value, 0);
+  return { total, turns: turnsInResult(events.at(-1)) ?? turns, kinds };
+}
+
+/** The model turns of a run that has completed: by nodes, most are no activities of their own. Undefined where its result is not there in plain. */
+function turnsInResult(last: EventText | undefined): number | undefined {
+  const data = last?.workflowExecutionCompletedEventAttributes?.result?.payloads?.[0]?.data;
+  if (data === undefined) return undefined;
+  try {
+    const { usage } = JSON.parse(Buffer.from(data, "base64").toString("utf8")) as Partial<RunResult>;
+    return usage?.modelTurns;
+  } catch {
+    return undefined; // sealed
+  }
 }
 
 export function actionsText({ total, turns, kinds }: Actions): string {

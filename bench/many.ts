@@ -8,6 +8,7 @@ import { parseArgs } from "node:util";
 import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
 import { InterlockClient, type RunHandle } from "../src/client/client.js";
 import { loadConfig } from "../src/config.js";
+import { STEP_SIZES, type StepSize } from "../src/core/step-size.js";
 import { verifyAuditLog } from "../src/store/runs/audit-verify.js";
 import { type Store, openStore } from "../src/store/store.js";
 import { type HistoryText, actionsOf, actionsText } from "./actions.js";
@@ -17,7 +18,7 @@ import { describeEnvironment } from "./environment.js";
 import type { InterlockWorkerSettings, LoopDelays } from "./interlock-worker.js";
 import type { ScriptedModelSettings } from "./scripted-model.js";
 import { TURNS_PER_NODE, ownServer } from "./stage.js";
-import { count, otherServer } from "./usage.js";
+import { WrongUsage, count, otherServer } from "./usage.js";
 import { writeWalkPackage } from "./walk-package.js";
 
 /*
@@ -31,6 +32,7 @@ const { values } = parseArgs({
     nodes: { type: "string", default: "2" },
     "model-ms": { type: "string", default: "2000" },
     workers: { type: "string", default: "1" },
+    steps: { type: "string", default: "turns" },
     kill: { type: "boolean", default: false },
     dir: { type: "string", default: tmpdir() },
     // A Temporal server that is there, with its search attributes, and its process.
@@ -44,6 +46,13 @@ const afterMs = count(values["model-ms"], "--model-ms", 0, 3_600_000);
 const workerCount = count(values.workers, "--workers", 1, 16);
 const measured = otherServer(values.address, values["server-pid"]);
 const turns = nodes * TURNS_PER_NODE;
+const steps = stepSize(values.steps);
+
+function stepSize(said: string): StepSize {
+  const size = STEP_SIZES.find((each) => each === said);
+  if (size === undefined) throw new WrongUsage(`--steps is one of: ${STEP_SIZES.join(", ")}.`);
+  return size;
+}
 
 /** A worker, and what is to be known of it even when it is killed. */
 interface Watched {
@@ -198,7 +207,7 @@ async function measure(packageId: string): Promise<void> {
   await atOnce(Array.from({ length: runCount }, randomUUID), 20, async (id) => {
     const projectRoot = join(dir, "projects", id);
     await mkdir(projectRoot, { recursive: true });
-    const run = await client.start({ packageId, projectRoot, storeId: store.storeId });
+    const run = await client.start({ packageId, projectRoot, storeId: store.storeId, steps });
     runs.push(run);
     const end = run.result().then(
       () => void ended.push((performance.now() - startedAt) / 1_000),
@@ -222,7 +231,7 @@ async function measure(packageId: string): Promise<void> {
   const least = (turns * afterMs) / 1_000;
   const lines = [
     `Node ${node}, ${cores} cores, load ${load.toFixed(1)} before and ${(loadavg()[0] ?? 0).toFixed(1)} after, a synced file ${syncMs.median.toFixed(1)} ms.`,
-    `${runCount} runs of ${turns} turns at once, model ${afterMs} ms, workers ${workerCount}${values.kill ? ", one killed halfway" : ""}.`,
+    `${runCount} runs of ${turns} turns at once, steps by ${steps}, model ${afterMs} ms, workers ${workerCount}${values.kill ? ", one killed halfway" : ""}.`,
     `ended: ${sorted.length} of ${runCount}, failed ${failures.length}${failures[0] === undefined ? "" : ` (${failures[0]})`}`,
     `end of the first, 10 %, half, 90 %, the last, in s: ${[first, quantile(sorted, 0.1), quantile(sorted, 0.5), quantile(sorted, 0.9), last].map((value) => value.toFixed(1)).join(", ")} (the model alone takes ${least} s)`,
     `turns a second: ${((runCount * turns) / last).toFixed(1)}; model requests beyond one a turn: ${(await answered()) - runCount * turns}`,

@@ -5,16 +5,16 @@ import { type SimulatedDay, type SimulatedHost, simulateDay, simulateShard } fro
  * (bench/README.md, docs/scaling.md) or assumed, and says which.
  */
 
-/** For each size of steps, as measured by `bench -- pairs` and `bench:actions` on the embedded server; undefined: not measured. */
+/** For each size of steps, as measured by `bench -- pairs` and `bench:many -- --runs 1 --nodes 10` on the embedded server, of a turn. */
 const STEPS = {
-  turns: { cpuMs: 20.4, serverCpuMs: 15.3, events: 10.4, historyBytes: 3_000, actions: 2.87 },
-  nodes: { cpuMs: 18.4, serverCpuMs: 6.3, events: 5.4, historyBytes: undefined, actions: undefined },
+  turns: { cpuMs: 19.5, serverCpuMs: 17, events: 10.4, historyBytes: 3_520, actions: 2.87 },
+  nodes: { cpuMs: 11.5, serverCpuMs: 5.9, events: 3.1, historyBytes: 1_670, actions: 0.93 },
 } as const;
 type StepSize = keyof typeof STEPS;
 
 /** Measured: synced writes a turn and bytes in the store a run; memory of a worker, and of each run that it keeps. */
-const SYNCS_A_TURN = 6.3;
-const STORE_BYTES_A_RUN = 152_000;
+const SYNCS_A_TURN = 7.8;
+const STORE_BYTES_A_RUN = 150_000;
 const WORKER_MIB = 200;
 const RUN_MIB = 0.75;
 const TURN_MIB = 2;
@@ -71,7 +71,7 @@ function rowsOf(asked: Case): readonly (readonly [string, string])[] {
   const { shards, wait } = fewestShards(eventsASecond / EVENTS_A_WRITE);
   const runsADay = day.runs * hosts;
   const beats = Math.floor(asked.modelSeconds / HEARTBEAT_SECONDS);
-  const perTurn = actions === undefined ? undefined : actions + beats;
+  const perTurn = actions + beats;
   const memoryMib = WORKER_MIB + day.mostOpen * RUN_MIB + day.mostInFlight * TURN_MIB;
   return [
     ["hosts of 4 cores", String(hosts)],
@@ -96,19 +96,15 @@ function rowsOf(asked: Case): readonly (readonly [string, string])[] {
     ["history shards; a write waits in one, 99 %", `${shards}, ${wait.p99} ms`],
     [
       `histories, kept for ${HISTORY_DAYS} days`,
-      times(historyBytes, (runsADay * TURNS_PER_RUN * HISTORY_DAYS) / 1e9, " GB"),
+      `${figure((historyBytes * runsADay * TURNS_PER_RUN * HISTORY_DAYS) / 1e9)} GB`,
     ],
-    ["actions a second, over the day", times(perTurn, (runsADay * TURNS_PER_RUN) / 86_400)],
-    ["actions a second, in the busiest hour", times(perTurn, turnsASecond)],
+    ["actions a second, over the day", figure((perTurn * runsADay * TURNS_PER_RUN) / 86_400)],
+    ["actions a second, in the busiest hour", figure(perTurn * turnsASecond)],
   ];
 }
 
 function percent(share: number): string {
   return `${figure(share * 100)} %`;
-}
-
-function times(measured: number | undefined, count: number, unit = ""): string {
-  return measured === undefined ? "not measured" : `${figure(measured * count)}${unit}`;
 }
 
 /** Two digits are as many as these figures are worth. */
@@ -124,7 +120,7 @@ function main(args: readonly string[]): void {
   }
   const cases: readonly Case[] = days.flatMap((runsADay) => [
     { steps: "turns" as const, runsADay, modelSeconds: 20 },
-    { steps: "nodes" as const, runsADay, modelSeconds: 1 },
+    { steps: "nodes" as const, runsADay, modelSeconds: 0.4 },
   ]);
   const columns = cases.map((asked) => rowsOf(asked));
   const head = cases.map(({ steps, runsADay, modelSeconds }) => {

@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { type HistoryText, actionsOf } from "../../bench/actions.js";
 
-const historyOf = (name: string) =>
+const historyOf = (name: string, version = "0.1.0") =>
   JSON.parse(
-    readFileSync(new URL(`../replay/histories/0.1.0/${name}.json`, import.meta.url), "utf8"),
+    readFileSync(new URL(`../replay/histories/${version}/${name}.json`, import.meta.url), "utf8"),
   ) as HistoryText;
 
 test("a history's billed actions: markers count once a workflow task, each retry counts, the code's version does not", () => {
@@ -38,6 +38,11 @@ test("a history's billed actions: markers count once a workflow task, each retry
     activities: 1,
     retries: 2,
   });
+});
+
+test("the model turns of a run by nodes are counted, though most are no activities of their own", () => {
+  const { turns } = actionsOf(historyOf("nodes-question.1", "0.2.0"));
+  expect(turns).toBe(5);
 });
 
 test("the figures of docs/scaling.md are those of the histories", () => {
