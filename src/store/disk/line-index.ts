@@ -14,6 +14,9 @@ export interface LineDigest {
   readonly onEntry: (entry: JsonObject | undefined, position: LinePosition) => void;
 }
 
+const SAVED_LINES = 16;
+const SAVED_BYTES = 32 * 1024;
+
 interface IndexLine {
   readonly offset: number;
   readonly length: number;
@@ -29,6 +32,8 @@ interface IndexLine {
  * N2. A line is indexed after it is in the log, so the index may end before the log does. What the index says of a line
  *     counts only as far as the lines join on to each other and lie in the log; its last one is compared with the log.
  * N3. It is not fsynced: what a power failure takes from it is derived again.
+ * N4. It is written for sixteen lines of the log at a time, or for as few as make 32 KB: to write it takes about as long as a line of
+ *     the log. So much at most is read again by whoever opens the log next.
  */
 export class LineIndex {
   readonly path: string;
@@ -36,6 +41,8 @@ export class LineIndex {
   private readonly digest: LineDigest;
   private readonly maxLineBytes: number;
   private unsaved: IndexLine[] = [];
+  /** How long their lines are in the log. */
+  private unsavedBytes = 0;
   /** How much of the index this process knows, in bytes; undefined where it no longer fits the log. */
   private knownBytes: number | undefined = 0;
 
@@ -62,15 +69,19 @@ export class LineIndex {
   add(line: Buffer, { offset, length }: LinePosition): void {
     const entry = this.digest.toEntry(line);
     this.unsaved.push({ offset, length, ...(entry === undefined ? {} : { entry }) });
+    this.unsavedBytes += length;
     this.digest.onEntry(entry, { offset, length });
   }
 
-  /** Writes down what was taken up and is not there yet: another process may have done so. Never throws for a full disk. */
+  /** Writes down what was taken up and is not there yet (N4): another process may have done so. Never throws for a full disk. */
   save(lock: HeldLock): void {
-    const first = this.unsaved[0];
-    if (first === undefined || this.knownBytes === undefined) return;
     const lines = this.unsaved;
+    const [first] = lines;
+    const isLittle = lines.length < SAVED_LINES && this.unsavedBytes < SAVED_BYTES;
+    if (first === undefined || isLittle) return;
     this.unsaved = [];
+    this.unsavedBytes = 0;
+    if (this.knownBytes === undefined) return;
     let fd: number | undefined;
     try {
       fd = openOwnFile(this.path, "append");

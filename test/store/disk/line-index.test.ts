@@ -122,6 +122,18 @@ describe("a run with many large boundaries", () => {
     await openAgain(10);
   });
 
+  test("with small lines has its index written for sixteen of them at a time", async () => {
+    const { boundaries } = new RunFiles(dir);
+    const lines = async () => (await readFile(index, "utf8").catch(() => "")).split("\n").length - 1;
+    const known: number[] = [];
+    for (let visit = 0; visit < 40; visit += 1) {
+      await boundaries.keep({ visit, nodeId: "a", next: "b", timestamp: AT, calls: 0 }, Buffer.from("short"));
+      known.push(await lines());
+    }
+    expect([...new Set(known)]).toEqual([0, 16, 32]);
+    expect(await new RunFiles(dir).boundaries.all()).toHaveLength(40);
+  });
+
   test("a line that a crash tore is in the index as none", async () => {
     await keepVisits(0, 3);
     appendFileSync(join(dir, "boundaries.jsonl"), '{"visit":3,"nodeId":"a","do');
