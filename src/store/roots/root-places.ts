@@ -116,9 +116,14 @@ function locationOf(
   let found: MountPoint | undefined;
   for (const mount of table) {
     // Of two mounts in one place, the later one is on top.
-    if (isInside(mount.point, path) && mount.point.length >= (found?.point.length ?? 0)) found = mount;
+    if (isBelow(mount.point, path) && mount.point.length >= (found?.point.length ?? 0)) found = mount;
   }
   return found && { device: found.device, path: join(found.root, relative(found.point, path)) };
+}
+
+/** As `isInside`, of real paths of Linux: it is asked for each mount of the machine. */
+function isBelow(point: string, path: string): boolean {
+  return path.startsWith(point) && (path.length === point.length || point === "/" || path[point.length] === "/");
 }
 
 interface MountPoint {
