@@ -8,27 +8,19 @@ import { firstLine } from "../core/run/run-note.js";
 import { type AskedBelow, askedBelow, wayOn } from "./run-report.js";
 import type { WorkSource } from "./watch-work.js";
 
-const PAUSE_MS = 5_000;
-
 /**
- * What a run waits for that has nothing under way, as it says itself. It is asked now and then: each time costs a worker. While a run
- * below it does not answer, what was said before still holds.
+ * What a run waits for that has nothing under way, as it says itself. Rejects where it, or a run below it, does not answer before the
+ * signal: then nobody knows.
  */
 export function saidByRun(temporal: TemporalClient, run: RunHandle): WorkSource["still"] & {} {
-  let askAt = 0;
-  let said: Awaited<ReturnType<WorkSource["still"] & {}>> = {};
-  return async (patience) => {
-    if (Date.now() < askAt) return said;
-    askAt = Date.now() + PAUSE_MS;
-    return abortable(temporal, patience, async () => {
+  return (patience) =>
+    abortable(temporal, patience, async () => {
       const state = await run.state();
       const below = await runsBelow(run, state);
-      if (!reachesLowest(below, state)) return said;
+      if (!reachesLowest(below, state)) throw new Error("A run below does not answer.");
       const asks = askedBelow(below);
-      said = defined({ missing: state.model?.missing, asked: asks && askedWords(asks) });
-      return said;
+      return defined({ missing: state.model?.missing, asked: asks && askedWords(asks) });
     });
-  };
 }
 
 function askedWords(asks: AskedBelow): string {

@@ -12,7 +12,7 @@ export interface WorkSource {
   readonly live: (since: LiveAnswer | undefined, isAnswering: boolean) => Promise<LiveAnswer | undefined>;
   /** What to do about work that no worker takes. */
   readonly nobody: () => Promise<string>;
-  /** What the run itself says that it waits for while nothing of its own is under way, where nobody else asks it. */
+  /** What the run itself says that it waits for while nothing of its own is under way, where nobody else asks it. Costs a worker each time. */
   readonly still?: (signal: AbortSignal) => Promise<Pick<Standing, "missing" | "asked">>;
 }
 

@@ -123,7 +123,9 @@ function locationOf(
 
 /** As `isInside`, of real paths of Linux: it is asked for each mount of the machine. */
 function isBelow(point: string, path: string): boolean {
-  return path.startsWith(point) && (path.length === point.length || point === "/" || path[point.length] === "/");
+  return (
+    path.startsWith(point) && (path.length === point.length || point === "/" || path[point.length] === "/")
+  );
 }
 
 interface MountPoint {
