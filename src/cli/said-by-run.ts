@@ -2,7 +2,7 @@ import type { Client as TemporalClient } from "@temporalio/client";
 import { abortable } from "../client/abortable.js";
 import type { RunHandle } from "../client/run-handle.js";
 import { runsBelow } from "../client/runs-below.js";
-import { reachesLowest } from "../client/standing-below.js";
+import { silentBelow } from "../client/standing-below.js";
 import { defined } from "../core/defined.js";
 import { firstLine } from "../core/run/run-note.js";
 import { type AskedBelow, askedBelow, wayOn } from "./run-report.js";
@@ -17,7 +17,7 @@ export function saidByRun(temporal: TemporalClient, run: RunHandle): WorkSource[
     abortable(temporal, patience, async () => {
       const state = await run.state();
       const below = await runsBelow(run, state);
-      if (!reachesLowest(below, state)) throw new Error("A run below does not answer.");
+      if (silentBelow(below, state) !== undefined) throw new Error("A run below does not answer.");
       const asks = askedBelow(below);
       return defined({ missing: state.model?.missing, asked: asks && askedWords(asks) });
     });

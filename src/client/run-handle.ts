@@ -23,6 +23,7 @@ import {
 } from "../contract/names.js";
 import { ANSWER_PREVIEW_CHARS } from "../core/run/limits.js";
 import { runsBelow } from "./runs-below.js";
+import { silentBelow } from "./standing-below.js";
 import { sendUpdate } from "./send-update.js";
 import type { AnswerTaken, BudgetRaise } from "../contract/run.js";
 import type { RunResult } from "../core/run/closing.js";
@@ -155,14 +156,14 @@ export class RunHandle {
 
   /**
    * Lets the run stop before its next model turn, until `resume`, and the runs below it that it waits for. Returns those, the nearest
-   * first. Throws `E_PRECONDITION_FAILED` when it is over.
+   * first. Throws `E_PRECONDITION_FAILED` when it is over, and where it is paused and one below it does not answer.
    */
   async pause(): Promise<readonly RunBelowState[]> {
     await this.update(PAUSE_UPDATE);
     return this.tellBelow(PAUSE_UPDATE);
   }
 
-  /** Lets a paused run go on, and the runs below it that are paused. Returns those. */
+  /** Lets a paused run go on, and the runs below it that are paused. Returns those. Throws as `pause`. */
   async resume(): Promise<readonly RunBelowState[]> {
     await this.update(RESUME_UPDATE);
     return this.tellBelow(RESUME_UPDATE);
@@ -176,7 +177,9 @@ export class RunHandle {
   private async tellBelow(update: typeof PAUSE_UPDATE | typeof RESUME_UPDATE): Promise<RunBelowState[]> {
     const told: RunBelowState[] = [];
     const wasPaused = update === RESUME_UPDATE;
-    for (const { run, runId, workflowRef, state } of await runsBelow(this, await this.state())) {
+    const own = await this.state();
+    const below = await runsBelow(this, own);
+    for (const { run, runId, workflowRef, state } of below) {
       if (isOverPhase(state) || state.paused !== wasPaused) continue;
       try {
         await run.update(update);
@@ -185,7 +188,11 @@ export class RunHandle {
         if (!isRefused(error)) throw error; // it has ended meanwhile
       }
     }
-    return told;
+    const silent = silentBelow(below, own);
+    if (silent === undefined) return told;
+    const [is, tell] = wasPaused ? ["goes on", "resume"] : ["is paused", "pause"];
+    const message = `Run ${this.runId} ${is}. Run ${silent.runId} of ${silent.workflowRef}, which it waits for, does not answer and was told nothing: ${tell} it as well as soon as it does.`;
+    throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
   }
 
   /**

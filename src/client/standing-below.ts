@@ -13,7 +13,7 @@ export function askingBelow(below: readonly StandingBelow[]): StandingBelow | un
   return last?.state.phase === "waiting-user" && last.state.question !== undefined ? last : undefined;
 }
 
-/** Whether each run below the one of `state` has answered; otherwise nobody knows what the rest waits for. */
-export function reachesLowest(below: readonly StandingBelow[], state: RunState): boolean {
-  return (below.at(-1)?.state ?? state).below === undefined;
+/** The run that ends the list because it does not answer: nobody knows what it waits for. `state` is that of the run above them all. */
+export function silentBelow(below: readonly StandingBelow[], state: RunState): RunBelowState | undefined {
+  return (below.at(-1)?.state ?? state).below;
 }

@@ -1,4 +1,4 @@
-import type { Client } from "@temporalio/client";
+import { type Client, ServiceError } from "@temporalio/client";
 import { defaultPayloadConverter } from "@temporalio/common";
 import { expect, test } from "vitest";
 import { RunHandle } from "../../src/client/run-handle.js";
@@ -39,4 +39,40 @@ test("what a run was started with is asked of its first execution, while Tempora
   expect((await of({ first: { input: said }, "": newest })).input).toEqual(said);
   expect((await of({ "": newest })).input).toEqual(carried);
   await expect(of({})).rejects.toMatchObject({ code: "E_RUN_NOT_FOUND" });
+});
+
+test("a pause that a run below is not told says so, after those that answer were told", async () => {
+  const [middle, lowest] = ["22222222-2222-4333-8444-555555555555", "33333333-2222-4333-8444-555555555555"];
+  const answers: Readonly<Record<string, () => unknown>> = {
+    [`run-${RUN_ID}`]: () => ({
+      phase: "running",
+      paused: false,
+      below: { runId: middle, workflowRef: "middle" },
+    }),
+    [`run-${middle}`]: () => ({
+      phase: "running",
+      paused: false,
+      below: { runId: lowest, workflowRef: "part" },
+    }),
+  };
+  const told: string[] = [];
+  const getHandle = (workflowId: string) => ({
+    query: () =>
+      Promise.resolve(answers[workflowId]?.()).then((state) => {
+        if (state === undefined) throw new ServiceError("no worker answers");
+        return state;
+      }),
+    describe: () => Promise.resolve({ status: { name: "RUNNING" } }),
+    executeUpdate: (name: string) => Promise.resolve(void told.push(`${name} ${workflowId}`)),
+  });
+  // all that is asked of it here
+  const access = { temporal: { workflow: { getHandle } } as unknown as Client, namespace: "x" };
+  const pausing = new RunHandle(access, RUN_ID).pause();
+  await expect(pausing).rejects.toMatchObject({
+    code: "E_PRECONDITION_FAILED",
+    message: expect.stringContaining(
+      `is paused. Run ${lowest} of part, which it waits for, does not answer`,
+    ) as unknown,
+  });
+  expect(told).toEqual([`pause run-${RUN_ID}`, `pause run-${middle}`]);
 });
