@@ -3,6 +3,7 @@ import { defined } from "../core/defined.js";
 import { MAX_SUBWORKFLOW_DEPTH } from "../core/package/engine-nodes.js";
 import type { RunStatus } from "../store/runs/status-file.js";
 import type { RunReport } from "./run-report.js";
+import { isOverPhase } from "../core/run/phase.js";
 
 /** The run below that an open run waits for, and what a person is asked in it or below it, as the store's files say. Undefined where it waits for none. */
 export async function belowInStore(
@@ -22,9 +23,7 @@ export async function belowInStore(
 function openBelow(runs: readonly StoredRun[], runId: string): readonly StoredRun[] {
   const found: StoredRun[] = [];
   for (let above = runId; found.length < MAX_SUBWORKFLOW_DEPTH;) {
-    const next = runs.find(
-      ({ parentRunId, phase }) => parentRunId === above && phase !== "completed" && phase !== "failed",
-    );
+    const next = runs.find(({ parentRunId, phase }) => parentRunId === above && !isOverPhase(phase));
     if (next === undefined) break;
     found.push(next);
     above = next.runId;

@@ -12,6 +12,7 @@ import { printNote } from "./output.js";
 import { type AskedBelow, askedBelow } from "./run-report.js";
 import type { Standing } from "./waiting-words.js";
 import { type WorkSource, watchWork } from "./watch-work.js";
+import { isOverPhase } from "../core/run/phase.js";
 
 /** What following a run shows, and how it asks. */
 export interface RunView {
@@ -69,7 +70,7 @@ export async function followRun(
       pauseMs = news.length > 0 ? FIRST_PAUSE_MS : Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS);
       view.show(state, news);
       seen = last;
-      if (state.phase === "completed" || state.phase === "failed") {
+      if (isOverPhase(state.phase)) {
         await settled(run);
         return { state: await run.state(), waiting: false };
       }

@@ -3,7 +3,7 @@ import type { PendingActivity, TaskFailure } from "../client/pending-work.js";
 import { type StandingBelow, askingBelow } from "../client/standing-below.js";
 import { defined } from "../core/defined.js";
 import type { Budget } from "../core/run/budget.js";
-import type { RunPhase } from "../core/run/phase.js";
+import { type RunPhase, isOverPhase } from "../core/run/phase.js";
 import { firstLine } from "../core/run/run-note.js";
 import { modelLabel } from "../core/run/run-model.js";
 import type { LastAnswer, ModelState, RunBelowState, RunState } from "../core/run/run-state.js";
@@ -141,7 +141,7 @@ export function reportFromStore(facts: RunFacts): RunReport {
   const { metadata, status: written, standing, places, model, usageByNode, writtenAgain } = facts;
   const status = written as RunStatus | null; // the store has parsed it
   const { phase, packageId, workflowRef, projectId, createdAt: startedAt, lastUpdatedAt: since } = metadata;
-  const isOver = phase === "completed" || phase === "failed";
+  const isOver = isOverPhase(phase);
   return {
     runId: metadata.runId,
     workflowId: workflowIdOfRun(metadata),
@@ -156,7 +156,7 @@ export function reportFromStore(facts: RunFacts): RunReport {
     ...(status?.question === undefined || phase !== "waiting-user" ? {} : { question: status.question }),
     ...(status?.fault === undefined || phase !== "failed" ? {} : { failure: status.fault }),
     ...(status?.lastAnswer === undefined ? {} : { lastAnswer: status.lastAnswer as LastAnswer }), // written from one
-    paused: status?.paused === true && phase !== "completed" && phase !== "failed",
+    paused: status?.paused === true && !isOver,
     ...(status?.budget === undefined ? {} : { budget: status.budget as Budget }), // written from one
     usage: status?.usage ?? NO_USAGE,
     ...defined({ model, usageByNode, writtenAgain, parentRunId: metadata.parentRunId }),

@@ -1,7 +1,7 @@
 import { BUNDLE_RUN_WORKFLOW, GRAPH_RUN_WORKFLOW } from "../contract/names.js";
 import { RUN_MEMO, type RunMemo, runMemoSchema } from "../contract/run-memo.js";
 import { defined } from "../core/defined.js";
-import type { RunPhase } from "../core/run/phase.js";
+import { type RunPhase, isOverPhase } from "../core/run/phase.js";
 import { projectSlug } from "../core/run/project-slug.js";
 import { runIdIn } from "../core/run/run-id.js";
 import { type PayloadReader, readableValue } from "./payloads.js";
@@ -184,7 +184,7 @@ async function withoutOlder(
   { phases, query }: RunFilter,
 ): Promise<readonly ListedRun[]> {
   if (phases === undefined && query === undefined) return runs;
-  const over = runs.filter(({ phase }) => phase === "failed" || phase === "completed");
+  const over = runs.filter(({ phase }) => isOverPhase(phase));
   const newest = new Map<string, string>();
   for (const batch of batchesOf(over.map(({ workflowId }) => workflowId))) {
     for await (const run of executions(temporal, `${RUNS} AND ${idsQuery(batch)}`, PAGE)) {

@@ -4,6 +4,7 @@ import { defined } from "../core/defined.js";
 import { type Question, questionIn } from "../core/run/question.js";
 import type { RunState } from "../core/run/run-state.js";
 import { isOpenStatus } from "./execution-status.js";
+import { isOverPhase } from "../core/run/phase.js";
 
 /** A question that a run waits with. */
 export interface RunQuestion extends Question {
@@ -44,7 +45,7 @@ export async function nextQuestion(
       if (!(error instanceof ServiceError)) throw error;
       return isOpenStatus(await run.executionStatus()) ? undefined : ("over" as const);
     });
-    if (state === "over" || state?.phase === "completed" || state?.phase === "failed") return undefined;
+    if (state === "over" || (state && isOverPhase(state.phase))) return undefined;
     const question = state && questionOf(state);
     const key = JSON.stringify(question);
     if (question !== undefined && !given.has(key)) {

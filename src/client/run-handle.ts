@@ -40,6 +40,7 @@ import { defined } from "../core/defined.js";
 import type { Fault } from "../core/errors.js";
 import { cutText } from "../core/text.js";
 import type { GraphState } from "../core/graph-state/schemas.js";
+import { isOverPhase } from "../core/run/phase.js";
 
 /** What a handle is made of, where more is known than one id. */
 export interface RunReference {
@@ -93,9 +94,9 @@ export class RunHandle {
   async state(): Promise<RunState> {
     const query = () => this.guarded(() => this.workflow().query<RunState>(RUN_STATE_QUERY));
     const state = await query();
-    if (isOverPhase(state) || isOpenStatus(await this.executionStatus())) return state;
+    if (isOverPhase(state.phase) || isOpenStatus(await this.executionStatus())) return state;
     const last = await query(); // it may have ended by itself meanwhile
-    if (isOverPhase(last)) return last;
+    if (isOverPhase(last.phase)) return last;
     const failure = await this.closedBy();
     if (failure === undefined) return last;
     const { question: _, ...rest } = last;
@@ -180,7 +181,7 @@ export class RunHandle {
     const own = await this.state();
     const below = await runsBelow(this, own);
     for (const { run, runId, workflowRef, state } of below) {
-      if (isOverPhase(state) || state.paused !== wasPaused) continue;
+      if (isOverPhase(state.phase) || state.paused !== wasPaused) continue;
       try {
         await run.update(update);
         told.push({ runId, workflowRef });
@@ -394,10 +395,6 @@ export class RunHandle {
     for await (const { workflowId } of this.access.temporal.workflow.list({ query })) return workflowId;
     return undefined;
   }
-}
-
-function isOverPhase({ phase }: RunState): boolean {
-  return phase === "completed" || phase === "failed";
 }
 
 function isRefused(error: unknown): boolean {

@@ -4,6 +4,7 @@ import type { RunEvent } from "../core/run/run-event.js";
 import { FILE_TOOLS, STATE_TOOL } from "../core/tools/tool-specs.js";
 import { LabelValues } from "./label-values.js";
 import type { Meters } from "./meters.js";
+import { isOverPhase } from "../core/run/phase.js";
 
 const TOOLS = new LabelValues([...FILE_TOOLS, STATE_TOOL, ...BUNDLE_TOOLS], 0);
 export const OUTCOMES = new LabelValues(["ok", "completed", ...ERROR_CODES], 0);
@@ -21,7 +22,7 @@ export function countEvent(meters: Meters, models: LabelValues, event: RunEvent)
       return;
     }
     case "run.phase": {
-      if (event.phase !== "completed" && event.phase !== "failed") return;
+      if (!isOverPhase(event.phase)) return;
       meters.count("ends", { outcome: OUTCOMES.of(event.code ?? event.phase) });
       return;
     }

@@ -20,6 +20,7 @@ import { version } from "../../worker/version.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson, printNote } from "../output.js";
 import { read } from "../run-folder.js";
 import { type RunSession, withRun } from "../run-session.js";
+import { isOverPhase } from "../../core/run/phase.js";
 
 export interface AttestOptions {
   readonly key?: readonly string[];
@@ -56,7 +57,7 @@ export async function attestCommand(id: string, { key = [], output }: AttestOpti
 async function statementOf(id: string, { reader, run }: RunSession): Promise<RunStatement> {
   const facts = read(id, await reader.ask("read.run", { run: id }));
   const { metadata } = facts;
-  if (metadata.phase !== "completed" && metadata.phase !== "failed") {
+  if (!isOverPhase(metadata.phase)) {
     throw new UsageError(`Run ${metadata.runId} is ${metadata.phase}: a run is attested when it is over.`);
   }
   const known = await run.auditHead().catch((error: unknown) => {

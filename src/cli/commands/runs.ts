@@ -21,6 +21,7 @@ import {
 import { defined } from "../../core/defined.js";
 import { excerpt } from "../../core/text.js";
 import { tableLines } from "../table.js";
+import { isOverPhase } from "../../core/run/phase.js";
 
 /** What a listing is made from. */
 interface Sources {
@@ -110,9 +111,7 @@ async function listing(client: InterlockClient, sources: Sources, options: RunsO
   const rows = joined(listed, survey.runs, projectNames, asItStands);
   const forgotten = await forgottenRows(client, { ...sources, filter }, listed);
   const all = newestFirst([...rows, ...forgotten]).slice(0, limit);
-  const open = all.filter(
-    (row) => row.inTemporal === true && row.phase !== "completed" && row.phase !== "failed",
-  );
+  const open = all.filter((row) => row.inTemporal === true && !isOverPhase(row.phase));
   const polled = await pollings(
     client,
     open.map(({ taskQueue }) => taskQueue),

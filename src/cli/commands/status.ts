@@ -7,6 +7,7 @@ import { localReader } from "../readers.js";
 import { isPruned, notFound } from "../run-folder.js";
 import { printReport, reportFromStore } from "../run-report.js";
 import { EMBEDDED_WEB_UI } from "../web-link.js";
+import { isOverPhase } from "../../core/run/phase.js";
 
 /**
  * `interlock status`: where a run stands, from its files or, where a Temporal is configured or the embedded one runs, from
@@ -20,7 +21,7 @@ export async function statusCommand(runId: string, options: { json?: boolean }):
   let report = found?.ok === true ? reportFromStore(found.value) : undefined;
   let isOfFiles = report !== undefined;
   const problem = report?.problem;
-  const isOpen = report !== undefined && report.phase !== "completed" && report.phase !== "failed";
+  const isOpen = report !== undefined && !isOverPhase(report.phase);
   const isServing =
     config.temporal !== undefined || (isOpen && store !== undefined && (await isServed(store.dir)));
   if (isOpen && !isServing && store !== undefined)

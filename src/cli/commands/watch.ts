@@ -21,6 +21,7 @@ import { nobodyWorks, unfollowed } from "../start-run.js";
 import { type WatchView, watchView } from "../watch-view.js";
 import { watchWork } from "../watch-work.js";
 import { webLinkOf } from "../web-link.js";
+import { isOverPhase } from "../../core/run/phase.js";
 
 export interface WatchOptions {
   readonly tail?: string;
@@ -72,7 +73,7 @@ async function watchFiles(place: RunReading, watched: Watched): Promise<ExitCode
     async grown(signal) {
       await sleep(FILE_PAUSE_MS, undefined, { signal });
       const { metadata } = read(run, await reader.ask("read.run", { run }));
-      return metadata.phase !== "completed" && metadata.phase !== "failed";
+      return !isOverPhase(metadata.phase);
     },
   };
   return show({ ...watched, source }, place);

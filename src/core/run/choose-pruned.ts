@@ -1,4 +1,4 @@
-import type { RunPhase } from "./phase.js";
+import { type RunPhase, isOverPhase } from "./phase.js";
 
 /** What of a run decides whether it is pruned. Times are ISO, UTC. */
 export interface PrunableRun {
@@ -22,7 +22,7 @@ export function prunableRuns<R extends PrunableRun>(
   runs: readonly R[],
   { endedBefore, keep = 0 }: PruneRule,
 ): readonly R[] {
-  const over = runs.filter(({ phase }) => phase === "completed" || phase === "failed");
+  const over = runs.filter(({ phase }) => isOverPhase(phase));
   return newestFirst(over, "lastUpdatedAt")
     .slice(keep)
     .filter(({ lastUpdatedAt }) => endedBefore === undefined || lastUpdatedAt < endedBefore);

@@ -14,7 +14,7 @@ import { type CarriedRun, FIRST_WORDS_ID } from "./carried-run.js";
 import type { EngineLimits } from "./limits.js";
 import { NO_LOOP } from "./loop-detection.js";
 import type { OpenedRun } from "./opened-run.js";
-import type { RunPhase } from "./phase.js";
+import { type RunPhase, isOverPhase } from "./phase.js";
 import type { Question } from "./question.js";
 import type { LastAnswer, ProgressLine, RunBelowState, RunState } from "./run-state.js";
 import { type ModelRef, modelsOf } from "./run-model.js";
@@ -104,7 +104,7 @@ export class RunRecord {
 
   /** It has completed or failed. */
   get isOver(): boolean {
-    return this.carried.phase === "completed" || this.carried.phase === "failed";
+    return isOverPhase(this.carried.phase);
   }
 
   /** A fork that does not begin where its source began: the user's first words were for another node. */

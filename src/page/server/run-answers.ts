@@ -11,6 +11,7 @@ import type { GraphEdge, RunGraph, RunStanding, Visit } from "../api-run.js";
 import { answered } from "./faults.js";
 import { edgeFacts, rowOf } from "./list-answers.js";
 import { type PageDeps, type RunPlace, byWorker } from "./places.js";
+import { isOverPhase } from "../../core/run/phase.js";
 
 /* What the page says of one run: where it stands, its graph, its events. */
 
@@ -102,7 +103,7 @@ export function graphOn(
 ): RunGraph {
   const entered = new Map(course.entered.map(({ nodeId, count }) => [nodeId, count]));
   const done = new Set(state.stepsCompleted);
-  const isOpen = state.phase !== "completed" && state.phase !== "failed";
+  const isOpen = !isOverPhase(state.phase);
   const lasts = state.visit > course.visitCount ? state.currentNodeId : undefined;
   const countOf = (moves: RunCourse["moves"], edge: Pick<GraphEdge, "from" | "to">): number =>
     moves.find(({ from, to }) => from === edge.from && to === edge.to)?.count ?? 0;

@@ -6,6 +6,7 @@ import type { RunEvent } from "../../core/run/run-event.js";
 import { type PageError, ask, withQuery } from "./ask.js";
 import { type EventRow, toEventRow } from "./event-rows.js";
 import { type Asked, useAsked } from "./use-asked.js";
+import { isOverPhase } from "../../core/run/phase.js";
 
 /** A run as the page holds it: asked for once, then told what happens. */
 export interface WatchedRun {
@@ -53,7 +54,7 @@ export function useRun(run: string): WatchedRun {
   const settled = useSettled(again);
   const phase = description.value?.row.phase;
   useChanged(phase, again); // what was asked for before the change is of before it, also where no event comes by
-  const isOver = phase === "completed" || phase === "failed";
+  const isOver = phase !== undefined && isOverPhase(phase);
   const live = useLive(run, list.next, isOver, (events) => {
     add(events);
     settled();

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { setImmediate as pause } from "node:timers/promises";
 import { z } from "zod";
-import { RUN_PHASES, type RunPhase } from "../../core/run/phase.js";
+import { RUN_PHASES, type RunPhase, isOverPhase } from "../../core/run/phase.js";
 import { isRunId, workflowIdOf } from "../../core/run/run-id.js";
 import { replaceByCopy } from "../disk/append-log.js";
 import { writeFileAtomic } from "../disk/atomic-file.js";
@@ -115,7 +115,7 @@ export class RunIndex {
     const runs: RunMetadata[] = [];
     let statuses = 0;
     for (const run of listed.values()) {
-      if (!isOver(run.phase) && (statuses += 1) % STATUSES_AT_ONCE === 0) await pause();
+      if (!isOverPhase(run.phase) && (statuses += 1) % STATUSES_AT_ONCE === 0) await pause();
       runs.push(this.asItStands(run));
     }
     return runs;
@@ -173,7 +173,7 @@ export class RunIndex {
     let isOut = false;
     await this.append(() => {
       const run = this.runs.get(runId);
-      isOut = run !== undefined && isOver(this.asItStands(run).phase);
+      isOut = run !== undefined && isOverPhase(this.asItStands(run).phase);
       const workflow = run?.workflowId === undefined ? {} : { workflowId: run.workflowId };
       return isOut ? [{ runId, pruned: now.toISOString(), ...workflow }] : [];
     });
@@ -204,7 +204,7 @@ export class RunIndex {
   async setPhase(runId: string, phase: RunPhase, now: Date, owner: HeldLock = NO_LOCK): Promise<void> {
     const isNews = (known: RunMetadata | undefined): boolean =>
       known !== undefined &&
-      (standing(known.phase) !== standing(phase) || (isOver(phase) && known.phase !== phase));
+      (standing(known.phase) !== standing(phase) || (isOverPhase(phase) && known.phase !== phase));
     if (!isNews((await this.listed()).get(runId))) return;
     await this.append(() => (isNews(this.runs.get(runId)) ? [change(runId, phase, now)] : []), owner);
   }
@@ -291,7 +291,7 @@ export class RunIndex {
 
   /** A run of this index, by its status where it is not over. */
   asItStands(run: RunMetadata): RunMetadata {
-    if (isOver(run.phase) || !isRunId(run.runId)) return run;
+    if (isOverPhase(run.phase) || !isRunId(run.runId)) return run;
     const status = readStatusNow(this.statusPath(run.runId));
     return status === undefined ? run : { ...run, ...status };
   }
@@ -375,9 +375,5 @@ function change(runId: string, phase: RunPhase, now: Date): Change {
 /** What the index tells apart: the rest is in a run's status. */
 function standing(phase: RunPhase): "idle" | "begun" | "over" {
   if (phase === "idle") return "idle";
-  return isOver(phase) ? "over" : "begun";
-}
-
-function isOver(phase: RunPhase): boolean {
-  return phase === "completed" || phase === "failed";
+  return isOverPhase(phase) ? "over" : "begun";
 }

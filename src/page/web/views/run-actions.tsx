@@ -4,12 +4,13 @@ import { useDoing } from "../use-asked.js";
 import type { WatchedRun } from "../use-run.js";
 import { ForkForm } from "./fork-form.js";
 import { RaiseForm } from "./raise-form.js";
+import { isOverPhase } from "../../../core/run/phase.js";
 
 /** What can be done with a run: each form says what it will do. */
 export function ActionsTab({ watched }: { readonly watched: WatchedRun }) {
   const row = watched.description.value?.row;
   if (row === undefined) return <Quiet>Asking Temporal …</Quiet>;
-  const isOpen = row.phase !== "completed" && row.phase !== "failed";
+  const isOpen = !isOverPhase(row.phase);
   const budget = watched.standing.value?.budget;
   return (
     <>

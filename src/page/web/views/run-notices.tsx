@@ -11,6 +11,7 @@ import { visibleLine } from "../visible.js";
 import { ago } from "../words.js";
 import { BelowLink } from "./below-link.js";
 import { RaiseForm } from "./raise-form.js";
+import { isOverPhase } from "../../../core/run/phase.js";
 
 interface NoticesProps {
   readonly watched: WatchedRun;
@@ -21,7 +22,7 @@ interface NoticesProps {
 /** What somebody has to know or to do, before all else. */
 export function RunNotices({ watched, description, now }: NoticesProps) {
   const { row, polled, waitsForWorkerSince, failure } = description;
-  const isOpen = row.phase !== "completed" && row.phase !== "failed";
+  const isOpen = !isOverPhase(row.phase);
   const standing = watched.standing.value;
   return (
     <div aria-live="polite">
