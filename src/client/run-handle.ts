@@ -22,9 +22,8 @@ import {
   RUN_STATE_QUERY,
 } from "../contract/names.js";
 import { ANSWER_PREVIEW_CHARS } from "../core/run/limits.js";
-import { runsBelow } from "./runs-below.js";
-import { silentBelow } from "./standing-below.js";
 import { sendUpdate } from "./send-update.js";
+import { tellBelow } from "./tell-below.js";
 import type { AnswerTaken, BudgetRaise } from "../contract/run.js";
 import type { RunResult } from "../core/run/closing.js";
 import type { AuditHead } from "../core/run/audit-head.js";
@@ -160,14 +159,12 @@ export class RunHandle {
    * first. Throws `E_PRECONDITION_FAILED` when it is over, and where it is paused and one below it does not answer.
    */
   async pause(): Promise<readonly RunBelowState[]> {
-    await this.update(PAUSE_UPDATE);
-    return this.tellBelow(PAUSE_UPDATE);
+    return this.tell(PAUSE_UPDATE);
   }
 
   /** Lets a paused run go on, and the runs below it that are paused. Returns those. Throws as `pause`. */
   async resume(): Promise<readonly RunBelowState[]> {
-    await this.update(RESUME_UPDATE);
-    return this.tellBelow(RESUME_UPDATE);
+    return this.tell(RESUME_UPDATE);
   }
 
   /** The run of a subworkflow that the run waits for, as its state says. */
@@ -175,25 +172,9 @@ export class RunHandle {
     return below && new RunHandle(this.access, below.runId);
   }
 
-  private async tellBelow(update: typeof PAUSE_UPDATE | typeof RESUME_UPDATE): Promise<RunBelowState[]> {
-    const told: RunBelowState[] = [];
-    const wasPaused = update === RESUME_UPDATE;
-    const own = await this.state();
-    const below = await runsBelow(this, own);
-    for (const { run, runId, workflowRef, state } of below) {
-      if (isOverPhase(state.phase) || state.paused !== wasPaused) continue;
-      try {
-        await run.update(update);
-        told.push({ runId, workflowRef });
-      } catch (error) {
-        if (!isRefused(error)) throw error; // it has ended meanwhile
-      }
-    }
-    const silent = silentBelow(below, own);
-    if (silent === undefined) return told;
-    const [is, tell] = wasPaused ? ["goes on", "resume"] : ["is paused", "pause"];
-    const message = `Run ${this.runId} ${is}. Run ${silent.runId} of ${silent.workflowRef}, which it waits for, does not answer and was told nothing: ${tell} it as well as soon as it does.`;
-    throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
+  private async tell(update: typeof PAUSE_UPDATE | typeof RESUME_UPDATE): Promise<readonly RunBelowState[]> {
+    await this.update(update);
+    return tellBelow(this, update, (run) => run.update(update));
   }
 
   /**
@@ -395,8 +376,4 @@ export class RunHandle {
     for await (const { workflowId } of this.access.temporal.workflow.list({ query })) return workflowId;
     return undefined;
   }
-}
-
-function isRefused(error: unknown): boolean {
-  return error instanceof InterlockError && error.code === "E_PRECONDITION_FAILED";
 }
