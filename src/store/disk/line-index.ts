@@ -41,8 +41,6 @@ export class LineIndex {
   private readonly digest: LineDigest;
   private readonly maxLineBytes: number;
   private unsaved: IndexLine[] = [];
-  /** How long their lines are in the log. */
-  private unsavedBytes = 0;
   /** How much of the index this process knows, in bytes; undefined where it no longer fits the log. */
   private knownBytes: number | undefined = 0;
 
@@ -69,7 +67,6 @@ export class LineIndex {
   add(line: Buffer, { offset, length }: LinePosition): void {
     const entry = this.digest.toEntry(line);
     this.unsaved.push({ offset, length, ...(entry === undefined ? {} : { entry }) });
-    this.unsavedBytes += length;
     this.digest.onEntry(entry, { offset, length });
   }
 
@@ -77,10 +74,10 @@ export class LineIndex {
   save(lock: HeldLock): void {
     const lines = this.unsaved;
     const [first] = lines;
-    const isLittle = lines.length < SAVED_LINES && this.unsavedBytes < SAVED_BYTES;
-    if (first === undefined || isLittle) return;
+    if (first === undefined) return;
+    const bytes = endOf(lines.at(-1)) - first.offset;
+    if (lines.length < SAVED_LINES && bytes < SAVED_BYTES) return;
     this.unsaved = [];
-    this.unsavedBytes = 0;
     if (this.knownBytes === undefined) return;
     let fd: number | undefined;
     try {
