@@ -114,18 +114,12 @@ function locationOf(
   table: readonly MountPoint[],
 ): { readonly device: string; readonly path: string } | undefined {
   let found: MountPoint | undefined;
+  const place = `${path}/`;
   for (const mount of table) {
     // Of two mounts in one place, the later one is on top.
-    if (isBelow(mount.point, path) && mount.point.length >= (found?.point.length ?? 0)) found = mount;
+    if (place.startsWith(mount.below) && mount.point.length >= (found?.point.length ?? 0)) found = mount;
   }
   return found && { device: found.device, path: join(found.root, relative(found.point, path)) };
-}
-
-/** As `isInside`, of real paths of Linux: it is asked for each mount of the machine. */
-function isBelow(point: string, path: string): boolean {
-  return (
-    path.startsWith(point) && (path.length === point.length || point === "/" || path[point.length] === "/")
-  );
 }
 
 interface MountPoint {
@@ -133,6 +127,8 @@ interface MountPoint {
   /** What of the file system is mounted. */
   readonly root: string;
   readonly point: string;
+  /** How the real paths of what lies there begin; `point` itself does with a slash behind it. */
+  readonly below: string;
 }
 
 function mounts(): readonly MountPoint[] {
@@ -148,7 +144,8 @@ const mountsIn = keepingLast((text): readonly MountPoint[] =>
   text.split("\n").flatMap((line) => {
     const [, , device, root, point] = line.split(" ");
     if (device === undefined || root === undefined || point === undefined) return [];
-    return [{ device, root: unescapeMount(root), point: unescapeMount(point) }];
+    const at = unescapeMount(point);
+    return [{ device, root: unescapeMount(root), point: at, below: at === "/" ? at : `${at}/` }];
   }),
 );
 
