@@ -37,10 +37,10 @@ const WORKFLOW_CODE = [
 ];
 
 /**
- * Packages that stay packages, as Temporal's do: see `loadedWhenUsed`. Of some a part is native, or a file beside the code. What is
- * optional is not there to be bundled.
+ * Packages that stay packages and are imported: what is optional is not there to be bundled, of others a file lies beside the code.
  */
 const EXTERNAL = /^(?:@temporalio\/interceptors-|@opentelemetry\/|open$)/;
+/** Those that stay packages and are loaded when they are used: Temporal's, and one that is native. */
 const STAYS_PACKAGE = /^(?:@temporalio\/|fs-native-extensions$)/;
 const require = createRequire(import.meta.url);
 const BUILT_IN = new Set(builtinModules);
@@ -84,8 +84,8 @@ const withoutEngines = {
 };
 
 const WHEN_USED = "\0when-used:";
-/** CommonJS packages that most commands have no use for, and Temporal's. */
-const LOADED_WHEN_USED = /^(?:@temporalio\/|(?:fs-native-extensions|semver|yaml|yauzl)$)/;
+/** CommonJS packages that most commands have no use for. */
+const BUNDLED_WHEN_USED = /^(?:semver|yaml|yauzl)$/;
 
 /**
  * Such a package is required when something of it is used for the first time: a command loads what it needs. Temporal's stay packages,
@@ -95,9 +95,10 @@ const LOADED_WHEN_USED = /^(?:@temporalio\/|(?:fs-native-extensions|semver|yaml|
 const loadedWhenUsed = {
   name: "loaded-when-used",
   resolveId(id, importer) {
-    if (!LOADED_WHEN_USED.test(id)) return undefined;
+    const stays = STAYS_PACKAGE.test(id);
+    if (!stays && !BUNDLED_WHEN_USED.test(id)) return undefined;
     if (!importer?.startsWith(WHEN_USED)) return `${WHEN_USED}${id}`;
-    return STAYS_PACKAGE.test(id) ? { id, external: true } : undefined;
+    return stays ? { id, external: true } : undefined;
   },
   load(id) {
     if (!id.startsWith(WHEN_USED)) return undefined;
