@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative, resolve, sep } from "node:path";
@@ -7,13 +8,12 @@ import type { JsonValue } from "../src/core/json.js";
 import { type Store, openStore } from "../src/store/store.js";
 import { findBundleFiles, findRoots } from "../src/tools/bundle/bundle-discovery.js";
 import { type BundleHost, createBundleHost } from "../src/tools/bundle/bundle-host.js";
+import { WrongUsage, commandLine, positionals } from "./usage.js";
 
 /**
  * What it takes a bundle run to get to its first step: model round trips and prompt tokens, preloaded and with the same
  * files read one call at a time. Counted, not timed: no model is asked. A token counts as four characters of the request
  * as it is sent, and every request up to the one that begins step 1 counts.
- *
- * Usage: npm run bench:bundles -- [directory with bundles …]
  */
 
 interface Start {
@@ -143,5 +143,11 @@ function unwrap<T>(result: Result<T>): T {
   return result.value;
 }
 
-const directories = process.argv.slice(2);
+const USAGE = "Usage: npm run bench:bundles -- [directory with bundles …]    (examples/reading-room)";
+const directories = commandLine(USAGE, (args) => {
+  const given = positionals(args);
+  const missing = given.find((path) => !existsSync(path));
+  if (missing !== undefined) throw new WrongUsage(`${missing} does not exist.`);
+  return given;
+});
 await main(directories.length > 0 ? directories : ["examples/reading-room"]);

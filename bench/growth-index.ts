@@ -7,12 +7,17 @@ import { performance } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { RunIndex, type RunMetadata } from "../src/store/runs/run-index.js";
+import { commandLine, count, positionals } from "./usage.js";
 
-/**
- * What a store with many runs costs: `node growth-index.js [runs,runs,…]`. Stores are made directly; a phase change, a start and a
+/*
+ * What a store with many runs costs. Stores are made directly; a phase change, a start and a
  * listing are measured in each, and compared with the smallest. Every hundredth run is not over, and so has a status to be read.
  */
-const SIZES = (process.argv[2] ?? "1000,10000,50000,100000").split(",").map(Number);
+const USAGE = "Usage: npm run bench:index -- [runs,runs,…]    (1000,10000,50000,100000)";
+const sizes = commandLine(USAGE, (args) => {
+  const [said = "1000,10000,50000,100000"] = positionals(args, 1);
+  return said.split(",").map((text) => count(text, "[runs,runs,…]", 1, 1_000_000));
+});
 const TRIES = 15;
 const MAIN = fileURLToPath(new URL("../../../dist/cli/main.js", import.meta.url));
 const PROJECT = "shop-0123456789ab";
@@ -27,7 +32,7 @@ interface Figures {
 }
 
 const rows: Figures[] = [];
-for (const runs of SIZES) rows.push(await measure(runs));
+for (const runs of sizes) rows.push(await measure(runs));
 const [least] = rows;
 const times = (ms: number, of = Number.NaN): string => `${ms.toFixed(2)} ms (${(ms / of).toFixed(1)})`;
 process.stdout.write(

@@ -5,20 +5,35 @@ import { parseArgs } from "node:util";
 import { workflowIdOf } from "../src/core/run/run-id.js";
 import { type Line, drawLines } from "./draw-lines.js";
 import { type Stage, openStage } from "./stage.js";
+import { commandLine, count } from "./usage.js";
 
-/**
- * What a visit costs, by how many there were: `npm run bench:growth -- --to 10000 --svg bench/growth.svg`. One run goes round a circle
+/*
+ * What a visit costs, by how many there were. One run goes round a circle
  * of nodes with one model turn a visit, by nodes, until its limit of turns ends it, and each visit notes a decision and an artifact.
  * What has been measured is drawn when it is interrupted, too.
  */
-const { values } = parseArgs({
-  options: {
-    to: { type: "string", default: "10000" },
-    nodes: { type: "string", default: "60" },
-    svg: { type: "string", default: "bench/growth.svg" },
-  },
+const USAGE = `Usage: npm run bench:growth -- [options]
+
+  --to <n>       so many visits (10000)
+  --nodes <n>    nodes of the circle (60)
+  --svg <file>   where the drawing goes (bench/growth.svg)
+`;
+
+const { to, nodes, svg } = commandLine(USAGE, (args) => {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      to: { type: "string", default: "10000" },
+      nodes: { type: "string", default: "60" },
+      svg: { type: "string", default: "bench/growth.svg" },
+    },
+  });
+  return {
+    to: count(values.to, "--to", 1, 1_000_000),
+    nodes: count(values.nodes, "--nodes", 2),
+    svg: values.svg,
+  };
 });
-const TO = Number(values.to);
 const SAMPLES = 40;
 
 interface Sample {
@@ -45,7 +60,7 @@ async function run(): Promise<void> {
   try {
     await follow(stage, samples, () => isInterrupted);
   } finally {
-    await writeFile(values.svg, draw(samples));
+    await writeFile(svg, draw(samples));
     await stage.close();
   }
 }
@@ -53,12 +68,12 @@ async function run(): Promise<void> {
 async function follow(stage: Stage, samples: Sample[], isInterrupted: () => boolean): Promise<void> {
   const [projectRoot = ""] = await stage.makeProjects(1);
   const source = join(projectRoot, "..", "circle");
-  await writeCircle(source, Number(values.nodes));
+  await writeCircle(source, nodes);
   const installed = await stage.store.packages.install(source);
   if (!installed.ok) throw new Error(installed.error.message);
   const { packageId } = installed.value;
   const { storeId } = stage.store;
-  const limits = { maxTurnsPerRun: TO };
+  const limits = { maxTurnsPerRun: to };
   const begun = await stage.client.start({ packageId, projectRoot, storeId, limits, steps: "nodes" });
   const progress = { isOver: false };
   const ended = begun.result().then(
@@ -74,7 +89,7 @@ async function follow(stage: Stage, samples: Sample[], isInterrupted: () => bool
     const { visit } = await begun.state().catch(() => ({ visit: 0 }));
     const { runId, historySize = 0 } = await handle.describe();
     sizes.set(runId, historySize); // of an execution that is over, as it was seen last
-    if (visit < (samples.at(-1)?.visits ?? 0) + TO / SAMPLES) continue;
+    if (visit < (samples.at(-1)?.visits ?? 0) + to / SAMPLES) continue;
     const run = await stage.store.runs.findRun(begun.runId);
     if (!run.ok) throw new Error(run.error.message);
     const { projectId } = run.value;
@@ -117,7 +132,7 @@ function draw(samples: readonly Sample[]): string {
     },
   ];
   const many = samples.at(-1)?.visits ?? 0;
-  const heading = `One run, ${many.toLocaleString("en")} visits of ${values.nodes} nodes in a circle, a turn each, steps by node`;
+  const heading = `One run, ${many.toLocaleString("en")} visits of ${nodes} nodes in a circle, a turn each, steps by node`;
   return drawLines(heading, "visits", lines);
 }
 

@@ -1,4 +1,5 @@
 import { SHORT_NODES, openStage } from "./stage.js";
+import { commandLine, positionals } from "./usage.js";
 
 /**
  * What it costs to be watched: walks of a worker with metrics beside walks of one without, in turn on the same server, and the
@@ -6,6 +7,8 @@ import { SHORT_NODES, openStage } from "./stage.js";
  */
 const PAIRS = 15;
 const WARM_UP = 3;
+
+commandLine("Usage: npm run bench:instruments", (args) => positionals(args, 0));
 
 const plain = await openStage({ directory: undefined, cpuProfile: undefined });
 const measured = await openStage({ directory: undefined, cpuProfile: undefined, metrics: "127.0.0.1:0" });

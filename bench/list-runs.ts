@@ -11,6 +11,7 @@ import { SEARCH_ATTRIBUTES } from "../src/contract/names.js";
 import { acquireEmbeddedServer } from "../src/embedded/server.js";
 import { cpuMilliseconds } from "./cpu-time.js";
 import { endRun, plantRuns } from "./plant-runs.js";
+import { commandLine, positionals, wordsAmong } from "./usage.js";
 import { type WatchedModel, silentModel, writingModel } from "./watched-models.js";
 
 /**
@@ -31,6 +32,12 @@ const MAIN = fileURLToPath(new URL("../../../dist/cli/main.js", import.meta.url)
 const EXAMPLE = fileURLToPath(new URL("../../../examples/create-story/package", import.meta.url));
 const environment = process.env; // oxlint-disable-line node/no-process-env -- a measurement's own
 
+const USAGE = `Usage: npm run bench:list -- [watch]
+
+  watch   only what a watch costs the server
+`;
+const watchOnly = commandLine(USAGE, (args) => wordsAmong(positionals(args), ["watch"]).length > 0);
+
 const storeDir = await mkdtemp(join(tmpdir(), "interlock-bench-"));
 const cacheDir = environment["INTERLOCK_CACHE"] ?? join(tmpdir(), "interlock-test-cache");
 const own = {
@@ -48,7 +55,7 @@ const server = await acquireEmbeddedServer({
 });
 try {
   await plantRuns(server.address, RUNS);
-  if (process.argv[2] !== "watch") await measureListing();
+  if (!watchOnly) await measureListing();
   await measureWatching("whose model says nothing", await silentModel());
   await measureWatching("that goes on", await writingModel());
 } finally {

@@ -10,6 +10,7 @@ import { estimateTokens } from "../src/core/run/token-estimate.js";
 import type { ChatAnswer, ChatModel, ChatRequest } from "../src/model/chat-model.js";
 import { dialectOf } from "../src/model/dialects.js";
 import { toBody } from "../src/model/to-request.js";
+import { commandLine, count, positionals } from "./usage.js";
 import { openStore } from "../src/store/store.js";
 import { createBundleHost } from "../src/tools/bundle/bundle-host.js";
 import { createToolHost } from "../src/tools/graph/tool-host.js";
@@ -131,5 +132,14 @@ function sharedChars(before: string, body: string): number {
   return at;
 }
 
-const [turns = 100, kilobytes = 20, contextTokens = 32_000] = process.argv.slice(2).map(Number);
+const USAGE =
+  "Usage: npm run bench:conversation -- [turns] [kilobytes] [contextTokens]    (100, 20 and 32000)";
+const { turns, kilobytes, contextTokens } = commandLine(USAGE, (args) => {
+  const [first = "100", second = "20", third = "32000"] = positionals(args, 3);
+  return {
+    turns: count(first, "[turns]", 1, 10_000),
+    kilobytes: count(second, "[kilobytes]"),
+    contextTokens: count(third, "[contextTokens]", 1, 10_000_000),
+  };
+});
 await main(turns, kilobytes, contextTokens);

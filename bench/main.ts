@@ -4,7 +4,7 @@ import { describeEnvironment } from "./environment.js";
 import { type PairFigures, measureGrowth, measureLoad, measurePairs } from "./measures.js";
 import { type Findings, figuresOf, isBroken, isMet, renderHead, renderTable } from "./report.js";
 import { LONG_NODES, MANY_NODES, type OtherServer, SHORT_NODES, type Stage, openStage } from "./stage.js";
-import { WrongUsage, count, otherServer } from "./usage.js";
+import { commandLine, count, otherServer, wordsAmong } from "./usage.js";
 
 const HELP = `Measures Interlock on the embedded Temporal server, with a model that answers at once.
 
@@ -45,13 +45,11 @@ interface Options {
   readonly strict: boolean;
 }
 
-function readOptions(argv: readonly string[]): Options | undefined {
+function readOptions(argv: readonly string[]): Options {
   const { values, positionals } = parse(argv);
-  if (values.help) return undefined;
-  const unknown = positionals.find((name) => !SECTIONS.some((section) => section === name));
-  if (unknown !== undefined) throw new WrongUsage(`There is nothing to measure by the name of ${unknown}.`);
+  const sections = wordsAmong(positionals, SECTIONS);
   return {
-    sections: new Set(SECTIONS.filter((name) => positionals.length === 0 || positionals.includes(name))),
+    sections: new Set(sections.length === 0 ? SECTIONS : sections),
     walks: count(values.walks, "--walks"),
     warmUp: count(values["warm-up"], "--warm-up", 0),
     rounds: count(values.rounds, "--rounds"),
@@ -65,27 +63,22 @@ function readOptions(argv: readonly string[]): Options | undefined {
 }
 
 function parse(argv: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...argv],
-      allowPositionals: true,
-      options: {
-        walks: { type: "string", default: "15" },
-        "warm-up": { type: "string", default: "3" },
-        rounds: { type: "string", default: "3" },
-        "at-once": { type: "string", default: "1,8,32" },
-        address: { type: "string" },
-        "server-pid": { type: "string" },
-        dir: { type: "string" },
-        "cpu-profile": { type: "string" },
-        json: { type: "string" },
-        strict: { type: "boolean", default: false },
-        help: { type: "boolean", default: false },
-      },
-    });
-  } catch (error) {
-    throw new WrongUsage(error instanceof Error ? error.message : String(error));
-  }
+  return parseArgs({
+    args: [...argv],
+    allowPositionals: true,
+    options: {
+      walks: { type: "string", default: "15" },
+      "warm-up": { type: "string", default: "3" },
+      rounds: { type: "string", default: "3" },
+      "at-once": { type: "string", default: "1,8,32" },
+      address: { type: "string" },
+      "server-pid": { type: "string" },
+      dir: { type: "string" },
+      "cpu-profile": { type: "string" },
+      json: { type: "string" },
+      strict: { type: "boolean", default: false },
+    },
+  });
 }
 
 async function measure(stage: Stage, options: Options): Promise<Findings> {
@@ -151,12 +144,4 @@ async function run(options: Options): Promise<void> {
   if (options.strict && figures.some(isBroken)) process.exitCode = 1;
 }
 
-try {
-  const options = readOptions(process.argv.slice(2));
-  if (options === undefined) process.stdout.write(HELP);
-  else await run(options);
-} catch (error) {
-  if (!(error instanceof WrongUsage)) throw error;
-  process.stderr.write(`${error.message}\n\n${HELP}`);
-  process.exitCode = 2;
-}
+await run(commandLine(HELP, readOptions));

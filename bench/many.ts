@@ -18,7 +18,7 @@ import { describeEnvironment } from "./environment.js";
 import type { InterlockWorkerSettings, LoopDelays } from "./interlock-worker.js";
 import type { ScriptedModelSettings } from "./scripted-model.js";
 import { TURNS_PER_NODE, ownServer } from "./stage.js";
-import { WrongUsage, count, otherServer } from "./usage.js";
+import { WrongUsage, commandLine, count, otherServer } from "./usage.js";
 import { writeWalkPackage } from "./walk-package.js";
 
 /*
@@ -26,27 +26,49 @@ import { writeWalkPackage } from "./walk-package.js";
  * anything is lost or there twice, also when a worker is killed halfway.
  */
 
-const { values } = parseArgs({
-  options: {
-    runs: { type: "string", default: "200" },
-    nodes: { type: "string", default: "2" },
-    "model-ms": { type: "string", default: "2000" },
-    workers: { type: "string", default: "1" },
-    steps: { type: "string", default: "turns" },
-    kill: { type: "boolean", default: false },
-    dir: { type: "string", default: tmpdir() },
-    // A Temporal server that is there, with its search attributes, and its process.
-    address: { type: "string" },
-    "server-pid": { type: "string" },
+const USAGE = `Usage: npm run bench:many -- [options]
+
+  --runs <n>         runs at once (200)
+  --nodes <n>        nodes of each, with ${TURNS_PER_NODE} turns a node (2)
+  --model-ms <n>     how long the model takes for an answer, in milliseconds (2000)
+  --workers <n>      workers on the store (1)
+  --steps <size>     ${STEP_SIZES.join(" or ")} (turns)
+  --kill             a worker is killed when half of the turns are answered, and another one started
+  --dir <path>       where the temporary store goes (the system's directory for temporary files)
+  --address <a>      a Temporal server that is there, with its search attributes, instead of the embedded one
+  --server-pid <n>   its process, for its CPU time; needed with --address
+`;
+
+const { runCount, nodes, afterMs, workerCount, steps, measured, withKill, directory } = commandLine(
+  USAGE,
+  (args) => {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        runs: { type: "string", default: "200" },
+        nodes: { type: "string", default: "2" },
+        "model-ms": { type: "string", default: "2000" },
+        workers: { type: "string", default: "1" },
+        steps: { type: "string", default: "turns" },
+        kill: { type: "boolean", default: false },
+        dir: { type: "string", default: tmpdir() },
+        address: { type: "string" },
+        "server-pid": { type: "string" },
+      },
+    });
+    return {
+      runCount: count(values.runs, "--runs", 1, 100_000),
+      nodes: count(values.nodes, "--nodes"),
+      afterMs: count(values["model-ms"], "--model-ms", 0, 3_600_000),
+      workerCount: count(values.workers, "--workers", 1, 16),
+      steps: stepSize(values.steps),
+      measured: otherServer(values.address, values["server-pid"]),
+      withKill: values.kill,
+      directory: values.dir,
+    };
   },
-});
-const runCount = count(values.runs, "--runs", 1, 100_000);
-const nodes = count(values.nodes, "--nodes");
-const afterMs = count(values["model-ms"], "--model-ms", 0, 3_600_000);
-const workerCount = count(values.workers, "--workers", 1, 16);
-const measured = otherServer(values.address, values["server-pid"]);
+);
 const turns = nodes * TURNS_PER_NODE;
-const steps = stepSize(values.steps);
 
 function stepSize(said: string): StepSize {
   const size = STEP_SIZES.find((each) => each === said);
@@ -159,7 +181,7 @@ function note(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-const dir = await mkdtemp(join(values.dir, "interlock-many-"));
+const dir = await mkdtemp(join(directory, "interlock-many-"));
 const names = ["PATH", "HOME", "INTERLOCK_CACHE", "INTERLOCK_TEMPORAL_CLI"];
 const environment = Object.fromEntries(
   names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),
@@ -203,7 +225,7 @@ async function measure(packageId: string): Promise<void> {
   const runs: RunHandle[] = [];
   const results: Promise<void>[] = [];
   const failures: string[] = [];
-  const halfway = values.kill ? killHalfway(start) : Promise.resolve();
+  const halfway = withKill ? killHalfway(start) : Promise.resolve();
   await atOnce(Array.from({ length: runCount }, randomUUID), 20, async (id) => {
     const projectRoot = join(dir, "projects", id);
     await mkdir(projectRoot, { recursive: true });
@@ -231,7 +253,7 @@ async function measure(packageId: string): Promise<void> {
   const least = (turns * afterMs) / 1_000;
   const lines = [
     `Node ${node}, ${cores} cores, load ${load.toFixed(1)} before and ${(loadavg()[0] ?? 0).toFixed(1)} after, a synced file ${syncMs.median.toFixed(1)} ms.`,
-    `${runCount} runs of ${turns} turns at once, steps by ${steps}, model ${afterMs} ms, workers ${workerCount}${values.kill ? ", one killed halfway" : ""}.`,
+    `${runCount} runs of ${turns} turns at once, steps by ${steps}, model ${afterMs} ms, workers ${workerCount}${withKill ? ", one killed halfway" : ""}.`,
     `ended: ${sorted.length} of ${runCount}, failed ${failures.length}${failures[0] === undefined ? "" : ` (${failures[0]})`}`,
     `end of the first, 10 %, half, 90 %, the last, in s: ${[first, quantile(sorted, 0.1), quantile(sorted, 0.5), quantile(sorted, 0.9), last].map((value) => value.toFixed(1)).join(", ")} (the model alone takes ${least} s)`,
     `turns a second: ${((runCount * turns) / last).toFixed(1)}; model requests beyond one a turn: ${(await answered()) - runCount * turns}`,

@@ -10,6 +10,7 @@ import { sha256 } from "../src/store/disk/sha256.js";
 import { openStore } from "../src/store/store.js";
 import { createBundleHost } from "../src/tools/bundle/bundle-host.js";
 import { spreadOf } from "./statistics.js";
+import { commandLine, count, positionals } from "./usage.js";
 
 /**
  * How long it takes to open a long run in a new process, where it begins (or continues as new) and where it is retried:
@@ -103,6 +104,13 @@ function unwrap<T>(result: Result<T>): T {
   return result.value;
 }
 
-const [visits = 10_000, documentBytes = 20_000] = process.argv.slice(2).map(Number);
+const USAGE = "Usage: npm run bench:open -- [visits] [bytes]    (10000 and 20000)";
+const { visits, documentBytes } = commandLine(USAGE, (args) => {
+  const [first = "10000", second = "20000"] = positionals(args, 2);
+  return {
+    visits: count(first, "[visits]", 1, 1_000_000),
+    documentBytes: count(second, "[bytes]", 1, 100_000),
+  };
+});
 process.stdout.write(`${visits} visits, documents of ${documentBytes} bytes\n`);
 await main(visits, documentBytes);

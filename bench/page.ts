@@ -12,6 +12,7 @@ import { cpuMilliseconds } from "./cpu-time.js";
 import { plantRuns } from "./plant-runs.js";
 import { LONG_NODES, MANY_NODES, type Stage, openStage } from "./stage.js";
 import { spreadOf } from "./statistics.js";
+import { commandLine, positionals, wordsAmong } from "./usage.js";
 
 /**
  * What the page costs while it is looked at, and how quickly it shows something.
@@ -33,13 +34,11 @@ const LISTED = 2_000;
 const OPENINGS = 5;
 const MAIN = fileURLToPath(new URL("../../../dist/cli/main.js", import.meta.url));
 
-const parts = process.argv.slice(2);
-for (const [part, measure] of [
-  ["live", measureLive],
-  ["paint", measurePaint],
-] as const) {
-  if (parts.length === 0 || parts.includes(part)) await measure();
-}
+const MEASURES = { live: measureLive, paint: measurePaint };
+const PARTS = ["live", "paint"] as const;
+const USAGE = "Usage: npm run bench:page -- [live] [paint]    (both)";
+const asked = commandLine(USAGE, (args) => wordsAmong(positionals(args), PARTS));
+for (const part of asked.length === 0 ? PARTS : asked) await MEASURES[part]();
 
 /** CPU seconds of what takes part; `turns`: what the model has answered meanwhile. */
 interface Share {

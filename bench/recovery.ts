@@ -15,6 +15,7 @@ import { describeEnvironment } from "./environment.js";
 import type { InterlockWorkerSettings } from "./interlock-worker.js";
 import { type Answer, RecoveryModel } from "./recovery-model.js";
 import { spreadOf } from "./statistics.js";
+import { commandLine, positionals } from "./usage.js";
 import { writeWalkPackage } from "./walk-package.js";
 
 /*
@@ -157,6 +158,8 @@ function startWorker(stage: Stage, baseUrl: string): Promise<Child> {
     },
   } satisfies InterlockWorkerSettings);
 }
+
+commandLine("Usage: npm run bench:recovery", (args) => positionals(args, 0));
 
 const dir = await mkdtemp(join(tmpdir(), "interlock-recovery-"));
 const names = ["PATH", "HOME", "INTERLOCK_CACHE", "INTERLOCK_TEMPORAL_CLI"];

@@ -1,7 +1,8 @@
 import { type SimulatedDay, type SimulatedHost, simulateDay, simulateShard } from "./simulation.js";
+import { commandLine, count, positionals } from "./usage.js";
 
 /*
- * How many hosts and shards so many runs a day need: npm run bench:simulate -- [runs a day …]. Nothing is run. Each input below is measured
+ * How many hosts and shards so many runs a day need. Nothing is run. Each input below is measured
  * (bench/README.md, docs/scaling.md) or assumed, and says which.
  */
 
@@ -113,11 +114,16 @@ function figure(value: number): string {
   return digits >= 1_000 ? digits.toLocaleString("en") : String(digits);
 }
 
-function main(args: readonly string[]): void {
-  const days = args.length === 0 ? [1_000, 1_000_000] : args.map(Number);
-  if (!days.every((runs) => Number.isSafeInteger(runs) && runs > 0 && runs <= 10_000_000)) {
-    throw new Error("Usage: npm run bench:simulate -- [runs a day …], each a whole number up to 10,000,000.");
-  }
+const USAGE = "Usage: npm run bench:simulate -- [runs a day …]    (1000 1000000)";
+
+function readDays(args: readonly string[]): readonly number[] {
+  const said = positionals(args);
+  return said.length === 0
+    ? [1_000, 1_000_000]
+    : said.map((text) => count(text, "[runs a day …]", 1, 10_000_000));
+}
+
+function main(days: readonly number[]): void {
   const cases: readonly Case[] = days.flatMap((runsADay) => [
     { steps: "turns" as const, runsADay, modelSeconds: 20 },
     { steps: "nodes" as const, runsADay, modelSeconds: 0.4 },
@@ -134,4 +140,4 @@ function main(args: readonly string[]): void {
   process.stdout.write(table.map((cells) => `| ${cells.join(" | ")} |\n`).join(""));
 }
 
-main(process.argv.slice(2));
+main(commandLine(USAGE, readDays));
