@@ -23,6 +23,7 @@ export const ALONE_TESTS = [
   "test/cli/watch-work.test.ts",
   "test/instruments/silent-collector.test.ts",
   "test/store/disk/line-index.test.ts",
+  "test/store/disk/sync-together.test.ts",
   "test/store/runs/run-manager-faults.test.ts",
   "test/replay/**/*.test.ts",
 ];

@@ -8,13 +8,12 @@ import { commandLine, count, positionals } from "./usage.js";
 
 /** For each size of steps, as measured by `bench -- pairs` and `bench:many -- --runs 1 --nodes 10` on the embedded server, of a turn. */
 const STEPS = {
-  turns: { cpuMs: 19.5, serverCpuMs: 17, events: 10.4, historyBytes: 3_520, actions: 2.87 },
-  nodes: { cpuMs: 11.5, serverCpuMs: 5.9, events: 3.1, historyBytes: 1_670, actions: 0.93 },
+  turns: { cpuMs: 19.5, serverCpuMs: 17, events: 10.4, historyBytes: 3_520, actions: 2.87, syncs: 7.5 },
+  nodes: { cpuMs: 11.5, serverCpuMs: 5.9, events: 3.1, historyBytes: 1_670, actions: 0.93, syncs: 4.8 },
 } as const;
 type StepSize = keyof typeof STEPS;
 
-/** Measured: synced writes a turn and bytes in the store a run; memory of a worker, and of each run that it keeps. */
-const SYNCS_A_TURN = 7.8;
+/** Measured: bytes in the store a run; memory of a worker, and of each run that it keeps. */
 const STORE_BYTES_A_RUN = 150_000;
 const WORKER_MIB = 200;
 const RUN_MIB = 0.75;
@@ -40,8 +39,8 @@ interface Case {
 }
 
 function workOf({ steps, modelSeconds }: Case) {
-  const { cpuMs } = STEPS[steps];
-  return { turnsPerRun: TURNS_PER_RUN, modelSeconds, cpuMs, diskMs: SYNCS_A_TURN * SYNC_MS };
+  const { cpuMs, syncs } = STEPS[steps];
+  return { turnsPerRun: TURNS_PER_RUN, modelSeconds, cpuMs, diskMs: syncs * SYNC_MS };
 }
 
 /** The fewest hosts that keep what they are to keep; the projects, and so the runs, are spread over them. */

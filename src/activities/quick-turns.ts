@@ -1,5 +1,6 @@
 import type { ModelTurnInput, ModelTurnResult, ToolCallOutcome } from "../contract/activities.js";
 import { QUICK_TURN_MS } from "../core/step-size.js";
+import { syncedTogether } from "../store/disk/sync-together.js";
 
 /** One turn and the plain calls of its answer; undefined where the answer is not there in time. */
 type Take = (asked: ModelTurnInput, withinMs: number) => Promise<ModelTurnResult | undefined>;
@@ -7,9 +8,14 @@ type Take = (asked: ModelTurnInput, withinMs: number) => Promise<ModelTurnResult
 /**
  * Takes a turn, and with it those that follow in the same moment, as many as `input.ahead` allows: each time all calls of the answer have
  * worked and none was an update of the state document, so that the workflow has nothing to decide before the next. Together they take as long as one
- * turn may; one that is not over then is taken over by whoever asks for it next.
+ * turn may; one that is not over then is taken over by whoever asks for it next. What they write is made durable together, before
+ * they are reported.
  */
-export async function quickTurns(input: ModelTurnInput, take: Take): Promise<ModelTurnResult | undefined> {
+export function quickTurns(input: ModelTurnInput, take: Take): Promise<ModelTurnResult | undefined> {
+  return syncedTogether(() => takeTurns(input, take));
+}
+
+async function takeTurns(input: ModelTurnInput, take: Take): Promise<ModelTurnResult | undefined> {
   const startedAt = performance.now();
   const passedMs = () => performance.now() - startedAt;
   const first = await take(input, QUICK_TURN_MS);

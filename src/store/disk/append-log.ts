@@ -7,6 +7,7 @@ import { removeTemporaries, syncFile, temporaryPathFor } from "./atomic-file.js"
 import { type HeldLock, NO_LOCK, type TakeOver, fenceLock, withFileLock } from "./fenced-lock.js";
 import { type LineDigest, LineIndex } from "./line-index.js";
 import { bytesAt, openOwnFile, standsThere } from "./own-file.js";
+import { type SyncedLater, syncLater } from "./sync-together.js";
 import { printableJson } from "../../core/documents/printable-json.js";
 
 const LF = 0x0a;
@@ -29,6 +30,8 @@ export interface AppendLogOptions {
   readonly owner?: HeldLock | undefined;
   /** Where several logs share a lock: replaces all of them by copies. */
   readonly takeOver?: TakeOver;
+  /** What it says is of what other logs hold: in a step it is made durable after them. */
+  readonly tellsOfOthers?: boolean;
 }
 
 /** What is told of lines: of each line as it is read, or what an index keeps of it. */
@@ -37,14 +40,16 @@ export type LineReader = ((line: Buffer, position: LinePosition) => void) | Line
 /**
  * An append-only file of JSON lines that several processes may read and extend.
  *
- * A1. A line is written whole and fsynced before `append` resolves, under the log's lock.
+ * A1. A line is written whole under the log's lock, and fsynced before `append` resolves; where several writes are one step
+ *     (`sync-together.ts`), before the step ends. So is what is there already when nothing is appended: who wrote it may have died first.
  * A2. What is in the file is never rewritten. A line that a crash left torn is ended and stays, unread.
  * A3. Each process reads every line once: `onLine` sees them in file order, others' lines included. With an index
  *     (`line-index.ts`), only the lines that are not in it are read.
  * A4. A process that has lost the lock writes into a file that nobody reads any more: who takes over puts a copy in
  *     its place.
  */
-export class AppendLog {
+export class AppendLog implements SyncedLater {
+  readonly tellsOfOthers: boolean;
   private readonly path: string;
   private readonly lockFile: string;
   private readonly onLine: (line: Buffer, position: LinePosition) => void;
@@ -53,17 +58,20 @@ export class AppendLog {
   private readonly index: LineIndex | undefined;
   /** Undefined until the index, if there is one, is loaded. */
   private readUpTo: number | undefined;
+  /** As far as this process has made it durable. */
+  private syncedUpTo = 0;
 
   constructor(
     path: string,
     lockFile: string,
     reader: LineReader,
-    { owner = NO_LOCK, takeOver }: AppendLogOptions = {},
+    { owner = NO_LOCK, takeOver, tellsOfOthers = false }: AppendLogOptions = {},
   ) {
     const index =
       typeof reader === "function" ? undefined : new LineIndex(path, lockFile, reader, MAX_LINE_BYTES);
     this.path = path;
     this.lockFile = lockFile;
+    this.tellsOfOthers = tellsOfOthers;
     this.index = index;
     this.onLine = typeof reader === "function" ? reader : (line, position) => index?.add(line, position);
     this.owner = owner;
@@ -83,10 +91,12 @@ export class AppendLog {
   /** Reads the lines that are new since the last look. The first look makes the file: that of a conversation says that its visit was begun. */
   async refresh(): Promise<void> {
     const size = bytesAt(this.path) ?? this.withFile((fd) => fstatSync(fd).size);
-    if (size === (this.readUpTo ?? 0)) return;
-    await this.exclusively(async (lock) => {
-      this.withFile((fd) => this.readNew(fd, lock));
-    });
+    if (size !== (this.readUpTo ?? 0)) {
+      await this.exclusively(async (lock) => {
+        this.withFile((fd) => this.readNew(fd, lock));
+      });
+    }
+    if (!this.isSynced) syncLater(this);
   }
 
   /**
@@ -99,7 +109,10 @@ export class AppendLog {
       try {
         const torn = this.readNew(fd, lock);
         const records = decide(torn);
-        if (records.length === 0) return;
+        if (records.length === 0) {
+          if (!this.isSynced && !syncLater(this)) await this.sync();
+          return;
+        }
         const lines = Buffer.from(records.map((record) => `${toLine(record)}\n`).join(""));
         if (lines.length > MAX_LINE_BYTES) this.refuseLong(lines);
         failpoint("log.before-line");
@@ -107,13 +120,31 @@ export class AppendLog {
         lock.assertHeld();
         writeAll(fd, lines);
         failpoint("log.line-written");
-        await syncFile(fd);
+        const isLater = syncLater(this);
+        if (!isLater) await syncFile(fd);
         lock.assertHeld();
         this.readNew(fd, lock);
+        if (!isLater) this.syncedUpTo = this.readUpTo ?? 0;
       } finally {
         closeSync(fd);
       }
     });
+  }
+
+  async sync(): Promise<void> {
+    if (this.isSynced) return;
+    const upTo = this.readUpTo ?? 0;
+    const fd = openOwnFile(this.path, "append");
+    try {
+      await syncFile(fd);
+    } finally {
+      closeSync(fd);
+    }
+    this.syncedUpTo = Math.max(this.syncedUpTo, upTo);
+  }
+
+  private get isSynced(): boolean {
+    return this.syncedUpTo >= (this.readUpTo ?? 0);
   }
 
   /** The records of lines that `onLine` was told of, one after the other from one open file. */

@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { failpoint } from "../../core/failpoint.js";
 import { type HeldLock, NO_LOCK } from "./fenced-lock.js";
 import { openOwnFile, openOwnFolder } from "./own-file.js";
+import { syncWritten } from "./sync-together.js";
 
 /**
  * Makes what was written to an open file durable. The one call worth a thread: the others take microseconds, less than
@@ -31,7 +32,7 @@ export async function writeFileAtomic(
     try {
       writeFileSync(fd, bytes);
       failpoint("file.temporary-written");
-      await syncFile(fd);
+      await Promise.all([syncFile(fd), syncWritten()]);
       failpoint("file.temporary-synced");
     } finally {
       closeSync(fd);

@@ -20,7 +20,7 @@ export type AuditObserver = (line: JsonObject, seq: number) => void;
 /**
  * The audit log of a run, `execution.jsonl` (contracts §11).
  *
- * L1. One event, one physical line; lines are appended and fsynced, never rewritten.
+ * L1. One event, one physical line; lines are appended and fsynced, after what they tell of, and never rewritten.
  * L2. Each line's `prev` is the SHA-256 of the line before it, so an edit or a removal shows.
  * L3. An event is written once: the same `identity` again adds nothing.
  * L4. A line that a crash tore is ended and followed by a `log.repaired` event, at the latest before the next event:
@@ -53,7 +53,7 @@ export class AuditLog {
       this.seen.add(identityOf(event));
       this.sum.add(event);
     };
-    this.log = new AppendLog(path, lockFile, { toEntry, onEntry }, { owner });
+    this.log = new AppendLog(path, lockFile, { toEntry, onEntry }, { owner, tellsOfOthers: true });
   }
 
   fence(): Promise<void> {

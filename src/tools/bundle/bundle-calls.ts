@@ -99,7 +99,10 @@ async function saveOutput(
       { maxWriteBytes: MAX_BUNDLE_FILE_BYTES },
       {
         assertOurs: () => lock.assertHeld(),
-        beforeCommit: (write) => files.calls.plan(callId, write as unknown as JsonObject, lock), // plain data
+        beforeCommit: async (write) => {
+          await files.calls.plan(callId, write as unknown as JsonObject, lock); // plain data
+          return undefined;
+        },
         afterCommit: (write) => record(environment, write),
         ...(earlier === undefined ? {} : { earlierAttempt: earlier as unknown as PlannedWrite }), // written above
       },

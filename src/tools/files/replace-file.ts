@@ -8,6 +8,7 @@ import { type AliasPath, describeAliasPath } from "../../core/tools/alias-path.j
 import { foldName } from "../../core/tools/name-rules.js";
 import { type HeldLock, LockLost, withFileLock } from "../../store/disk/fenced-lock.js";
 import { sha256 } from "../../store/disk/sha256.js";
+import { syncWritten } from "../../store/disk/sync-together.js";
 import { HookFailure, Refusal, systemErrorCode } from "../sandbox/faults.js";
 import { type PinnedEntry, isStillAt, pinIfPresent, sameIdentity } from "../sandbox/pinned-entry.js";
 import { makeTemporaryFile, removeAbandonedFile, removeIfPresent } from "../sandbox/temporary-file.js";
@@ -31,8 +32,8 @@ export interface PlannedWrite {
 export interface WriteHooks {
   /** Throws when the write is not the caller's to make any more: somebody else has taken it over. Nothing is undone. */
   readonly assertOurs?: () => void;
-  /** Called after every check, just before the bytes become visible. If it rejects, nothing is changed. */
-  readonly beforeCommit?: (write: PlannedWrite) => Promise<void>;
+  /** Called after every check, just before the bytes become visible. A fault becomes the result; with it, or a rejection, nothing is changed. */
+  readonly beforeCommit?: (write: PlannedWrite) => Promise<Fault | undefined>;
   /**
    * Called when the bytes are visible. A fault becomes the result; it, or a rejection, undoes a CREATED file
    * and the directories this call made for it. An overwritten file stays as it is by then.
@@ -233,7 +234,8 @@ async function commit(
     const file = { bytes: draft.bytes, replaces: old, mode };
     const temporary = await makeTemporaryFile(pins, target.directory, file, { path: noteFile, writer });
     try {
-      await callHook(hooks.beforeCommit, plan);
+      refuseFor(await callHook(hooks.beforeCommit, plan));
+      await callHook(syncWritten, plan);
       const now = pinIfPresent(pins, target.directory, target.name);
       now?.close();
       if (!isUnchanged(old, now)) {
@@ -283,8 +285,7 @@ async function settle(job: LockedJob, plan: PlannedWrite, written: PinnedEntry) 
     await syncDirectory(directory);
     for (const parent of target.parentsOfMade) await syncDirectory(parent);
     failpoint("write.durable");
-    const fault = await callHook(hooks.afterCommit, plan);
-    if (fault !== undefined) throw new Refusal(fault.code, fault.message, fault.details);
+    refuseFor(await callHook(hooks.afterCommit, plan));
   } catch (error) {
     if (plan.created && isOurs(job)) {
       const at = `${directory.at}/${name}`;
@@ -292,6 +293,10 @@ async function settle(job: LockedJob, plan: PlannedWrite, written: PinnedEntry) 
     }
     throw error;
   }
+}
+
+function refuseFor(fault: Fault | undefined): void {
+  if (fault !== undefined) throw new Refusal(fault.code, fault.message, fault.details);
 }
 
 async function callHook<T>(

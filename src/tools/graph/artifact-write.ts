@@ -7,6 +7,7 @@ import type { ToolResult } from "../../core/tools/tool-result.js";
 import { withFrontmatter } from "../../core/documents/front-matter.js";
 import { sha256 } from "../../store/disk/sha256.js";
 import type { CallOutcome } from "../../store/runs/call-journal.js";
+import type { StateDocument } from "../../store/runs/state-file.js";
 import type { CallEnvironment } from "./call-context.js";
 import { saveState } from "./state-change.js";
 import type { PlannedWrite, WriteHooks } from "../files/replace-file.js";
@@ -23,39 +24,52 @@ export async function changeFile(
   callId: string,
   change: (hooks: WriteHooks) => Promise<ToolResult>,
 ): Promise<CallOutcome> {
-  const earlier = environment.files.calls.planOf(callId);
+  const { calls, blobs } = environment.files;
+  const earlier = calls.planOf(callId);
+  const isOurs = (version: string): boolean => earlier?.["stateSha256After"] === version;
+  const plan = (write: PlannedWrite, record: ArtifactRecord | undefined): Promise<void> => {
+    const version = record === undefined ? {} : { stateSha256After: record.sha256 };
+    return calls.plan(callId, { ...asJson(write), ...version }, environment.lock);
+  };
+  let record: ArtifactRecord | undefined;
   let state: CallOutcome["state"];
   let stateConflict = false;
   let whole: Uint8Array | undefined;
+  const refuse = ({ fault, conflict }: Refused): Fault => {
+    stateConflict = conflict;
+    return fault;
+  };
   const result = await change({
     assertOurs: () => environment.lock.assertHeld(),
     written: (bytes) => {
       whole = bytes;
     },
-    beforeCommit: (write) => environment.files.calls.plan(callId, asJson(write), environment.lock),
+    beforeCommit: async (write) => {
+      const drafted = await draftRecord(environment, write, isOurs);
+      if (drafted !== undefined && "fault" in drafted) return refuse(drafted);
+      record = drafted;
+      await plan(write, record);
+      return undefined;
+    },
     afterCommit: async (write) => {
       environment.lock.assertHeld();
-      const artifact = artifactOf(write);
-      if (artifact === undefined) return undefined;
-      const recorded = await saveRecord(environment, artifact, {
-        isOurs: (version) => earlier?.["stateSha256After"] === version,
-        plan: (version) =>
-          environment.files.calls.plan(
-            callId,
-            { ...asJson(write), stateSha256After: version },
-            environment.lock,
-          ),
-      });
-      if ("fault" in recorded) {
-        stateConflict = recorded.conflict;
-        return recorded.fault;
+      if (record === undefined) {
+        // Nothing is to be recorded, or an attempt that was cut short has made the file.
+        const drafted = await draftRecord(environment, write, isOurs);
+        if (drafted === undefined) return undefined;
+        if ("fault" in drafted) return refuse(drafted);
+        if (!isOurs(drafted.sha256)) await plan(write, drafted);
+        record = drafted;
       }
-      state = { sha256: recorded.sha256, artifact };
+      const { artifact, sha256, next } = record;
+      const fault = next && (await saveState(environment, next.before, next.bytes, next.frontmatter));
+      if (fault !== undefined) return refuse({ fault, conflict: fault.code === "E_PRECONDITION_FAILED" });
+      state = { sha256, artifact };
       return undefined;
     },
     ...(earlier === undefined ? {} : { earlierAttempt: earlier as unknown as PlannedWrite }), // written above
   });
-  if (result.ok && whole !== undefined) environment.files.blobs.keep(whole);
+  if (result.ok && whole !== undefined) blobs.keep(whole);
   return { result, ...(state === undefined ? {} : { state }), ...(stateConflict ? { stateConflict } : {}) };
 }
 
@@ -72,25 +86,44 @@ function artifactOf(write: PlannedWrite): string | undefined {
   return path?.segments.join("/");
 }
 
-type Recorded = { readonly sha256: string } | { readonly fault: Fault; readonly conflict: boolean };
-
-/** Which version of the state document the call is about to make, or was by an attempt cut short. */
-interface RecordPlan {
-  readonly isOurs: (version: string) => boolean;
-  readonly plan: (version: string) => Promise<void>;
+/** How the state document comes to name a new artifact. */
+interface ArtifactRecord {
+  readonly artifact: string;
+  /** The version that names it. */
+  readonly sha256: string;
+  /** What is to be saved; absent where the document names it already. */
+  readonly next?: {
+    readonly before: StateDocument;
+    readonly bytes: Uint8Array;
+    readonly frontmatter: Frontmatter;
+  };
 }
 
-async function saveRecord(
+interface Refused {
+  readonly fault: Fault;
+  /** The document on disk is not the one that the engine holds. */
+  readonly conflict: boolean;
+}
+
+/**
+ * What is to be recorded of a write; undefined where it makes no artifact. `isOurs`: a version of the document that an attempt of this
+ * call has made, or was about to.
+ */
+async function draftRecord(
   environment: CallEnvironment,
-  artifact: string,
-  own: RecordPlan,
-): Promise<Recorded> {
+  write: PlannedWrite,
+  isOurs: (version: string) => boolean,
+): Promise<ArtifactRecord | Refused | undefined> {
+  const artifact = artifactOf(write);
+  if (artifact === undefined) return undefined;
   const read = await environment.files.state.read();
   if (!read.ok) return { fault: read.error, conflict: false };
-  const document = read.value;
+  const before = read.value;
   const expected = environment.knowledge.stateSha256;
-  const isKnown = expected === undefined || expected === document.sha256 || own.isOurs(document.sha256);
-  if (isKnown && document.frontmatter.artifacts.includes(artifact)) return { sha256: document.sha256 };
+  const isKnown = expected === undefined || expected === before.sha256 || isOurs(before.sha256);
+  if (isKnown && before.frontmatter.artifacts.includes(artifact)) {
+    return { artifact, sha256: before.sha256 };
+  }
   if (!isKnown) {
     const { error } = fail(
       "E_PRECONDITION_FAILED",
@@ -99,14 +132,12 @@ async function saveRecord(
     return { fault: error, conflict: true };
   }
   const now = environment.knowledge.now ?? new Date().toISOString();
-  const next = recordArtifact(document.frontmatter, artifact, now);
-  const verdict = validateWorkflowStateUpdate(document.frontmatter, next, environment.workflow.graph);
+  const next = recordArtifact(before.frontmatter, artifact, now);
+  const verdict = validateWorkflowStateUpdate(before.frontmatter, next, environment.workflow.graph);
   if (!verdict.ok) return { fault: verdict.error, conflict: false };
-  const rendered = withFrontmatter(document.parts, next);
+  const rendered = withFrontmatter(before.parts, next);
   if (!rendered.ok) return { fault: rendered.error, conflict: false };
-  const version = sha256(rendered.value);
-  await own.plan(version);
-  const fault = await saveState(environment, document, rendered.value, next as Frontmatter);
-  if (fault !== undefined) return { fault, conflict: fault.code === "E_PRECONDITION_FAILED" };
-  return { sha256: version };
+  const bytes = rendered.value;
+  const frontmatter = next as Frontmatter; // the guard has said so
+  return { artifact, sha256: sha256(bytes), next: { before, bytes, frontmatter } };
 }

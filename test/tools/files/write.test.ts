@@ -327,7 +327,7 @@ describe("hooks", () => {
       "@project/dir": () => mkdirSync(scratch.at("project/dir")),
     };
     for (const [path, change] of Object.entries(changes)) {
-      const result = await write(path, "ours", {}, { beforeCommit: async () => change() });
+      const result = await write(path, "ours", {}, { beforeCommit: async () => void (await change()) });
       expect(codeOf(result)).toBe("E_PRECONDITION_FAILED");
     }
     expect(scratch.text("project/f")).toBe("theirs");
@@ -340,7 +340,7 @@ describe("hooks", () => {
       renameSync(scratch.at("project/a"), scratch.at("project/b"));
       scratch.link("project/a", "../outside");
     };
-    await write("@project/a/f", "x", {}, { beforeCommit: move });
+    await write("@project/a/f", "x", {}, { beforeCommit: async () => void (await move()) });
     expect(scratch.text("project/b/f")).toBe("x");
   });
 
@@ -351,7 +351,9 @@ describe("hooks", () => {
       removed = true;
       rmSync(scratch.at("project/a"), { recursive: true });
     };
-    expect(codeOf(await write("@project/a/f", "x", {}, { beforeCommit: remove }))).toBeUndefined();
+    expect(
+      codeOf(await write("@project/a/f", "x", {}, { beforeCommit: async () => void (await remove()) })),
+    ).toBeUndefined();
     expect(scratch.text("project/a/f")).toBe("x");
   });
 });

@@ -728,6 +728,40 @@ describe("equal call ids are one call", () => {
     expect(await frontmatter()).toMatchObject({ artifacts: ["artifacts/a.md"] });
   });
 
+  const plansOf = async (id: string) => {
+    const lines = await jsonLines(join(files.stateDir, "..", "calls.jsonl"));
+    return lines.flatMap((line) => (line["id"] === id && line["plan"] !== undefined ? [line["plan"]] : []));
+  };
+
+  test("a new artifact and the version of the document that names it are planned at once", async () => {
+    const asked = { path: "@project/artifacts/a.md", content: "x" };
+    await callForEngine("fs.write", asked, { now: NOW }, { toolCallId: "whole" });
+    const stateSha256After = sha256(await stateText());
+    expect(await plansOf("whole")).toEqual([
+      expect.objectContaining({ created: true, sha256After: sha256("x"), stateSha256After }),
+    ]);
+  });
+
+  test("an attempt whose artifact is recorded and has gone makes the file again, and the record stays its own", async () => {
+    const before = sha256(await stateText());
+    const asked = { path: "@project/artifacts/a.md", content: "x" };
+    await callForEngine("fs.write", asked, { now: NOW }, { toolCallId: "first" });
+    const [plan] = await plansOf("first");
+    const stateSha256After = sha256(await stateText());
+    await rm(join(world.projectRoot, "artifacts/a.md"));
+    await appendFile(
+      join(files.stateDir, "..", "calls.jsonl"),
+      `${JSON.stringify({ id: "cut", plan })}
+`,
+    );
+    const knowledge = { stateSha256: before, now: "2027-01-01T00:00:00.000Z" };
+    const executed = await callForEngine("fs.write", asked, knowledge, { toolCallId: "cut" });
+    expect(executed).toMatchObject({ result: { ok: true }, state: { sha256: stateSha256After } });
+    expect(await readFile(join(world.projectRoot, "artifacts/a.md"), "utf8")).toBe("x");
+    // Should this attempt be cut short as well, the next one finds the document to be its own.
+    expect((await plansOf("cut")).at(-1)).toMatchObject({ stateSha256After });
+  });
+
   test("an attempt that planned its patch and saved it, but died before it said so, is not done twice", async () => {
     const before = await stateText();
     const args = patch({ decisionLog: { append: [{ from: "draft", to: "done", label: "x" }] } });

@@ -1,0 +1,187 @@
+import type * as NodeFs from "node:fs";
+import { appendFileSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import { quickTurns } from "../../../src/activities/quick-turns.js";
+import { writeFileAtomic } from "../../../src/store/disk/atomic-file.js";
+import { syncedTogether } from "../../../src/store/disk/sync-together.js";
+import { RunFiles } from "../../../src/store/runs/run-files.js";
+import { writeFile } from "../../../src/tools/files/write.js";
+import { openWorkspace } from "../../../src/tools/sandbox/workspace.js";
+import { temporaryDirectory } from "../../fakes/package-fixture.js";
+import { TURN_INPUT, turnResult } from "../../fakes/turn-input.js";
+
+/** What this process has done to files, in order; a name is made refusing by `fails`. */
+const disk = vi.hoisted(() => ({ done: [] as string[], names: new Map<number, string>(), fails: "" }));
+vi.mock("node:fs", async (original) => {
+  const fs = await original<typeof NodeFs>();
+  const traced = {
+    ...fs,
+    openSync: (...args: Parameters<typeof fs.openSync>) => {
+      const fd = fs.openSync(...args);
+      disk.names.set(fd, String(args[0]));
+      return fd;
+    },
+    fsync: (fd: number, done: NodeFs.NoParamCallback) => {
+      const name = nameOf(disk.names.get(fd) ?? "");
+      if (name === disk.fails) return done(Object.assign(new Error("EIO: i/o error"), { code: "EIO" }));
+      disk.done.push(`sync ${name}`);
+      return fs.fsync(fd, done);
+    },
+    renameSync: (from: string, to: string) => {
+      disk.done.push(`rename ${nameOf(to)}`);
+      fs.renameSync(from, to);
+    },
+  };
+  return { ...traced, default: traced };
+});
+
+function nameOf(path: string): string {
+  return basename(path).replace(/^\.tmp-(.+)-[0-9a-f]{12}$/, "temporary $1");
+}
+
+const USER = { type: "user", nodeId: "a", text: "blue" } as const;
+
+let dir: string;
+let files: RunFiles;
+beforeEach(async () => {
+  dir = await temporaryDirectory();
+  files = new RunFiles(dir);
+  await Promise.all(
+    ["conversation", "state/logs"].map((name) => mkdir(join(dir, name), { recursive: true })),
+  );
+  disk.done.length = 0;
+  disk.fails = "";
+});
+
+const say = (id: string) => files.conversation("visit-1").append([{ ...USER, id }]);
+const tell = (id: string) =>
+  files.audit.record({ kind: "user.input", id, nodeId: "a" }, new Date("2026-01-02T03:04:05.000Z"));
+const syncs = () => disk.done.filter((each) => each.startsWith("sync "));
+
+describe("what is written in one step", () => {
+  test("is made durable once a file, when the step ends, the audit log after what it tells of", async () => {
+    await syncedTogether(async () => {
+      await say("1");
+      await tell("1");
+      await files.calls.plan("c", {});
+      await say("2");
+      await tell("2");
+      expect(disk.done).toEqual([]);
+    });
+    expect(disk.done.slice(0, 2).toSorted()).toEqual(["sync calls.jsonl", "sync visit-1.jsonl"]);
+    expect(disk.done.slice(2)).toEqual(["sync execution.jsonl"]);
+  });
+
+  test("is durable before a file of the store takes another's place", async () => {
+    await syncedTogether(async () => {
+      await files.calls.plan("c", {});
+      await tell("1");
+      await writeFileAtomic(join(dir, "state", "workflow.md"), "new\n");
+    });
+    const renamed = disk.done.indexOf("rename workflow.md");
+    expect(disk.done.indexOf("sync calls.jsonl")).toBeLessThan(renamed);
+    expect(disk.done.slice(renamed)).toEqual(["rename workflow.md", "sync state", "sync execution.jsonl"]);
+  });
+
+  test("is durable before a file of the project takes another's place, what was planned of it included", async () => {
+    const project = join(dir, "project");
+    await mkdir(project);
+    const roots = { project, pkg: join(dir, "conversation"), state: join(dir, "state") };
+    const workspace = openWorkspace({ roots, lockDir: join(dir, "locks") });
+    await syncedTogether(async () => {
+      await say("1");
+      const result = await writeFile(
+        workspace,
+        { path: "@project/a.md", content: "a\n" },
+        { maxWriteBytes: 100 },
+        { beforeCommit: async ({ bytes }) => void (await files.calls.plan("c", { bytes })) },
+      );
+      expect(result).toMatchObject({ ok: true });
+    });
+    const renamed = disk.done.indexOf("rename a.md");
+    expect(disk.done.slice(0, renamed).toSorted()).toEqual(["sync calls.jsonl", "sync visit-1.jsonl"]);
+  });
+
+  test("by a process that was killed before it was durable is so before it is reported", async () => {
+    await say("1");
+    appendFileSync(
+      join(dir, "conversation", "visit-2.jsonl"),
+      `${JSON.stringify({ ...USER, id: "of another" })}\n`,
+    );
+    disk.done.length = 0;
+    const again = new RunFiles(dir);
+    await syncedTogether(async () => {
+      expect(await again.conversation("visit-2").count()).toBe(1);
+      expect(await again.conversation("visit-1").append([{ ...USER, id: "1" }])).toBe(false);
+    });
+    expect(syncs().toSorted()).toEqual(["sync visit-1.jsonl", "sync visit-2.jsonl"]);
+    await syncedTogether(() => again.conversation("visit-2").count());
+    expect(syncs()).toHaveLength(2);
+  });
+
+  test("by a process that was killed before it was durable is so before it is said again, outside of a step too", async () => {
+    await say("1");
+    disk.done.length = 0;
+    const again = new RunFiles(dir).conversation("visit-1");
+    expect(await again.append([{ ...USER, id: "1" }])).toBe(false);
+    expect(disk.done).toEqual(["sync visit-1.jsonl"]);
+  });
+
+  test("is not reported, and nothing takes a file's place, where it cannot be made durable; the next step does so", async () => {
+    disk.fails = "calls.jsonl";
+    const document = join(dir, "state", "workflow.md");
+    const step = () =>
+      syncedTogether(async () => {
+        await files.calls.plan("c", {});
+        await writeFileAtomic(document, "new\n");
+      });
+    await expect(step()).rejects.toThrow("EIO");
+    await expect(syncedTogether(() => files.calls.count())).rejects.toThrow("EIO");
+    expect(disk.done).not.toContain("rename workflow.md");
+    disk.fails = "";
+    await syncedTogether(() => files.calls.count());
+    expect(syncs().at(-1)).toBe("sync calls.jsonl");
+  });
+
+  test("is durable at once when its step is over, and outside of any", async () => {
+    let goOn: () => void = () => undefined;
+    const over = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    let late: Promise<unknown> = Promise.resolve();
+    await syncedTogether(() => {
+      late = over.then(() => say("late"));
+      return Promise.resolve();
+    });
+    expect(disk.done).toEqual([]);
+    goOn();
+    await late;
+    expect(disk.done).toEqual(["sync visit-1.jsonl"]);
+    await tell("1");
+    expect(disk.done).toEqual(["sync visit-1.jsonl", "sync execution.jsonl"]);
+  });
+
+  test("by a step that fails is left to the next one", async () => {
+    const failing = syncedTogether(async () => {
+      await say("1");
+      throw new Error("no answer");
+    });
+    await expect(failing).rejects.toThrow("no answer");
+    expect(disk.done).toEqual([]);
+    await syncedTogether(() => files.conversation("visit-1").entries());
+    expect(disk.done).toEqual(["sync visit-1.jsonl"]);
+  });
+});
+
+test("quick turns are one step", async () => {
+  const result = await quickTurns({ ...TURN_INPUT, turn: 1 }, async () => {
+    await say("1");
+    await tell("1");
+    expect(disk.done).toEqual([]);
+    return turnResult([]);
+  });
+  expect(result).toBeDefined();
+  expect(disk.done).toEqual(["sync visit-1.jsonl", "sync execution.jsonl"]);
+});
