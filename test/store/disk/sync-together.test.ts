@@ -96,7 +96,7 @@ describe("what is written in one step", () => {
         workspace,
         { path: "@project/a.md", content: "a\n" },
         { maxWriteBytes: 100 },
-        { beforeCommit: async ({ bytes }) => void (await files.calls.plan("c", { bytes })) },
+        { beforeCommit: ({ bytes }) => files.calls.plan("c", { bytes }).then(() => undefined) },
       );
       expect(result).toMatchObject({ ok: true });
     });

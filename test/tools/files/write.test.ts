@@ -327,7 +327,8 @@ describe("hooks", () => {
       "@project/dir": () => mkdirSync(scratch.at("project/dir")),
     };
     for (const [path, change] of Object.entries(changes)) {
-      const result = await write(path, "ours", {}, { beforeCommit: async () => void (await change()) });
+      const beforeCommit = async () => change() as undefined;
+      const result = await write(path, "ours", {}, { beforeCommit });
       expect(codeOf(result)).toBe("E_PRECONDITION_FAILED");
     }
     expect(scratch.text("project/f")).toBe("theirs");
@@ -340,7 +341,7 @@ describe("hooks", () => {
       renameSync(scratch.at("project/a"), scratch.at("project/b"));
       scratch.link("project/a", "../outside");
     };
-    await write("@project/a/f", "x", {}, { beforeCommit: async () => void (await move()) });
+    await write("@project/a/f", "x", {}, { beforeCommit: () => move().then(() => undefined) });
     expect(scratch.text("project/b/f")).toBe("x");
   });
 
@@ -352,7 +353,7 @@ describe("hooks", () => {
       rmSync(scratch.at("project/a"), { recursive: true });
     };
     expect(
-      codeOf(await write("@project/a/f", "x", {}, { beforeCommit: async () => void (await remove()) })),
+      codeOf(await write("@project/a/f", "x", {}, { beforeCommit: () => remove().then(() => undefined) })),
     ).toBeUndefined();
     expect(scratch.text("project/a/f")).toBe("x");
   });
