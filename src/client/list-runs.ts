@@ -60,6 +60,7 @@ const TYPES = [GRAPH_RUN_WORKFLOW, BUNDLE_RUN_WORKFLOW];
 const OF_RUNS = `WorkflowType IN (${TYPES.map(quoted).join(", ")})`;
 const RUNS = `${OF_RUNS} AND ExecutionStatus != "ContinuedAsNew"`;
 const OPEN = ["Running", "Paused"];
+const NOT_OPEN = OPEN.map((status) => `ExecutionStatus != ${quoted(status)}`).join(" AND ");
 
 /**
  * The newest runs that fit, newest first, each once: its newest execution. `searchable` are the search attributes that the
@@ -73,16 +74,58 @@ export async function listRuns(
   searchable: readonly string[],
 ): Promise<readonly ListedRun[]> {
   const query = [RUNS, ...narrowing(filter, searchable)].join(" AND ");
-  const found = new Map<string, ListedRun>();
+  const pageSize = Math.min(PAGE, Math.max(100, 2 * limit));
+  const newest = new NewestRuns(limit);
   let seen = 0;
-  for await (const run of executions(temporal, query, Math.min(PAGE, Math.max(100, 2 * limit)))) {
-    seen += 1;
-    const key = keyOf(run);
-    // Of one that was retried, an older execution is not the run: the newest comes first.
-    if (!found.has(key) && fits(run, filter)) found.set(key, run);
-    if (found.size >= limit || seen >= MAX_EXECUTIONS) break;
+  // Temporal lists those that are open, the one that began last first, then the others, the one that ended last first.
+  const take = async (asked: string): Promise<"all" | "enough" | "open"> => {
+    for await (const raw of listExecutions(temporal, asked, pageSize)) {
+      seen += 1;
+      const closedAt = isoOf(raw.closeTime);
+      const last = newest.last;
+      if (last !== undefined && (closedAt === undefined || closedAt < last)) {
+        return closedAt === undefined ? "open" : "enough";
+      }
+      const run = await listedRun(temporal, raw);
+      if (fits(run, filter)) newest.add(run);
+      if (seen >= MAX_EXECUTIONS) return "enough";
+    }
+    return "all";
+  };
+  if ((await take(query)) === "open") await take(`${query} AND ${NOT_OPEN}`);
+  return (await withoutOlder(temporal, newest.runs, filter)).slice(0, limit);
+}
+
+/** So many runs, or more, that began last: each once, as it was listed first. */
+class NewestRuns {
+  private readonly limit: number;
+  private readonly byKey = new Map<string, ListedRun>();
+  /** When they began, the last one first. */
+  private readonly starts: string[] = [];
+
+  constructor(limit: number) {
+    this.limit = limit;
   }
-  return withoutOlder(temporal, [...found.values()], filter);
+
+  /** Of one that was retried, an older execution is not the run: the newest is listed first. */
+  add(run: ListedRun): void {
+    const key = keyOf(run);
+    if (this.byKey.has(key)) return;
+    this.byKey.set(key, run);
+    const at = this.starts.findIndex((start) => start < run.startedAt);
+    this.starts.splice(at === -1 ? this.starts.length : at, 0, run.startedAt);
+  }
+
+  /** When the last of them began; undefined where there are fewer. One that ended before then is not among them. */
+  get last(): string | undefined {
+    return this.starts[this.limit - 1];
+  }
+
+  get runs(): readonly ListedRun[] {
+    return [...this.byKey.values()].toSorted((a, b) =>
+      a.startedAt < b.startedAt ? 1 : a.startedAt > b.startedAt ? -1 : 0,
+    );
+  }
 }
 
 /** Which of these workflow ids Temporal knows. */

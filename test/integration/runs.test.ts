@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { WorkflowHandle } from "@temporalio/client";
 import { expect, onTestFinished, test } from "vitest";
 import { GRAPH_RUN_WORKFLOW } from "../../src/contract/names.js";
 import { RUN_MEMO } from "../../src/contract/run-memo.js";
@@ -66,6 +67,29 @@ test("a run that was retried is listed once, as it stands now", async () => {
   await eventually(async () => (await client.runs({ ...filter, phases: ["waiting-user"] })).length === 1);
   expect(await client.runs({ ...filter, phases: ["failed"] })).toEqual([]);
   expect(await client.runs(filter)).toHaveLength(1);
+});
+
+test("the newest runs are those that began last, whether they are open or over", async () => {
+  const { client } = await openBench(ASKS);
+  const taskQueue = `${client.taskQueue}-none`;
+  const begun: WorkflowHandle[] = [];
+  for (const name of ["first", "second", "third", "fourth"]) {
+    const workflowId = `${name}-${randomUUID()}`;
+    begun.push(await client.temporal.workflow.start(GRAPH_RUN_WORKFLOW, { workflowId, taskQueue, args: [] }));
+  }
+  onTestFinished(async () => {
+    for (const run of begun.slice(0, 2)) await run.terminate();
+  });
+  // The third ends last, the first two stay open.
+  for (const run of begun.slice(2).toReversed()) await run.terminate();
+  const filter = { taskQueues: [taskQueue] };
+  await eventually(async () => (await client.runs({ ...filter, phases: ["failed"] })).length === 2);
+  await eventually(async () => (await client.runs(filter)).length === 4);
+  const expected = begun.map(({ workflowId }) => workflowId).toReversed();
+  for (const limit of [1, 2, 3, 4, 5]) {
+    const listed = (await client.runs(filter, limit)).map(({ workflowId }) => workflowId);
+    expect(listed).toEqual(expected.slice(0, limit));
+  }
 });
 
 test(
