@@ -14,6 +14,7 @@ import { ConfigError } from "../environment/config-error.js";
 import { withBudgetOptions } from "./budget-options.js";
 import { addLookCommands } from "./look-commands.js";
 import { withModelOptions } from "./model-options.js";
+import { refuseOuterOptions } from "./outer-options.js";
 import { addOperateCommands } from "./operate-commands.js";
 import { addWritingCommands } from "./package-commands.js";
 import type { ServeOptions } from "./commands/dev.js";
@@ -44,18 +45,23 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 waiting for an answer or a larger
  * no Temporal SDK, which takes most of the start-up time.
  */
 export function buildProgram(finish: (code: ExitCode) => void): Command {
-  const program = new Command("interlock")
+  const program: Command = new Command("interlock")
     .description("Runs workflow packages with an LLM agent, durably, on Temporal.")
     .version(version())
     .enablePositionalOptions() // `runs prune --failed` is no option of `runs`
     .addHelpText("after", EPILOGUE)
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({
+      showGlobalOptions: true,
+      // Those of a command in between, such as `runs`, are not its commands'.
+      visibleGlobalOptions: ({ parent }) => (parent === null ? [] : [...program.options]),
+    })
     .configureOutput({
       writeOut: (text) => printBlock(withoutEnd(text)),
       writeErr: (text) => printNoteBlock(withoutEnd(text)),
     })
     .exitOverride()
     .hook("preAction", refuseFewDescriptors)
+    .hook("preAction", (_program, command) => refuseOuterOptions(command))
     .hook("preAction", async (_program, command) => {
       if (!command.registeredArguments.some((argument) => argument.name().startsWith("run"))) return;
       const { resolveRunArguments } = await import("./resolve-run.js");

@@ -9,6 +9,7 @@ type Finish = (code: ExitCode) => void;
 export function addTrustCommands(program: Command, finish: Finish): void {
   const attest = program
     .command("attest <runId>")
+    .enablePositionalOptions() // `attest verify --key` is the key that verify wants
     .description("sign a statement about how a run that is over went (in-toto, DSSE)")
     .option("--key <file>", "a private Ed25519 key in PEM; several sign together", listed)
     .option("--output <file>", "a new file for it (default: standard output)")
@@ -24,11 +25,9 @@ export function addTrustCommands(program: Command, finish: Finish): void {
     .option("--project <dir>", "where the artifacts lie")
     .option("--session <dir>", "a bundle run's session folder, where it lies in no project")
     .option("--json", "print JSON for programs")
-    .action(async (file: string, _: VerifyOptions, verify: Command) => {
-      // `--key` is one of both commands: the outer one takes it.
-      const options: VerifyOptions = verify.optsWithGlobals();
-      finish(await (await import("./commands/attest.js")).attestVerifyCommand(file, options));
-    });
+    .action(async (file: string, options: VerifyOptions) =>
+      finish(await (await import("./commands/attest.js")).attestVerifyCommand(file, options)),
+    );
   program
     .command("codec-server")
     .description(

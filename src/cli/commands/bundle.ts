@@ -56,7 +56,7 @@ function printOthers({ others = [], complete }: BundleReport): void {
     print(`${FORMS[form].padEnd(8)}  ${path}  ${name}${description === "" ? "" : `  ${description}`}`);
     print(`    ${form === "agent" ? remedy : `to run it: ${remedy}`}`);
   }
-  if (!complete)
+  if (complete === false)
     print("There is more below this directory than was looked at: name one nearer to the workflows.");
 }
 

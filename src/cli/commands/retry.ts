@@ -24,10 +24,14 @@ export async function retryCommand(runId: string, options: RetryOptions): Promis
     const facts = await reader.ask("read.run", { run: runId });
     const status = facts.ok ? (facts.value.status as RunStatus | null) : null; // the store has parsed it
     const ended = await run.executionStatus();
-    const failed = status?.fault && { nodeId: status.nodeId, ...status.fault };
-    if (failed !== undefined) printNote(`Failed at ${failed.nodeId}: ${failed.code}: ${failed.message}`);
-    else if (ended !== "RUNNING" && ended !== "COMPLETED")
-      printNote(`The run is ${ended.toLowerCase()}, and left no word why.`);
+    const isOver = ended !== "RUNNING" && ended !== "COMPLETED";
+    // One that has failed before it was opened has left its reason with Temporal alone.
+    const fault = status?.fault ?? (isOver ? await run.closedBy() : undefined);
+    const failed = fault && { nodeId: status?.nodeId ?? "", ...fault };
+    if (failed !== undefined) {
+      const where = failed.nodeId === "" ? "" : ` at ${failed.nodeId}`;
+      printNote(`Failed${where}: ${failed.code}: ${failed.message}`);
+    } else if (isOver) printNote(`The run is ${ended.toLowerCase()}, and left no word why.`);
     const retried = await session.client.retry(run, { limits, ...(model === undefined ? {} : { model }) });
     return { run: retried, ...(failed === undefined ? {} : { more: { failedBefore: failed } }) };
   });

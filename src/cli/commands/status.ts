@@ -22,8 +22,10 @@ export async function statusCommand(runId: string, options: { json?: boolean }):
   let isOfFiles = report !== undefined;
   const problem = report?.problem;
   const isOpen = report !== undefined && !isOverPhase(report.phase);
+  // One that the store does not know may be opened only now, or have failed before it was.
+  const isAsked = isOpen || report === undefined;
   const isServing =
-    config.temporal !== undefined || (isOpen && store !== undefined && (await isServed(store.dir)));
+    config.temporal !== undefined || (isAsked && store !== undefined && (await isServed(store.dir)));
   if (isOpen && !isServing && store !== undefined)
     printNote(noWorkerHint({ embedded: true, isHere: true }, store.taskQueue));
   let webUi = config.temporal === undefined ? EMBEDDED_WEB_UI : undefined;
