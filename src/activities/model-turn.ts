@@ -101,6 +101,7 @@ export async function modelTurn(
       ? {}
       : { refusal: { code: refusal.code, words: printable(visibleText(refusal.words)) } }),
     usage: entry.usage,
+    tookMs: durationMs,
     ...defined({ answeredBy: entry.answeredBy }),
     audit,
   };

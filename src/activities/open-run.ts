@@ -97,6 +97,7 @@ async function conditionsOf(deps: OpenRunDeps, { input, execution }: OpenRunInpu
   return {
     keepsMemo: true as const,
     tellsSeldom: true as const,
+    timesTurns: true as const,
     recordsReads: true as const,
     ...(modelTimeoutMs === undefined ? {} : { modelTimeoutMs }),
     ...(execution?.resetOf === undefined ? {} : { openedFor: execution.id }),

@@ -47,6 +47,7 @@ export async function takeTurn(
     const { missing: _, ...found } = visiting;
     record.update({ visiting: found, ...(answeredBy === undefined ? {} : { answeredBy }) });
     record.use({ modelTurns: 1, ...answer.usage });
+    record.noteWork(answer.tookMs);
     record.noteAudit(answer.audit);
     record.note(`model turn ${turn}`);
     return answer;
@@ -112,7 +113,7 @@ async function askModel(
     (await modelActivities(attempts, modelTimeoutMs, isLeft)["model.turn"].executeWithOptions(shown, [
       input,
     ]));
-  record.timeTurn(Date.now() - beganAt);
+  record.timeTurn(answer.tookMs, Date.now() - beganAt);
   return answer;
 }
 

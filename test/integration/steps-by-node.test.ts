@@ -1,3 +1,4 @@
+import { type History, historyFromJSON, historyToJSON } from "@temporalio/common/lib/proto-utils.js";
 import { expect, test } from "vitest";
 import type { RunHandle } from "../../src/client/client.js";
 import { workflowIdOf } from "../../src/core/run/run-id.js";
@@ -92,6 +93,45 @@ test("quick turns that follow one another are taken together, and each is counte
   );
   const { quickTurns, turns } = await stepsOf(bench, run);
   expect(quickTurns + turns.length).toBeLessThan(reads + 3);
+});
+
+interface EventText {
+  eventTime: string;
+  markerRecordedEventAttributes?: { details?: { data?: { payloads: { data: string }[] } } };
+}
+type MarkerTime = { seconds: number; nanos: number };
+
+/** A history as if all of it had taken so many times as long by every clock. */
+function stretched(history: History, times: number): History {
+  const text = JSON.parse(historyToJSON(history)) as { events: EventText[] };
+  const beganAt = Date.parse(text.events[0]?.eventTime ?? "");
+  const stretch = (at: number): number => beganAt + (at - beganAt) * times;
+  for (const event of text.events) {
+    event.eventTime = new Date(stretch(Date.parse(event.eventTime))).toISOString();
+    const [marker] = event.markerRecordedEventAttributes?.details?.data?.payloads ?? [];
+    if (marker === undefined) continue;
+    const said = JSON.parse(Buffer.from(marker.data, "base64").toString("utf8")) as Record<
+      string,
+      MarkerTime
+    >;
+    for (const name of ["complete_time", "original_schedule_time"]) {
+      const { seconds = 0, nanos = 0 } = said[name] ?? {};
+      const at = stretch(seconds * 1_000 + nanos / 1e6);
+      said[name] = { seconds: Math.floor(at / 1_000), nanos: Math.floor(at % 1_000) * 1e6 };
+    }
+    marker.data = Buffer.from(JSON.stringify(said)).toString("base64");
+  }
+  return historyFromJSON(text);
+}
+
+test("what turns took decides what comes next, not the clock, which may stand elsewhere in a replay", async () => {
+  const bench = await openBench(readsFirst(12, "ask"));
+  const run = await bench.start(twoNodePackage(), NODES);
+  await run.result();
+  const history = await temporalOf(bench, run).fetchHistory();
+  for (const times of [1, 0, 1_000]) {
+    expect(await replayHistory(stretched(history, times))).toMatchObject({ ok: true });
+  }
 });
 
 test("no turn is taken along where a budget may end the run before it", async () => {

@@ -37,6 +37,8 @@ export interface OpenedRun {
   readonly keepsMemo?: true;
   /** Where its steps are nodes, lists and searches are told only of nodes that it stays at. Absent where a worker of an earlier version has opened it. */
   readonly tellsSeldom?: true;
+  /** Where its steps are nodes, what turns took decides, and no clock. Absent where a worker of an earlier version has opened it. */
+  readonly timesTurns?: true;
   /** Where its steps are nodes, the history holds each reading of the document. Absent where a worker of an earlier version has opened it. */
   readonly recordsReads?: true;
   /** Of a run whose steps are nodes, what it begins or goes on with. Absent where it is long, and where a worker of an earlier version has opened it. */

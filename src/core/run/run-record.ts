@@ -66,7 +66,9 @@ export class RunRecord {
   /** What the last recorded phase change said of pause and budget. */
   private recorded: { readonly paused: boolean; readonly budget: Budget };
   /** The node at which lists and searches say that the run stands, since `at`. */
-  private told: { readonly nodeId: string; readonly at: number } | undefined;
+  private told: { readonly nodeId: string; readonly at: number; readonly workedMs: number } | undefined;
+  /** How long the turns of this execution took together. */
+  private workedMs = 0;
 
   constructor(input: RunTerms, evaluatesConditions: boolean) {
     this.input = input;
@@ -152,16 +154,13 @@ export class RunRecord {
 
   /**
    * As a visit begins: lists and searches are told of it. By nodes a run may pass ten of them in a second, and each is a change of its
-   * listing: then they hear of one every few seconds.
+   * listing: then they hear of one every few seconds of its turns.
    */
   isPlaceDue(now: number): boolean {
     const { told } = this;
-    return (
-      !this.tellsSeldom ||
-      this.carried.isSlow === true ||
-      told === undefined ||
-      now - told.at >= TOLD_EVERY_MS
-    );
+    if (!this.tellsSeldom || this.carried.isSlow === true || told === undefined) return true;
+    const passedMs = this.timesTurns ? this.workedMs - told.workedMs : now - told.at;
+    return passedMs >= TOLD_EVERY_MS;
   }
 
   /** The run stays where it is for longer than a moment, and lists and searches say that it stands elsewhere. */
@@ -170,7 +169,7 @@ export class RunRecord {
   }
 
   noteTold(now: number): void {
-    this.told = { nodeId: this.nodeId, at: now };
+    this.told = { nodeId: this.nodeId, at: now, workedMs: this.workedMs };
   }
 
   /** A task of the workflow may be done again: the document is read where the history keeps what was read. */
@@ -182,9 +181,22 @@ export class RunRecord {
     return this.stepsByNode && this.open?.tellsSeldom === true;
   }
 
-  /** How long the last turn took, by the workflow's clock: what the next one is expected to take. */
-  timeTurn(ms: number): void {
-    if (this.stepsByNode) this.update({ isSlow: ms > QUICK_TURN_MS });
+  private get timesTurns(): boolean {
+    return this.open?.timesTurns === true;
+  }
+
+  /**
+   * How long the turn that was asked for last took: what the next one is expected to take. Its result says so, which the history keeps. The
+   * workflow's clock, `passedMs`, may stand elsewhere when a task is done than when it is replayed: after a query that was answered by replaying the
+   * run it has stood still. It decides in runs only that a worker of an earlier version has opened.
+   */
+  timeTurn(tookMs = Number.POSITIVE_INFINITY, passedMs = 0): void {
+    if (this.stepsByNode) this.update({ isSlow: (this.timesTurns ? tookMs : passedMs) > QUICK_TURN_MS });
+  }
+
+  /** Of each turn, those that were taken along included. */
+  noteWork(tookMs = 0): void {
+    this.workedMs += tookMs;
   }
 
   /** The agent of a node: its own, else the run's (contracts §8). */

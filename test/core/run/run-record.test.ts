@@ -195,7 +195,22 @@ describe("lists and searches are told where a run stands", () => {
     expect([record.isPlaceDue(10_001), record.isPlaceOld]).toEqual([true, false]);
   });
 
-  test("by nodes every five seconds, and where the run stays for longer than a moment", () => {
+  test("by nodes every five seconds of its turns, whatever the clock says", () => {
+    const record = openedRecord({
+      terms: { steps: "nodes" },
+      opened: { ...opened, timesTurns: true as const },
+    });
+    expect(record.isPlaceDue(10_000)).toBe(true);
+    record.noteWork(4_000);
+    record.noteTold(10_000);
+    record.noteWork(4_999);
+    record.noteWork();
+    expect(record.isPlaceDue(99_000)).toBe(false);
+    record.noteWork(1);
+    expect(record.isPlaceDue(10_000)).toBe(true);
+  });
+
+  test("by nodes every five seconds of the clock in a run of an earlier version, and where it stays for longer than a moment", () => {
     const record = byNodes();
     expect(record.isPlaceDue(10_000)).toBe(true);
     record.noteTold(10_000);
@@ -327,10 +342,20 @@ describe("a turn is waited for inside a workflow task", () => {
   test("until one is slow, and again once one is quick", () => {
     const record = openedRecord({ ...BY_NODE, carried: { turn: 1 } });
     expect(record.isQuickTurn).toBe(true);
-    record.timeTurn(1_001);
+    record.timeTurn(undefined, 1_001);
     expect(record.isQuickTurn).toBe(false);
-    record.timeTurn(1_000);
+    record.timeTurn(undefined, 1_000);
     expect(record.isQuickTurn).toBe(true);
+  });
+
+  test("as its result says, whatever the clock does; one whose result says nothing is slow", () => {
+    const record = openedRecord({ ...BY_NODE, opened: { timesTurns: true }, carried: { turn: 1 } });
+    record.timeTurn(1_001, 0);
+    expect(record.isQuickTurn).toBe(false);
+    record.timeTurn(1_000, 99_000);
+    expect(record.isQuickTurn).toBe(true);
+    record.timeTurn(undefined, 0);
+    expect(record.isQuickTurn).toBe(false);
   });
 
   test("not where a worker has left it to others, and not each 32nd time", () => {
@@ -344,7 +369,7 @@ describe("a turn is waited for inside a workflow task", () => {
 
   test("by no clock of a run whose steps are turns", () => {
     const record = openedRecord({});
-    record.timeTurn(5_000);
+    record.timeTurn(5_000, 5_000);
     expect(record.carried).not.toHaveProperty("isSlow");
   });
 });
