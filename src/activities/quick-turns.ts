@@ -8,7 +8,7 @@ type Take = (asked: ModelTurnInput, withinMs: number) => Promise<ModelTurnResult
 /**
  * Takes a turn, and with it those that follow in the same moment, as many as `input.ahead` allows: each time all calls of the answer have
  * worked and none was an update of the state document, so that the workflow has nothing to decide before the next. Together they take as long as one
- * turn may; one that is not over then is taken over by whoever asks for it next. What they write is made durable together, before
+ * turn may; one that is not over then is taken over by whoever asks for it next, and makes the whole slow. What they write is made durable together, before
  * they are reported.
  */
 export function quickTurns(input: ModelTurnInput, take: Take): Promise<ModelTurnResult | undefined> {
@@ -23,14 +23,19 @@ async function takeTurns(input: ModelTurnInput, take: Take): Promise<ModelTurnRe
   const ahead: ModelTurnResult[] = [];
   let asked = input;
   let last = first;
+  let isLeft = false;
   while (ahead.length < (input.ahead ?? 0) && isFollowed(last) && passedMs() < QUICK_TURN_MS / 2) {
     asked = following(asked, last.ran?.outcomes ?? []);
     const next = await take(asked, QUICK_TURN_MS - passedMs());
-    if (next === undefined) break;
+    if (next === undefined) {
+      isLeft = true;
+      break;
+    }
     ahead.push(next);
     last = next;
   }
-  return ahead.length === 0 ? first : { ...first, ahead };
+  const tookMs = Math.max(Math.round(passedMs()), isLeft ? QUICK_TURN_MS + 1 : 0);
+  return { ...first, tookMs, ...(ahead.length === 0 ? {} : { ahead }) };
 }
 
 function isFollowed({ calls, ran }: ModelTurnResult): boolean {

@@ -26,6 +26,8 @@ export async function runPlainCalls(
   for (const call of answer.calls) {
     if (!isPlain(call) || performance.now() - startedAt > QUICK_TURN_MS) break;
     const { run: ref, conversation, nodeId, agentId, conditions } = input;
+    // A call that has failed may have changed what conditions of edges see: the workflow knows.
+    if (call.change !== undefined && conditions !== undefined && outcomes.some(({ ok }) => !ok)) break;
     const asked = { run: ref, conversation, callId: call.id, nodeId, agentId, stateSha256, now: runs.now };
     const outcome = await run({ ...asked, ...defined({ conditions }) }).catch(() => undefined);
     if (outcome === undefined) break;

@@ -138,7 +138,7 @@ export interface ModelTurnResult {
   /** The provider cut the answer off: none of its calls may run (contracts §16). */
   readonly cutOff: boolean;
   readonly usage: TurnUsage;
-  /** How long it took to have the answer, in milliseconds. Absent where a worker of an earlier version has taken the turn. */
+  /** How long it took to have the answer and what was taken along with it, in milliseconds. Absent where a worker of an earlier version has taken the turn. */
   readonly tookMs?: number;
   /** Which model has answered, in a run that knows its models: another attempt's may be the one that was written down. */
   readonly answeredBy?: AnsweredBy;

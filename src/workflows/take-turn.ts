@@ -47,7 +47,6 @@ export async function takeTurn(
     const { missing: _, ...found } = visiting;
     record.update({ visiting: found, ...(answeredBy === undefined ? {} : { answeredBy }) });
     record.use({ modelTurns: 1, ...answer.usage });
-    record.noteWork(answer.tookMs);
     record.noteAudit(answer.audit);
     record.note(`model turn ${turn}`);
     return answer;

@@ -68,7 +68,7 @@ test("turns that follow in a moment are taken along, each as the workflow would 
     { ...plain, ahead: 7, turn: 5, runs: { stateSha256: "second", now: "2026-11-25T00:00:00.020Z" } },
     { ...plain, ahead: 7, turn: 6, runs: { stateSha256: "second", now: "2026-11-25T00:00:00.030Z" } },
   ]);
-  expect(result).toEqual({ ...results[0], ahead: results.slice(1) });
+  expect(result).toEqual({ ...results[0], tookMs: 40, ahead: results.slice(1) });
 });
 
 describe("the workflow is asked before the next turn", () => {
@@ -82,7 +82,7 @@ describe("the workflow is asked before the next turn", () => {
   ])("after %s", async (_, first) => {
     const { asked, result } = await taken([first, turn()]);
     expect(asked).toHaveLength(1);
-    expect(result).toEqual(first);
+    expect(result).toEqual({ ...first, tookMs: 10 });
   });
 
   test("after as many as it has allowed", async () => {
@@ -90,7 +90,7 @@ describe("the workflow is asked before the next turn", () => {
     expect((await taken(many, { ahead: 2 })).asked).toHaveLength(3);
     expect((await taken(many, { ahead: 0 })).asked).toHaveLength(1);
     const { ahead: _, ...old } = input;
-    expect(await quickTurns(old, () => Promise.resolve(many[0]))).toEqual(many[0]);
+    expect(await quickTurns(old, () => Promise.resolve(many[0]))).toEqual({ ...many[0], tookMs: 0 });
   });
 
   test("after half of the moment", async () => {
@@ -105,4 +105,6 @@ test("a turn that is not over in time is left to whoever asks next, those before
   const { asked, result } = await taken([turn(), turn(), undefined, turn()]);
   expect(asked).toHaveLength(3);
   expect(result?.ahead).toHaveLength(1);
+  // The workflow asks for the next one as for any that is slow.
+  expect(result?.tookMs).toBe(1_001);
 });

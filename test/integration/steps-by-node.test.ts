@@ -134,6 +134,33 @@ test("what turns took decides what comes next, not the clock, which may stand el
   }
 });
 
+test.each(["turns", "nodes"] as const)(
+  "a change after calls that have failed is judged by what they have changed, by %s",
+  async (steps) => {
+    const files = twoNodePackage();
+    const graph = JSON.parse(files["workflow.graph.json"] ?? "{}") as object;
+    const edges = [
+      { from: "ask", to: "middle", label: "ok", isDefault: true },
+      { from: "ask", to: "finish", label: "free", conditionExpr: { "!": { var: "routingFlags.blocked" } } },
+      { from: "middle", to: "finish", label: "done" },
+    ];
+    const stale = { path: "@project/artifacts/out.md", content: "x", ifMatchSha256: "0".repeat(64) };
+    const bench = await openBench((request, index) => {
+      if (index > 0) return straightOn(request);
+      const on = { stepsCompleted: { append: ["ask"] }, currentNodeId: { set: "finish" } };
+      return { calls: [call("fs_write", stale), call("fs_write", stale), patch(on)] };
+    });
+    const run = await bench.start(
+      { ...files, "workflow.graph.json": JSON.stringify({ ...graph, edges }) },
+      { steps, storyId: "abc-1", evaluateConditions: true },
+    );
+    expect(await run.result()).toMatchObject({
+      phase: "completed",
+      stepsCompleted: ["ask", "middle", "finish"],
+    });
+  },
+);
+
 test("no turn is taken along where a budget may end the run before it", async () => {
   const read = { calls: [call("fs_read", { path: "@pkg/steps/ask.md" })] };
   const bench = await openBench([read, read, read]);

@@ -67,7 +67,7 @@ export class RunRecord {
   private recorded: { readonly paused: boolean; readonly budget: Budget };
   /** The node at which lists and searches say that the run stands, since `at`. */
   private told: { readonly nodeId: string; readonly at: number; readonly workedMs: number } | undefined;
-  /** How long the turns of this execution took together. */
+  /** How long the turns of this execution took together, as their results say. */
   private workedMs = 0;
 
   constructor(input: RunTerms, evaluatesConditions: boolean) {
@@ -190,13 +190,11 @@ export class RunRecord {
    * workflow's clock, `passedMs`, may stand elsewhere when a task is done than when it is replayed: after a query that was answered by replaying the
    * run it has stood still. It decides in runs only that a worker of an earlier version has opened.
    */
-  timeTurn(tookMs = Number.POSITIVE_INFINITY, passedMs = 0): void {
-    if (this.stepsByNode) this.update({ isSlow: (this.timesTurns ? tookMs : passedMs) > QUICK_TURN_MS });
-  }
-
-  /** Of each turn, those that were taken along included. */
-  noteWork(tookMs = 0): void {
-    this.workedMs += tookMs;
+  timeTurn(tookMs: number | undefined, passedMs = 0): void {
+    if (!this.stepsByNode) return;
+    const countedMs = this.timesTurns ? tookMs : passedMs;
+    this.update({ isSlow: countedMs === undefined || countedMs > QUICK_TURN_MS });
+    this.workedMs += tookMs ?? 0;
   }
 
   /** The agent of a node: its own, else the run's (contracts §8). */

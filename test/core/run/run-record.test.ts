@@ -201,12 +201,11 @@ describe("lists and searches are told where a run stands", () => {
       opened: { ...opened, timesTurns: true as const },
     });
     expect(record.isPlaceDue(10_000)).toBe(true);
-    record.noteWork(4_000);
+    for (let turn = 1; turn <= 4; turn += 1) record.timeTurn(900);
     record.noteTold(10_000);
-    record.noteWork(4_999);
-    record.noteWork();
+    for (let turn = 1; turn <= 5; turn += 1) record.timeTurn(999);
     expect(record.isPlaceDue(99_000)).toBe(false);
-    record.noteWork(1);
+    record.timeTurn(5);
     expect(record.isPlaceDue(10_000)).toBe(true);
   });
 
