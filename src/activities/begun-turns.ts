@@ -3,10 +3,13 @@ import { turnKey } from "./model-failures.js";
 
 /** How long an answer is waited for that no activity waits for, in milliseconds. */
 const TAKEN_OVER_WITHIN_MS = 10_000;
+/** How long the end of a turn is waited for that was called off, in milliseconds: less than the activity has that waits. */
+const ENDS_WITHIN_MS = 2_000;
 
 type Outcome = { readonly result: ModelTurnResult } | { readonly error: unknown };
 
 interface BegunTurn {
+  readonly runId: string;
   readonly outcome: Promise<Outcome>;
   /** It is waited for no longer than this; undefined while an activity waits. */
   forgetting?: NodeJS.Timeout;
@@ -27,7 +30,7 @@ export class BegunTurns {
     take: (signal: AbortSignal) => Promise<ModelTurnResult>,
   ): Promise<ModelTurnResult | undefined> {
     const key = turnKey(input);
-    const turn = this.turns.get(key) ?? this.add(key, take);
+    const turn = this.turns.get(key) ?? this.add(key, input.run.runId, take);
     clearTimeout(turn.forgetting);
     const outcome = await within(patienceMs, turn.outcome);
     if (outcome !== undefined && "result" in outcome) {
@@ -51,13 +54,28 @@ export class BegunTurns {
     return endOf(turn, signal);
   }
 
-  private add(key: string, take: (signal: AbortSignal) => Promise<ModelTurnResult>): BegunTurn {
+  /** Ends those of a run that is over: when this resolves, nothing more is written of them, or not for a while. */
+  async endOfRun(runId: string): Promise<void> {
+    const left = [...this.turns].filter(([, turn]) => turn.runId === runId);
+    for (const [key, turn] of left) {
+      this.turns.delete(key);
+      clearTimeout(turn.forgetting);
+      turn.cancel(new Error("The run is over."));
+    }
+    await within(ENDS_WITHIN_MS, Promise.all(left.map(([, { outcome }]) => outcome)));
+  }
+
+  private add(
+    key: string,
+    runId: string,
+    take: (signal: AbortSignal) => Promise<ModelTurnResult>,
+  ): BegunTurn {
     const controller = new AbortController();
     const outcome = take(controller.signal).then(
       (result) => ({ result }),
       (error: unknown) => ({ error }),
     );
-    const turn: BegunTurn = { outcome, cancel: (reason) => controller.abort(reason) };
+    const turn: BegunTurn = { runId, outcome, cancel: (reason) => controller.abort(reason) };
     this.turns.set(key, turn);
     return turn;
   }

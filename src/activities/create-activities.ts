@@ -1,6 +1,7 @@
 import { Context } from "@temporalio/activity";
 import type { Activities, ModelTurnInput, PhaseInput, ToolCallInput } from "../contract/activities.js";
 import { failpoint } from "../core/failpoint.js";
+import { isOverPhase } from "../core/run/phase.js";
 import { BegunTurns } from "./begun-turns.js";
 import { callExternalTool } from "./external-tools.js";
 import { toActivityError, toApplicationFailure, unwrap } from "./failures.js";
@@ -97,6 +98,7 @@ export function createActivities(deps: ActivityDeps): Activities {
     "update.verify": (input) => Promise.resolve(verifyUpdate(deps, input)),
     "user.input": (input) => recordUserInput(store, input),
     async "run.phase"(input) {
+      if (isOverPhase(input.phase)) await begunTurns.endOfRun(input.run.runId);
       const head = await recordPhase(deps, input);
       await deps.announce?.(input);
       return head;

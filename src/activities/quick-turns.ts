@@ -23,8 +23,11 @@ async function takeTurns(input: ModelTurnInput, take: Take): Promise<ModelTurnRe
   const ahead: ModelTurnResult[] = [];
   let asked = input;
   let last = first;
+  let bytes = bytesOf(first);
   let isLeft = false;
-  while (ahead.length < (input.ahead ?? 0) && isFollowed(last) && passedMs() < QUICK_TURN_MS / 2) {
+  const mayFollow = (): boolean =>
+    ahead.length < (input.ahead ?? 0) && bytes < MAX_BYTES_BEFORE && passedMs() < QUICK_TURN_MS / 2;
+  while (isFollowed(last) && mayFollow()) {
     asked = following(asked, last.ran?.outcomes ?? []);
     const next = await take(asked, QUICK_TURN_MS - passedMs());
     if (next === undefined) {
@@ -32,10 +35,18 @@ async function takeTurns(input: ModelTurnInput, take: Take): Promise<ModelTurnRe
       break;
     }
     ahead.push(next);
+    bytes += bytesOf(next);
     last = next;
   }
   const tookMs = Math.max(Math.round(passedMs()), isLeft ? QUICK_TURN_MS + 1 : 0);
   return { ...first, tookMs, ...(ahead.length === 0 ? {} : { ahead }) };
+}
+
+/** A payload has 256 KiB at most, and a turn with a large change of the document more than half of that. */
+const MAX_BYTES_BEFORE = 64 * 1_024;
+
+function bytesOf(turn: ModelTurnResult): number {
+  return Buffer.byteLength(JSON.stringify(turn));
 }
 
 function isFollowed({ calls, ran }: ModelTurnResult): boolean {

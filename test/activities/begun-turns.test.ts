@@ -57,6 +57,18 @@ test("the same turn is begun once, whoever begins it again", async () => {
   expect(turn.signals).toHaveLength(1);
 });
 
+test("those of a run that is over are called off, and their end is waited for", async () => {
+  const begun = new BegunTurns();
+  const [turn, other] = [openTurn(), openTurn()];
+  expect(await begun.begin(INPUT, 1, turn.take)).toBeUndefined();
+  const another = { ...INPUT, run: { ...INPUT.run, runId: "other" } };
+  expect(await begun.begin(another, 1, other.take)).toBeUndefined();
+  await begun.endOfRun("run");
+  expect([turn, other].map(({ signals }) => signals[0]?.aborted)).toEqual([true, false]);
+  expect(begun.takeOver(INPUT, never)).toBeUndefined();
+  expect(begun.takeOver(another, never)).toBeDefined();
+});
+
 test("who has taken it over and is cancelled cancels it", async () => {
   const begun = new BegunTurns();
   const turn = openTurn();

@@ -93,6 +93,13 @@ describe("the workflow is asked before the next turn", () => {
     expect(await quickTurns(old, () => Promise.resolve(many[0]))).toEqual({ ...many[0], tookMs: 0 });
   });
 
+  test("after so many bytes that what follows fits into a payload with them", async () => {
+    const many = Array.from({ length: 8 }, () => ({ ...turn(), text: "文".repeat(8_000) }));
+    const { asked, result } = await taken(many);
+    expect(asked).toHaveLength(3);
+    expect(Buffer.byteLength(JSON.stringify(result))).toBeLessThan(100_000);
+  });
+
   test("after half of the moment", async () => {
     const many = Array.from({ length: 4 }, () => turn());
     const { asked } = await taken(many, { eachMs: 300 });
