@@ -20,6 +20,15 @@ export async function lookAround(): Promise<{ config: Config; store: Store | und
   return { config, store: isElsewhere ? undefined : await storeOf(config) };
 }
 
+/** Configuration and store of a command that makes none. Throws `UsageError` where none stands. */
+export async function storeAtHand(): Promise<{ config: Config; store: Store }> {
+  const config = loadConfig();
+  if ((await readStoreIdentity(config.storeDir)) === undefined) {
+    throw new UsageError(`There is no store in ${config.storeDir}. INTERLOCK_STORE says where it is.`);
+  }
+  return { config, store: await storeOf(config) };
+}
+
 async function storeOf({ storeDir, taskQueue, roots }: Config): Promise<Store> {
   try {
     return await openStore(storeDir, taskQueue, roots);

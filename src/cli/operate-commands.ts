@@ -40,7 +40,7 @@ export function addOperateCommands(program: Command, finish: Finish): void {
   program
     .command("export <runId>")
     .description("history, document, audit log and conversation of a run as one zip file")
-    .option("--output <file>", "where to (default: run-<runId>.zip)")
+    .option("--output <file>", "where to; what is there is replaced (default: run-<runId>.zip)")
     .option(...JSON_OPTION)
     .action(async (runId: string, options: { output?: string; json?: boolean }) =>
       finish(await (await import("./commands/export.js")).exportCommand(runId, options)),

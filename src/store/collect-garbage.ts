@@ -23,7 +23,9 @@ export async function collectGarbage(
   await store.runs.listAllRuns(); // throws before anything is removed
   const runs = await store.runs.collect(which);
   const packages: string[] = [];
-  for (const packageId of await unusedPackages(store, which.before)) {
+  // Which package a run is of that no index lists, nobody knows.
+  const unused = runs.lost.length > 0 ? [] : await unusedPackages(store, which.before);
+  for (const packageId of unused) {
     const removed =
       which.stays || (await store.packages.remove(packageId, () => isUsed(store, packageId))).ok;
     if (removed) packages.push(packageId);

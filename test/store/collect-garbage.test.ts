@@ -1,4 +1,4 @@
-import { appendFile, utimes, writeFile } from "node:fs/promises";
+import { appendFile, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { collectGarbage } from "../../src/store/collect-garbage.js";
@@ -51,6 +51,20 @@ describe("garbage of a store", () => {
       packages: [unused],
     });
     expect(await installed(world)).toEqual([used, newest].sort());
+  });
+
+  test("is no package while there are runs that no index lists: it may be theirs", async () => {
+    const { world, run } = await threeVersions();
+    const { store } = world;
+    const files = valueOf(await store.runs.openFiles(run.projectId, run.runId));
+    await files.audit.record({ kind: "run.phase", id: "1", phase: "running" }, OLD);
+    await utimes(files.dir, OLD, OLD);
+    await rm(join(store.dir, "projects", run.projectId, "runs.jsonl"));
+    expect(await collectGarbage(store, { before: BEFORE, stays: false })).toMatchObject({
+      runs: { lost: [RUN_ID] },
+      packages: [],
+    });
+    expect(await installed(world)).toHaveLength(3);
   });
 
   test("are packages of pruned runs", async () => {

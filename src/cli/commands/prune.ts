@@ -3,7 +3,7 @@ import { type PruneRule, prunableRuns, withoutNeeded } from "../../core/run/choo
 import { DamagedIndex, type RunMetadata, workflowIdOfRun } from "../../store/runs/run-index.js";
 import { collectGarbage } from "../../store/collect-garbage.js";
 import type { Store } from "../../store/store.js";
-import { openEnvironment } from "../environment.js";
+import { storeAtHand } from "../environment.js";
 import { wholeNumber } from "../numbers.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
 import { sinceOf } from "../run-filter.js";
@@ -40,7 +40,7 @@ const ASKED_AT_ONCE = 16;
 /** `interlock runs prune`: removes runs that are over, each all or nothing. */
 export async function runsPruneCommand(options: PruneOptions): Promise<ExitCode> {
   const rule = ruleOf(options, new Date());
-  const { config, store } = await openEnvironment();
+  const { config, store } = await storeAtHand();
   return unlessDamaged(async () => {
     if (options.dryRun !== true) await store.runs.sweep();
     const all = await store.runs.listAllRuns();
@@ -165,7 +165,7 @@ function report({ dryRun = false, json = false }: PruneOptions, { pruned, kept }
 export async function storeGcCommand(options: CollectOptions): Promise<ExitCode> {
   const { grace = "1d", dryRun = false, json = false } = options;
   const before = new Date(sinceOf(grace, new Date(), "--grace"));
-  const { store } = await openEnvironment();
+  const { store } = await storeAtHand();
   return unlessDamaged(async () => {
     const { runs, packages, uploads } = await collectGarbage(store, { before, stays: dryRun });
     const { pruned, unmade, lost } = runs;
@@ -182,6 +182,7 @@ export async function storeGcCommand(options: CollectOptions): Promise<ExitCode>
     ];
     print(`${dryRun ? "Would remove" : "Removed"} ${parts.join(", ")}.`);
     for (const runId of lost) print(`Run ${runId} has been worked in, and no index lists it: it stays.`);
+    if (lost.length > 0) print("All packages stay: which one such a run is of, no index says.");
     return EXIT.done;
   });
 }
