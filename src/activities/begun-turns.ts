@@ -1,8 +1,11 @@
 import type { ModelTurnInput, ModelTurnResult } from "../contract/activities.js";
 import { turnKey } from "./model-failures.js";
 
-/** How long an answer is waited for that no activity waits for, in milliseconds. */
-const TAKEN_OVER_WITHIN_MS = 10_000;
+/**
+ * How long an answer is waited for that no activity waits for, in milliseconds. Most are there by then: the run may have been paused
+ * meanwhile, and finds it written down when it goes on. One that is over ends its turns; one that was terminated cannot.
+ */
+const TAKEN_OVER_WITHIN_MS = 120_000;
 /** How long the end of a turn is waited for that was called off, in milliseconds: less than the activity has that waits. */
 const ENDS_WITHIN_MS = 2_000;
 
