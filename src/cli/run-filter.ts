@@ -51,15 +51,26 @@ export function limitOf({ limit }: RunsOptions): number {
 
 const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
+/** A date, with a time of day and its offset if need be. `Date` alone would take 2026-02-30 for 2 March, and words beside a date. */
+const DATE =
+  /^(\d{4})-(\d\d)-(\d\d)(?:[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)?)?$/;
+
 /** `30m`, `2h`, `3d`, `1w` ago, or a date. */
 export function sinceOf(text: string, now: Date, option = "--since"): string {
   const [, count = "", unit = ""] = /^(\d{1,5})([mhdw])$/.exec(text) ?? [];
   if (count !== "") return new Date(now.getTime() - Number(count) * (UNITS[unit] ?? 0)).toISOString();
-  const at = /^\d{4}-\d\d-\d\d/.test(text) ? new Date(text) : new Date(Number.NaN);
-  if (Number.isNaN(at.getTime())) {
-    throw new UsageError(`${option} is a time ago, such as 30m, 2h, 3d or 1w, or a date such as 2026-11-22.`);
+  const [, year, month, day] = DATE.exec(text) ?? [];
+  if (!isThatDay(Number(year), Number(month), Number(day))) {
+    throw new UsageError(
+      `${option} is a time ago, such as 30m, 2h, 3d or 1w, or a date that there is, such as 2026-11-22 or 2026-11-22T09:30Z.`,
+    );
   }
-  return at.toISOString();
+  return new Date(text.replace(" ", "T")).toISOString();
+}
+
+function isThatDay(year: number, month: number, day: number): boolean {
+  const at = new Date(Date.UTC(year, month - 1, day));
+  return at.getUTCMonth() === month - 1 && at.getUTCDate() === day;
 }
 
 /** A directory that is there stands for its project; anything else is a project's name or id, here or on another host. */

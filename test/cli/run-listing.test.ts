@@ -50,14 +50,39 @@ describe("the filters of runs", () => {
     expect(sinceOf("2h", NOW)).toBe("2026-03-10T10:00:00.000Z");
     expect(sinceOf("1w", NOW)).toBe("2026-03-03T12:00:00.000Z");
     expect(sinceOf("2026-03-01", NOW)).toBe("2026-03-01T00:00:00.000Z");
-    for (const text of ["", "2", "h", "-2h", "2y", "yesterday", "2026-13-40"]) {
-      expect(() => sinceOf(text, NOW)).toThrow(UsageError);
-    }
+    expect(sinceOf("2028-02-29T09:30:00+02:00", NOW)).toBe("2028-02-29T07:30:00.000Z");
+    expect(sinceOf("2026-11-22 09:30Z", NOW)).toBe("2026-11-22T09:30:00.000Z");
     expect([limitOf({}), limitOf({ limit: "7" })]).toEqual([50, 7]);
     for (const limit of ["0", "-1", "x", "10001", "1e3", ""])
       expect(() => limitOf({ limit })).toThrow(UsageError);
     expect(["shop", "my shop", "a.b"].every(isName)).toBe(true);
     expect([".", "..", "", "a/b", "~", String.raw`a\b`].some(isName)).toBe(false);
+  });
+
+  test.each([
+    "",
+    "2",
+    "h",
+    "-2h",
+    "2y",
+    "yesterday",
+    "2026-13-40",
+    "2026-02-30",
+    "2026-02-29",
+    "2026-11-31",
+    "2026-11-00",
+    "2026-11-26T25:00Z",
+    "2026-11-26T09:60Z",
+    "2026-11-26 (foo) 23:00 PST",
+    "2026-11-26x",
+    "2026-11-26T",
+    "2026-11-26T09",
+    "2026-11-26T09:30+99:00",
+  ])('take no "%s" for a time: the refusal says what is one', (text) => {
+    expect(() => sinceOf(text, NOW)).toThrow(UsageError);
+    expect(() => sinceOf(text, NOW)).toThrow(
+      "--since is a time ago, such as 30m, 2h, 3d or 1w, or a date that there is, such as 2026-11-22 or 2026-11-22T09:30Z.",
+    );
   });
 
   test("fit what a run says of itself", () => {
