@@ -1,9 +1,9 @@
 import { UsageError } from "./output.js";
 
-/** Throws `UsageError` for anything but a whole number above 0. */
-export function wholeNumber(option: string, text: string): number {
-  if (!/^[1-9]\d{0,11}$/.test(text)) throw new UsageError(`${option} takes a whole number above 0.`);
-  return Number(text);
+/** Throws `UsageError` for anything but a whole number above 0, or from 0 on where `least` is 0. */
+export function wholeNumber(option: string, text: string, least: 0 | 1 = 1): number {
+  if (/^[1-9]\d{0,11}$/.test(text) || (least === 0 && text === "0")) return Number(text);
+  throw new UsageError(`${option} takes a whole number${least === 0 ? ", 0 or above" : " above 0"}.`);
 }
 
 /** Throws `UsageError` for anything but a number above 0. */

@@ -12,6 +12,14 @@ describe("numbers on the command line", () => {
     expect(() => wholeNumber("--n", "x")).toThrow("--n takes a whole number above 0.");
   });
 
+  test("whole numbers from 0 on, where that is said to be allowed: the refusal says so too", () => {
+    expect(wholeNumber("--n", "0", 0)).toBe(0);
+    expect(wholeNumber("--n", "12", 0)).toBe(12);
+    for (const text of ["", "00", "01", "-1", "x"]) {
+      expect(() => wholeNumber("--n", text, 0)).toThrow("--n takes a whole number, 0 or above.");
+    }
+  });
+
   test("amounts above 0", () => {
     expect(amount("--cost", "2.50")).toBe(2.5);
     expect(amount("--cost", "0.000000001")).toBe(1e-9);

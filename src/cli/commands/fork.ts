@@ -27,7 +27,7 @@ export async function forkCommand(runId: string, options: ForkOptions): Promise<
   }
   const where = {
     ...(fromNode === undefined ? {} : { fromNode }),
-    ...(atVisit === undefined ? {} : { visit: atVisit === "0" ? 0 : wholeNumber("--at-visit", atVisit) }),
+    ...(atVisit === undefined ? {} : { visit: wholeNumber("--at-visit", atVisit, 0) }),
   };
   const set = variablesOf(options.set ?? []);
   return goOn(runId, options, async ({ config, store, session, reader, known }) => {

@@ -106,7 +106,7 @@ function ruleOf({ olderThan, keep }: PruneOptions, now: Date): PruneRule {
   }
   return {
     endedBefore: olderThan === undefined ? undefined : sinceOf(olderThan, now, "--older-than"),
-    keep: keep === undefined || keep === "0" ? undefined : wholeNumber("--keep", keep),
+    keep: keep === undefined ? undefined : wholeNumber("--keep", keep, 0),
   };
 }
 
