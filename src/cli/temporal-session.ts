@@ -18,6 +18,8 @@ import { signerFor } from "./signer.js";
 export interface TemporalSession {
   readonly client: InterlockClient;
   readonly embedded: boolean;
+  /** Where the embedded server takes clients, as `127.0.0.1:7233`. */
+  readonly embeddedAddress: string | undefined;
   /** Whether the queue is that of the store on this machine: a worker of it can be started here. */
   readonly isHere: boolean;
   readonly webUi: string | undefined;
@@ -105,6 +107,7 @@ async function open(
   return {
     client,
     embedded: server !== undefined,
+    embeddedAddress: server?.address,
     isHere: store !== undefined,
     webUi: server?.uiUrl ?? config.webUi,
     webUiLasts: async () => server === undefined || server.isShared(),

@@ -154,7 +154,7 @@ describe("interlock run", () => {
   });
 
   test(
-    "at the end of standard input the exit code is 3, and answer goes on from there",
+    "at the end of standard input the exit code is 3, and answer, which the inbox names, goes on from there",
     { tags: "slow" },
     async () => {
       const shell = await newShell();
@@ -173,6 +173,8 @@ describe("interlock run", () => {
           phase: "waiting-user",
           question: { text: "Which colour?" },
         });
+        const { stderr } = await configured.run(["inbox"]);
+        expect(stderr).toContain("An answer starts it by itself.\nAnswer one with: interlock answer <run>");
         const answered = await configured.run(["answer", report.runId, "Blue", "--json"]);
         expect(answered.code).toBe(0);
         expect(JSON.parse(answered.stdout)).toMatchObject({ runId: report.runId, phase: "completed" });
@@ -220,6 +222,26 @@ describe("interlock run", () => {
       await new Promise((resolve) => dev.once("exit", resolve));
     });
   });
+
+  test(
+    "dev says where its Temporal is reached, and a command with that address reaches it",
+    { tags: "slow" },
+    async () => {
+      const shell = await newShell();
+      const { environment, dir } = shell;
+      const dev = spawn(process.execPath, [MAIN, "dev", "--quiet"], { env: environment, cwd: dir });
+      const ended = once(dev, "exit");
+      let said = "";
+      dev.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
+      await eventually(() => said.includes("Stop with Ctrl-C."));
+      const [, address = ""] = /^Temporal: (.+)$/m.exec(said) ?? [];
+      expect(address).toMatch(/^127\.0\.0\.1:\d+$/);
+      const elsewhere = shell.with({ TEMPORAL_ADDRESS: address, INTERLOCK_STORE: join(dir, "another") });
+      expect(await elsewhere.run(["runs", "--limit", "1"])).toMatchObject({ code: 0 });
+      dev.kill("SIGINT");
+      await ended;
+    },
+  );
 
   test("Ctrl-C while the model is silent says what is waited for; another one does not wait", async () => {
     const shell = await newShell();

@@ -81,6 +81,7 @@ async function serveUntil(
     health?.use(() => worker.whyNotReady());
     print(`Worker polls "${store.taskQueue}" with the store ${store.dir}`);
     print(`It does ${capacityText(worker.capacity)}.`);
+    if (session.embeddedAddress !== undefined) print(`Temporal: ${session.embeddedAddress}`);
     if (session.webUi !== undefined) print(`Web UI: ${session.webUi}`);
     if (hasPage) page = await startPage(session, { config, store }, {});
     print("Stop with Ctrl-C.");

@@ -48,7 +48,7 @@ export async function inboxCommand(options: InboxOptions): Promise<ExitCode> {
   }
   const questions = store === undefined ? [] : await storedQuestions(store, filter);
   if (questions.length > 0) {
-    printNote("No Temporal is running: this is what the store knows. To answer, start: interlock dev");
+    printNote("No Temporal is running: this is what the store knows. An answer starts it by itself.");
   }
   show(questions, options);
   return EXIT.done;
