@@ -11,7 +11,9 @@ export type Access = "read" | "write";
 export type Place =
   | { readonly kind: "refused" }
   | { readonly kind: "blocked" }
-  | { readonly kind: "missing" | "file" | "directory"; readonly host: string };
+  | { readonly kind: "file" | "directory"; readonly host: string }
+  /** `names`: what would be made. */
+  | { readonly kind: "missing"; readonly host: string; readonly names: readonly string[] };
 
 const HIDDEN = /^\.env(?:[.\-_]|rc$|$)|^\.git$/i;
 const PROTECTED = { read: HIDDEN, write: HIDDEN };
@@ -48,7 +50,7 @@ function walk(root: string, names: readonly string[], mount: string, access: Acc
     const stats = lstatSync(host, { throwIfNoEntry: false });
     if (stats === undefined) {
       if (todo.includes("..")) return { kind: "blocked" };
-      return { kind: "missing", host: [host, ...todo].join("/") };
+      return { kind: "missing", host: [host, ...todo].join("/"), names: [name, ...todo] };
     }
     if (stats.isSymbolicLink()) {
       hops += 1;

@@ -123,6 +123,7 @@ const calls: fc.Arbitrary<PathCall[]> = fc.array(
 const CONTENT = "PLANTED\n";
 const SANDBOX = "E_SANDBOX_VIOLATION";
 const ARGS = "TOOL_ARGS_INVALID";
+const CHANGES: ReadonlySet<string> = new Set(["fs.write", "fs.apply_patch"]);
 
 function argumentsOf({ tool, path: target }: PathCall): object {
   switch (tool) {
@@ -147,9 +148,15 @@ function isDocument(target: string): boolean {
   );
 }
 
+/** Whether a new name may not be made: of the pieces, the one with a line break in it (contracts §7). */
+function isHidden(name: string): boolean {
+  return /\p{Cc}/u.test(name);
+}
+
 /** What a call comes to, by the naive walk. */
 function expected({ tool, path: target }: PathCall, place: Place): string {
   if (place.kind === "refused") return SANDBOX;
+  if (CHANGES.has(tool) && place.kind === "missing" && place.names.some(isHidden)) return SANDBOX;
   if (tool === "fs.apply_patch") return isDocument(target) ? "ok" : ARGS;
   if (tool === "fs.write") {
     if (isDocument(target)) return "E_INVALID_FRONTMATTER";
@@ -169,7 +176,7 @@ async function check(world: World, sequence: readonly PathCall[]): Promise<void>
   };
   world.reset();
   for (const call of sequence) {
-    const access = call.tool === "fs.write" || call.tool === "fs.apply_patch" ? "write" : "read";
+    const access = CHANGES.has(call.tool) ? "write" : "read";
     const place = placeOf(call.path, access, roots);
     const { result, changes } = await world.call({ tool: call.tool, args: argumentsOf(call) });
     assert.equal(

@@ -51,7 +51,7 @@ const decision = fc.record(
 const key = text.filter((name) => name !== "__proto__");
 const values = fc.dictionary(key, json, { maxKeys: 3, noNullPrototype: true }) as fc.Arbitrary<Fields>;
 
-/** What may be listed; what may not is `test/core/state/listed-names.test.ts`. */
+/** What may be listed, and `..`; what else may not is `test/core/state/listed-names.test.ts`. */
 const ids = fc.array(fc.stringMatching(/^[a-z][a-z._:-]{0,4}$/), { maxLength: 4 });
 const paths = fc.array(fc.stringMatching(/^[a-z]{1,3}(\/[a-z .~%-]{1,4}){0,2}$/), { maxLength: 4 });
 
@@ -94,17 +94,29 @@ function stepsOf(document: Fields): string[] {
   return document["stepsCompleted"] as string[];
 }
 
+/** What is listed only now: what a document lists already stays (contracts §7). */
+function newArtifacts(before: Fields, after: Fields): string[] {
+  const known = before["artifacts"] as string[];
+  return (after["artifacts"] as string[]).filter((path) => !known.includes(path));
+}
+
+/** The one thing that may not be listed and that `paths` make. */
+function leadsUp(path: string): boolean {
+  return path.split("/").includes("..");
+}
+
 function isTime(value: string): boolean {
   return /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/.test(value);
 }
 
-/** What the guard says of the fields that would replace others. */
+/** What the guard says of the fields that would replace others, and then of what the lists gain. */
 function verdict(before: Fields, after: Fields): string {
   if (after["updatedAt"] !== undefined && !isTime(after["updatedAt"] as string)) return "E_SCHEMA_VALIDATION";
   const moved = transition(before["currentNodeId"] as string, after["currentNodeId"] as string);
   if (moved !== "ok") return moved;
   const isKept = stepsOf(before).every((done) => stepsOf(after).includes(done));
-  return isKept ? "ok" : "E_INVALID_TRANSITION";
+  if (!isKept) return "E_INVALID_TRANSITION";
+  return newArtifacts(before, after).some(leadsUp) ? "E_SCHEMA_VALIDATION" : "ok";
 }
 
 async function check(world: World, { start, steps }: StateCase): Promise<void> {
