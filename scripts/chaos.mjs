@@ -1,44 +1,52 @@
 // Troubles workers, server, model and disk while runs go on, and checks what became of them; see test/chaos/.
 import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { WrongUsage, commandLine, expectKnown, namesIn } from "./usage.mjs";
 
 const USAGE =
   "Usage: npm run chaos -- [--runs 200] [--minutes 5] [--seed TEXT] [--workers 4] [--keep] [--no-mount]\n" +
   "       npm run chaos -- --check DIRECTORY\n" +
   "       npm run chaos -- --mutants [NAME,…]";
 
-function fail(message) {
-  console.error(`${message}\n${USAGE}`);
-  process.exit(2);
+const OPTIONS = {
+  runs: { type: "string", default: "200" },
+  minutes: { type: "string", default: "5" },
+  workers: { type: "string", default: "4" },
+  seed: { type: "string", default: String(Date.now() % 1_000_000) },
+  "no-mount": { type: "boolean", default: false },
+  keep: { type: "boolean", default: false },
+  check: { type: "string" },
+  mutants: { type: "boolean", default: false },
+};
+
+function expectThat(isSo, sentence) {
+  if (!isSo) throw new WrongUsage(sentence);
 }
 
-function readOptions() {
-  try {
-    return parseArgs({
-      options: {
-        runs: { type: "string", default: "200" },
-        minutes: { type: "string", default: "5" },
-        workers: { type: "string", default: "4" },
-        seed: { type: "string", default: String(Date.now() % 1_000_000) },
-        "no-mount": { type: "boolean", default: false },
-        keep: { type: "boolean", default: false },
-        check: { type: "string", default: "" },
-        mutants: { type: "boolean", default: false },
-      },
-      allowPositionals: true,
-    });
-  } catch (error) {
-    return fail(error.message);
-  }
-}
-
-const { values, positionals } = readOptions();
-if (!/^[1-9]\d{0,4}$/.test(values.runs)) fail("--runs is a whole number.");
-if (!/^[1-9]\d?$/.test(values.workers)) fail("--workers is a whole number.");
-if (!/^\d{1,3}(\.\d+)?$/.test(values.minutes) || Number(values.minutes) === 0) fail("--minutes is a number.");
-if (!/^[\w.-]{1,40}$/.test(values.seed)) fail("--seed is a word of at most 40 characters.");
-if (positionals.length > 0 && !values.mutants) fail(`"${positionals[0]}" is no option.`);
+const { values, check, mutants } = commandLine(USAGE, (args) => {
+  const { values, positionals } = parseArgs({ args, options: OPTIONS, allowPositionals: true });
+  const { runs, workers, minutes, seed } = values;
+  expectThat(/^[1-9]\d{0,4}$/.test(runs), "--runs is a whole number above 0, of at most five digits.");
+  expectThat(/^[1-9]\d?$/.test(workers), "--workers is a whole number from 1 to 99.");
+  expectThat(
+    /^\d{1,3}(\.\d+)?$/.test(minutes) && Number(minutes) > 0,
+    "--minutes is a number above 0, below 1000.",
+  );
+  expectThat(/^[\w.-]{1,40}$/.test(seed), "--seed is a word of at most 40 characters.");
+  expectThat(positionals.length === 0 || values.mutants, `"${positionals[0]}" is no option.`);
+  expectThat(!values.mutants || values.check === undefined, "--check and --mutants do not go together.");
+  const mutants = positionals.flatMap((names) => names.split(",")).filter((name) => name !== "");
+  for (const name of mutants) expectKnown("mutant", name, namesIn("test/chaos/mutants.ts"));
+  const check = values.check === undefined ? "" : resolve(values.check);
+  expectThat(
+    check === "" || existsSync(join(check, "evidence.json")),
+    `${check} holds no evidence of a chaos run. Name a directory that --keep or a failure has left.`,
+  );
+  return { values, check, mutants };
+});
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const vitest = fileURLToPath(new URL("../node_modules/vitest/vitest.mjs", import.meta.url));
@@ -59,6 +67,6 @@ run([vitest, "run", "--config", "vitest.chaos.config.ts", file], {
   INTERLOCK_CHAOS_SEED: values.seed,
   INTERLOCK_CHAOS_KEEP: String(values.keep),
   INTERLOCK_CHAOS_MOUNT: String(!values["no-mount"]),
-  INTERLOCK_CHAOS_CHECK: values.check,
-  INTERLOCK_CHAOS_MUTANTS: positionals.join(","),
+  INTERLOCK_CHAOS_CHECK: check,
+  INTERLOCK_CHAOS_MUTANTS: mutants.join(","),
 });

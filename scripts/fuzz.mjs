@@ -2,28 +2,28 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { WrongUsage, commandLine, expectKnown, namesIn } from "./usage.mjs";
 
 const USAGE = "Usage: npm run fuzz -- [--seconds 60] [--seed N] [--property NAME]";
 
-function fail(message) {
-  console.error(`${message}\n${USAGE}`);
-  process.exit(2);
-}
-
-function readOptions() {
-  try {
-    const { values } = parseArgs({
-      options: { seconds: { type: "string" }, seed: { type: "string" }, property: { type: "string" } },
-    });
-    return values;
-  } catch (error) {
-    return fail(error.message);
+const { seconds, seed, property } = commandLine(USAGE, (args) => {
+  const { values } = parseArgs({
+    args,
+    options: {
+      seconds: { type: "string", default: "60" },
+      seed: { type: "string" },
+      property: { type: "string" },
+    },
+  });
+  if (!/^[1-9]\d{0,5}$/.test(values.seconds)) {
+    throw new WrongUsage("--seconds is a whole number above 0, of at most six digits.");
   }
-}
-
-const { seconds = "60", seed, property } = readOptions();
-if (!/^[1-9]\d{0,5}$/.test(seconds)) fail("--seconds is a whole number.");
-if (seed !== undefined && !/^\d{1,9}$/.test(seed)) fail("--seed is a number of at most nine digits.");
+  if (values.seed !== undefined && !/^\d{1,9}$/.test(values.seed)) {
+    throw new WrongUsage("--seed is a number of at most nine digits.");
+  }
+  if (values.property !== undefined) expectKnown("property", values.property, namesIn("test/fuzz"));
+  return values;
+});
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const vitest = fileURLToPath(new URL("../node_modules/vitest/vitest.mjs", import.meta.url));
