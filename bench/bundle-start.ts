@@ -8,7 +8,7 @@ import type { JsonValue } from "../src/core/json.js";
 import { type Store, openStore } from "../src/store/store.js";
 import { findBundleFiles, findRoots } from "../src/tools/bundle/bundle-discovery.js";
 import { type BundleHost, createBundleHost } from "../src/tools/bundle/bundle-host.js";
-import { WrongUsage, commandLine, positionals } from "./usage.js";
+import { WrongUsage, commandLine, lookedUp, positionals } from "./usage.js";
 
 /**
  * What it takes a bundle run to get to its first step: model round trips and prompt tokens, preloaded and with the same
@@ -30,7 +30,7 @@ interface Pair {
 
 type Call = { readonly name: string; readonly argumentsJson: string };
 
-async function main(directories: readonly string[]): Promise<void> {
+async function main(files: readonly string[]): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), "interlock-bench-"));
   try {
     const store = await openStore(join(dir, "store"));
@@ -38,15 +38,22 @@ async function main(directories: readonly string[]): Promise<void> {
     const project = join(dir, "project");
     await mkdir(project);
     const pairs: Pair[] = [];
-    for (const directory of directories) {
-      for (const file of (await findBundleFiles(resolve(directory))).workflows) {
-        pairs.push(await measure(store, host, project, file));
-      }
-    }
+    for (const file of files) pairs.push(await measure(store, host, project, file));
     print(pairs);
   } finally {
     await rm(dir, { recursive: true, force: true });
   }
+}
+
+/** The workflows below a directory. Throws `WrongUsage` where there is none. */
+async function workflowsIn(directory: string): Promise<readonly string[]> {
+  const { workflows } = await findBundleFiles(resolve(directory));
+  if (workflows.length === 0) {
+    throw new WrongUsage(
+      `${directory} holds no workflow of a bundle. Name a directory such as examples/reading-room.`,
+    );
+  }
+  return workflows;
 }
 
 async function measure(store: Store, host: BundleHost, projectRoot: string, file: string): Promise<Pair> {
@@ -150,4 +157,7 @@ const directories = commandLine(USAGE, (args) => {
   if (missing !== undefined) throw new WrongUsage(`${missing} does not exist.`);
   return given;
 });
-await main(directories.length > 0 ? directories : ["examples/reading-room"]);
+const found = await lookedUp(USAGE, () =>
+  Promise.all((directories.length > 0 ? directories : ["examples/reading-room"]).map(workflowsIn)),
+);
+await main(found.flat());

@@ -4,7 +4,8 @@ import { describeEnvironment } from "./environment.js";
 import { type PairFigures, measureGrowth, measureLoad, measurePairs } from "./measures.js";
 import { type Findings, figuresOf, isBroken, isMet, renderHead, renderTable } from "./report.js";
 import { LONG_NODES, MANY_NODES, type OtherServer, SHORT_NODES, type Stage, openStage } from "./stage.js";
-import { commandLine, count, otherServer, wordsAmong } from "./usage.js";
+import { expectAnswer } from "./other-server.js";
+import { commandLine, count, fileToWrite, lookedUp, otherServer, placeFor, wordsAmong } from "./usage.js";
 
 const HELP = `Measures Interlock on the embedded Temporal server, with a model that answers at once.
 
@@ -55,9 +56,9 @@ function readOptions(argv: readonly string[]): Options {
     rounds: count(values.rounds, "--rounds"),
     atOnce: values["at-once"].split(",").map((text) => count(text, "--at-once")),
     server: otherServer(values.address, values["server-pid"]),
-    directory: values.dir,
+    directory: values.dir === undefined ? undefined : placeFor(values.dir, "--dir"),
     cpuProfile: values["cpu-profile"],
-    json: values.json,
+    json: values.json === undefined ? undefined : fileToWrite(values.json, "--json"),
     strict: values.strict,
   };
 }
@@ -144,4 +145,6 @@ async function run(options: Options): Promise<void> {
   if (options.strict && figures.some(isBroken)) process.exitCode = 1;
 }
 
-await run(commandLine(HELP, readOptions));
+const options = commandLine(HELP, readOptions);
+await lookedUp(HELP, () => expectAnswer(options.server));
+await run(options);

@@ -18,7 +18,8 @@ import { describeEnvironment } from "./environment.js";
 import type { InterlockWorkerSettings, LoopDelays } from "./interlock-worker.js";
 import type { ScriptedModelSettings } from "./scripted-model.js";
 import { TURNS_PER_NODE, ownServer } from "./stage.js";
-import { WrongUsage, commandLine, count, otherServer } from "./usage.js";
+import { expectAnswer } from "./other-server.js";
+import { WrongUsage, commandLine, count, lookedUp, otherServer, placeFor } from "./usage.js";
 import { writeWalkPackage } from "./walk-package.js";
 
 /*
@@ -64,10 +65,11 @@ const { runCount, nodes, afterMs, workerCount, steps, measured, withKill, direct
       steps: stepSize(values.steps),
       measured: otherServer(values.address, values["server-pid"]),
       withKill: values.kill,
-      directory: values.dir,
+      directory: placeFor(values.dir, "--dir"),
     };
   },
 );
+await lookedUp(USAGE, () => expectAnswer(measured));
 const turns = nodes * TURNS_PER_NODE;
 
 function stepSize(said: string): StepSize {

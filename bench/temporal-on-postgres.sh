@@ -8,6 +8,13 @@
 #   PORT, POSTGRES_PORT                  17233 and 15432 unless set
 #   NUM_HISTORY_SHARDS, DYNAMIC_CONFIG_FILE_PATH, SQL_MAX_CONNS   as in docker-compose.yml unless set
 set -eu
+for name in TEMPORAL_SERVER TEMPORAL_SQL_TOOL TEMPORAL_CLI POSTGRES_BIN DIR; do
+  eval "value=\${$name:-}"
+  if [ -z "$value" ]; then
+    echo "$name is not set: the head of bench/temporal-on-postgres.sh says what it wants." >&2
+    exit 2
+  fi
+done
 here=$(cd "$(dirname "$0")" && pwd)
 deploy=$here/../deploy
 PORT=${PORT:-17233}

@@ -1,3 +1,5 @@
+import { type Stats, accessSync, constants, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { OtherServer } from "./stage.js";
 
@@ -21,10 +23,23 @@ export function commandLine<T>(usage: string, read: (argv: readonly string[]) =>
   try {
     return read(argv);
   } catch (error) {
-    if (!isWrongUsage(error)) throw error;
-    process.stderr.write(`${error.message}\n\n${said}`);
-    process.exit(2);
+    return refuse(usage, error);
   }
+}
+
+/** What has to be looked up before anything is started; where that throws `WrongUsage`, the program ends as in `commandLine`. */
+export async function lookedUp<T>(usage: string, look: () => Promise<T>): Promise<T> {
+  try {
+    return await look();
+  } catch (error) {
+    return refuse(usage, error);
+  }
+}
+
+function refuse(usage: string, error: unknown): never {
+  if (!isWrongUsage(error)) throw error;
+  process.stderr.write(`${error.message}\n\n${usage.trim()}\n`);
+  process.exit(2);
 }
 
 function isWrongUsage(error: unknown): error is Error {
@@ -55,6 +70,47 @@ export function otherServer(address: string | undefined, pid: string | undefined
   if (address === undefined || pid === undefined)
     throw new WrongUsage("--address and --server-pid go together.");
   return { address, pid: count(pid, "--server-pid", 1, MOST_PIDS) };
+}
+
+/** A directory in which files can be made. Throws `WrongUsage`. */
+export function placeFor(dir: string, option: string): string {
+  if (found(dir)?.isDirectory() !== true) {
+    throw new WrongUsage(`${option}: there is no directory ${dir}. Make it, or name another one.`);
+  }
+  if (!isWritable(dir)) {
+    throw new WrongUsage(`${option}: nothing can be written in ${dir}. Name another directory.`);
+  }
+  return dir;
+}
+
+/** What is there; of a path that leads through a file, nothing. */
+function found(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A file that can be written once all is measured, which takes minutes. Throws `WrongUsage`. */
+export function fileToWrite(path: string, option: string): string {
+  if (found(path)?.isDirectory() === true) {
+    throw new WrongUsage(`${option}: ${path} is a directory. Name a file.`);
+  }
+  placeFor(dirname(resolve(path)), option);
+  if (found(path) !== undefined && !isWritable(path)) {
+    throw new WrongUsage(`${option}: ${path} cannot be written. Name another file.`);
+  }
+  return path;
 }
 
 /** A whole number that was given as an option, or as what the usage calls `<option>`. Throws `WrongUsage`. */

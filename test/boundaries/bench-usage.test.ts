@@ -1,5 +1,10 @@
-import { describe, expect, it } from "vitest";
-import { WrongUsage, count, positionals, wordsAmong } from "../../bench/usage.js";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { expectAnswer } from "../../bench/other-server.js";
+import { WrongUsage, count, fileToWrite, placeFor, positionals, wordsAmong } from "../../bench/usage.js";
+import { freePort } from "../fakes/free-port.js";
 
 describe("what the programs of the bench are asked for", () => {
   it.each(["", " ", "x", "1.5", "0", "-1", "1001", "1e9"])('takes no "%s" for a number', (text) => {
@@ -19,5 +24,33 @@ describe("what the programs of the bench are asked for", () => {
     expect(positionals(["1", "2"], 2)).toEqual(["1", "2"]);
     expect(() => positionals(["1", "2", "3"], 2)).toThrow("There is nothing to do with 3.");
     expect(() => positionals(["--bogus"])).toThrow("--bogus");
+  });
+
+  it("refuses a place where nothing could be written, before anything is measured", () => {
+    const dir = mkdtempSync(join(tmpdir(), "interlock-usage-"));
+    onTestFinished(() => rmSync(dir, { recursive: true }));
+    const file = join(dir, "file");
+    writeFileSync(file, "");
+    expect([placeFor(dir, "--dir"), fileToWrite(file, "--json")]).toEqual([dir, file]);
+    expect(fileToWrite(join(dir, "new"), "--json")).toBe(join(dir, "new"));
+    for (const nowhere of [join(dir, "nosuch"), file]) {
+      const refusal = new WrongUsage(
+        `--dir: there is no directory ${nowhere}. Make it, or name another one.`,
+      );
+      expect(() => placeFor(nowhere, "--dir")).toThrow(refusal);
+      expect(() => fileToWrite(join(nowhere, "x.json"), "--dir")).toThrow(refusal);
+    }
+    expect(() => fileToWrite(dir, "--json")).toThrow(`--json: ${dir} is a directory. Name a file.`);
+  });
+
+  it("refuses a server that is not there, or whose process is not", async () => {
+    await expectAnswer(undefined);
+    const address = `127.0.0.1:${await freePort()}`;
+    const nobody = expectAnswer({ address, pid: process.pid });
+    await expect(nobody).rejects.toThrow(`--address: no Temporal answers at ${address} (`);
+    await expect(nobody).rejects.toThrow(WrongUsage);
+    await expect(expectAnswer({ address, pid: 4_194_304 })).rejects.toThrow(
+      "--server-pid: there is no process 4194304.",
+    );
   });
 });
