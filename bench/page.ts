@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
@@ -7,12 +8,12 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
-import { launchChromium } from "../test/browser/chromium.js";
+import { CHROMIUM, launchChromium } from "../test/browser/chromium.js";
 import { cpuMilliseconds } from "./cpu-time.js";
 import { plantRuns } from "./plant-runs.js";
-import { LONG_NODES, MANY_NODES, type Stage, openStage } from "./stage.js";
+import { LONG_NODES, MANY_NODES, type Stage, type StageOptions, openStage } from "./stage.js";
 import { spreadOf } from "./statistics.js";
-import { commandLine, positionals, wordsAmong } from "./usage.js";
+import { WrongUsage, commandLine, positionals, wordsAmong } from "./usage.js";
 
 /**
  * What the page costs while it is looked at, and how quickly it shows something.
@@ -36,9 +37,42 @@ const MAIN = fileURLToPath(new URL("../../../dist/cli/main.js", import.meta.url)
 
 const MEASURES = { live: measureLive, paint: measurePaint };
 const PARTS = ["live", "paint"] as const;
-const USAGE = "Usage: npm run bench:page -- [live] [paint]    (both)";
-const asked = commandLine(USAGE, (args) => wordsAmong(positionals(args), PARTS));
-for (const part of asked.length === 0 ? PARTS : asked) await MEASURES[part]();
+const USAGE =
+  "Usage: npm run bench:page -- [live] [paint]    (both; with the Chromium at /usr/bin/chromium or CHROMIUM_PATH)";
+const asked = commandLine(USAGE, (args) => {
+  const parts = wordsAmong(positionals(args), PARTS);
+  if (existsSync(CHROMIUM)) return parts;
+  throw new WrongUsage(`There is no Chromium at ${CHROMIUM}. Install it there, or set CHROMIUM_PATH.`);
+});
+
+/** What ends what was started, the newest last. */
+const closing: (() => Promise<unknown>)[] = [];
+let interruption: Promise<void> | undefined;
+
+async function endAll(): Promise<void> {
+  for (let end = closing.pop(); end !== undefined; end = closing.pop()) await end();
+}
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => {
+    process.stderr.write(`${signal}: ending what was started.\n`);
+    interruption ??= endAll();
+    void interruption.finally(() => process.exit(1));
+  });
+}
+try {
+  for (const part of asked.length === 0 ? PARTS : asked) await MEASURES[part]();
+} catch (error) {
+  if (interruption === undefined) throw error;
+  await interruption; // what is measured fails by that, and is not to end the process before
+}
+
+/** A stage that is closed also when the program is interrupted, even while it is opened. */
+async function stageToClose(options: StageOptions): Promise<Stage> {
+  const opening = openStage(options);
+  closing.push(async () => (await opening).close());
+  return opening;
+}
 
 /** CPU seconds of what takes part; `turns`: what the model has answered meanwhile. */
 interface Share {
@@ -51,7 +85,7 @@ interface Share {
 
 async function measureLive(): Promise<void> {
   const metrics = `127.0.0.1:${await freePort()}`;
-  const stage = await openStage({
+  const stage = await stageToClose({
     directory: undefined,
     cpuProfile: undefined,
     model: { afterMs: MODEL_MS },
@@ -74,7 +108,7 @@ async function measureLive(): Promise<void> {
     print("the list and a run are shown", watched);
     process.stdout.write(`load: ${loads.map((load) => load?.toFixed(1)).join(", ")}\n`);
   } finally {
-    await stage.close();
+    await endAll();
   }
 }
 
@@ -143,7 +177,7 @@ async function scrape(url: string, signal: AbortSignal): Promise<{ scrapes: numb
 }
 
 async function measurePaint(): Promise<void> {
-  const stage = await openStage({ directory: undefined, cpuProfile: undefined });
+  const stage = await stageToClose({ directory: undefined, cpuProfile: undefined });
   try {
     const [project = ""] = await stage.makeProjects(1);
     const run = await stage.begin({ nodes: MANY_NODES, project, steps: "nodes" });
@@ -155,7 +189,7 @@ async function measurePaint(): Promise<void> {
     });
     process.stdout.write(`load: ${loadavg()[0]?.toFixed(1)}\n`);
   } finally {
-    await stage.close();
+    await endAll();
   }
 }
 
@@ -201,9 +235,15 @@ async function withPage<T>(stage: Stage, use: (looked: Looked) => Promise<T>): P
   });
   const ended = once(ui, "exit");
   let browser: Browser | undefined;
+  const close = async (): Promise<void> => {
+    await browser?.close();
+    ui.kill("SIGTERM");
+    await ended;
+  };
+  closing.push(close);
   try {
     const link = await linkOf(ui.stdout);
-    const chromium = (browser = await launchChromium());
+    const chromium = (browser = await launchChromium([], { handleSIGINT: false, handleSIGTERM: false }));
     const cdp = await chromium.newBrowserCDPSession();
     const opened = await chromium.newContext();
     await (await opened.newPage()).goto(link);
@@ -224,9 +264,7 @@ async function withPage<T>(stage: Stage, use: (looked: Looked) => Promise<T>): P
       },
     });
   } finally {
-    await browser?.close();
-    ui.kill("SIGTERM");
-    await ended;
+    await close();
   }
 }
 

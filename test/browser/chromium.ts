@@ -1,9 +1,16 @@
-import { type Browser, chromium } from "playwright-core";
+import { type Browser, type LaunchOptions, chromium } from "playwright-core";
+
+/** Where it is expected. */
+export const CHROMIUM = process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium";
 
 /** A headless Chromium that talks to nobody by itself; these names lead to this machine. */
-export function launchChromium(localNames: readonly string[] = []): Promise<Browser> {
+export function launchChromium(
+  localNames: readonly string[] = [],
+  options: Pick<LaunchOptions, "handleSIGINT" | "handleSIGTERM"> = {},
+): Promise<Browser> {
   return chromium.launch({
-    executablePath: process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium",
+    ...options,
+    executablePath: CHROMIUM,
     headless: true,
     args: [
       "--no-sandbox",
