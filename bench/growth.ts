@@ -1,11 +1,12 @@
 import { mkdir, readFile, readdir, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { workflowIdOf } from "../src/core/run/run-id.js";
 import { type Line, drawLines } from "./draw-lines.js";
 import { type Stage, openStage } from "./stage.js";
-import { commandLine, count } from "./usage.js";
+import { commandLine, count, fileToWrite } from "./usage.js";
 
 /*
  * What a visit costs, by how many there were. One run goes round a circle
@@ -16,7 +17,7 @@ const USAGE = `Usage: npm run bench:growth -- [options]
 
   --to <n>       so many visits (10000)
   --nodes <n>    nodes of the circle (60)
-  --svg <file>   where the drawing goes (bench/growth.svg)
+  --svg <file>   where the drawing goes (the system's directory for temporary files)
 `;
 
 const { to, nodes, svg } = commandLine(USAGE, (args) => {
@@ -25,13 +26,13 @@ const { to, nodes, svg } = commandLine(USAGE, (args) => {
     options: {
       to: { type: "string", default: "10000" },
       nodes: { type: "string", default: "60" },
-      svg: { type: "string", default: "bench/growth.svg" },
+      svg: { type: "string", default: join(tmpdir(), `interlock-growth-${process.pid}.svg`) },
     },
   });
   return {
     to: count(values.to, "--to", 1, 1_000_000),
     nodes: count(values.nodes, "--nodes", 2),
-    svg: values.svg,
+    svg: fileToWrite(values.svg, "--svg"),
   };
 });
 const SAMPLES = 40;
@@ -60,8 +61,12 @@ async function run(): Promise<void> {
   try {
     await follow(stage, samples, () => isInterrupted);
   } finally {
-    await writeFile(svg, draw(samples));
-    await stage.close();
+    try {
+      await stage.close(); // first: a drawing that cannot be written leaves no server behind
+    } finally {
+      await writeFile(svg, draw(samples));
+      process.stdout.write(`Drawn in ${svg}\n`);
+    }
   }
 }
 
