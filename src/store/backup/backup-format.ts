@@ -12,7 +12,7 @@ export type Piece = z.infer<typeof pieceSchema>;
 
 const fileSchema = z.object({
   /** Below the part's folder, with `/` between names. */
-  path: z.string().refine(isPlainPath, "is no path below a folder"),
+  path: z.string().refine((path) => isPlainPath(path), "is no path below a folder"),
   pieces: z.array(pieceSchema),
   /** What tells that the store's file is the same one still. Absent where it had changed just before. */
   stamp: z.string().optional(),
@@ -44,7 +44,7 @@ export const sealedManifestSchema = z.object({ sha256: sha256Schema, manifest: m
 /** The store's own files. */
 export const STORE_PART = "store";
 
-const PART = /^(?:store|packages\/[^/\\\0]+|projects\/[a-z0-9-]{1,80}(?:\/runs\/[0-9a-f-]{36})?)$/;
+const PART = /^(?:store|packages\/[^/\0]+|projects\/[a-z0-9-]{1,80}(?:\/runs\/[0-9a-f-]{36})?)$/;
 
 function isPartName(text: string): boolean {
   return PART.test(text) && isPlainPath(text);
@@ -55,8 +55,8 @@ export function folderOfPart(part: string): readonly string[] {
   return part === STORE_PART ? [] : part.split("/");
 }
 
-function isPlainPath(path: string): boolean {
-  return path
-    .split("/")
-    .every((name) => name !== "" && name !== "." && name !== ".." && !/[\\\0]/.test(name));
+/** Whether a path leads nowhere but below its folder. A backslash is part of a name, except on Windows. */
+export function isPlainPath(path: string, platform: NodeJS.Platform = process.platform): boolean {
+  const barred = platform === "win32" ? /[\\:\0]/ : /\0/;
+  return path.split("/").every((name) => name !== "" && name !== "." && name !== ".." && !barred.test(name));
 }

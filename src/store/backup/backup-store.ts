@@ -104,7 +104,13 @@ export function piecesOf(dir: string, part: string): Pieces {
 /** The files of a part. Throws `DamagedPiece`. */
 export function readPart(pieces: Pieces, hash: string): BackupPart {
   const text = pieces.readText({ sha256: hash, bytes: Number.MAX_SAFE_INTEGER });
-  return partSchema.parse(JSON.parse(text));
+  try {
+    return partSchema.parse(JSON.parse(text));
+  } catch (error) {
+    const why =
+      "is no list of files: damaged, of a later version, or with names that this system does not take";
+    throw new DamagedPiece(`${join(pieces.dir, hash)} ${why}.`, { cause: error });
+  }
 }
 
 function digestOf(manifest: BackupManifest): string {
