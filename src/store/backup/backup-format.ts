@@ -16,6 +16,8 @@ const fileSchema = z.object({
   pieces: z.array(pieceSchema),
   /** What tells that the store's file is the same one still. Absent where it had changed just before. */
   stamp: z.string().optional(),
+  /** When it was changed last. Absent in backups of earlier versions. */
+  mtimeMs: z.number().optional(),
 });
 export type BackupFile = z.infer<typeof fileSchema>;
 
@@ -23,6 +25,8 @@ export const partSchema = z.object({
   files: z.array(fileSchema),
   /** Folders, each after the one that it lies in: a run has some before it has files in them. */
   folders: z.array(fileSchema.shape.path),
+  /** Of a package: when it was installed, the time of its folder. Absent in backups of earlier versions. */
+  mtimeMs: z.number().optional(),
 });
 /** The files of a part as they stood at one moment. */
 export type BackupPart = z.infer<typeof partSchema>;

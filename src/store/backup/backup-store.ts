@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync } from "node:fs";
+import { lstatSync, mkdirSync, readdirSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { isAbsolute, join, relative } from "node:path";
 import { canonicalJson } from "../../core/canonical-json.js";
@@ -207,13 +207,16 @@ class Backup {
     }
   }
 
-  /** A package never changes: one that the backup has whole is not looked at. */
+  /** A package never changes: the files of one that the backup has whole, as it was installed then, are not looked at. */
   private async takePackage(part: string): Promise<void> {
     const pieces = piecesOf(this.dir, part);
     const former = this.formerPart(part, pieces);
     const names = pieces.names();
+    const dir = join(this.storeDir, ...folderOfPart(part));
     const isWhole =
-      former?.files.every((file) => file.pieces.every(({ sha256: hash }) => names.has(hash))) ?? false;
+      former !== undefined &&
+      former.mtimeMs === lstatSync(dir, { throwIfNoEntry: false })?.mtimeMs &&
+      former.files.every((file) => file.pieces.every(({ sha256: hash }) => names.has(hash)));
     if (isWhole) this.keepFormer(part);
     else await this.take(part, packageFiles(this.storeDir, part));
   }

@@ -1,4 +1,4 @@
-import { type Dirent, readdirSync } from "node:fs";
+import { type Dirent, lstatSync, readdirSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { isTransient } from "../runs/run-archive.js";
 import { folderOfPart } from "./backup-format.js";
@@ -51,7 +51,7 @@ export function runFiles(storeDir: string, part: string): PartSource {
 
 export function packageFiles(storeDir: string, part: string): PartSource {
   const dir = join(storeDir, ...folderOfPart(part));
-  return { ...PLAIN, dir, list: () => filesBelow(dir) };
+  return { ...PLAIN, dir, list: () => filesBelow(dir), mtimeMs: () => lstatSync(dir).mtimeMs };
 }
 
 /** The packages of a store; those that are being installed are none yet. */

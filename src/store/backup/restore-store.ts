@@ -1,4 +1,13 @@
-import { closeSync, mkdirSync, readdirSync, renameSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  futimesSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { syncDirectory, syncFile } from "../disk/atomic-file.js";
 import { openOwnFile, rememberStore, standsThere } from "../disk/own-file.js";
@@ -76,17 +85,23 @@ class Restoration {
   async putBack(part: string, hash: string): Promise<void> {
     const pieces = piecesOf(this.backupDir, part);
     const dir = join(this.staging, ...folderOfPart(part));
+    let mtimeMs: number | undefined;
     try {
-      const { files, folders } = readPart(pieces, hash);
+      const list = readPart(pieces, hash);
+      ({ mtimeMs } = list);
       mkdirSync(dir, { recursive: true, mode: 0o700 });
-      for (const folder of folders) mkdirSync(join(dir, ...folder.split("/")), { mode: 0o700 });
-      for (const file of files) await this.putFile(pieces, file, dir, part);
+      for (const folder of list.folders) mkdirSync(join(dir, ...folder.split("/")), { mode: 0o700 });
+      for (const file of list.files) await this.putFile(pieces, file, dir, part);
     } catch (error) {
       if (!(error instanceof DamagedPiece)) throw error;
       this.damaged.push(`the list of files of ${part}: ${error.message}`);
       return;
     }
-    if (part.startsWith("packages/")) await sealTree(await listPackage(dir));
+    if (!part.startsWith("packages/")) return;
+    await sealTree(await listPackage(dir));
+    if (mtimeMs === undefined) return;
+    utimesSync(dir, mtimeMs / 1000, mtimeMs / 1000); // of two builds, that tells which is the newer one
+    await syncDirectory(dir);
   }
 
   throwDamaged(): void {
@@ -113,6 +128,7 @@ class Restoration {
         });
         this.bytes += piece.bytes;
       }
+      if (file.mtimeMs !== undefined) futimesSync(fd, file.mtimeMs / 1000, file.mtimeMs / 1000);
       await syncFile(fd);
       this.files += 1;
     } catch (error) {

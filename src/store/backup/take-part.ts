@@ -19,6 +19,8 @@ export interface PartSource {
   list(): readonly string[];
   /** The folders that have to be there, even empty, each after the one that it lies in. */
   folders(): readonly string[];
+  /** The time of the part's folder, where it means something. */
+  mtimeMs?(): number;
   /** Whether a file is only ever appended to. */
   readonly isLog: (path: string) => boolean;
 }
@@ -44,11 +46,16 @@ export async function takePart(
   const taken = new Map(base);
   const fresh = new Set<string>();
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const standing = stampsOf(source.dir, source.list());
-    const changed = [...standing].filter(([path, stamp]) => taken.get(path)?.stamp !== stamp);
+    const standing = looksAt(source.dir, source.list());
+    const changed = [...standing].filter(([path, { stamp }]) => taken.get(path)?.stamp !== stamp);
     const gone = [...taken.keys()].filter((path) => !standing.has(path));
     if (changed.length === 0 && gone.length === 0) {
-      return { files: await settled(taken, fresh, pieces), folders: [...source.folders()] };
+      const timed = [...taken.values()].map((file) => ({
+        ...file,
+        mtimeMs: standing.get(file.path)?.mtimeMs,
+      }));
+      const folder = source.mtimeMs === undefined ? {} : { mtimeMs: source.mtimeMs() };
+      return { files: await settled(timed, fresh, pieces), folders: [...source.folders()], ...folder };
     }
     for (const path of gone) taken.delete(path);
     for (const [path] of changed) {
@@ -101,23 +108,32 @@ function endsAsKnown(fd: number, knownBytes: number, last: Piece | undefined): b
 
 /** Without the stamps that a change in the same tick of the clock would not show in. */
 async function settled(
-  taken: ReadonlyMap<string, BackupFile>,
+  taken: readonly BackupFile[],
   fresh: ReadonlySet<string>,
   pieces: Pieces,
 ): Promise<BackupFile[]> {
   await pieces.sync();
-  return [...taken.values()]
+  return [...taken]
     .sort((a, b) => (a.path < b.path ? -1 : 1))
     .map(({ stamp, ...file }) => (stamp === undefined || fresh.has(file.path) ? file : { ...file, stamp }));
 }
 
-function stampsOf(dir: string, paths: readonly string[]): ReadonlyMap<string, string> {
-  const stamps = new Map<string, string>();
+/** A file as a look at it has found it. */
+interface Look {
+  readonly stamp: string;
+  /** Part of no stamp: a file that has got another time has another `ctime` as well. */
+  readonly mtimeMs: number;
+}
+
+function looksAt(dir: string, paths: readonly string[]): ReadonlyMap<string, Look> {
+  const looks = new Map<string, Look>();
   for (const path of paths) {
     const entry = lstatSync(join(dir, ...path.split("/")), { bigint: true, throwIfNoEntry: false });
-    if (entry?.isFile() === true) stamps.set(path, stampOf(entry));
+    if (entry?.isFile() === true) {
+      looks.set(path, { stamp: stampOf(entry), mtimeMs: Number(entry.mtimeNs) / 1e6 });
+    }
   }
-  return stamps;
+  return looks;
 }
 
 function stampOf({ ctimeNs, ino, size }: BigIntStats): string {

@@ -1,12 +1,10 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { backupStore } from "../../../src/store/backup/backup-store.js";
 import { isPlainPath } from "../../../src/store/backup/backup-format.js";
 import { restoreStore } from "../../../src/store/backup/restore-store.js";
-import { canonicalJson } from "../../../src/core/canonical-json.js";
-import { sha256 } from "../../../src/store/disk/sha256.js";
-import { type BackupWorld, essence, openBackupWorld } from "./backup-world.js";
+import { type BackupWorld, essence, exchangeList, openBackupWorld } from "./backup-world.js";
 
 let world: BackupWorld;
 beforeEach(async () => {
@@ -14,20 +12,6 @@ beforeEach(async () => {
 });
 
 const takeBackup = () => backupStore(world.store.dir, world.backup);
-
-/** Puts another list of its files in the place of that of a part; the backup is sealed again. */
-async function exchangeList(part: (name: string) => boolean, list: string): Promise<string> {
-  const path = join(world.backup, "manifest.json");
-  const { manifest } = JSON.parse(await readFile(path, "utf8")) as {
-    manifest: { parts: { part: string; sha256: string }[] };
-  };
-  const found = manifest.parts.find((each) => part(each.part));
-  if (found === undefined) throw new Error("there is no such part");
-  found.sha256 = sha256(list);
-  await writeFile(join(world.backup, "parts", found.part, found.sha256), list);
-  await writeFile(path, JSON.stringify({ sha256: sha256(canonicalJson(manifest)), manifest }));
-  return found.part;
-}
 
 describe.skipIf(process.platform === "win32")("a name with a backslash", () => {
   test("is backed up and restored, in a run and in the name of a package's folder", async () => {
@@ -59,7 +43,11 @@ describe("a list of files that cannot be understood", () => {
     "is a damaged one: %s is named by a restore, and the next backup mends it",
     async (list) => {
       await takeBackup();
-      const part = await exchangeList((name) => name.includes("/runs/"), list);
+      const part = await exchangeList(
+        world.backup,
+        (name) => name.includes("/runs/"),
+        () => list,
+      );
       const to = join(world.dir, "there");
       await expect(restoreStore(world.backup, to)).rejects.toThrow(`the list of files of ${part}`);
       await takeBackup();

@@ -1,5 +1,7 @@
-import { readdir } from "node:fs/promises";
+import { readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { canonicalJson } from "../../../src/core/canonical-json.js";
+import { sha256 } from "../../../src/store/disk/sha256.js";
 import type { RunFiles } from "../../../src/store/runs/run-files.js";
 import { readTree, validPackage } from "../../fakes/package-fixture.js";
 import { type RunWorld, openRunWorld, valueOf } from "../../fakes/run-world.js";
@@ -42,4 +44,23 @@ export async function essence(dir: string): Promise<Record<string, string>> {
 export async function filesBelow(dir: string): Promise<readonly string[]> {
   const entries = await readdir(dir, { recursive: true, withFileTypes: true });
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+}
+
+/** Puts another list of its files in the place of that of one part, whose name is returned; the backup is sealed again. */
+export async function exchangeList(
+  backup: string,
+  isMeant: (part: string) => boolean,
+  change: (list: string) => string,
+): Promise<string> {
+  const path = join(backup, "manifest.json");
+  const { manifest } = JSON.parse(await readFile(path, "utf8")) as {
+    manifest: { parts: { part: string; sha256: string }[] };
+  };
+  const found = manifest.parts.find(({ part }) => isMeant(part));
+  if (found === undefined) throw new Error("there is no such part");
+  const list = change(await readFile(join(backup, "parts", found.part, found.sha256), "utf8"));
+  found.sha256 = sha256(list);
+  await writeFile(join(backup, "parts", found.part, found.sha256), list);
+  await writeFile(path, JSON.stringify({ sha256: sha256(canonicalJson(manifest)), manifest }));
+  return found.part;
 }
