@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import type { RunHandle } from "../../src/client/client.js";
 import { verifyAuditLog } from "../../src/store/runs/audit-verify.js";
 import { workflowIdOf } from "../../src/core/run/run-id.js";
-import type { BackupReport } from "../../src/store/backup/backup-store.js";
+import type { BackupReport } from "../../src/store/backup/one-backup.js";
 import { type Store, openStore } from "../../src/store/store.js";
 import { jsonLines, valueOf } from "../fakes/run-world.js";
 import { type ChatRequestBody, type ScriptedAnswer, call } from "../fakes/scripted-model.js";

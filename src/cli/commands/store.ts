@@ -1,6 +1,8 @@
 import { resolve } from "node:path";
 import { loadConfig } from "../../config.js";
-import { BackupError, type BackupReport, backupStore } from "../../store/backup/backup-store.js";
+import { backupStore } from "../../store/backup/backup-store.js";
+import { BackupError } from "../../store/backup/manifest.js";
+import type { BackupReport } from "../../store/backup/one-backup.js";
 import { type RestoreReport, restoreStore } from "../../store/backup/restore-store.js";
 import { CommandError, EXIT, type ExitCode, print, printJson, printNote } from "../output.js";
 

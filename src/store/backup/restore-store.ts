@@ -16,7 +16,7 @@ import { removeTree, sealTree } from "../packages/package-tree.js";
 import { realPathOf } from "../roots/root-places.js";
 import { type RegisteredRoot, type RootPolicy, Roots } from "../roots/roots.js";
 import { type BackupFile, STORE_PART, folderOfPart } from "./backup-format.js";
-import { BackupError, piecesOf, readManifest, readPart } from "./backup-store.js";
+import { BackupError, piecesOf, readManifest, readPart } from "./manifest.js";
 import { DamagedPiece, type Pieces } from "./pieces.js";
 
 /** Everything is put together here, and moved to its place when all of it is right. */

@@ -1,7 +1,8 @@
 import { appendFile, mkdir, readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import { BackupError, backupStore } from "../../../src/store/backup/backup-store.js";
+import { backupStore } from "../../../src/store/backup/backup-store.js";
+import { BackupError } from "../../../src/store/backup/manifest.js";
 import { restoreStore } from "../../../src/store/backup/restore-store.js";
 import { openStore } from "../../../src/store/store.js";
 import { valueOf } from "../../fakes/run-world.js";

@@ -1,0 +1,207 @@
+import { lstatSync } from "node:fs";
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { sha256 } from "../disk/sha256.js";
+import { DamagedIndex, RunIndex } from "../runs/run-index.js";
+import {
+  type BackupManifest,
+  type BackupPart,
+  PARTS_FOLDER,
+  STORE_PART,
+  folderOfPart,
+} from "./backup-format.js";
+import { piecesOf, readPart } from "./manifest.js";
+import { ownFiles, packageFiles, packageParts, projectFiles, projectIds, runFiles } from "./part-sources.js";
+import { DamagedPiece, type Pieces } from "./pieces.js";
+import { NeverQuiet, type PartSource, takePart } from "./take-part.js";
+
+const AT_ONCE = 4;
+
+/** What a backup has come to. */
+export interface BackupReport {
+  readonly storeId: string;
+  readonly takenAt: string;
+  readonly runs: number;
+  readonly packages: number;
+  /** What was new or had grown. */
+  readonly copied: { readonly pieces: number; readonly bytes: number };
+  /** All that the backup holds now. */
+  readonly bytes: number;
+  /** What could not be taken, and why: the former backup of it, if there is one, stays in the backup. */
+  readonly notTaken: readonly { readonly part: string; readonly why: string }[];
+}
+
+/** One backup while it is made. */
+export class OneBackup {
+  private readonly storeDir: string;
+  private readonly dir: string;
+  private readonly former: ReadonlyMap<string, string>;
+  private readonly taken = new Map<string, string>();
+  /** The pieces of parts that are not as they were. */
+  private readonly toSweep = new Map<string, ReadonlySet<string>>();
+  private readonly notTaken: { readonly part: string; readonly why: string }[] = [];
+  private copied = { pieces: 0, bytes: 0 };
+  private bytes = 0;
+
+  constructor(storeDir: string, dir: string, former: BackupManifest | undefined) {
+    this.storeDir = storeDir;
+    this.dir = dir;
+    this.former = new Map(former?.parts.map(({ part, sha256: hash }) => [part, hash]));
+  }
+
+  async takeAll(): Promise<void> {
+    for (const projectId of projectIds(this.storeDir)) await this.takeProject(`projects/${projectId}`);
+    await atOnce(packageParts(this.storeDir), (part) => this.takePackage(part));
+    await this.take(STORE_PART, ownFiles(this.storeDir));
+  }
+
+  parts(): BackupManifest["parts"] {
+    return [...this.taken]
+      .map(([part, hash]) => ({ part, sha256: hash }))
+      .sort((a, b) => (a.part < b.part ? -1 : 1));
+  }
+
+  report({ storeId, takenAt, parts }: BackupManifest): BackupReport {
+    const count = (pattern: RegExp): number => parts.filter(({ part }) => pattern.test(part)).length;
+    const { copied, bytes, notTaken } = this;
+    return {
+      storeId,
+      takenAt,
+      runs: count(/\/runs\//),
+      packages: count(/^packages\//),
+      copied,
+      bytes,
+      notTaken,
+    };
+  }
+
+  /** Removes what the manifest no longer names. */
+  async clean(): Promise<void> {
+    for (const [part, kept] of this.toSweep) piecesOf(this.dir, part).sweep(kept);
+    const at = join(this.dir, PARTS_FOLDER);
+    for (const id of await namesIn(join(at, "packages"))) await this.removeUnless(`packages/${id}`);
+    for (const id of await namesIn(join(at, "projects"))) {
+      for (const run of await namesIn(join(at, "projects", id, "runs"))) {
+        await this.removeUnless(`projects/${id}/runs/${run}`);
+      }
+      await this.removeUnless(`projects/${id}`);
+    }
+  }
+
+  private async removeUnless(part: string): Promise<void> {
+    if (!this.taken.has(part)) {
+      await rm(join(this.dir, PARTS_FOLDER, ...folderOfPart(part)), { recursive: true, force: true });
+    }
+  }
+
+  private async takeProject(part: string): Promise<void> {
+    const index = new RunIndex(join(this.storeDir, ...folderOfPart(part)));
+    try {
+      let runs: readonly string[];
+      let after: readonly string[];
+      do {
+        runs = idsOf(await index.list());
+        await this.take(part, projectFiles(this.storeDir, part));
+        after = idsOf(await index.list());
+      } while (runs.join() !== after.join());
+      await atOnce(runs, (runId) => {
+        const run = `${part}/runs/${runId}`;
+        return this.take(run, runFiles(this.storeDir, run));
+      });
+    } catch (error) {
+      if (!(error instanceof DamagedIndex)) throw error;
+      this.notTaken.push({ part, why: error.message });
+      for (const known of this.former.keys()) {
+        if (known === part || known.startsWith(`${part}/`)) this.keepFormer(known);
+      }
+    }
+  }
+
+  /** A package never changes: the files of one that the backup has whole, as it was installed then, are not looked at. */
+  private async takePackage(part: string): Promise<void> {
+    const pieces = piecesOf(this.dir, part);
+    const former = this.formerPart(part, pieces);
+    const names = pieces.names();
+    const dir = join(this.storeDir, ...folderOfPart(part));
+    const isWhole =
+      former !== undefined &&
+      former.mtimeMs === lstatSync(dir, { throwIfNoEntry: false })?.mtimeMs &&
+      former.files.every((file) => file.pieces.every(({ sha256: hash }) => names.has(hash)));
+    if (isWhole) this.keepFormer(part);
+    else await this.take(part, packageFiles(this.storeDir, part));
+  }
+
+  private async take(part: string, source: PartSource): Promise<void> {
+    const pieces = piecesOf(this.dir, part);
+    const former = this.formerPart(part, pieces);
+    const before = pieces.names();
+    try {
+      const now = await takePart(source, former, pieces);
+      const text = JSON.stringify(now);
+      const hash = sha256(text);
+      const kept = new Set([hash, ...hashesOf(now)]);
+      this.count(now, before);
+      this.taken.set(part, hash);
+      if (former !== undefined && hash === this.former.get(part)) return pieces.sweep(kept);
+      pieces.keepText(text);
+      await pieces.sync();
+      this.toSweep.set(part, kept);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return; // the part was removed meanwhile
+      if (!(error instanceof NeverQuiet)) throw error;
+      this.notTaken.push({ part, why: error.message });
+      this.keepFormer(part);
+    }
+  }
+
+  private keepFormer(part: string): void {
+    const pieces = piecesOf(this.dir, part);
+    const hash = this.former.get(part);
+    const former = this.formerPart(part, pieces);
+    if (hash === undefined || former === undefined) return;
+    this.taken.set(part, hash);
+    this.count(former, pieces.names());
+    pieces.sweep(new Set([hash, ...hashesOf(former)]));
+  }
+
+  /** Undefined where there is none, and where it is damaged: then the part is copied anew. */
+  private formerPart(part: string, pieces: Pieces): BackupPart | undefined {
+    const hash = this.former.get(part);
+    if (hash === undefined) return undefined;
+    try {
+      return readPart(pieces, hash);
+    } catch (error) {
+      if (error instanceof DamagedPiece) return undefined;
+      throw error;
+    }
+  }
+
+  private count({ files }: BackupPart, before: ReadonlySet<string>): void {
+    for (const { sha256: hash, bytes } of files.flatMap(({ pieces }) => pieces)) {
+      this.bytes += bytes;
+      if (before.has(hash)) continue;
+      this.copied = { pieces: this.copied.pieces + 1, bytes: this.copied.bytes + bytes };
+    }
+  }
+}
+
+function hashesOf({ files }: BackupPart): readonly string[] {
+  return files.flatMap(({ pieces }) => pieces.map(({ sha256: hash }) => hash));
+}
+
+function idsOf(runs: readonly { readonly runId: string }[]): readonly string[] {
+  return runs.map(({ runId }) => runId);
+}
+
+async function namesIn(dir: string): Promise<readonly string[]> {
+  return readdir(dir).catch(() => []);
+}
+
+/** Some at a time, in order. */
+async function atOnce<T>(items: readonly T[], action: (item: T) => Promise<void>): Promise<void> {
+  const rest = [...items];
+  const work = async (): Promise<void> => {
+    for (let item = rest.shift(); item !== undefined; item = rest.shift()) await action(item);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+}
