@@ -18,7 +18,7 @@ export async function storeBackupCommand(dir: string, options: BackupOptions): P
   if (options.json === true) printJson({ dir: resolve(dir), ...report });
   else for (const line of linesOf(report, resolve(dir))) print(line);
   for (const { part, why } of report.notTaken) {
-    printNote(`Not taken, the former backup of it stays: ${part}: ${why}`);
+    printNote(`Not taken; its former backup stays, if there is one: ${part}: ${why}`);
   }
   return report.notTaken.length === 0 ? EXIT.done : EXIT.failed;
 }

@@ -2,7 +2,8 @@ import { lstatSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { sha256 } from "../disk/sha256.js";
-import { DamagedIndex, RunIndex } from "../runs/run-index.js";
+import { standsThere } from "../disk/own-file.js";
+import { RunIndex } from "../runs/run-index.js";
 import {
   type BackupManifest,
   type BackupPart,
@@ -10,10 +11,11 @@ import {
   STORE_PART,
   folderOfPart,
 } from "./backup-format.js";
-import { piecesOf, readPart } from "./manifest.js";
-import { ownFiles, packageFiles, packageParts, projectFiles, projectIds, runFiles } from "./part-sources.js";
+import { BackupError, piecesOf, readPart } from "./manifest.js";
+import { ownFiles, packageFiles, possibleParts, projectFiles, runFiles } from "./part-sources.js";
 import { DamagedPiece, type Pieces } from "./pieces.js";
-import { NeverQuiet, type PartSource, takePart } from "./take-part.js";
+import { type PartSource, takePart } from "./take-part.js";
+import { Unreadable, isAboutPart, reading } from "./unreadable.js";
 
 const AT_ONCE = 4;
 
@@ -50,9 +52,11 @@ export class OneBackup {
   }
 
   async takeAll(): Promise<void> {
-    for (const projectId of projectIds(this.storeDir)) await this.takeProject(`projects/${projectId}`);
-    await atOnce(packageParts(this.storeDir), (part) => this.takePackage(part));
+    for (const part of this.partsOf("projects")) await this.takeProject(part);
+    await atOnce(this.partsOf("packages"), (part) => this.takePackage(part));
     await this.take(STORE_PART, ownFiles(this.storeDir));
+    const problem = this.taken.has(STORE_PART) ? undefined : this.notTaken.at(-1)?.why;
+    if (problem !== undefined) throw new BackupError(problem);
   }
 
   parts(): BackupManifest["parts"] {
@@ -94,27 +98,53 @@ export class OneBackup {
     }
   }
 
+  /** The parts of a kind; none where they cannot be listed. What was never anything but a stray file is none. */
+  private partsOf(kind: "packages" | "projects"): readonly string[] {
+    const dir = join(this.storeDir, kind);
+    try {
+      const possible = reading(dir, () => possibleParts(this.storeDir, kind));
+      return possible.filter(({ part, isFile }) => !isFile || this.former.has(part)).map(({ part }) => part);
+    } catch (error) {
+      if (!isAboutPart(error)) throw error;
+      const isNew = error instanceof Unreadable && error.isMissing && this.formerBelow(kind).length === 0;
+      if (!isNew) this.leave(kind, error.message);
+      return [];
+    }
+  }
+
   private async takeProject(part: string): Promise<void> {
     const index = new RunIndex(join(this.storeDir, ...folderOfPart(part)));
     try {
+      this.refuseLostIndex(part);
       let runs: readonly string[];
       let after: readonly string[];
       do {
-        runs = idsOf(await index.list());
-        await this.take(part, projectFiles(this.storeDir, part));
-        after = idsOf(await index.list());
+        runs = idsOf(await index.listUnread());
+        await this.copy(part, projectFiles(this.storeDir, part));
+        after = idsOf(await index.listUnread());
       } while (runs.join() !== after.join());
       await atOnce(runs, (runId) => {
         const run = `${part}/runs/${runId}`;
-        return this.take(run, runFiles(this.storeDir, run));
+        const isGone = async (): Promise<boolean> => !(await index.ids()).listed.has(runId);
+        return this.take(run, runFiles(this.storeDir, run), isGone);
       });
     } catch (error) {
-      if (!(error instanceof DamagedIndex)) throw error;
-      this.notTaken.push({ part, why: error.message });
-      for (const known of this.former.keys()) {
-        if (known === part || known.startsWith(`${part}/`)) this.keepFormer(known);
-      }
+      if (!isAboutPart(error)) throw error;
+      this.leave(part, error.message);
     }
+  }
+
+  /** A project that had runs and has no index has lost it: what its runs are, nothing says any more. */
+  private refuseLostIndex(part: string): void {
+    const dir = join(this.storeDir, ...folderOfPart(part));
+    // In this order: the index of versions before is removed when the other one stands.
+    const isThere = ["runsIndex.json", "runs.jsonl"].some((name) =>
+      reading(dir, () => standsThere(join(dir, name))),
+    );
+    if (isThere || this.formerBelow(`${part}/runs`).length === 0) return;
+    throw new Unreadable(
+      `${join(dir, "runs.jsonl")} is missing: bring it back, from a backup if there is one.`,
+    );
   }
 
   /** A package never changes: the files of one that the backup has whole, as it was installed then, are not looked at. */
@@ -122,36 +152,55 @@ export class OneBackup {
     const pieces = piecesOf(this.dir, part);
     const former = this.formerPart(part, pieces);
     const names = pieces.names();
-    const dir = join(this.storeDir, ...folderOfPart(part));
+    const source = packageFiles(this.storeDir, part);
     const isWhole =
       former !== undefined &&
-      former.mtimeMs === lstatSync(dir, { throwIfNoEntry: false })?.mtimeMs &&
+      former.mtimeMs === timeOf(source.dir) &&
       former.files.every((file) => file.pieces.every(({ sha256: hash }) => names.has(hash)));
     if (isWhole) this.keepFormer(part);
-    else await this.take(part, packageFiles(this.storeDir, part));
+    else await this.take(part, source, () => Promise.resolve(true));
   }
 
-  private async take(part: string, source: PartSource): Promise<void> {
+  /** `isGone`: whether a part that is not there any more was removed by somebody who may do so. */
+  private async take(
+    part: string,
+    source: PartSource,
+    isGone: () => Promise<boolean> = () => Promise.resolve(false),
+  ): Promise<void> {
+    try {
+      await this.copy(part, source);
+    } catch (error) {
+      if (!isAboutPart(error)) throw error;
+      if (error instanceof Unreadable && error.isMissing && (await isGone())) return;
+      this.leave(part, error.message);
+    }
+  }
+
+  /** Throws what `isAboutPart` is about, where nothing is taken. */
+  private async copy(part: string, source: PartSource): Promise<void> {
     const pieces = piecesOf(this.dir, part);
     const former = this.formerPart(part, pieces);
     const before = pieces.names();
-    try {
-      const now = await takePart(source, former, pieces);
-      const text = JSON.stringify(now);
-      const hash = sha256(text);
-      const kept = new Set([hash, ...hashesOf(now)]);
-      this.count(now, before);
-      this.taken.set(part, hash);
-      if (former !== undefined && hash === this.former.get(part)) return pieces.sweep(kept);
-      pieces.keepText(text);
-      await pieces.sync();
-      this.toSweep.set(part, kept);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return; // the part was removed meanwhile
-      if (!(error instanceof NeverQuiet)) throw error;
-      this.notTaken.push({ part, why: error.message });
-      this.keepFormer(part);
-    }
+    const now = await takePart(source, former, pieces);
+    const text = JSON.stringify(now);
+    const hash = sha256(text);
+    const kept = new Set([hash, ...hashesOf(now)]);
+    this.count(now, before);
+    this.taken.set(part, hash);
+    if (former !== undefined && hash === this.former.get(part)) return pieces.sweep(kept);
+    pieces.keepText(text);
+    await pieces.sync();
+    this.toSweep.set(part, kept);
+  }
+
+  /** Keeps the former backup of a part that cannot be taken, and of what lies in it, and says why. */
+  private leave(part: string, why: string): void {
+    this.notTaken.push({ part, why });
+    for (const below of [part, ...this.formerBelow(part)]) this.keepFormer(below);
+  }
+
+  private formerBelow(part: string): readonly string[] {
+    return [...this.former.keys()].filter((known) => known.startsWith(`${part}/`));
   }
 
   private keepFormer(part: string): void {
@@ -193,15 +242,25 @@ function idsOf(runs: readonly { readonly runId: string }[]): readonly string[] {
   return runs.map(({ runId }) => runId);
 }
 
+/** Of a folder. Undefined where it cannot be looked at. */
+function timeOf(dir: string): number | undefined {
+  try {
+    return lstatSync(dir).mtimeMs;
+  } catch {
+    return undefined;
+  }
+}
+
 async function namesIn(dir: string): Promise<readonly string[]> {
   return readdir(dir).catch(() => []);
 }
 
-/** Some at a time, in order. */
+/** Some at a time, in order. What one of them throws is thrown when none is under way any more. */
 async function atOnce<T>(items: readonly T[], action: (item: T) => Promise<void>): Promise<void> {
   const rest = [...items];
   const work = async (): Promise<void> => {
     for (let item = rest.shift(); item !== undefined; item = rest.shift()) await action(item);
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  const ends = await Promise.allSettled(Array.from({ length: AT_ONCE }, work));
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
 }

@@ -1,11 +1,10 @@
 import { type Dirent, lstatSync, readdirSync } from "node:fs";
-import { join, relative, sep } from "node:path";
+import { join } from "node:path";
+import { NotOurFile, standsThere } from "../disk/own-file.js";
+import { isProjectId } from "../runs/project-id.js";
 import { isTransient } from "../runs/run-archive.js";
 import { folderOfPart } from "./backup-format.js";
-import type { PartSource } from "./take-part.js";
-
-/** Files without a log among them, and without a folder that would have to be there empty. */
-const PLAIN = { isLog: () => false, folders: () => [] };
+import type { Listing, PartSource } from "./take-part.js";
 
 /**
  * The store's own files: its name, its roots, and which signed starts were used. No secret, none of the settings, and nothing of an
@@ -13,11 +12,13 @@ const PLAIN = { isLog: () => false, folders: () => [] };
  */
 export function ownFiles(storeDir: string): PartSource {
   return {
-    ...PLAIN,
     dir: storeDir,
+    isLog: () => false,
     list() {
-      const used = filesIn(storeDir, "starts").filter((path) => /^starts\/[0-9a-f]+\.json$/.test(path));
-      return ["roots.json", ...used, "store.json"];
+      const dir = join(storeDir, "starts");
+      const names = standsThere(dir) ? walk(dir, () => false).files : [];
+      const used = names.filter((name) => /^[0-9a-f]+\.json$/.test(name)).map((name) => `starts/${name}`);
+      return { files: ["roots.json", ...used, "store.json"], folders: [] };
     },
   };
 }
@@ -25,13 +26,11 @@ export function ownFiles(storeDir: string): PartSource {
 /** The files of a project beside its runs. */
 export function projectFiles(storeDir: string, part: string): PartSource {
   const dir = join(storeDir, ...folderOfPart(part));
+  const isNotIts = (path: string): boolean => path === "runs" || path === "trash";
   return {
-    ...PLAIN,
     dir,
-    list: () => {
-      const names = readdirSync(dir).filter((name) => name !== "runs" && name !== "trash");
-      return names.flatMap((name) => filesIn(dir, name)).filter((path) => !isTransient(path));
-    },
+    isLog: () => false,
+    list: () => ({ files: walk(dir, (path) => isNotIts(path) || isTransient(path)).files, folders: [] }),
   };
 }
 
@@ -41,57 +40,62 @@ export function runFiles(storeDir: string, part: string): PartSource {
     dir,
     isLog: (path) =>
       path.startsWith("state/") ? path === "state/logs/execution.jsonl" : path.endsWith(".jsonl"),
-    list: () => filesBelow(dir).filter((path) => !isTransient(path)),
-    folders: () =>
-      below(dir, (entry) => entry.isDirectory())
-        .filter((path) => path !== "live")
-        .sort(),
+    list: () => walk(dir, (path, isFolder) => (isFolder ? path === "live" : isTransient(path))),
   };
 }
 
 export function packageFiles(storeDir: string, part: string): PartSource {
   const dir = join(storeDir, ...folderOfPart(part));
-  return { ...PLAIN, dir, list: () => filesBelow(dir), mtimeMs: () => lstatSync(dir).mtimeMs };
+  return {
+    dir,
+    isLog: () => false,
+    list: () => ({ files: walk(dir, () => false).files, folders: [] }),
+    mtimeMs: () => lstatSync(dir).mtimeMs,
+  };
 }
 
-/** The packages of a store; those that are being installed are none yet. */
-export function packageParts(storeDir: string): readonly string[] {
-  const names = namesIn(join(storeDir, "packages"));
-  return names.filter((name) => !name.startsWith(".")).map((name) => `packages/${name}`);
+/** What may be a part, by its name. A link may be one, and is refused when it is looked into. */
+export interface PossiblePart {
+  readonly part: string;
+  /** No: a stray file, if it was never anything else. */
+  readonly isFile: boolean;
 }
 
-export function projectIds(storeDir: string): readonly string[] {
-  return namesIn(join(storeDir, "projects")).filter((name) => /^[a-z0-9-]{1,80}$/.test(name));
+/** What lies in the folder of all packages, or of all projects. Packages that are being installed are none yet. */
+export function possibleParts(storeDir: string, kind: "packages" | "projects"): readonly PossiblePart[] {
+  const isOne = (name: string): boolean => (kind === "projects" ? isProjectId(name) : !name.startsWith("."));
+  return entriesOf(join(storeDir, kind))
+    .filter(({ name }) => isOne(name))
+    .map((entry) => ({ part: `${kind}/${entry.name}`, isFile: entry.isFile() }))
+    .sort((a, b) => (a.part < b.part ? -1 : 1));
 }
 
-/** One file, or those in a folder; none where nothing is. Links are none. */
-function filesIn(dir: string, name: string): readonly string[] {
-  try {
-    return filesBelow(join(dir, name)).map((path) => `${name}/${path}`);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOTDIR") return [name];
-    if (code === "ENOENT") return [];
-    throw error;
+/**
+ * The files below a folder, and its folders, each after the one that it lies in. Throws `NotOurFile` for a link and the like: what it
+ * has taken the place of would be missing in the backup.
+ */
+function walk(dir: string, isLeftOut: (path: string, isFolder: boolean) => boolean): Listing {
+  const files: string[] = [];
+  const folders = [""];
+  for (const folder of folders) {
+    for (const entry of entriesOf(join(dir, ...folder.split("/")))) {
+      const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+      if (isLeftOut(path, entry.isDirectory())) continue;
+      if (entry.isDirectory()) folders.push(path);
+      else if (entry.isFile()) files.push(path);
+      else throw new NotOurFile(join(dir, ...path.split("/")), kindOf(entry));
+    }
   }
+  return { files, folders: folders.slice(1).sort() };
 }
 
-function filesBelow(dir: string): readonly string[] {
-  return below(dir, (entry) => entry.isFile());
+/** Throws `NotOurFile` where no folder is. */
+function entriesOf(dir: string): readonly Dirent[] {
+  const entry = lstatSync(dir);
+  if (!entry.isDirectory()) throw new NotOurFile(dir, entry.isFile() ? "a file" : kindOf(entry));
+  return readdirSync(dir, { withFileTypes: true });
 }
 
-function below(dir: string, isWanted: (entry: Dirent) => boolean): string[] {
-  const entries = readdirSync(dir, { recursive: true, withFileTypes: true });
-  return entries
-    .filter(isWanted)
-    .map((entry) => relative(dir, join(entry.parentPath, entry.name)).split(sep).join("/"));
-}
-
-function namesIn(dir: string): readonly string[] {
-  try {
-    return readdirSync(dir).sort();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw error;
-  }
+function kindOf(entry: Pick<Dirent, "isSymbolicLink">): string {
+  return entry.isSymbolicLink() ? "a link" : "no regular file";
 }

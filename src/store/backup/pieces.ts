@@ -5,6 +5,7 @@ import { syncDirectory, syncFile, temporaryPathFor } from "../disk/atomic-file.j
 import { isSha256 } from "../../core/sha256.js";
 import { openOwnFile } from "../disk/own-file.js";
 import type { Piece } from "./backup-format.js";
+import { Unreadable, reading } from "./unreadable.js";
 
 const CHUNK_BYTES = 256 * 1024;
 
@@ -67,24 +68,25 @@ export class Pieces {
   /** Hands over the bytes of a piece. Throws `DamagedPiece` when they are not what they were. */
   read({ sha256, bytes }: Piece, take: (bytes: Buffer) => void): void {
     const hash = createHash("sha256");
+    const path = join(this.dir, sha256);
     let fd: number;
     try {
-      fd = openOwnFile(join(this.dir, sha256), "read");
+      fd = openOwnFile(path, "read");
     } catch (error) {
-      throw new DamagedPiece(`${join(this.dir, sha256)} is missing or cannot be read.`, { cause: error });
+      throw unreadablePiece(path, error);
     }
     try {
       readStretch(fd, { from: 0, to: bytes }, (chunk) => {
         hash.update(chunk);
         take(chunk);
       });
+    } catch (error) {
+      throw error instanceof Unreadable ? unreadablePiece(path, error) : error;
     } finally {
       closeSync(fd);
     }
     if (hash.digest("hex") !== sha256) {
-      throw new DamagedPiece(
-        `${join(this.dir, sha256)} is damaged: it does not have the SHA-256 of its name.`,
-      );
+      throw new DamagedPiece(`${path} is damaged: it does not have the SHA-256 of its name.`);
     }
   }
 
@@ -128,6 +130,10 @@ export class Pieces {
   }
 }
 
+function unreadablePiece(path: string, cause: unknown): DamagedPiece {
+  return new DamagedPiece(`${path} is missing or cannot be read.`, { cause });
+}
+
 /** The SHA-256 of a stretch of an open file. */
 export function hashOf(fd: number, stretch: Stretch): string {
   const hash = createHash("sha256");
@@ -135,11 +141,12 @@ export function hashOf(fd: number, stretch: Stretch): string {
   return hash.digest("hex");
 }
 
-/** A file that was cut shorter meanwhile gives less. */
+/** A file that was cut shorter meanwhile gives less. Throws `Unreadable`. */
 function readStretch(fd: number, { from, to }: Stretch, take: (chunk: Buffer) => void): void {
   const chunk = Buffer.alloc(Math.min(CHUNK_BYTES, Math.max(1, to - from)));
   for (let at = from; at < to;) {
-    const bytesRead = readSync(fd, chunk, 0, Math.min(chunk.length, to - at), at);
+    const length = Math.min(chunk.length, to - at);
+    const bytesRead = reading("One of its files", () => readSync(fd, chunk, 0, length, at));
     if (bytesRead === 0) return;
     take(chunk.subarray(0, bytesRead));
     at += bytesRead;

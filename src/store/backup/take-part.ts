@@ -1,8 +1,9 @@
 import { closeSync, fstatSync, lstatSync, type BigIntStats } from "node:fs";
 import { join } from "node:path";
-import { openOwnFile } from "../disk/own-file.js";
+import { openOwnFile, standsThere } from "../disk/own-file.js";
 import type { BackupFile, BackupPart, Piece } from "./backup-format.js";
 import { type Pieces, hashOf } from "./pieces.js";
+import { NeverQuiet, Unreadable, codeOf, reading } from "./unreadable.js";
 
 /** Up to here a log that has grown is copied anew: one piece is better than many small ones. */
 const SMALL_LOG_BYTES = 64 * 1024;
@@ -11,27 +12,29 @@ const MAX_ROUNDS = 500;
 /** A file that changed so shortly before it was looked at may change again with the same stamp: clocks of file systems tick. */
 const FRESH_NS = 100_000_000n;
 
+/** What there is of a part. */
+export interface Listing {
+  readonly files: readonly string[];
+  /** The folders that have to be there, even empty, each after the one that it lies in. */
+  readonly folders: readonly string[];
+}
+
 /** Some files of a store that have to fit each other. */
 export interface PartSource {
   /** The folder that paths begin in. */
   readonly dir: string;
-  /** The files as they are now, sorted; throws `ENOENT` when the part is gone. */
-  list(): readonly string[];
-  /** The folders that have to be there, even empty, each after the one that it lies in. */
-  folders(): readonly string[];
+  /** What is there now; throws what the system says. */
+  list(): Listing;
   /** The time of the part's folder, where it means something. */
   mtimeMs?(): number;
   /** Whether a file is only ever appended to. */
   readonly isLog: (path: string) => boolean;
 }
 
-/** The files of a part change all the time: there was no moment to copy them in. */
-export class NeverQuiet extends Error {}
-
 /**
  * Copies the files of a part as they stood at one moment, without a lock, so that nobody has to wait: what has changed since it was
  * copied is copied again, until nothing has. Then all files were what was copied in the moment before the last look.
- * What a kill in that moment would have left, a run goes on from.
+ * What a kill in that moment would have left, a run goes on from. Throws `NeverQuiet`, and `Unreadable`.
  */
 export async function takePart(
   source: PartSource,
@@ -46,7 +49,9 @@ export async function takePart(
   const taken = new Map(base);
   const fresh = new Set<string>();
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const standing = looksAt(source.dir, source.list());
+    const look = lookAt(source);
+    if (look === undefined) continue;
+    const { standing, folders, mtimeMs } = look;
     const changed = [...standing].filter(([path, { stamp }]) => taken.get(path)?.stamp !== stamp);
     const gone = [...taken.keys()].filter((path) => !standing.has(path));
     if (changed.length === 0 && gone.length === 0) {
@@ -54,8 +59,8 @@ export async function takePart(
         ...file,
         mtimeMs: standing.get(file.path)?.mtimeMs,
       }));
-      const folder = source.mtimeMs === undefined ? {} : { mtimeMs: source.mtimeMs() };
-      return { files: await settled(timed, fresh, pieces), folders: [...source.folders()], ...folder };
+      const time = mtimeMs === undefined ? {} : { mtimeMs };
+      return { files: await settled(timed, fresh, pieces), folders: [...folders], ...time };
     }
     for (const path of gone) taken.delete(path);
     for (const [path] of changed) {
@@ -76,11 +81,12 @@ function takeFile(
   former: BackupFile | undefined,
   pieces: Pieces,
 ): BackupFile | undefined {
+  const place = join(source.dir, ...path.split("/"));
   let fd: number;
   try {
-    fd = openOwnFile(join(source.dir, ...path.split("/")), "read");
+    fd = reading(place, () => openOwnFile(place, "read"));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if (error instanceof Unreadable && error.isMissing) return undefined;
     throw error;
   }
   try {
@@ -123,6 +129,25 @@ interface Look {
   readonly stamp: string;
   /** Part of no stamp: a file that has got another time has another `ctime` as well. */
   readonly mtimeMs: number;
+}
+
+interface PartLook {
+  readonly standing: ReadonlyMap<string, Look>;
+  readonly folders: readonly string[];
+  readonly mtimeMs: number | undefined;
+}
+
+/** Undefined where something in the part went away meanwhile. Throws `Unreadable`, also for a part that is gone. */
+function lookAt(source: PartSource): PartLook | undefined {
+  return reading(source.dir, () => {
+    try {
+      const { files, folders } = source.list();
+      return { standing: looksAt(source.dir, files), folders, mtimeMs: source.mtimeMs?.() };
+    } catch (error) {
+      if (codeOf(error) === "ENOENT" && standsThere(source.dir)) return undefined;
+      throw error;
+    }
+  });
 }
 
 function looksAt(dir: string, paths: readonly string[]): ReadonlyMap<string, Look> {

@@ -170,13 +170,21 @@ export class RunManager {
     return this.index(run.projectId).placeOf(run);
   }
 
+  /** What is no folder is no project; a link is one that cannot be read. */
+  private async projectIds(): Promise<readonly string[]> {
+    const entries = await readdir(this.projectsDir, { withFileTypes: true }).catch(() => []);
+    return entries
+      .filter((entry) => isProjectId(entry.name) && (entry.isDirectory() || entry.isSymbolicLink()))
+      .map(({ name }) => name);
+  }
+
   /** What the indexes of all projects answer, where it is something, and those that cannot be read. */
   private async askIndexes<T>(
     ask: (index: RunIndex) => Promise<T | undefined>,
   ): Promise<{ readonly found: readonly T[]; readonly damaged: RunSurvey["damaged"] }> {
     const found: T[] = [];
     const damaged: { projectId: string; error: DamagedIndex }[] = [];
-    for (const projectId of (await readdir(this.projectsDir).catch(() => [])).filter(isProjectId)) {
+    for (const projectId of await this.projectIds()) {
       try {
         const answer = await ask(this.index(projectId));
         if (answer !== undefined) found.push(answer);
@@ -210,8 +218,7 @@ export class RunManager {
    */
   async findPlaced(runId: string): Promise<RunMetadata | undefined> {
     if (!uuid.safeParse(runId).success) return undefined;
-    const names = await readdir(this.projectsDir).catch(() => []);
-    for (const projectId of names.filter(isProjectId)) {
+    for (const projectId of await this.projectIds()) {
       const exists = standsThere(this.filesOf(projectId, runId).dir);
       const run = exists ? await this.index(projectId).find(runId) : undefined;
       if (run !== undefined) return run;
@@ -242,7 +249,7 @@ export class RunManager {
 
   /** Ends prunings that were cut short, and leaves out of the indexes what says nothing any more. Throws `DamagedIndex`. */
   async sweep(): Promise<void> {
-    for (const projectId of (await readdir(this.projectsDir).catch(() => [])).filter(isProjectId)) {
+    for (const projectId of await this.projectIds()) {
       await sweepPruned(join(this.projectsDir, projectId), this.index(projectId));
       await this.index(projectId).compact();
     }
@@ -251,7 +258,7 @@ export class RunManager {
   /** What lies in the folders of projects and belongs to no run; it is removed unless it `stays`. Throws `DamagedIndex`. */
   async collect(which: { readonly before: Date; readonly stays: boolean }): Promise<StrayRuns> {
     const stray: StrayRuns[] = [];
-    for (const projectId of (await readdir(this.projectsDir).catch(() => [])).filter(isProjectId)) {
+    for (const projectId of await this.projectIds()) {
       stray.push(await collectStrayRuns(join(this.projectsDir, projectId), this.index(projectId), which));
       if (!which.stays) await this.index(projectId).compact();
     }
