@@ -44,11 +44,18 @@ function linesOf({ runs, packages, copied, bytes }: BackupReport, dir: string): 
   return [`${dir} holds ${holds}. ${news}`];
 }
 
-function tell({ storeId, takenAt, runs, bytes, roots, missingRoots }: RestoreReport, dir: string): void {
+function tell({ storeId, takenAt, runs, bytes, ...registered }: RestoreReport, dir: string): void {
+  const { roots, missingRoots, rootsLost } = registered;
   print(
     `The store ${storeId}, as it was at ${takenAt}, is in ${dir}: ${counted(runs, "run")}, ${sizeOf(bytes)}.`,
   );
   for (const path of roots) print(`Runs of it may open ${path}`);
+  if (rootsLost) {
+    const why = "The backup has no list of registered directories, or a damaged one";
+    printNote(
+      `${why}: runs open none. Register each again: INTERLOCK_STORE=${dir} interlock project add <dir>`,
+    );
+  }
   for (const { path, why } of missingRoots) {
     printNote(`Not registered here: ${path} (${why}). When it is there: interlock project add ${path}`);
   }

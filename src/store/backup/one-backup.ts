@@ -3,6 +3,7 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { sha256 } from "../disk/sha256.js";
 import { standsThere } from "../disk/own-file.js";
+import { DamagedRoots, Roots } from "../roots/roots.js";
 import { RunIndex } from "../runs/run-index.js";
 import {
   type BackupManifest,
@@ -54,7 +55,16 @@ export class OneBackup {
   async takeAll(): Promise<void> {
     for (const part of this.partsOf("projects")) await this.takeProject(part);
     await atOnce(this.partsOf("packages"), (part) => this.takePackage(part));
-    await this.take(STORE_PART, ownFiles(this.storeDir));
+    await this.takeOwn();
+  }
+
+  /** Without them it would be no store, and this no backup. Throws `BackupError`. */
+  private async takeOwn(): Promise<void> {
+    const damage = damageOfRoots(this.storeDir);
+    const hasFormer = this.formerPart(STORE_PART, piecesOf(this.dir, STORE_PART)) !== undefined;
+    if (damage !== undefined && hasFormer) return this.leave(STORE_PART, damage);
+    if (damage !== undefined) this.notTaken.push({ part: "roots.json", why: damage });
+    await this.take(STORE_PART, ownFiles(this.storeDir, { withRoots: damage === undefined }));
     const problem = this.taken.has(STORE_PART) ? undefined : this.notTaken.at(-1)?.why;
     if (problem !== undefined) throw new BackupError(problem);
   }
@@ -240,6 +250,16 @@ function hashesOf({ files }: BackupPart): readonly string[] {
 
 function idsOf(runs: readonly { readonly runId: string }[]): readonly string[] {
   return runs.map(({ runId }) => runId);
+}
+
+function damageOfRoots(storeDir: string): string | undefined {
+  try {
+    new Roots(storeDir).list();
+    return undefined;
+  } catch (error) {
+    if (error instanceof DamagedRoots) return error.message;
+    throw error;
+  }
 }
 
 /** Of a folder. Undefined where it cannot be looked at. */

@@ -10,7 +10,7 @@ import type { Listing, PartSource } from "./take-part.js";
  * The store's own files: its name, its roots, and which signed starts were used. No secret, none of the settings, and nothing of an
  * embedded server.
  */
-export function ownFiles(storeDir: string): PartSource {
+export function ownFiles(storeDir: string, { withRoots }: { readonly withRoots: boolean }): PartSource {
   return {
     dir: storeDir,
     isLog: () => false,
@@ -18,7 +18,7 @@ export function ownFiles(storeDir: string): PartSource {
       const dir = join(storeDir, "starts");
       const names = standsThere(dir) ? walk(dir, () => false).files : [];
       const used = names.filter((name) => /^[0-9a-f]+\.json$/.test(name)).map((name) => `starts/${name}`);
-      return { files: ["roots.json", ...used, "store.json"], folders: [] };
+      return { files: [...(withRoots ? ["roots.json"] : []), ...used, "store.json"], folders: [] };
     },
   };
 }

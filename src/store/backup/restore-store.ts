@@ -14,7 +14,7 @@ import { openOwnFile, rememberStore, standsThere } from "../disk/own-file.js";
 import { listPackage } from "../packages/package-files.js";
 import { removeTree, sealTree } from "../packages/package-tree.js";
 import { realPathOf } from "../roots/root-places.js";
-import { type RegisteredRoot, type RootPolicy, Roots } from "../roots/roots.js";
+import { DamagedRoots, type RegisteredRoot, type RootPolicy, Roots } from "../roots/roots.js";
 import { type BackupFile, STORE_PART, folderOfPart } from "./backup-format.js";
 import { BackupError, piecesOf, readManifest, readPart } from "./manifest.js";
 import { DamagedPiece, type Pieces } from "./pieces.js";
@@ -35,6 +35,8 @@ export interface RestoreReport {
   readonly roots: readonly string[];
   /** Those that are not here, and why: no run opens them. */
   readonly missingRoots: readonly { readonly path: string; readonly why: string }[];
+  /** The list of registered roots was damaged, or is not in the backup: no root is registered. */
+  readonly rootsLost: boolean;
 }
 
 /**
@@ -148,14 +150,14 @@ async function registerHere(
   staging: string,
   to: string,
   policy: RootPolicy,
-): Promise<Pick<RestoreReport, "roots" | "missingRoots">> {
-  const before: readonly RegisteredRoot[] = new Roots(staging).list();
+): Promise<Pick<RestoreReport, "roots" | "missingRoots" | "rootsLost">> {
+  const before = rootsIn(staging);
   rmSync(join(staging, "roots.json"), { force: true });
   const registry = new Roots(staging, { ...policy, privatePaths: [...(policy.privatePaths ?? []), to] });
   await registry.begin(() => Promise.resolve([]));
   const roots: string[] = [];
   const missingRoots: { path: string; why: string }[] = [];
-  for (const { path, access, registeredAt } of before) {
+  for (const { path, access, registeredAt } of before ?? []) {
     if (realPathOf(path) !== path) {
       missingRoots.push({ path, why: "nothing lies there, or a link" });
       continue;
@@ -164,7 +166,17 @@ async function registerHere(
     if (added.ok) roots.push(path);
     else missingRoots.push({ path, why: added.error.message });
   }
-  return { roots, missingRoots };
+  return { roots, missingRoots, rootsLost: before === undefined };
+}
+
+/** Undefined where there is no list of them, or a damaged one. */
+function rootsIn(dir: string): readonly RegisteredRoot[] | undefined {
+  try {
+    return standsThere(join(dir, "roots.json")) ? new Roots(dir).list() : undefined;
+  } catch (error) {
+    if (error instanceof DamagedRoots) return undefined;
+    throw error;
+  }
 }
 
 function refuseFull(to: string): void {
