@@ -1,11 +1,10 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { writeFileAtomic } from "../disk/atomic-file.js";
-import { withFileLock } from "../disk/fenced-lock.js";
 import { rememberStore, standsThere } from "../disk/own-file.js";
 import { readStoreIdentity } from "../store.js";
 import { MANIFEST_FILE } from "./backup-format.js";
-import { refuseForeign, refuseNested } from "./backup-places.js";
+import { refuseForeign, refuseNested, withBackupLock } from "./backup-places.js";
 import { BackupError, readManifest, sealed } from "./manifest.js";
 import { type BackupReport, OneBackup } from "./one-backup.js";
 
@@ -26,7 +25,7 @@ export async function backupStore(storeDir: string, dir: string, now = new Date(
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   rememberStore(dir);
   refuseForeign(dir);
-  return withFileLock(join(dir, "backup.lock"), async () => {
+  return withBackupLock(dir, async () => {
     const former = standsThere(join(dir, MANIFEST_FILE)) ? await readManifest(dir) : undefined;
     if (former !== undefined && former.storeId !== identity.storeId) {
       throw new BackupError(

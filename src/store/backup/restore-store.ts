@@ -16,6 +16,7 @@ import { removeTree, sealTree } from "../packages/package-tree.js";
 import { realPathOf } from "../roots/root-places.js";
 import { DamagedRoots, type RegisteredRoot, type RootPolicy, Roots } from "../roots/roots.js";
 import { type BackupFile, STORE_PART, folderOfPart } from "./backup-format.js";
+import { refuseInside, whileUnchanged } from "./backup-places.js";
 import { BackupError, piecesOf, readManifest, readPart } from "./manifest.js";
 import { DamagedPiece, type Pieces } from "./pieces.js";
 
@@ -40,7 +41,7 @@ export interface RestoreReport {
 }
 
 /**
- * Puts the store of a backup into an empty folder. Each byte is checked by its SHA-256 before anything is there under its name;
+ * Puts the store of a backup into an empty folder. A backup that is being taken is waited for. Each byte is checked by its SHA-256 before anything is there under its name;
  * `store.json`, which makes the folder a store, comes last. Throws `BackupError`, naming what is damaged, and what the
  * system says; then the folder is as empty as it was.
  */
@@ -49,8 +50,15 @@ export async function restoreStore(
   to: string,
   policy: RootPolicy = {},
 ): Promise<RestoreReport> {
-  const { storeId, takenAt, parts } = await readManifest(backupDir);
+  await readManifest(backupDir); // before anything is made where no backup is
   rememberStore(backupDir);
+  refuseFull(to);
+  refuseInside(to);
+  return whileUnchanged(backupDir, () => restoreUnchanged(backupDir, to, policy));
+}
+
+async function restoreUnchanged(backupDir: string, to: string, policy: RootPolicy): Promise<RestoreReport> {
+  const { storeId, takenAt, parts } = await readManifest(backupDir);
   refuseFull(to);
   const staging = join(to, STAGING);
   mkdirSync(staging, { recursive: true, mode: 0o700 });

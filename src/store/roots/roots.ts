@@ -327,7 +327,7 @@ function withoutSlash(path: string): string {
 }
 
 /** The real path of what exists of a path, and the names that do not exist yet. A broken link is none. */
-function futurePath(path: string): string | undefined {
+export function futurePath(path: string): string | undefined {
   const names: string[] = [];
   for (let at = withoutSlash(path); ; at = dirname(at)) {
     const real = realPathOf(at);
