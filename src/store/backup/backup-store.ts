@@ -13,7 +13,8 @@ import { type BackupReport, OneBackup } from "./one-backup.js";
  *
  * U1. The manifest is replaced last. Until then the former backup is whole: nothing that it holds is touched.
  * U2. Each run is taken as it stood at one moment (`take-part.ts`). The index of a project is taken before its runs, and those
- *     that it does not list are not; packages and roots after them. So what a file refers to is there.
+ *     that it does not list are not; packages and roots after them. So what a file refers to is there. Where a run is pruned meanwhile,
+ *     both are taken again.
  * U3. What is only in the former backup is removed after the manifest; what a kill leaves is removed by the next backup.
  *
  * Throws `BackupError`, and what the system says.

@@ -1,6 +1,6 @@
 import { lstatSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { sha256 } from "../disk/sha256.js";
 import { standsThere } from "../disk/own-file.js";
 import { DamagedRoots, Roots } from "../roots/roots.js";
@@ -16,9 +16,11 @@ import { BackupError, piecesOf, readPart } from "./manifest.js";
 import { ownFiles, packageFiles, possibleParts, projectFiles, runFiles } from "./part-sources.js";
 import { DamagedPiece, type Pieces } from "./pieces.js";
 import { type PartSource, takePart } from "./take-part.js";
-import { Unreadable, isAboutPart, reading } from "./unreadable.js";
+import { NeverQuiet, Unreadable, isAboutPart, reading } from "./unreadable.js";
 
 const AT_ONCE = 4;
+/** How often a project is looked at again whose runs are pruned meanwhile. */
+const MAX_ROUNDS = 20;
 
 /** What a backup has come to. */
 export interface BackupReport {
@@ -42,9 +44,10 @@ export class OneBackup {
   private readonly taken = new Map<string, string>();
   /** The pieces of parts that are not as they were. */
   private readonly toSweep = new Map<string, ReadonlySet<string>>();
-  private readonly notTaken: { readonly part: string; readonly why: string }[] = [];
+  private readonly notTaken = new Map<string, string>();
+  /** How large each part is that is taken. */
+  private readonly bytesOf = new Map<string, number>();
   private copied = { pieces: 0, bytes: 0 };
-  private bytes = 0;
 
   constructor(storeDir: string, dir: string, former: BackupManifest | undefined) {
     this.storeDir = storeDir;
@@ -61,11 +64,11 @@ export class OneBackup {
   /** Without them it would be no store, and this no backup. Throws `BackupError`. */
   private async takeOwn(): Promise<void> {
     const damage = damageOfRoots(this.storeDir);
-    const hasFormer = this.formerPart(STORE_PART, piecesOf(this.dir, STORE_PART)) !== undefined;
+    const hasFormer = this.partOf(this.former.get(STORE_PART), piecesOf(this.dir, STORE_PART)) !== undefined;
     if (damage !== undefined && hasFormer) return this.leave(STORE_PART, damage);
-    if (damage !== undefined) this.notTaken.push({ part: "roots.json", why: damage });
+    if (damage !== undefined) this.notTaken.set("roots.json", damage);
     await this.take(STORE_PART, ownFiles(this.storeDir, { withRoots: damage === undefined }));
-    const problem = this.taken.has(STORE_PART) ? undefined : this.notTaken.at(-1)?.why;
+    const problem = this.taken.has(STORE_PART) ? undefined : this.notTaken.get(STORE_PART);
     if (problem !== undefined) throw new BackupError(problem);
   }
 
@@ -77,15 +80,14 @@ export class OneBackup {
 
   report({ storeId, takenAt, parts }: BackupManifest): BackupReport {
     const count = (pattern: RegExp): number => parts.filter(({ part }) => pattern.test(part)).length;
-    const { copied, bytes, notTaken } = this;
     return {
       storeId,
       takenAt,
       runs: count(/\/runs\//),
       packages: count(/^packages\//),
-      copied,
-      bytes,
-      notTaken,
+      copied: this.copied,
+      bytes: [...this.bytesOf.values()].reduce((sum, bytes) => sum + bytes, 0),
+      notTaken: [...this.notTaken].map(([part, why]) => ({ part, why })),
     };
   }
 
@@ -116,7 +118,8 @@ export class OneBackup {
       return possible.filter(({ part, isFile }) => !isFile || this.former.has(part)).map(({ part }) => part);
     } catch (error) {
       if (!isAboutPart(error)) throw error;
-      const isNew = error instanceof Unreadable && error.isMissing && this.formerBelow(kind).length === 0;
+      const isNew =
+        error instanceof Unreadable && error.isMissing && below(kind, this.former.keys()).length === 0;
       if (!isNew) this.leave(kind, error.message);
       return [];
     }
@@ -126,22 +129,34 @@ export class OneBackup {
     const index = new RunIndex(join(this.storeDir, ...folderOfPart(part)));
     try {
       this.refuseLostIndex(part);
-      let runs: readonly string[];
-      let after: readonly string[];
-      do {
-        runs = idsOf(await index.listUnread());
-        await this.copy(part, projectFiles(this.storeDir, part));
-        after = idsOf(await index.listUnread());
-      } while (runs.join() !== after.join());
-      await atOnce(runs, (runId) => {
-        const run = `${part}/runs/${runId}`;
-        const isGone = async (): Promise<boolean> => !(await index.ids()).listed.has(runId);
-        return this.take(run, runFiles(this.storeDir, run), isGone);
-      });
+      for (let round = 0; round < MAX_ROUNDS; round += 1) if (await this.takeRuns(part, index)) return;
+      throw new NeverQuiet("Runs of it are pruned all the time: back it up again later.");
     } catch (error) {
       if (!isAboutPart(error)) throw error;
       this.leave(part, error.message);
     }
+  }
+
+  /**
+   * Takes the index, then the runs that it lists. False where one of them was removed meanwhile: an index without it is to be taken,
+   * and after it the others again, so that it says of none more than the run itself.
+   */
+  private async takeRuns(part: string, index: RunIndex): Promise<boolean> {
+    let runs: readonly string[];
+    let after: readonly string[];
+    do {
+      runs = idsOf(await index.listUnread());
+      await this.copy(part, projectFiles(this.storeDir, part));
+      after = idsOf(await index.listUnread());
+    } while (runs.join() !== after.join());
+    const listed = new Set(runs.map((runId) => `${part}/runs/${runId}`));
+    for (const run of below(part, this.taken.keys())) if (!listed.has(run)) this.forget(run);
+    let isWhole = true;
+    await atOnce([...listed], async (run) => {
+      const isGone = async (): Promise<boolean> => !(await index.ids()).listed.has(basename(run));
+      if (!(await this.take(run, runFiles(this.storeDir, run), isGone))) isWhole = false;
+    });
+    return isWhole;
   }
 
   /** A project that had runs and has no index has lost it: what its runs are, nothing says any more. */
@@ -151,7 +166,7 @@ export class OneBackup {
     const isThere = ["runsIndex.json", "runs.jsonl"].some((name) =>
       reading(dir, () => standsThere(join(dir, name))),
     );
-    if (isThere || this.formerBelow(`${part}/runs`).length === 0) return;
+    if (isThere || below(`${part}/runs`, this.former.keys()).length === 0) return;
     throw new Unreadable(
       `${join(dir, "runs.jsonl")} is missing: bring it back, from a backup if there is one.`,
     );
@@ -160,7 +175,7 @@ export class OneBackup {
   /** A package never changes: the files of one that the backup has whole, as it was installed then, are not looked at. */
   private async takePackage(part: string): Promise<void> {
     const pieces = piecesOf(this.dir, part);
-    const former = this.formerPart(part, pieces);
+    const former = this.partOf(this.former.get(part), pieces);
     const names = pieces.names();
     const source = packageFiles(this.storeDir, part);
     const isWhole =
@@ -171,31 +186,39 @@ export class OneBackup {
     else await this.take(part, source, () => Promise.resolve(true));
   }
 
-  /** `isGone`: whether a part that is not there any more was removed by somebody who may do so. */
+  /**
+   * False for a part that is not there any more; `isGone`: whether it was removed by somebody who may do so. What else cannot be taken
+   * is left.
+   */
   private async take(
     part: string,
     source: PartSource,
     isGone: () => Promise<boolean> = () => Promise.resolve(false),
-  ): Promise<void> {
+  ): Promise<boolean> {
     try {
       await this.copy(part, source);
     } catch (error) {
       if (!isAboutPart(error)) throw error;
-      if (error instanceof Unreadable && error.isMissing && (await isGone())) return;
+      if (error instanceof Unreadable && error.isMissing && (await isGone())) {
+        this.forget(part);
+        return false;
+      }
       this.leave(part, error.message);
     }
+    return true;
   }
 
   /** Throws what `isAboutPart` is about, where nothing is taken. */
   private async copy(part: string, source: PartSource): Promise<void> {
     const pieces = piecesOf(this.dir, part);
-    const former = this.formerPart(part, pieces);
+    const former = this.partOf(this.taken.get(part) ?? this.former.get(part), pieces);
     const before = pieces.names();
     const now = await takePart(source, former, pieces);
     const text = JSON.stringify(now);
     const hash = sha256(text);
     const kept = new Set([hash, ...hashesOf(now)]);
-    this.count(now, before);
+    this.forget(part);
+    this.count(part, now, before);
     this.taken.set(part, hash);
     if (former !== undefined && hash === this.former.get(part)) return pieces.sweep(kept);
     pieces.keepText(text);
@@ -205,27 +228,30 @@ export class OneBackup {
 
   /** Keeps the former backup of a part that cannot be taken, and of what lies in it, and says why. */
   private leave(part: string, why: string): void {
-    this.notTaken.push({ part, why });
-    for (const below of [part, ...this.formerBelow(part)]) this.keepFormer(below);
+    const known = [part, ...below(part, this.taken.keys()), ...below(part, this.former.keys())];
+    for (const each of new Set(known)) {
+      this.forget(each);
+      this.keepFormer(each);
+    }
+    this.notTaken.set(part, why);
   }
 
-  private formerBelow(part: string): readonly string[] {
-    return [...this.former.keys()].filter((known) => known.startsWith(`${part}/`));
+  private forget(part: string): void {
+    for (const known of [this.taken, this.bytesOf, this.toSweep, this.notTaken]) known.delete(part);
   }
 
   private keepFormer(part: string): void {
     const pieces = piecesOf(this.dir, part);
     const hash = this.former.get(part);
-    const former = this.formerPart(part, pieces);
+    const former = this.partOf(hash, pieces);
     if (hash === undefined || former === undefined) return;
     this.taken.set(part, hash);
-    this.count(former, pieces.names());
+    this.count(part, former, pieces.names());
     pieces.sweep(new Set([hash, ...hashesOf(former)]));
   }
 
   /** Undefined where there is none, and where it is damaged: then the part is copied anew. */
-  private formerPart(part: string, pieces: Pieces): BackupPart | undefined {
-    const hash = this.former.get(part);
+  private partOf(hash: string | undefined, pieces: Pieces): BackupPart | undefined {
     if (hash === undefined) return undefined;
     try {
       return readPart(pieces, hash);
@@ -235,13 +261,21 @@ export class OneBackup {
     }
   }
 
-  private count({ files }: BackupPart, before: ReadonlySet<string>): void {
-    for (const { sha256: hash, bytes } of files.flatMap(({ pieces }) => pieces)) {
-      this.bytes += bytes;
+  private count(part: string, { files }: BackupPart, before: ReadonlySet<string>): void {
+    const all = files.flatMap(({ pieces }) => pieces);
+    this.bytesOf.set(
+      part,
+      all.reduce((sum, { bytes }) => sum + bytes, 0),
+    );
+    for (const { sha256: hash, bytes } of all) {
       if (before.has(hash)) continue;
       this.copied = { pieces: this.copied.pieces + 1, bytes: this.copied.bytes + bytes };
     }
   }
+}
+
+function below(part: string, parts: Iterable<string>): readonly string[] {
+  return [...parts].filter((known) => known.startsWith(`${part}/`));
 }
 
 function hashesOf({ files }: BackupPart): readonly string[] {
