@@ -1,8 +1,8 @@
 import { closeSync, readdirSync } from "node:fs";
-import { isAbsolute, join, relative } from "node:path";
+import { join } from "node:path";
 import { withFileLock } from "../disk/fenced-lock.js";
 import { openOwnFile, standsThere } from "../disk/own-file.js";
-import { parentsOf, realPathOf } from "../roots/root-places.js";
+import { isInside, parentsOf } from "../roots/root-places.js";
 import { futurePath } from "../roots/roots.js";
 import { MANIFEST_FILE, PARTS_FOLDER } from "./backup-format.js";
 import { BackupError } from "./manifest.js";
@@ -54,18 +54,11 @@ function isStore(dir: string): boolean {
 }
 
 export function refuseNested(storeDir: string, dir: string): void {
-  const [store, backup] = [realPathOf(storeDir) ?? storeDir, realPathOf(dir) ?? dir];
-  for (const [outer, inner] of [
-    [store, backup],
-    [backup, store],
-  ] as const) {
-    const way = relative(outer, inner);
-    if (way === "" || (!way.startsWith("..") && !isAbsolute(way))) {
-      throw new BackupError(
-        `A backup lies outside of its store, and its store outside of it. Name another folder than ${dir}.`,
-      );
-    }
-  }
+  const [store, backup] = [futurePath(storeDir) ?? storeDir, futurePath(dir) ?? dir];
+  if (!isInside(store, backup) && !isInside(backup, store)) return;
+  throw new BackupError(
+    `A backup lies outside of its store, and its store outside of it. Name another folder than ${dir}.`,
+  );
 }
 
 /** A folder with other things in it is nobody's backup. */
