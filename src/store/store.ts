@@ -12,6 +12,9 @@ import { type RootPolicy, Roots } from "./roots/roots.js";
 import { rootsOfRuns } from "./roots/roots-of-runs.js";
 import { RunManager } from "./runs/run-manager.js";
 
+/** Here a restore puts a store together. Beside a `store.json` it is what was left to be cleared up. */
+export const RESTORING_FOLDER = ".restoring";
+
 const MAX_NAME_CHARS = 60;
 const nameSchema = z
   .string()
@@ -41,7 +44,7 @@ export interface Store {
 /**
  * Opens a store, making it when it is new. A store keeps the task queue it was made with; `taskQueue` sets
  * that of a new one, `policy` what is permitted and what is kept out beside the registered roots. Throws when `store.json` or
- * `roots.json` is damaged or the directory cannot be written.
+ * `roots.json` is damaged, the directory cannot be written, or a restore into it has not come to its end.
  */
 export async function openStore(
   path: string,
@@ -51,7 +54,9 @@ export async function openStore(
   const dir = resolve(path);
   await mkdir(dir, { recursive: true, mode: 0o700 });
   // A directory that holds other things already keeps its mode: it may be anybody's. What we put there is private.
-  if ((await readdir(dir)).length === 0) await chmod(dir, 0o700);
+  const names = await readdir(dir);
+  if (names.length === 0) await chmod(dir, 0o700);
+  refuseHalf(dir, names);
   rememberStore(dir);
   const identity = await withFileLock(lockOf(dir), () => readOrMakeIdentity(dir, taskQueue));
   const packages = openPackageStore(dir);
@@ -94,6 +99,13 @@ export async function renameStore(dir: string, name: string): Promise<Result<str
     if (known !== undefined) await writeIdentity(path, { ...known, name });
   });
   return ok(name);
+}
+
+function refuseHalf(dir: string, names: readonly string[]): void {
+  if (!names.includes(RESTORING_FOLDER) || names.includes("store.json")) return;
+  throw new Error(
+    `A restore into ${dir} was cut short, or is under way. When it is not: remove what lies in it and restore again.`,
+  );
 }
 
 function defaultName(storeId: string): string {

@@ -70,4 +70,18 @@ describe("opening a store", () => {
     await writeFile(join(dir, "file"), "");
     await expect(openStore(join(dir, "file"))).rejects.toThrow("EEXIST");
   });
+
+  test("where a restore was cut short is refused: a new store would lie beside what is half of one", async () => {
+    await mkdir(join(dir, "store", ".restoring", "projects"), { recursive: true });
+    await expect(openStore(join(dir, "store"))).rejects.toThrow(
+      `A restore into ${join(dir, "store")} was cut short, or is under way. When it is not: remove what lies in it and restore again.`,
+    );
+    expect(await readdir(join(dir, "store"))).toEqual([".restoring"]);
+  });
+
+  test("that is whole, where a restore had no time to clear up, opens it", async () => {
+    const { storeId } = await openStore(join(dir, "store"));
+    await mkdir(join(dir, "store", ".restoring"));
+    expect((await openStore(join(dir, "store"))).storeId).toBe(storeId);
+  });
 });

@@ -15,13 +15,14 @@ import { listPackage } from "../packages/package-files.js";
 import { removeTree, sealTree } from "../packages/package-tree.js";
 import { realPathOf } from "../roots/root-places.js";
 import { DamagedRoots, type RegisteredRoot, type RootPolicy, Roots } from "../roots/roots.js";
+import { RESTORING_FOLDER } from "../store.js";
 import { type BackupFile, STORE_PART, folderOfPart } from "./backup-format.js";
 import { refuseInside, whileUnchanged } from "./backup-places.js";
 import { BackupError, piecesOf, readManifest, readPart } from "./manifest.js";
 import { DamagedPiece, type Pieces } from "./pieces.js";
 
 /** Everything is put together here, and moved to its place when all of it is right. */
-const STAGING = ".restoring";
+const STAGING = RESTORING_FOLDER;
 const MAX_NAMED = 20;
 
 /** What a restored store is. */
