@@ -1,12 +1,64 @@
-import { closeSync, readdirSync } from "node:fs";
+import { closeSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { withFileLock } from "../disk/fenced-lock.js";
-import { openOwnFile, standsThere } from "../disk/own-file.js";
+import { NotOurFile, openOwnFile, standsThere } from "../disk/own-file.js";
 import { isInside, parentsOf } from "../roots/root-places.js";
 import { futurePath } from "../roots/roots.js";
 import { MANIFEST_FILE, PARTS_FOLDER } from "./backup-format.js";
 import { BackupError } from "./manifest.js";
 import { codeOf } from "./unreadable.js";
+
+/** What is left when the system has refused something, and how to go on. */
+const REMEDIES: ReadonlyMap<string, string> = new Map([
+  ...["ENOSPC", "EDQUOT"].map((code) => [code, "Make room there, and call it again."] as const),
+  ...["EACCES", "EPERM", "EROFS"].map(
+    (code) => [code, "Let this user read and write there, or name another folder."] as const,
+  ),
+]);
+
+/** Whatever the system refuses becomes a `BackupError`; `outcome` says what is the case then. */
+export async function sayingWhy<T>(outcome: string, action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === undefined || !(error instanceof Error)) throw error;
+    if (error instanceof NotOurFile) throw new BackupError(error.message, { cause: error });
+    const remedy = REMEDIES.get(code) ?? "See to that, or name another folder.";
+    throw new BackupError(`${outcome} (${error.message}). ${remedy}`, { cause: error });
+  }
+}
+
+/**
+ * Makes a folder, private, and those that it lies in: one by one, since where nothing can be made, as in `/proc`, Node's own way to do
+ * that never ends. Throws `BackupError`, and what the system says.
+ */
+export function makeFolder(dir: string): void {
+  const missing: string[] = [];
+  for (const place of parentsOf(dir)) {
+    if (isFolder(place)) break;
+    missing.unshift(place);
+  }
+  for (const place of missing) {
+    try {
+      mkdirSync(place, { mode: 0o700 });
+    } catch (error) {
+      if (codeOf(error) !== "EEXIST") throw error; // somebody else has made it meanwhile
+    }
+  }
+}
+
+/** False where nothing is. */
+function isFolder(path: string): boolean {
+  try {
+    if (statSync(path).isDirectory()) return true;
+  } catch (error) {
+    if (codeOf(error) === "ENOTDIR" || (codeOf(error) === "ENOENT" && !standsThere(path))) return false;
+    if (codeOf(error) !== "ENOENT") throw error;
+    throw new BackupError(`${path} is a link that leads nowhere. Name another place.`);
+  }
+  throw new BackupError(`${path} is no folder. Name another place.`);
+}
 
 const LOCK_FILE = "backup.lock";
 

@@ -1,10 +1,9 @@
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { writeFileAtomic } from "../disk/atomic-file.js";
 import { rememberStore, standsThere } from "../disk/own-file.js";
 import { readStoreIdentity } from "../store.js";
 import { MANIFEST_FILE } from "./backup-format.js";
-import { refuseForeign, refuseNested, withBackupLock } from "./backup-places.js";
+import { makeFolder, refuseForeign, refuseNested, sayingWhy, withBackupLock } from "./backup-places.js";
 import { BackupError, readManifest, sealed } from "./manifest.js";
 import { type BackupReport, OneBackup } from "./one-backup.js";
 
@@ -17,13 +16,19 @@ import { type BackupReport, OneBackup } from "./one-backup.js";
  *     both are taken again.
  * U3. What is only in the former backup is removed after the manifest; what a kill leaves is removed by the next backup.
  *
- * Throws `BackupError`, and what the system says.
+ * Throws `BackupError`.
  */
-export async function backupStore(storeDir: string, dir: string, now = new Date()): Promise<BackupReport> {
+export function backupStore(storeDir: string, dir: string, now = new Date()): Promise<BackupReport> {
+  return sayingWhy(`The backup in ${dir} could not be brought up to date`, () =>
+    bringUpToDate(storeDir, dir, now),
+  );
+}
+
+async function bringUpToDate(storeDir: string, dir: string, now: Date): Promise<BackupReport> {
   const identity = await readStoreIdentity(storeDir);
   if (identity === undefined) throw new BackupError(`There is no store in ${storeDir}.`);
   refuseNested(storeDir, dir);
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  makeFolder(dir);
   rememberStore(dir);
   refuseForeign(dir);
   return withBackupLock(dir, async () => {

@@ -17,7 +17,7 @@ import { realPathOf } from "../roots/root-places.js";
 import { DamagedRoots, type RegisteredRoot, type RootPolicy, Roots } from "../roots/roots.js";
 import { RESTORING_FOLDER } from "../store.js";
 import { type BackupFile, STORE_PART, folderOfPart } from "./backup-format.js";
-import { refuseInside, whileUnchanged } from "./backup-places.js";
+import { makeFolder, refuseInside, sayingWhy, whileUnchanged } from "./backup-places.js";
 import { BackupError, piecesOf, readManifest, readPart } from "./manifest.js";
 import { DamagedPiece, type Pieces } from "./pieces.js";
 
@@ -42,27 +42,26 @@ export interface RestoreReport {
 }
 
 /**
- * Puts the store of a backup into an empty folder. A backup that is being taken is waited for. Each byte is checked by its SHA-256 before anything is there under its name;
- * `store.json`, which makes the folder a store, comes last. Throws `BackupError`, naming what is damaged, and what the
- * system says; then the folder is as empty as it was.
+ * Puts the store of a backup into an empty folder. A backup that is being taken is waited for. Each byte is checked by its SHA-256 before
+ * anything is there under its name; `store.json`, which makes the folder a store, comes last. Throws `BackupError`, naming what is
+ * damaged; then the folder is as empty as it was.
  */
-export async function restoreStore(
-  backupDir: string,
-  to: string,
-  policy: RootPolicy = {},
-): Promise<RestoreReport> {
-  await readManifest(backupDir); // before anything is made where no backup is
-  rememberStore(backupDir);
-  refuseFull(to);
-  refuseInside(to);
-  return whileUnchanged(backupDir, () => restoreUnchanged(backupDir, to, policy));
+export function restoreStore(backupDir: string, to: string, policy: RootPolicy = {}): Promise<RestoreReport> {
+  return sayingWhy(`The store could not be restored into ${to}`, async () => {
+    await readManifest(backupDir); // before anything is made where no backup is
+    rememberStore(backupDir);
+    refuseInside(to);
+    makeFolder(to);
+    refuseFull(to);
+    return whileUnchanged(backupDir, () => restoreUnchanged(backupDir, to, policy));
+  });
 }
 
 async function restoreUnchanged(backupDir: string, to: string, policy: RootPolicy): Promise<RestoreReport> {
   const { storeId, takenAt, parts } = await readManifest(backupDir);
   refuseFull(to);
   const staging = join(to, STAGING);
-  mkdirSync(staging, { recursive: true, mode: 0o700 });
+  mkdirSync(staging, { mode: 0o700 });
   rememberStore(to);
   const restored = new Restoration(backupDir, staging);
   let roots: Awaited<ReturnType<typeof registerHere>>;
@@ -189,7 +188,6 @@ function rootsIn(dir: string): readonly RegisteredRoot[] | undefined {
 }
 
 function refuseFull(to: string): void {
-  if (!standsThere(to)) return;
   const names = readdirSync(to).sort();
   const [first] = names;
   if (first === undefined) return;

@@ -1,0 +1,81 @@
+import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import { backupStore } from "../../../src/store/backup/backup-store.js";
+import { BackupError } from "../../../src/store/backup/manifest.js";
+import { Pieces } from "../../../src/store/backup/pieces.js";
+import { restoreStore } from "../../../src/store/backup/restore-store.js";
+import { withoutRights } from "../../fakes/unprivileged.js";
+import { type BackupWorld, essence, openBackupWorld } from "./backup-world.js";
+
+let world: BackupWorld;
+beforeEach(async () => {
+  world = await openBackupWorld();
+  await backupStore(world.store.dir, world.backup);
+});
+
+const WAYS = {
+  "a backup": (place: string): Promise<unknown> => backupStore(world.store.dir, place),
+  "a restore": (place: string): Promise<unknown> => restoreStore(world.backup, place),
+};
+const ways = Object.entries(WAYS);
+
+/** What is said of a place, and that it is said as of an expected mistake. */
+async function saidOf(outcome: Promise<unknown>): Promise<string> {
+  const error = await outcome.then(
+    () => new Error("it was taken"),
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(BackupError);
+  return error instanceof Error ? error.message : "";
+}
+
+describe.each(ways)("%s in a place where it cannot be says so in a sentence", (_, goTo) => {
+  test("a file, and below one", async () => {
+    const file = join(world.dir, "file");
+    await writeFile(file, "");
+    expect(await saidOf(goTo(file))).toBe(`${file} is no folder. Name another place.`);
+    expect(await saidOf(goTo(join(file, "a", "b")))).toBe(`${file} is no folder. Name another place.`);
+  });
+
+  test("a link that leads nowhere", async () => {
+    const link = join(world.dir, "link");
+    await symlink(join(world.dir, "nowhere"), link);
+    for (const place of [link, join(link, "new")]) {
+      expect(await saidOf(goTo(place))).toBe(`${link} is a link that leads nowhere. Name another place.`);
+    }
+  });
+
+  test("a folder that we may not write to", async () => {
+    const locked = join(world.dir, "locked");
+    await mkdir(locked);
+    await chmod(locked, 0o500);
+    const said = await withoutRights(world.dir, () => saidOf(goTo(join(locked, "new"))));
+    expect(said).toMatch(
+      /EACCES.*locked\/new.*Let this user read and write there, or name another folder\.$/,
+    );
+  });
+
+  test.skipIf(process.platform !== "linux")("/proc, where nothing can be made: it ends", async () => {
+    for (const place of ["/proc/interlock-test", "/proc/interlock-test/a/b"]) {
+      expect(await saidOf(goTo(place))).toMatch(/\/proc\/interlock-test.*\.$/);
+    }
+  });
+});
+
+test("a full disk is told with what to do, and leaves the former backup as it is", async () => {
+  const before = await essence(world.store.dir);
+  await world.newRun();
+  const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+  const spy = vi.spyOn(Pieces.prototype, "keepText").mockImplementation(() => {
+    throw full;
+  });
+  const said = await saidOf(backupStore(world.store.dir, world.backup));
+  spy.mockRestore();
+  expect(said).toBe(
+    `The backup in ${world.backup} could not be brought up to date (ENOSPC: no space left on device, write). Make room there, and call it again.`,
+  );
+  const to = join(world.dir, "there");
+  await restoreStore(world.backup, to);
+  expect(await essence(to)).toEqual(before);
+});
