@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { shellWord } from "../../core/text.js";
 import { loadConfig } from "../../config.js";
 import { backupStore } from "../../store/backup/backup-store.js";
 import { BackupError } from "../../store/backup/manifest.js";
@@ -46,21 +47,21 @@ function linesOf({ runs, packages, copied, bytes }: BackupReport, dir: string): 
 
 function tell({ storeId, takenAt, runs, bytes, ...registered }: RestoreReport, dir: string): void {
   const { roots, missingRoots, rootsLost } = registered;
+  const there = `INTERLOCK_STORE=${shellWord(dir, "<store>")} interlock`;
   print(
     `The store ${storeId}, as it was at ${takenAt}, is in ${dir}: ${counted(runs, "run")}, ${sizeOf(bytes)}.`,
   );
   for (const path of roots) print(`Runs of it may open ${path}`);
   if (rootsLost) {
     const why = "The backup has no list of registered directories, or a damaged one";
-    printNote(
-      `${why}: runs open none. Register each again: INTERLOCK_STORE=${dir} interlock project add <dir>`,
-    );
+    printNote(`${why}: runs open none. Register each again: ${there} project add <dir>`);
   }
   for (const { path, why } of missingRoots) {
-    printNote(`Not registered here: ${path} (${why}). When it is there: interlock project add ${path}`);
+    const add = `${there} project add ${shellWord(path, "<dir>")}`;
+    printNote(`Not registered here: ${path} (${why}). When it is there: ${add}`);
   }
   printNote("No other worker may work on another copy of this store: end them first.");
-  printNote(`Start a worker on it: INTERLOCK_STORE=${dir} interlock worker`);
+  printNote(`Start a worker on it: ${there} worker`);
 }
 
 async function orSayWhy<T>(work: Promise<T>): Promise<T> {

@@ -1,0 +1,42 @@
+import { mkdir, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import { storeBackupCommand, storeRestoreCommand } from "../../../src/cli/commands/store.js";
+import { commandOutput } from "../../fakes/command-output.js";
+import { validPackage } from "../../fakes/package-fixture.js";
+import { type RunWorld, openRunWorld, valueOf } from "../../fakes/run-world.js";
+
+const output = commandOutput();
+let world: RunWorld;
+let backup: string;
+beforeEach(async () => {
+  world = await openRunWorld(validPackage());
+  backup = join(world.dir, "the backup");
+  vi.stubEnv("INTERLOCK_STORE", world.store.dir);
+  return () => vi.unstubAllEnvs();
+});
+
+describe("the commands that a restore names next", () => {
+  test("can be pasted where paths have blanks in them", async () => {
+    const gone = join(world.dir, "my project");
+    await mkdir(gone);
+    valueOf(await world.store.roots.add(gone, "write"));
+    expect(await storeBackupCommand(backup, {})).toBe(0);
+    await rename(gone, `${gone} moved`);
+    const to = join(world.dir, "new place");
+    expect(await storeRestoreCommand(backup, { to })).toBe(0);
+    expect(output.text).toContain(`INTERLOCK_STORE='${to}' interlock worker\n`);
+    expect(output.text).toContain(`INTERLOCK_STORE='${to}' interlock project add '${gone}'\n`);
+  });
+
+  test("register directories again where the list of them was damaged, in the restored store", async () => {
+    await writeFile(join(world.store.dir, "roots.json"), "{");
+    expect(await storeBackupCommand(backup, {})).toBe(1);
+    expect(output.text).toMatch(
+      /Not taken; its former backup stays, if there is one: roots\.json: .*damaged/,
+    );
+    const to = join(world.dir, "new place");
+    expect(await storeRestoreCommand(backup, { to })).toBe(0);
+    expect(output.text).toContain(`INTERLOCK_STORE='${to}' interlock project add <dir>\n`);
+  });
+});
