@@ -2,9 +2,8 @@ import type { Command } from "commander";
 import type { ListedRun } from "../client/client.js";
 import { isRunId, runIdIn } from "../core/run/run-id.js";
 import { excerpt } from "../core/text.js";
-import { isServed } from "../embedded/server.js";
 import { type RunMetadata, workflowIdOfRun } from "../store/runs/run-index.js";
-import { interruption, lookAround } from "./environment.js";
+import { interruption, isTemporalThere, lookAround } from "./environment.js";
 import { CommandError, UsageError } from "./output.js";
 
 /** Fewer characters say nothing. */
@@ -49,7 +48,7 @@ export async function resolveRun(text: string): Promise<string> {
   const stored = runs
     .map((run) => ({ runId: run.runId, workflowId: workflowIdOfRun(run), told: toldStored(run) }))
     .filter((run) => begins(run, text));
-  const isServing = config.temporal !== undefined || (store !== undefined && (await isServed(store.dir)));
+  const isServing = await isTemporalThere(config, store);
   const listed = isServing ? await fromTemporal(text, stored.length > 0) : [];
   if (listed.some(({ workflowId }) => workflowId === text)) return text;
   return only(text, [...listed, ...stored]);

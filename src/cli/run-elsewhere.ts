@@ -4,10 +4,9 @@ import type { Config } from "../config.js";
 import { GRAPH_RUN_WORKFLOW } from "../contract/names.js";
 import { defined } from "../core/defined.js";
 import { shellWord } from "../core/text.js";
-import { isServed } from "../embedded/server.js";
 import { type Store, readStoreName } from "../store/store.js";
 import { budgetOf } from "./budget-options.js";
-import { interruption, lookAround } from "./environment.js";
+import { interruption, isTemporalThere, lookAround } from "./environment.js";
 import { followedRun } from "./go-on.js";
 import { type FoundProject, findProject } from "./find-project.js";
 import { EXIT, type ExitCode, UsageError, printNote } from "./output.js";
@@ -56,7 +55,7 @@ export async function runElsewhere(
     return here(directory);
   }
   const wanted = options.store === undefined || isName(options.project) ? options.project : directory;
-  if (store !== undefined && config.temporal === undefined && !(await isServed(store.dir))) {
+  if (store !== undefined && !(await isTemporalThere(config, store))) {
     return here((await findProject(undefined, store, wanted, options.store)).project.root);
   }
   const signal = interruption();

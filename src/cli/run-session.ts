@@ -1,10 +1,9 @@
 import { InterlockError, type RunHandle, type RunReference } from "../client/client.js";
 import type { Config } from "../config.js";
-import { isServed } from "../embedded/server.js";
 import { type RunMetadata, workflowIdOfRun } from "../store/runs/run-index.js";
 import type { Store } from "../store/store.js";
 import type { StoreReader } from "../contract/reads.js";
-import { interruption, lookAround } from "./environment.js";
+import { interruption, isTemporalThere, lookAround } from "./environment.js";
 import { CommandError, noSuchRun, printNote } from "./output.js";
 import { isPruned, notFound } from "./run-folder.js";
 import { localReader } from "./readers.js";
@@ -84,7 +83,7 @@ export async function withTemporal<T>(
 
 /**
  * Opens Temporal for a command about one run, and says in one sentence what goes wrong. The embedded server is not started
- * for a run that this store does not hold: one that is running is asked, for a run that is not opened yet. Throws `UsageError` for a run that nobody knows.
+ * for a run that this store does not hold. Throws `UsageError` for a run that nobody knows.
  */
 export async function withRun<T>(
   runId: string,
@@ -94,8 +93,8 @@ export async function withRun<T>(
   const { config: configured, store } = await lookAround();
   const config = adapt(configured);
   const known = await knownHere(store, runId);
-  const isServing = config.temporal !== undefined || (store !== undefined && (await isServed(store.dir)));
-  if (known === undefined && !isServing) throw noSuchRun(runId);
+  // Temporal may know one that is not opened yet: it is asked where it runs.
+  if (known === undefined && !(await isTemporalThere(config, store))) throw noSuchRun(runId);
   try {
     return await withTemporal({ config, store }, async (place) => {
       const run = place.session.client.handle(referenceOf(known) ?? runId);

@@ -3,11 +3,10 @@ import type { Config } from "../../config.js";
 import { defined } from "../../core/defined.js";
 import { firstLine } from "../../core/run/run-note.js";
 import { excerpt } from "../../core/text.js";
-import { isServed } from "../../embedded/server.js";
 import { workflowIdOfRun } from "../../store/runs/run-index.js";
 import type { Store } from "../../store/store.js";
 import { desktopNotice, expectTerminal } from "../desktop-notice.js";
-import { interruption, lookAround } from "../environment.js";
+import { interruption, isTemporalThere, lookAround } from "../environment.js";
 import { chooseStore, knownStores } from "../known-stores.js";
 import {
   EXIT,
@@ -41,7 +40,7 @@ export async function inboxCommand(options: InboxOptions): Promise<ExitCode> {
   const { config, store } = await lookAround();
   const project = options.project;
   const filter = await filterOf(defined({ project }), new Date());
-  const isServing = config.temporal !== undefined || (store !== undefined && (await isServed(store.dir)));
+  const isServing = await isTemporalThere(config, store);
   if (isServing) return withClient(config, store, options, filter);
   if (options.store !== undefined || options.watch === true) {
     throw new UsageError("--store and --watch ask Temporal. Set TEMPORAL_ADDRESS, or start: interlock dev");

@@ -1,10 +1,9 @@
 import type { InterlockClient, KnownStore, ListedRun, Polling, RunFilter } from "../../client/client.js";
 import type { Config } from "../../config.js";
-import { isServed } from "../../embedded/server.js";
 import type { RunMetadata } from "../../store/runs/run-index.js";
 import type { RunSurvey } from "../../store/runs/run-manager.js";
 import type { Store } from "../../store/store.js";
-import { interruption, lookAround } from "../environment.js";
+import { interruption, isTemporalThere, lookAround } from "../environment.js";
 import { chooseStore, knownStores, notPolledSince, pollings, sentenceTime } from "../known-stores.js";
 import { EXIT, type ExitCode, UsageError, outputWidth, print, printJson, printNote } from "../output.js";
 import { type RunsOptions, filterOf, limitOf } from "../run-filter.js";
@@ -48,7 +47,7 @@ export async function runsCommand(options: RunsOptions): Promise<ExitCode> {
   const survey = (await store?.runs.surveyIndexes()) ?? { runs: [], damaged: [] };
   const projectNames = store === undefined ? new Map<string, string>() : await projectNamesOf(store, survey);
   const sources = { store, filter, limit, survey, projectNames };
-  const isServing = config.temporal !== undefined || (store !== undefined && (await isServed(store.dir)));
+  const isServing = await isTemporalThere(config, store);
   if (!isServing && (options.store !== undefined || options.query !== undefined)) {
     throw new UsageError("--store and --query ask Temporal. Set TEMPORAL_ADDRESS, or start: interlock dev");
   }

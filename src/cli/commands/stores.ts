@@ -1,6 +1,5 @@
-import { isServed } from "../../embedded/server.js";
 import { readStoreName, renameStore } from "../../store/store.js";
-import { interruption, lookAround, openEnvironment } from "../environment.js";
+import { interruption, isTemporalThere, lookAround, openEnvironment } from "../environment.js";
 import { type StoreStanding, knownStores, pollings, sentenceTime, standingOf } from "../known-stores.js";
 import {
   CommandError,
@@ -28,7 +27,7 @@ const COLUMNS: readonly Column[] = [
 /** `interlock stores`: the stores that workers have made known to Temporal, and whether anybody works on them. */
 export async function storesCommand(options: { json?: boolean }): Promise<ExitCode> {
   const { config, store } = await lookAround();
-  if (config.temporal === undefined && (store === undefined || !(await isServed(store.dir)))) {
+  if (!(await isTemporalThere(config, store))) {
     throw new CommandError(
       "Stores are found through Temporal. Set TEMPORAL_ADDRESS, or start: interlock dev",
     );
