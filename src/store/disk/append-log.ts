@@ -96,7 +96,7 @@ export class AppendLog implements SyncedLater {
         this.withFile((fd) => this.readNew(fd, lock));
       });
     }
-    if (!this.isSynced) syncLater(this);
+    syncLater(this);
   }
 
   /**
@@ -110,7 +110,7 @@ export class AppendLog implements SyncedLater {
         const torn = this.readNew(fd, lock);
         const records = decide(torn);
         if (records.length === 0) {
-          if (!this.isSynced && !syncLater(this)) await this.sync();
+          if (!syncLater(this)) await this.sync();
           return;
         }
         const lines = Buffer.from(records.map((record) => `${toLine(record)}\n`).join(""));
@@ -132,8 +132,8 @@ export class AppendLog implements SyncedLater {
   }
 
   async sync(): Promise<void> {
-    if (this.isSynced) return;
     const upTo = this.readUpTo ?? 0;
+    if (this.syncedUpTo >= upTo) return;
     const fd = openOwnFile(this.path, "append");
     try {
       await syncFile(fd);
@@ -141,10 +141,6 @@ export class AppendLog implements SyncedLater {
       closeSync(fd);
     }
     this.syncedUpTo = Math.max(this.syncedUpTo, upTo);
-  }
-
-  private get isSynced(): boolean {
-    return this.syncedUpTo >= (this.readUpTo ?? 0);
   }
 
   /** The records of lines that `onLine` was told of, one after the other from one open file. */

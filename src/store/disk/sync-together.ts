@@ -27,15 +27,12 @@ const steps = new AsyncLocalStorage<Step>();
 /** Does the work as one step. Rejects as the work does, or where what it wrote cannot be made durable. */
 export async function syncedTogether<T>(work: () => Promise<T>): Promise<T> {
   const step: Step = { unsynced: new Set(), isOver: false };
-  try {
-    const result = await steps.run(step, work);
+  const result = await steps.run(step, work).finally(() => {
     step.isOver = true;
-    await syncAll(step, false);
-    await syncAll(step, true);
-    return result;
-  } finally {
-    step.isOver = true;
-  }
+  });
+  await syncAll(step, false);
+  await syncAll(step, true);
+  return result;
 }
 
 /** Leaves a file to the step that is under way; false where there is none. */
