@@ -99,9 +99,9 @@ export async function listRuns(
 /** So many runs, or more, that began last: each once, as it was listed first. */
 class NewestRuns {
   private readonly limit: number;
-  private readonly byKey = new Map<string, ListedRun>();
-  /** When they began, the last one first. */
-  private readonly starts: string[] = [];
+  private readonly keys = new Set<string>();
+  /** The one that began last first. */
+  readonly runs: ListedRun[] = [];
 
   constructor(limit: number) {
     this.limit = limit;
@@ -110,21 +110,15 @@ class NewestRuns {
   /** Of one that was retried, an older execution is not the run: the newest is listed first. */
   add(run: ListedRun): void {
     const key = keyOf(run);
-    if (this.byKey.has(key)) return;
-    this.byKey.set(key, run);
-    const at = this.starts.findIndex((start) => start < run.startedAt);
-    this.starts.splice(at === -1 ? this.starts.length : at, 0, run.startedAt);
+    if (this.keys.has(key)) return;
+    this.keys.add(key);
+    const before = this.runs.findLastIndex(({ startedAt }) => startedAt >= run.startedAt);
+    this.runs.splice(before + 1, 0, run);
   }
 
   /** When the last of them began; undefined where there are fewer. One that ended before then is not among them. */
   get last(): string | undefined {
-    return this.starts[this.limit - 1];
-  }
-
-  get runs(): readonly ListedRun[] {
-    return [...this.byKey.values()].toSorted((a, b) =>
-      a.startedAt < b.startedAt ? 1 : a.startedAt > b.startedAt ? -1 : 0,
-    );
+    return this.runs[this.limit - 1]?.startedAt;
   }
 }
 
