@@ -23,15 +23,13 @@ export async function retryCommand(runId: string, options: RetryOptions): Promis
     const model = modelOf(config, options);
     const facts = await reader.ask("read.run", { run: runId });
     const status = facts.ok ? (facts.value.status as RunStatus | null) : null; // the store has parsed it
-    const ended = await run.executionStatus();
-    const isOver = ended !== "RUNNING" && ended !== "COMPLETED";
     // One that has failed before it was opened has left its reason with Temporal alone.
-    const fault = status?.fault ?? (isOver ? await run.closedBy() : undefined);
+    const fault = status?.fault ?? (await run.closedBy());
     const failed = fault && { nodeId: status?.nodeId ?? "", ...fault };
     if (failed !== undefined) {
       const where = failed.nodeId === "" ? "" : ` at ${failed.nodeId}`;
       printNote(`Failed${where}: ${failed.code}: ${failed.message}`);
-    } else if (isOver) printNote(`The run is ${ended.toLowerCase()}, and left no word why.`);
+    }
     const retried = await session.client.retry(run, { limits, ...(model === undefined ? {} : { model }) });
     return { run: retried, ...(failed === undefined ? {} : { more: { failedBefore: failed } }) };
   });
