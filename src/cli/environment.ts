@@ -1,5 +1,4 @@
 import { type Config, loadConfig } from "../config.js";
-import { isServed } from "../embedded/server.js";
 import { DamagedRoots } from "../store/roots/roots.js";
 import { type Store, openStore, readStoreIdentity } from "../store/store.js";
 import { UsageError, outputClosed } from "./output.js";
@@ -28,14 +27,6 @@ export async function storeAtHand(): Promise<{ config: Config; store: Store }> {
     throw new UsageError(`There is no store in ${config.storeDir}. INTERLOCK_STORE says where it is.`);
   }
   return { config, store: await storeOf(config) };
-}
-
-/** Whether there is a Temporal to ask without one being started: one is configured, or the store's own runs. */
-export async function isTemporalThere(
-  config: Pick<Config, "temporal">,
-  store: Store | undefined,
-): Promise<boolean> {
-  return config.temporal !== undefined || (store !== undefined && (await isServed(store.dir)));
 }
 
 async function storeOf({ storeDir, taskQueue, roots }: Config): Promise<Store> {

@@ -3,7 +3,8 @@ import type { ListedRun } from "../client/client.js";
 import { isRunId, runIdIn } from "../core/run/run-id.js";
 import { excerpt } from "../core/text.js";
 import { type RunMetadata, workflowIdOfRun } from "../store/runs/run-index.js";
-import { interruption, isTemporalThere, lookAround } from "./environment.js";
+import { interruption, lookAround } from "./environment.js";
+import { isTemporalThere } from "./temporal-there.js";
 import { CommandError, UsageError } from "./output.js";
 
 /** Fewer characters say nothing. */

@@ -6,7 +6,8 @@ import { excerpt } from "../../core/text.js";
 import { workflowIdOfRun } from "../../store/runs/run-index.js";
 import type { Store } from "../../store/store.js";
 import { desktopNotice, expectTerminal } from "../desktop-notice.js";
-import { interruption, isTemporalThere, lookAround } from "../environment.js";
+import { interruption, lookAround } from "../environment.js";
+import { isTemporalThere } from "../temporal-there.js";
 import { chooseStore, knownStores } from "../known-stores.js";
 import {
   EXIT,

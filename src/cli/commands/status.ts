@@ -1,7 +1,7 @@
-import { isServed } from "../../embedded/server.js";
 import { defined } from "../../core/defined.js";
 import { belowInStore } from "../below-in-store.js";
 import { lookAround } from "../environment.js";
+import { isTemporalThere } from "../temporal-there.js";
 import { EXIT, type ExitCode, noSuchRun, noWorkerHint, printJson, printNote } from "../output.js";
 import { localReader } from "../readers.js";
 import { isPruned, notFound } from "../run-folder.js";
@@ -24,8 +24,7 @@ export async function statusCommand(runId: string, options: { json?: boolean }):
   const isOpen = report !== undefined && !isOverPhase(report.phase);
   // One that the store does not know may be opened only now, or have failed before it was.
   const isAsked = isOpen || report === undefined;
-  const isServing =
-    config.temporal !== undefined || (isAsked && store !== undefined && (await isServed(store.dir)));
+  const isServing = config.temporal !== undefined || (isAsked && (await isTemporalThere(config, store)));
   if (isOpen && !isServing && store !== undefined)
     printNote(noWorkerHint({ embedded: true, isHere: true }, store.taskQueue));
   let webUi = config.temporal === undefined ? EMBEDDED_WEB_UI : undefined;

@@ -1,5 +1,6 @@
 import { readStoreName, renameStore } from "../../store/store.js";
-import { interruption, isTemporalThere, lookAround, openEnvironment } from "../environment.js";
+import { interruption, lookAround, openEnvironment } from "../environment.js";
+import { isTemporalThere } from "../temporal-there.js";
 import { type StoreStanding, knownStores, pollings, sentenceTime, standingOf } from "../known-stores.js";
 import {
   CommandError,
