@@ -34,6 +34,7 @@ export function addLookCommands(program: Command, finish: Finish): void {
     .option("--older-than <time>", "those that ended before then: 30m, 2h, 3d, 1w ago, or a date")
     .option("--keep <n>", "all but the n that ended last")
     .option("--with-history", "those as well whose history Temporal still has: it is deleted there")
+    .option("--unknown", "those as well that are not over by their files, and that Temporal knows nothing of")
     .option("--dry-run", "say what would go, and remove nothing")
     .option(...JSON_OPTION)
     .action(async (options: PruneOptions) =>

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { History } from "@temporalio/common/lib/proto-utils.js";
 import { abortable } from "./abortable.js";
 import { type EventChoice, runEvents } from "./run-events.js";
+import { isoOf } from "./raw-values.js";
 import { newestAuditHead } from "./audit-head.js";
 import { isOpenStatus, isOver } from "./execution-status.js";
 import { InterlockError, isNotFound, toInterlockError } from "./interlock-error.js";
@@ -210,6 +211,13 @@ export class RunHandle {
   /** Temporal's status of the newest execution, such as `RUNNING`. Throws `E_RUN_NOT_FOUND`. */
   async executionStatus(): Promise<string> {
     return this.guarded(async () => (await this.workflow().describe()).status.name);
+  }
+
+  /** When Temporal closed the run, UTC, ISO 8601; undefined while it is open. Throws `E_RUN_NOT_FOUND`. Needs no worker. */
+  async closedAt(): Promise<string | undefined> {
+    return this.guarded(async () =>
+      isoOf((await this.workflow().describe()).raw.workflowExecutionInfo?.closeTime),
+    );
   }
 
   /**

@@ -1,6 +1,7 @@
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { eventually } from "../fakes/eventually.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { straightOn, wordsIn } from "../fakes/walk.js";
 import { openBench, until } from "./harness.js";
@@ -89,5 +90,33 @@ describe("runs that are pruned beside one that goes on", () => {
       message: expect.stringContaining("was pruned on") as string,
     });
     expect((await bench.store.runs.listAllRuns()).map(({ runId }) => runId)).not.toContain(fork.runId);
+  });
+
+  test("is one that was terminated in Temporal, whatever its files say", async () => {
+    const { bench, prune, waiting } = await furnished();
+    await bench.client.temporal.workflow.getHandle(waiting.workflowId).terminate();
+    const { kept } = await prune("--keep", "0");
+    expect(kept).toContainEqual({ runId: waiting.runId, reason: "history" });
+    expect(await prune("--older-than", "1d", "--with-history")).toMatchObject({ pruned: [], kept: [] });
+    expect((await prune("--keep", "0", "--with-history")).pruned).toContain(waiting.runId);
+    expect(await bench.store.runs.listAllRuns()).toEqual([]);
+  });
+
+  test("is one that goes on by its files and is unknown to Temporal only where that is asked for", async () => {
+    const { bench, shell, prune, waiting } = await furnished();
+    const { temporal, namespace } = bench.client;
+    const workflowExecution = { workflowId: waiting.workflowId };
+    await temporal.workflowService.deleteWorkflowExecution({ namespace, workflowExecution });
+    await eventually(() =>
+      waiting.executionStatus().then(
+        () => false,
+        () => true,
+      ),
+    );
+    const said = await shell.run(["runs", "prune", "--keep", "0"]);
+    expect(said.stdout).toContain("1 run stays: not over by its files");
+    expect((await prune("--keep", "0", "--unknown", "--dry-run")).pruned).toEqual([waiting.runId]);
+    expect((await prune("--keep", "0", "--unknown")).pruned).toEqual([waiting.runId]);
+    expect((await bench.store.runs.listAllRuns()).map(({ runId }) => runId)).not.toContain(waiting.runId);
   });
 });

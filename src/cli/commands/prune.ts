@@ -3,6 +3,7 @@ import { type PruneRule, prunableRuns, withoutNeeded } from "../../core/run/choo
 import { DamagedIndex, type RunMetadata, workflowIdOfRun } from "../../store/runs/run-index.js";
 import { collectGarbage } from "../../store/collect-garbage.js";
 import type { Store } from "../../store/store.js";
+import { isOverPhase } from "../../core/run/phase.js";
 import { storeAtHand } from "../environment.js";
 import { wholeNumber } from "../numbers.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
@@ -14,6 +15,7 @@ export interface PruneOptions {
   readonly olderThan?: string;
   readonly keep?: string;
   readonly withHistory?: boolean;
+  readonly unknown?: boolean;
   readonly dryRun?: boolean;
   readonly json?: boolean;
 }
@@ -25,10 +27,11 @@ export interface CollectOptions {
 }
 
 /** Why a run that the options mean stays. */
-type Reason = "open" | "history" | "notices" | "fork" | "gone on";
+type Reason = "open" | "unknown" | "history" | "notices" | "fork" | "gone on";
 
 const REASONS: Readonly<Record<Reason, string>> = {
   open: "Temporal says that it goes on",
+  unknown: "not over by its files, and nothing that this Temporal knows; --unknown takes it",
   history: "Temporal still has its history; --with-history takes both",
   notices: "webhooks are still to be told of it",
   fork: "a run that stays is forked from it, or has started it",
@@ -44,12 +47,11 @@ export async function runsPruneCommand(options: PruneOptions): Promise<ExitCode>
   return unlessDamaged(async () => {
     if (options.dryRun !== true) await store.runs.sweep();
     const all = await store.runs.listAllRuns();
-    const meant = prunableRuns(all, rule);
     const hasLeft = options.withHistory === true && (await store.runs.prunedRuns()).length > 0;
     const outcome: Outcome = { pruned: [], kept: new Map() };
-    if (meant.length > 0 || hasLeft) {
+    if (prunableRuns(all.map(asOver), rule).length > 0 || hasLeft) {
       await withTemporal({ config, store }, ({ session }) =>
-        prune({ store, session, options }, all, meant, outcome),
+        prune({ store, session, options, rule }, all, outcome),
       );
     }
     report(options, outcome);
@@ -66,29 +68,64 @@ interface Place {
   readonly store: Store;
   readonly session: TemporalSession;
   readonly options: PruneOptions;
+  readonly rule: PruneRule;
 }
 
-async function prune(
-  place: Place,
-  all: readonly RunMetadata[],
-  meant: readonly RunMetadata[],
-  { pruned, kept }: Outcome,
-): Promise<void> {
+async function prune(place: Place, all: readonly RunMetadata[], { pruned, kept }: Outcome): Promise<void> {
   const { store, options } = place;
   const isDry = options.dryRun === true;
+  const meant = await meantRuns(place, all, kept);
   const executions = await freeToGo(place, meant, kept);
   const free = meant.filter(({ runId }) => executions.has(runId));
   const going = withoutNeeded(all, free);
   const ids = new Set(going.map(({ runId }) => runId));
   for (const { runId } of free) if (!ids.has(runId)) kept.set(runId, "fork");
   for (const run of going) {
-    const isPruned = isDry || (await store.runs.prune(run, executions.get(run.runId) ?? 1, new Date()));
+    const execution = executions.get(run.runId) ?? 1;
+    const isPruned = isDry || (await store.runs.prune(run, execution, new Date(), { isClosed: true }));
     if (isPruned) pruned.push(run.runId);
     else kept.set(run.runId, "gone on");
   }
   if (isDry) return;
   await store.runs.sweep();
   if (options.withHistory === true) await forgetPruned(place);
+}
+
+/** A run whose files do not say that it is over, as one that ended when it was last heard of. */
+function asOver(run: RunMetadata): RunMetadata {
+  return isOverPhase(run.phase) ? run : { ...run, phase: "failed" };
+}
+
+/**
+ * The runs that the rule means. One that Temporal has closed by itself (terminated, timed out) ended then, whatever its files say: no
+ * worker was there to write it down.
+ */
+async function meantRuns(
+  { session, options, rule }: Place,
+  all: readonly RunMetadata[],
+  kept: Map<string, Reason>,
+): Promise<readonly RunMetadata[]> {
+  const standing = new Map(all.map((run) => [run.runId, run]));
+  const unknown = new Set<string>();
+  await forEachAtOnce(
+    all.filter(({ phase }) => !isOverPhase(phase)),
+    async (run) => {
+      try {
+        const closedAt = await session.client.handle(referenceOf(run) ?? run.runId).closedAt();
+        if (closedAt === undefined) return;
+        standing.set(run.runId, { ...asOver(run), lastUpdatedAt: closedAt });
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+        unknown.add(run.runId);
+      }
+    },
+  );
+  const runs = [...standing.values()];
+  const withUnknown = runs.map((run) => (unknown.has(run.runId) ? asOver(run) : run));
+  const meant = prunableRuns(withUnknown, rule);
+  if (options.unknown === true) return meant;
+  for (const { runId } of meant) if (unknown.has(runId)) kept.set(runId, "unknown");
+  return prunableRuns(runs, rule);
 }
 
 /** Of all that are known to have been pruned: an earlier call may have been cut short before it came to this. */
@@ -119,17 +156,25 @@ async function freeToGo(
   kept: Map<string, Reason>,
 ): Promise<ReadonlyMap<string, number>> {
   const free = new Map<string, number>();
-  const waiting = runs.values();
-  const askNext = async (): Promise<void> => {
-    for (const run of waiting) {
-      const execution = place.store.runs.newestExecution(run); // before Temporal is asked: one that begins later shows
-      const reason = await reasonToStay(place, run);
-      if (reason === undefined) free.set(run.runId, execution);
-      else kept.set(run.runId, reason);
-    }
-  };
-  await Promise.all(Array.from({ length: ASKED_AT_ONCE }, askNext));
+  await forEachAtOnce(runs, async (run) => {
+    const execution = place.store.runs.newestExecution(run); // before Temporal is asked: one that begins later shows
+    const reason = await reasonToStay(place, run);
+    if (reason === undefined) free.set(run.runId, execution);
+    else kept.set(run.runId, reason);
+  });
   return free;
+}
+
+async function forEachAtOnce<T>(items: readonly T[], action: (item: T) => Promise<void>): Promise<void> {
+  const waiting = items.values();
+  const next = async (): Promise<void> => {
+    for (const item of waiting) await action(item);
+  };
+  await Promise.all(Array.from({ length: ASKED_AT_ONCE }, next));
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND";
 }
 
 async function reasonToStay(
@@ -143,7 +188,7 @@ async function reasonToStay(
     if (status === "RUNNING" || status === "PAUSED") return "open";
     return options.withHistory === true ? undefined : "history";
   } catch (error) {
-    if (error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND") return undefined;
+    if (isNotFound(error)) return undefined;
     throw error;
   }
 }

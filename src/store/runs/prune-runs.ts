@@ -12,7 +12,7 @@ import type { RunIndex } from "./run-index.js";
 
 /**
  * Removes a run for good, all or nothing. `execution` is the newest one that it had when it was seen to be over: where a newer one
- * has begun since, or the run is not over, it stays, and false is returned.
+ * has begun since, or the run is not over, it stays, and false is returned. One that `isClosed` in Temporal is over whatever its files say.
  *
  * D1. The index says first that the run is pruned, while no execution of it can begin: from then on it is no run.
  * D2. Its folder is moved into the project's `trash/`, then deleted there. What a kill has left of that, `sweepPruned` ends.
@@ -20,11 +20,12 @@ import type { RunIndex } from "./run-index.js";
 export async function pruneRun(
   projectDir: string,
   index: RunIndex,
-  { runId, execution }: { readonly runId: string; readonly execution: number },
+  run: { readonly runId: string; readonly execution: number; readonly isClosed: boolean },
   now: Date,
 ): Promise<boolean> {
+  const { runId, execution, isClosed } = run;
   const dir = join(projectDir, "runs", runId);
-  const take = (): Promise<boolean> => index.prune(runId, now);
+  const take = (): Promise<boolean> => index.prune(runId, now, { isClosed });
   const isOut = isOwnFolder(dir) ? await new Executions(dir).whileNewest(execution, take) : await take();
   if (!isOut) return false;
   failpoint("prune.unlisted");

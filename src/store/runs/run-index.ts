@@ -168,12 +168,12 @@ export class RunIndex {
     return { listed: new Set((await this.listed()).keys()), pruned: this.pruned };
   }
 
-  /** Takes a run out for good, unless it is not over; returns whether it did. Its files are no run's any more. */
-  async prune(runId: string, now: Date): Promise<boolean> {
+  /** Takes a run out for good that is over or `isClosed`; returns whether it did. Its files are no run's any more. */
+  async prune(runId: string, now: Date, { isClosed }: { readonly isClosed: boolean }): Promise<boolean> {
     let isOut = false;
     await this.append(() => {
       const run = this.runs.get(runId);
-      isOut = run !== undefined && isOverPhase(this.asItStands(run).phase);
+      isOut = run !== undefined && (isClosed || isOverPhase(this.asItStands(run).phase));
       const workflow = run?.workflowId === undefined ? {} : { workflowId: run.workflowId };
       return isOut ? [{ runId, pruned: now.toISOString(), ...workflow }] : [];
     });

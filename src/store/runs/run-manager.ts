@@ -231,14 +231,18 @@ export class RunManager {
     return this.filesOf(projectId, runId).executions.newest();
   }
 
-  /** Removes a run that is over, unless it has gone on since it had that execution (`prune-runs.ts`). */
+  /**
+   * Removes a run that is over, unless it has gone on since it had that execution (`prune-runs.ts`). What `isClosed` needs not be over
+   * by its files: no execution of it goes on in Temporal.
+   */
   async prune(
     { projectId, runId }: Pick<RunMetadata, "projectId" | "runId">,
     execution: number,
     now: Date,
+    { isClosed = false }: { readonly isClosed?: boolean } = {},
   ): Promise<boolean> {
     const projectDir = join(this.projectsDir, projectId);
-    return pruneRun(projectDir, this.index(projectId), { runId, execution }, now);
+    return pruneRun(projectDir, this.index(projectId), { runId, execution, isClosed }, now);
   }
 
   /** The runs that are known to have been pruned, in projects whose index can be read. */
