@@ -1,9 +1,11 @@
-import { resolve } from "node:path";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { dirname, resolve } from "node:path";
 import { shellWord } from "../../core/text.js";
 import { loadConfig } from "../../config.js";
 import { backupStore } from "../../store/backup/backup-store.js";
 import { BackupError } from "../../store/backup/manifest.js";
 import type { BackupReport } from "../../store/backup/one-backup.js";
+import { LOCK_WAITED_FOR } from "../../store/disk/fenced-lock.js";
 import { type RestoreReport, restoreStore } from "../../store/backup/restore-store.js";
 import { CommandError, EXIT, type ExitCode, print, printJson, printNote } from "../output.js";
 
@@ -15,7 +17,7 @@ export interface BackupOptions {
 /** `interlock store backup`: needs neither Temporal nor a pause of the runs. What could not be taken makes the exit code 1. */
 export async function storeBackupCommand(dir: string, options: BackupOptions): Promise<ExitCode> {
   const storeDir = options.store ?? loadConfig().storeDir;
-  const report = await orSayWhy(backupStore(resolve(storeDir), resolve(dir)));
+  const report = await orSayWhy(() => backupStore(resolve(storeDir), resolve(dir)));
   if (options.json === true) printJson({ dir: resolve(dir), ...report });
   else for (const line of linesOf(report, resolve(dir))) print(line);
   for (const { part, why } of report.notTaken) {
@@ -30,7 +32,7 @@ export async function storeRestoreCommand(
   { to, json = false }: { readonly to: string; readonly json?: boolean },
 ): Promise<ExitCode> {
   const target = resolve(to);
-  const report = await orSayWhy(restoreStore(resolve(dir), target, loadConfig().roots));
+  const report = await orSayWhy(() => restoreStore(resolve(dir), target, loadConfig().roots));
   if (json) printJson({ dir: target, ...report });
   else tell(report, target);
   return EXIT.done;
@@ -64,12 +66,20 @@ function tell({ storeId, takenAt, runs, bytes, ...registered }: RestoreReport, d
   printNote(`Start a worker on it: ${there} worker`);
 }
 
-async function orSayWhy<T>(work: Promise<T>): Promise<T> {
+/** What is waited for is said too: another backup may take minutes. */
+async function orSayWhy<T>(work: () => Promise<T>): Promise<T> {
+  const onWait = (message: unknown): void => {
+    const { lockFile } = message as { readonly lockFile: string };
+    printNote(`Another process works on ${dirname(lockFile)}: waiting until it is done.`);
+  };
+  subscribe(LOCK_WAITED_FOR, onWait);
   try {
-    return await work;
+    return await work();
   } catch (error) {
     if (error instanceof BackupError) throw new CommandError(error.message, { cause: error });
     throw error;
+  } finally {
+    unsubscribe(LOCK_WAITED_FOR, onWait);
   }
 }
 

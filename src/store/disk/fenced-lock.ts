@@ -45,6 +45,9 @@ export type TakeOver = (lock: HeldLock) => void | Promise<void>;
 /** A channel of `node:diagnostics_channel`: hears of each lock that this process has taken over. */
 export const LOCK_TAKEN_OVER = "interlock:lock-taken-over";
 
+/** A channel of `node:diagnostics_channel`: hears of each lock that this process waits for, once that has taken a second. */
+export const LOCK_WAITED_FOR = "interlock:lock-waited-for";
+
 interface LockOptions {
   readonly owner?: HeldLock;
   /** How long a holder is waited for that does not let go, where the lock can be taken over. */
@@ -59,6 +62,7 @@ const generations = new Map<string, number>();
 
 const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 25;
+const LONG_WAIT_MS = 1_000;
 /** Longer than any critical section takes whose lock can be taken over. Pauses are added up: a sleeper has no patience lost. */
 const PATIENCE_MS = 3_000;
 
@@ -145,6 +149,9 @@ async function isLocked(fd: number, { lockFile, generation, owner, limitMs }: Wa
       return false;
     }
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    if (waitedMs < LONG_WAIT_MS && waitedMs + pauseMs >= LONG_WAIT_MS) {
+      channel(LOCK_WAITED_FOR).publish({ lockFile });
+    }
     waitedMs += pauseMs;
   }
   owner.assertHeld();

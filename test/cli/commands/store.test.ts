@@ -1,5 +1,7 @@
+import { closeSync, openSync } from "node:fs";
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { tryLock } from "fs-native-extensions";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { storeBackupCommand, storeRestoreCommand } from "../../../src/cli/commands/store.js";
 import { commandOutput } from "../../fakes/command-output.js";
@@ -39,4 +41,18 @@ describe("the commands that a restore names next", () => {
     expect(await storeRestoreCommand(backup, { to })).toBe(0);
     expect(output.text).toContain(`INTERLOCK_STORE='${to}' interlock project add <dir>\n`);
   });
+});
+
+test.each([
+  ["backup", () => storeBackupCommand(backup, {})],
+  ["restore", () => storeRestoreCommand(backup, { to: join(world.dir, "new place") })],
+])("a %s that waits for another process says for what, and goes on when that is done", async (_, command) => {
+  expect(await storeBackupCommand(backup, {})).toBe(0);
+  const other = openSync(join(backup, "backup.lock"), "a");
+  expect(tryLock(other)).toBe(true);
+  const waiting = command();
+  const sentence = `Another process works on ${backup}: waiting until it is done.`;
+  await vi.waitFor(() => expect(output.text).toContain(sentence), 30_000);
+  closeSync(other);
+  expect(await waiting).toBe(0);
 });
