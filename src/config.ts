@@ -145,6 +145,7 @@ export function loadConfig(
   const storeDir = resolve(env.INTERLOCK_STORE ?? join(paths.data, "store"));
   const settings = withoutSettings ? {} : readSettings(env.INTERLOCK_SETTINGS, storeDir);
   const models = catalogOf(env, settings, environment);
+  const secretFiles = secretFilesOf(given, [...SECRET_VARIABLES, "INTERLOCK_SEAL_KEYS"], settings);
   return Object.freeze({
     storeDir,
     cacheDir: env.INTERLOCK_CACHE ?? paths.cache,
@@ -157,13 +158,17 @@ export function loadConfig(
     models,
     modelSettingsFor: (agentId: string) => models.settingsFor(agentId),
     settings,
-    secretFiles: secretFilesOf(given, [...SECRET_VARIABLES, "INTERLOCK_SEAL_KEYS"], settings),
+    secretFiles,
     variable: (name: string) => (Object.hasOwn(environment, name) ? environment[name] : undefined),
     roots: {
       projectRoots: projectRoots(env.INTERLOCK_PROJECT_ROOTS, settings),
-      privatePaths: [env.INTERLOCK_CACHE ?? paths.cache, paths.data, env.INTERLOCK_SETTINGS ?? storeDir].map(
-        (path) => resolve(path),
-      ),
+      privatePaths: [
+        env.INTERLOCK_CACHE ?? paths.cache,
+        paths.data,
+        env.INTERLOCK_SETTINGS ?? storeDir,
+        environment["TEMPORAL_CONFIG_FILE"] ?? storeDir,
+        ...secretFiles.map(({ path }) => path),
+      ].map((path) => resolve(path)),
       protectedPaths: settings.protectedPaths,
     },
     starts: env.INTERLOCK_STARTS ?? settings.starts ?? "open",

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { cp, mkdir, readdir, rename, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, readdir, rename, symlink, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,7 +11,7 @@ import { readTree } from "../fakes/package-fixture.js";
 import { valueOf } from "../fakes/run-world.js";
 import { call } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
-import { type Bench, copyRoom, openBench, writeTree } from "./harness.js";
+import { type Bench, copyRoom, openBench, temporaryDirectory, until, writeTree } from "./harness.js";
 
 const SECRET = "THE-SECRET-OF-SOMEBODY";
 const EXAMPLE = fileURLToPath(new URL("../../examples/create-story/package", import.meta.url));
@@ -187,4 +187,41 @@ describe("what is registered", () => {
     await expect(run.result()).rejects.toMatchObject({ code: "E_SANDBOX_VIOLATION" });
     expect(await readdir(victim)).toEqual(["secret.txt"]);
   });
+});
+
+test("a model is shown no file that the worker has its secrets from, and writes none, though they lie in the project", async () => {
+  const project = await temporaryDirectory();
+  const files = {
+    "seal.keys": `k1:${Buffer.alloc(32, 7).toString("base64")}\n`,
+    "conf/openai.txt": "sk-of-the-operator\n",
+    "conf/temporal.toml": "[profile.default]\n# key-of-the-operator\n",
+  };
+  await writeTree(project, files);
+  const names = Object.keys(files);
+  const bench = await openBench(
+    [
+      {
+        calls: [
+          ...names.map((name) => call("fs_read", { path: `@project/${name}` })),
+          ...names.map((name) => call("fs_write", { path: `@project/${name}`, content: "k2:mine" })),
+          call("fs_search", { path: "@project", pattern: "/operator|k1:/" }),
+        ],
+      },
+      { content: "Shown?" },
+    ],
+    {
+      INTERLOCK_PROJECT_ROOTS: project,
+      INTERLOCK_SEAL_KEYS_FILE: join(project, "seal.keys"),
+      OPENAI_API_KEY: "",
+      OPENAI_API_KEY_FILE: join(project, "conf/openai.txt"),
+      TEMPORAL_CONFIG_FILE: join(project, "conf/temporal.toml"),
+    },
+  );
+  const run = await bench.start(twoNodePackage(), { projectRoot: project });
+  await until(run, "waiting-user");
+  const said = JSON.stringify(bench.model.requests);
+  const secrets = ["BwcHBwcHBwcH", "sk-of-the-operator", "key-of-the-operator"];
+  expect(secrets.filter((secret) => said.includes(secret))).toEqual([]);
+  const left = await Promise.all(names.map((name) => readFile(join(project, name), "utf8")));
+  expect(left).toEqual(Object.values(files));
 });

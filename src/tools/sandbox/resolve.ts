@@ -1,7 +1,8 @@
-import { readlinkSync, statSync } from "node:fs";
+import { readlinkSync } from "node:fs";
 import { isUtf8 } from "node:buffer";
 import { isAbsolute, relative, sep } from "node:path";
 import { type AliasPath, describeAliasPath, mountLabel } from "../../core/tools/alias-path.js";
+import { identityOf } from "../../store/roots/root-places.js";
 import { Refusal, systemErrorCode, systemFault } from "./faults.js";
 import { type Access, protectingRule } from "../../core/tools/name-rules.js";
 import { type PinnedEntry, pinIfPresent, sameIdentity } from "./pinned-entry.js";
@@ -202,7 +203,7 @@ function pinRoot({ pins }: Workspace, { root, identity }: Mount): PinnedEntry {
 export function forbiddenEntries(workspace: Workspace, path: AliasPath): (entry: PinnedEntry) => boolean {
   const { keepOut } = mountOf(workspace, path);
   if (keepOut.length === 0) return () => false;
-  const forbidden = keepOut.map((directory) => statSync(directory, { bigint: true, throwIfNoEntry: false }));
+  const forbidden = keepOut.map(identityOf);
   return ({ stats }) => forbidden.some((other) => other !== undefined && sameIdentity(other, stats));
 }
 
