@@ -34,6 +34,7 @@ import {
   questionEvents,
 } from "./questions.js";
 import { RunHandle, type RunReference } from "./run-handle.js";
+import { excerpt } from "../core/text.js";
 import { type KnownStore, type Polling, listStores, pollingOf } from "./stores.js";
 import type { RunRequest } from "./run-start.js";
 
@@ -164,6 +165,7 @@ export class InterlockClient {
       const sentence = `Run ${runId} is ${status.toLowerCase()}: only a failed or cancelled run can be retried.`;
       throw new InterlockError({ code: "E_PRECONDITION_FAILED", message: sentence });
     }
+    if ((await handle.address()).executionRunId !== undefined) throw succeeded(handle);
     const request = await handle.startedWith();
     const limits = { ...request.input.limits, ...changes.limits };
     // Without an id of its own a run is its first execution's: one that has not been made is begun again, with another id.
@@ -192,6 +194,7 @@ export class InterlockClient {
       const sentence = `Temporal knows run ${runId}: it is ${status.toLowerCase()}. A failed run goes on with a retry.`;
       throw new InterlockError({ code: "E_PRECONDITION_FAILED", message: sentence });
     }
+    if ((await this.knowsOf([workflowId])).has(workflowId)) throw succeeded({ runId, workflowId });
     return this.launch(resuming(request, {}));
   }
 
@@ -343,4 +346,10 @@ export class InterlockClient {
     });
     return (response.pollers ?? []).map(({ identity }) => identity ?? "");
   }
+}
+
+/** A run that cannot go on: under its workflow id another one was started since. */
+function succeeded({ runId, workflowId }: Pick<RunReference, "runId" | "workflowId">): InterlockError {
+  const message = `Run ${runId} cannot go on: its workflow id "${excerpt(workflowId)}" is that of another run by now. Start it anew.`;
+  return new InterlockError({ code: "E_PRECONDITION_FAILED", message });
 }

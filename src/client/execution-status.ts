@@ -1,14 +1,16 @@
 import type { Client } from "@temporalio/client";
 import { InterlockError } from "./interlock-error.js";
+import type { Addressed } from "./run-address.js";
 
 /** Whether a status of Temporal's, such as `RUNNING`, is that of an execution that goes on. */
 export function isOpenStatus(status: string): boolean {
   return status === "RUNNING" || status === "PAUSED";
 }
 
-/** Whether the newest execution goes on. Rejects where Temporal does not have it. */
-export async function isOpen(temporal: Client, workflowId: string): Promise<boolean> {
-  const { status } = await temporal.workflow.getHandle(workflowId).describe();
+/** Whether a run's newest execution goes on. Rejects where Temporal does not have it. */
+export async function isOpen(temporal: Client, run: Addressed): Promise<boolean> {
+  const { workflowId, executionRunId } = await run.address();
+  const { status } = await temporal.workflow.getHandle(workflowId, executionRunId).describe();
   return isOpenStatus(status.name);
 }
 

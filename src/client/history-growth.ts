@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, ServiceError } from "@temporalio/client";
 import { abortable } from "./abortable.js";
 import { isOpen } from "./execution-status.js";
+import type { Addressed } from "./run-address.js";
 
 /** Several events come at once. */
 const PAUSE_MS = 300;
@@ -21,17 +22,23 @@ interface HistoryEvent {
  */
 export function historyGrowth(
   { temporal, namespace }: { readonly temporal: Client; readonly namespace: string },
-  workflowId: string,
+  run: Addressed,
 ): (signal: AbortSignal) => Promise<boolean> {
-  let runId: string | undefined;
+  let execution: { readonly workflowId: string; readonly runId: string } | undefined;
   let nextPageToken: Uint8Array | undefined;
   let toldAt = 0;
 
+  async function executionOf() {
+    const { workflowId, executionRunId } = await run.address();
+    if (executionRunId !== undefined) return { workflowId, runId: executionRunId };
+    return { workflowId, runId: (await temporal.workflow.getHandle(workflowId).describe()).runId };
+  }
+
   async function poll(): Promise<"more" | "nothing" | "closed"> {
-    runId ??= (await temporal.workflow.getHandle(workflowId).describe()).runId;
+    execution ??= await executionOf();
     const request = {
       namespace,
-      execution: { workflowId, runId },
+      execution,
       waitNewEvent: true,
       skipArchival: true,
       ...(nextPageToken === undefined ? {} : { nextPageToken }),
@@ -41,7 +48,7 @@ export function historyGrowth(
     const events: readonly HistoryEvent[] = history?.events ?? [];
     if (token === null || token === undefined || token.length === 0) {
       // It has ended, or goes on in another execution.
-      runId = undefined;
+      execution = undefined;
       nextPageToken = undefined;
       return "closed";
     }
@@ -55,7 +62,7 @@ export function historyGrowth(
       try {
         const news = await abortable(temporal, signal, poll);
         if (news === "closed") {
-          if (!(await isOpen(temporal, workflowId))) return false;
+          if (!(await isOpen(temporal, run))) return false;
           await sleep(PAUSE_MS, undefined, { signal });
           return true;
         }

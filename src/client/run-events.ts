@@ -5,6 +5,7 @@ import type { RunEvent } from "../core/run/run-event.js";
 import { isOpen } from "./execution-status.js";
 import { historyGrowth } from "./history-growth.js";
 import { InterlockError } from "./interlock-error.js";
+import type { Addressed } from "./run-address.js";
 import type { TemporalAccess } from "./run-start.js";
 
 /** Which events of a run are wanted, and how long they are waited for. */
@@ -15,8 +16,7 @@ export interface EventChoice {
 }
 
 /** The run whose events are read. */
-interface ReadRun {
-  readonly workflowId: string;
+interface ReadRun extends Addressed {
   readonly runId: string;
   readonly reader: StoreReader;
 }
@@ -24,15 +24,16 @@ interface ReadRun {
 /** The events of a run, one after the other, until it is over. */
 export async function* runEvents(
   access: TemporalAccess,
-  { workflowId, runId, reader }: ReadRun,
+  read: ReadRun,
   { from, signal = new AbortController().signal }: EventChoice,
 ): AsyncGenerator<RunEvent, void> {
   const { temporal } = access;
+  const { runId, reader } = read;
   const source: EventSource = {
     reader,
     run: runId,
-    grown: historyGrowth(access, workflowId),
-    onSilence: async (_fault, hasAnswered) => hasAnswered && (await isOpen(temporal, workflowId)),
+    grown: historyGrowth(access, read),
+    onSilence: async (_fault, hasAnswered) => hasAnswered && (await isOpen(temporal, read)),
   };
   for await (const page of eventPages(source, from === undefined ? {} : { seq: from }, signal))
     yield* page.events;

@@ -4,6 +4,8 @@ import { abortable } from "./abortable.js";
 import { type EventChoice, runEvents } from "./run-events.js";
 import { isoOf } from "./raw-values.js";
 import { newestAuditHead } from "./audit-head.js";
+import { listExecutions } from "./list-executions.js";
+import { listedRun } from "./list-runs.js";
 import { isOpenStatus, isOver } from "./execution-status.js";
 import { InterlockError, isNotFound, toInterlockError } from "./interlock-error.js";
 import { type RunQuestion, nextQuestion } from "./next-question.js";
@@ -12,6 +14,7 @@ import { readPendingWork } from "./read-pending-work.js";
 import { withResults } from "./payloads.js";
 import { quoted } from "./quoted.js";
 import { type RunTimes, runTimes } from "./run-times.js";
+import { type RunAddress, addressOf } from "./run-address.js";
 import { type RunRequest, type TemporalAccess, startedWith } from "./run-start.js";
 import {
   ANSWER_UPDATE,
@@ -48,6 +51,8 @@ export interface RunReference {
   readonly workflowId: string;
   readonly firstExecutionRunId?: string;
 }
+
+const PAGE = 100;
 
 /** One run. */
 export class RunHandle {
@@ -92,7 +97,7 @@ export class RunHandle {
    * worker on the run's queue. Throws `E_RUN_NOT_FOUND`.
    */
   async state(): Promise<RunState> {
-    const query = () => this.guarded(() => this.workflow().query<RunState>(RUN_STATE_QUERY));
+    const query = () => this.guarded(async () => (await this.workflow()).query<RunState>(RUN_STATE_QUERY));
     const state = await query();
     if (isOverPhase(state.phase) || isOpenStatus(await this.executionStatus())) return state;
     const last = await query(); // it may have ended by itself meanwhile
@@ -121,7 +126,7 @@ export class RunHandle {
 
   /** The typed graph state of a run that carries a story; null for one that carries none. */
   async graphState(): Promise<GraphState | null> {
-    return this.guarded(() => this.workflow().query<GraphState | null>(GRAPH_STATE_QUERY));
+    return this.guarded(async () => (await this.workflow()).query<GraphState | null>(GRAPH_STATE_QUERY));
   }
 
   /**
@@ -199,7 +204,7 @@ export class RunHandle {
    */
   async cancel(): Promise<void> {
     await this.requireOpen(); // Temporal takes the cancellation of an execution that is closed, and does nothing
-    await this.guarded(() => this.workflow().cancel());
+    await this.guarded(async () => (await this.workflow()).cancel());
   }
 
   /** Throws `E_PRECONDITION_FAILED` when the run is over, `E_RUN_NOT_FOUND`. Needs no worker. */
@@ -210,7 +215,7 @@ export class RunHandle {
 
   /** Temporal's status of the newest execution, such as `RUNNING`. Throws `E_RUN_NOT_FOUND`. */
   async executionStatus(): Promise<string> {
-    return this.guarded(async () => (await this.workflow().describe()).status.name);
+    return this.guarded(async () => (await (await this.workflow()).describe()).status.name);
   }
 
   /** When Temporal closed the run, UTC, ISO 8601; undefined while it is open. Throws `E_RUN_NOT_FOUND`. Needs no worker. */
@@ -226,23 +231,23 @@ export class RunHandle {
    */
   async pendingWork({ signal }: { readonly signal?: AbortSignal } = {}): Promise<PendingWork> {
     const { temporal } = this.access;
-    const ask = async () => readPendingWork(this.access, (await this.workflow().describe()).raw);
+    const ask = async () => readPendingWork(this.access, (await (await this.workflow()).describe()).raw);
     return this.guarded(() => (signal === undefined ? ask() : abortable(temporal, signal, ask)));
   }
 
   /** The queue that it is on: that of its store. Throws `E_RUN_NOT_FOUND`. Needs no worker. */
   async taskQueue(): Promise<string> {
-    return this.guarded(async () => (await this.workflow().describe()).taskQueue);
+    return this.guarded(async () => (await (await this.workflow()).describe()).taskQueue);
   }
 
   /** Who began the run, and when it began, came into its phase and ended. Throws `E_RUN_NOT_FOUND`. */
   async times(): Promise<RunTimes> {
-    return this.guarded(() => runTimes(this.access, this.workflowId));
+    return this.guarded(async () => runTimes(this.access, await addressOf(this.access, this)));
   }
 
   /** What the run was started with. Throws `E_RUN_NOT_FOUND`. */
   async startedWith(): Promise<RunRequest> {
-    return this.guarded(() => startedWith(this.access, this.workflowId));
+    return this.guarded(async () => startedWith(this.access, await addressOf(this.access, this)));
   }
 
   /** Whether the newest execution has come past its beginning, so that the store holds the run. */
@@ -255,7 +260,7 @@ export class RunHandle {
 
   /** The newest execution's history, as Temporal exports it. */
   async history(): Promise<History> {
-    return this.guarded(() => this.workflow().fetchHistory());
+    return this.guarded(async () => (await this.workflow()).fetchHistory());
   }
 
   /**
@@ -264,15 +269,18 @@ export class RunHandle {
    */
   async histories(): Promise<readonly History[]> {
     return this.guarded(async () => {
-      const { workflow } = this.access.temporal;
-      const { workflowId } = this;
-      const newest = (await this.workflow().describe()).runId;
-      const known: { readonly runId: string; readonly startTime: Date }[] = [];
-      for await (const execution of workflow.list({ query: `WorkflowId = ${quoted(workflowId)}` })) {
-        if (execution.runId !== newest) known.push(execution);
+      const { temporal } = this.access;
+      const { workflow } = temporal;
+      const { runId, workflowId } = await this.identify();
+      const newest = (await (await this.workflow()).describe()).runId;
+      const known: { readonly id: string; readonly startedAt: string }[] = [];
+      for await (const raw of listExecutions(temporal, `WorkflowId = ${quoted(workflowId)}`, PAGE)) {
+        const id = raw.execution?.runId;
+        const listed = await listedRun(temporal, raw);
+        if (id && id !== newest && listed.runId === runId) known.push({ id, startedAt: listed.startedAt });
       }
-      known.sort((a, b) => a.startTime.getTime() - b.startTime.getTime());
-      const ids = [...known.map(({ runId }) => runId), newest];
+      known.sort((a, b) => (a.startedAt < b.startedAt ? -1 : 1));
+      const ids = [...known.map(({ id }) => id), newest];
       return Promise.all(ids.map((id) => workflow.getHandle(workflowId, id).fetchHistory()));
     });
   }
@@ -282,7 +290,7 @@ export class RunHandle {
    * run fails.
    */
   async result({ signal }: { readonly signal?: AbortSignal } = {}): Promise<RunResult> {
-    const wait = () => this.workflow().result() as Promise<RunResult>; // what graphRun returns
+    const wait = async () => (await this.workflow()).result() as Promise<RunResult>; // what graphRun returns
     const { temporal } = this.access;
     return this.guarded(() => (signal === undefined ? wait() : abortable(temporal, signal, wait)));
   }
@@ -332,8 +340,10 @@ export class RunHandle {
    * until the signal, which throws its reason. Throws as {@link transcript}; a worker that is gone later is waited for.
    */
   async *events(choice: EventChoice = {}): AsyncGenerator<RunEvent, void> {
-    const { workflowId, runId } = await this.identify();
-    yield* runEvents(this.access, { workflowId, runId, reader: await this.reader() }, choice);
+    const run = new RunHandle(this.access, await this.identify());
+    const { runId } = run;
+    const read = { runId, address: () => run.address(), reader: await this.reader() };
+    yield* runEvents(this.access, read, choice);
   }
 
   /** What the store knows the run by. */
@@ -343,19 +353,25 @@ export class RunHandle {
 
   /** Temporal's id of the current execution, for links into its Web UI. */
   async executionRunId(): Promise<string> {
-    return this.guarded(async () => (await this.workflow().describe()).runId);
+    return this.guarded(async () => (await (await this.workflow()).describe()).runId);
   }
 
   private update<T>(name: string, argument?: object, updateId: string = randomUUID()): Promise<T> {
     const { access } = this;
     return this.guarded(() => {
-      const run = { workflowId: this.workflowId, state: () => this.state() };
+      const run = { address: () => addressOf(access, this), state: () => this.state() };
       return sendUpdate<T>(access, run, { name, argument, updateId });
     });
   }
 
-  private workflow() {
-    return this.access.temporal.workflow.getHandle(this.workflowId);
+  /** Where Temporal has the run. Throws `E_RUN_NOT_FOUND`, also for a workflow that is no run. */
+  address(): Promise<RunAddress> {
+    return this.guarded(() => addressOf(this.access, this));
+  }
+
+  private async workflow() {
+    const { workflowId, executionRunId } = await addressOf(this.access, this);
+    return this.access.temporal.workflow.getHandle(workflowId, executionRunId);
   }
 
   private async guarded<T>(action: () => Promise<T>): Promise<T> {

@@ -27,8 +27,11 @@ export type RunRequest = (
  * What a run was started with. An execution that continued as new no longer holds what is said and done once, so it is asked
  * of the chain's first one; that of a long run may be forgotten by then, and the newest has to do.
  */
-export async function startedWith(access: TemporalAccess, workflowId: string): Promise<RunRequest> {
-  const newest = await startOf(access, workflowId);
+export async function startedWith(
+  access: TemporalAccess,
+  { workflowId, executionRunId }: { readonly workflowId: string; readonly executionRunId?: string },
+): Promise<RunRequest> {
+  const newest = await startOf(access, workflowId, executionRunId);
   const isFirst = (newest.continuedExecutionRunId ?? "") === "";
   const first = isFirst
     ? newest
@@ -75,7 +78,7 @@ export async function beginningOf(
 }
 
 /** How an execution began: the newest one, unless another is named. */
-async function startOf(access: TemporalAccess, workflowId: string, executionRunId?: string | null) {
+export async function startOf(access: TemporalAccess, workflowId: string, executionRunId?: string | null) {
   const response = await access.temporal.workflowService.getWorkflowExecutionHistory({
     namespace: access.namespace,
     execution: { workflowId, runId: executionRunId ?? "" },

@@ -4,6 +4,7 @@ import { isNotFound } from "./interlock-error.js";
 import { readableValue } from "./payloads.js";
 import type { RawDescription } from "./pending-work.js";
 import { isoOf } from "./raw-values.js";
+import type { RunAddress } from "./run-address.js";
 import { type TemporalAccess, beginningOf } from "./run-start.js";
 
 /** Who began a run, and when what happened to it, as Temporal knows. Times are UTC, ISO 8601. */
@@ -17,8 +18,11 @@ export interface RunTimes {
 }
 
 /** Asks Temporal for them. Rejects where it does not have the run. */
-export async function runTimes(access: TemporalAccess, workflowId: string): Promise<RunTimes> {
-  const { raw } = await access.temporal.workflow.getHandle(workflowId).describe();
+export async function runTimes(
+  access: TemporalAccess,
+  { workflowId, executionRunId }: RunAddress,
+): Promise<RunTimes> {
+  const { raw } = await access.temporal.workflow.getHandle(workflowId, executionRunId).describe();
   return timesIn(access, workflowId, raw, (executionRunId) => begunIn(access, workflowId, executionRunId));
 }
 

@@ -5,6 +5,7 @@ import { questionIn } from "../core/run/question.js";
 import type { RunState } from "../core/run/run-state.js";
 import { isOver } from "./execution-status.js";
 import { InterlockError, isBetweenWorkers, isNotFound } from "./interlock-error.js";
+import type { Addressed } from "./run-address.js";
 import type { TemporalAccess } from "./run-start.js";
 
 /** Longer than it takes until a dead worker's task is given to another one. */
@@ -12,8 +13,7 @@ const MAX_ATTEMPTS = 30;
 const PAUSE_MS = 1_000;
 
 /** Who is told. */
-interface UpdatedRun {
-  readonly workflowId: string;
+interface UpdatedRun extends Addressed {
   state(): Promise<RunState>;
 }
 
@@ -52,7 +52,8 @@ function standsStill(cause: unknown): InterlockError {
 async function sendOnce<T>(access: TemporalAccess, run: UpdatedRun, update: RunUpdate): Promise<T> {
   const { name, argument, updateId } = update;
   if (access.sign !== undefined) return sendSigned<T>(access, access.sign, run, update);
-  const workflow = access.temporal.workflow.getHandle(run.workflowId);
+  const { workflowId, executionRunId } = await run.address();
+  const workflow = access.temporal.workflow.getHandle(workflowId, executionRunId);
   return argument === undefined
     ? workflow.executeUpdate<T, []>(name, { updateId })
     : workflow.executeUpdate<T, [object]>(name, { args: [argument], updateId });
@@ -68,8 +69,8 @@ async function sendSigned<T>(
   run: UpdatedRun,
   { name, argument, updateId }: RunUpdate,
 ): Promise<T> {
-  const { workflowId } = run;
-  const newest = workflow.getHandle(workflowId);
+  const { workflowId, executionRunId } = await run.address();
+  const newest = workflow.getHandle(workflowId, executionRunId);
   const question = name === ANSWER_UPDATE ? { question: questionIn(await run.state()) } : {};
   const { runId: executionId } = await newest.describe();
   const statement = updateStatement(
@@ -89,6 +90,7 @@ async function sendSigned<T>(
 
 /** Temporal does not find what has ended either: only a run that it cannot describe is unknown. */
 async function overOrUnknown(access: TemporalAccess, run: UpdatedRun, error: unknown): Promise<unknown> {
-  const { status } = await access.temporal.workflow.getHandle(run.workflowId).describe();
+  const { workflowId, executionRunId } = await run.address();
+  const { status } = await access.temporal.workflow.getHandle(workflowId, executionRunId).describe();
   return isOver(status.name, error);
 }

@@ -13,7 +13,7 @@ test("a signal that lives as long as its page is let go by each request that is 
   const { signal } = new AbortController();
   await run.pendingWork({ signal });
   const ended = run.result({ signal }).catch((error: unknown) => String(error));
-  const grown = historyGrowth({ temporal, namespace: bench.client.namespace }, workflowIdOf(run.runId));
+  const grown = historyGrowth({ temporal, namespace: bench.client.namespace }, run);
   expect(await grown(signal)).toBe(true);
   await temporal.workflow.getHandle(workflowIdOf(run.runId)).terminate("no longer wanted");
   while (await grown(signal));

@@ -337,7 +337,7 @@ test(
     expect(status.stderr).toMatch(why);
     const told = jsonOf(await shell.run(["status", run.runId, "--json"]));
     expect(told).toMatchObject({ taskFailure: { message: expect.stringContaining("graphRun") as string } });
-    const described = await new RunDescriber(bench.client, workflowIdOf(run.runId)).describe();
+    const described = await new RunDescriber(bench.client, run).describe();
     expect(described.pending.taskFailure?.message).toContain("graphRun");
     const paused = await shell.run(["pause", run.runId]);
     expect(paused.code).toBe(1);

@@ -85,14 +85,14 @@ async function watchServed(place: RunSession, watched: Watched): Promise<ExitCod
   const ended = new AbortController();
   const stop = AbortSignal.any([signal, ended.signal]);
   const here = known === undefined ? undefined : ending(run, stop);
-  const { workflowId } = known === undefined ? await run.identify() : run;
+  const watchedRun = known === undefined ? session.client.handle(await run.identify()) : run;
   const say = saidOnce(printNote);
   const source: EventSource = {
     reader,
-    run: known?.runId ?? (await run.identify()).runId,
-    grown: here?.grown ?? historyGrowth(session.client, workflowId),
+    run: watchedRun.runId,
+    grown: here?.grown ?? historyGrowth(session.client, watchedRun),
     async onSilence(fault) {
-      if (!(await isOpen(session.client.temporal, workflowId))) return false;
+      if (!(await isOpen(session.client.temporal, watchedRun))) return false;
       say(fault);
       return true;
     },
@@ -115,7 +115,7 @@ async function watchServed(place: RunSession, watched: Watched): Promise<ExitCod
     const seen = (event: RunEvent): void => {
       if (event.kind === "model.turn") turn = `model turn ${event.turn + 1} · ${event.nodeId}`;
     };
-    return await show({ ...watched, source, seen }, { ...place, workflowId });
+    return await show({ ...watched, source, seen }, { ...place, workflowId: watchedRun.workflowId });
   } catch (error) {
     throw unfollowed(error, watched.runId, session.embedded);
   } finally {

@@ -81,12 +81,12 @@ export async function streamRun(
 }
 
 async function sendEvents(place: RunPlace, stream: MessageStream, from: EventsFrom): Promise<void> {
-  const { client, workflowId, reader, runId } = place;
+  const { client, handle, reader, runId } = place;
   let isSilent = false;
   const source = {
     reader,
     run: runId,
-    grown: historyGrowth(client, workflowId),
+    grown: historyGrowth(client, handle),
     onSilence: async ({ message }: { readonly message: string }): Promise<boolean> => {
       if (!isSilent) await stream.send("silent", { message });
       isSilent = true;

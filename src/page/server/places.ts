@@ -2,6 +2,7 @@ import { ServiceError } from "@temporalio/client";
 import type { InterlockClient, RunHandle } from "../../client/client.js";
 import { RunDescriber } from "../../client/describe-run.js";
 import type { StoreReader } from "../../contract/reads.js";
+import { runIdIn } from "../../core/run/run-id.js";
 import type { WorkflowGraph } from "../../core/package/graph.js";
 import { answered, noWorker } from "./faults.js";
 
@@ -46,25 +47,28 @@ export class KnownRuns {
     this.deps = deps;
   }
 
-  /** By its id or its workflow's. Throws `E_RUN_NOT_FOUND`. */
+  /** By its id or its workflow's, which is that of another run when it is started again. Throws `E_RUN_NOT_FOUND`. */
   async find(run: string): Promise<RunPlace> {
-    const known = this.known.get(run);
+    const known = this.known.get(runIdIn(run) ?? run);
     if (known !== undefined) return known;
     const asked = this.deps.client.handle(run);
     const ids = await asked.identify();
+    const same = this.known.get(ids.runId);
+    if (same !== undefined) return same;
     const client = this.deps.client.onQueue(await asked.taskQueue());
     const reader = this.deps.readerOf(client);
+    const handle = client.handle(ids);
     const place = {
       ...ids,
       client,
-      handle: client.handle(ids),
+      handle,
       reader,
-      describer: new RunDescriber(client, ids.workflowId),
+      describer: new RunDescriber(client, handle),
       graph: graphIn(reader, ids.runId),
     };
     const [oldest] = this.known.keys();
     if (this.known.size >= MAX_KNOWN && oldest !== undefined) this.known.delete(oldest);
-    this.known.set(run, place);
+    this.known.set(ids.runId, place);
     return place;
   }
 }

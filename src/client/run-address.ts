@@ -1,0 +1,61 @@
+import { BUNDLE_RUN_WORKFLOW, GRAPH_RUN_WORKFLOW } from "../contract/names.js";
+import { isRunId, runIdIn } from "../core/run/run-id.js";
+import { InterlockError } from "./interlock-error.js";
+import { listExecutions } from "./list-executions.js";
+import { listedRun } from "./list-runs.js";
+import { valueIn } from "./payloads.js";
+import { quoted } from "./quoted.js";
+import { type TemporalAccess, startOf } from "./run-start.js";
+
+/** Where Temporal has a run. */
+export interface RunAddress {
+  readonly workflowId: string;
+  /** The run's last execution, where another run has its workflow id by now; absent means the newest one. */
+  readonly executionRunId?: string;
+}
+
+/** What is somewhere in Temporal, and asked where each time: another run may be given its workflow id. */
+export interface Addressed {
+  address(): Promise<RunAddress>;
+}
+
+const TYPES: readonly unknown[] = [GRAPH_RUN_WORKFLOW, BUNDLE_RUN_WORKFLOW];
+const PAGE = 100;
+
+/**
+ * Where a run is whose workflow has that id. Under an id that does not say its run, runs may follow each other, and other programs have
+ * workflows: what is meant for one run reaches no other, and nothing that is none. Throws `E_RUN_NOT_FOUND`.
+ */
+export async function addressOf(
+  access: TemporalAccess,
+  { runId, workflowId }: { readonly runId: string; readonly workflowId: string },
+): Promise<RunAddress> {
+  if (runIdIn(workflowId) !== undefined) return { workflowId };
+  const newest = await startOf(access, workflowId);
+  if (!TYPES.includes(newest.workflowType?.name)) throw unknown(`The workflow ${workflowId} is no run.`);
+  // Named by its workflow's id, a run is the newest there.
+  if (!isRunId(runId) || runId === workflowId || runId === newest.firstExecutionRunId) return { workflowId };
+  if ((await namedIn(access, newest, workflowId)) === runId) return { workflowId };
+  const query = `WorkflowId = ${quoted(workflowId)}`;
+  for await (const raw of listExecutions(access.temporal, query, PAGE)) {
+    const executionRunId = raw.execution?.runId;
+    if (!executionRunId || (await listedRun(access.temporal, raw)).runId !== runId) continue;
+    return { workflowId, executionRunId };
+  }
+  throw unknown(`Temporal knows no run ${runId}: its workflow id is that of another run by now.`);
+}
+
+/** The run that an execution was started with, where it was named: one that goes on is. */
+async function namedIn(
+  { temporal }: TemporalAccess,
+  { input }: Awaited<ReturnType<typeof startOf>>,
+  workflowId: string,
+): Promise<unknown> {
+  const payload = input?.payloads?.[0];
+  const value: unknown = payload && (await valueIn(temporal, payload, workflowId));
+  return typeof value === "object" && value !== null && "runId" in value ? value.runId : undefined;
+}
+
+function unknown(message: string): InterlockError {
+  return new InterlockError({ code: "E_RUN_NOT_FOUND", message });
+}

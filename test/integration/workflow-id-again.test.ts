@@ -1,0 +1,125 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { servePage } from "../../src/page/server/serve-page.js";
+import { PageBrowser } from "../fakes/page-browser.js";
+import { valueOf } from "../fakes/run-world.js";
+import { twoNodePackage } from "../fakes/two-node-package.js";
+import { type Bench, openBench, until, writeTree } from "./harness.js";
+
+const ASKS = Array.from({ length: 3 }, () => ({ content: "Whose story?" }));
+
+async function openPage({ client }: Bench): Promise<PageBrowser> {
+  const links: string[] = [];
+  const page = await servePage({
+    client,
+    readerOf: (there) => there.reader(),
+    mayLive: () => true,
+    version: "test",
+    webUi: undefined,
+    by: "somebody@page",
+    port: 0,
+    onLink: (url) => links.push(url),
+  });
+  onTestFinished(() => page.close());
+  return PageBrowser.open(links[0] ?? "");
+}
+
+/** Two runs, one after the other, under one workflow id: the first was cancelled, the second waits for an answer. */
+async function twoRuns(bench: Bench, between: (workflowId: string) => Promise<void> = async () => undefined) {
+  const dir = join(bench.dir, "package");
+  await writeTree(dir, twoNodePackage());
+  const { packageId } = valueOf(await bench.store.packages.install(dir));
+  const workflowId = `story-${randomUUID()}`;
+  const start = async (): Promise<string> => {
+    const { firstExecutionRunId } = await bench.client.temporal.workflow.start("graphRun", {
+      workflowId,
+      taskQueue: bench.store.taskQueue,
+      args: [{ projectRoot: bench.projectRoot, packageId }],
+    });
+    await until(bench.client.handle(workflowId), "waiting-user");
+    return firstExecutionRunId;
+  };
+  const first = await start();
+  await bench.client.handle(workflowId).cancel();
+  await bench.client
+    .handle(workflowId)
+    .result()
+    .catch(() => undefined);
+  await between(workflowId);
+  return { workflowId, first, second: await start() };
+}
+
+const OVER = { code: "E_PRECONDITION_FAILED", message: expect.stringContaining("is over") as string };
+
+test("what is meant for a run does not reach the next one under its workflow id, and tells of that run alone", async () => {
+  const bench = await openBench(ASKS);
+  const { workflowId, first, second } = await twoRuns(bench);
+  const { client } = bench;
+  for (const handle of [client.handle(first), client.handle({ runId: first, workflowId })]) {
+    expect(await handle.identify()).toEqual({ runId: first, workflowId });
+    expect((await handle.state()).phase).toBe("failed");
+    await expect(handle.answer({ nodeId: "ask", text: "Mine." })).rejects.toMatchObject(OVER);
+    await expect(handle.pause()).rejects.toMatchObject(OVER);
+    await expect(handle.cancel()).rejects.toMatchObject(OVER);
+    await expect(client.retry(handle)).rejects.toMatchObject({
+      code: "E_PRECONDITION_FAILED",
+      message: expect.stringContaining("another run") as string,
+    });
+    expect(await handle.histories()).toHaveLength(1);
+    const kinds = [];
+    for await (const { runId } of handle.events()) kinds.push(runId);
+    expect(new Set(kinds)).toEqual(new Set([first]));
+  }
+  expect(await client.handle(workflowId).identify()).toEqual({ runId: second, workflowId });
+  expect((await client.handle(second).state()).phase).toBe("waiting-user");
+  await client.handle(second).cancel();
+  await expect(client.handle(workflowId).result()).rejects.toMatchObject({ code: "ENGINE_ABORTED" });
+
+  await client.retry(second);
+  await until(client.handle(second), "waiting-user");
+  expect((await client.handle(first).state()).phase).toBe("failed");
+  await client.handle(second).cancel();
+});
+
+test("the page shows the run that a workflow id means now, and each of its runs by its own id", async () => {
+  const bench = await openBench(ASKS);
+  const browser = await openPage(bench);
+  const { workflowId, first, second } = await twoRuns(bench, async (id) => {
+    await browser.ask("run", { run: id });
+  });
+  expect((await browser.ask("run", { run: workflowId })).row).toMatchObject({ runId: second });
+  expect((await browser.ask("standing", { run: workflowId })).stored).toMatchObject({ runId: second });
+  expect((await browser.ask("run", { run: first })).row).toMatchObject({ runId: first, phase: "failed" });
+  const answer = { run: first, nodeId: "ask", question: "1.1", text: "Mine." };
+  expect(await browser.send("answer", answer)).toMatchObject({ status: 409 });
+  await bench.client.handle(second).cancel();
+});
+
+test("a workflow of somebody else's is no run: it is not cancelled, told or retried", async () => {
+  const bench = await openBench(ASKS);
+  const browser = await openPage(bench);
+  const { temporal } = bench.client;
+  const input = { projectRoot: bench.projectRoot, packageId: "two-nodes" };
+  for (const args of [[input], ["x"], []]) {
+    const workflowId = `payroll-${randomUUID()}`;
+    const other = await temporal.workflow.start("payroll", { workflowId, taskQueue: "nobody", args });
+    const run = bench.client.handle(workflowId);
+    const acts = [
+      () => run.cancel(),
+      () => run.pause(),
+      () => run.state(),
+      () => run.answer({ nodeId: "ask", text: "Mine." }),
+      () => bench.client.retry(run),
+    ];
+    for (const act of acts) {
+      await expect(act()).rejects.toMatchObject({ code: "E_RUN_NOT_FOUND" });
+    }
+    for (const action of ["cancel", "retry", "run"] as const) {
+      expect(await browser.send(action, { run: workflowId })).toMatchObject({ status: 404 });
+    }
+    const { events = [] } = await other.fetchHistory();
+    expect(events).toHaveLength(2);
+    await other.terminate();
+  }
+});
