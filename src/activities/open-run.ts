@@ -1,4 +1,5 @@
 import type { OpenRunInput } from "../contract/activities.js";
+import { SEARCH_ATTRIBUTES } from "../contract/names.js";
 import type { LoadedState, OpenedRun, ResumedRun } from "../core/run/opened-run.js";
 import { ANSWER_PREVIEW_CHARS } from "../core/run/limits.js";
 import type { Budget } from "../core/run/budget.js";
@@ -89,11 +90,15 @@ function requestOf({ kind, input: asked, execution }: OpenRunInput, { packageId,
   };
 }
 
+const ATTRIBUTES = Object.keys(SEARCH_ATTRIBUTES).length;
+
 /** Under which conditions the workflow goes on: what worker and namespace are like now. */
 async function conditionsOf(deps: OpenRunDeps, { input, execution }: OpenRunInput) {
   const { longestModelTimeoutMs: modelTimeoutMs } = deps;
-  const mayLook = input.searchAttributes === undefined || deps.seals === true;
-  const looks = mayLook && deps.searchAttributes !== undefined;
+  const isWanted = input.searchAttributes !== false || deps.seals === true;
+  const found = isWanted ? await deps.searchAttributes?.() : undefined;
+  // Whoever starts a run may be wrong; where it is not, its word is enough.
+  const isSaid = deps.seals !== true && input.searchAttributes === true && found?.length === ATTRIBUTES;
   return {
     keepsMemo: true as const,
     tellsSeldom: true as const,
@@ -101,7 +106,7 @@ async function conditionsOf(deps: OpenRunDeps, { input, execution }: OpenRunInpu
     recordsReads: true as const,
     ...(modelTimeoutMs === undefined ? {} : { modelTimeoutMs }),
     ...(execution?.resetOf === undefined ? {} : { openedFor: execution.id }),
-    ...(looks ? { searchAttributes: await deps.searchAttributes() } : {}),
+    ...(found === undefined || isSaid ? {} : { searchAttributes: found }),
     ...(deps.seals === true ? { seals: true as const } : {}),
   };
 }

@@ -6,6 +6,7 @@ import {
   TimeoutFailure,
   createEventGroup,
   isCancellation,
+  patched,
   sleep,
   workflowInfo,
 } from "@temporalio/workflow";
@@ -149,7 +150,10 @@ async function closeFailed(record: RunRecord, problem: unknown): Promise<unknown
   } else {
     record.setPhase("failed");
     record.note(`failed: ${fault.code}`);
-    setSearchAttributes(record, { RunPhase: "failed" });
+    // No worker has looked whether the namespace has it: one that it lacks would keep the run from ending.
+    if (record.mayBeSearchedBy("RunPhase") && !patched(UNOPENED_PATCH)) {
+      setSearchAttributes(record, { RunPhase: "failed" });
+    }
   }
   await refuseLateUpdates(record);
   if (isCancellation(error)) return error;
@@ -161,6 +165,8 @@ async function closeFailed(record: RunRecord, problem: unknown): Promise<unknown
     ...(error instanceof Error ? { cause: error } : {}),
   });
 }
+
+const UNOPENED_PATCH = "no-attributes-before-the-run-is-open";
 
 /** A failure that cannot be recorded stays the failure: what hindered that is added to it. */
 async function recordFailure(record: RunRecord, fault: Fault): Promise<void> {

@@ -284,7 +284,7 @@ describe("a workflow id that is used again", () => {
 });
 
 test(
-  "M1: a run in a namespace without search attributes does without them, whoever starts it",
+  "M1: a run in a namespace without search attributes does without them, whoever starts it, and whatever they say",
   { tags: "slow" },
   async () => {
     const bench = await openBench(asksFirst);
@@ -304,17 +304,23 @@ test(
     await eventually(isThere);
     const worker = await startWorker(config, { connection: { address }, namespace, store });
     onTestFinished(() => worker.shutdown());
-    const handle = await client.workflow.start("graphRun", {
-      taskQueue: store.taskQueue,
-      workflowId: `story-${randomUUID()}`,
-      args: [{ projectRoot: bench.projectRoot, packageId: "create-story" }],
-      workflowExecutionTimeout: "60 seconds",
-    });
-    await eventually(async () => (await handle.query<RunState>("runState")).phase === "waiting-user");
-    await handle.executeUpdate("answer", { args: [{ nodeId: "ask", text: "The customer's." }] });
-    await expect(handle.result()).resolves.toMatchObject({ phase: "completed" });
-    const { events } = await handle.fetchHistory();
-    expect(events?.filter((event) => event.workflowTaskFailedEventAttributes)).toEqual([]);
+    const start = (input: object) =>
+      client.workflow.start("graphRun", {
+        taskQueue: store.taskQueue,
+        workflowId: `story-${randomUUID()}`,
+        args: [{ projectRoot: bench.projectRoot, packageId: "create-story", ...input }],
+        workflowExecutionTimeout: "60 seconds",
+      });
+    for (const said of [{}, { searchAttributes: true }]) {
+      const handle = await start(said);
+      await eventually(async () => (await handle.query<RunState>("runState")).phase === "waiting-user");
+      await handle.executeUpdate("answer", { args: [{ nodeId: "ask", text: "The customer's." }] });
+      await expect(handle.result()).resolves.toMatchObject({ phase: "completed" });
+      const { events } = await handle.fetchHistory();
+      expect(events?.filter((event) => event.workflowTaskFailedEventAttributes)).toEqual([]);
+    }
+    const refused = await start({ packageId: "none", searchAttributes: true });
+    await expect(refused.result()).rejects.toMatchObject({ cause: { type: "E_PACKAGE_NOT_FOUND" } });
   },
 );
 

@@ -83,11 +83,11 @@ export class RunRecord {
     return this.open;
   }
 
-  /** Whoever starts the run may say it, else its worker has looked; nothing is set where nobody knows yet. */
+  /** What its worker has found counts, else what whoever started the run says; nothing is set where nobody knows yet. */
   mayBeSearchedBy(attribute: string): boolean {
     const { searchAttributes: isSaid } = this.input;
     if (this.open?.seals === true) return this.open.searchAttributes?.includes(attribute) === true;
-    if (isSaid !== undefined || this.open === undefined) return isSaid === true;
+    if (isSaid === false || this.open === undefined) return isSaid === true;
     return this.open.searchAttributes?.includes(attribute) ?? true;
   }
 

@@ -152,7 +152,8 @@ test("a run without first words says none", () => {
 });
 
 test.each([
-  ["where its starter says so", true, [], true],
+  ["where its starter says so, and nobody has looked", true, undefined, true],
+  ["not where its starter says so, and the worker has found that it is not there", true, [], false],
   ["not where its starter says no", false, ["RunPhase"], false],
   ["where the worker has found the attribute", undefined, ["RunPhase"], true],
   ["not where the worker has not", undefined, [], false],
