@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { type JsonBounds, boundsProblem } from "../../core/json-bounds.js";
 import { RUN_PHASES } from "../../core/run/phase.js";
 import { isRunId } from "../../core/run/run-id.js";
 import { schemaErrors } from "../../core/schema-errors.js";
@@ -138,6 +139,9 @@ const REQUESTS: { readonly [N in RouteName]: z.ZodType<RouteRequest<N>> } = {
 /** What the stream of a run is asked. */
 const liveSchema = z.strictObject({ ...run, seq: lines.exactOptional() });
 
+/** As of what a run is started with: a schema that follows what is nested without end overflows the stack. */
+const BOUNDS: JsonBounds = { maxDepth: 100, maxValues: 20_000 };
+
 /** Throws a `PageRefusal` that names the field. */
 export function parseRequest<N extends RouteName>(name: N, asked: unknown): RouteRequest<N> {
   return parsed(REQUESTS[name], asked);
@@ -148,9 +152,10 @@ export function parseLive(asked: unknown): z.infer<typeof liveSchema> {
 }
 
 function parsed<T>(schema: z.ZodType<T>, asked: unknown): T {
-  const result = schema.safeParse(asked);
-  if (result.success) return result.data;
-  const [first] = schemaErrors(result.error.issues);
+  const unbounded = boundsProblem(asked, BOUNDS);
+  const result = unbounded === undefined ? schema.safeParse(asked) : undefined;
+  if (result?.success === true) return result.data;
+  const [first] = schemaErrors(result?.error.issues ?? (unbounded === undefined ? [] : [unbounded]));
   const place = first?.path || "the request";
   throw new PageRefusal(400, "E_SCHEMA_VALIDATION", `${place}: ${first?.message ?? "is not valid"}.`);
 }
