@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { open, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { excerpt } from "../core/text.js";
-import { SESSION_SUBJECTS } from "./from-audit.js";
+import { PROJECT, SESSION_SUBJECTS } from "./from-audit.js";
 import type { RunStatement } from "./statement.js";
 
 /** Subjects that are files of the store, beside the project. */
@@ -58,11 +58,11 @@ export async function artifactProblems(
 ): Promise<readonly string[]> {
   const artifacts = subject.filter(({ name }) => !name.startsWith(STORE_SUBJECTS));
   const inSession = artifacts.filter(({ name }) => name.startsWith(SESSION_SUBJECTS));
-  const inProject = artifacts.filter((each) => !inSession.includes(each));
+  const ofProject = artifacts.filter((each) => !inSession.includes(each));
   const problems: string[] = [];
   if (project !== undefined) {
     const root = await realpath(project);
-    problems.push(...(await differences(inProject, (name) => hashOf(root, name))));
+    problems.push(...(await differences(ofProject, (name) => hashOf(root, inProject(name)))));
     if (session === undefined && inSession.length > 0)
       problems.push("The run's session folder lies in no project: name it with --session.");
   }
@@ -90,6 +90,10 @@ async function differences(
     else problems.push(`${excerpt(name)} ${found instanceof NotHashed ? found.message : "cannot be read"}.`);
   }
   return problems;
+}
+
+function inProject(name: string): string {
+  return name.startsWith(PROJECT) ? name.slice(PROJECT.length) : name;
 }
 
 class NotHashed extends Error {}

@@ -8,7 +8,8 @@ export interface AuditStory extends Pick<RunPredicate, "path" | "decisions" | "a
 }
 
 const DOCUMENT = "@state/workflow.md";
-const PROJECT = "@project/";
+/** How a path in the project begins that would be read as something else without it. */
+export const PROJECT = "@project/";
 /** Where a bundle run's results lie. */
 export const SESSION_SUBJECTS = "{session-folder}/";
 const STATE_TOOLS: readonly unknown[] = ["fs.write", "fs.apply_patch"];

@@ -4,7 +4,7 @@ import type { JsonAnswers, StoredArtifact } from "../contract/reads.js";
 import { defined } from "../core/defined.js";
 import type { JsonObject } from "../core/json.js";
 import { STORE_SUBJECTS } from "./check-statement.js";
-import { SESSION_SUBJECTS, storyOf } from "./from-audit.js";
+import { PROJECT, SESSION_SUBJECTS, storyOf } from "./from-audit.js";
 import { PREDICATE_TYPE, type RunPredicate, type RunStatement, STATEMENT_TYPE } from "./statement.js";
 
 /** What a statement is made of, as a store and Temporal tell it. */
@@ -64,12 +64,22 @@ export function makeStatement(run: AttestedRun): RunStatement {
 
 type Subjects = RunStatement["subject"];
 
-/** What the chain says of them, not what lies there now: that is what is checked. */
+/**
+ * What the chain says of them, not what lies there now: that is what is checked. Of what the run has listed and not written itself, by a
+ * fork or a run below, the chain says nothing, and the statement says so.
+ */
 function projectFiles({ artifacts }: AttestedRun, written: ReadonlyMap<string, string>): Subjects {
-  return artifacts.flatMap(({ path, sha256 }) => {
-    const digest = written.get(path) ?? sha256;
-    return digest === null ? [] : [{ name: path, digest: { sha256: digest } }];
+  const listed = artifacts.flatMap(({ path, sha256 }) => {
+    if (sha256 === null || written.has(path)) return [];
+    return [{ ...subjectOf(path, sha256), annotations: { hashed: "when-signed" as const } }];
   });
+  return [...[...written].map(([path, sha256]) => subjectOf(path, sha256)), ...listed];
+}
+
+/** A file of the project. A folder of it may be called as the run's own files are. */
+function subjectOf(path: string, sha256: string): Subjects[number] {
+  const isOther = [PROJECT, STORE_SUBJECTS, SESSION_SUBJECTS].some((start) => path.startsWith(start));
+  return { name: isOther ? `${PROJECT}${path}` : path, digest: { sha256 } };
 }
 
 /** What a bundle run has saved: by its path in the project, or where its folder lies outside of it, in that folder. */

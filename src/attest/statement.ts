@@ -112,6 +112,14 @@ const subject = z.object({
     .min(1)
     .describe("The artifact's path in the project, or the name of a file of the run's own."),
   digest,
+  annotations: z
+    .object({
+      hashed: z
+        .literal("when-signed")
+        .describe("The audit log has no hash of it: it is that of the file as it lay there then."),
+    })
+    .optional()
+    .describe("Where the hash comes from, where it is not the audit log's."),
 });
 
 const statementSchema = z.object({

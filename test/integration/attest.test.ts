@@ -183,6 +183,39 @@ test(
   },
 );
 
+test("what a run lists and has not written is attested as what lay there, and a project's folder is not taken for the store's", async () => {
+  const bench = await openBench([
+    {
+      calls: [
+        call("fs_write", { path: "@project/@state/workflow.md", content: "# Mine\n" }),
+        patch({ artifacts: { append: ["README.md"] } }),
+        step("ask", "middle"),
+      ],
+    },
+    { calls: [step("middle", "finish")] },
+    { calls: [patch({ stepsCompleted: { append: ["finish"] } })] },
+  ]);
+  await writeFile(join(bench.projectRoot, "README.md"), "Somebody's.\n");
+  const run = await bench.start(twoNodePackage());
+  await run.result();
+  const key = await newKey(bench.dir, "operator");
+  const file = join(bench.dir, "run.att.json");
+  const attest = ["attest", run.runId, "--key", key.secret, "--output", file];
+  expect(await shellOf(bench).run(attest)).toMatchObject({ code: 0 });
+  const verify = () => verifyElsewhere(file, "--key", key.open, "--project", bench.projectRoot, "--json");
+  const { statement } = jsonOf(await verify()) as { statement: { subject: object[] } };
+  const digest = { sha256: expect.any(String) as string };
+  expect(statement.subject.slice(0, 2)).toEqual([
+    { name: "@project/@state/workflow.md", digest },
+    { name: "README.md", digest, annotations: { hashed: "when-signed" } },
+  ]);
+  await writeFile(join(bench.projectRoot, "@state/workflow.md"), "# Yours\n");
+  await expect(verify()).resolves.toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining("@project/@state/workflow.md is not what the run has made."),
+  });
+});
+
 test("a run that goes on, and one whose audit log was edited, are not attested", async () => {
   const bench = await openBench(WALK);
   const key = await newKey(bench.dir, "operator");

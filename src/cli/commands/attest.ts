@@ -165,7 +165,10 @@ function report({ subject, predicate }: RunStatement): void {
     print(`answer     ${at} at ${nodeId} by ${by}: sha256 ${digest.sha256}`);
   for (const { nodeId, models: names, turns } of models)
     print(`model      ${nodeId}: ${names.join(", ")}, ${turns} turns`);
-  for (const { name, digest } of subject) print(`subject    ${digest.sha256}  ${name}`);
+  for (const { name, digest, annotations } of subject) {
+    const note = annotations === undefined ? "" : " (as it lay there when it was signed)";
+    print(`subject    ${digest.sha256}  ${name}${note}`);
+  }
   print(
     `audit log  ${audit.lines} lines, ${audit.knownToTemporal ? "as" : "not checked against what"} Temporal's history has it`,
   );
