@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { ListedRun } from "../client/client.js";
+import type { InterlockClient, ListedRun } from "../client/client.js";
 import { isRunId, runIdIn } from "../core/run/run-id.js";
 import { excerpt } from "../core/text.js";
 import { type RunMetadata, workflowIdOfRun } from "../store/runs/run-index.js";
@@ -15,6 +15,8 @@ const MAX_CANDIDATES = 10;
 interface Candidate {
   readonly runId: string;
   readonly workflowId: string;
+  /** What commands call it: no other run, whichever the workflow id is that of by now. */
+  readonly name: string;
   readonly told: string;
 }
 
@@ -47,12 +49,17 @@ export async function resolveRun(text: string): Promise<string> {
   if (exact?.ok === true) return text;
   const { runs } = (await store?.runs.surveyRuns()) ?? { runs: [] };
   const stored = runs
-    .map((run) => ({ runId: run.runId, workflowId: workflowIdOfRun(run), told: toldStored(run) }))
+    .map((run) => ({
+      runId: run.runId,
+      workflowId: workflowIdOfRun(run),
+      name: run.runId,
+      told: toldStored(run),
+    }))
     .filter((run) => begins(run, text));
   const isServing = await isTemporalThere(config, store);
   const listed = isServing ? await fromTemporal(text, stored.length > 0) : [];
   if (listed.some(({ workflowId }) => workflowId === text)) return text;
-  return only(text, [...listed, ...stored]);
+  return only(text, [...stored, ...listed]);
 }
 
 async function fromTemporal(text: string, isKnownHere: boolean): Promise<readonly Candidate[]> {
@@ -67,12 +74,26 @@ async function fromTemporal(text: string, isKnownHere: boolean): Promise<readonl
     const start = text.startsWith("run-") ? text.slice("run-".length) : text;
     const found = await session.client.runsBeginningWith(start, MAX_CANDIDATES + 1);
     const under = start === text ? [] : await session.client.runsBeginningWith(text, MAX_CANDIDATES + 1);
-    return [...found, ...under]
-      .filter((run) => begins(run, text))
-      .map((run) => ({ runId: run.runId, workflowId: run.workflowId, told: toldListed(run) }));
+    const runs = [...found, ...under].filter((run) => begins(run, text));
+    return await Promise.all(
+      runs.map(async (run) => {
+        const { runId, workflowId } = run;
+        return { runId, workflowId, name: await nameOf(session.client, run), told: toldListed(run) };
+      }),
+    );
   } finally {
     await session.close();
   }
+}
+
+/** By its workflow id, a run is found also where Temporal has forgotten how it began; unless that is another run's by now. */
+async function nameOf(client: InterlockClient, { runId, workflowId }: ListedRun): Promise<string> {
+  if (runIdIn(workflowId) !== undefined) return runId;
+  const newest = await client
+    .handle(workflowId)
+    .identify()
+    .catch(() => undefined); // what the command itself will say
+  return newest === undefined || newest.runId === runId ? workflowId : runId;
 }
 
 function begins({ runId, workflowId }: Pick<Candidate, "runId" | "workflowId">, text: string): boolean {
@@ -85,7 +106,7 @@ function only(text: string, candidates: readonly Candidate[]): string {
   });
   const [first] = runs;
   if (first === undefined) return text;
-  if (runs.length === 1) return first.workflowId === `run-${first.runId}` ? first.runId : first.workflowId;
+  if (runs.length === 1) return first.name;
   const shown = runs.slice(0, MAX_CANDIDATES).map(({ told }) => told);
   const more = runs.length > MAX_CANDIDATES ? ["and more"] : [];
   throw new UsageError(

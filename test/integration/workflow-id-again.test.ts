@@ -5,7 +5,8 @@ import { servePage } from "../../src/page/server/serve-page.js";
 import { PageBrowser } from "../fakes/page-browser.js";
 import { valueOf } from "../fakes/run-world.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
-import { type Bench, openBench, until, writeTree } from "./harness.js";
+import { type Bench, openBench, temporaryDirectory, until, writeTree } from "./harness.js";
+import { Shell, jsonOf, shellOf } from "./shell.js";
 
 const ASKS = Array.from({ length: 3 }, () => ({ content: "Whose story?" }));
 
@@ -80,6 +81,25 @@ test("what is meant for a run does not reach the next one under its workflow id,
   await until(client.handle(second), "waiting-user");
   expect((await client.handle(first).state()).phase).toBe("failed");
   await client.handle(second).cancel();
+});
+
+test("a beginning of a run's id names that run, at hand and elsewhere", async () => {
+  const bench = await openBench(ASKS);
+  const { first, second } = await twoRuns(bench);
+  const differs = first.split("").findIndex((letter, index) => letter !== second[index]);
+  const dir = await temporaryDirectory();
+  const elsewhere = new Shell(dir, {
+    INTERLOCK_STORE: "",
+    TEMPORAL_ADDRESS: bench.environment["TEMPORAL_ADDRESS"] ?? "",
+    TEMPORAL_CONFIG_FILE: join(dir, "none.toml"),
+  });
+  for (const shell of [shellOf(bench), elsewhere]) {
+    for (const run of [first, second]) {
+      const told = await shell.run(["status", run.slice(0, differs + 1), "--json"]);
+      expect([told.code, jsonOf(told)]).toMatchObject([0, { runId: run }]);
+    }
+  }
+  await bench.client.handle(second).cancel();
 });
 
 test("the page shows the run that a workflow id means now, and each of its runs by its own id", async () => {
