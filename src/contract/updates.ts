@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isAmount } from "../core/run/budget.js";
+import { MAX_AMOUNT, isAmount } from "../core/run/budget.js";
 import { type JsonBounds, boundsProblem } from "../core/json-bounds.js";
 import { MAX_NAME_CHARS } from "../core/run/limits.js";
 import { isPrintable } from "../core/printable.js";
@@ -47,7 +47,7 @@ export const raiseSchema = z.strictObject({
     .refine((add) => Object.keys(add).length > 0, "must name turns, tokens or cost")
     .refine(
       (add) => Object.entries(add).every(([unit, value]) => isAmount(unit, value)),
-      "amounts are above 0, turns and tokens whole",
+      `amounts are above 0 and at most ${MAX_AMOUNT}, turns and tokens whole`,
     ),
 });
 

@@ -1,4 +1,4 @@
-import { jsonEscaped } from "../printable.js";
+import { jsonEscaped, printable } from "../printable.js";
 
 /** What is wrong, or odd, in a package: where exactly, and in a sentence that says the remedy. */
 export interface Finding {
@@ -98,9 +98,9 @@ export function whereOf({ file, line }: Finding): string {
 const MAX_QUOTE_CHARS = 120;
 const MAX_LISTED = 10;
 
-/** A name from a package as a message shows it: quoted, on one line, of bounded length. */
+/** A name from a package as a message shows it: quoted, on one line, printable, of bounded length. */
 export function quote(name: string): string {
-  return JSON.stringify(cut(name, MAX_QUOTE_CHARS));
+  return jsonEscaped(JSON.stringify(cut(name, MAX_QUOTE_CHARS)));
 }
 
 /** The names a message offers instead of a wrong one: the first few. */
@@ -109,7 +109,7 @@ export function listNames(names: readonly string[] | ReadonlySet<string>): strin
   const shown: string[] = [];
   for (const name of names) {
     if (shown.length === MAX_LISTED) break;
-    shown.push(cut(name, MAX_QUOTE_CHARS));
+    shown.push(printable(cut(name, MAX_QUOTE_CHARS)));
   }
   if (count > shown.length) shown.push(`and ${count - shown.length} more`);
   return shown.length === 0 ? "none" : shown.join(", ");

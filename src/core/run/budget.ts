@@ -17,7 +17,7 @@ export type BudgetScope = "run" | "node";
 export type BudgetUnit = keyof BudgetLimits;
 
 const UNITS: readonly BudgetUnit[] = ["turns", "tokens", "cost"];
-const MAX_AMOUNT = 1e12;
+export const MAX_AMOUNT = 1e12;
 
 /** What has been used, in the units of a budget. */
 type Spending = Omit<Usage, "toolCalls">;
@@ -57,7 +57,7 @@ export function budgetProblem(budget: Budget): string | undefined {
     if (scope !== "run" && scope !== "node") return `A budget is per run or per node, not per "${scope}".`;
     const wrong = Object.entries(limits).find(([unit, limit]) => !isAmount(unit, limit));
     if (wrong !== undefined) {
-      return `The budget's ${wrong[0]} per ${scope} cannot be ${String(wrong[1])}: turns and tokens are whole numbers above 0, a cost is a number above 0.`;
+      return `The budget's ${wrong[0]} per ${scope} cannot be ${String(wrong[1])}: turns and tokens are whole numbers above 0, a cost is a number above 0, and each is at most ${MAX_AMOUNT}`;
     }
   }
   return undefined;

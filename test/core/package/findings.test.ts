@@ -42,6 +42,8 @@ describe("boundFindings", () => {
 
 test("names from packages stay on one line and bounded", () => {
   expect(quote('a"b\n')).toBe(String.raw`"a\"b\n"`);
+  expect(quote("\u202eab\u200b")).toBe(String.raw`"\u202eab\u200b"`);
+  expect(listNames(["a\u202e", "b\n"])).toBe(String.raw`a\u{202e}, b\u{a}`);
   expect(quote("x".repeat(1000)).length).toBeLessThan(130);
   expect(quote(`${"x".repeat(119)}😀`)).toBe(`"${"x".repeat(119)}\ufffd…"`);
   expect(listNames([])).toBe("none");

@@ -81,6 +81,7 @@ describe("what may be a limit", () => {
   test("a budget that is none is described", () => {
     expect(budgetProblem({ run: { turns: 1 }, node: { cost: 2.5 } })).toBeUndefined();
     expect(budgetProblem({ node: { turns: 0 } })).toContain("The budget's turns per node cannot be 0");
+    expect(budgetProblem({ run: { tokens: 2e12 } })).toContain("at most 1000000000000");
     expect(budgetProblem(JSON.parse('{"week":{"turns":1}}') as object)).toContain('not per "week"');
   });
 });
