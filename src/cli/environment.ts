@@ -34,7 +34,9 @@ async function storeOf({ storeDir, taskQueue, roots }: Config): Promise<Store> {
     return await openStore(storeDir, taskQueue, roots);
   } catch (error) {
     if (error instanceof DamagedRoots) throw new UsageError(error.message, { cause: error });
-    throw error;
+    if (!(error instanceof Error && "syscall" in error)) throw error;
+    const sentence = `The store ${storeDir} cannot be opened: ${error.message}. INTERLOCK_STORE says where it is.`;
+    throw new UsageError(sentence, { cause: error });
   }
 }
 

@@ -1,5 +1,6 @@
-import { chmod, lstat, mkdir, mkdtemp, open, readdir, rename, rm } from "node:fs/promises";
+import { chmod, lstat, mkdtemp, open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { makeFolders } from "../store/disk/make-folders.js";
 import { FETCHED_CLI_VERSION, platformKey } from "./cli-release.js";
 import { type CliCheck, checkCli } from "./cli-version.js";
 import type { FetchJob, FetchWay } from "./fetch-way.js";
@@ -55,7 +56,7 @@ export async function fetchTemporalCli(request: FetchRequest): Promise<FetchOutc
   const { cacheDir, onProgress, signal } = request;
   const directory = cacheDirectory(cacheDir);
   try {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    makeFolders(directory, 0o700);
     const lock = await lockExclusively(join(directory, "lock"), {
       signal,
       onWait: () => onProgress?.("Another process is fetching the Temporal CLI; waiting for it."),

@@ -1,4 +1,5 @@
-import { mkdir, realpath } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
+import { makeFolders } from "../store/disk/make-folders.js";
 import { standsThere } from "../store/disk/own-file.js";
 import { FileLock, isHeld, lockExclusively } from "./server-lock.js";
 import { type CliLookup, findTemporalCli, type TemporalCli } from "./find-cli.js";
@@ -93,7 +94,7 @@ export async function isServed(storeDir: string): Promise<boolean> {
 /** One name for a store, however it was reached: its server is known by the path of its database. */
 async function makeStoreDirectory(storeDir: string): Promise<string> {
   try {
-    await mkdir(storeDir, { recursive: true, mode: 0o700 });
+    makeFolders(storeDir, 0o700);
     return await realpath(storeDir);
   } catch (error) {
     throw new EmbeddedServerError(

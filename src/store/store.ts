@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { chmod, mkdir, readdir } from "node:fs/promises";
+import { chmod, readdir } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { z } from "zod";
 import { type Result, fail, ok } from "../core/errors.js";
 import { writeFileAtomic } from "./disk/atomic-file.js";
 import { withFileLock } from "./disk/fenced-lock.js";
+import { makeFolders } from "./disk/make-folders.js";
 import { readOwnText, rememberStore } from "./disk/own-file.js";
 import { type PackageStore, openPackageStore } from "./packages/package-store.js";
 import { type RootPolicy, Roots } from "./roots/roots.js";
@@ -52,7 +53,7 @@ export async function openStore(
   policy: RootPolicy = {},
 ): Promise<Store> {
   const dir = resolve(path);
-  await mkdir(dir, { recursive: true, mode: 0o700 });
+  makeFolders(dir, 0o700);
   // A directory that holds other things already keeps its mode: it may be anybody's. What we put there is private.
   const names = await readdir(dir);
   if (names.length === 0) await chmod(dir, 0o700);

@@ -18,6 +18,7 @@ import {
   printJson,
   writeBytes,
 } from "../output.js";
+import { makeFolders } from "../../store/disk/make-folders.js";
 import { writeOwnStream } from "../../store/disk/own-file.js";
 import { notFound, read } from "../run-folder.js";
 import { withReader } from "../run-session.js";
@@ -128,8 +129,7 @@ async function saveAll(
   { force = false, json = false }: ArtifactsOptions,
 ): Promise<ExitCode> {
   const dir = resolve(named);
-  await mkdir(dir, { recursive: true });
-  const root = await realpath(dir);
+  const root = await placeFor(dir);
   const saved: { readonly path: string; readonly file: string }[] = [];
   let failed = 0;
   for (const { path, problem } of artifacts) {
@@ -145,6 +145,21 @@ async function saveAll(
   }
   if (json) printJson({ runId, saved });
   return failed === 0 ? EXIT.done : EXIT.failed;
+}
+
+/** The directory that somebody has named, made where it is not there. */
+async function placeFor(dir: string): Promise<string> {
+  try {
+    makeFolders(dir);
+    return await realpath(dir);
+  } catch (error) {
+    throw unwritten(dir, error);
+  }
+}
+
+function unwritten(path: string, error: unknown): CommandError {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new CommandError(`${path} could not be written: ${reason}`, { cause: error });
 }
 
 /** Where an artifact is saved: below a directory, its folders made, through no link. */
@@ -163,7 +178,7 @@ async function placeInside(root: string, path: string): Promise<string> {
   for (const name of names) {
     folder = join(folder, name);
     await mkdir(folder).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== "EEXIST") throw error;
+      if (error.code !== "EEXIST") throw unwritten(folder, error);
     });
     if (!(await lstat(folder)).isDirectory()) {
       throw new CommandError(`${folder} is no directory of its own: nothing is saved through it.`);
@@ -193,8 +208,6 @@ async function save(
   } catch (error) {
     await rm(temporary, { force: true });
     if (error instanceof ReadRefused) throw refusal(runId, error);
-    throw new CommandError(`${file} could not be written: ${error instanceof Error ? error.message : ""}`, {
-      cause: error,
-    });
+    throw unwritten(file, error);
   }
 }

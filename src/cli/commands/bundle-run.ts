@@ -1,8 +1,9 @@
-import { lstat, mkdir, realpath, stat } from "node:fs/promises";
+import { lstat, realpath, stat } from "node:fs/promises";
 import { join, relative, resolve, sep, posix } from "node:path";
 import type { StartBundleRun } from "../../client/client.js";
 import type { Config } from "../../config.js";
 import { BUNDLE_RUN_WORKFLOW } from "../../contract/names.js";
+import { makeFolders } from "../../store/disk/make-folders.js";
 import { resolveProject } from "../../store/runs/project-id.js";
 import type { Store } from "../../store/store.js";
 import { loadAgent } from "../../tools/bundle/bundle-agent-file.js";
@@ -137,7 +138,11 @@ async function registerRoots(store: Store, request: StartBundleRun): Promise<voi
     await registerRoot(store, agentFile.replace(/(\.json)#[^#/\\]+$/iu, "$1"), "read");
   }
   if (outputRoot === undefined) return;
-  await mkdir(outputRoot, { recursive: true }).catch(() => undefined); // what is no directory is refused below
+  try {
+    makeFolders(outputRoot);
+  } catch {
+    // what is no directory is refused below
+  }
   await registerRoot(store, outputRoot, "write");
 }
 

@@ -1,9 +1,11 @@
-import { mkdir, realpath, stat } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { type Entry, findEntries } from "../../core/import/entries.js";
 import { type Imported, importPackage } from "../../core/import/import-package.js";
 import { type Finding, isError } from "../../core/package/findings.js";
 import { listSome, shellWord } from "../../core/text.js";
+import { makeFolders } from "../../store/disk/make-folders.js";
+import { systemCode } from "../../store/packages/package-files.js";
 import { type ReadSource, readSource, sourceRootOf } from "../../tools/import/read-source.js";
 import { writePackage } from "../../tools/import/write-package.js";
 import { openEnvironment } from "../environment.js";
@@ -133,7 +135,14 @@ function isMade(made: Made): boolean {
 async function makeOne(imported: Imported, out: string, options: ImportOptions): Promise<Made> {
   if (imported.files.size === 0)
     return { imported, out, check: [], problem: "The source has errors: mend them first." };
-  if (options.all === true) await mkdir(dirname(out), { recursive: true });
+  if (options.all === true) {
+    try {
+      makeFolders(dirname(out));
+    } catch (error) {
+      const problem = `"${dirname(out)}" cannot be made (${systemCode(error)}).`;
+      return { imported, out, check: [], problem };
+    }
+  }
   const written = await writePackage(imported.files, out);
   if (!written.ok) return { imported, out, check: [], problem: `"${out}" ${written.error.message}` };
   const check = written.value;

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { link, mkdir, rm } from "node:fs/promises";
+import { link, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { makeFolders } from "../../store/disk/make-folders.js";
 import { writeOwnStream } from "../../store/disk/own-file.js";
 import { systemCode } from "../../store/packages/package-files.js";
 import { CommandError } from "../output.js";
@@ -12,7 +13,7 @@ export async function writeNewFile(root: string, path: string, text: string): Pr
   const file = join(root, path);
   const temporary = join(dirname(file), `.interlock-${randomBytes(6).toString("hex")}`);
   try {
-    await mkdir(dirname(file), { recursive: true });
+    makeFolders(dirname(file));
     await pipeline(Readable.from([text]), writeOwnStream(temporary));
     await link(temporary, file); // fails where something is there
   } catch (error) {

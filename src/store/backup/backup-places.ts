@@ -1,6 +1,7 @@
-import { closeSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { closeSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { withFileLock } from "../disk/fenced-lock.js";
+import { makeFolders } from "../disk/make-folders.js";
 import { NotOurFile, openOwnFile, standsThere } from "../disk/own-file.js";
 import { isInside, parentsOf } from "../roots/root-places.js";
 import { futurePath } from "../roots/roots.js";
@@ -29,23 +30,10 @@ export async function sayingWhy<T>(outcome: string, action: () => Promise<T>): P
   }
 }
 
-/**
- * Makes a folder, private, and those that it lies in: one by one, since where nothing can be made, as in `/proc`, Node's own way to do
- * that never ends. Throws `BackupError`, and what the system says.
- */
+/** Makes a folder, private, and those that it lies in. Throws `BackupError`, and what the system says. */
 export function makeFolder(dir: string): void {
-  const missing: string[] = [];
-  for (const place of parentsOf(dir)) {
-    if (isFolder(place)) break;
-    missing.unshift(place);
-  }
-  for (const place of missing) {
-    try {
-      mkdirSync(place, { mode: 0o700 });
-    } catch (error) {
-      if (codeOf(error) !== "EEXIST") throw error; // somebody else has made it meanwhile
-    }
-  }
+  parentsOf(dir).find(isFolder); // what is no folder is named
+  makeFolders(dir, 0o700);
 }
 
 /** False where nothing is. */
