@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { ZipFile } from "yazl";
 import { type Finding, isError } from "../../core/package/findings.js";
-import { writeZip } from "../disk/write-zip.js";
+import { addFile, writeZip } from "../disk/write-zip.js";
 import { PackageFileRefused, type PackageListing, listPackage, streamPackageFile } from "./package-files.js";
 import { type PackageReport, loadNewPackage } from "./package-loader.js";
 
@@ -29,9 +29,7 @@ export async function packPackage(
   // A time of DOS has no zone: it is the same day and hour wherever it is written.
   const fixed = { mtime: new Date(1980, 0, 2), forceDosTimestamp: true, mode: 0o100644, compress: false };
   for (const { path, bytes } of files) {
-    zip.addReadStreamLazy(path, { ...fixed, size: bytes }, (take) =>
-      take(undefined, Readable.from(streamPackageFile(root, path, bytes))),
-    );
+    addFile(zip, path, { ...fixed, size: bytes }, () => Readable.from(streamPackageFile(root, path, bytes)));
   }
   try {
     await writeZip(output, zip);

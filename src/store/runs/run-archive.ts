@@ -4,7 +4,7 @@ import { join, relative, sep } from "node:path";
 import type { Readable } from "node:stream";
 import { ZipFile } from "yazl";
 import { streamOwnFile } from "../disk/own-file.js";
-import { writeZip } from "../disk/write-zip.js";
+import { addFile, writeZip } from "../disk/write-zip.js";
 
 /** A file for an archive. */
 export interface ArchivedFile {
@@ -64,13 +64,7 @@ export async function writeArchive(
     // A backslash is part of a name here, and a separator to those who unpack the archive elsewhere.
     const name = file.name.replaceAll("\\", "%5C");
     names.push(name);
-    zip.addReadStreamLazy(name, { mode: 0o100600, mtime: new Date(file.modifiedAt) }, (take) => {
-      try {
-        take(undefined, file.open());
-      } catch (error) {
-        zip.emit("error", error);
-      }
-    });
+    addFile(zip, name, { mode: 0o100600, mtime: new Date(file.modifiedAt) }, file.open);
   }
   await writeZip(output, zip);
   return names;
