@@ -97,7 +97,10 @@ export class RunHandle {
    * worker on the run's queue. Throws `E_RUN_NOT_FOUND`.
    */
   async state(): Promise<RunState> {
-    const query = () => this.guarded(async () => (await this.workflow()).query<RunState>(RUN_STATE_QUERY));
+    const query = async () => {
+      const state = await this.guarded(async () => (await this.workflow()).query<RunState>(RUN_STATE_QUERY));
+      return isOverPhase(state.phase) ? { ...state, paused: false } : state; // what is over does not go on by itself
+    };
     const state = await query();
     if (isOverPhase(state.phase) || isOpenStatus(await this.executionStatus())) return state;
     const last = await query(); // it may have ended by itself meanwhile
@@ -221,7 +224,7 @@ export class RunHandle {
   /** When Temporal closed the run, UTC, ISO 8601; undefined while it is open. Throws `E_RUN_NOT_FOUND`. Needs no worker. */
   async closedAt(): Promise<string | undefined> {
     return this.guarded(async () =>
-      isoOf((await this.workflow().describe()).raw.workflowExecutionInfo?.closeTime),
+      isoOf((await (await this.workflow()).describe()).raw.workflowExecutionInfo?.closeTime),
     );
   }
 

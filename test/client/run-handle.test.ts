@@ -76,3 +76,16 @@ test("a pause that a run below is not told says so, after those that answer were
   });
   expect(told).toEqual([`pause run-${RUN_ID}`, `pause run-${middle}`]);
 });
+
+test("a run that was paused when it ended is over, and no longer paused", async () => {
+  const getHandle = () => ({
+    query: () => Promise.resolve({ phase: "failed", paused: true }),
+    describe: () => Promise.resolve({ status: { name: "FAILED" } }),
+  });
+  // all that is asked of it here
+  const access = { temporal: { workflow: { getHandle } } as unknown as Client, namespace: "x" };
+  await expect(new RunHandle(access, RUN_ID).state()).resolves.toMatchObject({
+    phase: "failed",
+    paused: false,
+  });
+});
