@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ServiceError } from "@temporalio/client";
 import { InterlockError, type RunHandle } from "../client/client.js";
 import { runsBelow } from "../client/runs-below.js";
 import { type StandingBelow, askingBelow } from "../client/standing-below.js";
@@ -7,6 +6,7 @@ import { defined } from "../core/defined.js";
 import { type Question, questionIn } from "../core/run/question.js";
 import type { ProgressLine, RunBelowState, RunState } from "../core/run/run-state.js";
 import { answeredBy } from "./answer-text.js";
+import { stateOf } from "./asked-state.js";
 import { unlessAborted } from "./environment.js";
 import { printNote } from "./output.js";
 import { type AskedBelow, askedBelow } from "./run-report.js";
@@ -90,20 +90,6 @@ export async function followRun(
     await ended;
     await watching;
     view.close();
-  }
-}
-
-/** Undefined where Temporal answers and no worker does. */
-async function stateOf(run: RunHandle): Promise<RunState | undefined> {
-  try {
-    return await run.state();
-  } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
-    await run.pendingWork().catch(() => {
-      throw error; // it is Temporal that does not answer
-    });
-    await sleep(LONGEST_PAUSE_MS);
-    return undefined;
   }
 }
 

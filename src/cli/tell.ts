@@ -1,6 +1,7 @@
 import type { RunHandle } from "../client/client.js";
 import type { Config } from "../config.js";
 import type { RunState } from "../core/run/run-state.js";
+import { stateOnceAsked } from "./asked-state.js";
 import { followedRun } from "./go-on.js";
 import { EXIT, type ExitCode, print, printJson, printNote } from "./output.js";
 import { queueStandingOf } from "./queue-standing.js";
@@ -59,7 +60,7 @@ export function tellPrepared<T>(
   return withRun(runId, async (place) => {
     const { session, reader, store, run, signal } = place;
     const isOwnWorker = await bringWorker(place);
-    const state = await heard(place, runId, run.state());
+    const state = await heard(place, runId, stateOnceAsked(run));
     const prepared = await action.before(state, place.config);
     const { staysPaused, sentence, result } = await heard(place, runId, action.tell(run, state, prepared));
     if (staysPaused) {
