@@ -15,6 +15,7 @@ import { withBudgetOptions } from "./budget-options.js";
 import { addLookCommands } from "./look-commands.js";
 import { withModelOptions } from "./model-options.js";
 import { refuseOuterOptions } from "./outer-options.js";
+import { unexpected } from "./unexpected.js";
 import { addOperateCommands } from "./operate-commands.js";
 import { addWritingCommands } from "./package-commands.js";
 import type { ServeOptions } from "./commands/dev.js";
@@ -389,7 +390,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
       printError(error.message);
       return EXIT.failed;
     }
-    printError(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+    printError(await unexpected(error));
     return EXIT.failed;
   }
 }

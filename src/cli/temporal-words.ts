@@ -1,0 +1,41 @@
+import { NamespaceNotFoundError, ServiceError, isGrpcServiceError } from "@temporalio/client";
+import { grpcReason } from "../client/grpc-reason.js";
+
+const DEADLINE_EXCEEDED = 4;
+const NOT_FOUND = 5;
+const PERMISSION_DENIED = 7;
+const UNIMPLEMENTED = 12;
+const UNAVAILABLE = 14;
+const UNAUTHENTICATED = 16;
+
+const SEE = "See: interlock doctor";
+
+/** What Temporal has refused a command, or that it does not answer any more; undefined for what is no word of Temporal's. */
+export function temporalWords(error: unknown): string | undefined {
+  const cause = error instanceof Error ? error.cause : undefined;
+  const said = [error, cause].find((each) => isGrpcServiceError(each) || isNoNamespace(each));
+  if (said === undefined && !(error instanceof ServiceError)) return undefined;
+  const reason = grpcReason(said ?? error).replace(/\.$/, "");
+  if (isNoNamespace(said)) return `${reason}. TEMPORAL_NAMESPACE names it. ${SEE}`;
+  const code: number | undefined = isGrpcServiceError(said) ? said.code : undefined;
+  switch (code) {
+    case DEADLINE_EXCEEDED:
+    case UNAVAILABLE:
+      return `Temporal, or a worker that it asks, does not answer in time (${reason}). ${SEE}`;
+    case PERMISSION_DENIED:
+    case UNAUTHENTICATED:
+      return `Temporal does not let this in (${reason}). TEMPORAL_API_KEY, or a client certificate, says who asks. ${SEE}`;
+    case UNIMPLEMENTED:
+      return `What answers at Temporal's address is no Temporal, or one that does not know this (${reason}). ${SEE}`;
+    default:
+      return `Temporal refuses this: ${reason}.`;
+  }
+}
+
+/** The client has a class for it in some places; the server says it in others. */
+function isNoNamespace(error: unknown): boolean {
+  if (error instanceof NamespaceNotFoundError) return true;
+  if (!isGrpcServiceError(error)) return false;
+  const code: number = error.code;
+  return code === NOT_FOUND && /^Namespace\b/.test(error.details);
+}

@@ -1,0 +1,7 @@
+/** What a command has not expected, in a sentence. Temporal's client is loaded where it was used: what it throws has a code, or names itself. */
+export async function unexpected(error: unknown): Promise<string> {
+  if (!(error instanceof Error)) return String(error);
+  const mayBeTemporals = "code" in error || /^(?:ServiceError|NamespaceNotFoundError)$/.test(error.name);
+  const words = mayBeTemporals ? (await import("./temporal-words.js")).temporalWords(error) : undefined;
+  return words ?? `${error.name}: ${error.message}`;
+}
