@@ -7,6 +7,7 @@ import {
   type PageSource,
   type StoreQuestionName,
   READ_SIGNATURE_MS,
+  isChange,
   parseAnswer,
 } from "../contract/reads.js";
 import { type Sign, readStatement } from "../contract/signed.js";
@@ -25,6 +26,8 @@ export interface RemoteStore {
 /** How long a question waits for somebody who has the store. */
 const SILENCE_MS = 5_000;
 const ANSWER_MS = 60_000;
+/** A worker that is stopped takes questions and answers none: what only reads is asked of another one then. */
+const READ_ATTEMPTS = 2;
 
 const GRPC_UNIMPLEMENTED = 12;
 
@@ -47,10 +50,13 @@ export function remotePages(store: RemoteStore): PageSource {
   };
 }
 
-/** Nobody who has the store has taken the question. */
+/** Nobody who has the store has taken the question, or whoever has does not answer it. */
 class NobodyAnswers extends Error {
-  constructor(taskQueue: string) {
-    const sentence = `No worker of the store answers: nobody polls the task queue "${excerpt(taskQueue)}", or whoever does has an earlier version of Interlock. On the store's machine: interlock worker`;
+  constructor(taskQueue: string, isTaken: boolean) {
+    const queue = `the task queue "${excerpt(taskQueue)}"`;
+    const sentence = isTaken
+      ? `A worker of ${queue} has taken the question and does not answer it: it is stopped, or has died. Ask again once another one is there.`
+      : `No worker of the store answers: nobody polls ${queue}, or whoever does has an earlier version of Interlock. On the store's machine: interlock worker`;
     super(sentence);
   }
 }
@@ -90,21 +96,23 @@ async function askByActivity(
   name: StoreQuestionName,
   asked: AskedPage,
 ): Promise<unknown> {
+  const attempts = isChange(name) ? 1 : READ_ATTEMPTS;
   const activityId = `interlock-${name}-${randomUUID()}`;
   const handle = await temporal.activity.start<unknown>(name, {
     id: activityId,
     taskQueue,
     args: [asked],
     scheduleToStartTimeout: SILENCE_MS,
-    startToCloseTimeout: ANSWER_MS,
-    retry: { maximumAttempts: 1 },
+    startToCloseTimeout: ANSWER_MS / attempts,
+    retry: { maximumAttempts: attempts },
     summary: "interlock asks the store",
   });
   try {
     return await handle.result();
   } catch (error) {
     if (!(error instanceof ActivityExecutionFailedError)) throw error;
-    if (isUntaken(error.cause)) throw new NobodyAnswers(taskQueue);
+    if (isUntaken(error.cause)) throw new NobodyAnswers(taskQueue, false);
+    if (error.cause instanceof TimeoutFailure) throw new NobodyAnswers(taskQueue, true);
     throw error;
   } finally {
     await temporal.workflowService
@@ -117,6 +125,12 @@ async function askByActivity(
 function isUntaken(cause: unknown): boolean {
   if (cause instanceof TimeoutFailure) return cause.timeoutType === "SCHEDULE_TO_START";
   return cause instanceof Error && /is not registered on this Worker/.test(cause.message);
+}
+
+/** That of the workflow, or that of its activity. */
+function isTimeout(error: unknown): boolean {
+  for (let at = error; at instanceof Error; at = at.cause) if (at instanceof TimeoutFailure) return true;
+  return false;
 }
 
 async function askByWorkflow(
@@ -142,7 +156,8 @@ async function askByWorkflow(
   try {
     return await abortable(temporal, silence.signal, () => handle.result() as Promise<unknown>);
   } catch (error) {
-    if (silence.signal.aborted) throw new NobodyAnswers(taskQueue);
+    if (silence.signal.aborted) throw new NobodyAnswers(taskQueue, false);
+    if (isTimeout(error)) throw new NobodyAnswers(taskQueue, true);
     throw error;
   } finally {
     clearTimeout(timer);
