@@ -55,13 +55,29 @@ export async function openQuestions(
 ): Promise<readonly OpenQuestion[]> {
   const runs = oldestFirst(await source.list());
   if (!isWhole) return runs.map(firstLineOf);
+  const found: OpenQuestion[] = [];
+  for await (const [, question] of wholeQuestions(source, runs))
+    if (question !== undefined) found.push(question);
+  return found;
+}
+
+/** Runs with what they wait with, in their order: some at a time are asked, and of those that nobody works on none. */
+async function* wholeQuestions(
+  source: QuestionSource,
+  runs: readonly ListedRun[],
+): AsyncGenerator<readonly [ListedRun, OpenQuestion | undefined], void> {
   const queues = [...new Set(runs.map(({ taskQueue }) => taskQueue))];
   const polled = await inBatches(queues, async (queue) =>
     (await source.isPolled(queue)) ? queue : undefined,
   );
-  const ask = (run: ListedRun) =>
-    polled.includes(run.taskQueue) ? wholeQuestion(source, run) : Promise.resolve(firstLineOf(run));
-  return inBatches(runs, ask);
+  for (let start = 0; start < runs.length; start += AT_A_TIME) {
+    yield* await Promise.all(
+      runs.slice(start, start + AT_A_TIME).map(async (run) => {
+        const isAsked = polled.includes(run.taskQueue);
+        return [run, isAsked ? await wholeQuestion(source, run) : firstLineOf(run)] as const;
+      }),
+    );
+  }
 }
 
 /** What comes of each, in their order, without those of which nothing comes. */
@@ -100,14 +116,17 @@ export async function* questionEvents(
     for (const [key, question] of open) {
       if (!listed.has(key)) yield await goneEvent(source, question);
     }
-    const still = new Map<string, OpenQuestion>();
-    for (const [key, run] of listed) {
-      const question = open.get(key) ?? (await wholeQuestion(source, run));
-      if (question === undefined) continue; // answered meanwhile
-      still.set(key, question);
-      if (!open.has(key)) yield { kind: "asked", question };
+    open = new Map([...open].filter(([key]) => listed.has(key)));
+    const asked = [...listed].filter(([key]) => !open.has(key)).map(([, run]) => run);
+    try {
+      for await (const [run, question] of wholeQuestions(source, asked)) {
+        if (question === undefined) continue; // answered meanwhile
+        open.set(keyOf(run), question);
+        yield { kind: "asked", question };
+      }
+    } catch (error) {
+      if (!isAway(error)) throw error; // those that are left are told of when it is back
     }
-    open = still;
     await pause(signal);
   }
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { ListedRun } from "../../src/client/list-runs.js";
-import { type QuestionSource, openQuestions } from "../../src/client/questions.js";
+import { InterlockError } from "../../src/client/interlock-error.js";
+import { type QuestionSource, openQuestions, questionEvents } from "../../src/client/questions.js";
 
 function waiting(runId: string, taskQueue: string): ListedRun {
   const phase = "waiting-user";
@@ -29,4 +30,31 @@ test("runs whose queue nobody polls are waited for by nobody: their first lines 
     runs.filter((run) => run.taskQueue !== "queue-0").map(({ question }) => [question, false]),
   );
   expect(looked).toEqual(["queue-1", "queue-2"]);
+});
+
+test("who watches is told at once what waits on a queue that nobody polls, and is kept waiting by none that is silent", async () => {
+  const silent = Array.from({ length: 3 }, (_, index) => waiting(`silent-${index}`, "gone"));
+  const busy = Array.from({ length: 5 }, (_, index) => waiting(`busy-${index}`, "polled"));
+  const asked: string[] = [];
+  let answer = (): void => undefined;
+  const allAsked = new Promise<never>((_, reject) => {
+    answer = () => reject(new InterlockError({ code: "E_INTERNAL", message: "No worker says." }));
+  });
+  const source: QuestionSource = {
+    list: () => Promise.resolve([...silent, ...busy]),
+    // Each answers when all were asked: one after the other would never come to the second one.
+    state: ({ runId }) => {
+      if (asked.push(runId) === busy.length) answer();
+      return allAsked;
+    },
+    isPolled: (taskQueue) => Promise.resolve(taskQueue === "polled"),
+  };
+  const stop = new AbortController();
+  const told: string[] = [];
+  for await (const { kind, question } of questionEvents(source, stop.signal)) {
+    told.push(`${kind} ${question.runId}`);
+    if (told.length === silent.length + busy.length) stop.abort();
+  }
+  expect(told).toEqual([...silent, ...busy].map(({ runId }) => `asked ${runId}`));
+  expect(asked).toEqual(busy.map(({ runId }) => runId));
 });
