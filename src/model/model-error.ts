@@ -94,7 +94,9 @@ export function classifyModelError(error: unknown, apiKey?: string): unknown {
     return new ModelError({ code: "LLM_HTTP_ERROR", message, retryable: true }, error);
   }
   if (error instanceof Error && error.name === "AbortError") return error;
-  const message = `The model's answer could not be read: ${redact(error instanceof Error ? error.message : "unknown", apiKey)}`;
+  // What breaks while an answer arrives has the reason behind it.
+  const why = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const message = `The model's answer could not be read: ${redact(why instanceof Error ? why.message : "unknown", apiKey)}.`;
   return new ModelError({ code: "LLM_BAD_RESPONSE", message, retryable: true }, error);
 }
 

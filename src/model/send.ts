@@ -57,14 +57,18 @@ export const send: Send = (url, { method, headers, body, signal }) =>
       request.destroy();
     };
     signal.addEventListener("abort", stop, { once: true });
-    request.once("close", () => signal.removeEventListener("abort", stop));
+    request.once("close", () => {
+      signal.removeEventListener("abort", stop);
+      broken(Object.assign(new Error("closed without an answer"), { code: "ECONNRESET" })); // nothing, where one has come
+    });
     request.on("error", broken);
     request.once("response", (message) => resolve(toAnswer(message)));
     request.end(body);
   });
 
 /** Some gateways let nobody in who does not say who they are. */
-const ALWAYS = { "accept-encoding": "gzip, deflate", "user-agent": "node" };
+// No deflate: servers do not agree on what that is.
+const ALWAYS = { "accept-encoding": "gzip", "user-agent": "node" };
 
 /** Other protocols speak on these: they might take the words of a request for theirs. They are those of `fetch`. */
 const OF_OTHER_PROTOCOLS: ReadonlySet<string> = new Set(
@@ -122,7 +126,11 @@ function letGo(message: IncomingMessage): void {
 
 function decompressed(message: IncomingMessage): Readable {
   const encoding = message.headers["content-encoding"]?.toLowerCase().trim() ?? "";
-  if (!/^(?:x-)?gzip$|^deflate$/.test(encoding)) return message;
+  if (encoding === "" || encoding === "identity") return message;
+  if (!/^(?:x-)?gzip$|^deflate$/.test(encoding)) {
+    message.destroy(new Error(`it is in an encoding that was not asked for: ${encoding}`));
+    return message;
+  }
   return pipeline(message, encoding === "deflate" ? createInflate() : createGunzip(), () => undefined);
 }
 

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
-import { deflateSync, gzipSync } from "node:zlib";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, test, onTestFinished } from "vitest";
 import { FILE_FUNCTION_TOOLS } from "../../src/core/tools/tool-specs.js";
 import {
@@ -603,6 +603,30 @@ describe("connections", () => {
       response.end(pack(JSON.stringify(choice({ content: "packed" }))));
     });
     expect(await createChatModel().complete(request(server.baseUrl))).toMatchObject({ content: "packed" });
+  });
+
+  test.each([
+    ["br", brotliCompressSync, "it is in an encoding that was not asked for: br"],
+    ["gzip", (text: string) => text, "incorrect header check"],
+    ["gzip", (text: string) => gzipSync(text).subarray(0, 20), "unexpected end of file"],
+  ])("that bring what is no answer in %s say why", async (encoding, pack, why) => {
+    const server = await startRawServer((response) => {
+      response.writeHead(200, { "content-type": "application/json", "content-encoding": encoding });
+      response.end(pack(JSON.stringify(choice({ content: "packed" }))));
+    });
+    const { message } = await errorOf(request(server.baseUrl));
+    expect(message).toContain(`The model's answer could not be read: ${why}.`);
+  });
+
+  test("that turn into another protocol are over", async () => {
+    const server = await startRawServer((response) => {
+      response.socket?.write(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+      );
+    });
+    const error = await errorOf(request(server.baseUrl, { timeoutMs: 20_000 }));
+    expect(error).toMatchObject({ code: "LLM_HTTP_ERROR", retryable: true });
+    expect(error.message).toContain("broke the connection (ECONNRESET)");
   });
 
   test("to a port that is never connected to say so", async () => {
