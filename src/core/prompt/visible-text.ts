@@ -5,6 +5,8 @@ const TAGS: readonly (readonly [opening: string, closing: string])[] = [
   ),
   ["[THINK]", "[/THINK]"],
   ["◁think▷", "◁/think▷"],
+  ["<longcat_think>", "</longcat_think>"],
+  ["<|START_THINKING|>", "<|END_THINKING|>"],
   ["<|begin_of_thought|>", "<|end_of_thought|>"],
   ["<|channel|>analysis<|message|>", "<|channel|>final<|message|>"],
 ];
@@ -18,25 +20,50 @@ export const LONGEST_TAG = Math.max(...[...OPENING_TAGS, ...CLOSING_TAGS].map((t
  * closed goes on to the end, and one that is only closed was begun by the server. In code tags are text.
  */
 export function visibleText(text: string): string {
-  let rest = text.trimStart();
-  for (;;) {
+  const rest = text.slice(endOfThoughts(text));
+  const begun = rest.trimStart();
+  const shown = withoutThoughts(begun);
+  return shown === begun ? rest : shown;
+}
+
+/** Where the text begins behind all that is thought before it; in time linear in its length, however many tags it has. */
+function endOfThoughts(text: string): number {
+  const tags = TAGS.map(([opening, closing]) => ({
+    opening: opening.toLowerCase(),
+    openingFrom: finderOf(text, opening),
+    closingFrom: finderOf(text, closing),
+    length: closing.length,
+  }));
+  for (let from = 0; ;) {
+    const rest = text.slice(from).trimStart();
+    const start = text.length - rest.length;
     const lower = rest.slice(0, LONGEST_TAG).toLowerCase();
-    const tag = OPENING_TAGS.findIndex((opening) => lower.startsWith(opening));
-    if (tag === -1) break;
-    const closing = CLOSING_TAGS[tag] ?? "";
-    const end = indexOfTag(rest, closing);
-    if (end === -1) return "";
-    rest = rest.slice(end + closing.length).trimStart();
-  }
-  for (const [index, closing] of CLOSING_TAGS.entries()) {
-    const end = indexOfTag(rest, closing);
-    const begun = indexOfTag(rest, OPENING_TAGS[index] ?? "");
-    if (end !== -1 && (begun === -1 || begun > end) && !isInCode(rest, end)) {
-      return visibleText(rest.slice(end + closing.length));
+    const opened = tags.find(({ opening }) => lower.startsWith(opening));
+    if (opened !== undefined) {
+      const end = opened.closingFrom(start);
+      if (end === -1) return text.length;
+      from = text.length - text.slice(end + opened.length).trimStart().length;
+      continue;
     }
+    const closed = tags.find(({ openingFrom, closingFrom }) => {
+      const [begun, end] = [openingFrom(start), closingFrom(start)];
+      return end !== -1 && (begun === -1 || begun > end) && !isInCode(rest, end - start);
+    });
+    if (closed === undefined) return from;
+    from = closed.closingFrom(start) + closed.length;
   }
-  const shown = withoutThoughts(rest);
-  return shown === text.trimStart() ? text : shown;
+}
+
+/** Where a tag stands next in a text, asked from front to back. */
+function finderOf(text: string, tag: string): (from: number) => number {
+  const regex = new RegExp(escaped(tag), "gi");
+  let known = -2; // not looked for yet
+  return (from) => {
+    if (known === -1 || known >= from) return known;
+    regex.lastIndex = from;
+    known = regex.exec(text)?.index ?? -1;
+    return known;
+  };
 }
 
 /** Where a tag stands in a text, in small letters, in capitals or in both; -1 where it does not. */

@@ -19,6 +19,8 @@ test.each([
   ["<seed:think>hm</seed:think>Which?", "Which?"],
   ["<|begin_of_thought|>hm<|end_of_thought|>Which?", "Which?"],
   ["<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Which?", "Which?"],
+  ["<|START_THINKING|>hm<|END_THINKING|>Which?", "Which?"],
+  ["<longcat_think>hm</longcat_think>Which?", "Which?"],
   ["I see.\n<think>hm</think>\nWhich?", "I see.\n\nWhich?"],
   ["I see. <think>hm `</think> Which?", "I see.  Which?"],
   ["Which?\n<think>Now I", "Which?\n"],
@@ -30,3 +32,10 @@ test.each([
 ])("%j is seen as %j", (text, seen) => {
   expect(visibleText(text)).toBe(seen);
 });
+
+test.each(["</think>\n", "x</think>", "<think>x</think>", "</think>`", "</think></thinking>"])(
+  "%j a hundred thousand times, as a model in a loop writes it, is seen through",
+  (repeated) => {
+    expect(visibleText(`${repeated.repeat(100_000)}\nWhich?`)).toMatch(/Which\?$/);
+  },
+);
