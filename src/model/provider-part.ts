@@ -92,13 +92,13 @@ function isMoreOfThought(last: unknown, item: unknown): boolean {
   return isThought && known["type"] === more["type"] && (known["signature"] ?? "") === "";
 }
 
-/** An object of a stream after one more piece, without some of the piece's fields. */
+/** An object of a stream after one more piece, without some of the piece's fields: the same object, however many there are. */
 export function mergePiece(
   before: Readonly<Record<string, unknown>>,
   piece: Readonly<Record<string, unknown>>,
   except: readonly string[],
 ): Record<string, unknown> {
-  const merged = { ...before };
+  const merged = before as Record<string, unknown>; // made by the pieces before
   for (const [key, value] of Object.entries(piece)) {
     if (key !== "__proto__" && !except.includes(key)) merged[key] = withPiece(key, merged[key], value);
   }

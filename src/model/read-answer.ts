@@ -51,17 +51,19 @@ export async function collectStream(
     const choice = choiceOf(fields, index);
     throwErrorIn(fields, choice, answering);
     told.model ||= fields["model"];
-    const usage = fields["usage"] ?? fieldsOf(fields["x_groq"])?.["usage"];
-    if (hasCounted(usage)) told.usage = usage;
+    const usages = [fields["usage"], fieldsOf(fields["x_groq"])?.["usage"], choice?.["usage"]];
+    told.usage = usages.find(hasCounted) ?? told.usage;
     if (choice === undefined) {
-      if (fields["choices"] === undefined) strange = fields;
+      if (saysWords(fields)) strange = fields;
       continue;
     }
     index ??= choice["index"];
     told.reason ||= choice["finish_reason"] ?? choice["native_finish_reason"];
-    const delta = fieldsOf(choice["delta"]) ?? fieldsOf(choice["message"]) ?? {};
+    const delta = pieceIn(choice, told.message, calls.all.length > 0);
     const content = withContent(told.message["content"], contentOf(delta["content"]));
-    told.message = { ...mergePiece(told.message, delta, ["tool_calls", "content"]), content };
+    const message = mergePiece(told.message, delta, ["tool_calls", "content"]);
+    message["content"] = content;
+    told.message = message;
     progress?.delta(delta);
     for (const piece of callsIn(delta)) {
       const call = calls.add(piece);
@@ -70,7 +72,7 @@ export async function collectStream(
   }
   if (calls.all.length > 0) told.message = { ...told.message, tool_calls: calls.all };
   if (textOf(told.reason) === "") {
-    if (!isDone || !saysAnything(told.message)) throw endedEarly(strange, answering);
+    if (!isDone || !saysAnything(told.message) || saysWords(strange)) throw endedEarly(strange, answering);
     told.reason = calls.all.length > 0 ? "tool_calls" : "stop";
   }
   return finished(told, answering);
@@ -82,9 +84,9 @@ function throwErrorIn(fields: Fields, choice: Fields | undefined, answering: Ans
   if (error !== undefined) throw errorInAnswer({ error }, answering);
 }
 
-/** Some servers have a place for errors in each answer. */
+/** Some servers have a place for errors in each answer, with nothing in it. */
 function isNothing(value: unknown): boolean {
-  return !value || (typeof value === "object" && Object.keys(value).length === 0);
+  return !value || (typeof value === "object" && Object.values(value).every((item) => !item));
 }
 
 /** What is no completion says why, in most servers. */
@@ -107,6 +109,20 @@ function choiceOf(fields: Fields, index: unknown): Fields | undefined {
   if (!Array.isArray(choices)) return undefined;
   const all = choices.map(fieldsOf).filter((choice) => choice !== undefined);
   return index === undefined ? all[0] : all.find((choice) => (choice["index"] ?? index) === index);
+}
+
+/** One more piece. Some servers end with all of the message in its place: then what of that has not come yet. */
+function pieceIn(choice: Fields, told: Fields, hasCalls: boolean): Fields {
+  const message = fieldsOf(choice["message"]) ?? {};
+  const said = toText(told["content"]);
+  const { content } = message;
+  const isAll = textOf(choice["finish_reason"]) !== "" && toText(content).startsWith(said);
+  const delta = fieldsOf(choice["delta"]) ?? (isAll ? undefined : message);
+  if (delta !== undefined) return delta;
+  const rest = Object.entries(message).filter(
+    ([key]) => isNothing(told[key]) && !(hasCalls && key === "tool_calls"),
+  );
+  return { ...Object.fromEntries(rest), content: said === "" ? content : toText(content).slice(said.length) };
 }
 
 /** The calls in a message or in a piece of one. */
@@ -216,6 +232,8 @@ const FINISH_REASONS: ReadonlyMap<string, string> = new Map([
   ["spii", "content_filter"],
   ["sensitive", "content_filter"],
   ["image_safety", "content_filter"],
+  ["guardrail_intervened", "content_filter"],
+  ["guardrails", "content_filter"],
   ["end_turn", "stop"],
   ["eos", "stop"],
   ["eos_token", "stop"],
@@ -275,6 +293,8 @@ function argumentsText(value: unknown): string {
   if (typeof value !== "string") return JSON.stringify(value ?? {});
   const text = value.trim();
   if (text === "" || text === "null") return "{}";
+  // Gateways to servers that begin a call with an empty object and give its arguments in pieces put one before the other.
+  if (/^\{\s{0,9}\}\s{0,9}\{/.test(text)) return text.slice(text.indexOf("}") + 1).trimStart();
   return (text.startsWith('"') && textInText(text)) || value;
 }
 

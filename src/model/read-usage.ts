@@ -24,9 +24,13 @@ export function toUsage(value: unknown): ChatAnswer["usage"] {
       : isBeside || cached > said
         ? said + cached + written
         : said;
+  const answered = firstCount([usage["completion_tokens"], usage["output_tokens"]]);
+  // Some count what a model has thought in the total alone, and bill it as they do answers.
+  const thought =
+    promptTokens === 0 ? 0 : Math.max(0, count(usage["total_tokens"]) - promptTokens - answered);
   return {
     promptTokens,
-    completionTokens: firstCount([usage["completion_tokens"], usage["output_tokens"]]),
+    completionTokens: answered + thought,
     ...(cached === 0 ? {} : { cachedPromptTokens: cached }),
   };
 }

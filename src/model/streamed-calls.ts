@@ -5,6 +5,7 @@ import { mergePiece } from "./provider-part.js";
 export class StreamedCalls {
   readonly all: Record<string, unknown>[] = [];
   private readonly byIndex = new Map<number, Record<string, unknown>>();
+  private readonly byId = new Map<string, Record<string, unknown>>();
   private readonly complete = new Map<Record<string, unknown>, JsonProgress>();
   private readonly by: "index" | "id";
 
@@ -21,12 +22,15 @@ export class StreamedCalls {
     const body = fieldsOf(piece[key]) ?? {};
     // Some servers make a new id for each piece: a call keeps its first.
     const except = textOf(call["id"]) === "" ? [key, "index"] : [key, "index", "id"];
-    Object.assign(call, mergePiece(call, piece, except));
+    mergePiece(call, piece, except);
+    this.byId.set(textOf(call["id"]), call);
     this.complete.get(call)?.read(argumentsIn(piece));
     if (Object.keys(body).length > 0) {
       const before = fieldsOf(call[key]) ?? {};
       const name = grownName(textOf(before["name"]), textOf(body["name"]));
-      call[key] = { ...mergePiece(before, body, ["name"]), name };
+      const grown = mergePiece(before, body, ["name"]);
+      grown["name"] = name;
+      call[key] = grown;
     }
     return call;
   }
@@ -47,7 +51,7 @@ export class StreamedCalls {
   }
 
   private withId({ id }: Fields): Record<string, unknown> | undefined {
-    return textOf(id) === "" ? undefined : this.all.findLast((call) => call["id"] === id);
+    return textOf(id) === "" ? undefined : this.byId.get(textOf(id));
   }
 
   /** Whether a piece is of another call than one that it may be of by its place. */

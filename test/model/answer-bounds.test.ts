@@ -139,6 +139,26 @@ describe("what an answer may have is taken", () => {
   });
 });
 
+describe("a stream of very many", () => {
+  test.each<[string, (index: number) => object, object]>([
+    ["fields", (index) => ({ [`field${index}`]: 1 }), {}],
+    ["fields of a field", (index) => ({ more: { [`field${index}`]: 1 } }), {}],
+    ["fields of a call", (index) => ({ tool_calls: [{ index: 0, [`field${index}`]: 1 }] }), {}],
+    [
+      "calls",
+      (index) => ({ tool_calls: [{ index: 0, id: `c${index}`, function: { name: "x", arguments: "{}" } }] }),
+      { toolCalls: { length: 40_000 } },
+    ],
+  ])("%s is read in time linear in their number", async (_, deltaOf, expected) => {
+    const all = Array.from({ length: 40_000 }, (__, index) => event(deltaOf(index))).join("");
+    const server = await startRawServer((response) => {
+      response.writeHead(200, EVENTS);
+      response.end(`${all}data: {"choices":[{"delta":{"content":"x"},"finish_reason":"stop"}]}\n\n`);
+    });
+    expect(await ask(server.baseUrl, true)).toMatchObject({ content: "x", ...expected });
+  });
+});
+
 describe("the events of a stream", () => {
   async function read(chunks: readonly Uint8Array[]): Promise<readonly string[]> {
     const found: string[] = [];

@@ -44,6 +44,37 @@ describe("the usage of an answer", () => {
       { prompt_tokens: 100, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 0 } },
       [100, 5, undefined],
     ],
+    [
+      "xAI, whose thoughts are in the total alone",
+      {
+        prompt_tokens: 32,
+        completion_tokens: 9,
+        total_tokens: 135,
+        completion_tokens_details: { reasoning_tokens: 94 },
+      },
+      [32, 103, undefined],
+    ],
+    [
+      "Gemini, likewise",
+      { prompt_tokens: 32, completion_tokens: 0, total_tokens: 135 },
+      [32, 103, undefined],
+    ],
+    [
+      "one whose thoughts are in its answer",
+      {
+        prompt_tokens: 32,
+        completion_tokens: 103,
+        total_tokens: 135,
+        completion_tokens_details: { reasoning_tokens: 94 },
+      },
+      [32, 103, undefined],
+    ],
+    [
+      "one whose total has what was cached",
+      { prompt_tokens: 20, completion_tokens: 5, total_tokens: 89, cache_read_input_tokens: 64 },
+      [84, 5, 64],
+    ],
+    ["a total alone", { total_tokens: 10 }, [0, 0, undefined]],
     ["nothing", undefined, [0, 0, undefined]],
     ["null", { prompt_tokens: null, completion_tokens: "5", prompt_tokens_details: [] }, [0, 0, undefined]],
     ["nonsense", { prompt_tokens: -1, completion_tokens: Number.NaN }, [0, 0, undefined]],

@@ -95,6 +95,15 @@ describe("the calls of a stream are the same where", () => {
       one,
     ],
     ["a call stands alone, in no list", [{ tool_calls: called(0, "c1", "fs_read", A) }], one],
+    [
+      "an empty object comes before the pieces of the arguments",
+      [
+        calls(called(0, "c1", "fs_read", "{}")),
+        calls({ index: 0, function: { arguments: '{"path":' } }),
+        calls({ index: 0, function: { arguments: '"a"}' } }),
+      ],
+      one,
+    ],
     ["arguments are an object", [calls(called(0, "c1", "fs_read", { path: "a" }))], one],
     [
       "all have one index and one id",
@@ -175,6 +184,43 @@ describe("a text is read where it is", () => {
   });
 });
 
+describe("a stream that ends with all of its message in place of a piece", () => {
+  const last = (message: Piece, reason = "stop") => ({
+    object: "chat.completion",
+    choices: [{ index: 0, message, finish_reason: reason }],
+  });
+
+  test.each<readonly [string, readonly Piece[], string]>([
+    ["behind its text", [{ content: "Which " }, { content: "one?" }], "Which one?"],
+    ["behind a part of its text", [{ content: "Which " }], "Which one?"],
+    ["behind thoughts", [{ reasoning_content: "hm" }], "Which one?"],
+    ["behind nothing", [], "Which one?"],
+  ])("has its text once: %s", async (_, deltas, content) => {
+    const message = { role: "assistant", content: "Which one?", reasoning_content: "hm" };
+    const answer = await streamed([...deltas.map((piece) => delta(piece)), last(message)]);
+    expect(answer.content).toBe(content);
+    expect(answer.provider?.message).toEqual({ reasoning_content: "hm" });
+  });
+
+  test.each([undefined, "c1"])("has its calls once, their id: %s", async (id) => {
+    const call = { id, type: "function", function: { name: "fs_read", arguments: A } };
+    const answer = await streamed([
+      delta(calls(called(0, id, "fs_read", '{"path":'))),
+      delta(calls({ index: 0, function: { arguments: '"a"}' } })),
+      last({ content: null, tool_calls: [call] }, "tool_calls"),
+    ]);
+    expect(answer.toolCalls).toEqual([{ id: id ?? "", name: "fs_read", argumentsJson: A }]);
+  });
+
+  test("and messages that are pieces are put together", async () => {
+    const answer = await streamed([
+      { choices: [{ index: 0, message: { content: "Which " } }] },
+      last({ content: "one?" }),
+    ]);
+    expect(answer.content).toBe("Which one?");
+  });
+});
+
 describe("an end", () => {
   test("without a reason is one where the stream says that it is done", async () => {
     expect(await streamed([delta({ content: "Which?" })])).toMatchObject({
@@ -192,11 +238,25 @@ describe("an end", () => {
     expect((await errorOf(() => streamed(chunks, end))).message).toContain("the stream ended early");
   });
 
-  test.each(["content_filter: PROHIBITED_CONTENT", "SAFETY"])("for %s is a filter's", async (reason) => {
-    const refusal = { code: "LLM_CONTENT_FILTERED" };
-    expect(whole(undefined, reason)).toMatchObject({ finishReason: "content_filter", refusal });
-    expect(await streamed([delta({}, reason)])).toMatchObject({ finishReason: "content_filter", refusal });
+  test.each<readonly [Piece, Partial<ModelError>, string]>([
+    [{ code: "InternalError", message: "out of memory", request_id: "r" }, {}, "it says out of memory"],
+    [{ object: "error", message: "engine died", code: 500 }, { code: "LLM_HTTP_ERROR" }, "engine died"],
+    [{ choices: null, base_resp: { status_code: 1002, status_msg: "too fast" } }, {}, "too fast"],
+    [{ choices: [], detail: "worker lost" }, {}, "worker lost"],
+  ])("that is said behind %j is none, whatever was said before", async (fault, expected, words) => {
+    const error = await errorOf(() => streamed([delta({ content: "Half of an" }), fault]));
+    expect(error).toMatchObject({ code: "LLM_BAD_RESPONSE", retryable: true, ...expected });
+    expect(error.message).toContain(words);
   });
+
+  test.each(["content_filter: PROHIBITED_CONTENT", "SAFETY", "guardrail_intervened"])(
+    "for %s is a filter's",
+    async (reason) => {
+      const refusal = { code: "LLM_CONTENT_FILTERED" };
+      expect(whole(undefined, reason)).toMatchObject({ finishReason: "content_filter", refusal });
+      expect(await streamed([delta({}, reason)])).toMatchObject({ finishReason: "content_filter", refusal });
+    },
+  );
 
   test.each(["error", "abort", "network_error", "insufficient_system_resource"])(
     "for %s is no answer, and worth another try",
@@ -217,6 +277,15 @@ test("the last count that counts anything is a stream's usage", async () => {
     { choices: [], usage: null },
   ]);
   expect(answer.usage).toEqual({ promptTokens: 7, completionTokens: 3 });
+});
+
+test("a count in the choice is a stream's usage, where there is no other", async () => {
+  const usage = { prompt_tokens: 19, completion_tokens: 21, total_tokens: 40 };
+  const end = { choices: [{ index: 0, delta: {}, finish_reason: "stop", usage }] };
+  expect((await streamed([delta({ content: "x" }), end])).usage).toEqual({
+    promptTokens: 19,
+    completionTokens: 21,
+  });
 });
 
 test("thoughts that come in pieces without an index go back as one, under their signature", async () => {
@@ -310,9 +379,12 @@ describe.each([false, true])("an answer of status 200, a stream asked for: %s,",
     expect(error.message).toContain(words);
   });
 
-  test.each(["", false, {}, null])("has no error where its error is %j", async (error) => {
-    expect((await ask(undefined, JSON.stringify({ ...JSON.parse(WHOLE), error }))).content).toBe("Which?");
-  });
+  test.each(["", false, {}, null, { code: null, message: null }, { code: 0, message: "" }])(
+    "has no error where its error is %j",
+    async (error) => {
+      expect((await ask(undefined, JSON.stringify({ ...JSON.parse(WHOLE), error }))).content).toBe("Which?");
+    },
+  );
 });
 
 test.each([
