@@ -20,6 +20,7 @@ import {
   refusedByProvider,
   timedOut,
   unusableEndpoint,
+  unusableKey,
 } from "./model-error.js";
 import { isPage } from "./provider-error.js";
 import { type Send, type WireAnswer, send as sendOverHttp } from "./send.js";
@@ -256,6 +257,8 @@ function redirected(response: WireAnswer, from: URL): Error {
 
 /** What each request has, the key with it. */
 export function headersFor({ apiKey }: ModelSettings, { keyHeader }: Dialect): Record<string, string> {
+  // eslint-disable-next-line no-control-regex -- what Node lets into a header
+  if (apiKey !== undefined && /[^\t\x20-\x7e\x80-\xff]/.test(apiKey)) throw unusableKey();
   const value = keyHeader === "authorization" ? `Bearer ${apiKey}` : apiKey;
   return {
     accept: "application/json",

@@ -8,6 +8,7 @@ import {
   MAX_LOOKED_AT,
   type ProviderError,
   isFiltered,
+  isMisread,
   isUsedUp,
   isWrongKey,
   readProviderError,
@@ -72,6 +73,13 @@ export function answeredWithPage(status: number, page: string, apiKey?: string):
   const title = redact(wordsOfPage(page), apiKey);
   const message = `The model endpoint answered ${status} with a web page, not a chat completion: ${title}`;
   return new ModelError({ code: "LLM_BAD_RESPONSE", message, retryable: true });
+}
+
+/** Node refuses to send such a key, and would say so of each attempt. */
+export function unusableKey(): ModelError {
+  const message =
+    "The model endpoint cannot be asked: its key holds characters that no header can carry, such as a line break or a typographic quote. Correct it.";
+  return new ModelError({ code: "LLM_AUTH_FAILED", message, retryable: false });
 }
 
 /** The endpoint cannot be used as it is configured: asking again does not help. */
@@ -154,6 +162,8 @@ export function refusedByProvider(
   if (overflow !== undefined) {
     return new ModelError({ code: "LLM_CONTEXT_EXCEEDED", message, retryable: false, ...overflow });
   }
+  // What the server could not read is the model's answer, not our request.
+  if (isMisread(said)) return new ModelError({ code: "LLM_BAD_RESPONSE", message, retryable: true });
   const isFinal = isUsedUp(said) || said.codes.some((code) => finalErrors.includes(code));
   const retryable = !isFinal && (PASSING.has(status) || status >= 500);
   return new ModelError({

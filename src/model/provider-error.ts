@@ -21,9 +21,10 @@ export function readProviderError(body: string): ProviderError {
   return { words: words || body, codes: [...codesIn(fields, error), ...(upstream?.codes ?? [])] };
 }
 
+/** As JSON, or as a stream's event that holds some. */
 function parsed(body: string): unknown {
   try {
-    return parseAnswer(body);
+    return parseAnswer(/^\s{0,9}(?:event:.{0,99}\s{1,2})?data:(.+)/.exec(body)?.[1] ?? body);
   } catch {
     return undefined;
   }
@@ -111,8 +112,19 @@ export function isWrongKey({ words, codes }: ProviderError): boolean {
   return [words.slice(0, MAX_LOOKED_AT), ...codes].some((said) => WRONG_KEY.test(said));
 }
 
-export function isFiltered({ codes }: ProviderError): boolean {
-  return codes.some((code) =>
-    /^(?:content_filter|content_policy_violation|ResponsibleAIPolicyViolation)$/i.test(code),
+const FILTERED =
+  /content exists risk|content management policy|ContentPolicyViolation|(?:input|prompt|content|request) (?:was|has been|is) flagged|(?:content|prompt|request|input)s? violates|contains? inappropriate content/i;
+
+export function isFiltered({ codes, words }: ProviderError): boolean {
+  const isCode = codes.some((code) =>
+    /^(?:content_filter|content_policy_violation|ResponsibleAIPolicyViolation|data_?inspection_?failed)$/i.test(
+      code,
+    ),
   );
+  return isCode || FILTERED.test(words.slice(0, MAX_LOOKED_AT));
+}
+
+/** Whether the server has refused what its own model has answered, as a call that it could not read. */
+export function isMisread({ codes }: ProviderError): boolean {
+  return codes.some((code) => /^(?:tool_use|output_parse|json_validate)_failed$/i.test(code));
 }

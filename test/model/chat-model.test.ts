@@ -618,6 +618,18 @@ describe("connections", () => {
     expect(message).toContain(`The model's answer could not be read: ${why}.`);
   });
 
+  test.each(["“sk-0123456789”", "sk-0123456789\n"])(
+    "are not made with the key %j, and that is final",
+    async (apiKey) => {
+      const server = await startRawServer((response) => json(response, choice({ content: "x" })));
+      const error = await errorOf(request(server.baseUrl, { apiKey }));
+      expect(error).toMatchObject({ code: "LLM_AUTH_FAILED", retryable: false });
+      expect(error.message).toMatch(/chat\/completions cannot be asked: its key holds characters/u);
+      expect(error.message).not.toContain("0123456789");
+      expect(server.requests).toEqual([]);
+    },
+  );
+
   test("that turn into another protocol are over", async () => {
     const server = await startRawServer((response) => {
       response.socket?.write(

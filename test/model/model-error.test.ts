@@ -122,6 +122,41 @@ test.each([
   expect(refused(400, body)).toMatchObject({ code: "LLM_AUTH_FAILED", retryable: false });
 });
 
+test.each(["tool_use_failed", "output_parse_failed"])(
+  "a model's call that its server could not read is no answer, and worth another try: %s",
+  (code) => {
+    const message = "Failed to call a function. See 'failed_generation' for more details.";
+    const body = {
+      error: { message, type: "invalid_request_error", code, failed_generation: "<function=x>" },
+    };
+    const error = refused(400, JSON.stringify(body));
+    expect(error).toMatchObject({ code: "LLM_BAD_RESPONSE", retryable: true });
+    expect(error.message).toContain("answered 400 Failed to call a function.");
+  },
+);
+
+test.each<[number, unknown]>([
+  [403, { error: { code: 403, message: "x requires moderation. Your input was flagged", metadata: {} } }],
+  [400, { error: { message: "Content Exists Risk", type: "invalid_request_error" } }],
+  [400, { code: "DataInspectionFailed", message: "no" }],
+  [400, { error: { code: "data_inspection_failed", message: "no" } }],
+  [400, { error: { message: "litellm.ContentPolicyViolationError: AzureException" } }],
+])("a filter is one, whatever its status and form: %i %j", (status, body) => {
+  expect(refused(status, JSON.stringify(body))).toMatchObject({
+    code: "LLM_CONTENT_FILTERED",
+    retryable: false,
+  });
+});
+
+test("an error in the form of a stream's event is read as one without", () => {
+  const body =
+    'event: error\ndata: {"error":{"message":"said","code":"billing_not_active"}}\n\ndata: [DONE]\n\n';
+  const error = refusedByProvider({ status: 429, headers: new Headers(), body }, NOW, {
+    finalErrors: ["billing_not_active"],
+  });
+  expect(error).toMatchObject({ message: "The model endpoint answered 429 said", retryable: false });
+});
+
 const failure = (code: string) => Object.assign(new Error("the system's words"), { code });
 const fetchFailed = (cause: Error) => new TypeError("fetch failed", { cause });
 
