@@ -23,6 +23,10 @@ export interface Dialect {
   readonly afterTools: "any" | "assistant";
   /** `nine`: ids of calls are nine letters and digits. */
   readonly callIds: "any" | "nine";
+  /** `wrapped`: a call's arguments that are no JSON object, as a model has written them, go back inside one. */
+  readonly brokenArguments: "sent" | "wrapped";
+  /** What stands for the text of a message that has calls alone. */
+  readonly noText: "null" | "empty";
   /** How the runtime's own first reads are shown: as calls of the assistant, or in words of the user. */
   readonly ownReads: "calls" | "words";
   /** Whether an assistant message may be empty. */
@@ -59,6 +63,8 @@ const PLAIN: Dialect = {
   corrections: "system",
   afterTools: "any",
   callIds: "any",
+  brokenArguments: "sent",
+  noText: "null",
   ownReads: "calls",
   emptyAnswers: "sent",
   notTakenBack: ["annotations", "audio", "function_call"],
@@ -69,7 +75,12 @@ const PLAIN: Dialect = {
 };
 
 /** A local server puts messages into the model's own template, and many of those take one system message, the first. */
-const LOCAL: Partial<Dialect> = { tokenLimit: "max_tokens", rules: "first", corrections: "user" };
+const LOCAL: Partial<Dialect> = {
+  tokenLimit: "max_tokens",
+  rules: "first",
+  corrections: "user",
+  brokenArguments: "wrapped",
+};
 
 const DIALECTS = {
   plain: {},
@@ -80,6 +91,7 @@ const DIALECTS = {
     tokenLimit: "max_tokens",
     toolSchemas: "plain",
     corrections: "user",
+    brokenArguments: "wrapped",
     ownReads: "words",
     emptyAnswers: "left-out",
     foreignCall: { extra_content: { google: { thought_signature: "skip_thought_signature_validator" } } },
@@ -90,6 +102,7 @@ const DIALECTS = {
     corrections: "user",
     afterTools: "assistant",
     callIds: "nine",
+    brokenArguments: "wrapped",
     ownReads: "words",
     emptyAnswers: "left-out",
     notTakenBack: [...PLAIN.notTakenBack, "reasoning_content", "reasoning", "refusal"],
@@ -101,7 +114,12 @@ const DIALECTS = {
   groq: {
     notTakenBack: [...PLAIN.notTakenBack, "reasoning", "reasoning_content", "reasoning_details"],
   },
-  openrouter: { tokenLimit: "max_tokens", corrections: "user", ownReads: "words" },
+  openrouter: {
+    tokenLimit: "max_tokens",
+    corrections: "user",
+    brokenArguments: "wrapped",
+    ownReads: "words",
+  },
 } as const satisfies Readonly<Record<string, Partial<Dialect>>>;
 
 export type DialectName = keyof typeof DIALECTS;
@@ -123,6 +141,8 @@ export const dialectSettingSchema = z.union([
     corrections: z.enum(["system", "user"]).optional(),
     afterTools: z.enum(["any", "assistant"]).optional(),
     callIds: z.enum(["any", "nine"]).optional(),
+    brokenArguments: z.enum(["sent", "wrapped"]).optional(),
+    noText: z.enum(["null", "empty"]).optional(),
     ownReads: z.enum(["calls", "words"]).optional(),
     emptyAnswers: z.enum(["sent", "left-out"]).optional(),
     notTakenBack: z.array(z.string().min(1)).optional(),

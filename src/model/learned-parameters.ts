@@ -37,12 +37,22 @@ const FORMS: readonly (readonly [RegExp, (words: string, dialect: Dialect) => Pa
     () => ({ rules: "words", corrections: "user" }),
   ],
   [
-    /roles must alternate/i,
-    () => ({ rules: "first", userMessages: "joined", corrections: "user", ownReads: "words" }),
+    /\b(?:must|should|to) alternate\b/i,
+    (_, { rules }) => ({
+      rules: oneRule(rules),
+      userMessages: "joined",
+      corrections: "user",
+      ownReads: "words",
+    }),
   ],
   [
     /system (?:message|role|prompt)[^.]{0,60}(?:beginning|first|start)|role '?"?system'?"? after/i,
-    () => ({ rules: "first", corrections: "user" }),
+    (_, { rules }) => ({ rules: oneRule(rules), corrections: "user" }),
+  ],
+  // Some take what systems say out of a conversation: then its last word is the assistant's.
+  [
+    /message prefill|must end with a user message|expected last role|last message (?:must|should) (?:be|have)\b/i,
+    () => ({ corrections: "user" }),
   ],
   [
     /reasoning_content.{0,80}(?:must be|missing|required)|missing.{0,20}reasoning_content/i,
@@ -56,8 +66,12 @@ const FORMS: readonly (readonly [RegExp, (words: string, dialect: Dialect) => Pa
     }),
   ],
   [
-    /parts must not be empty|either content or tool_calls|content.{0,40}(?:must not be empty|non-empty)/i,
+    /parts must not be empty|either content or tool_calls|content.{0,40}(?:must not be empty|non-empty)|non-empty content|invalid assistant message/i,
     () => ({ emptyAnswers: "left-out" }),
+  ],
+  [
+    /content\b.{0,60}(?:must|should) be a (?:valid )?string|content\b.{0,40}(?:null|None|nil|empty)|messages?\b.{0,60}content\b.{0,20}: (?:Field required|Input should be a valid string)/i,
+    () => ({ noText: "empty" }),
   ],
   [/tool call id was .{0,200}length of 9/i, () => ({ callIds: "nine" })],
   [/\b(?:additionalProperties|exclusiveMinimum|propertyNames|\$schema)\b/, () => ({ toolSchemas: "plain" })],
@@ -67,7 +81,17 @@ const FORMS: readonly (readonly [RegExp, (words: string, dialect: Dialect) => Pa
       notTakenBack: [...new Set([...notTakenBack, ...REASONING.filter((name) => words.includes(name))])],
     }),
   ],
+  [
+    /arguments\b.{0,80}\b(?:JSON|object|dict|dictionary|map|mapping|parse|string)\b|\bJSON\b.{0,80}\barguments\b|tool call.{0,40}\barguments|Expecting (?:value|property name|'[,:]' delimiter)|Unterminated string|Invalid \\?\\escape|Invalid control character|Extra data: line|unexpected end of JSON|JSONDecodeError|has no attribute 'items'|get item pairs from a mapping/i,
+    () => ({ brokenArguments: "wrapped" }),
+  ],
 ];
+
+/** One rule, the first: where it stands in the user's words it stays there. */
+function oneRule(rules: Dialect["rules"]): Dialect["rules"] {
+  return rules === "words" ? "words" : "first";
+}
+
 const REASONING = ["reasoning", "reasoning_content", "reasoning_details", "thinking"];
 
 /** Of what a server says. */
@@ -90,9 +114,10 @@ export class LearnedParameters {
   learnHow({ status, body }: Refusal, dialect: Dialect, endpoint: string, model: string): boolean {
     if (status !== 400 && status !== 422 && status !== 500) return false;
     const words = `${readProviderError(body).words} ${body}`.slice(0, MAX_LOOKED_AT);
-    const form = FORMS.find(([said]) => said.test(words))?.[1](words, dialect) ?? {};
-    const next = { ...dialect, ...form };
-    if (JSON.stringify(next) === JSON.stringify(dialect)) return false;
+    const form = FORMS.filter(([said]) => said.test(words))
+      .map(([, toForm]) => toForm(words, dialect))
+      .find((changes) => JSON.stringify({ ...dialect, ...changes }) !== JSON.stringify(dialect));
+    if (form === undefined) return false;
     const key = keyOf(endpoint, model);
     if (this.forms.size >= MAX_REMEMBERED) this.forms.clear();
     this.forms.set(key, { ...this.forms.get(key), ...form });

@@ -142,7 +142,7 @@ function assistantParam(message: Assistant, to: Destination): Record<string, unk
   if (message.toolCalls.length === 0) return { role: "assistant", content, ...fields };
   return {
     role: "assistant",
-    content: content === "" ? null : content,
+    content: content === "" && dialect.noText === "null" ? null : content,
     ...fields,
     tool_calls: message.toolCalls.map((call, index) =>
       callParam(call, index, own?.calls?.[index], to, own !== undefined),
@@ -169,10 +169,29 @@ function callParam(
     type: "function",
     function: {
       ...fieldsOf(ownOfFunction),
-      name: call.name,
-      arguments: call.argumentsJson.toWellFormed(),
+      name: takenName(call.name),
+      arguments: takenArguments(call.argumentsJson.toWellFormed(), dialect),
     },
   };
+}
+
+/** A name that a model has made up may be one that no server takes: it would refuse the conversation for ever. */
+function takenName(name: string): string {
+  return name.replace(/[^\w-]/g, "_").slice(0, 64) || "unnamed";
+}
+
+/** Many servers parse the arguments of former calls: what is no JSON object goes back to them inside one. */
+function takenArguments(argumentsJson: string, { brokenArguments }: Dialect): string {
+  const isTaken = brokenArguments === "sent" || isJsonObject(argumentsJson);
+  return isTaken ? argumentsJson : JSON.stringify({ INVALID_JSON: argumentsJson });
+}
+
+function isJsonObject(text: string): boolean {
+  try {
+    return fieldsOf(JSON.parse(text)) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 /** An id as the dialect takes it: the same one for a call and its result, and each time. */

@@ -494,6 +494,131 @@ test("messages of another provider are dressed as this one wants them", async ()
   expect(mistral?.[0]).toMatchObject({ tool_calls: [{ id }] });
 });
 
+describe("calls that a model has made badly", () => {
+  const made = (name: string, argumentsJson: string): readonly ChatMessage[] => [
+    { role: "user", content: "words" },
+    { role: "assistant", content: "", toolCalls: [{ id: "call_1", name, argumentsJson }] },
+    { role: "tool", toolCallId: "call_1", content: "{}" },
+  ];
+  const functionIn = (request: RawRequest | undefined) => {
+    const message: unknown = messagesOf(request)[1];
+    const { tool_calls: sent } = message as {
+      tool_calls: { function: { name: string; arguments: string } }[];
+    };
+    return sent[0]?.function;
+  };
+
+  test.each([
+    ["fs.read file!", "fs_read_file_"],
+    ["", "unnamed"],
+    ["x".repeat(100), "x".repeat(64)],
+    ["fs_read-2", "fs_read-2"],
+  ])("have a name that servers take back: %j as %j", async (name, sent) => {
+    const server = await startRawServer((response) => json(response, choice({ content: "x" })));
+    await ask(server.baseUrl, {}, made(name, "{}"));
+    expect(functionIn(server.requests[0])?.name).toBe(sent);
+  });
+
+  const BROKEN = ['{"path": "a', '{"path":"a"}{"path":"b"}', "[1]", '"a"', "7"];
+  test.each(["ollama", "vllm", "llama.cpp", "lm-studio", "gemini", "mistral", "openrouter"] as const)(
+    "have arguments that are an object for %s",
+    async (dialect) => {
+      const server = await startRawServer((response) => json(response, choice({ content: "x" })));
+      for (const args of BROKEN) await ask(server.baseUrl, { dialect }, made("x", args));
+      const sent = server.requests.map(
+        (request) => JSON.parse(functionIn(request)?.arguments ?? "") as unknown,
+      );
+      expect(sent).toEqual(BROKEN.map((args) => ({ INVALID_JSON: args })));
+      await ask(server.baseUrl, { dialect }, made("x", '{ "path": "a" }'));
+      expect(functionIn(server.requests.at(-1))?.arguments).toBe('{ "path": "a" }');
+    },
+  );
+
+  test.each([
+    [400, "Expecting ',' delimiter: line 1 column 12 (char 11)"],
+    [400, "Unterminated string starting at: line 1 column 10 (char 9)"],
+    [500, "Failed to parse tool call arguments as JSON: [json.exception.parse_error.101] parse error"],
+    [400, 'The "function.arguments" parameter of the code model must be in JSON format.'],
+    [400, "invalid params, invalid function arguments json string, tool_call_id: call_1"],
+    [400, "invalid tool call arguments"],
+    [400, "'str object' has no attribute 'items'"],
+    [400, "messages.1.tool_calls.0.function.arguments: Input should be a valid dictionary"],
+  ])("are put right for a server that says so, from then on: %i %s", async (status, message) => {
+    const server = await startRawServer((response, request) => {
+      const isTaken = functionIn(request)?.arguments.startsWith('{"INVALID_JSON"') === true;
+      if (isTaken) json(response, choice({ content: "x" }));
+      else json(response, { error: { message } }, status);
+    });
+    const model = createChatModel();
+    for (const args of ['{"path": "a', "[1]"]) await ask(server.baseUrl, {}, made("x", args), model);
+    expect(server.requests).toHaveLength(3);
+  });
+});
+
+describe("a form that a server does not take is another one, from then on", () => {
+  const CALLED: readonly ChatMessage[] = [
+    { role: "system", content: "rules" },
+    { role: "user", content: "words" },
+    { role: "assistant", content: "", toolCalls: [{ id: "call_1", name: "x", argumentsJson: "{}" }] },
+    { role: "tool", toolCallId: "call_1", content: "{}" },
+  ];
+  const TOLD: readonly ChatMessage[] = [
+    { role: "user", content: "words" },
+    { role: "assistant", content: "I go on.", toolCalls: [] },
+    { role: "system", content: "Make a call." },
+  ];
+  const EMPTY: readonly ChatMessage[] = [
+    { role: "user", content: "words" },
+    { role: "assistant", content: "", toolCalls: [] },
+    { role: "system", content: "Make a call." },
+  ];
+  type Sent = readonly { readonly role: string; readonly content: unknown }[];
+  const hasText = (messages: Sent) => messages.every(({ content }) => content !== null);
+  const endsWithUser = (messages: Sent) => messages.at(-1)?.role === "user";
+  const isFull = (messages: Sent) => messages.every(({ content }) => content !== "");
+
+  test.each<[number, string, readonly ChatMessage[], (messages: Sent) => boolean]>([
+    [400, "Invalid 'content': 'content' field must be a string or an array of objects.", CALLED, hasText],
+    [422, "body.messages.2.assistant.content: Input should be a valid string", CALLED, hasText],
+    [400, "Type mismatch of '/messages/2/content', 'null' not in 'string'", CALLED, hasText],
+    [400, "invalid message content type: <nil>", CALLED, hasText],
+    [
+      400,
+      "This model does not support assistant message prefill. The conversation must end with a user message.",
+      TOLD,
+      endsWithUser,
+    ],
+    [
+      400,
+      "Expected last role User or Tool (or Assistant with prefix True) for serving but got system",
+      TOLD,
+      endsWithUser,
+    ],
+    [400, "A conversation must alternate between user and assistant roles.", TOLD, endsWithUser],
+    [400, "Invalid assistant message: role='assistant' content=None tool_calls=None", EMPTY, isFull],
+    [400, "assistant messages must include non-empty content or tool_calls", EMPTY, isFull],
+  ])("%i %s", async (status, message, messages, isTaken) => {
+    const server = await startRawServer((response, request) => {
+      if (isTaken(messagesOf(request))) json(response, choice({ content: "x" }));
+      else json(response, { error: { message } }, status);
+    });
+    const model = createChatModel();
+    await ask(server.baseUrl, {}, messages, model);
+    const asked = server.requests.length;
+    await ask(server.baseUrl, {}, messages, model);
+    expect(server.requests).toHaveLength(asked + 1);
+    expect(asked).toBeLessThan(4);
+  });
+
+  test("and one that takes no form at all is asked a few times, not for ever", async () => {
+    const message =
+      "System role not supported. Conversation roles must alternate. System message must be at the beginning. After role 'tool' content must not be empty: null. arguments must be JSON";
+    const server = await startRawServer((response) => json(response, { error: { message } }, 400));
+    expect(await errorOf(ask(server.baseUrl, {}, CALLED))).toMatchObject({ retryable: false });
+    expect(server.requests.length).toBeLessThan(10);
+  });
+});
+
 describe("rules", () => {
   const MESSAGES: readonly ChatMessage[] = [
     { role: "system", content: "rules" },
