@@ -27,13 +27,22 @@ function toWait(value: string | null, unitMs: number): number | undefined {
 
 /** In a field, as Gemini and some gateways have it, or in the sentence, as in "Please try again in 1m2.5s". */
 function inBody(body: string): number | undefined {
-  const field =
-    /"(?:retryDelay|retry_after|retry-after)"\s{0,9}:\s{0,9}"?(\d{1,9}(?:\.\d{1,9})?)s?[",}\s]/.exec(
-      body,
-    )?.[1];
-  if (field !== undefined) return Number(field) * 1_000;
-  const said = /\b(?:try again|retry|wait)(?: (?:after|in|for|about)){1,2} (.{1,60})/i.exec(body)?.[1];
+  const milliseconds = fieldIn(body, "retry[-_]?after[-_]?ms");
+  if (milliseconds !== undefined) return milliseconds;
+  const seconds = fieldIn(body, "retryDelay|retry[-_]?after(?:[-_]?seconds)?");
+  if (seconds !== undefined) return seconds * 1_000;
+  const said = /\b(?:(?:try again|retry|wait)(?: (?:after|in|for|about)){1,2}|wait) (\d.{0,59})/i.exec(
+    body,
+  )?.[1];
   return said === undefined ? undefined : durationIn(said);
+}
+
+/** A number in a field, with or without its unit. */
+function fieldIn(body: string, name: string): number | undefined {
+  const field = new RegExp(`"(?:${name})"\\s{0,9}:\\s{0,9}"?(\\d{1,9}(?:\\.\\d{1,9})?)s?[",}\\s]`, "i").exec(
+    body,
+  )?.[1];
+  return field === undefined ? undefined : Number(field);
 }
 
 const UNITS: readonly (readonly [RegExp, number])[] = [

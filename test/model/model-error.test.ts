@@ -99,12 +99,32 @@ describe("what is used up is final, whatever the status", () => {
     [429, "litellm.RateLimitError: OpenAIException - code: insufficient_quota", { code: "429" }, true],
     [503, "Your credit balance is too low to access the API.", {}, true],
     [500, "Insufficient Balance", {}, true],
+    [
+      429,
+      "Your team x has either used all available credits or reached its monthly spending limit.",
+      { code: "Some resource has been exhausted" },
+      true,
+    ],
+    [429, "You are using a Trial key, which is limited to 1000 API calls / month.", {}, true],
+    [429, "You have exceeded your monthly included credits for Inference Providers.", {}, true],
+    [429, "Budget has been exceeded! Current cost: 10.0, Max budget: 10.0", { code: "400" }, true],
+    [429, "ExceededBudget: User x has exceeded their budget", {}, true],
+    [503, "Account acme-1 is suspended, possibly due to reaching the monthly spending limit", {}, true],
   ])("%i %s", (status, message, more, byWords) => {
     const body = JSON.stringify({ error: { message, ...more } });
     const finalErrors = byWords ? [] : ["exceeded_current_quota_error"];
     const error = refusedByProvider({ status, headers: new Headers(), body }, NOW, { finalErrors });
     expect(error.retryable).toBe(false);
     expect(errorInAnswer(JSON.parse(body) as object, { finalErrors }).retryable).toBe(false);
+  });
+
+  test.each([
+    "Rate limit reached for requests per minute. Limit: 3 / min.",
+    "You have reached your concurrency limit: 1, please try again after 1 seconds",
+    "Resource has been exhausted (e.g. check quota).",
+    "Too many tokens, please wait before trying again.",
+  ])("and what passes is not: %s", (message) => {
+    expect(refused(429, JSON.stringify({ error: { message } })).retryable).toBe(true);
   });
 
   test("and a quota of a minute is not", () => {
@@ -266,7 +286,9 @@ describe("a wait that is asked for in the error", () => {
     ["Please try again in 320ms.", 320],
     ["Please retry after 12 seconds.", 12_000],
     ["try again in 2 hours", 600_000],
+    ["Rate limit of 150 per 86400s exceeded. Please wait 43 seconds before retrying.", 43_000],
     ["try again in a moment", undefined],
+    ["please wait a moment", undefined],
     ["Limit 6000, used 12s ago", undefined],
   ])("%s asks for %s ms", (message, expected) => {
     expect(answered(429, message).retryAfterMs).toBe(expected);
@@ -276,6 +298,9 @@ describe("a wait that is asked for in the error", () => {
   test.each([
     '[{"error":{"code":429,"message":"slow","details":[{"@type":"x","retryDelay":"34s"}]}}]',
     '{"error":"slow","retry_after":34}',
+    '{"error":{"message":"slow","metadata":{"retry_after_seconds":34}}}',
+    '{"error":{"message":"slow","retry_after_ms":34000}}',
+    '{"error":{"message":"slow"},"retryAfter":"34s"}',
   ])("in a field: %s", (body) => {
     expect(refused(429, body).retryAfterMs).toBe(34_000);
   });
