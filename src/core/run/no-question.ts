@@ -15,8 +15,32 @@ const CALL_OBJECT =
 const CALL_IN_CODE =
   /(?:\n|\bprint\()\s{0,20}\[?(?:default_api\.|functions\.)?([\w.-]{1,80})\(|\nAction:\s{0,5}([\w.-]{1,80})/g;
 
-const QUESTION =
-  /[?？؟⸮՞;]|\b(?:please|tell me|let me know|confirm|choose|pick|select|provide|specify|decide|answer|reply|which|what|who|when|where|why|how|wait(?:ing)?|bitte|welche[rsn]?|wähle|por favor|dime|veuillez|quelle?s?|prego|quale)\b|请|どう|ください|пожалуйста/i;
+/** What asks or requests wherever it stands. */
+const ASKS =
+  /[?？؟⸮՞;]|\b(?:please|tell me|let me know|bitte|welche[rsn]?|wähle|por favor|dime|veuillez|quelle?s?|prego|quale)\b|请|どう|ください|пожалуйста/i;
+
+const QUESTION_WORDS = "which|what|who|when|where|why|how";
+const REQUESTS = "confirm|choose|pick|select|provide|specify|decide|answer|reply|wait(?:ing)?";
+/** What asks or requests where it begins a sentence, or a part of one. */
+const BEGINS_TO_ASK = new RegExp(
+  String.raw`(?:^|:)\W{0,20}(?:(?:so|and|but|now|then|or)\W{1,5}){0,2}(?:${QUESTION_WORDS})\b|(?:^|[,:(–—-]|\b(?:and|or|then|so|to)\s)\W{0,20}(?:${REQUESTS})\b`,
+  "i",
+);
+/** What asks or requests where somebody is spoken to. */
+const MAY_ASK = new RegExp(String.raw`\b(?:${QUESTION_WORDS}|${REQUESTS})\b`, "i");
+const SPOKEN_TO = /\b(?:you|yours?)\b/i;
+/** A sentence of what the model does itself: it may speak of what it chooses, and how. */
+const ANNOUNCES =
+  /^\W{0,20}(?:(?:okay|ok|sure|great|good|perfect|alright|right|thanks|now|next|first|then|so|well|finally|and|but)\b\W{1,5}){0,4}(?:i|we|let me|let us|let['’]s|proceeding|continuing|moving|going|starting)\b/i;
+
+/** Whether a text asks for anything, sentence by sentence. */
+function asks(text: string): boolean {
+  if (ASKS.test(text)) return true;
+  return text.split(/[.!\n。！…]+/).some((sentence) => {
+    if (SPOKEN_TO.test(sentence)) return MAY_ASK.test(sentence);
+    return !ANNOUNCES.test(sentence) && BEGINS_TO_ASK.test(sentence);
+  });
+}
 
 /**
  * Whether a text that a person would be asked asks anything. `tools` are the names that the model may call. Judged by
@@ -27,7 +51,7 @@ export function whyNoQuestion(text: string, tools: readonly string[]): NoQuestio
   if (looked.trim() === "") return "empty";
   if (isWrittenCall(looked, tools)) return "written-call";
   // A single word says too little to be prose.
-  return QUESTION.test(looked) || !/\S\s+\S/.test(looked) ? undefined : "asks-nothing";
+  return asks(looked) || !/\S\s+\S/.test(looked) ? undefined : "asks-nothing";
 }
 
 function isWrittenCall(text: string, tools: readonly string[]): boolean {
