@@ -184,7 +184,7 @@ async function ask(request: ChatRequest, signal: AbortSignal, { learned, send }:
     const response = await send(url, {
       method: "POST",
       headers: headersFor(settings, dialect),
-      body: JSON.stringify(body),
+      body: wellFormed(JSON.stringify(body)),
       redirect: "manual",
       signal,
     });
@@ -202,6 +202,11 @@ async function ask(request: ChatRequest, signal: AbortSignal, { learned, send }:
       learned.learnHow(refusal, adapted, endpoint, settings.model);
     if (!isLearned) throw failure;
   }
+}
+
+/** JSON has half of a surrogate pair as an escape, wherever it stands: providers refuse the whole request for one. */
+function wellFormed(json: string): string {
+  return json.replace(/\\(?:\\|ud[89a-f][0-9a-f]{2})/g, (escape) => (escape === "\\\\" ? escape : "\ufffd"));
 }
 
 /** An answer is read as what it is, whatever was asked for and whatever its headers say: whole, or a stream of events. */

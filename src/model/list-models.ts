@@ -22,7 +22,8 @@ export async function listModels(settings: ModelSettings, signal: AbortSignal): 
 
 function idsOf(text: string): readonly string[] | undefined {
   try {
-    const list = fieldsOf(parseAnswer(text))?.["data"];
+    const answer = parseAnswer(text);
+    const list: unknown = Array.isArray(answer) ? answer : fieldsOf(answer)?.["data"]; // Together has the list alone
     if (!Array.isArray(list)) return undefined;
     const ids = list.map((entry) => fieldsOf(entry)?.["id"]);
     return ids.filter((id) => typeof id === "string").map((id) => id.replace(/^models\//, ""));

@@ -125,6 +125,17 @@ describe("a model", () => {
     expect(of("exists").remedy).toContain("INTERLOCK_MODEL");
   });
 
+  test("is said with those that are, where they come in no field", async () => {
+    const { of } = await checked(
+      (response, { method }) =>
+        method === "GET"
+          ? json(response, 200, [{ id: "m" }, { id: "other" }])
+          : json(response, 404, { error: { message: "The model does not exist" } }),
+      { model: "gone" },
+    );
+    expect(of("exists").found).toContain("GET /models has m, other");
+  });
+
   test("behind a proxy that says 502 in HTML is not reachable", async () => {
     const { of } = await checked((response) => {
       response.writeHead(502, { "content-type": "text/html" });

@@ -173,6 +173,24 @@ describe("a request", () => {
     expect(JSON.stringify(body).match(/a\ufffdb/gu)).toHaveLength(4);
   });
 
+  test("holds none in what goes back to its provider, and what only looks like one stays", async () => {
+    const half = "cut \ud83d";
+    const message = { content: "x", reasoning_content: half, reasoning_details: [{ [half]: half }] };
+    const server = await startRawServer((response) => json(response, choice(message)));
+    const { provider, content } = await createChatModel().complete(request(server.baseUrl));
+    const literal = String.raw`\ud83d \\ud83d`;
+    const messages = [
+      { role: "user" as const, content: literal },
+      { role: "assistant" as const, content, toolCalls: [], ...(provider === undefined ? {} : { provider }) },
+    ];
+    await createChatModel().complete(request(server.baseUrl, {}, { messages }));
+    const cut = "cut \ufffd";
+    expect((server.requests[1]?.body as { messages: unknown }).messages).toEqual([
+      { role: "user", content: literal },
+      { role: "assistant", content: "x", reasoning_content: cut, reasoning_details: [{ [cut]: cut }] },
+    ]);
+  });
+
   test("carries the key for its endpoint, and no headers beyond those it needs", async () => {
     const { headers } = await sent({ apiKey: "k-1" });
     expect(headers).toMatchObject({ authorization: "Bearer k-1", "content-type": "application/json" });
