@@ -199,7 +199,7 @@ async function ask(request: ChatRequest, signal: AbortSignal, { learned, send }:
     if (failure.code === "LLM_CONTEXT_EXCEEDED") throw failure; // nothing of its form would help
     const isLearned =
       learned.learnFrom(refusal, body, endpoint, settings.model) ||
-      learned.learnHow(refusal, adapted, endpoint, settings.model);
+      learned.learnHow(refusal, body, adapted, { endpoint, model: settings.model });
     if (!isLearned) throw failure;
   }
 }

@@ -1,3 +1,4 @@
+import { fieldsOf } from "./answer-json.js";
 import type { Dialect } from "./dialects.js";
 import type { Refusal } from "./model-error.js";
 import { readProviderError } from "./provider-error.js";
@@ -30,7 +31,7 @@ const NOT_TAKEN =
   /unsupported|not supported|does ?n['o]t support|unknown|unrecogni[sz]ed|not recogni[sz]ed|unexpected|not permitted|not allowed|not accept|not implemented|not available|extra|invalid (?:parameter|argument|field)|not a valid|additional|forbidden|deprecated|can(?:not|'t) be (?:used|set|specified|changed)|can(?:not|'t) use|\bonly\b.{0,40}\b(?:allowed|supported|accepted|defined)|only be set|must be verified|不支持/i;
 
 /** What servers say of a form that they do not take, and the form that they do. */
-const FORMS: readonly (readonly [RegExp, (words: string, dialect: Dialect) => Partial<Dialect>])[] = [
+const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>])[] = [
   [/after role '?"?tool/i, () => ({ afterTools: "assistant", corrections: "user" })],
   [
     /system role (?:is )?not supported|does not support (?:the )?(?:role )?'?"?system\b|(?:developer|system) instruction is not (?:enabled|supported)/i,
@@ -38,7 +39,7 @@ const FORMS: readonly (readonly [RegExp, (words: string, dialect: Dialect) => Pa
   ],
   [
     /\b(?:must|should|to) alternate\b/i,
-    (_, { rules }) => ({
+    ({ rules }) => ({
       rules: oneRule(rules),
       userMessages: "joined",
       corrections: "user",
@@ -47,7 +48,7 @@ const FORMS: readonly (readonly [RegExp, (words: string, dialect: Dialect) => Pa
   ],
   [
     /system (?:message|role|prompt)[^.]{0,60}(?:beginning|first|start)|role '?"?system'?"? after/i,
-    (_, { rules }) => ({ rules: oneRule(rules), corrections: "user" }),
+    ({ rules }) => ({ rules: oneRule(rules), corrections: "user" }),
   ],
   // Some take what systems say out of a conversation: then its last word is the assistant's.
   [
@@ -76,12 +77,6 @@ const FORMS: readonly (readonly [RegExp, (words: string, dialect: Dialect) => Pa
   [/tool call id was .{0,200}length of 9/i, () => ({ callIds: "nine" })],
   [/\b(?:additionalProperties|exclusiveMinimum|propertyNames|\$schema)\b/, () => ({ toolSchemas: "plain" })],
   [
-    /\b(reasoning|reasoning_content|reasoning_details|thinking)\b.{0,80}(?:unsupported|not supported|not permitted|unknown|extra)/i,
-    (words, { notTakenBack }) => ({
-      notTakenBack: [...new Set([...notTakenBack, ...REASONING.filter((name) => words.includes(name))])],
-    }),
-  ],
-  [
     /arguments\b.{0,80}\b(?:JSON|object|dict|dictionary|map|mapping|parse|string)\b|\bJSON\b.{0,80}\barguments\b|tool call.{0,40}\barguments|Expecting (?:value|property name|'[,:]' delimiter)|Unterminated string|Invalid \\?\\escape|Invalid control character|Extra data: line|unexpected end of JSON|JSONDecodeError|has no attribute 'items'|get item pairs from a mapping/i,
     () => ({ brokenArguments: "wrapped" }),
   ],
@@ -92,7 +87,40 @@ function oneRule(rules: Dialect["rules"]): Dialect["rules"] {
   return rules === "words" ? "words" : "first";
 }
 
-const REASONING = ["reasoning", "reasoning_content", "reasoning_details", "thinking"];
+/** What of a request's assistant messages is their provider's own: each may be refused by the server that has made it. */
+function ownFieldsIn({ messages }: Body): readonly string[] {
+  const names = new Set<string>();
+  for (const message of Array.isArray(messages) ? (messages as readonly unknown[]) : []) {
+    const fields = fieldsOf(message);
+    if (fields?.["role"] !== "assistant") continue;
+    const calls = Array.isArray(fields["tool_calls"]) ? (fields["tool_calls"] as readonly unknown[]) : [];
+    const all = [
+      fields,
+      ...calls.map(fieldsOf),
+      ...calls.map((call) => fieldsOf(fieldsOf(call)?.["function"])),
+    ];
+    for (const name of all.flatMap((part) => Object.keys(part ?? {}))) names.add(name);
+  }
+  return [...names].filter((name) => !STANDARD.has(name));
+}
+const STANDARD: ReadonlySet<string> = new Set([
+  "role",
+  "content",
+  "tool_calls",
+  "id",
+  "type",
+  "function",
+  "name",
+  "arguments",
+]);
+
+/** The form without the fields that a server has named as those that it does not take back. */
+function withoutRefused(words: string, { notTakenBack }: Dialect, sent: Body): Partial<Dialect> | undefined {
+  if (!NOT_TAKEN.test(words)) return undefined;
+  const named = new Set(words.match(/\w+/g));
+  const refused = ownFieldsIn(sent).filter((name) => named.has(name) && !notTakenBack.includes(name));
+  return refused.length === 0 ? undefined : { notTakenBack: [...notTakenBack, ...refused] };
+}
 
 /** Of what a server says. */
 const MAX_LOOKED_AT = 4_000;
@@ -111,12 +139,18 @@ export class LearnedParameters {
   }
 
   /** Whether the refusal names a form that the dialect has and need not have: then it has another, from now on. */
-  learnHow({ status, body }: Refusal, dialect: Dialect, endpoint: string, model: string): boolean {
+  learnHow(
+    { status, body }: Refusal,
+    sent: Body,
+    dialect: Dialect,
+    { endpoint, model }: { readonly endpoint: string; readonly model: string },
+  ): boolean {
     if (status !== 400 && status !== 422 && status !== 500) return false;
     const words = `${readProviderError(body).words} ${body}`.slice(0, MAX_LOOKED_AT);
-    const form = FORMS.filter(([said]) => said.test(words))
-      .map(([, toForm]) => toForm(words, dialect))
-      .find((changes) => JSON.stringify({ ...dialect, ...changes }) !== JSON.stringify(dialect));
+    const form = [
+      withoutRefused(words, dialect, sent),
+      ...FORMS.map(([said, toForm]) => (said.test(words) ? toForm(dialect) : undefined)),
+    ].find((changes) => JSON.stringify({ ...dialect, ...changes }) !== JSON.stringify(dialect));
     if (form === undefined) return false;
     const key = keyOf(endpoint, model);
     if (this.forms.size >= MAX_REMEMBERED) this.forms.clear();

@@ -133,9 +133,7 @@ function assistantParam(message: Assistant, to: Destination): Record<string, unk
   const foreign = own === undefined ? dialect.foreignMessage : {};
   const fields = {
     ...foreign,
-    ...Object.fromEntries(
-      Object.entries(own?.message ?? {}).filter(([key]) => !dialect.notTakenBack.includes(key)),
-    ),
+    ...takenBack(own?.message, dialect),
   };
   const text = message.content.toWellFormed();
   const content: JsonValue = own?.content ?? text;
@@ -164,15 +162,20 @@ function callParam(
   const { function: ownOfFunction, ...rest } = own ?? {};
   return {
     ...foreign,
-    ...rest,
+    ...takenBack(rest, dialect),
     id,
     type: "function",
     function: {
-      ...fieldsOf(ownOfFunction),
+      ...takenBack(fieldsOf(ownOfFunction), dialect),
       name: takenName(call.name),
       arguments: takenArguments(call.argumentsJson.toWellFormed(), dialect),
     },
   };
+}
+
+/** The provider's own fields without those that it refuses. */
+function takenBack(fields: Params | undefined, { notTakenBack }: Dialect): Params {
+  return Object.fromEntries(Object.entries(fields ?? {}).filter(([name]) => !notTakenBack.includes(name)));
 }
 
 /** A name that a model has made up may be one that no server takes: it would refuse the conversation for ever. */

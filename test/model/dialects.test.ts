@@ -610,6 +610,51 @@ describe("a form that a server does not take is another one, from then on", () =
     expect(asked).toBeLessThan(4);
   });
 
+  test.each([
+    [
+      400,
+      { error: { message: "Extra inputs are not permitted, field: 'messages[1].provider_specific_fields'" } },
+    ],
+    [
+      422,
+      {
+        detail: [
+          { loc: ["body", "messages", 1, "provider_specific_fields"], msg: "Extra inputs are not permitted" },
+        ],
+      },
+    ],
+    [
+      400,
+      {
+        error: {
+          message: "Additional properties are not allowed ('provider_specific_fields' was unexpected)",
+        },
+      },
+    ],
+    [400, { error: { message: 'json: unknown field "provider_specific_fields"' } }],
+    [400, { error: { message: "Unrecognized key(s) in object: 'provider_specific_fields'" } }],
+    [400, { error: { message: "property 'provider_specific_fields' is unsupported" } }],
+  ])("without a field that it has made itself and refuses: %i %j", async (status, refusal) => {
+    const own = { provider_specific_fields: { a: 1 } };
+    const call = { id: "c", type: "function", function: { name: "x", arguments: "{}", ...own }, ...own };
+    const message = { content: null, tool_calls: [call], reasoning_content: "hm", ...own };
+    const server = await startRawServer((response, request) => {
+      const isSent = JSON.stringify(messagesOf(request)).includes("provider_specific_fields");
+      if (isSent) json(response, refusal, status);
+      else json(response, choice(message, "tool_calls"));
+    });
+    const model = createChatModel();
+    const { content, toolCalls, provider } = await ask(server.baseUrl, {}, [], model);
+    const messages: readonly ChatMessage[] = [
+      { role: "assistant", content, toolCalls, ...(provider === undefined ? {} : { provider }) },
+      { role: "tool", toolCallId: "c", content: "{}" },
+    ];
+    await ask(server.baseUrl, {}, messages, model);
+    await ask(server.baseUrl, {}, messages, model);
+    expect(server.requests).toHaveLength(4);
+    expect(messagesOf(server.requests[3])[0]).toMatchObject({ reasoning_content: "hm" });
+  });
+
   test("and one that takes no form at all is asked a few times, not for ever", async () => {
     const message =
       "System role not supported. Conversation roles must alternate. System message must be at the beginning. After role 'tool' content must not be empty: null. arguments must be JSON";
