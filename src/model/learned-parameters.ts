@@ -52,7 +52,7 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
   ],
   // Some take what systems say out of a conversation: then its last word is the assistant's.
   [
-    /message prefill|must end with a user message|expected last role|last message (?:must|should) (?:be|have)\b/i,
+    /message prefill|must end with a user message|final assistant content|expected last role|last message (?:must|should) (?:be|have)\b/i,
     () => ({ corrections: "user" }),
   ],
   [

@@ -46,8 +46,7 @@ export async function collectStream(
     if (data === "") continue;
     isDone = data === "[DONE]";
     if (isDone) break;
-    const chunk = parseAnswer(data);
-    const fields = fieldsOf(Array.isArray(chunk) ? (chunk[0] as unknown) : chunk) ?? {};
+    const fields = chunkIn(data);
     const choice = choiceOf(fields, index);
     throwErrorIn(fields, choice, answering);
     told.model ||= fields["model"];
@@ -77,6 +76,19 @@ export async function collectStream(
   }
   return finished(told, answering);
 }
+
+/** An event of a stream. Words among them are a sign of life, or what went wrong. */
+function chunkIn(data: string): Fields {
+  try {
+    const chunk = parseAnswer(data);
+    return fieldsOf(Array.isArray(chunk) ? chunk[0] : chunk) ?? {};
+  } catch (error) {
+    if (data.startsWith("{") || data.length > MAX_WORDS_CHARS) throw error;
+    return { message: data };
+  }
+}
+
+const MAX_WORDS_CHARS = 1_000;
 
 /** Throws what a server says went wrong, in place of an answer or in the middle of one. */
 function throwErrorIn(fields: Fields, choice: Fields | undefined, answering: Answering): void {

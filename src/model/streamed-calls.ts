@@ -58,9 +58,12 @@ export class StreamedCalls {
   private isOther(known: Fields, piece: Fields): boolean {
     const [id, knownId] = [textOf(piece["id"]), textOf(known["id"])];
     const name = nameIn(piece);
-    const isWhole = this.complete.get(known)?.isWhole === true;
+    const progress = this.complete.get(known);
+    const isWhole = progress?.isWhole === true;
     if (id !== "" && knownId !== "" && id !== knownId) {
-      return name !== "" || isWhole || this.withId(piece) !== undefined;
+      // With a new id and the name in each piece, what goes on is told by its arguments.
+      const mayGoOn = name === "" || (name === nameIn(known) && progress?.hasBegun === true && goesOn(piece));
+      return !mayGoOn || isWhole || this.withId(piece) !== undefined;
     }
     if (name === "" || !isWhole || this.isSentAgain(known, piece)) return false;
     return name !== nameIn(known) || argumentsIn(piece).trimStart().startsWith("{");
@@ -103,6 +106,11 @@ function argumentsIn(call: Fields): string {
   return typeof given === "string" ? given : JSON.stringify(given);
 }
 
+/** Whether a piece has arguments that begin no object. */
+function goesOn(piece: Fields): boolean {
+  return /^[^{\s]/.test(argumentsIn(piece).trimStart());
+}
+
 /** A name comes whole, whole each time, or in pieces. */
 function grownName(before: string, piece: string): string {
   if (piece === "" || piece === before) return before;
@@ -114,7 +122,7 @@ class JsonProgress {
   private depth = 0;
   private inText = false;
   private isEscaped = false;
-  private hasBegun = false;
+  hasBegun = false;
 
   get isWhole(): boolean {
     return this.hasBegun && this.depth === 0 && !this.inText;

@@ -86,6 +86,28 @@ describe("the calls of a stream are the same where", () => {
       one,
     ],
     [
+      "each piece has an id of its own, and the name",
+      [
+        calls(called(0, "c1", "fs_read", '{"path"')),
+        calls(called(0, "c2", "fs_read", ":")),
+        calls(called(0, "c3", "fs_read", '"a"}')),
+      ],
+      one,
+    ],
+    [
+      "two of the same name have ids of their own in one index",
+      [
+        calls(called(0, "c1", "fs_read", "")),
+        calls(called(0, "c2", "fs_read", "")),
+        calls({ index: 0, id: "c1", function: { arguments: A } }),
+        calls({ index: 0, id: "c2", function: { arguments: A } }),
+      ],
+      [
+        ["fs_read", A],
+        ["fs_read", A],
+      ],
+    ],
+    [
       "the last piece says all of it again",
       [
         calls(called(0, "c1", "fs_read", '{"path":')),
@@ -330,6 +352,7 @@ describe.each([false, true])("an answer of status 200, a stream asked for: %s,",
     ["of events under the type of JSON", "application/json", EVENTS],
     ["of events behind pings", undefined, `: ping\r\n\r\n\n\n${EVENTS}`],
     ["of events behind empty data", "text/event-stream", `data:\n\n${EVENTS}`],
+    ["of events behind words", "text/event-stream", `data: ping\n\ndata: [PING]\n\ndata: null\n\n${EVENTS}`],
   ])("is read as what it is: %s", async (_, type, body) => {
     expect((await ask(type, body)).content).toBe("Which?");
   });
@@ -366,6 +389,12 @@ describe.each([false, true])("an answer of status 200, a stream asked for: %s,",
       'event: error\ndata: {"message":"upstream died","code":502}\n\n',
       { code: "LLM_HTTP_ERROR", retryable: true },
       "answered 502 upstream died",
+    ],
+    [
+      "words in a stream",
+      "data: upstream is gone\n\ndata: [DONE]\n\n",
+      { code: "LLM_BAD_RESPONSE", retryable: true },
+      "it says upstream is gone",
     ],
     [
       "a field of an error, as llama.cpp has it",
