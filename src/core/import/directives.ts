@@ -67,6 +67,14 @@ const CHOSEN =
   /\b(?:selects?|chooses?|when|option)\s+(?:the\s+)?['"[]{0,2}([A-Z])\b(?:['"\]]| continue option| is (?:selected|chosen))/i;
 const BACK = /\b(?:return|go back|loop back|back to|zurück|restart|re-?run)\b/i;
 
+const CHAINED =
+  /(?:^|[\s`*"'([/])((?:[\w-]{1,120}\.md)|(?:step[-_]?(?:[a-z]-)?\d[\w-]{0,80}))[`*"')\]]{0,4}\s{0,4}(?:→|->|=>)\s{0,4}[`*"'([./]{0,4}$/i;
+
+/** Of "`step-01` → `step-02`" at the second the first, without `.md`: the way to the second is its own. */
+export function chainedTo(line: string, at: number): string | undefined {
+  return CHAINED.exec(line.slice(Math.max(at - 240, 0), at))?.[1]?.replace(/\.md$/i, "");
+}
+
 /** Whether a line sends its reader back to the workflow's own document. */
 export function leadsBack(line: SourceLine): boolean {
   return !line.isCode && (BACK.test(line.text) || /\bmenu\b/i.test(line.text));

@@ -1,10 +1,11 @@
 import type { JsonObject } from "../json.js";
 import { cutText, oneLine } from "../text.js";
 import { tokensInBody } from "./directives.js";
+import { firstStepsOf } from "./first-steps.js";
 import { References } from "./references.js";
-import { type SourceText, readSource, textsOf } from "./source-text.js";
+import { type SourceText, readSource, textsOf, textsUnder } from "./source-text.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
-import { isStepFile, isStepFolder } from "./step-files.js";
+import { isEntryName, isNextKey, isStepFile, isStepFolder } from "./step-files.js";
 import { StepNames, leadsTo } from "./step-names.js";
 
 /** The forms in which workflows are found. */
@@ -28,11 +29,6 @@ export interface Entry {
 }
 
 const MAX_TEXT = 600;
-
-/** Whether a name is one that a workflow begins with. */
-export function isEntryName(name: string): boolean {
-  return name === "SKILL.md" || /^workflow(?:-[\w-]{1,80})?\.(?:md|ya?ml)$/.test(name);
-}
 
 /** Every file of a tree that a workflow begins with, in the order of the paths. */
 export function findEntries(tree: SourceTree): readonly Entry[] {
@@ -122,11 +118,23 @@ function formOf(tree: SourceTree, path: string, document: string): EntryForm {
     const target = line.isCode ? undefined : references.resolve(token.text);
     if (target?.kind === "file" && isStepFile(tree, target.path)) return "steps";
     if (target?.kind === "folder" && isStepFolder(target.path)) return "steps";
+    if (target?.kind === "file" && hasSteps(tree, target.path, document)) return "steps";
   }
   if (namesStep(tree, document, source)) return "steps";
+  for (const [, value] of textsUnder(source.frontmatter, isNextKey)) {
+    const target = references.resolve(value);
+    if (target.kind === "file" && target.path.endsWith(".md")) return "steps";
+  }
   const isAgent =
     /(?:^|[-/])agents?(?:-|\/|$)/.test(folderOf(path)) && /\bpersona\b|\bmenu\b/i.test(tree.text(document));
-  return isAgent ? "agent" : "instructions";
+  if (isAgent) return "agent";
+  return firstStepsOf(tree, document).length > 0 ? "steps" : "instructions";
+}
+
+/** Whether a file is the `workflow.md` beside a longer `SKILL.md`, and has steps. */
+function hasSteps(tree: SourceTree, path: string, document: string): boolean {
+  if (nameOf(document) !== "SKILL.md" || nameOf(path) !== "workflow.md") return false;
+  return folderOf(path) === folderOf(document) && formOf(tree, path, path) === "steps";
 }
 
 /** Whether a document leads to a step by another name than its path. */

@@ -1,8 +1,9 @@
-import { directiveOf, leadsBack, startsFolder, tokensInBody } from "./directives.js";
+import { chainedTo, directiveOf, leadsBack, startsFolder, tokensInBody } from "./directives.js";
 import { waysInCode } from "./ways-in-code.js";
-import { type Entry, isEntryName } from "./entries.js";
+import type { Entry } from "./entries.js";
 import { type Finish, finishesOfCircles } from "./ends.js";
 import { type ImportFindings, named } from "./findings.js";
+import { type FirstStep, firstStepsBelow, firstStepsIn } from "./first-steps.js";
 import { References, type Target, isBelow } from "./references.js";
 import {
   type SourceLine,
@@ -12,19 +13,20 @@ import {
   textsOf,
   textsUnder,
 } from "./source-text.js";
+import { type SourceEdge, better } from "./source-edge.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
-import { isStepFile, isStepFolder, nearestStep, nextInOrder, numeralOf, resumesRun } from "./step-files.js";
+import {
+  isEntryName,
+  isNextKey,
+  isStepFile,
+  isStepFolder,
+  nearestStep,
+  nextInOrder,
+  numeralOf,
+  resumesRun,
+} from "./step-files.js";
 import { reportUnreached } from "./unreached.js";
 import { type NamedStep, StepNames, hasPart, leadsTo } from "./step-names.js";
-
-/** A way from one step file to another, as the source says it. */
-export interface SourceEdge {
-  readonly from: string;
-  readonly to: string;
-  readonly label: string;
-  readonly condition?: string;
-  readonly isDefault: boolean;
-}
 
 /** The files that become nodes, in the order in which they are reached, and the ways between them. */
 export interface SourceGraph {
@@ -45,8 +47,6 @@ export interface SourceGraph {
 /** More steps and ways than these are no workflow. */
 const MAX_NODES = 400;
 const MAX_EDGES = 4_000;
-/** Without the marks and capitals of its spelling. */
-const NEXT_KEY = /^(?:next|alt(?:ernate)?\w*(?:step|file)|skipto|continue(?:step)?file$|validationflow$)/;
 /** By its name or in its words the last step, whatever it offers to go on with. */
 const LAST_NAME =
   /-(?:complete|completion|finish|final|finalize|wrapup|celebrate|results)(?:-[\w-]{1,40})?\.md$/i;
@@ -189,7 +189,7 @@ class GraphWalk {
   private followBody(path: string, source: SourceText, references: References): void {
     for (const { line, token, before } of tokensInBody(source.body)) {
       const target = references.resolve(token.text);
-      if (target.kind === "other") continue;
+      if (target.kind === "other" || this.isOfAnother(path, line.text, token.at)) continue;
       if (target.kind === "outside") {
         this.findings.add(
           "warning",
@@ -205,7 +205,7 @@ class GraphWalk {
           this.reportMissing(path, line.number, target, directive.kind === "go");
       } else if (target.kind === "folder") {
         if (directive.kind === "go" && isStepFolder(target.path) && startsFolder(line))
-          this.enterFolder(path, target.path, line.number);
+          this.enter(path, firstStepsIn(this.tree, target.path, path), line.number);
       } else if (directive.kind === "go" && this.mayBeNode(target.path, path, line)) {
         if (this.isCall(target.path, directive.label)) this.called.add(folderOf(target.path));
         else this.connect(path, target.path, line.number, directive);
@@ -222,6 +222,7 @@ class GraphWalk {
         const directive = directiveOf(line, step, before);
         if (directive.kind !== "go" || !leadsTo(line.text, step, before)) continue;
         if (step.steps.includes(path) || hasPart(source.body, step)) continue;
+        if (this.isOfAnother(path, line.text, step.at)) continue;
         const [only, ...others] = step.steps;
         if (others.length > 0 && this.edgesFrom(path).some(({ to }) => step.steps.includes(to))) continue;
         if (step.form === "number" && namesFiles) this.tellOfNumber(path, line.number, step);
@@ -230,6 +231,13 @@ class GraphWalk {
       }
       if (line.text.trim() !== "") before = line.text.slice(0, 400);
     }
+  }
+
+  /** Whether what stands at a place of a line comes after another step than this one: "`step-01` → `step-02`". */
+  private isOfAnother(path: string, line: string, at: number): boolean {
+    const from = chainedTo(line, at);
+    if (from === undefined || `${from}.md` === nameOf(path)) return false;
+    return !this.names.called(from, path).includes(path);
   }
 
   private tellOfNumber(path: string, line: number, { text, steps }: NamedStep): void {
@@ -267,9 +275,8 @@ class GraphWalk {
   }
 
   /** "Execute the steps in `./steps-k/`": the first of them. */
-  private enterFolder(path: string, folder: string, line: number): void {
-    const first = this.tree.filesIn(folder).find((file) => file.endsWith(".md") && !resumesRun(file));
-    if (first !== undefined) this.connect(path, first, line, { label: nameOf(folder), isDefault: false });
+  private enter(path: string, steps: readonly FirstStep[], line: number): void {
+    for (const { path: first, label } of steps) this.connect(path, first, line, { label, isDefault: false });
   }
 
   private mayBeNode(target: string, from: string, line: SourceLine): boolean {
@@ -331,8 +338,8 @@ class GraphWalk {
 
   /** A step that names none after it, with one numbered after it beside it, and that does not say it is the last. */
   private followOrder(path: string, source: SourceText): void {
-    if (path === this.entry.document) {
-      if (this.entry.form === "steps") this.assumeFirst(path);
+    if (path === this.entry.document || nameOf(path) === "workflow.md") {
+      if (path !== this.entry.document || this.entry.form === "steps") this.assumeFirst(path);
       return;
     }
     const isLast = source.body.some(({ text }) => LAST_WORDS.test(text));
@@ -360,33 +367,20 @@ class GraphWalk {
   }
 
   private assumeFirst(path: string): void {
-    const folders = new Set(this.tree.filesBelow(this.folder).map(folderOf).filter(isStepFolder));
-    const [folder] = folders;
-    if (folder === undefined) return;
-    this.findings.add("warning", path, 0, `names no first step: the first of ${named(folder)} was taken`);
-    this.enterFolder(path, folder, 0);
+    const steps = firstStepsBelow(this.tree, path);
+    if (steps.length === 0) return;
+    const folders = new Set(steps.map((step) => named(folderOf(step.path) || ".")));
+    const taken = `the first of ${[...folders].join(" and ")} was taken`;
+    this.findings.add(
+      "warning",
+      path,
+      0,
+      `names no first step: ${taken}${steps.length > folders.size ? ", for each mode" : ""}`,
+    );
+    this.enter(path, steps, 0);
   }
 
   private edgesFrom(path: string): readonly SourceEdge[] {
     return [...this.edges.values()].filter((edge) => edge.from === path);
   }
-}
-
-function isNextKey(key: string): boolean {
-  return NEXT_KEY.test(key.replaceAll(/[-_]/g, "").toLowerCase());
-}
-
-/** Of two lines that say the same way: a menu's letter over any other words, the default if one says so. */
-function better(known: SourceEdge, other: Omit<SourceEdge, "from" | "to">): SourceEdge {
-  const isLetter = (label: string): boolean => label.length === 1;
-  const isPlain =
-    (known.label === "next" && other.label !== "next") || (!isLetter(known.label) && isLetter(other.label));
-  const condition = known.condition ?? other.condition;
-  return {
-    from: known.from,
-    to: known.to,
-    label: isPlain ? other.label : known.label,
-    ...(condition === undefined ? {} : { condition }),
-    isDefault: known.isDefault || other.isDefault,
-  };
 }

@@ -3,8 +3,24 @@ import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 const RESUMES = /^(?:(?:step|e|v)?-?[a-z]?-?\d{1,3}[a-z]?-)?(?:continue|continuation|resume)\.md$/i;
 const NUMBERED = /^(?:step[-_]?)?(?:[a-z]-)?(\d{1,3})([a-z]?)(?=[-_.])/i;
 
+/** Without the marks and capitals of its spelling. */
+const NEXT_KEY =
+  /^(?:next|alt(?:ernate)?\w*(?:step|file)|skipto|continue(?:step)?file$|validationflow$|(?:entry|first|start|initial)step(?:file)?$)/;
+/** `step-01-c-pot.md`, `step-c-01-pot.md`: steps of the mode `c`. */
+const MODE = /^(?:step[-_]?)?(?:([a-z])-\d{1,3}[a-z]?|\d{1,3}[a-z]?-([a-z]))(?=[-_])/i;
+
+/** Whether a name is one that a workflow begins with. */
+export function isEntryName(name: string): boolean {
+  return name === "SKILL.md" || /^workflow(?:-[\w-]{1,80})?\.(?:md|ya?ml)$/.test(name);
+}
+
 export function isStepFolder(folder: string): boolean {
   return /^(?:steps?(?:-\w{1,20})?|\w{1,40}-steps)$/.test(nameOf(folder));
+}
+
+/** A file that is a step by its name, wherever it lies. */
+export function isNumberedStep(path: string): boolean {
+  return /^step[-_]?(?:[a-z]-)?\d[^/]*\.md$/i.test(nameOf(path));
 }
 
 /** A file that is a step by its name or place, or because it names the step after it. */
@@ -14,6 +30,11 @@ export function isStepFile(tree: SourceTree, path: string): boolean {
   if (/^step[-_]?[a-z]?-?\d/i.test(name) || name.startsWith("step-")) return true;
   if (isStepFolder(folderOf(path)) || isStepFolder(folderOf(folderOf(path)))) return true;
   return /^(?:nextStepFile|nextStep|thisStepFile):/m.test(tree.text(path).slice(0, 4_000));
+}
+
+/** Whether a key of a front matter names a step after this one, or the first. */
+export function isNextKey(key: string): boolean {
+  return NEXT_KEY.test(key.replaceAll(/[-_]/g, "").toLowerCase());
 }
 
 /** A step that takes up a run that was interrupted: the engine does. */
@@ -31,6 +52,12 @@ function numberOf(path: string): number | undefined {
 export function numeralOf(path: string): string | undefined {
   const [, digits, letter = ""] = NUMBERED.exec(nameOf(path)) ?? [];
   return digits === undefined ? undefined : `${Number(digits)}${letter.toLowerCase()}`;
+}
+
+/** The letter of a step's mode; empty where its name has none. */
+export function modeOf(path: string): string {
+  const [, before = "", after = ""] = MODE.exec(nameOf(path)) ?? [];
+  return (before || after).toLowerCase();
 }
 
 /** What a workflow that makes workflows holds besides its own steps. */

@@ -16,7 +16,7 @@ export interface NamedStep {
 }
 
 const WORD = /(?<![\p{L}\p{M}\w./@{}\\#-])[\w-]{2,120}(?![\p{L}\p{M}\w/}\\-]|\.\w)/gu;
-const NUMBERED_NAME = /^step[-_]?(?:[a-z]-)?(\d{1,3}[a-z]?)$/i;
+const NUMBERED_NAME = /^step[-_]?(?:[a-z]-)?(\d{1,3}[a-z]?)(?:-[a-z])?$/i;
 const STEP_LIKE = /^step-(?:[a-z]-)?\d{1,3}[a-z]?-\w/i;
 const IN_WORDS = /\bstep\s{1,3}(\d{1,3}[a-z]?)\b(?!\]\(#)/gi;
 const MARKED = /(?:\*\*|["'`“„«])([^*"'`“”„«»]{2,80})(?=\*\*|["'`“”»])/g;
@@ -63,9 +63,17 @@ export class StepNames {
     return this.near(
       this.byStem.get(text.toLowerCase()) ??
         (numeral === undefined ? undefined : this.numbered(numeral)) ??
-        this.byTitle.get(plain(text)),
+        this.byTitle.get(plain(text)) ??
+        this.beginningWith(text),
       from,
     );
+  }
+
+  /** Of `step-03-cup` the one step that is `step-03-cup-of-tea.md`. */
+  private beginningWith(text: string): readonly string[] {
+    if (!STEP_LIKE.test(text)) return [];
+    const longer = [...this.byStem].filter(([stem]) => stem.startsWith(`${text.toLowerCase()}-`));
+    return longer.length === 1 ? (longer[0]?.[1] ?? []) : [];
   }
 
   /** What a line of `from` names. */

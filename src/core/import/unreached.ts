@@ -1,7 +1,6 @@
-import { isEntryName } from "./entries.js";
 import { type ImportFindings, named } from "./findings.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
-import { isStepFolder, languageOf, resumesRun } from "./step-files.js";
+import { isEntryName, isStepFolder, languageOf, resumesRun } from "./step-files.js";
 
 /** A workflow that was walked. */
 interface Walked {

@@ -1,0 +1,87 @@
+import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
+import {
+  isEntryName,
+  isNumberedStep,
+  isStepFolder,
+  languageOf,
+  modeOf,
+  numeralOf,
+  resumesRun,
+} from "./step-files.js";
+
+/** Where steps begin: the first of a folder, or of one of its modes. */
+export interface FirstStep {
+  readonly path: string;
+  /** The folder's name, or what its mode is called. */
+  readonly label: string;
+}
+
+/** Create, edit and validate, as the workflows of BMAD have them. */
+const KNOWN_MODES: ReadonlyMap<string, string> = new Map([
+  ["c", "create"],
+  ["e", "edit"],
+  ["v", "validate"],
+]);
+
+/** The first step of a folder; of each of its modes, where the names of all its numbered steps have the letter of one. */
+export function firstStepsIn(tree: SourceTree, folder: string, from: string): readonly FirstStep[] {
+  return firstOf(
+    tree.filesIn(folder).filter((path) => !isEntryName(nameOf(path))),
+    from,
+  );
+}
+
+/**
+ * Where the steps begin that lie right below a document's folder, or beside it, two at least: in the folders that the document
+ * names, else in those that no other workflow beside it names.
+ */
+export function firstStepsOf(tree: SourceTree, document: string): readonly FirstStep[] {
+  const folder = folderOf(document);
+  const rivals = tree
+    .filesIn(folder)
+    .filter((path) => isEntryName(nameOf(path)) && path !== document && nameOf(path) !== "SKILL.md");
+  const own = [...new Set(tree.filesBelow(folder).map(folderOf))].filter(
+    (path) => path !== folder && folderOf(path) === folder && isStepFolder(path),
+  );
+  if (own.length === 0) {
+    const beside = rivals.length > 0 ? [] : tree.filesIn(folder).filter(isNumberedStep);
+    return beside.length > 1 ? firstOf(beside, document) : [];
+  }
+  const names = (path: string, steps: string): boolean => tree.text(path).includes(`${nameOf(steps)}/`);
+  const named = own.filter((steps) => names(document, steps));
+  const free = own.filter((steps) => !rivals.some((rival) => names(rival, steps)));
+  const folders = named.length > 0 ? named : free;
+  const isOne = folders.flatMap((steps) => tree.filesIn(steps)).length < 2;
+  return isOne ? [] : folders.flatMap((steps) => firstStepsIn(tree, steps, document));
+}
+
+/** The same for a document that is known to have steps: in the first folder of steps anywhere below it, where none is its own. */
+export function firstStepsBelow(tree: SourceTree, document: string): readonly FirstStep[] {
+  const steps = firstStepsOf(tree, document);
+  if (steps.length > 0) return steps;
+  const folder = tree.filesBelow(folderOf(document)).map(folderOf).find(isStepFolder);
+  return folder === undefined ? [] : firstStepsIn(tree, folder, document);
+}
+
+function firstOf(files: readonly string[], from: string): readonly FirstStep[] {
+  const steps = files.filter((path) => path.endsWith(".md") && !resumesRun(path));
+  const alike = steps.filter((path) => languageOf(path) === languageOf(from));
+  const inOrder = (alike.length > 0 ? alike : steps).toSorted((one, other) => place(one) - place(other));
+  const [first] = inOrder;
+  if (first === undefined) return [];
+  const numbered = inOrder.filter((path) => numeralOf(path) !== undefined);
+  const modes = new Map<string, FirstStep>();
+  for (const path of numbered.toReversed()) {
+    const letter = modeOf(path);
+    modes.set(letter, { path, label: KNOWN_MODES.get(letter) ?? letter });
+  }
+  const isKnown = [...modes.keys()].every((letter) => KNOWN_MODES.has(letter));
+  const areModes = modes.size > 1 && !modes.has("") && (isKnown || modes.size < numbered.length);
+  if (areModes) return [...modes.values()].toReversed();
+  return [{ path: first, label: nameOf(folderOf(first)) }];
+}
+
+/** Numbers first, in their order. */
+function place(path: string): number {
+  return Number.parseInt(numeralOf(path) ?? "1000", 10);
+}

@@ -1,0 +1,132 @@
+import { expect, test } from "vitest";
+import { type Texts, importOf, page, said, ways } from "./step-files.js";
+
+/* Workflows that do not name the file of their first step. */
+
+const on = (next: string) => `# A step\n\nProceed to \`${next}\`.\n`;
+const LAST = "# Last\n\nThe workflow is complete.\n";
+const THREE: Texts = {
+  "steps/step-01-pot.md": on("step-02-leaf.md"),
+  "steps/step-02-leaf.md": on("step-03-cup.md"),
+  "steps/step-03-cup.md": LAST,
+};
+/** More than a pointer has. */
+const LONG = ["Greet.", "Look round.", "Sit.", "Wait.", "Stand.", "Bow."];
+const IN_ORDER = ["step-01-pot -next*-> step-02-leaf", "step-02-leaf -next*-> step-03-cup"];
+
+test.each([
+  ["entryStep", "./steps/step-01-pot.md"],
+  ["entry_step_file", "{installed_path}/steps/step-01-pot.md"],
+  ["firstStepFile", "steps/step-01-pot.md"],
+  ["start-step", "step-01-pot"],
+  ["initialStep", "step-01"],
+])("the first step is the one that %s of the front matter names", (key, value) => {
+  const made = importOf({
+    "workflow.md": page({ name: "tea", [key]: value }, "Follow the entry step file."),
+    ...THREE,
+  });
+  expect(made.entry.form).toBe("steps");
+  expect(ways(made)).toEqual(IN_ORDER);
+  expect(said(made)).toEqual([]);
+});
+
+test("steps that a document speaks of and does not name begin with their first, and that is said", () => {
+  const body = "Step 1 fetches the pot, step 2 the leaf. Do them in order.";
+  const made = importOf({ "SKILL.md": page({ name: "tea" }, body), ...THREE });
+  expect(made.entry.form).toBe("steps");
+  expect(ways(made)).toEqual(IN_ORDER);
+  expect(said(made)).toEqual(['warning SKILL.md:0 names no first step: the first of "steps" was taken']);
+});
+
+test("steps beside their document are its steps as well, in the order of their numbers", () => {
+  const made = importOf({
+    "SKILL.md": page({ name: "tea" }, "Do what the steps say."),
+    "step-10-end.md": LAST,
+    "step-9-cup.md": on("step-10-end.md"),
+  });
+  expect(ways(made)).toEqual(["step-9-cup -next*-> step-10-end"]);
+});
+
+const MODES: Texts = {
+  "steps/step-01-c-pot.md": on("step-02-c-cup.md"),
+  "steps/step-02-c-cup.md": LAST,
+  "steps/step-10-e-load.md": LAST,
+  "steps/step-20-v-check.md": LAST,
+};
+
+test.each([
+  [
+    "a table of patterns",
+    ["| **Create** | `step-01-c-*` through `step-02-c-*` |", "| **Edit** | `step-10-e-*` |"],
+  ],
+  ["a list", ["Follow the steps:", "", "1. **step-01-c-pot** - the pot", "2. **step-02-c-cup** - the cup"]],
+  ["nothing at all", ["Make tea."]],
+  ["the folder alone", ["Create: follow the steps in `steps/` in order."]],
+])("each mode of a workflow begins with its own first step, where the document has %s", (_name, body) => {
+  const made = importOf({ "workflow.md": page({ name: "tea" }, ...body), ...MODES });
+  expect(ways(made)).toEqual([
+    "workflow -create-> step-01-c-pot",
+    "workflow -edit-> step-10-e-load",
+    "workflow -validate-> step-20-v-check",
+    "step-01-c-pot -next*-> step-02-c-cup",
+  ]);
+  expect(made.nodes[0]?.type).toBe("decision");
+  expect(said(made).filter((finding) => finding.includes("no step leads here"))).toEqual([]);
+});
+
+test("a letter that each step has another of is no mode", () => {
+  const made = importOf({
+    "workflow.md": page({ name: "tea" }, "Make tea."),
+    "steps/step-01-a-pot.md": on("step-02-b-cup.md"),
+    "steps/step-02-b-cup.md": LAST,
+  });
+  expect(ways(made)).toEqual(["step-01-a-pot -next*-> step-02-b-cup"]);
+});
+
+test("a workflow document that a skill leads to begins its steps in the same way", () => {
+  const made = importOf(
+    {
+      "SKILL.md": page({ name: "tea" }, ...LONG, "Begin by reading `workflow.md`."),
+      "workflow.md": "# Tea\n\nThe steps lie in `steps/`.\n",
+      ...THREE,
+    },
+    "SKILL.md",
+  );
+  expect(made.entry.form).toBe("steps");
+  expect(ways(made)).toEqual(["workflow -steps*-> step-01-pot", ...IN_ORDER]);
+});
+
+test("of several workflows in a folder each has the steps that it names, or that no other names", () => {
+  const texts = {
+    "workflow-make.md": page({ name: "make" }, "Make it, as `steps-c/` has it."),
+    "workflow-mend.md": page({ name: "mend" }, "Mend it."),
+    "steps-c/step-01-clay.md": on("step-02-kiln.md"),
+    "steps-c/step-02-kiln.md": LAST,
+    "steps-e/step-01-glue.md": on("step-02-dry.md"),
+    "steps-e/step-02-dry.md": LAST,
+  };
+  expect(ways(importOf(texts, "workflow-make.md"))).toEqual(["step-01-clay -next*-> step-02-kiln"]);
+  expect(ways(importOf(texts, "workflow-mend.md"))).toEqual(["step-01-glue -next*-> step-02-dry"]);
+});
+
+test("of a chain of steps in one line only the first follows what the line says", () => {
+  const made = importOf({
+    "workflow.md": page({ name: "tea" }, "Follow the steps: step-01-pot → `step-02-leaf.md` → step-03-cup"),
+    ...THREE,
+  });
+  expect(ways(made)).toEqual(IN_ORDER);
+});
+
+test.each(["step-01-c", "`step-01-c`", "step-c-01"])("a step by its number and its mode: %s", (name) => {
+  const made = importOf({ "workflow.md": page({ name: "tea" }, `Create: proceed to ${name}`), ...MODES });
+  expect(made.edges.slice(0, 1).map(({ to }) => to)).toEqual(["step-02-c-cup"]);
+});
+
+test("a name that one step's begins with is that step's", () => {
+  const made = importOf({
+    "workflow.md": page({ name: "tea" }, "Begin with step-01-pot."),
+    "steps/step-01-pot-of-clay.md": LAST,
+    "steps/step-01-potter.md": LAST,
+  });
+  expect(made.nodes.map(({ id }) => id)).toEqual(["step-01-pot-of-clay"]);
+});
