@@ -221,8 +221,10 @@ function shown(
   const whole = answer.content;
   // Cut before anything else is done with it: it may be very long. What hides something gets longer.
   const cut = cutBytes(whole.slice(0, maxResultBytes), maxResultBytes);
-  const content = cutBytes(printableText(cut.replaceAll(place.projectRoot, "@project")), maxResultBytes);
-  const isCut = cut.length < whole.length || content.length < cut.length;
+  const isShorter = cut.length < whole.length;
+  const named = withMount(isShorter ? withoutBeginning(cut, place.projectRoot) : cut, place.projectRoot);
+  const content = cutBytes(printableText(named), maxResultBytes);
+  const isCut = isShorter || content.length < cut.length;
   const bytes = Buffer.byteLength(whole);
   if (answer.isError === true) {
     const { error } = fail("TOOL_FAILED", `${external.name} says that it has failed.`, { content });
@@ -236,4 +238,22 @@ function shown(
       }
     : { bytes };
   return { result: { ok: true, ...rest, content } };
+}
+
+/** The project's directory as `@project`; another one whose path begins or ends like it stays. */
+function withMount(text: string, projectRoot: string): string {
+  return text.replaceAll(projectRoot, (root, at: number) => {
+    const isPart = /[\p{L}\p{N}_.-]/u.test(text.slice(Math.max(at - 1, 0), at));
+    const end = at + root.length;
+    return isPart || /^(?:[\p{L}\p{N}_-]|\.[\p{L}\p{N}_])/u.test(text.slice(end, end + 2))
+      ? root
+      : "@project";
+  });
+}
+
+/** Without what may be the beginning of the project's path at the end of a text that was cut. */
+function withoutBeginning(text: string, projectRoot: string): string {
+  for (let length = Math.min(projectRoot.length - 1, text.length); length > 1; length -= 1)
+    if (text.endsWith(projectRoot.slice(0, length))) return text.slice(0, -length);
+  return text;
 }

@@ -259,6 +259,29 @@ describe("a call of an external tool", () => {
     expect(content.isWellFormed()).toBe(true);
   });
 
+  test("takes no other directory for the project whose path begins or ends like the project's", async () => {
+    const { projectRoot } = world;
+    const others = [
+      `${projectRoot}-old/a`,
+      `${projectRoot}2`,
+      `${projectRoot}.git/b`,
+      `/mnt${projectRoot}/c`,
+    ];
+    const own = [`${projectRoot}.`, `(${projectRoot})`, `file://${projectRoot}/d`, projectRoot];
+    const result = await called(tool(() => [...others, ...own].join("\n")));
+    const shown = ["@project.", "(@project)", "file://@project/d", "@project"];
+    expect(result).toMatchObject({ ok: true, content: [...others, ...shown].join("\n") });
+  });
+
+  test("shows no part of the project's path where a text is cut within it", async () => {
+    const { projectRoot } = world;
+    for (const part of [2, projectRoot.length - 1]) {
+      const text = "x".repeat(1_000 - part) + projectRoot;
+      const result = await called(tool(() => text));
+      expect(result).toMatchObject({ truncated: true, content: "x".repeat(1_000 - part) });
+    }
+  });
+
   test("of a tool that is gone, or is another one by now, does nothing", async () => {
     let count = 0;
     const run1 = () => (count += 1);
