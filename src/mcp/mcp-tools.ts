@@ -5,6 +5,7 @@ import type { ToolEffect } from "../core/tools/external-tool.js";
 import { excerpt, listSome } from "../core/text.js";
 import type { ExternalTool, ToolAnswer, ToolPlace, ToolSource } from "../tools/external/tool-source.js";
 import { Connection, type McpAnswer } from "./connection.js";
+import { withRealPaths } from "./project-paths.js";
 import { type McpServer, type McpServers, isOfProject } from "./server-settings.js";
 
 /** What a worker gives its MCP servers. */
@@ -105,7 +106,8 @@ export function mcpTools(options: McpOptions): ToolSource {
           effect: effectOf(tool, server),
           timeoutMs: server.timeoutSeconds * 1_000,
           run: async (args, { signal, projectRoot }) => {
-            return toAnswer(await connectionTo(name, server, projectRoot).call(tool.name, args, signal));
+            const told = isOfProject(server) ? withRealPaths(args, projectRoot) : args;
+            return toAnswer(await connectionTo(name, server, projectRoot).call(tool.name, told, signal));
           },
         },
       ];

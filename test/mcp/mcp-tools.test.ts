@@ -80,6 +80,26 @@ describe("the public servers", () => {
     expect((await call("read_text_file", { path: "/etc/passwd" })).isError).toBe(true);
   });
 
+  test("filesystem: takes the project's paths as they are shown", async () => {
+    const { call, projectRoot } = open({
+      command: process.execPath,
+      args: [binOf("filesystem"), "@project"],
+    });
+    await call("create_directory", { path: "@project/docs" });
+    await call("write_file", { path: "@project/docs/a.txt", content: "@project/docs\nis where it lies" });
+    expect(readFileSync(join(projectRoot, "docs/a.txt"), "utf8")).toBe("@project/docs\nis where it lies");
+    const found = await call("search_files", { path: "@project", pattern: "**/*.txt" });
+    expect(found.content).toBe(join(projectRoot, "docs/a.txt"));
+    const read = await call("read_multiple_files", { paths: ["@project/docs/a.txt"] });
+    expect(read).toMatchObject({ isError: false, content: expect.stringContaining("is where it lies") });
+    expect((await call("read_text_file", { path: "@project/../a.txt" })).isError).toBe(true);
+  });
+
+  test("a server that is not one of the project's is not told where the project lies", async () => {
+    const { call } = open({ command: process.execPath, args: [binOf("everything")] });
+    expect((await call("echo", { message: "@project/a" })).content).toBe("Echo: @project/a");
+  });
+
   test("memory: a call that creates is one that is made once", async () => {
     const { call, names, projectRoot } = open({
       command: process.execPath,
