@@ -29,6 +29,33 @@ export function directiveOf(line: SourceLine, token: Token, before: string): Dir
   return { kind: "go", ...labelOf(said) };
 }
 
+/** `nextStepFile: …`, `step_file = …` */
+const ASSIGNED =
+  /^[\s`*-]{0,8}(?:\w{0,40}(?:[a-z][A-Z]|_)\w{0,40}[`*]{0,3}\s{0,4}:|[\w-]{1,80}[`*]{0,3}\s{0,4}=)/;
+
+/** English and German words: a line that has one, and none that leads on, tells of what it names. */
+const UNDERSTOOD =
+  /\b(?:the|and|of|with|from|when|this|that|using|see|is|are|was|by|for|der|das|und|von|mit|aus|ist|siehe|für)\b/i;
+
+/** "Never" and "before" in other languages. */
+const NEVER_ELSEWHERE =
+  /\b(?:jamais|ne (?:pas|charge\w*|lis\w*)|avant|nunca|jamás|antes|mai|nooit|niet|nigdy)\b|não |не |никогда|不要|切勿|请勿|禁止|之前|하지 마/iu;
+
+/** Whether a line says nothing of what it names that is known: no word that leads there, and none against it. */
+export function wordsUnknownAt(line: SourceLine, token: Token, before: string): boolean {
+  const lead = line.text.slice(0, token.at);
+  if (
+    line.text.trim().startsWith("|") ||
+    ASSIGNED.test(lead) ||
+    directiveOf(line, token, before).kind === "go"
+  )
+    return false;
+  return (
+    ![GOES, EXAMPLE, HELPER, UNDERSTOOD].some((words) => words.test(line.text)) &&
+    ![NEVER, NEVER_ELSEWHERE].some((words) => words.test(lead))
+  );
+}
+
 /** A row of a menu, `| [C] | workflow-create.md | … |`, leads on; any other table tells of files. */
 function rowOf(text: string, token: Token): Directive {
   const label = /^\|\s{0,4}`?\[([A-Z]{1,2}|\d)\]/.exec(text)?.[1];
@@ -42,7 +69,7 @@ function rowOf(text: string, token: Token): Directive {
 }
 
 /** `IF C: …`, `**[C] Continue**`, `If it is ready …, load …`: when a way is taken, in the words of the step. */
-function labelOf(line: string): {
+export function labelOf(line: string): {
   readonly label: string;
   readonly condition?: string;
   readonly isDefault: boolean;
@@ -61,7 +88,7 @@ function labelOf(line: string): {
 
 /** `IF C: …`, `[C] Continue: …`, `1) …` at the beginning of a line. */
 const MENU_ITEM =
-  /^[-•\s]{0,8}(?:(?:IF|If|if)\s+)?\[?([A-Z]|[1-9])\]?\s*(?:\([^)]{0,60}\)|[Ss]elected|[Cc]hosen)?\s*[:—)\]]/;
+  /^[-•\s]{0,8}(?:(?:IF|If|if|SI|Si|si|SE|Se|se|WENN|Wenn|wenn|FALLS|Falls|falls)\s+)?\[?([A-Z]|[1-9])\]?\s*(?:\([^)]{0,60}\)|[Ss]elected|[Cc]hosen)?\s*[:—)\]]/;
 /** `After user selects 'C'`, `ONLY WHEN [C continue option] is selected`, `WHEN C is selected`. */
 const CHOSEN =
   /\b(?:selects?|chooses?|when|option)\s+(?:the\s+)?['"[]{0,2}([A-Z])\b(?:['"\]]| continue option| is (?:selected|chosen))/i;

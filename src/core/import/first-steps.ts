@@ -25,7 +25,7 @@ const KNOWN_MODES: ReadonlyMap<string, string> = new Map([
 
 /** The first step of a folder; of each of its modes, where the names of all its numbered steps have the letter of one. */
 export function firstStepsIn(tree: SourceTree, folder: string, from: string): readonly FirstStep[] {
-  return firstOf(
+  return firstStepsAmong(
     tree.filesIn(folder).filter((path) => !isEntryName(nameOf(path))),
     from,
   );
@@ -45,7 +45,7 @@ export function firstStepsOf(tree: SourceTree, document: string): readonly First
   );
   if (own.length === 0) {
     const beside = rivals.length > 0 ? [] : tree.filesIn(folder).filter(isNumberedStep);
-    return beside.length > 1 ? firstOf(beside, document) : [];
+    return beside.length > 1 ? firstStepsAmong(beside, document) : [];
   }
   const names = (path: string, steps: string): boolean => tree.text(path).includes(`${nameOf(steps)}/`);
   const named = own.filter((steps) => names(document, steps));
@@ -63,7 +63,8 @@ export function firstStepsBelow(tree: SourceTree, document: string): readonly Fi
   return folder === undefined ? [] : firstStepsIn(tree, folder, document);
 }
 
-function firstOf(files: readonly string[], from: string): readonly FirstStep[] {
+/** Of these steps the first; of each of their modes, where the names of all that are numbered have the letter of one. */
+export function firstStepsAmong(files: readonly string[], from: string): readonly FirstStep[] {
   const steps = files.filter((path) => path.endsWith(".md") && !resumesRun(path));
   const alike = steps.filter((path) => languageOf(path) === languageOf(from));
   const inOrder = (alike.length > 0 ? alike : steps).toSorted((one, other) => place(one) - place(other));

@@ -25,6 +25,7 @@ import {
   numeralOf,
   resumesRun,
 } from "./step-files.js";
+import { unsaidWays } from "./unsaid-ways.js";
 import { reportUnreached } from "./unreached.js";
 import { type NamedStep, StepNames, hasPart, leadsTo } from "./step-names.js";
 
@@ -145,6 +146,7 @@ class GraphWalk {
     this.followKeys(path, source, references);
     this.followBody(path, source, references);
     this.followNames(path, source);
+    if (this.edgesFrom(path).length === 0) this.followUnsaid(path, source, references);
     if (this.edgesFrom(path).length === 0) this.followCode(path, source, references);
     if (this.edgesFrom(path).length === 0) this.followOrder(path, source);
   }
@@ -323,6 +325,15 @@ class GraphWalk {
     } else {
       this.edges.set(key, { from, to, ...edge });
       if (isNew) this.order.push(to);
+    }
+  }
+
+  /** Steps that a text names in words that are not known, where no other lead on. */
+  private followUnsaid(path: string, source: SourceText, references: References): void {
+    for (const { to, line, ...way } of unsaidWays(this.tree, path, source, references, this.entry)) {
+      const what = `names ${named(nameOf(to))} in words that are not known to lead there: it was taken for a way on`;
+      this.findings.add("warning", path, line, what);
+      this.connect(path, to, line, way);
     }
   }
 

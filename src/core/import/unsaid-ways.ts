@@ -1,0 +1,53 @@
+import { labelOf, wordsUnknownAt, tokensInBody } from "./directives.js";
+import { firstStepsAmong } from "./first-steps.js";
+import type { References } from "./references.js";
+import type { SourceText } from "./source-text.js";
+import { type SourceTree, folderOf } from "./source-tree.js";
+import { numeralOf, resumesRun, stepsBelow } from "./step-files.js";
+
+/** A way that a line names without a word that is known to lead on, such as one of another language. */
+export interface UnsaidWay {
+  readonly to: string;
+  readonly line: number;
+  readonly label: string;
+  readonly condition?: string;
+  readonly isDefault: boolean;
+}
+
+/**
+ * Where a text leads that says so in no known words: to the steps after it that are items of a menu by their letter, else to the
+ * nearest one that it names.
+ */
+export function unsaidWays(
+  tree: SourceTree,
+  path: string,
+  source: SourceText,
+  references: References,
+  entry: { readonly document: string },
+): readonly UnsaidWay[] {
+  const steps = new Set(stepsBelow(tree, folderOf(entry.document)));
+  if (path !== entry.document && !steps.has(path)) return []; // it is material
+  const ways = new Map<string, UnsaidWay>();
+  for (const { line, token, before } of tokensInBody(source.body)) {
+    const target = line.isCode ? undefined : references.resolve(token.text);
+    if (target?.kind !== "file" || target.path === path || !wordsUnknownAt(line, token, before)) continue;
+    if (!steps.has(target.path) || resumesRun(target.path) || isBefore(target.path, path)) continue;
+    const way = { to: target.path, line: line.number, ...labelOf(line.text) };
+    const known = ways.get(target.path);
+    if (known === undefined || (known.label.length > 1 && way.label.length === 1)) ways.set(target.path, way);
+  }
+  const items = [...ways.values()].filter(({ label }) => label.length === 1);
+  if (items.length > 0) return items;
+  const first = firstStepsAmong([...ways.keys()], path).map((step) => step.path);
+  return [...ways.values()]
+    .filter(({ to }) => first.includes(to))
+    .map((way) => ({ ...way, isDefault: first.length === 1 }));
+}
+
+/** Whether a step is numbered before another one beside it. */
+function isBefore(step: string, path: string): boolean {
+  const [own, other] = [numeralOf(path), numeralOf(step)];
+  if (own === undefined || other === undefined || folderOf(step) !== folderOf(path)) return false;
+  const [number, before] = [Number.parseInt(own, 10), Number.parseInt(other, 10)];
+  return before < number || (before === number && other < own);
+}

@@ -1,0 +1,76 @@
+import { expect, test } from "vitest";
+import { importOf, page, said, ways } from "./step-files.js";
+
+/* Workflows that were translated: their words are not known, the names of their files are. */
+
+const LAST = "# 4\n\nWorkflow complete.\n";
+
+/** A workflow whose document and steps lead on with this line, `%` standing for the file. */
+function translated(line: string) {
+  const to = (file: string) => line.replace("%", file);
+  return importOf({
+    "SKILL.md": page({ name: "the" }, "# T", "", to("./steps/step-01-pot.md")),
+    "steps/step-01-pot.md": `# 1\n\n${to("./step-02-leaf.md")}\n`,
+    "steps/step-02-leaf.md": `# 2\n\n\`./step-01-pot.md\`\n\n${to("./step-03-cup.md")}\n`,
+    "steps/step-03-cup.md": `# 3\n\n${to("step-04-sip.md")}\n`,
+    "steps/step-04-sip.md": LAST,
+  });
+}
+
+test.each([
+  ["French", "Lire intégralement et suivre : `%`"],
+  ["French, a menu", "- SI C : sauvegardez, puis lisez intégralement et suivez : `%`"],
+  ["Spanish", "Leer completamente y seguir: `%`"],
+  ["Portuguese", "Depois que o usuário selecionar 'C', carregue `%` para iniciar a conversa."],
+  ["Italian", "Leggi per intero e segui `%`."],
+  ["Chinese", "完整读取并遵循：`%`"],
+  ["Japanese", "`%` を読み込み、すべて実行する。"],
+  ["Vietnamese", "Đọc toàn bộ và thực hiện `%`"],
+  ["Russian", "Прочитай полностью и выполни `%`."],
+])("a workflow in %s is walked by the files that it names, and that is said", (_language, line) => {
+  const made = translated(line);
+  expect(made.entry.form).toBe("steps");
+  expect(made.edges.map(({ from, to }) => `${from} ${to}`)).toEqual([
+    "step-01-pot step-02-leaf",
+    "step-02-leaf step-03-cup",
+    "step-03-cup step-04-sip",
+  ]);
+  expect(made.edges.every(({ isDefault }) => isDefault)).toBe(true);
+  expect(said(made)[1]).toBe(
+    'warning steps/step-01-pot.md:3 names "step-02-leaf.md" in words that are not known to lead there: it was taken for a way on',
+  );
+});
+
+test("a menu in another language is one by its letters", () => {
+  const made = importOf({
+    "SKILL.md": page({ name: "the" }, "Lire et suivre : `./steps/step-01-pot.md`"),
+    "steps/step-01-pot.md": [
+      "# 1",
+      "- SI C : suivez `./step-02-leaf.md`",
+      "- SI S : suivez `./step-03-cup.md`",
+      "Puis suivez `./step-02-leaf.md`.",
+    ].join("\n"),
+    "steps/step-02-leaf.md": "# 2\n\nSuivre `./step-03-cup.md`\n",
+    "steps/step-03-cup.md": LAST,
+  });
+  expect(ways(made)).toEqual([
+    "step-01-pot -C*-> step-02-leaf",
+    "step-01-pot -S-> step-03-cup",
+    "step-02-leaf -next*-> step-03-cup",
+  ]);
+});
+
+test.each([
+  "Ne chargez jamais `./step-03-cup.md`.",
+  "切勿提前加载 `./step-03-cup.md`",
+  "Use the same form as `./step-03-cup.md`.",
+  "| 3 | `./step-03-cup.md` |",
+  "step_file: ./step-03-cup.md",
+])("a line that does not lead on is none in any language: %s", (line) => {
+  const made = importOf({
+    "SKILL.md": page({ name: "the" }, "Load `./steps/step-01-pot.md`."),
+    "steps/step-01-pot.md": `# 1\n\n${line}\n`,
+    "steps/step-03-cup.md": LAST,
+  });
+  expect(ways(made)).toEqual([]);
+});
