@@ -118,10 +118,11 @@ function toolProblems(file: string, { tools = {} }: PackageTest): readonly Findi
   return Object.entries(tools).flatMap(([name, answers]) => {
     const isOurs = canonicalToolName(name) !== undefined;
     const unclear = answers.findIndex(
-      ({ result, error }) => (result === undefined) === (error === undefined),
+      ({ result, error, wrongArguments }) =>
+        [result, error, wrongArguments].filter((said) => said !== undefined).length !== 1,
     );
     if (unclear !== -1) {
-      const sentence = "must have a result or an error, and not both";
+      const sentence = "must have one of result, error and wrongArguments";
       return [errorFinding(file, `${jsonPath(["tools", name])}[${unclear}]`, sentence)];
     }
     if (!isOurs && /^[\w./:-]{1,100}$/.test(name)) return [];
