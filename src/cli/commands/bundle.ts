@@ -6,6 +6,8 @@ import {
   checkBundles,
   nothingRuns,
 } from "../../tools/bundle/bundle-check.js";
+import { shellWord } from "../../core/text.js";
+import { MORE_BELOW } from "../../tools/import/read-source.js";
 import { EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
 
 /** `interlock bundle list`: every workflow and agent of a directory, and what is missing. */
@@ -51,20 +53,24 @@ export async function bundleCheckCommand(dir: string, options: { json?: boolean 
 const FORMS = { steps: "steps", instructions: "skill", agent: "persona" } as const;
 
 /** What a bundle run does not run as it is, with what to do. */
-function printOthers({ others = [], complete }: BundleReport): void {
+function printOthers({ others = [], packages = [], complete }: BundleReport): void {
   for (const { path, name, description, form, remedy } of others) {
     print(`${FORMS[form].padEnd(8)}  ${path}  ${name}${description === "" ? "" : `  ${description}`}`);
     print(`    ${form === "agent" ? remedy : `to run it: ${remedy}`}`);
   }
-  if (complete === false)
-    print("There is more below this directory than was looked at: name one nearer to the workflows.");
+  for (const path of packages) {
+    print(`package   ${path}`);
+    print(`    to run it: interlock run ${shellWord(path, "<package>")}`);
+  }
+  if (complete === false) print(MORE_BELOW);
 }
 
 /** How many there are of other forms, where there are any. */
-function told({ others = [] }: BundleReport): string {
-  if (others.length === 0) return "";
+function told({ others = [], packages = [] }: BundleReport): string {
+  const made = packages.length === 0 ? "" : ` ${packages.length} packages.`;
+  if (others.length === 0) return made;
   const count = (form: OtherEntry["form"]): number => others.filter((other) => other.form === form).length;
-  return ` To be imported: ${count("steps")} made of steps, ${count("instructions")} skills. ${count("agent")} personas.`;
+  return ` To be imported: ${count("steps")} made of steps, ${count("instructions")} skills. ${count("agent")} personas.${made}`;
 }
 
 /** A directory of which nothing runs is not fine. */

@@ -1,4 +1,4 @@
-import { realpath, stat } from "node:fs/promises";
+import { readdir, realpath, stat } from "node:fs/promises";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { type Entry, findEntries } from "../../core/import/entries.js";
 import { type Imported, importPackage } from "../../core/import/import-package.js";
@@ -6,7 +6,13 @@ import { type Finding, isError } from "../../core/package/findings.js";
 import { listSome, shellWord } from "../../core/text.js";
 import { makeFolders } from "../../store/disk/make-folders.js";
 import { systemCode } from "../../store/packages/package-files.js";
-import { type ReadSource, readSource, sourceRootOf } from "../../tools/import/read-source.js";
+import {
+  MORE_BELOW,
+  type ReadSource,
+  isPackage,
+  readSource,
+  sourceRootOf,
+} from "../../tools/import/read-source.js";
 import { writePackage } from "../../tools/import/write-package.js";
 import { openEnvironment } from "../environment.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
@@ -35,8 +41,11 @@ export async function packageImportCommand(source: string, options: ImportOption
     const place = options.all === true || options.out === undefined ? join(out, name) : out;
     made.push(await makeOne(imported, place, options));
   }
-  if (options.json === true) printJson({ ok: made.every(isMade), packages: made.map(toJson) });
+  const { complete } = read.source;
+  const bound = complete ? {} : { complete };
+  if (options.json === true) printJson({ ok: made.every(isMade), packages: made.map(toJson), ...bound });
   else for (const one of made) printMade(one, options);
+  if (!complete && options.json !== true) print(MORE_BELOW);
   if (options.all === true && options.json !== true) {
     print(`${made.filter(isMade).length} of ${made.length} workflows were imported into ${out}.`);
   }
@@ -58,6 +67,8 @@ async function readEntries(named: string): Promise<ReadEntries> {
   if (!entry.isDirectory() && !entry.isFile())
     throw new UsageError(`"${named}" is neither a directory nor a file.`);
   const folder = entry.isDirectory() ? path : dirname(path);
+  if (isPackage(await readdir(folder).catch(() => [])))
+    throw new CommandError(`"${named}" is a package already. It runs: interlock run ${shellWord(folder)}`);
   const source = await readSource(await sourceRootOf(folder), folder);
   const within = relative(source.root, path).split(sep).join("/");
   const all = findEntries(source.tree);

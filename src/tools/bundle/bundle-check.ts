@@ -49,18 +49,26 @@ export interface BundleReport {
   readonly agents: readonly CheckedAgent[];
   /** Absent where there are none. */
   readonly others?: readonly OtherEntry[];
+  /** Directories that are packages, made by an import for one. Absent where there are none. */
+  readonly packages?: readonly string[];
   /** Only where the directory holds more than is looked at: there may be more. */
   readonly complete?: false;
 }
 
 /** Why nothing of a directory can be run as it is, with what to do; nothing where something can. */
-export function nothingRuns({ workflows, agents, others = [] }: BundleReport): string | undefined {
+export function nothingRuns({
+  workflows,
+  agents,
+  others = [],
+  packages = [],
+}: BundleReport): string | undefined {
   if (workflows.some(({ ok }) => ok)) return undefined;
   const importable = others.filter(({ form }) => form !== "agent").length;
   if (importable > 0) {
     return `None of these runs as it is. Import them first, ${importable} can be: interlock package import <path>`;
   }
   if (workflows.length > 0) return "None of these can be run: see what is missing.";
+  if (packages.length > 0) return "There are packages here, and no bundle. They run: interlock run <package>";
   const found = agents.length + others.length;
   const what = found > 0 ? "There are agents, and no workflow" : "There is no workflow here";
   return `${what}: no workflow.yaml, workflow.md or SKILL.md begins one. Name the directory that BMAD was installed in, or a module.`;
@@ -91,6 +99,7 @@ export async function checkBundles(dir: string): Promise<BundleReport> {
     workflows,
     agents,
     ...(others.length === 0 ? {} : { others }),
+    ...(source.packages.length === 0 ? {} : { packages: source.packages }),
     ...(source.complete ? {} : { complete: false }),
   };
 }

@@ -1,5 +1,6 @@
 import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
+import { isPackage } from "../import/read-source.js";
 
 /** Bounds on what a search for bundles looks at. */
 const MAX_DEPTH = 16;
@@ -13,7 +14,7 @@ export interface BundleFiles {
   readonly agents: readonly string[];
 }
 
-/** Finds `workflow.yaml` files and agent files below a directory. Links and hidden directories but `.bmad` are left out. */
+/** Finds `workflow.yaml` files and agent files below a directory. Links, packages and hidden directories but `.bmad` are left out. */
 export async function findBundleFiles(dir: string): Promise<BundleFiles> {
   const workflows: string[] = [];
   const agents: string[] = [];
@@ -22,6 +23,7 @@ export async function findBundleFiles(dir: string): Promise<BundleFiles> {
     const next = queue.shift();
     if (next === undefined) break;
     const entries = await readdir(next.path, { withFileTypes: true }).catch(() => []);
+    if (next.depth > 0 && isPackage(entries.map(({ name }) => name))) continue;
     for (const entry of entries) {
       const path = join(next.path, entry.name);
       if (entry.isDirectory()) {

@@ -13,6 +13,10 @@ const MAX_LEVELS_UP = 8;
 
 const TEXTS = /\.(?:md|ya?ml|xml|csv|toml|txt|json|py|mjs|js|sh|html)$/i;
 
+/** What is said of a directory that a bound was reached in. */
+export const MORE_BELOW =
+  "There is more below this directory than was looked at: name one nearer to the workflows.";
+
 /** The texts of a directory, and whether all of them were looked at. */
 export interface ReadSource {
   /** The real path that the tree's paths are relative to. */
@@ -21,24 +25,33 @@ export interface ReadSource {
   readonly complete: boolean;
   /** Paths of what could not be read: no UTF-8, or too large. */
   readonly unread: readonly string[];
+  /** Directories that are packages: what begins in them has been imported, and they are not looked into. */
+  readonly packages: readonly string[];
+}
+
+/** Whether a directory with files of these names is a package of ours. */
+export function isPackage(names: readonly string[]): boolean {
+  return ["bmad.json", "workflow.graph.json"].every((name) => names.includes(name));
 }
 
 /**
  * Reads the texts below `root` for an import, those below `first` before all others. Links, hidden directories but `.skills` and those
- * of tools that hold `skills`, `node_modules`, what is no UTF-8 and what is larger than 1 MiB are left out. Nothing is followed out of it.
+ * of tools that hold `skills`, `node_modules`, packages, what is no UTF-8 and what is larger than 1 MiB are left out. Nothing is followed out of it.
  */
 export async function readSource(root: string, first: string = root): Promise<ReadSource> {
   const reader = new TreeReader(await realpath(root));
   const begin = relative(reader.root, await realpath(first));
   const isInside = begin !== "" && !begin.startsWith("..");
   const complete = (!isInside || (await reader.read(begin.split(sep).join("/")))) && (await reader.read(""));
-  return { root: reader.root, tree: new SourceTree(reader.files), complete, unread: reader.unread };
+  const { files, unread, packages } = reader;
+  return { root: reader.root, tree: new SourceTree(files), complete, unread, packages };
 }
 
 class TreeReader {
   readonly root: string;
   readonly files = new Map<string, string>();
   readonly unread: string[] = [];
+  readonly packages: string[] = [];
   private readonly seen = new Set<string>();
   private bytes = 0;
 
@@ -53,7 +66,12 @@ class TreeReader {
       if (this.seen.has(next.folder)) continue;
       this.seen.add(next.folder);
       if (this.seen.size > MAX_DIRECTORIES) return false;
-      for (const { name, isFolder } of await this.childrenOf(next.folder)) {
+      const children = await this.childrenOf(next.folder);
+      if (next.folder !== from && isPackage(children.map(({ name }) => name))) {
+        this.packages.push(next.folder);
+        continue;
+      }
+      for (const { name, isFolder } of children) {
         const path = next.folder === "" ? name : `${next.folder}/${name}`;
         if (isFolder) {
           if (next.depth < MAX_DEPTH) queue.push({ folder: path, depth: next.depth + 1 });

@@ -112,6 +112,29 @@ describe("interlock package import", () => {
     expect(readdirSync(join(dir, "all"))).toEqual(["one", "one-2", "two"]);
   });
 
+  test("makes no package of a package: what was imported is not found again", async () => {
+    putTea("kit/tea");
+    expect(await run("~/kit", "--all", "--out", "~/kit/imported")).toBe(0);
+    output.text = "";
+    expect(await main(["bundle", "list", join(dir, "kit"), "--json"])).toBe(1);
+    expect(JSON.parse(output.text)).toMatchObject({
+      others: [{ path: "tea/SKILL.md" }],
+      packages: ["imported/tea"],
+      agents: [],
+    });
+    output.text = "";
+    expect(await run("~/kit", "--all", "--out", "~/kit/again")).toBe(0);
+    expect(output.text).toContain("1 of 1 workflows were imported into ");
+    expect(await run("~/kit/imported/tea")).toBe(1);
+    expect(output.text).toContain('imported/tea" is a package already. It runs: interlock run ');
+    output.text = "";
+    expect(await main(["bundle", "list", join(dir, "kit", "imported")])).toBe(1);
+    expect(output.text).toBe(
+      "package   tea\n    to run it: interlock run tea\n0 workflows, 0 agents. 1 packages.\n" +
+        "There are packages here, and no bundle. They run: interlock run <package>\n",
+    );
+  });
+
   test("says what there is instead where nothing can be imported", async () => {
     put("old/workflow.yaml", "name: x\n");
     expect(await run("~/old")).toBe(1);
