@@ -1,5 +1,6 @@
 import { isAbsolute } from "node:path";
 import { z } from "zod";
+import { SERVER_NAME, isServerName } from "../core/server-name.js";
 
 /** The place in `cwd` and `args` where the run's project is meant. */
 export const PROJECT = "@project";
@@ -55,10 +56,9 @@ const serverSchema = z.unknown().transform((value, context) => {
 
 /** MCP servers by the names that agents' policies call them. */
 export const mcpServersSchema = z.record(z.string(), serverSchema).superRefine((servers, context) => {
-  const wrong = Object.keys(servers).find((name) => !/^[a-z][a-z0-9-]{0,31}$/.test(name));
+  const wrong = Object.keys(servers).find((name) => !isServerName(name));
   if (wrong === undefined) return;
-  const message = "must have a name of at most 32 characters of a-z 0-9 -, a letter first";
-  context.addIssue({ code: "custom", path: [wrong], message });
+  context.addIssue({ code: "custom", path: [wrong], message: SERVER_NAME });
 });
 
 export type McpServers = z.infer<typeof mcpServersSchema>;

@@ -1,4 +1,5 @@
-import type { JsonObject } from "../json.js";
+import { type JsonObject, type JsonValue, isList, objectOf } from "../json.js";
+import { isServerName } from "../server-name.js";
 import { type Frontmatter, frontmatterSchema, normalizeFrontmatter } from "../state/state-frontmatter.js";
 import { checkArtifactTypes } from "./artifact-types.js";
 import { checkAgentId, checkGraphRules } from "./check-graph.js";
@@ -61,7 +62,36 @@ export function checkAgentsFile(file: string, text: string): Checked<readonly Ag
     "agents",
     agents.map((agent) => agent.id),
   );
-  return { value: agents, findings: [...findings, ...checkTools(file, agents)] };
+  const servers = checkServers(file, agents, json.value);
+  return { value: agents, findings: [...findings, ...checkTools(file, agents), ...servers] };
+}
+
+/** A policy that seems to give an agent tools of servers, and gives none. `written` is the file as it stands there. */
+function checkServers(file: string, agents: readonly Agent[], written: JsonValue): readonly Finding[] {
+  return agents.flatMap(({ id, tools: { mcp } = {} }, index) => {
+    if (mcp === undefined) return [];
+    const { enabled, allowedServers = [] } = mcp;
+    const place = `$.agents[${index}].tools.mcp`;
+    const warn = (sentence: string): Finding => warningFinding(file, place, `agent ${quote(id)} ${sentence}`);
+    if (enabled && allowedServers.length === 0)
+      return [
+        warn("has the tools of no server: name servers in allowedServers, by their names in the settings"),
+      ];
+    const isOff = allowedServers.length > 0 && !isEnabledSaid(written, index);
+    const impossible = allowedServers.filter((name) => !isServerName(name));
+    return [
+      ...(isOff ? [warn("does not get the tools of its allowedServers: add enabled, true or false")] : []),
+      ...impossible.map((name) =>
+        warn(`names the server ${quote(name)}: no server in the settings can be called so`),
+      ),
+    ];
+  });
+}
+
+function isEnabledSaid(written: JsonValue, index: number): boolean {
+  const agents = objectOf(written)["agents"];
+  const { tools } = objectOf(isList(agents) ? agents[index] : undefined);
+  return Object.hasOwn(objectOf(objectOf(tools)["mcp"]), "enabled");
 }
 
 /** Without the file tools, neither a step can be read nor the state saved. */

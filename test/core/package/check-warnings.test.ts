@@ -235,6 +235,39 @@ test("an agent without tools is warned of", () => {
   ]);
 });
 
+test.each([
+  [
+    { enabled: true },
+    "has the tools of no server: name servers in allowedServers, by their names in the settings",
+  ],
+  [
+    { enabled: true, allowedServers: [] },
+    "has the tools of no server: name servers in allowedServers, by their names in the settings",
+  ],
+  [
+    { allowedServers: ["tickets"] },
+    "does not get the tools of its allowedServers: add enabled, true or false",
+  ],
+  [
+    { enabled: true, allowedServers: ["tickets", "*"] },
+    'names the server "*": no server in the settings can be called so',
+  ],
+  [
+    { enabled: true, allowedServers: ["mcp.tickets"] },
+    'names the server "mcp.tickets": no server in the settings can be called so',
+  ],
+  [{ enabled: true, allowedServers: ["tickets"] }, undefined],
+  [{ enabled: false, allowedServers: ["tickets"] }, undefined],
+  [{ enabled: false }, undefined],
+  [{}, undefined],
+])("a policy of servers' tools that gives none is warned of: %j", (mcp, sentence) => {
+  const agents = [{ ...agent("a"), tools: { mcp } }];
+  const { findings } = checkAgentsFile("agents.json", JSON.stringify({ schemaVersion: "1.1", agents }));
+  expect(said(findings)).toEqual(
+    sentence === undefined ? [] : [`warning $.agents[0].tools.mcp agent "a" ${sentence}`],
+  );
+});
+
 test("an edge that stands there twice is warned of, one under another condition is not", () => {
   const edge = { from: "a", to: "b" };
   const graph = graphOf([{}, END], [edge, { ...edge, conditionExpr: { "!": [1] } }, edge]);
