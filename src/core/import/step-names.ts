@@ -39,6 +39,8 @@ export class StepNames {
   private readonly byNumeral = new Map<string, string[]>();
   /** `step-02a-x.md` and `step-02b-y.md` by 2. */
   private readonly lettered = new Map<number, string[]>();
+  /** `step-03-cup-of-tea.md` by `step-03-cup`. */
+  private readonly byBeginning = new Map<string, string[]>();
   private readonly byTitle = new Map<string, string[]>();
 
   /** `folder` is the workflow's. */
@@ -47,6 +49,7 @@ export class StepNames {
     for (const path of this.steps) {
       const stem = nameOf(path).replace(/\.md$/, "");
       if (/\d/.test(stem) || stem.startsWith("step-")) push(this.byStem, stem.toLowerCase(), path);
+      for (const beginning of beginningsOf(stem.toLowerCase())) push(this.byBeginning, beginning, path);
       const numeral = numeralOf(path);
       if (numeral !== undefined) push(this.byNumeral, numeral, path);
       if (numeral !== undefined && /\D/.test(numeral))
@@ -64,16 +67,9 @@ export class StepNames {
       this.byStem.get(text.toLowerCase()) ??
         (numeral === undefined ? undefined : this.numbered(numeral)) ??
         this.byTitle.get(plain(text)) ??
-        this.beginningWith(text),
+        this.byBeginning.get(text.toLowerCase()),
       from,
     );
-  }
-
-  /** Of `step-03-cup` the one step that is `step-03-cup-of-tea.md`. */
-  private beginningWith(text: string): readonly string[] {
-    if (!STEP_LIKE.test(text)) return [];
-    const longer = [...this.byStem].filter(([stem]) => stem.startsWith(`${text.toLowerCase()}-`));
-    return longer.length === 1 ? (longer[0]?.[1] ?? []) : [];
   }
 
   /** What a line of `from` names. */
@@ -144,13 +140,32 @@ export function hasPart(body: readonly SourceLine[], { text, form }: NamedStep):
       ? new RegExp(String.raw`^(?:step )?0{0,2}${plainNumeral(numeral)}(?:[.:)—–\s-]|$)`, "i")
       : undefined;
   const wanted = plain(text);
-  return body.some(({ text: line, isCode }) => {
-    if (isCode) return false;
-    if (/^\s{0,12}<step\b/.test(line)) return line.includes(`n="${numeral}"`) && form === "number";
-    if (!/^\s{0,3}(?:#{1,6}\s|\*\*)/.test(line)) return false;
-    const heading = withoutMarks(line.slice(0, 300));
-    return isPart === undefined ? plain(heading) === wanted : isPart.test(heading);
-  });
+  const { tags, headings } = partsOf(body);
+  if (form === "number" && tags.some((line) => line.includes(`n="${numeral}"`))) return true;
+  return headings.some((heading) =>
+    isPart === undefined ? plain(heading) === wanted : isPart.test(heading),
+  );
+}
+
+/** The lines that a text's parts begin with, looked for once: a text may name many steps. */
+interface Parts {
+  readonly tags: readonly string[];
+  readonly headings: readonly string[];
+}
+const knownParts = new WeakMap<readonly SourceLine[], Parts>();
+
+function partsOf(body: readonly SourceLine[]): Parts {
+  const known = knownParts.get(body);
+  if (known !== undefined) return known;
+  const lines = body.filter(({ isCode }) => !isCode).map(({ text }) => text);
+  const parts = {
+    tags: lines.filter((line) => /^\s{0,12}<step\b/.test(line)),
+    headings: lines
+      .filter((line) => /^\s{0,3}(?:#{1,6}\s|\*\*)/.test(line))
+      .map((line) => withoutMarks(line.slice(0, 300))),
+  };
+  knownParts.set(body, parts);
+  return parts;
 }
 
 function plainNumeral(numeral: string): string {
@@ -163,6 +178,13 @@ function plain(title: string): string {
     .toLowerCase()
     .replace(/^(?:step )?(?:[a-z]-?)?\d{1,3}[a-z]?(?: of \d{1,3})?\b[\s.:)—–-]*/, "")
     .trim();
+}
+
+/** Of a name like `step-03-cup-of-tea` what it may be called for short: not its number alone. */
+function beginningsOf(stem: string): readonly string[] {
+  const words = stem.slice(0, 120).split("-");
+  const beginnings = words.map((_word, index) => words.slice(0, index).join("-"));
+  return beginnings.filter((beginning) => STEP_LIKE.test(beginning));
 }
 
 function headingOf(text: string): string {
