@@ -29,6 +29,11 @@ const BEGINS_TO_ASK = new RegExp(
 /** What asks or requests where somebody is spoken to. */
 const MAY_ASK = new RegExp(String.raw`\b(?:${QUESTION_WORDS}|${REQUESTS})\b`, "i");
 const SPOKEN_TO = /\b(?:you|yours?)\b/i;
+/** A sentence of what the model lacks: it says so to whoever knows. */
+const LACKS = new RegExp(
+  String.raw`\b(?:i|we)\b.{0,20}\b(?:(?:need|want|like|have) to know|(?:not|un)\s?(?:sure|clear|certain)|(?:do not|don['’]t) know|(?:cannot|can['’]t) (?:tell|know|decide))\b.{0,80}\b(?:${QUESTION_WORDS})\b|\bneed (?:an? |the )?(?:decision|answer|choice|confirmation|clarification|approval)\b`,
+  "i",
+);
 /** A sentence of what the model does itself: it may speak of what it chooses, and how. */
 const ANNOUNCES =
   /^\W{0,20}(?:(?:okay|ok|sure|great|good|perfect|alright|right|thanks|now|next|first|then|so|well|finally|and|but)\b\W{1,5}){0,4}(?:i|we|let me|let us|let['’]s|proceeding|continuing|moving|going|starting)\b/i;
@@ -38,6 +43,7 @@ function asks(text: string): boolean {
   if (ASKS.test(text)) return true;
   return text.split(/[.!\n。！…]+/).some((sentence) => {
     if (SPOKEN_TO.test(sentence)) return MAY_ASK.test(sentence);
+    if (LACKS.test(sentence)) return true;
     return !ANNOUNCES.test(sentence) && BEGINS_TO_ASK.test(sentence);
   });
 }
