@@ -1,4 +1,5 @@
-import { InterlockError, type RunHandle, type RunReference } from "../client/client.js";
+import { type InterlockClient, InterlockError, type RunHandle, type RunReference } from "../client/client.js";
+import { isRunId, runIdIn } from "../core/run/run-id.js";
 import type { Config } from "../config.js";
 import { type RunMetadata, workflowIdOfRun } from "../store/runs/run-index.js";
 import type { Store } from "../store/store.js";
@@ -98,7 +99,7 @@ export async function withRun<T>(
   if (known === undefined && !(await isTemporalThere(config, store))) throw noSuchRun(runId);
   try {
     return await withTemporal({ config, store }, async (place) => {
-      const run = place.session.client.handle(referenceOf(known) ?? runId);
+      const run = await runOf(place.session.client, referenceOf(known) ?? runId);
       const where =
         known === undefined || store === undefined
           ? await elsewhere(place.session, run)
@@ -114,6 +115,14 @@ export async function withRun<T>(
     const sentence = `${error.message} Start it again from its document with: interlock restore ${runId}`;
     throw new CommandError(sentence, { cause: error });
   }
+}
+
+/** The run that is meant by now: under a workflow id there may be another one before somebody has said what they have to say. */
+async function runOf(client: InterlockClient, id: RunReference | string): Promise<RunHandle> {
+  const run = client.handle(id);
+  if (typeof id !== "string" || isRunId(runIdIn(id) ?? id)) return run;
+  const named = await run.identify().catch(() => undefined); // what the command itself will say
+  return named === undefined ? run : client.handle(named);
 }
 
 /** What the store knows of a run's ids. */

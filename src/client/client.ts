@@ -228,7 +228,7 @@ export class InterlockClient {
     return new RunHandle(this, await launchRun(this, { ...launch, searchAttributes, reuse }));
   }
 
-  /** A handle on a run that exists, by its id or by its workflow's; by both, where both are known. */
+  /** A handle on a run that exists, by its id or by its workflow's, which is the newest under it each time; by both, where both are known. */
   handle(id: string | RunReference): RunHandle {
     return new RunHandle(this, id);
   }
@@ -253,7 +253,7 @@ export class InterlockClient {
 
   /**
    * Every question that waits, in all stores, the oldest first. With `watch` it goes on with those that come, until the signal ends
-   * it. Answer with `client.handle(workflowId).answer({ nodeId, text, question: id })`. Where no worker says the whole text within
+   * it. Answer with `client.handle(question).answer({ nodeId, text, question: id })`. Where no worker says the whole text within
    * five seconds it is the first line (`isWhole`).
    */
   async *questions(

@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { servePage } from "../../src/page/server/serve-page.js";
+import { eventually } from "../fakes/eventually.js";
 import { PageBrowser } from "../fakes/page-browser.js";
 import { valueOf } from "../fakes/run-world.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
@@ -26,8 +28,8 @@ async function openPage({ client }: Bench): Promise<PageBrowser> {
   return PageBrowser.open(links[0] ?? "");
 }
 
-/** Two runs, one after the other, under one workflow id: the first was cancelled, the second waits for an answer. */
-async function twoRuns(bench: Bench, between: (workflowId: string) => Promise<void> = async () => undefined) {
+/** Starts runs of one package, one after the other, under one workflow id: each asks. */
+async function openStory(bench: Bench) {
   const dir = join(bench.dir, "package");
   await writeTree(dir, twoNodePackage());
   const { packageId } = valueOf(await bench.store.packages.install(dir));
@@ -41,14 +43,32 @@ async function twoRuns(bench: Bench, between: (workflowId: string) => Promise<vo
     await until(bench.client.handle(workflowId), "waiting-user");
     return firstExecutionRunId;
   };
+  const cancel = async (): Promise<void> => {
+    const run = bench.client.handle(workflowId);
+    await run.cancel();
+    await run.result().catch(() => undefined);
+  };
+  return { workflowId, start, cancel };
+}
+
+/** Two such runs: the first was cancelled, the second waits for an answer. */
+async function twoRuns(bench: Bench, between: (workflowId: string) => Promise<void> = async () => undefined) {
+  const { workflowId, start, cancel } = await openStory(bench);
   const first = await start();
-  await bench.client.handle(workflowId).cancel();
-  await bench.client
-    .handle(workflowId)
-    .result()
-    .catch(() => undefined);
+  await cancel();
   await between(workflowId);
   return { workflowId, first, second: await start() };
+}
+
+/** A machine that has Temporal's address, and no store. */
+async function elsewhere(bench: Bench, more: Record<string, string> = {}): Promise<Shell> {
+  const dir = await temporaryDirectory();
+  return new Shell(dir, {
+    INTERLOCK_STORE: "",
+    TEMPORAL_ADDRESS: bench.environment["TEMPORAL_ADDRESS"] ?? "",
+    TEMPORAL_CONFIG_FILE: join(dir, "none.toml"),
+    ...more,
+  });
 }
 
 const OVER = { code: "E_PRECONDITION_FAILED", message: expect.stringContaining("is over") as string };
@@ -87,19 +107,36 @@ test("a beginning of a run's id names that run, at hand and elsewhere", async ()
   const bench = await openBench(ASKS);
   const { first, second } = await twoRuns(bench);
   const differs = first.split("").findIndex((letter, index) => letter !== second[index]);
-  const dir = await temporaryDirectory();
-  const elsewhere = new Shell(dir, {
-    INTERLOCK_STORE: "",
-    TEMPORAL_ADDRESS: bench.environment["TEMPORAL_ADDRESS"] ?? "",
-    TEMPORAL_CONFIG_FILE: join(dir, "none.toml"),
-  });
-  for (const shell of [shellOf(bench), elsewhere]) {
+  for (const shell of [shellOf(bench), await elsewhere(bench)]) {
     for (const run of [first, second]) {
       const told = await shell.run(["status", run.slice(0, differs + 1), "--json"]);
       expect([told.code, jsonOf(told)]).toMatchObject([0, { runId: run }]);
     }
   }
   await bench.client.handle(second).cancel();
+});
+
+test("an answer that is being written goes to no run that has come in the place of the one that asked", async () => {
+  const bench = await openBench(ASKS);
+  const { workflowId, start, cancel } = await openStory(bench);
+  await start();
+  const script = join(bench.dir, "editor.sh");
+  const wait = `touch "$HOME/open"; until [ -e "$HOME/go" ]; do sleep 0.1; done; printf 'Late.' >> "$1"`;
+  await writeFile(script, `#!/bin/sh\n${wait}\n`, { mode: 0o700 });
+  const shell = await elsewhere(bench, { VISUAL: `'${script}'` });
+  const late = shell.run(["answer", workflowId]);
+  await eventually(async () => (await readdir(shell.dir)).includes("open"));
+  await cancel();
+  const second = await start();
+  await writeFile(join(shell.dir, "go"), "");
+  const { code, stderr } = await late;
+  expect([code, stderr]).toEqual([1, expect.stringContaining("│ Late.")]);
+  expect(await bench.client.handle(second).state()).toMatchObject({
+    phase: "waiting-user",
+    visit: 1,
+    turn: 1,
+  });
+  await cancel();
 });
 
 test("the page shows the run that a workflow id means now, and each of its runs by its own id", async () => {
