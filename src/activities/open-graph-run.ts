@@ -38,11 +38,11 @@ export async function openGraphRun(
   const { input } = request;
   const project = unwrap(store.roots.permit(input.projectRoot, "write"));
   const point = await forkPointOf(store, input, project);
-  // Once a run is made it keeps its package, and so do its forks, whatever is installed meanwhile.
+  // Once a run is made it keeps its package and its workflow, and so do its forks, whatever is installed meanwhile, and whatever is said.
   const packageId =
     known?.packageId ?? unwrap(await store.packages.resolve(input.packageId, point?.run.packageId));
   const loaded = unwrap(await store.packages.open(packageId));
-  const { graph } = unwrap(selectWorkflow(loaded, input.workflowRef ?? ""));
+  const { graph } = unwrap(selectWorkflow(loaded, known?.workflowRef ?? input.workflowRef ?? ""));
   const activeAgentId = input.activeAgentId ?? loaded.agents[0]?.id ?? "";
   const models = await chooseModels(deps, request, agentsOf(graph, activeAgentId), known);
   const room = OPENED_BYTES + bytesOf(models ?? "") + (input.storyId === undefined ? 0 : RESUMED_BYTES);

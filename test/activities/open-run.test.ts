@@ -13,7 +13,9 @@ import { createInitialState } from "../../src/core/graph-state/initial-state.js"
 import { withoutHistory } from "../../src/core/graph-state/walk.js";
 import { ExecutionOver } from "../../src/store/runs/executions.js";
 import { RunFiles } from "../../src/store/runs/run-files.js";
-import { valueOf } from "../fakes/run-world.js";
+import { createBundleHost } from "../../src/tools/bundle/bundle-host.js";
+import { nestedPackage } from "../fakes/nested-package.js";
+import { openRunWorld, valueOf } from "../fakes/run-world.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { RUN_ID, openScene } from "./harness-world.js";
 
@@ -87,6 +89,19 @@ describe("run.open", () => {
       [0, "", "ask"],
       [1, "ask", "middle"],
     ]);
+  });
+
+  test("resumed: the run keeps its workflow, whichever is named then", async () => {
+    const world = await openRunWorld(
+      nestedPackage({ calm: { nodes: { first: {}, last: {} } }, wild: { nodes: { other: {} } } }),
+    );
+    const { store } = world;
+    const deps = { store, bundles: createBundleHost({ store }) };
+    const input = { runId: RUN_ID, projectRoot: world.projectRoot, packageId: world.packageId };
+    await openRun(deps, { kind: "graph", input: { ...input, workflowRef: "calm" } });
+    const again = { ...input, workflowRef: "wild", resume: true };
+    const { run, graph } = await openRun(deps, { kind: "graph", input: again });
+    expect([run.workflowRef, graph.nodes.map(({ id }) => id)]).toEqual(["calm", ["first", "last"]]);
   });
 
   test("resumed with a story: the payload stays within its bound, whatever the run folder holds", async () => {
