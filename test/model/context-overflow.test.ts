@@ -213,6 +213,50 @@ describe("a refusal because the request is longer than the context is known, wit
       262_144,
     ],
     ["DashScope", 400, said("Range of input length should be [1, 129024]"), 129_024],
+    [
+      "GitHub Models",
+      413,
+      said("Request body too large for gpt-4.1 model. Max size: 8000 tokens.", "tokens_limit_reached"),
+      8_000,
+    ],
+    [
+      "Bedrock",
+      400,
+      { message: "Too many input tokens. Max input tokens: 131072, request input token count: 150000" },
+      131_072,
+    ],
+    [
+      "SGLang, of the input",
+      400,
+      said("Input length (36000 tokens) exceeds the maximum allowed length (32762 tokens)."),
+      32_762,
+    ],
+    ["Volcengine", 400, said("Input length 200000 exceeds the maximum length 131072."), 131_072],
+    ["TabbyAPI", 400, said("Prompt length 9000 is greater than max_seq_len 8192"), 8_192],
+    [
+      "SiliconFlow",
+      400,
+      { code: 20015, message: "length of prompt_tokens (40000) must be less than max_seq_len (32768)." },
+      32_768,
+    ],
+    [
+      "TGI behind a router",
+      400,
+      said(
+        "Input validation error: inputs tokens + max_new_tokens must be <= 32769. Given: 40000 inputs tokens",
+      ),
+      32_769,
+    ],
+    [
+      "SambaNova",
+      400,
+      said(
+        "The provided prompt is 9000 tokens long, but the maximum supported sequence length is just 8192!",
+      ),
+      8_192,
+    ],
+    ["KoboldCpp", 500, { detail: { msg: "context overflow" } }, undefined],
+    ["Anthropic, of bytes", 413, said("Request exceeds the maximum size"), undefined],
     ["MiniMax", 400, said("invalid params, context window exceeds limit"), undefined],
     [
       "a proxy that takes no such body",
