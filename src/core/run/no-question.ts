@@ -6,7 +6,7 @@ const MAX_LOOKED_AT = 64 * 1024;
 
 /** What models write where their server does not read their calls. */
 const CALL_MARKS =
-  /<\|?(?:\w{1,20}:)?(?:tool_?calls?(?:_[a-z]{1,20}){0,3}|function_calls?|start_function_call|invoke|tool▁calls?)(?!\w)|<function[=\s]|\[TOOL_CALLS\]|<\|python_tag\|>|<｜(?:tool|DSML)|\bto=functions\.|```tool_(?:code|call)/i;
+  /<\|?(?:\w{1,20}[:_])?(?:tool_?calls?(?:_[a-z]{1,20}){0,3}|function_calls?|start_function_call|invoke|tool▁calls?)(?!\w)|<function[=\s]|\[TOOL_CALLS\]|<\|python_tag\|>|<｜(?:tool|DSML)|\bto=functions\.|```tool_(?:code|call)/i;
 
 const CALL_OBJECT =
   /["'](?:name|tool|function|tool_name|recipient_name|action)["']\s{0,20}:\s{0,20}["'](?:functions\.)?([\w.-]{1,80})["']/g;
@@ -17,9 +17,9 @@ const CALL_IN_CODE =
 
 /** What asks or requests wherever it stands. */
 const ASKS =
-  /[?？؟⸮՞;]|\b(?:please|tell me|let me know|bitte|welche[rsn]?|wähle|por favor|dime|veuillez|quelle?s?|prego|quale)\b|请|どう|ください|пожалуйста/i;
+  /[?？؟⸮՞;]|\b(?:please|tell me|let me know|bitte|wähle|por favor|dime|veuillez|prego)\b|请|どう|ください|пожалуйста/i;
 
-const QUESTION_WORDS = "which|what|who|when|where|why|how";
+const QUESTION_WORDS = "which|what|who|when|where|why|how|welche[rsn]?|quelle?s?|quale";
 const REQUESTS = "confirm|choose|pick|select|provide|specify|decide|answer|reply|wait(?:ing)?";
 /** What asks or requests where it begins a sentence, or a part of one. */
 const BEGINS_TO_ASK = new RegExp(
@@ -36,7 +36,7 @@ const LACKS = new RegExp(
 );
 /** A sentence of what the model does itself: it may speak of what it chooses, and how. */
 const ANNOUNCES =
-  /^\W{0,20}(?:(?:okay|ok|sure|great|good|perfect|alright|right|thanks|now|next|first|then|so|well|finally|and|but)\b\W{1,5}){0,4}(?:i|we|let me|let us|let['’]s|proceeding|continuing|moving|going|starting)\b/i;
+  /^\W{0,20}(?:(?:okay|ok|sure|great|good|perfect|alright|right|thanks|now|next|first|then|so|well|finally|and|but)\b\W{1,5}){0,4}(?:i|we|ich|wir|je|nous|let me|let us|let['’]s|proceeding|continuing|moving|going|starting)\b/i;
 
 /** Whether a text asks for anything, sentence by sentence. */
 function asks(text: string): boolean {
