@@ -302,10 +302,15 @@ function withoutKey(answer: ChatAnswer, apiKey: string | undefined): ChatAnswer 
 /** Of names that a provider gives. */
 const MAX_NAME_CHARS = 1_000;
 
-/** A provider's own fields are opaque: the key as it is and as JSON has it is all that can be taken out of them. */
+/** As of the answer; where a provider's own fields are long, the key as it is and as JSON has it is all that is taken out of them. */
 function providerWithoutKey(provider: ProviderPart, apiKey: string): ProviderPart {
   const json = JSON.stringify(provider);
   const escaped = JSON.stringify(apiKey).slice(1, -1);
-  if (!json.includes(escaped)) return provider;
-  return JSON.parse(json.replaceAll(escaped, "<secret>")) as ProviderPart; // the same, with other texts
+  const isLong = json.length > LONGEST_LOOKED_THROUGH;
+  if (isLong && !json.includes(escaped)) return provider;
+  // The same, with other texts.
+  if (isLong) return JSON.parse(json.replaceAll(escaped, "<secret>")) as ProviderPart;
+  return JSON.parse(json, (_, value: unknown) =>
+    typeof value === "string" ? redactKey(value, apiKey) : value,
+  ) as ProviderPart;
 }

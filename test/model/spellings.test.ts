@@ -433,3 +433,25 @@ test.each([
   });
   expect(content).toBe(`Is it ${said}?`);
 });
+
+test.each<readonly [string, (key: string) => string]>([
+  ["as it is", (key) => key],
+  ["in percents", (key) => encodeURIComponent(key)],
+  ["in base64", (key) => Buffer.from(`the key is ${key}`).toString("base64")],
+  ["in escapes", (key) => key.replace(/./g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`)],
+])("the thoughts of a model that repeats its key %s are kept without it", async (_, encoded) => {
+  const apiKey = "hunter2/Hunter3+key=";
+  const thought = `It may be ${encoded(apiKey)} or not.`;
+  const message = { content: "Which?", reasoning_content: thought, reasoning_details: [{ text: thought }] };
+  const server = await startRawServer((response) => {
+    response.end(JSON.stringify({ choices: [{ message, finish_reason: "stop" }] }));
+  });
+  const { provider } = await createChatModel().complete({
+    settings: { model: "m", baseUrl: server.baseUrl, apiKey, stream: false, timeoutMs: 30_000 },
+    messages: [],
+    tools: [],
+    signal: new AbortController().signal,
+  });
+  const clean = "It may be <secret> or not.";
+  expect(provider?.message).toEqual({ reasoning_content: clean, reasoning_details: [{ text: clean }] });
+});
