@@ -69,18 +69,35 @@ async function* inOrder(
   }
 }
 
-/** The beginning of a text that says what went wrong; nothing where it cannot be read. */
-export async function readErrorText(response: Pick<WireAnswer, "body">): Promise<string> {
+/** The beginning of a text that says what went wrong; nothing where it cannot be read. Its end is not waited for long. */
+export async function readErrorText(response: Pick<WireAnswer, "body" | "leave">): Promise<string> {
   const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  try {
+  const read = async (): Promise<true> => {
+    let bytes = 0;
     for await (const chunk of boundedChunks(response)) {
       chunks.push(chunk);
       bytes += chunk.byteLength;
       if (bytes >= MAX_ERROR_BYTES) break;
     }
-  } catch {
-    // The status says enough.
-  }
+    return true;
+  };
+  const isRead = await within(WORDS_MS, read()).catch(() => true); // the status says enough
+  if (isRead === undefined) response.leave?.();
   return Buffer.concat(chunks).subarray(0, MAX_ERROR_BYTES).toString("utf8");
+}
+
+/** How long anybody waits for words that say why, once it is known that something went wrong. */
+const WORDS_MS = 2_000;
+
+/** What a promise comes to, if it does so in time. */
+export async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), milliseconds);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -190,7 +190,8 @@ async function ask(request: ChatRequest, signal: AbortSignal, { learned, send }:
     });
     if (response.status >= 300 && response.status < 400) throw redirected(response, url);
     if (response.ok) {
-      const answering = { endpoint, dialect: dialect.name, streamedCalls, finalErrors, apiKey };
+      const leave = (): void => response.leave?.();
+      const answering = { endpoint, dialect: dialect.name, streamedCalls, finalErrors, apiKey, leave };
       return withoutKey(await readAnswer(response, answering, request.onPiece), apiKey);
     }
     const { status, headers } = response;

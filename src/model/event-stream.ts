@@ -1,3 +1,5 @@
+import { within } from "./bounded-body.js";
+
 /**
  * The data of server-sent events, in time linear in their bytes however they are cut into chunks: a line's pieces are
  * put together once, at its end. Comments and other fields are passed over.
@@ -35,4 +37,28 @@ export async function* eventData(chunks: AsyncIterable<Uint8Array>): AsyncGenera
 function dataOf(line: string): readonly string[] {
   if (line.startsWith("data:")) return [line.slice(line[5] === " " ? 6 : 5)];
   return line.startsWith("error:") ? [`{"error":${line.slice(6)}}`] : [];
+}
+
+/** How long more is waited for behind what may be the end: a count of tokens, or that it is the end. */
+const LAST_WORDS_MS = 5_000;
+
+/** The events of a stream; once it may be over, a silence is its end as well: some servers leave the connection open. */
+export async function* untilSilent(
+  events: AsyncIterable<string>,
+  mayBeOver: () => boolean,
+  leave: () => void,
+): AsyncGenerator<string> {
+  const iterator = events[Symbol.asyncIterator]();
+  let isLeft = false;
+  try {
+    for (;;) {
+      const next = mayBeOver() ? await within(LAST_WORDS_MS, iterator.next()) : await iterator.next();
+      isLeft = next === undefined;
+      if (next === undefined) leave();
+      if (next === undefined || next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    if (!isLeft) await iterator.return?.(undefined);
+  }
 }

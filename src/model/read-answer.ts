@@ -3,6 +3,7 @@ import type { ProviderPart } from "../core/run/provider-part.js";
 import type { ModelCall } from "../core/tools/model-call.js";
 import { AnswerProgress, type OnPiece } from "./answer-progress.js";
 import type { ChatAnswer } from "./chat-model.js";
+import { untilSilent } from "./event-stream.js";
 import { badResponse, errorInAnswer } from "./model-error.js";
 import { mergePiece, unknownParts, withPiece } from "./provider-part.js";
 import { saysWords } from "./provider-error.js";
@@ -16,6 +17,8 @@ export interface Answering {
   readonly streamedCalls: "index" | "id";
   readonly finalErrors: readonly string[];
   readonly apiKey: string | undefined;
+  /** Ends the connection where nothing more comes. */
+  readonly leave: () => void;
 }
 
 /** Reads a chat completion: outside input, whose shape nobody has checked. Throws `LLM_BAD_RESPONSE` for what is none. */
@@ -41,7 +44,8 @@ export async function collectStream(
   let isDone = false;
   let strange: Fields = {};
   let index: unknown;
-  for await (const event of events) {
+  const hasEnded = (): boolean => textOf(told.reason) !== "";
+  for await (const event of untilSilent(events, hasEnded, answering.leave)) {
     const data = event.trim();
     if (data === "") continue;
     isDone = data === "[DONE]";

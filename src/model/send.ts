@@ -25,6 +25,8 @@ export interface WireAnswer {
   readonly status: number;
   readonly headers: { get(name: string): string | null };
   readonly body: AsyncIterable<Uint8Array> | null;
+  /** Ends the connection: nobody waits for more. */
+  leave?(): void;
 }
 
 /** What requests go out with: `fetch` is one, and `send` rejects as it does. */
@@ -91,6 +93,7 @@ function toAnswer(message: IncomingMessage): WireAnswer {
       },
     },
     body: bytesOf(message),
+    leave: () => void message.destroy(),
   };
 }
 

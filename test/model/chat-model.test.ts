@@ -599,6 +599,39 @@ describe("connections", () => {
     expect(sockets.size).toBeLessThan(server.requests.length);
   });
 
+  test.each([
+    ["text", delta({ content: "x" }), { content: "x", finishReason: "stop" }],
+    [
+      "a call",
+      delta({ tool_calls: [{ index: 0, id: "c", function: { name: "x", arguments: "{}" } }] }),
+      { toolCalls: [{ name: "x" }] },
+    ],
+  ])("that stay open behind the end of an answer are left: %s", async (_, piece, expected) => {
+    let closed: Promise<unknown> | undefined;
+    const server = await startRawServer((response) => {
+      closed = once(response, "close");
+      events(response, [piece, delta({}, "stop")], false);
+    });
+    const answer = await createChatModel().complete(
+      request(server.baseUrl, { stream: true, timeoutMs: 60_000 }),
+    );
+    expect(answer).toMatchObject(expected);
+    await closed;
+  });
+
+  test("that stay open behind an error are left, and its words are told", async () => {
+    let closed: Promise<unknown> | undefined;
+    const server = await startRawServer((response) => {
+      closed = once(response, "close");
+      response.writeHead(401, { "content-type": "application/json" });
+      response.write('{"error":{"message":"no such key"}}');
+    });
+    const error = await errorOf(request(server.baseUrl, { timeoutMs: 60_000 }));
+    expect(error).toMatchObject({ code: "LLM_AUTH_FAILED", retryable: false });
+    expect(error.message).toContain("answered 401 no such key");
+    await closed;
+  });
+
   test("whose stream goes on behind its end are not waited for", async () => {
     let closed: Promise<unknown> | undefined;
     const server = await startRawServer((response) => {

@@ -11,6 +11,7 @@ const ANSWERING: Answering = {
   streamedCalls: "id",
   finalErrors: [],
   apiKey: undefined,
+  leave: () => undefined,
 };
 const A = '{"path":"a"}';
 const B = '{"path":"b"}';
