@@ -42,7 +42,7 @@ function dataOf(line: string): readonly string[] {
 /** How long more is waited for behind what may be the end: a count of tokens, or that it is the end. */
 const LAST_WORDS_MS = 5_000;
 
-/** The events of a stream; once it may be over, a silence is its end as well: some servers leave the connection open. */
+/** The events of a stream; once it may be over, a silence and a break are its end as well: some servers leave the connection open. */
 export async function* untilSilent(
   events: AsyncIterable<string>,
   mayBeOver: () => boolean,
@@ -52,7 +52,9 @@ export async function* untilSilent(
   let isLeft = false;
   try {
     for (;;) {
-      const next = mayBeOver() ? await within(LAST_WORDS_MS, iterator.next()) : await iterator.next();
+      const next = mayBeOver()
+        ? await within(LAST_WORDS_MS, iterator.next()).catch(() => undefined)
+        : await iterator.next();
       isLeft = next === undefined;
       if (next === undefined) leave();
       if (next === undefined || next.done === true) return;

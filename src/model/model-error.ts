@@ -146,8 +146,11 @@ export interface Refusing {
   readonly finalErrors?: readonly string[];
 }
 
-/** Statuses that are worth another try, beside those of servers' own faults. 498: Groq has no capacity left. */
-const PASSING: ReadonlySet<number> = new Set([408, 409, 425, 429, 498]);
+/**
+ * Statuses that are worth another try, beside those of servers' own faults. 424: the model has failed at TGI and Bedrock; 498: Groq has
+ * no capacity left; 499: Google or a proxy has given up.
+ */
+const PASSING: ReadonlySet<number> = new Set([408, 409, 424, 425, 429, 498, 499]);
 
 /** Timeouts, too many requests and faults of servers are worth another try, except for what is final; other answers are not. */
 export function refusedByProvider(

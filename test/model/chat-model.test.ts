@@ -619,6 +619,16 @@ describe("connections", () => {
     await closed;
   });
 
+  test("that break behind the end of an answer have brought it", async () => {
+    const server = await startRawServer((response) => {
+      events(response, [delta({ content: "x" }), delta({}, "stop")], false);
+      setImmediate(() => response.destroy());
+    });
+    const answer = await createChatModel().complete(request(server.baseUrl, { stream: true }));
+    expect(answer).toMatchObject({ content: "x", finishReason: "stop" });
+    expect(server.requests).toHaveLength(1);
+  });
+
   test("that stay open behind an error are left, and its words are told", async () => {
     let closed: Promise<unknown> | undefined;
     const server = await startRawServer((response) => {
