@@ -23,14 +23,23 @@ export async function* eventData(chunks: AsyncIterable<Uint8Array>): AsyncGenera
         yield data.join("\n");
         data = [];
       }
-      data.push(...dataOf(line));
+      for (const more of dataOf(line)) {
+        if (data.length === 1 && isAnother(data[0], more)) yield data.splice(0).join("");
+        data.push(more);
+      }
     }
     if (last !== "") begun.push(last);
   }
   // Some servers end without the empty line that ends an event.
-  const line = begun.join("");
-  data.push(...dataOf(line));
+  const [more] = dataOf(begun.join(""));
+  if (data.length === 1 && isAnother(data[0], more)) yield data.splice(0).join("");
+  if (more !== undefined) data.push(more);
   if (data.length > 0) yield data.join("\n");
+}
+
+/** Some servers leave the empty lines out: two whole objects are two events. */
+function isAnother(before = "", more = ""): boolean {
+  return /^\s*\{/.test(before) && /\}\s*$/.test(before.slice(-8)) && /^\s*(?:\{|\[DONE\])/.test(more);
 }
 
 /** The data in a line; what llama.cpp's server has called an error stands in a field of that name. */

@@ -353,6 +353,13 @@ describe.each([false, true])("an answer of status 200, a stream asked for: %s,",
     ["of events under the type of JSON", "application/json", EVENTS],
     ["of events behind pings", undefined, `: ping\r\n\r\n\n\n${EVENTS}`],
     ["of events behind empty data", "text/event-stream", `data:\n\n${EVENTS}`],
+    ["of events without empty lines", "text/event-stream", EVENTS.replaceAll("\n\n", "\n")],
+    ["of events without an end of the last line", undefined, EVENTS.replaceAll("\n\n", "\n").trimEnd()],
+    [
+      "of an event in several lines",
+      "text/event-stream",
+      'data: {"choices":\ndata: [{"delta":{"content":"Which?"},\ndata: "finish_reason":"stop"}]\ndata: }\n\n',
+    ],
     ["of events behind words", "text/event-stream", `data: ping\n\ndata: [PING]\n\ndata: null\n\n${EVENTS}`],
   ])("is read as what it is: %s", async (_, type, body) => {
     expect((await ask(type, body)).content).toBe("Which?");
