@@ -95,7 +95,7 @@ const CHOSEN =
 const BACK = /\b(?:return|go back|loop back|back to|zurück|restart|re-?run)\b/i;
 
 const CHAINED =
-  /(?:^|[\s`*"'([/])((?:[\w-]{1,120}\.md)|(?:step[-_]?(?:[a-z]-)?\d[\w-]{0,80}))[`*"')\]]{0,4}\s{0,4}(?:→|->|=>)\s{0,4}[`*"'([./]{0,4}$/i;
+  /(?:^|[\s`*"'([/])((?:[\w-]{1,120}(?:\.\d[\w-]{0,80})?\.md)|(?:step[-_]?(?:[a-z]-)?\d[\w-]{0,80}(?:\.\d[\w-]{0,80})?))[`*"')\]]{0,4}\s{0,4}(?:→|->|=>)\s{0,4}[`*"'([./]{0,4}$/i;
 
 /** Of "`step-01` → `step-02`" at the second the first, without `.md`: the way to the second is its own. */
 export function chainedTo(line: string, at: number): string | undefined {

@@ -84,5 +84,5 @@ export function firstStepsAmong(files: readonly string[], from: string): readonl
 
 /** Numbers first, in their order. */
 function place(path: string): number {
-  return Number.parseInt(numeralOf(path) ?? "1000", 10);
+  return Number.parseFloat(numeralOf(path) ?? "1000");
 }

@@ -48,6 +48,8 @@ export interface SourceGraph {
 /** More steps and ways than these are no workflow. */
 const MAX_NODES = 400;
 const MAX_EDGES = 4_000;
+/** Of a step that a key names by its title. */
+const MAX_TITLE_WORDS = 5;
 /** By its name or in its words the last step, whatever it offers to go on with. */
 const LAST_NAME =
   /-(?:complete|completion|finish|final|finalize|wrapup|celebrate|results)(?:-[\w-]{1,40})?\.md$/i;
@@ -161,6 +163,7 @@ class GraphWalk {
         continue;
       }
       if (target.kind === "missing") {
+        if (!/file|step$/i.test(key) && value.trim().split(/\s+/).length > MAX_TITLE_WORDS) continue; // it tells of something
         const near = nearestStep(this.tree, path, target.path);
         const remedy = near === undefined ? "no edge was made" : `taken for ${named(near)}`;
         const problem = `${key} names ${named(value)}, which does not exist: ${remedy}`;

@@ -1,7 +1,7 @@
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 
 const RESUMES = /^(?:(?:step|e|v)?-?[a-z]?-?\d{1,3}[a-z]?-)?(?:continue|continuation|resume)\.md$/i;
-const NUMBERED = /^(?:step[-_]?)?(?:[a-z]-)?(\d{1,3})([a-z]?)(?=[-_.])/i;
+const NUMBERED = /^(?:step[-_]?)?(?:[a-z]-)?(\d{1,3}(?:\.\d{1,2})?)([a-z]?)(?=[-_.])/i;
 
 /** Without the marks and capitals of its spelling. */
 const NEXT_KEY =
@@ -79,7 +79,7 @@ export function languageOf(path: string): string {
 
 /** The one file beside a step that has the number of a file which is missing. */
 export function nearestStep(tree: SourceTree, path: string, missing: string): string | undefined {
-  const number = /^(?:step-)?[a-z]?-?\d{1,3}[a-z]?/i.exec(nameOf(missing))?.[0];
+  const number = /^(?:step-)?[a-z]?-?\d{1,3}(?:\.\d{1,2})?[a-z]?/i.exec(nameOf(missing))?.[0];
   if (number === undefined) return undefined;
   const folder = tree.filesIn(folderOf(missing)).length > 0 ? folderOf(missing) : folderOf(path);
   const alike = tree
@@ -88,17 +88,15 @@ export function nearestStep(tree: SourceTree, path: string, missing: string): st
   return alike.length === 1 ? alike[0] : undefined;
 }
 
-/** The steps beside a step, in its language, that are numbered after it. */
+/** The steps beside a step, in its language, that are numbered next after it: after 4 comes 4.5, where it is there, else 5. */
 export function nextInOrder(tree: SourceTree, path: string): readonly string[] {
   const number = numberOf(path);
   if (number === undefined) return [];
-  return tree
-    .filesIn(folderOf(path))
-    .filter(
-      (file) =>
-        file.endsWith(".md") &&
-        numberOf(file) === number + 1 &&
-        languageOf(file) === languageOf(path) &&
-        !resumesRun(file),
-    );
+  const after = tree.filesIn(folderOf(path)).flatMap((file) => {
+    const other = file.endsWith(".md") && !resumesRun(file) ? numberOf(file) : undefined;
+    const isNext = other !== undefined && other > number && other <= Math.floor(number) + 1;
+    return isNext && languageOf(file) === languageOf(path) ? [{ file, other }] : [];
+  });
+  const next = Math.min(...after.map(({ other }) => other));
+  return after.filter(({ other }) => other === next).map(({ file }) => file);
 }

@@ -15,10 +15,11 @@ export interface NamedStep {
   readonly steps: readonly string[];
 }
 
-const WORD = /(?<![\p{L}\p{M}\w./@{}\\#-])[\w-]{2,120}(?![\p{L}\p{M}\w/}\\-]|\.\w)/gu;
-const NUMBERED_NAME = /^step[-_]?(?:[a-z]-)?(\d{1,3}[a-z]?)(?:-[a-z])?$/i;
-const STEP_LIKE = /^step-(?:[a-z]-)?\d{1,3}[a-z]?-\w/i;
-const IN_WORDS = /\bstep\s{1,3}(\d{1,3}[a-z]?)\b(?!\]\(#)/gi;
+const WORD =
+  /(?<![\p{L}\p{M}\w./@{}\\#-])[\w-]{2,120}(?:\.\d{1,2}(?:-[\w-]{1,80})?)?(?![\p{L}\p{M}\w/}\\-]|\.\w)/gu;
+const NUMBERED_NAME = /^step[-_]?(?:[a-z]-)?(\d{1,3}(?:\.\d{1,2})?[a-z]?)(?:-[a-z])?$/i;
+const STEP_LIKE = /^step-(?:[a-z]-)?\d{1,3}(?:\.\d{1,2})?[a-z]?-\w/i;
+const IN_WORDS = /\bstep\s{1,3}(\d{1,3}(?:\.\d{1,2})?[a-z]?)\b(?!\]\(#)/gi;
 const MARKED = /(?:\*\*|["'`“„«])([^*"'`“”„«»]{2,80})(?=\*\*|["'`“”»])/g;
 const AFTER_STEP = /\bstep\s{1,3}([A-Z][^.;,:()*"'`\n]{1,79})/g;
 const CONTINUES_TO =
@@ -52,7 +53,7 @@ export class StepNames {
       for (const beginning of beginningsOf(stem.toLowerCase())) push(this.byBeginning, beginning, path);
       const numeral = numeralOf(path);
       if (numeral !== undefined) push(this.byNumeral, numeral, path);
-      if (numeral !== undefined && /\D/.test(numeral))
+      if (numeral !== undefined && /[a-z]/.test(numeral))
         push(this.lettered, Number.parseInt(numeral, 10), path);
       if (resumesRun(path)) continue;
       const titles = [plain(stem.replaceAll(/[-_]+/g, " ")), plain(headingOf(tree.text(path)))];
@@ -62,7 +63,7 @@ export class StepNames {
 
   /** The steps that a text of a front matter is the name of: a stem, `step-03`, `3`. */
   called(text: string, from: string): readonly string[] {
-    const numeral = NUMBERED_NAME.exec(text)?.[1] ?? /^\d{1,3}$/.exec(text)?.[0];
+    const numeral = NUMBERED_NAME.exec(text)?.[1] ?? /^\d{1,3}(?:\.\d{1,2})?$/.exec(text)?.[0];
     return this.near(
       this.byStem.get(text.toLowerCase()) ??
         (numeral === undefined ? undefined : this.numbered(numeral)) ??
@@ -134,10 +135,13 @@ export function leadsTo(line: string, named: Pick<NamedStep, "at" | "form">, bef
 
 /** Whether a text has a part of its own that is called so: "Step 3" is then that one. */
 export function hasPart(body: readonly SourceLine[], { text, form }: NamedStep): boolean {
-  const numeral = /\d{1,3}[a-z]?$/i.exec(text)?.[0] ?? "";
+  const numeral = /\d{1,3}(?:\.\d{1,2})?[a-z]?$/i.exec(text)?.[0] ?? "";
   const isPart =
     form === "number" && /^step\s/i.test(text)
-      ? new RegExp(String.raw`^(?:step )?0{0,2}${plainNumeral(numeral)}(?:[.:)—–\s-]|$)`, "i")
+      ? new RegExp(
+          String.raw`^(?:step )?0{0,2}${plainNumeral(numeral).replace(".", String.raw`\.`)}(?:[.:)—–\s-]|$)`,
+          "i",
+        )
       : undefined;
   const wanted = plain(text);
   const { tags, headings } = partsOf(body);
@@ -176,7 +180,7 @@ function plainNumeral(numeral: string): string {
 function plain(title: string): string {
   return withoutMarks(title.slice(0, 300))
     .toLowerCase()
-    .replace(/^(?:step )?(?:[a-z]-?)?\d{1,3}[a-z]?(?: of \d{1,3})?\b[\s.:)—–-]*/, "")
+    .replace(/^(?:step )?(?:[a-z]-?)?\d{1,3}(?:\.\d{1,2})?[a-z]?(?: of \d{1,3})?\b[\s.:)—–-]*/, "")
     .trim();
 }
 

@@ -48,6 +48,6 @@ export function unsaidWays(
 function isBefore(step: string, path: string): boolean {
   const [own, other] = [numeralOf(path), numeralOf(step)];
   if (own === undefined || other === undefined || folderOf(step) !== folderOf(path)) return false;
-  const [number, before] = [Number.parseInt(own, 10), Number.parseInt(other, 10)];
+  const [number, before] = [Number.parseFloat(own), Number.parseFloat(other)];
   return before < number || (before === number && other < own);
 }

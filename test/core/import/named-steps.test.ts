@@ -218,3 +218,41 @@ test("a key with a folder that nobody knows names the file beside it, which is s
     ],
   ]);
 });
+
+test.each([
+  ["its file", "Proceed to `step-03.5-sugar.md`."],
+  ["its stem", "Proceed to step-03.5-sugar"],
+  ["its number", "Proceed to `step-03.5`."],
+  ["its number in words", "Then proceed to Step 3.5: sugar."],
+])("a step between two numbers is named by %s, and is not the one before it", (_name, line) => {
+  const made = firstSays(line, {
+    ...STEPS,
+    "steps/step-03.5-sugar.md": page({}, "# Sugar", "", "The last step."),
+  });
+  expect(onward(made)).toEqual(["step-03.5-sugar"]);
+});
+
+test("after a step comes the one between it and the next number, then the next number", () => {
+  const made = importOf({
+    "workflow.md": page({ name: "tea", description: "x" }, "Load and execute `./steps/step-01-pot.md`."),
+    "steps/step-01-pot.md": "# Pot\n",
+    "steps/step-01.5-lid.md": "# Lid\n",
+    "steps/step-02-cup.md": "# Cup\n\nThe last step.\n",
+  });
+  expect(made.edges.map(({ from, to }) => `${from} ${to}`)).toEqual([
+    "step-01-pot step-01.5-lid",
+    "step-01.5-lid step-02-cup",
+  ]);
+});
+
+test("a part of a step, 3.5 under its own heading, is no step", () => {
+  const made = firstSays("Proceed to Step 3.5.\n\n### 3.5. Sugar\n\nNow load `./step-02-leaf.md`.");
+  expect(onward(made)).toEqual(["step-02-leaf"]);
+  expect(saidOfFirst(made, true)).toEqual([]);
+});
+
+test("a key that only begins with next, and tells of something, names no step", () => {
+  const told = "Implementation roadmap outlined for recommended option";
+  const made = importOf({ "SKILL.md": page({ name: "tea", next_steps_defined: told }, "Make tea.") });
+  expect(said(made)).toEqual([]);
+});
