@@ -130,3 +130,15 @@ test("a name that one step's begins with is that step's", () => {
   });
   expect(made.nodes.map(({ id }) => id)).toEqual(["step-01-pot-of-clay"]);
 });
+
+test("a document that tells of steps further down begins with the first of them", () => {
+  const made = importOf({
+    "workflow.md": page({ name: "tea" }, "The steps are `parts/steps/step-01-pot.md` and those beside it."),
+    "parts/steps/step-01-pot.md": on("step-02-cup.md"),
+    "parts/steps/step-02-cup.md": LAST,
+  });
+  expect(ways(made)).toEqual(["step-01-pot -next*-> step-02-cup"]);
+  expect(said(made)).toEqual([
+    'warning workflow.md:0 names no first step: the first of "parts/steps" was taken',
+  ]);
+});
