@@ -10,17 +10,40 @@ import { createInterface } from "node:readline";
  * `argv` is the program and its arguments, to the letter. With `more` words may follow: none that begins with a hyphen or a slash,
  * none with "..". `within` stands before every command: what it is run in, a container for one.
  */
-const { allow, within = [], timeoutSeconds = 600 } = readSettings(process.argv[2]);
+const { allow, within, timeoutSeconds } = readSettings(process.argv[2]);
 const MAX_OUTPUT_BYTES = 40_000;
 const running = new Map();
 
+/** A word that is not known ends the server: a misspelled `within` would run everything outside of its container. */
 function readSettings(path) {
-  const settings = JSON.parse(readFileSync(path ?? fail("Name the file with the allowed commands."), "utf8"));
+  const settings = read(path ?? fail("Name the file with the allowed commands."));
   const isText = (word) => typeof word === "string" && word !== "" && !word.includes("\0");
-  const isCommand = (entry) => Array.isArray(entry?.argv) && entry.argv.length > 0 && entry.argv.every(isText);
-  if (!Array.isArray(settings.allow) || !settings.allow.every(isCommand)) fail("allow must be a list of { argv }.");
-  if (settings.within !== undefined && !settings.within.every(isText)) fail("within must be a list of words.");
-  return settings;
+  const isWords = (list) => Array.isArray(list) && list.every(isText);
+  const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+  const unknown = (object, known) => Object.keys(object).find((key) => !known.includes(key));
+  if (!isObject(settings)) fail("The file must hold an object: { allow, within, timeoutSeconds }.");
+  const { allow, within = [], timeoutSeconds = 600, ...others } = settings;
+  const isCommand = (entry) =>
+    isObject(entry) &&
+    isWords(entry.argv) &&
+    entry.argv.length > 0 &&
+    [undefined, true, false].includes(entry.more) &&
+    unknown(entry, ["argv", "more"]) === undefined;
+  const other = unknown(others, []);
+  if (other !== undefined) fail(`There is no setting ${JSON.stringify(other)}: allow, within, timeoutSeconds.`);
+  if (!Array.isArray(allow) || !allow.every(isCommand)) fail("allow must be a list of { argv, more }, more true or false.");
+  if (!isWords(within)) fail("within must be a list of words.");
+  if (!Number.isInteger(timeoutSeconds) || timeoutSeconds < 1 || timeoutSeconds > 86_400)
+    fail("timeoutSeconds must be a whole number from 1 to 86400.");
+  return { allow, within, timeoutSeconds };
+}
+
+function read(path) {
+  try {
+    return JSON.parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    return fail(`The file with the allowed commands cannot be read: ${error.message}`);
+  }
 }
 
 function fail(sentence) {
@@ -116,9 +139,18 @@ const METHODS = {
   "notifications/cancelled": (_, { requestId }) => running.get(requestId)?.("cancelled"),
 };
 
+/** What is no message has no id: nobody waits for an answer to it. */
+function messageIn(line) {
+  try {
+    return JSON.parse(line) ?? {};
+  } catch {
+    return {};
+  }
+}
+
 createInterface({ input: process.stdin }).on("line", (line) => {
-  const { id, method, params = {} } = JSON.parse(line);
-  if (Object.hasOwn(METHODS, method)) METHODS[method](id, params);
+  const { id, method, params } = messageIn(line);
+  if (Object.hasOwn(METHODS, method)) METHODS[method](id, params ?? {});
   else if (id !== undefined) send({ id, error: { code: -32601, message: "There is no such method." } });
 });
 

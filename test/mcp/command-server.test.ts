@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -37,6 +38,19 @@ function open(settings: object) {
     return tool.run({ argv }, { runId: "r", nodeId: "n", agentId: "a", callId: "c", projectRoot, signal });
   }
   return { run, projectRoot, source };
+}
+
+/** What the server says that is started with this text as its settings, and is told these lines. */
+function started(settings: string, lines = "") {
+  const dir = mkdtempSync(join(tmpdir(), "interlock-commands-"));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const list = join(dir, "commands.json");
+  writeFileSync(list, settings);
+  const { status, stdout, stderr } = spawnSync(process.execPath, [SERVER, list], {
+    input: lines,
+    encoding: "utf8",
+  });
+  return { status, stdout, stderr };
 }
 
 const node = (script: string) => ["node", "-e", script];
@@ -105,4 +119,30 @@ test("of a long output the end is kept, and what each command is run in stands b
   const { content } = await run(long);
   expect(content).toMatch(/^exit code 0\n\[the beginning is left out\]\nx+end\n$/);
   expect(content.length).toBeLessThan(41_000);
+});
+
+const ALLOW = '"allow": [{ "argv": ["ls"] }]';
+
+test.each([
+  ["{", "cannot be read"],
+  ["null", "must hold an object"],
+  ["[]", "must hold an object"],
+  ['{ "allow": [{ "argv": ["ls"], "more": "false" }] }', "more true or false"],
+  ['{ "allow": [{ "argv": ["ls"], "moar": true }] }', "must be a list of { argv, more }"],
+  ['{ "allow": [{ "argv": [] }] }', "must be a list of { argv, more }"],
+  [`{ ${ALLOW}, "within": "docker" }`, "within must be a list of words"],
+  [`{ ${ALLOW}, "witin": ["docker"] }`, 'There is no setting "witin"'],
+  [`{ ${ALLOW}, "timeoutSeconds": "soon" }`, "timeoutSeconds must be a whole number"],
+  [`{ ${ALLOW}, "timeoutSeconds": 1e9 }`, "timeoutSeconds must be a whole number"],
+])("settings that mean nothing start no server, and one line says why: %s", (settings, why) => {
+  const { status, stderr } = started(settings);
+  expect([status, stderr.trim().split("\n")]).toEqual([2, [expect.stringContaining(why)]]);
+});
+
+test("a line that is no message ends nothing", () => {
+  const { status, stdout } = started(
+    `{ ${ALLOW} }`,
+    'hello\n[]\nnull\n{"id":2,"method":"ping","params":null}\n',
+  );
+  expect([status, stdout]).toEqual([0, '{"jsonrpc":"2.0","id":2,"result":{}}\n']);
 });
