@@ -3,12 +3,16 @@ import { abortable } from "../client/abortable.js";
 import { isBetweenWorkers } from "../client/interlock-error.js";
 import { runsBelow } from "../client/runs-below.js";
 import type { Config } from "../config.js";
+import { quoted } from "../client/quoted.js";
 import { defined } from "../core/defined.js";
+import type { Fault } from "../core/errors.js";
+import { isOverPhase } from "../core/run/phase.js";
 import type { Store } from "../store/store.js";
 import type { StoreReader } from "../contract/reads.js";
 import { localReader } from "./readers.js";
 import { interruption } from "./environment.js";
 import { CommandError, noWorkerHint } from "./output.js";
+import { sentenceTime } from "./known-stores.js";
 import { queueStandingOf } from "./queue-standing.js";
 import { type RunReport, askedBelow, filesOfRun, reportFromStore, reportOf } from "./run-report.js";
 import { elsewhere, referenceOf } from "./run-session.js";
@@ -22,6 +26,8 @@ const QUERY_TIMEOUT_MS = 5_000;
 interface AskedReport {
   readonly report: RunReport | undefined;
   readonly note?: string;
+  /** The path of the project, as the run's store says it. */
+  readonly projectRoot?: string;
   /** How the Web UI is opened, where there is no link. */
   readonly webUi?: string;
 }
@@ -68,16 +74,18 @@ export async function reportFromTemporal(
         taskFailure === undefined
           ? standing.note || noWorkerHint(session, standing.taskQueue)
           : taskFailureWords(runId, taskFailure);
-      if (stored === undefined) throw new CommandError(note);
+      if (stored === undefined) throw new CommandError(await listedWords(client, run, note, failure));
       if (taskFailure !== undefined) return { webUi, report: { ...stored, webUrl, ...work }, note };
       const { notPolledSince } = standing;
       const since = defined({ notPolledSince });
       return { webUi, report: { ...stored, webUrl, ...work, polled: false, ...since }, note };
     }
-    const places = { workflowId, webUrl, ...(await filesOfRun(reader, runId)) };
+    const { files, projectRoot } = await filesOfRun(reader, runId);
+    const places = { workflowId, webUrl, ...files };
     const asks = askedBelow((await inTime(client, () => runsBelow(run, state))) ?? []);
     const startedAt = work.startedAt ?? here?.startedAt;
-    return { webUi, report: { ...reportOf(state, places, asks), ...work, ...defined({ startedAt }) } };
+    const report = { ...reportOf(state, places, asks), ...work, ...defined({ startedAt }) };
+    return { webUi, report, ...defined({ projectRoot }) };
   } catch (error) {
     if (!(error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND")) throw error;
     if (here === undefined) return { report: undefined };
@@ -86,6 +94,23 @@ export async function reportFromTemporal(
   } finally {
     await opened.close();
   }
+}
+
+/** What Temporal itself knows of a run whose files nobody tells: whether it is over, where it stands, what it asks first. */
+export async function listedWords(
+  client: Pick<InterlockClient, "runs">,
+  run: Pick<RunHandle, "workflowId">,
+  note: string,
+  failure: Fault | undefined,
+): Promise<string> {
+  const [listed] = await client.runs({ query: `WorkflowId = ${quoted(run.workflowId)}` }, 1);
+  if (listed === undefined) return note;
+  const { phase, paused, nodeId = "", since, question } = listed;
+  const where = `${phase}${paused ? ", paused" : ""}${nodeId === "" ? "" : ` at ${nodeId}`}${sentenceTime(since)}`;
+  const what = failure === undefined ? question : `${failure.code}: ${failure.message}`;
+  const known = `Temporal itself knows: ${where}${what === undefined ? "" : `: ${what}`}`;
+  if (!isOverPhase(phase)) return `${note}\n${known}`;
+  return `The run is over. Nobody who has its files answers: on the machine of its store, start: interlock worker\n${known}`;
 }
 
 /** What the run is at, and why it stands still; nothing where nothing is under way. */

@@ -128,12 +128,16 @@ export function reportOf(
   };
 }
 
-/** Where a run's files lie; null where nobody can say. */
-export async function filesOfRun(reader: StoreReader, runId: string): Promise<RunFilePlaces> {
+/** Where a run's files lie, null where nobody can say, and the path of its project there. */
+export async function filesOfRun(
+  reader: StoreReader,
+  runId: string,
+): Promise<{ readonly files: RunFilePlaces; readonly projectRoot?: string }> {
   const facts = await reader.ask("read.run", { run: runId });
-  if (!facts.ok) return { stateFile: null, logFile: null, sessionFolder: null };
-  const { places, usageByNode, writtenAgain, standing } = facts.value;
-  return { ...places, ...defined({ usageByNode, writtenAgain }), listed: standing.artifacts };
+  if (!facts.ok) return { files: { stateFile: null, logFile: null, sessionFolder: null } };
+  const { places, usageByNode, writtenAgain, standing, projectRoot } = facts.value;
+  const files = { ...places, ...defined({ usageByNode, writtenAgain }), listed: standing.artifacts };
+  return { files, ...defined({ projectRoot: projectRoot ?? undefined }) };
 }
 
 /** A run as its files tell it, without Temporal. */

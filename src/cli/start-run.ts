@@ -202,7 +202,7 @@ export async function followAndReport(
   }
   const { url: webUrl, how } = await webLinkOf(session, run, { after: true });
   const { workflowId } = run;
-  const places = { workflowId, webUrl, ...(await filesOfRun(reader, run.runId)) };
+  const places = { workflowId, webUrl, ...(await filesOfRun(reader, run.runId)).files };
   const report = reportOf(end.state, places, end.asks);
   if (choice.json) printJson({ ...report, ...choice.more });
   else printReport(report, followed.projectRoot, how);

@@ -29,6 +29,7 @@ test(
     for (const args of [
       ["status", runId, "--json"],
       ["status", `run-${runId}`, "--json"],
+      ["status", runId],
       ["transcript", runId],
       ["transcript", runId, "--json", "--results"],
       ["transcript", runId, "--node", "ask", "--results"],

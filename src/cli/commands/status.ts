@@ -19,6 +19,7 @@ export async function statusCommand(runId: string, options: { json?: boolean }):
   const found = await here?.ask("read.run", { run: runId });
   if (found?.ok === false && isPruned(found.error)) throw notFound(runId, found.error);
   let report = found?.ok === true ? reportFromStore(found.value) : undefined;
+  let projectRoot = found?.ok === true ? (found.value.projectRoot ?? undefined) : undefined;
   let isOfFiles = report !== undefined;
   const problem = report?.problem;
   const isOpen = report !== undefined && !isOverPhase(report.phase);
@@ -33,6 +34,7 @@ export async function statusCommand(runId: string, options: { json?: boolean }):
     const asked = await reportFromTemporal(config, store, runId, report);
     if (asked.note !== undefined) printNote(asked.note);
     webUi = asked.webUi ?? webUi;
+    projectRoot ??= asked.projectRoot;
     isOfFiles = asked.note !== undefined;
     report = asked.report && { ...asked.report, ...(problem === undefined ? {} : { problem }) };
   }
@@ -40,6 +42,6 @@ export async function statusCommand(runId: string, options: { json?: boolean }):
   if (isOfFiles && here !== undefined && found?.ok === true)
     report = { ...report, ...defined({ below: await belowInStore(here, found.value) }) };
   if (options.json === true) printJson(report);
-  else printReport(report, found?.ok === true ? (found.value.projectRoot ?? undefined) : undefined, webUi);
+  else printReport(report, projectRoot, webUi);
   return report.problem === undefined ? EXIT.done : EXIT.failed;
 }
