@@ -143,6 +143,18 @@ test("a reader of the output that has gone ends the watching without a word", as
   expect(said).not.toMatch(/EPIPE|at .*:\d+/);
 });
 
+test("a run that has failed before any store knew it is watched to its failure", async () => {
+  const bench = await openBench([]);
+  const run = await bench.client.start({ packageId: "no-such-package", projectRoot: bench.projectRoot });
+  await expect(run.result()).rejects.toMatchObject({ code: "E_PACKAGE_NOT_FOUND" });
+  for (const shell of [shellOf(bench), await strangerShell(bench)]) {
+    const watched = await shell.run(["watch", run.runId]);
+    expect(watched).toMatchObject({ code: 1, stdout: "" });
+    expect(watched.stderr).toMatch(/has failed before it was opened.*E_PACKAGE_NOT_FOUND/);
+    expect(watched.stderr).toContain(`interlock retry ${run.runId}`);
+  }
+});
+
 test("a worker tells of each event that it writes, once, as whoever reads the log is told; an observer that throws harms nothing", async () => {
   const bench = await openBench(WRITES_AND_ASKS_TWICE);
   const told: RunEvent[] = [];

@@ -184,7 +184,7 @@ async function show(watched: Shown, place: Place): Promise<ExitCode> {
     }
   } catch (error) {
     view.close();
-    if (!signal.aborted) throw asSentence(error);
+    if (!signal.aborted) throw await asSentence(error, place.run);
     printNote(`Stopped watching. The run is as it was. See it again with: interlock watch ${source.run}`);
     throw new CommandError(`Run ${source.run} is not over.`, { cause: error });
   }
@@ -192,9 +192,15 @@ async function show(watched: Shown, place: Place): Promise<ExitCode> {
   return reportEnd(watched, place);
 }
 
-function asSentence(error: unknown): unknown {
-  if (!(error instanceof InterlockError)) return error;
-  return new CommandError(`${error.code}: ${error.message}`, { cause: error });
+async function asSentence(thrown: unknown, run: RunHandle | undefined): Promise<unknown> {
+  if (!(thrown instanceof InterlockError)) return thrown;
+  const isUnknown = thrown.code === "E_RUN_NOT_FOUND";
+  const failure = isUnknown ? await run?.closedBy().catch(() => undefined) : undefined;
+  if (run !== undefined && failure !== undefined) {
+    const sentence = `Run ${run.runId} has failed before it was opened, so that no store knows it: ${failure.code}: ${failure.message}`;
+    return new CommandError(`${sentence}\nLet it go on with: interlock retry ${run.runId}`, { cause: thrown });
+  }
+  return new CommandError(`${thrown.code}: ${thrown.message}`, { cause: thrown });
 }
 
 /** Whether the run waits with the question that its last event tells of: somebody may have answered it since. */
