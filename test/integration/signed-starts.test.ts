@@ -18,7 +18,7 @@ import { twoNodePackage } from "../fakes/two-node-package.js";
 import { intentOf, straightOn, wordsIn } from "../fakes/walk.js";
 import { eventually } from "../fakes/eventually.js";
 import { type Bench, copyRoom, openBench, signedClient, until, writeTree } from "./harness.js";
-import { jsonOf, shellOf } from "./shell.js";
+import { jsonOf, shellOf, strangerShell } from "./shell.js";
 
 const run = promisify(execFile);
 
@@ -449,6 +449,16 @@ function formsOf(secret: Buffer): readonly string[] {
 }
 
 describe("the command line", () => {
+  test("whoever cannot sign is not let watch a run, and is told so at once", async () => {
+    const { bench, client, request } = await openSigned();
+    const handle = await client.start(request);
+    await until(handle, "waiting-user");
+    const watched = await (await strangerShell(bench)).run(["watch", handle.runId], "", 30_000);
+    expect(watched).toMatchObject({ code: 1, stdout: "" });
+    expect(watched.stderr).toContain("asked only by who can sign");
+    await cancelled(handle);
+  });
+
   test(
     "prints what the Temporal CLI starts a run with, once; commands sign; the secret is nowhere",
     { tags: "slow" },

@@ -91,7 +91,9 @@ async function watchServed(place: RunSession, watched: Watched): Promise<ExitCod
     reader,
     run: watchedRun.runId,
     grown: here?.grown ?? historyGrowth(session.client, watchedRun),
-    async onSilence(fault) {
+    async onSilence(fault, hasAnswered) {
+      // A store that refuses to be asked does not change its mind.
+      if (!hasAnswered && fault.details?.["nobodyAnswers"] !== true) return false;
       if (!(await isOpen(session.client.temporal, watchedRun))) return false;
       say(fault);
       return true;
