@@ -1,4 +1,4 @@
-import { mkdir, readFile, readdir, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readFile, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { eventually } from "../fakes/eventually.js";
@@ -105,6 +105,21 @@ test(
     const said = await there.run(["artifacts", runId, "--save", join(there.dir, "linked"), "--force"]);
     expect(said.code).toBe(1);
     await expect(readdir(trap)).resolves.toEqual([]);
+    const small = { path: "artifacts/small.md", bytes: 8 };
+    expect(jsonOf(await there.run(["artifacts", runId, "small.md", "--json"]))).toMatchObject(small);
+    await rm(join(bench.projectRoot, "artifacts/small.md"));
+    const left = await there.run(["artifacts", runId, "--save", dir, "--force", "--json"]);
+    expect([left.code, jsonOf(left)]).toMatchObject([
+      1,
+      { notSaved: [{ path: "artifacts/small.md", problem: expect.any(String) as string }] },
+    ]);
+    await writeFile(join(bench.projectRoot, "artifacts/small.md"), "# Small\n");
+    const unusable = join(there.dir, "taken");
+    await writeFile(unusable, "");
+    for (const place of [unusable, join(unusable, "below")]) {
+      const refused = await there.run(["artifacts", runId, "--save", place]);
+      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("could not be written")]);
+    }
     const file = join(there.dir, "one.md");
     await expect(there.run(["artifacts", runId, "small.md", "--output", file])).resolves.toMatchObject({
       code: 0,

@@ -52,11 +52,16 @@ export async function artifactsCommand(
       return EXIT.done;
     }
     const [artifact] = chosen;
-    const pieces = reader.bytes("read.artifact", { run: runId, path: artifact?.path ?? name });
+    if (options.output === undefined && options.json === true) {
+      printJson(artifact); // as the listing has it: what a file holds may be no text
+      return EXIT.done;
+    }
+    const path = artifact?.path ?? name;
+    const pieces = reader.bytes("read.artifact", { run: runId, path });
     if (options.output === undefined) await show(runId, pieces);
     else {
       await save(runId, pieces, resolve(options.output), options.force === true);
-      if (options.json === true) printJson({ runId, saved: [{ path: name, file: resolve(options.output) }] });
+      if (options.json === true) printJson({ runId, saved: [{ path, file: resolve(options.output) }] });
     }
     return EXIT.done;
   });
@@ -131,10 +136,10 @@ async function saveAll(
   const dir = resolve(named);
   const root = await placeFor(dir);
   const saved: { readonly path: string; readonly file: string }[] = [];
-  let failed = 0;
+  const notSaved: { readonly path: string; readonly problem: string }[] = [];
   for (const { path, problem } of artifacts) {
     if (problem !== undefined) {
-      failed += 1;
+      notSaved.push({ path, problem });
       if (!json) print(`${path} is not saved: ${problem}`);
       continue;
     }
@@ -143,8 +148,8 @@ async function saveAll(
     saved.push({ path, file });
     if (!json) print(file);
   }
-  if (json) printJson({ runId, saved });
-  return failed === 0 ? EXIT.done : EXIT.failed;
+  if (json) printJson({ runId, saved, ...(notSaved.length === 0 ? {} : { notSaved }) });
+  return notSaved.length === 0 ? EXIT.done : EXIT.failed;
 }
 
 /** The directory that somebody has named, made where it is not there. */

@@ -200,7 +200,9 @@ async function asSentence(thrown: unknown, run: RunHandle | undefined): Promise<
   const failure = isUnknown ? await run?.closedBy().catch(() => undefined) : undefined;
   if (run !== undefined && failure !== undefined) {
     const sentence = `Run ${run.runId} has failed before it was opened, so that no store knows it: ${failure.code}: ${failure.message}`;
-    return new CommandError(`${sentence}\nLet it go on with: interlock retry ${run.runId}`, { cause: thrown });
+    return new CommandError(`${sentence}\nLet it go on with: interlock retry ${run.runId}`, {
+      cause: thrown,
+    });
   }
   return new CommandError(`${thrown.code}: ${thrown.message}`, { cause: thrown });
 }
