@@ -99,7 +99,7 @@ export type RunPlaces = Pick<
 };
 
 type RunFilePlaces = Omit<RunPlaces, "workflowId" | "webUrl"> &
-  Pick<RunReport, "usageByNode" | "writtenAgain">;
+  Pick<RunReport, "usageByNode" | "writtenAgain" | "problem">;
 
 export function reportOf(
   state: RunState,
@@ -136,7 +136,8 @@ export async function filesOfRun(
   const facts = await reader.ask("read.run", { run: runId });
   if (!facts.ok) return { files: { stateFile: null, logFile: null, sessionFolder: null } };
   const { places, usageByNode, writtenAgain, standing, projectRoot } = facts.value;
-  const files = { ...places, ...defined({ usageByNode, writtenAgain }), listed: standing.artifacts };
+  const { artifacts: listed, problem } = standing;
+  const files = { ...places, ...defined({ usageByNode, writtenAgain, problem }), listed };
   return { files, ...defined({ projectRoot: projectRoot ?? undefined }) };
 }
 

@@ -1,5 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { type Client, ActivityExecutionFailedError, isGrpcServiceError } from "@temporalio/client";
+import {
+  type Client,
+  ActivityExecutionFailedError,
+  WorkflowFailedError,
+  isGrpcServiceError,
+} from "@temporalio/client";
 import { TimeoutFailure } from "@temporalio/common";
 import { STORE_READ_WORKFLOW } from "../contract/names.js";
 import {
@@ -44,10 +49,24 @@ export function remotePages(store: RemoteStore): PageSource {
     try {
       return parseAnswer(await ask(store, name, signed));
     } catch (error) {
-      if (!(error instanceof NobodyAnswers)) throw error;
-      return fail("E_PRECONDITION_FAILED", error.message, { nobodyAnswers: true });
+      if (error instanceof NobodyAnswers) {
+        return fail("E_PRECONDITION_FAILED", error.message, { nobodyAnswers: true });
+      }
+      if (!(error instanceof ActivityExecutionFailedError || error instanceof WorkflowFailedError))
+        throw error;
+      return fail(
+        "E_INTERNAL",
+        `The worker of the store has failed at this: ${excerpt(innermost(error), 300)}`,
+      );
     }
   };
+}
+
+/** What was thrown where it went wrong. */
+function innermost(error: Error): string {
+  let at = error;
+  while (at.cause instanceof Error) at = at.cause;
+  return at.message;
 }
 
 /** Nobody who has the store has taken the question, or whoever has does not answer it. */

@@ -48,8 +48,11 @@ describe("a question to a store", () => {
     ]);
   });
 
-  test("that fails otherwise fails as it did", async () => {
-    const refused = storeThat(ApplicationFailure.nonRetryable("odd")).ask("read.run");
-    await expect(refused).rejects.toBeInstanceOf(ActivityExecutionFailedError);
+  test("that the worker fails at is a fault with the words of what went wrong there", async () => {
+    const answer = await storeThat(ApplicationFailure.nonRetryable("ENOENT: no such file")).ask("read.run");
+    expect(answer).toMatchObject({ ok: false, error: { code: "E_INTERNAL" } });
+    expect(answer).toMatchObject({
+      error: { message: expect.stringContaining("ENOENT: no such file") as string },
+    });
   });
 });

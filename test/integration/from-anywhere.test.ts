@@ -130,6 +130,23 @@ test(
 );
 
 test(
+  "what is wrong with a run's document is said from elsewhere as at hand, and its conversation beside it",
+  { tags: "slow" },
+  async () => {
+    const bench = await openBench(WRITES_AND_ASKS_TWICE);
+    const run = await waitingRun(bench);
+    await writeFile(join((await bench.filesOf(run)).stateDir, "workflow.md"), "no document");
+    const [here, there] = [shellOf(bench), await strangerShell(bench)];
+    for (const command of ["status", "transcript"]) {
+      const [one, other] = await Promise.all([here, there].map((shell) => shell.run([command, run.runId])));
+      expect([command, other]).toEqual([command, one]);
+      expect(`${one?.stdout}${one?.stderr}`).toContain("workflow.md cannot be used");
+    }
+    await run.cancel();
+  },
+);
+
+test(
   "packages are listed, installed and removed from elsewhere, and a broken one is refused there",
   { tags: "slow" },
   async () => {

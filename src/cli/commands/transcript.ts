@@ -4,7 +4,7 @@ import type { TranscriptCall, TranscriptEntry } from "../../contract/reads.js";
 import { codeSpan, inertMarkdown } from "../../core/markdown.js";
 import type { JsonValue } from "../../core/json.js";
 import { printableJson } from "../../core/documents/printable-json.js";
-import { EXIT, type ExitCode, UsageError, print, printBlock, printJson } from "../output.js";
+import { EXIT, type ExitCode, UsageError, print, printBlock, printJson, printNote } from "../output.js";
 import { notFound, read } from "../run-folder.js";
 import { withReader } from "../run-session.js";
 
@@ -19,12 +19,13 @@ export interface TranscriptOptions {
 export async function transcriptCommand(runId: string, options: TranscriptOptions): Promise<ExitCode> {
   const { node, reasoning = false } = options;
   await withReader(runId, async ({ reader }) => {
-    const { metadata } = read(runId, await reader.ask("read.run", { run: runId }));
+    const { metadata, standing } = read(runId, await reader.ask("read.run", { run: runId }));
     const run = metadata.runId;
     const choice = { reasoning, ...(node === undefined ? {} : { node }) };
     const transcript = await readTranscript(reader, run, choice).catch((error: unknown) => {
       throw asSaid(run, error);
     });
+    if (standing.problem !== undefined) printNote(standing.problem);
     const results =
       options.results === true ? await readResults(reader, run, transcript) : new Map<string, JsonValue>();
     if (options.json === true) {
