@@ -216,6 +216,22 @@ test("what a run lists and has not written is attested as what lay there, and a 
   });
 });
 
+test("a run that Temporal has ended is attested as one that has failed", async () => {
+  const bench = await openBench(WALK);
+  const key = await newKey(bench.dir, "operator");
+  const run = await bench.start(twoNodePackage());
+  await until(run, "waiting-user");
+  await bench.client.temporal.workflow.getHandle(run.workflowId).terminate("enough");
+  const file = join(bench.dir, "run.att.json");
+  const attest = ["attest", run.runId, "--key", key.secret, "--output", file];
+  expect(await shellOf(bench).run(attest)).toMatchObject({ code: 0 });
+  const verified = await verifyElsewhere(file, "--key", key.open, "--project", bench.projectRoot, "--json");
+  expect([verified.code, jsonOf(verified)]).toMatchObject([
+    0,
+    { statement: { predicate: { run: { phase: "failed" }, path: [{ nodeId: "ask" }] } } },
+  ]);
+});
+
 test("a run that goes on, and one whose audit log was edited, are not attested", async () => {
   const bench = await openBench(WALK);
   const key = await newKey(bench.dir, "operator");

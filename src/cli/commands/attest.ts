@@ -20,7 +20,7 @@ import { version } from "../../worker/version.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson, printNote } from "../output.js";
 import { read } from "../run-folder.js";
 import { type RunSession, withRun } from "../run-session.js";
-import { isOverPhase } from "../../core/run/phase.js";
+import { type RunPhase, isOverPhase } from "../../core/run/phase.js";
 
 export interface AttestOptions {
   readonly key?: readonly string[];
@@ -55,8 +55,8 @@ export async function attestCommand(id: string, { key = [], output }: AttestOpti
 }
 
 async function statementOf(id: string, { reader, run }: RunSession): Promise<RunStatement> {
-  const facts = read(id, await reader.ask("read.run", { run: id }));
-  const { metadata } = facts;
+  const stored = read(id, await reader.ask("read.run", { run: id }));
+  const metadata = { ...stored.metadata, phase: await phaseOf(stored.metadata, run) };
   if (!isOverPhase(metadata.phase)) {
     throw new UsageError(`Run ${metadata.runId} is ${metadata.phase}: a run is attested when it is over.`);
   }
@@ -83,7 +83,7 @@ async function statementOf(id: string, { reader, run }: RunSession): Promise<Run
   const shown =
     graph === null ? undefined : await reader.ask("read.package", { packageId: metadata.packageId });
   return makeStatement({
-    facts,
+    facts: { ...stored, metadata },
     rehearsal: isRehearsal(request),
     graph,
     artifacts,
@@ -94,6 +94,13 @@ async function statementOf(id: string, { reader, run }: RunSession): Promise<Run
     document: graph === null ? undefined : await file("state/workflow.md"),
     version: version(),
   });
+}
+
+/** What Temporal itself has ended, its store has not heard of. */
+async function phaseOf({ phase }: { readonly phase: RunPhase }, run: RunSession["run"]): Promise<RunPhase> {
+  if (isOverPhase(phase)) return phase;
+  const closedBy = await run.closedBy().catch(() => undefined); // where Temporal says nothing, the store's word counts
+  return closedBy === undefined ? phase : "failed";
 }
 
 function isRehearsal(request: JsonObject | null): boolean {
