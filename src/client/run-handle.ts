@@ -274,8 +274,9 @@ export class RunHandle {
     return this.guarded(async () => {
       const { temporal } = this.access;
       const { workflow } = temporal;
-      const { runId, workflowId } = await this.identify();
-      const newest = (await (await this.workflow()).describe()).runId;
+      const runId = await this.knownAs();
+      const { runId: newest } = await (await this.workflow()).describe();
+      const { workflowId } = this;
       const known: { readonly id: string; readonly startedAt: string }[] = [];
       for await (const raw of listExecutions(temporal, `WorkflowId = ${quoted(workflowId)}`, PAGE)) {
         const id = raw.execution?.runId;
