@@ -21,9 +21,12 @@ const ASKS =
 
 const QUESTION_WORDS = "which|what|who|when|where|why|how|welche[rsn]?|quelle?s?|quale";
 const REQUESTS = "confirm|choose|pick|select|provide|specify|decide|answer|reply|wait(?:ing)?";
-/** What asks or requests where it begins a sentence, or a part of one. */
+/** What asks or requests where a sentence begins with it. */
+const FIRST_WORDS = String.raw`could|would|should|can|may|shall|(?:do|does|are|is|will) (?:you|i|we|that|this|these|it|there)|enter|type|say|name|give|describe|awaiting`;
+/** What may stand before it. */
+const LEAD_IN = String.raw`(?:(?:okay|ok|sure|great|good|perfect|alright|right|thanks|now|next|first|then|so|well|finally|and|but|or)\b\W{1,5}){0,4}`;
 const BEGINS_TO_ASK = new RegExp(
-  String.raw`(?:^|:)\W{0,20}(?:(?:so|and|but|now|then|or)\W{1,5}){0,2}(?:${QUESTION_WORDS})\b|(?:^|[,:(–—-]|\b(?:and|or|then|so|to)\s)\W{0,20}(?:${REQUESTS})\b`,
+  String.raw`(?:^|:)\W{0,20}${LEAD_IN}(?:${QUESTION_WORDS}|${FIRST_WORDS})\b|(?:^|[,:(–—-]|\b(?:and|or|then|so|to)\s)\W{0,20}(?:${REQUESTS})\b`,
   "i",
 );
 /** What asks or requests where somebody is spoken to. */
@@ -35,15 +38,16 @@ const LACKS = new RegExp(
   "i",
 );
 /** A sentence of what the model does itself: it may speak of what it chooses, and how. */
-const ANNOUNCES =
-  /^\W{0,20}(?:(?:okay|ok|sure|great|good|perfect|alright|right|thanks|now|next|first|then|so|well|finally|and|but)\b\W{1,5}){0,4}(?:i|we|ich|wir|je|nous|let me|let us|let['’]s|proceeding|continuing|moving|going|starting)\b/i;
+const ANNOUNCES = new RegExp(
+  String.raw`^\W{0,20}${LEAD_IN}(?:i|we|ich|wir|je|nous|let me|let us|let['’]s|proceeding|continuing|moving|going|starting)\b`,
+  "i",
+);
 
 /** Whether a text asks for anything, sentence by sentence. */
 function asks(text: string): boolean {
   if (ASKS.test(text)) return true;
   return text.split(/[.!\n。！…]+/).some((sentence) => {
-    if (SPOKEN_TO.test(sentence)) return MAY_ASK.test(sentence);
-    if (LACKS.test(sentence)) return true;
+    if (LACKS.test(sentence) || (SPOKEN_TO.test(sentence) && MAY_ASK.test(sentence))) return true;
     return !ANNOUNCES.test(sentence) && BEGINS_TO_ASK.test(sentence);
   });
 }
