@@ -97,9 +97,9 @@ export function wordsOfPage(page: string): string {
 }
 
 const USED_UP =
-  /insufficient[ _](?:account )?(?:balance|credits?|funds|quota)|(?:credit|account) balance is too low|out of credits|not enough (?:credits?|balance|funds)|billing (?:hard limit|is not active)|account (?:\S{1,80} )?(?:is |has been )?(?:suspended|deactivated|disabled|overdue|in arrears)|\b(?:spending|spend|credit) (?:limit|cap)\b|used (?:up )?(?:all|your) (?:\w+ )?credits|(?:n[o']t|never) have any credits|monthly (?:included |free )?(?:credits|quota|budget|usage limit)|(?:calls|requests|tokens) ?(?:\/|per|a) ?month|budget (?:has been |was |is )?exceeded|exceeded (?:your |its |the )?(?:\w+ )?budget|余额不足|欠费/i;
+  /insufficient[ _](?:account )?(?:balance|credits?|funds|quota)|(?:credit|account) balance is too low|out of credits|not enough (?:credits?|balance|funds)|billing (?:hard limit|is not active)|account (?:\S{1,80} )?(?:is |has been )?(?:suspended|deactivated|disabled|overdue|in arrears)|\b(?:spending|spend|credit) (?:limit|cap)\b|used (?:up )?(?:all|your) (?:\w+ )?credits|(?:n[o']t|never) have any credits|monthly (?:included |free )?(?:credits|quota|budget|usage limit)|(?:calls|requests|tokens) ?(?:\/|per|a) ?month|budget (?:has been |was |is )?exceeded|exceeded (?:your |its |the )?(?:\w+ )?budget|余额不足|欠费|tokens must be reduced/i;
 
-/** Whether what was paid for is used up: another try does not help, however busy the status says that the server is. */
+/** Whether what was paid for is used up, or too little for this request: another try does not help, however busy the status says that the server is. */
 export function isUsedUp({ words }: ProviderError): boolean {
   return USED_UP.test(words.slice(0, MAX_LOOKED_AT));
 }

@@ -107,6 +107,12 @@ describe("what is used up is final, whatever the status", () => {
       { code: "Some resource has been exhausted" },
       true,
     ],
+    [
+      429,
+      "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 38000. The input or output tokens must be reduced in order to run successfully.",
+      { code: "rate_limit_exceeded" },
+      true,
+    ],
     [429, "You are using a Trial key, which is limited to 1000 API calls / month.", {}, true],
     [429, "You have exceeded your monthly included credits for Inference Providers.", {}, true],
     [429, "Budget has been exceeded! Current cost: 10.0, Max budget: 10.0", { code: "400" }, true],
