@@ -115,6 +115,10 @@ test(
       [["bundle", "run", "none.yaml", "--project", "project", "--rehearse"], '"none.yaml" is no file.'],
       [["bundle", "run", "room", "--project", "project", "--rehearse"], '"room" is no file.'],
       [
+        ["bundle", "run", "room/bmad/desk/agents/iris.md", "--project", "project", "--rehearse"],
+        "becomes a package first: interlock package import room/bmad/desk/agents/iris.md",
+      ],
+      [
         ["bundle", "run", WORKFLOW, "--project", "none", "--rehearse"],
         '"none" is no directory, and the store at hand has no project of that name.',
       ],

@@ -17,7 +17,7 @@ import { requireModel } from "../start-run.js";
 import { type ModelChoice, chosenModel, modelOf } from "../model-options.js";
 import type { StepChoice } from "../step-option.js";
 import { defined } from "../../core/defined.js";
-import { excerpt } from "../../core/text.js";
+import { excerpt, shellWord } from "../../core/text.js";
 
 export interface BundleChoice extends BudgetChoice, ModelChoice, StepChoice {
   readonly bundle?: string;
@@ -40,6 +40,7 @@ export async function prepareBundleRun(
   choice: BundleChoice,
 ): Promise<PreparedRun> {
   const workflowFile = await existing(workflow, "file");
+  refuseOtherForms(workflow);
   const roots = await findRoots(workflowFile);
   const bundleRoot = await existing(choice.bundle ?? roots.bundleRoot, "directory");
   const coreRoot = choice.core ?? roots.coreRoot;
@@ -89,6 +90,7 @@ export function bundleRunThere(
   workflow: string,
   choice: BundleChoice,
 ): PreparedRun {
+  refuseOtherForms(workflow);
   const { bundle = "", core: coreRoot, agent: agentFile, output: outputRoot } = choice;
   for (const [what, path] of Object.entries({ workflow, bundle, coreRoot, agentFile, outputRoot })) {
     if (path === undefined || posix.isAbsolute(path)) continue;
@@ -115,6 +117,15 @@ export function bundleRunThere(
     ...(choice.rehearse === true ? { rehearsal: {} } : {}),
   };
   return bundlePrepared(workflow, request);
+}
+
+/** A bundle run begins with a `workflow.yaml`. */
+function refuseOtherForms(workflow: string): void {
+  if (/\.ya?ml$/i.test(workflow)) return;
+  const remedy = /\.md$/i.test(workflow)
+    ? `A skill, or a workflow of step files, becomes a package first: interlock package import ${shellWord(workflow)}`
+    : "Name the workflow.yaml.";
+  throw new UsageError(`"${workflow}" is no workflow.yaml. ${remedy}`);
 }
 
 function bundlePrepared(name: string, request: StartBundleRun): PreparedRun {

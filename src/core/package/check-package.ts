@@ -202,12 +202,17 @@ function missingFile(target: string, canonical: string, files: FileIndex): strin
 
 /** What to say of a directory without a manifest. */
 export function missingManifest(files: FileIndex): Finding {
-  const elsewhere = (files.byName.get(MANIFEST_FILE) ?? [])[0];
-  const remedy =
-    elsewhere === undefined
-      ? "add it"
-      : `there is one in ${quote(elsewhere)}: take that folder as the package, or zip what is in it`;
-  return errorFinding(MANIFEST_FILE, "$", `is missing at the root of the package: ${remedy}`);
+  return errorFinding(MANIFEST_FILE, "$", `is missing at the root of the package: ${withoutManifest(files)}`);
+}
+
+function withoutManifest({ byName }: FileIndex): string {
+  const first = (name: string): string | undefined => (byName.get(name) ?? [])[0];
+  const elsewhere = first(MANIFEST_FILE);
+  if (elsewhere !== undefined)
+    return `there is one in ${quote(elsewhere)}: take that folder as the package, or zip what is in it`;
+  const source = first("SKILL.md") ?? first("workflow.md");
+  if (source === undefined) return "add it";
+  return `add it, or make a package of the workflow that begins in ${quote(source)}: interlock package import`;
 }
 
 /** `entry.assetsDir` is a folder; one without files is only odd, since archives and git keep no empty folders. */

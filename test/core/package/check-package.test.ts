@@ -197,7 +197,11 @@ describe("files that a package names", () => {
 
   test("a manifest elsewhere is pointed at", () => {
     expect(missingManifest(index).message).toContain("there is one in");
-    expect(missingManifest(indexFiles(["x/y"])).message).toContain("add it");
+    expect(missingManifest(indexFiles(["x/y"])).message).toMatch(/: add it$/);
+    for (const name of ["SKILL.md", "workflow.md"])
+      expect(missingManifest(indexFiles([name, "steps/step-01.md"])).message).toContain(
+        `make a package of the workflow that begins in "${name}": interlock package import`,
+      );
   });
 
   test.each([
