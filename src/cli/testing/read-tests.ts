@@ -41,7 +41,7 @@ export async function readTests(
 }
 
 /** Files deeper down are what tests work with. */
-const TEST_FILE = new RegExp(`^${TESTS_FOLDER}/[^/]+\\.ya?ml$`);
+const TEST_FILE = new RegExp(`^${TESTS_FOLDER}/[^/]+\\.ya?ml$`, "i");
 
 async function readTest(
   listing: PackageListing,
@@ -76,7 +76,7 @@ export function parseTest(file: string, text: string): FoundTest | { readonly fi
 
 /** What a test is called that does not say it. */
 export function stemOf(file: string): string {
-  return file.slice(TESTS_FOLDER.length + 1).replace(/\.ya?ml$/, "");
+  return file.slice(TESTS_FOLDER.length + 1).replace(/\.ya?ml$/i, "");
 }
 
 /** The folder that a test's project is copied from, as the listing has it. */

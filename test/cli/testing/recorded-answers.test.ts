@@ -7,11 +7,11 @@ import { answerIn } from "../../../src/cli/testing/recorded-answers.js";
 import { listPackage } from "../../../src/store/packages/package-files.js";
 
 /** What is read of a package with this one test. */
-async function readBack(test: object) {
+async function readBack(test: object, name = "one.yaml") {
   const dir = mkdtempSync(join(tmpdir(), "interlock-recorded-"));
   onTestFinished(() => rmSync(dir, { recursive: true }));
   mkdirSync(join(dir, "tests"));
-  writeFileSync(join(dir, "tests", "one.yaml"), JSON.stringify(test));
+  writeFileSync(join(dir, "tests", name), JSON.stringify(test));
   return readTests(await listPackage(dir));
 }
 
@@ -39,5 +39,13 @@ test.each([[{}], [{ result: 1, error: "a" }], [{ error: "a", wrongArguments: "b"
     expect(findings.map(({ message }) => message)).toEqual([
       "must have one of result, error and wrongArguments",
     ]);
+  },
+);
+
+test.each(["one.yml", "one.YAML", "One.Yml"])(
+  "a test is found however its file's end is spelled: %s",
+  async (name) => {
+    const { tests } = await readBack({}, name);
+    expect(tests.map((each) => each.name.toLowerCase())).toEqual(["one"]);
   },
 );
