@@ -183,6 +183,14 @@ test(
   },
 );
 
+test("a package that is not there makes no store on a machine that has none, and nobody is asked", async () => {
+  const bench = await openBench([]);
+  const there = await strangerShell(bench, "a-queue-that-nobody-polls");
+  const installed = await there.run(["package", "install", "mistyped.bmad", "--json"]);
+  expect([installed.code, jsonOf(installed)]).toMatchObject([1, { error: { code: "E_PACKAGE_NOT_FOUND" } }]);
+  await expect(readdir(there.home)).resolves.toEqual([]);
+});
+
 test("a bundle of another machine runs there: its paths are that machine's, and its store is named", async () => {
   const bench = await openBench([]);
   const { bundleRoot, coreRoot, workflowPath, agentFile } = await copyRoom(bench.dir);

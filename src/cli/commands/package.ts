@@ -2,9 +2,10 @@ import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type Finding, isError, whereOf } from "../../core/package/findings.js";
 import { checkPackageSource } from "../../store/packages/package-source.js";
-import type { Result } from "../../core/errors.js";
+import { type Result, fail } from "../../core/errors.js";
 import type { StoredPackage, StoredRun } from "../../contract/reads.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson, usable } from "../output.js";
+import { isThere } from "../run-filter.js";
 import { type StorePlace, withStore } from "../store-place.js";
 import type { TemporalSession } from "../temporal-session.js";
 import { uploadPackage } from "../upload-package.js";
@@ -51,10 +52,12 @@ type Installed = StoredPackage & { readonly findings: readonly object[] };
 /** `interlock package install`: puts a directory or a .bmad file into the store; a .bmad file into one elsewhere as well. */
 export async function packageInstallCommand(source: string, options: { json?: boolean }): Promise<ExitCode> {
   const path = resolve(source);
-  const installed: Result<Installed> = await withStore<Result<Installed>>(
-    { makes: true },
-    ({ store, reader }) => (store === undefined ? uploadPackage(reader, path) : store.packages.install(path)),
-  );
+  const install = ({ store, reader }: StorePlace): Promise<Result<Installed>> =>
+    store === undefined ? uploadPackage(reader, path) : store.packages.install(path);
+  // No store is made for a name that was mistyped.
+  const installed = (await isThere(path))
+    ? await withStore<Result<Installed>>({ makes: true }, install)
+    : fail("E_PACKAGE_NOT_FOUND", "There is no package directory or .bmad archive at this path.");
   if (!installed.ok) {
     if (options.json === true) printJson({ ok: false, error: installed.error });
     else print(`${installed.error.code}: ${installed.error.message}`);
