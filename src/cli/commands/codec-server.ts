@@ -17,13 +17,13 @@ export async function codecServerCommand({
   origin = [],
 }: CodecServerCommand): Promise<ExitCode> {
   const { sealKeys, webUi, codecToken } = loadConfig();
+  const origins = [...origin, ...(webUi === undefined ? [] : [webUi])].map(originOf);
   if (sealKeys === undefined) {
     throw new UsageError(
       "There is no key here: name a file of keys in INTERLOCK_SEAL_KEYS_FILE (docs/sealed-histories.md).",
     );
   }
   if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) throw new UsageError(`--port: "${port}" is no port.`);
-  const origins = [...origin, ...(webUi === undefined ? [] : [webUi])].map(originOf);
   const token = codecToken ?? randomBytes(24).toString("base64url");
   const signal = interruption();
   const server = await startCodecServer({
@@ -47,6 +47,7 @@ export async function codecServerCommand({
 }
 
 function originOf(address: string): string {
-  if (/^https?:/.test(address) && URL.canParse(address)) return new URL(address).origin;
+  // A list would be taken for one host with a comma in its name.
+  if (/^https?:[^,\s]+$/.test(address) && URL.canParse(address)) return new URL(address).origin;
   throw new UsageError(`--origin: "${address}" is no address like http://127.0.0.1:8233.`);
 }
