@@ -110,7 +110,9 @@ export async function listedWords(
   const what = failure === undefined ? question : `${failure.code}: ${failure.message}`;
   const known = `Temporal itself knows: ${where}${what === undefined ? "" : `: ${what}`}`;
   if (!isOverPhase(phase)) return `${note}\n${known}`;
-  return `The run is over. Nobody who has its files answers: on the machine of its store, start: interlock worker\n${known}`;
+  const over =
+    "The run is over. Nobody who has its files answers: on the machine of its store, start: interlock worker";
+  return `${over}\n${known}`;
 }
 
 /** What the run is at, and why it stands still; nothing where nothing is under way. */
