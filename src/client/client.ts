@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Client, type ConnectionOptions, type WorkflowClientInterceptor } from "@temporalio/client";
 import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTES, registeredAttributes } from "../contract/names.js";
 import { SEALED_SEARCH_ATTRIBUTES } from "../contract/sealed.js";
-import { workflowIdOf } from "../core/run/run-id.js";
+import { runIdIn, workflowIdOf } from "../core/run/run-id.js";
 import type { BundleRunInput, Fork, GraphRunInput } from "../contract/run.js";
 import type { Sign } from "../contract/signed.js";
 import { defined } from "../core/defined.js";
@@ -14,7 +14,7 @@ import { dataConverterFor } from "../seal/data-converter.js";
 import type { SealKeys } from "../seal/seal-keys.js";
 import { connect } from "./connect.js";
 import { isOpenStatus } from "./execution-status.js";
-import { InterlockError } from "./interlock-error.js";
+import { InterlockError, isNotFound } from "./interlock-error.js";
 import { type Launch, begunAnew, launchRun, resuming } from "./launch-run.js";
 import {
   type ListedRun,
@@ -194,8 +194,20 @@ export class InterlockClient {
       const sentence = `Temporal knows run ${runId}: it is ${status.toLowerCase()}. A failed run goes on with a retry.`;
       throw new InterlockError({ code: "E_PRECONDITION_FAILED", message: sentence });
     }
-    if ((await this.knowsOf([workflowId])).has(workflowId)) throw succeeded({ runId, workflowId });
+    if (await this.isAnothers(workflowId)) throw succeeded({ runId, workflowId });
     return this.launch(resuming(request, {}));
+  }
+
+  /** Whether a workflow id is in use, of a run that Temporal does not know. Listings are no word on it: they are behind. */
+  private async isAnothers(workflowId: string): Promise<boolean> {
+    if (runIdIn(workflowId) !== undefined) return false;
+    try {
+      await this.temporal.workflow.getHandle(workflowId).describe();
+      return true;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
+    }
   }
 
   /**
