@@ -44,7 +44,10 @@ export async function collectStream(
   let isDone = false;
   let strange: Fields = {};
   let index: unknown;
-  const hasEnded = (): boolean => textOf(told.reason) !== "";
+  let hasBegun = false;
+  let goesOn = false; // some servers say the end in each piece
+  const hasTold = (): boolean => textOf(told.reason) !== "";
+  const hasEnded = (): boolean => hasTold() && !goesOn;
   for await (const event of untilSilent(events, hasEnded, answering.leave)) {
     const data = event.trim();
     if (data === "") continue;
@@ -61,8 +64,12 @@ export async function collectStream(
       continue;
     }
     index ??= choice["index"];
+    const isFirstOrBehind = !hasBegun || hasTold();
     told.reason ||= choice["finish_reason"] ?? choice["native_finish_reason"];
     const delta = pieceIn(choice, told.message, calls.all.length > 0);
+    const says = saysAnything(delta);
+    hasBegun ||= says;
+    goesOn ||= says && isFirstOrBehind && hasTold();
     const content = withContent(told.message["content"], contentOf(delta["content"]));
     const message = mergePiece(told.message, delta, ["tool_calls", "content"]);
     message["content"] = content;
@@ -129,12 +136,13 @@ function choiceOf(fields: Fields, index: unknown): Fields | undefined {
 
 /** One more piece. Some servers end with all of the message in its place: then what of that has not come yet. */
 function pieceIn(choice: Fields, told: Fields, hasCalls: boolean): Fields {
-  const message = fieldsOf(choice["message"]) ?? {};
-  const said = toText(told["content"]);
-  const { content } = message;
-  const isAll = textOf(choice["finish_reason"]) !== "" && toText(content).startsWith(said);
-  const delta = fieldsOf(choice["delta"]) ?? (isAll ? undefined : message);
+  const delta = fieldsOf(choice["delta"]);
   if (delta !== undefined) return delta;
+  const message = fieldsOf(choice["message"]) ?? {};
+  if (textOf(choice["finish_reason"]) === "") return message;
+  const { content } = message;
+  const said = toText(told["content"]);
+  if (!toText(content).startsWith(said)) return message;
   const rest = Object.entries(message).filter(
     ([key]) => isNothing(told[key]) && !(hasCalls && key === "tool_calls"),
   );

@@ -143,6 +143,7 @@ describe("a stream of very many", () => {
   test.each<[string, (index: number) => object, object]>([
     ["fields", (index) => ({ [`field${index}`]: 1 }), {}],
     ["fields of a field", (index) => ({ more: { [`field${index}`]: 1 } }), {}],
+    ["parts of its content", () => ({ content: [{ type: "text", text: "" }] }), {}],
     ["fields of a call", (index) => ({ tool_calls: [{ index: 0, [`field${index}`]: 1 }] }), {}],
     [
       "calls",

@@ -114,12 +114,14 @@ function formOf(tree: SourceTree, path: string, document: string): EntryForm {
   const folder = folderOf(document);
   const source = readSource(tree.text(document));
   const references = new References(tree, folder, document, variablesOf(source.frontmatter));
+  const named = new Set<string>();
   for (const { line, token } of tokensInBody(source.body)) {
     const target = line.isCode ? undefined : references.resolve(token.text);
     if (target?.kind === "file" && isStepFile(tree, target.path)) return "steps";
     if (target?.kind === "folder" && isStepFolder(target.path)) return "steps";
-    if (target?.kind === "file" && hasSteps(tree, target.path, document)) return "steps";
+    if (target?.kind === "file") named.add(target.path);
   }
+  if ([...named].some((name) => hasSteps(tree, name, document))) return "steps";
   if (namesStep(tree, document, source)) return "steps";
   for (const [, value] of textsUnder(source.frontmatter, isNextKey)) {
     const target = references.resolve(value);

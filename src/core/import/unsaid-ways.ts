@@ -30,8 +30,9 @@ export function unsaidWays(
   const ways = new Map<string, UnsaidWay>();
   for (const { line, token, before } of tokensInBody(source.body)) {
     const target = line.isCode ? undefined : references.resolve(token.text);
-    if (target?.kind !== "file" || target.path === path || !wordsUnknownAt(line, token, before)) continue;
+    if (target?.kind !== "file" || target.path === path) continue;
     if (!steps.has(target.path) || resumesRun(target.path) || isBefore(target.path, path)) continue;
+    if (!wordsUnknownAt(line, token, before)) continue;
     const way = { to: target.path, line: line.number, ...labelOf(line.text) };
     const known = ways.get(target.path);
     if (known === undefined || (known.label.length > 1 && way.label.length === 1)) ways.set(target.path, way);

@@ -240,10 +240,13 @@ function shown(
   return { result: { ok: true, ...rest, content } };
 }
 
+/** Of a name in a path. */
+const MAX_NAME = 255;
+
 /** The project's directory as `@project`; another one whose path begins or ends like it stays. */
 function withMount(text: string, projectRoot: string): string {
   return text.replaceAll(projectRoot, (root, at: number) => {
-    const isPart = /[\p{L}\p{N}_.-]/u.test(text.slice(Math.max(at - 1, 0), at));
+    const isPart = /\/[\p{L}\p{N}_.-]+$/u.test(text.slice(Math.max(at - MAX_NAME, 0), at)); // behind a name of its own
     const end = at + root.length;
     return isPart || /^(?:[\p{L}\p{N}_-]|\.[\p{L}\p{N}_])/u.test(text.slice(end, end + 2))
       ? root
