@@ -70,7 +70,10 @@ async function* inOrder(
 }
 
 /** The beginning of a text that says what went wrong; nothing where it cannot be read. Its end is not waited for long. */
-export async function readErrorText(response: Pick<WireAnswer, "body" | "leave">): Promise<string> {
+export async function readErrorText(
+  response: Pick<WireAnswer, "body" | "leave">,
+  waitMs = WORDS_MS,
+): Promise<string> {
   const chunks: Uint8Array[] = [];
   const read = async (): Promise<true> => {
     let bytes = 0;
@@ -81,7 +84,7 @@ export async function readErrorText(response: Pick<WireAnswer, "body" | "leave">
     }
     return true;
   };
-  const isRead = await within(WORDS_MS, read()).catch(() => true); // the status says enough
+  const isRead = await within(waitMs, read()).catch(() => true); // the status says enough
   if (isRead === undefined) response.leave?.();
   return Buffer.concat(chunks).subarray(0, MAX_ERROR_BYTES).toString("utf8");
 }

@@ -123,8 +123,8 @@ export interface ChatModel {
  * Any OpenAI-compatible endpoint (docs/models.md). A request that is refused for a parameter is made again without it, and never
  * with it again. `send` is what the requests go out with: whoever looks on passes their own.
  */
-export function createChatModel(send: Send = sendOverHttp): ChatModel {
-  const wire: Wire = { learned: new LearnedParameters(), send };
+export function createChatModel(send: Send = sendOverHttp, patience = PATIENCE): ChatModel {
+  const wire: Wire = { learned: new LearnedParameters(), send, patience };
   return {
     async complete(request) {
       const { settings, signal } = request;
@@ -168,9 +168,17 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 interface Wire {
   readonly learned: LearnedParameters;
   readonly send: Send;
+  readonly patience: typeof PATIENCE;
 }
 
-async function ask(request: ChatRequest, signal: AbortSignal, { learned, send }: Wire): Promise<ChatAnswer> {
+/** How long more is waited for where nothing more need come: behind the end of an answer, and of the words of an error. */
+const PATIENCE = { lastWordsMs: 5_000, errorWordsMs: 2_000 };
+
+async function ask(
+  request: ChatRequest,
+  signal: AbortSignal,
+  { learned, send, patience }: Wire,
+): Promise<ChatAnswer> {
   const { settings } = request;
   const url = endpointOf(settings, "chat/completions");
   const dialect = dialectOf(url, settings.dialect);
@@ -191,11 +199,20 @@ async function ask(request: ChatRequest, signal: AbortSignal, { learned, send }:
     if (response.status >= 300 && response.status < 400) throw redirected(response, url);
     if (response.ok) {
       const leave = (): void => response.leave?.();
-      const answering = { endpoint, dialect: dialect.name, streamedCalls, finalErrors, apiKey, leave };
+      const { lastWordsMs } = patience;
+      const answering = {
+        endpoint,
+        dialect: dialect.name,
+        streamedCalls,
+        finalErrors,
+        apiKey,
+        leave,
+        lastWordsMs,
+      };
       return withoutKey(await readAnswer(response, answering, request.onPiece), apiKey);
     }
     const { status, headers } = response;
-    const refusal = { status, headers, body: await readErrorText(response) };
+    const refusal = { status, headers, body: await readErrorText(response, patience.errorWordsMs) };
     const failure = refusedByProvider(refusal, new Date(), { apiKey, finalErrors });
     if (failure.code === "LLM_CONTEXT_EXCEEDED") throw failure; // nothing of its form would help
     const isLearned =

@@ -19,7 +19,7 @@ const TOO_LONG: readonly RegExp[] = [
   /input length should be/,
   /reduce the length of/,
   /`?inputs`? (?:tokens \+ `?max_new_tokens`? must be|must have less than)/,
-  /(?:prompt|input|request|messages?).{0,40}(?:exceeds?|(?:greater|longer|larger|less) than) (?:the )?(?:max(?:imum)? (?:allowed )?(?:length|size)|max_seq_len|max_model_len)/,
+  /(?:prompt|input|request|messages?)(?:(?!image|audio|video|file|name|description|tools?\b).){0,40}(?:exceeds?|(?:greater|longer|larger|less) than) (?:the )?(?:max(?:imum)? (?:allowed )?(?:length|size)|max_seq_len|max_model_len)/,
   /context (?:overflow|is full)/,
   /loaded with context length of only/,
   /prompt 超长/,
@@ -50,6 +50,8 @@ const NAMED_LENGTH: readonly RegExp[] = [
   /must (?:be <=|have less than) (\d[\d,]*)/,
   /cannot exceed (\d[\d,]*)/,
 ];
+
+const OF_BYTES = /^ ?(?:bytes|[kmg]i?b\b)/;
 
 /** Other statuses say something else, whatever the words. */
 const STATUSES: ReadonlySet<number> = new Set([400, 413, 422, 500]);
@@ -90,8 +92,10 @@ export function readOverflow({
 
 function lengthIn(text: string): number | undefined {
   for (const said of NAMED_LENGTH) {
-    const digits = said.exec(text)?.[1]?.replaceAll(",", "");
-    if (digits !== undefined && digits.length <= 9) return Number(digits);
+    const found = said.exec(text);
+    const digits = found?.[1]?.replaceAll(",", "");
+    if (found === null || digits === undefined || digits.length > 9) continue;
+    if (!OF_BYTES.test(text.slice(found.index + found[0].length))) return Number(digits);
   }
   return undefined;
 }

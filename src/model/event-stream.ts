@@ -48,21 +48,18 @@ function dataOf(line: string): readonly string[] {
   return line.startsWith("error:") ? [`{"error":${line.slice(6)}}`] : [];
 }
 
-/** How long more is waited for behind what may be the end: a count of tokens, or that it is the end. */
-const LAST_WORDS_MS = 5_000;
-
-/** The events of a stream; once it may be over, a silence and a break are its end as well: some servers leave the connection open. */
+/** The events of a stream, of which more is waited for so long behind what may be the end: a count of tokens, or that it is the end. Once it may be over, a silence and a break are its end as well: some servers leave the connection open. */
 export async function* untilSilent(
   events: AsyncIterable<string>,
   mayBeOver: () => boolean,
-  leave: () => void,
+  { leave, lastWordsMs }: { readonly leave: () => void; readonly lastWordsMs: number },
 ): AsyncGenerator<string> {
   const iterator = events[Symbol.asyncIterator]();
   let isLeft = false;
   try {
     for (;;) {
       const next = mayBeOver()
-        ? await within(LAST_WORDS_MS, iterator.next()).catch(() => undefined)
+        ? await within(lastWordsMs, iterator.next()).catch(() => undefined)
         : await iterator.next();
       isLeft = next === undefined;
       if (next === undefined) leave();

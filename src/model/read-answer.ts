@@ -19,6 +19,8 @@ export interface Answering {
   readonly apiKey: string | undefined;
   /** Ends the connection where nothing more comes. */
   readonly leave: () => void;
+  /** How long more is waited for behind an end. */
+  readonly lastWordsMs: number;
 }
 
 /** Reads a chat completion: outside input, whose shape nobody has checked. Throws `LLM_BAD_RESPONSE` for what is none. */
@@ -48,7 +50,7 @@ export async function collectStream(
   let goesOn = false; // some servers say the end in each piece
   const hasTold = (): boolean => textOf(told.reason) !== "";
   const hasEnded = (): boolean => hasTold() && !goesOn;
-  for await (const event of untilSilent(events, hasEnded, answering.leave)) {
+  for await (const event of untilSilent(events, hasEnded, answering)) {
     const data = event.trim();
     if (data === "") continue;
     isDone = data === "[DONE]";
@@ -69,6 +71,7 @@ export async function collectStream(
     const delta = pieceIn(choice, told.message, calls.all.length > 0);
     const says = saysAnything(delta);
     hasBegun ||= says;
+    if (says) strange = {};
     goesOn ||= says && isFirstOrBehind && hasTold();
     const content = withContent(told.message["content"], contentOf(delta["content"]));
     const message = mergePiece(told.message, delta, ["tool_calls", "content"]);

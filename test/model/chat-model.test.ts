@@ -34,10 +34,11 @@ function request(
   };
 }
 
-async function errorOf(wanted: ChatRequest): Promise<ModelError> {
-  const error: unknown = await createChatModel()
-    .complete(wanted)
-    .catch((caught: unknown) => caught);
+/** Who waits for nothing that need not come. */
+const impatient = () => createChatModel(undefined, { lastWordsMs: 1, errorWordsMs: 100 });
+
+async function errorOf(wanted: ChatRequest, model = createChatModel()): Promise<ModelError> {
+  const error: unknown = await model.complete(wanted).catch((caught: unknown) => caught);
   if (!(error instanceof ModelError)) throw new Error(`no model error: ${String(error)}`);
   return error;
 }
@@ -612,11 +613,21 @@ describe("connections", () => {
       closed = once(response, "close");
       events(response, [piece, delta({}, "stop")], false);
     });
-    const answer = await createChatModel().complete(
-      request(server.baseUrl, { stream: true, timeoutMs: 60_000 }),
-    );
+    const answer = await impatient().complete(request(server.baseUrl, { stream: true, timeoutMs: 60_000 }));
     expect(answer).toMatchObject(expected);
     await closed;
+  });
+
+  test("are read to their end where each piece says that it is the last", async () => {
+    const server = await startRawServer((response) => {
+      events(response, [delta({ content: "Hello " }, "stop")], false);
+      setTimeout(() => {
+        response.write(`data: ${JSON.stringify(delta({ content: "world" }, "stop"))}\n\n`);
+        response.end("data: [DONE]\n\n");
+      }, 50);
+    });
+    const answer = await impatient().complete(request(server.baseUrl, { stream: true }));
+    expect(answer).toMatchObject({ content: "Hello world", finishReason: "stop" });
   });
 
   test("that break behind the end of an answer have brought it", async () => {
@@ -636,7 +647,7 @@ describe("connections", () => {
       response.writeHead(401, { "content-type": "application/json" });
       response.write('{"error":{"message":"no such key"}}');
     });
-    const error = await errorOf(request(server.baseUrl, { timeoutMs: 60_000 }));
+    const error = await errorOf(request(server.baseUrl, { timeoutMs: 60_000 }), impatient());
     expect(error).toMatchObject({ code: "LLM_AUTH_FAILED", retryable: false });
     expect(error.message).toContain("answered 401 no such key");
     await closed;

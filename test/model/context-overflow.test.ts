@@ -327,6 +327,13 @@ describe("other refusals are no such thing", () => {
       said("string too long. Expected a string with maximum length 64"),
       "LLM_HTTP_ERROR",
     ],
+    [
+      "an image that is too large",
+      400,
+      said("messages.0.content.1.image.source: image exceeds the maximum size of 5242880 bytes"),
+      "LLM_HTTP_ERROR",
+    ],
+    ["a name in a message", 400, said("messages[0].name exceeds maximum length of 64"), "LLM_HTTP_ERROR"],
     ["no such model", 404, said("The model's maximum context length is unknown"), "LLM_HTTP_ERROR"],
     ["a server that breaks", 500, said("internal error"), "LLM_HTTP_ERROR"],
     [

@@ -131,6 +131,7 @@ describe("what is used up is final, whatever the status", () => {
     "You have reached your concurrency limit: 1, please try again after 1 seconds",
     "Resource has been exhausted (e.g. check quota).",
     "Too many tokens, please wait before trying again.",
+    "The thinking budget exceeded what is free now.",
   ])("and what passes is not: %s", (message) => {
     expect(refused(429, JSON.stringify({ error: { message } })).retryable).toBe(true);
   });

@@ -12,6 +12,7 @@ const ANSWERING: Answering = {
   finalErrors: [],
   apiKey: undefined,
   leave: () => undefined,
+  lastWordsMs: 1,
 };
 const A = '{"path":"a"}';
 const B = '{"path":"b"}';

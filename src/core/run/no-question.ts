@@ -17,12 +17,12 @@ const CALL_IN_CODE =
 
 /** What asks or requests wherever it stands. */
 const ASKS =
-  /[?？؟⸮՞;]|\b(?:please|tell me|let me know|bitte|wähle|por favor|dime|veuillez|prego)\b|请|どう|ください|пожалуйста/i;
+  /[?？؟⸮՞;]|\b(?:please|tell me|let me know|bitte|sag mir|sagen Sie|wähle|por favor|dime|veuillez|prego)\b|请|どう|ください|пожалуйста/i;
 
 const QUESTION_WORDS = "which|what|who|when|where|why|how|welche[rsn]?|quelle?s?|quale";
 const REQUESTS = "confirm|choose|pick|select|provide|specify|decide|answer|reply|wait(?:ing)?";
 /** What asks or requests where a sentence begins with it. */
-const FIRST_WORDS = String.raw`could|would|should|can|may|shall|(?:do|does|are|is|will) (?:you|i|we|that|this|these|it|there)|enter|type|say|name|give|describe|awaiting`;
+const FIRST_WORDS = String.raw`could|would|should|can|may|shall|(?:do|does|are|is|will) (?:you|i|we|that|this|these|it|there)|enter|press|type|say|name|give|describe|awaiting`;
 /** What may stand before it. */
 const LEAD_IN = String.raw`(?:(?:okay|ok|sure|great|good|perfect|alright|right|thanks|now|next|first|then|so|well|finally|and|but|or)\b\W{1,5}){0,4}`;
 const BEGINS_TO_ASK = new RegExp(
@@ -34,7 +34,7 @@ const MAY_ASK = new RegExp(String.raw`\b(?:${QUESTION_WORDS}|${REQUESTS})\b`, "i
 const SPOKEN_TO = /\b(?:you|yours?)\b/i;
 /** A sentence of what the model lacks: it says so to whoever knows. */
 const LACKS = new RegExp(
-  String.raw`\b(?:i|we)\b.{0,20}\b(?:(?:need|want|like|have) to know|(?:not|un)\s?(?:sure|clear|certain)|(?:do not|don['’]t) know|(?:cannot|can['’]t) (?:tell|know|decide))\b.{0,80}\b(?:${QUESTION_WORDS})\b|\bneed (?:an? |the )?(?:decision|answer|choice|confirmation|clarification|approval)\b`,
+  String.raw`\b(?:i|we)\b.{0,20}\b(?:(?:need|want|like|have) to know|(?:not|un)\s?(?:sure|clear|certain)|(?:do not|don['’]t) know|(?:cannot|can['’]t) (?:tell|know|decide))\b.{0,80}\b(?:${QUESTION_WORDS})\b|\bneed (?:an? |the )?(?:decision|answer|choice|confirmation|clarification|approval)\b|\bwait(?:ing)? for (?:an? |the )?(?:users?\b|approval|confirmation|input|selection|choice|decision|answer|reply|feedback)`,
   "i",
 );
 /** A sentence of what the model does itself: it may speak of what it chooses, and how. */
