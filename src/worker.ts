@@ -97,7 +97,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   const notifier = await notifierOf(config, connection, options.namespace, store);
   const activities = createActivities({
     ...place,
-    searchAttributes: async () => (await namespaceHas()).filter((name) => !seals || isHarmless(name)),
+    searchAttributes: async () => (await namespaceHas())?.filter((name) => !seals || isHarmless(name)),
     seals,
     toolHost,
     ...defined({ external }),
@@ -242,15 +242,17 @@ function settingsOf(config: Config, { model }: WorkerOptions) {
     (model && { model: "custom", stream: false, timeoutMs: config.longestModelTimeoutMs });
 }
 
-/** The search attributes that runs may set: one that the namespace lacks would end them. None where that cannot be known. */
+/** The search attributes that runs may set: one that the namespace lacks would end them. Undefined where that cannot be known. */
 async function searchAttributesOf(
   connection: NativeConnection,
   namespace: string,
-): Promise<readonly string[]> {
-  const { customAttributes } = await connection.operatorService
-    .listSearchAttributes({ namespace })
-    .catch(() => ({ customAttributes: {} }));
-  return registeredAttributes(customAttributes);
+): Promise<readonly string[] | undefined> {
+  try {
+    const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+    return registeredAttributes(customAttributes);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Says no names of packages, nodes, agents and projects. */
@@ -259,10 +261,12 @@ function isHarmless(attribute: string): boolean {
 }
 
 /** Asks until all are there: attributes are added, not taken away. */
-function untilAll(ask: () => Promise<readonly string[]>): () => Promise<readonly string[]> {
-  let known: readonly string[] = [];
+function untilAll<T extends readonly string[] | undefined>(
+  ask: () => Promise<T>,
+): () => Promise<T | undefined> {
+  let known: T | undefined;
   return async () => {
-    if (known.length < Object.keys(SEARCH_ATTRIBUTES).length) known = await ask();
+    if ((known?.length ?? 0) < Object.keys(SEARCH_ATTRIBUTES).length) known = (await ask()) ?? known;
     return known;
   };
 }

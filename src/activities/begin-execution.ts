@@ -20,7 +20,7 @@ export interface OpenRunDeps extends SigningDeps, ModelChoiceDeps {
   /** The longest wait for one answer of a model, in milliseconds; absent means no longer than usual. */
   readonly longestModelTimeoutMs?: number;
   /** Those search attributes of contracts §14 that the namespace has; absent where that is not looked for. */
-  readonly searchAttributes?: () => Promise<readonly string[]>;
+  readonly searchAttributes?: () => Promise<readonly string[] | undefined>;
   /** What runs say to Temporal is sealed: whoever starts one does not decide what stays readable. */
   readonly seals?: boolean;
 }

@@ -90,15 +90,17 @@ function requestOf({ kind, input: asked, execution }: OpenRunInput, { packageId,
   };
 }
 
-const ATTRIBUTES = Object.keys(SEARCH_ATTRIBUTES).length;
+const ALL = Object.keys(SEARCH_ATTRIBUTES);
 
 /** Under which conditions the workflow goes on: what worker and namespace are like now. */
 async function conditionsOf(deps: OpenRunDeps, { input, execution }: OpenRunInput) {
   const { longestModelTimeoutMs: modelTimeoutMs } = deps;
   const isWanted = input.searchAttributes !== false || deps.seals === true;
-  const found = isWanted ? await deps.searchAttributes?.() : undefined;
-  // Whoever starts a run may be wrong; where it is not, its word is enough.
-  const isSaid = deps.seals !== true && input.searchAttributes === true && found?.length === ATTRIBUTES;
+  const look = isWanted ? deps.searchAttributes : undefined;
+  const found = await look?.();
+  // Whoever starts a run may be wrong; where it is not, or nobody can know, its word is enough.
+  const isSaid =
+    deps.seals !== true && input.searchAttributes === true && (found ?? ALL).length === ALL.length;
   return {
     keepsMemo: true as const,
     tellsSeldom: true as const,
@@ -106,7 +108,7 @@ async function conditionsOf(deps: OpenRunDeps, { input, execution }: OpenRunInpu
     recordsReads: true as const,
     ...(modelTimeoutMs === undefined ? {} : { modelTimeoutMs }),
     ...(execution?.resetOf === undefined ? {} : { openedFor: execution.id }),
-    ...(found === undefined || isSaid ? {} : { searchAttributes: found }),
+    ...(look === undefined || isSaid ? {} : { searchAttributes: found ?? [] }),
     ...(deps.seals === true ? { seals: true as const } : {}),
   };
 }

@@ -49,6 +49,19 @@ describe("run.open", () => {
     expect(await documentOf({ steps: "nodes" })).toBeUndefined();
   });
 
+  test("a worker that cannot find out which search attributes there are takes the starter's word, else sets none", async () => {
+    const { deps, world } = await openScene([]);
+    const input = { runId: RUN_ID, projectRoot: world.projectRoot, packageId: world.packageId };
+    const attributesOf = async (found: readonly string[] | undefined, said: Partial<GraphRunInput>) => {
+      const looking = { ...deps, searchAttributes: () => Promise.resolve(found) };
+      return (await openRun(looking, { kind: "graph", input: { ...input, ...said } })).searchAttributes;
+    };
+    expect(await attributesOf(undefined, { searchAttributes: true })).toBeUndefined();
+    expect(await attributesOf(undefined, {})).toEqual([]);
+    expect(await attributesOf([], { searchAttributes: true })).toEqual([]);
+    expect(await attributesOf(["RunPhase"], { searchAttributes: true })).toEqual(["RunPhase"]);
+  });
+
   test("resumed: numbers go on beyond whatever any file has seen", async () => {
     const { deps, world, files, opened } = await openScene([]);
     const { run } = opened;
