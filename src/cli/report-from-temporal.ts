@@ -7,6 +7,7 @@ import { quoted } from "../client/quoted.js";
 import { defined } from "../core/defined.js";
 import type { Fault } from "../core/errors.js";
 import { isOverPhase } from "../core/run/phase.js";
+import { isRunId } from "../core/run/run-id.js";
 import type { Store } from "../store/store.js";
 import type { StoreReader } from "../contract/reads.js";
 import { localReader } from "./readers.js";
@@ -96,14 +97,18 @@ export async function reportFromTemporal(
   }
 }
 
+/** Runs that are looked through under one workflow id. */
+const MAX_OF_ONE_ID = 100;
+
 /** What Temporal itself knows of a run whose files nobody tells: whether it is over, where it stands, what it asks first. */
 export async function listedWords(
   client: Pick<InterlockClient, "runs">,
-  run: Pick<RunHandle, "workflowId">,
+  run: Pick<RunHandle, "runId" | "workflowId">,
   note: string,
   failure: Fault | undefined,
 ): Promise<string> {
-  const [listed] = await client.runs({ query: `WorkflowId = ${quoted(run.workflowId)}` }, 1);
+  const runs = await client.runs({ query: `WorkflowId = ${quoted(run.workflowId)}` }, MAX_OF_ONE_ID);
+  const listed = runs.find(({ runId }) => !isRunId(run.runId) || runId === run.runId);
   if (listed === undefined) return note;
   const { phase, paused, nodeId = "", since, question } = listed;
   const where = `${phase}${paused ? ", paused" : ""}${nodeId === "" ? "" : ` at ${nodeId}`}${sentenceTime(since)}`;

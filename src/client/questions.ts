@@ -113,9 +113,10 @@ export async function* questionEvents(
       continue;
     }
     const listed = new Map(oldestFirst(waiting).map((run) => [keyOf(run), run]));
-    for (const [key, question] of open) {
-      if (!listed.has(key)) yield await goneEvent(source, question);
-    }
+    yield* await goneEvents(
+      source,
+      [...open].filter(([key]) => !listed.has(key)).map(([, question]) => question),
+    );
     open = new Map([...open].filter(([key]) => listed.has(key)));
     const asked = [...listed].filter(([key]) => !open.has(key)).map(([, run]) => run);
     try {
@@ -157,6 +158,30 @@ async function stateOf(source: QuestionSource, run: ListedRun): Promise<RunState
   return source.state(run).catch((error: unknown) => {
     if (error instanceof ServiceError || error instanceof InterlockError) return undefined;
     throw error;
+  });
+}
+
+/** Some at a time are asked how they went, and of those that nobody works on none. */
+async function goneEvents(
+  source: QuestionSource,
+  gone: readonly OpenQuestion[],
+): Promise<readonly QuestionEvent[]> {
+  const queues = [...new Set(gone.map(({ taskQueue }) => taskQueue))];
+  const polled = await inBatches(queues, async (queue) =>
+    (await isPolledNow(source, queue)) ? queue : undefined,
+  );
+  return inBatches(gone, (question) =>
+    polled.includes(question.taskQueue)
+      ? goneEvent(source, question)
+      : Promise.resolve<QuestionEvent>({ kind: "answered", question }),
+  );
+}
+
+/** Not where Temporal is away. */
+async function isPolledNow(source: QuestionSource, taskQueue: string): Promise<boolean> {
+  return source.isPolled(taskQueue).catch((error: unknown) => {
+    if (!isAway(error)) throw error;
+    return false;
   });
 }
 

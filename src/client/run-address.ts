@@ -3,7 +3,7 @@ import { isRunId, runIdIn } from "../core/run/run-id.js";
 import { InterlockError } from "./interlock-error.js";
 import { listExecutions } from "./list-executions.js";
 import { listedRun } from "./list-runs.js";
-import { valueIn } from "./payloads.js";
+import { readableValue } from "./payloads.js";
 import { quoted } from "./quoted.js";
 import { type TemporalAccess, startOf } from "./run-start.js";
 
@@ -12,6 +12,8 @@ export interface RunAddress {
   readonly workflowId: string;
   /** The run's last execution, where another run has its workflow id by now; absent means the newest one. */
   readonly executionRunId?: string;
+  /** The first execution of the chain that the run is now: what is told to it reaches no run that begins meanwhile. */
+  readonly firstExecutionRunId?: string;
 }
 
 /** What is somewhere in Temporal, and asked where each time: another run may be given its workflow id. */
@@ -33,27 +35,33 @@ export async function addressOf(
   if (runIdIn(workflowId) !== undefined) return { workflowId };
   const newest = await startOf(access, workflowId);
   if (!TYPES.includes(newest.workflowType?.name)) throw unknown(`The workflow ${workflowId} is no run.`);
+  const address = { workflowId, firstExecutionRunId: newest.firstExecutionRunId ?? "" };
   // Named by its workflow's id, a run is the newest there.
-  if (!isRunId(runId) || runId === workflowId || runId === newest.firstExecutionRunId) return { workflowId };
-  if ((await namedIn(access, newest, workflowId)) === runId) return { workflowId };
+  if (!isRunId(runId) || runId === workflowId || runId === newest.firstExecutionRunId) return address;
+  const named = await namedIn(access, newest, workflowId);
+  if (named === runId) return address;
   const query = `WorkflowId = ${quoted(workflowId)}`;
   for await (const raw of listExecutions(access.temporal, query, PAGE)) {
     const executionRunId = raw.execution?.runId;
     if (!executionRunId || (await listedRun(access.temporal, raw)).runId !== runId) continue;
     return { workflowId, executionRunId };
   }
-  throw unknown(`Temporal knows no run ${runId}: its workflow id is that of another run by now.`);
+  throw named === undefined
+    ? unknown(
+        `Which run the workflow ${workflowId} is cannot be read here. Where it is sealed, a key opens it.`,
+      )
+    : unknown(`Temporal knows no run ${runId}: its workflow id is that of another run by now.`);
 }
 
-/** The run that an execution was started with, where it was named: one that goes on is. */
+/** The run that an execution is: the one that it was started with, where that was named, as of one that goes on. Undefined where nobody can read it. */
 async function namedIn(
   { temporal }: TemporalAccess,
-  { input }: Awaited<ReturnType<typeof startOf>>,
+  { input, firstExecutionRunId }: Awaited<ReturnType<typeof startOf>>,
   workflowId: string,
 ): Promise<unknown> {
-  const payload = input?.payloads?.[0];
-  const value: unknown = payload && (await valueIn(temporal, payload, workflowId));
-  return typeof value === "object" && value !== null && "runId" in value ? value.runId : undefined;
+  const value = await readableValue(temporal, input?.payloads?.[0], workflowId);
+  if (typeof value !== "object" || value === null) return undefined;
+  return "runId" in value ? value.runId : firstExecutionRunId;
 }
 
 function unknown(message: string): InterlockError {

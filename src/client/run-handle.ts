@@ -207,7 +207,10 @@ export class RunHandle {
    */
   async cancel(): Promise<void> {
     await this.requireOpen(); // Temporal takes the cancellation of an execution that is closed, and does nothing
-    await this.guarded(async () => (await this.workflow()).cancel());
+    await this.guarded(async () => {
+      const { workflowId, executionRunId, ...chain } = await addressOf(this.access, this);
+      await this.access.temporal.workflow.getHandle(workflowId, executionRunId, chain).cancel();
+    });
   }
 
   /** Throws `E_PRECONDITION_FAILED` when the run is over, `E_RUN_NOT_FOUND`. Needs no worker. */

@@ -3,7 +3,7 @@ import { ANSWER_UPDATE } from "../contract/names.js";
 import { type Sign, updateStatement } from "../contract/signed.js";
 import { questionIn } from "../core/run/question.js";
 import type { RunState } from "../core/run/run-state.js";
-import { isOver } from "./execution-status.js";
+import { isOpenStatus, isOver } from "./execution-status.js";
 import { InterlockError, isBetweenWorkers, isNotFound } from "./interlock-error.js";
 import type { Addressed } from "./run-address.js";
 import type { TemporalAccess } from "./run-start.js";
@@ -35,7 +35,11 @@ export async function sendUpdate<T>(access: TemporalAccess, run: UpdatedRun, upd
       return await sendOnce<T>(access, run, update);
     } catch (error) {
       if (error instanceof ContinuedMeanwhile && attempt < MAX_ATTEMPTS) continue;
-      if (isNotFound(error)) throw await overOrUnknown(access, run, error);
+      if (isNotFound(error)) {
+        const found = await overOrUnknown(access, run, error);
+        if (found === undefined && attempt < MAX_ATTEMPTS) continue; // it goes on in another execution
+        throw found ?? error;
+      }
       if (!isBetweenWorkers(error)) throw error;
       if (attempt === MAX_ATTEMPTS) throw standsStill(error);
       await sleep(PAUSE_MS);
@@ -52,8 +56,8 @@ function standsStill(cause: unknown): InterlockError {
 async function sendOnce<T>(access: TemporalAccess, run: UpdatedRun, update: RunUpdate): Promise<T> {
   const { name, argument, updateId } = update;
   if (access.sign !== undefined) return sendSigned<T>(access, access.sign, run, update);
-  const { workflowId, executionRunId } = await run.address();
-  const workflow = access.temporal.workflow.getHandle(workflowId, executionRunId);
+  const { workflowId, executionRunId, ...chain } = await run.address();
+  const workflow = access.temporal.workflow.getHandle(workflowId, executionRunId, chain);
   return argument === undefined
     ? workflow.executeUpdate<T, []>(name, { updateId })
     : workflow.executeUpdate<T, [object]>(name, { args: [argument], updateId });
@@ -69,7 +73,7 @@ async function sendSigned<T>(
   run: UpdatedRun,
   { name, argument, updateId }: RunUpdate,
 ): Promise<T> {
-  const { workflowId, executionRunId } = await run.address();
+  const { workflowId, executionRunId, ...chain } = await run.address();
   const newest = workflow.getHandle(workflowId, executionRunId);
   const question = name === ANSWER_UPDATE ? { question: questionIn(await run.state()) } : {};
   const { runId: executionId } = await newest.describe();
@@ -79,7 +83,7 @@ async function sendSigned<T>(
   );
   const signed = { ...argument, signature: await sign(statement) };
   try {
-    const execution = workflow.getHandle(workflowId, executionId);
+    const execution = workflow.getHandle(workflowId, executionId, chain);
     return await execution.executeUpdate<T, [object]>(name, { args: [signed], updateId });
   } catch (error) {
     if (!isNotFound(error)) throw error;
@@ -88,9 +92,9 @@ async function sendSigned<T>(
   }
 }
 
-/** Temporal does not find what has ended either: only a run that it cannot describe is unknown. */
+/** Temporal does not find what has ended either: only a run that it cannot describe is unknown. Undefined for one that is open. */
 async function overOrUnknown(access: TemporalAccess, run: UpdatedRun, error: unknown): Promise<unknown> {
   const { workflowId, executionRunId } = await run.address();
   const { status } = await access.temporal.workflow.getHandle(workflowId, executionRunId).describe();
-  return isOver(status.name, error);
+  return isOpenStatus(status.name) ? undefined : isOver(status.name, error);
 }

@@ -2,6 +2,8 @@ import { randomUUID } from "node:crypto";
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { sendUpdate } from "../../src/client/send-update.js";
+import { ANSWER_UPDATE } from "../../src/contract/names.js";
 import { servePage } from "../../src/page/server/serve-page.js";
 import { eventually } from "../fakes/eventually.js";
 import { PageBrowser } from "../fakes/page-browser.js";
@@ -179,4 +181,30 @@ test("a workflow of somebody else's is no run: it is not cancelled, told or retr
     expect(events).toHaveLength(2);
     await other.terminate();
   }
+});
+
+test("what is on its way to a run that ends is not taken by the next one, and is refused", async () => {
+  const bench = await openBench(ASKS);
+  const { workflowId, start, cancel } = await openStory(bench);
+  const first = bench.client.handle({ runId: await start(), workflowId });
+  const before = await first.address();
+  await cancel();
+  const second = bench.client.handle({ runId: await start(), workflowId });
+  const addresses = [before];
+  const run = {
+    address: () => Promise.resolve(addresses.shift() ?? first.address()),
+    state: () => first.state(),
+  };
+  const answer = { name: ANSWER_UPDATE, argument: { nodeId: "ask", text: "Mine." }, updateId: randomUUID() };
+  await expect(sendUpdate(bench.client, run, answer)).rejects.toMatchObject(OVER);
+  const { workflow } = bench.client.temporal;
+  const { firstExecutionRunId } = before;
+  const stale = workflow.getHandle(
+    workflowId,
+    undefined,
+    firstExecutionRunId === undefined ? {} : { firstExecutionRunId },
+  );
+  await expect(stale.cancel()).rejects.toThrow("not found");
+  expect(await second.state()).toMatchObject({ phase: "waiting-user" });
+  expect(await second.state()).not.toHaveProperty("lastAnswer");
 });
