@@ -123,14 +123,31 @@ function countOf(name: string, steps: StepSize = "turns"): number {
 }
 
 /** A run whose worker is killed, and which another worker takes up. */
-async function killedRun(at: Point, steps: StepSize = "turns"): Promise<void> {
-  await onStage(
+async function killedRun(at: Point): Promise<void> {
+  await onStage(async (stage, start) => {
+    const victim = await stage.startVictim({ ...at, action: "kill" });
+    await takeUp(stage, victim, await start());
+  });
+}
+
+/** The same by nodes: the quicker turns are, the fewer failpoints a run passes. One that ends before is killed at the last that it had. */
+async function killedRunByNodes({ name, hit }: Point): Promise<void> {
+  const passed = await onStage(
     async (stage, start) => {
-      const victim = await stage.startVictim({ ...at, action: "kill" });
-      await takeUp(stage, victim, await start());
+      const victim = await stage.startVictim({ name, hit, action: "kill" });
+      const going = await start();
+      if ((await Promise.race([victim.ended, going.run.result()])) === "SIGKILL") {
+        await takeUp(stage, victim, going);
+        return undefined;
+      }
+      return readHits(stage.hitsFile).filter((each) => each === name).length;
     },
-    { steps },
+    { steps: "nodes" },
   );
+  if (passed === undefined) return;
+  expect(passed).toBeGreaterThan(0);
+  expect(passed).toBeLessThan(hit);
+  await killedRunByNodes({ name, hit: passed });
 }
 
 async function takeUp(
@@ -311,7 +328,7 @@ describe.concurrent("a run whose steps are nodes", () => {
     async (name) => {
       const count = countOf(name, "nodes");
       const hits = EVERY_HIT ? hitsToTry(count) : hitsToTry(count).slice(-2);
-      const failures = await failuresAt(hits, (hit) => killedRun({ name, hit }, "nodes"));
+      const failures = await failuresAt(hits, (hit) => killedRunByNodes({ name, hit }));
       expect(failures).toEqual([]);
     },
     TIMEOUT_MS,
