@@ -3,9 +3,12 @@ import { DamagedRoots } from "../store/roots/roots.js";
 import { type Store, openStore, readStoreIdentity } from "../store/store.js";
 import { UsageError, outputClosed } from "./output.js";
 
-/** Configuration and store of a command. */
-export async function openEnvironment(): Promise<{ config: Config; store: Store }> {
+/** Configuration and store of a command. Where no store stands one is made, once `check` has found nothing mistyped. */
+export async function openEnvironment(
+  check: () => Promise<unknown> = () => Promise.resolve(),
+): Promise<{ config: Config; store: Store }> {
   const config = loadConfig();
+  if ((await readStoreIdentity(config.storeDir)) === undefined) await check();
   return { config, store: await storeOf(config) };
 }
 

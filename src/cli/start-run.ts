@@ -1,4 +1,3 @@
-import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ServiceError } from "@temporalio/client";
 import { type InterlockClient, InterlockError, type RunHandle, type StartRun } from "../client/client.js";
@@ -32,6 +31,7 @@ import {
 } from "./output.js";
 import { notesAreRedrawn } from "./redraw.js";
 import { registerRoot } from "./register-root.js";
+import { isThere } from "./run-filter.js";
 import { filesOfRun, printReport, reportOf } from "./run-report.js";
 import { liveView, plainView } from "./run-views.js";
 import type { TemporalSession } from "./temporal-session.js";
@@ -114,21 +114,21 @@ export async function prepareRun(config: Config, store: Store, choice: RunChoice
   };
 }
 
+/** Throws `UsageError` for a package that is nowhere. */
+export async function refuseNoPackage(named: string): Promise<void> {
+  if (await isThere(resolve(named))) return;
+  throw new UsageError(
+    `"${named}" is neither a package directory nor an installed package. See: interlock package list`,
+  );
+}
+
 async function installedPackage(store: Store, named: string): Promise<string> {
   const known = await store.packages.open(named);
   if (known.ok) return named;
   const path = resolve(named);
-  const exists = await stat(path).then(
-    () => true,
-    () => false,
-  );
-  const found = exists ? undefined : await store.packages.resolve(named);
+  const found = (await isThere(path)) ? undefined : await store.packages.resolve(named);
   if (found?.ok === true) return found.value;
-  if (!exists) {
-    throw new UsageError(
-      `"${named}" is neither a package directory nor an installed package. See: interlock package list`,
-    );
-  }
+  await refuseNoPackage(named);
   const installed = await store.packages.install(path);
   if (!installed.ok) {
     throw new UsageError(

@@ -6,7 +6,7 @@ import { valueOf } from "../fakes/run-world.js";
 import { WRITES_AND_ASKS_TWICE } from "../fakes/asking-twice.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { type Bench, copyRoom, openBench, until } from "./harness.js";
-import { type Shell, jsonOf, shellOf, strangerShell } from "./shell.js";
+import { Shell, jsonOf, newShell, shellOf, strangerShell } from "./shell.js";
 import { zipPackage } from "../fakes/package-fixture.js";
 
 async function waitingRun(bench: Bench) {
@@ -189,6 +189,22 @@ test("a package that is not there makes no store on a machine that has none, and
   const installed = await there.run(["package", "install", "mistyped.bmad", "--json"]);
   expect([installed.code, jsonOf(installed)]).toMatchObject([1, { error: { code: "E_PACKAGE_NOT_FOUND" } }]);
   await expect(readdir(there.home)).resolves.toEqual([]);
+});
+
+test("a run of what is nowhere, a name and a project that is taken away make no store", async () => {
+  const { dir, environment } = await newShell();
+  const shell = new Shell(dir, { ...environment, INTERLOCK_STORE: join(dir, "mistyped") });
+  for (const args of [
+    ["run", "mistyped", "--project", "project"],
+    ["run", "project", "--project", "./mistyped-project"],
+    ["bundle", "run", "mistyped.yaml", "--project", "project"],
+    ["store", "name", "laptop"],
+    ["project", "remove", "project"],
+  ]) {
+    const said = await shell.run(args);
+    expect([args, said.code]).toEqual([args, 2]);
+  }
+  await expect(readdir(join(dir, "mistyped"))).rejects.toThrow("ENOENT");
 });
 
 test("a bundle of another machine runs there: its paths are that machine's, and its store is named", async () => {

@@ -134,8 +134,8 @@ async function openPlace() {
 /** A store with a name and a queue of its own, a project and a package. */
 async function furnish(machine: Machine, name: string, [project = "", dir = ""]: string[]): Promise<void> {
   machine.environment["INTERLOCK_TASK_QUEUE"] = name;
-  await machine.told("store", "name", name);
   await machine.told("project", "add", project);
+  await machine.told("store", "name", name);
   await machine.told("package", "install", dir);
 }
 

@@ -168,7 +168,7 @@ async function refuseTakenSession(outputRoot: string, session: string | undefine
 }
 
 /** The real path of what an argument names. */
-async function existing(path: string, kind: "file" | "directory"): Promise<string> {
+export async function existing(path: string, kind: "file" | "directory"): Promise<string> {
   try {
     const real = await realpath(resolve(path));
     const entry = await stat(real);

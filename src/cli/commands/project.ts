@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { openEnvironment } from "../environment.js";
+import { openEnvironment, storeAtHand } from "../environment.js";
 import { EXIT, type ExitCode, print, printJson, usable } from "../output.js";
 import { withStore } from "../store-place.js";
 
@@ -18,7 +18,7 @@ export async function projectAddCommand(
 
 /** `interlock project remove`: from their next step on, runs are refused there. What is not registered stays so. */
 export async function projectRemoveCommand(dir: string, options: { json?: boolean }): Promise<ExitCode> {
-  const { store } = await openEnvironment();
+  const { store } = await storeAtHand();
   const path = resolve(dir);
   const removed = await store.roots.remove(path);
   const stays = store.roots.permit(path, "read").ok;

@@ -1,8 +1,10 @@
+import { resolve } from "node:path";
 import type { Config } from "../../config.js";
+import { resolveProject } from "../../store/runs/project-id.js";
 import type { Store } from "../../store/store.js";
-import { type BundleChoice, bundleRunThere, prepareBundleRun } from "./bundle-run.js";
+import { type BundleChoice, bundleRunThere, existing, prepareBundleRun } from "./bundle-run.js";
 import { interruption, openEnvironment } from "../environment.js";
-import { CommandError, EXIT, type ExitCode, UsageError, noWorkerHint, printNote } from "../output.js";
+import { CommandError, EXIT, type ExitCode, UsageError, noWorkerHint, printNote, usable } from "../output.js";
 import { type ModelChoice, configFor } from "../model-options.js";
 import { printInput } from "../print-input.js";
 import { localReader } from "../readers.js";
@@ -12,6 +14,7 @@ import {
   type RunChoice,
   followAndReport,
   prepareRun,
+  refuseNoPackage,
   reportDetached,
   startRun,
 } from "../start-run.js";
@@ -46,8 +49,10 @@ export async function runCommand(packageArgument: string, options: RunOptions): 
       (project) => runCommand(packageArgument, { ...here, project }),
     );
   }
-  return runPrepared(options, (config, store) =>
-    prepareRun(config, store, { ...options, package: packageArgument }),
+  return runPrepared(
+    options,
+    (config, store) => prepareRun(config, store, { ...options, package: packageArgument }),
+    () => refuseNoPackage(packageArgument),
   );
 }
 
@@ -61,14 +66,22 @@ export async function bundleRunCommand(workflow: string, options: BundleRunOptio
       (project) => bundleRunCommand(workflow, { ...here, project }),
     );
   }
-  return runPrepared(options, (config, store) => prepareBundleRun(config, store, workflow, options));
+  return runPrepared(
+    options,
+    (config, store) => prepareBundleRun(config, store, workflow, options),
+    () => existing(workflow, "file"),
+  );
 }
 
 async function runPrepared(
-  options: FollowOptions,
+  options: FollowOptions & Pick<RunChoice, "project">,
   prepare: (config: Config, store: Store) => Promise<PreparedRun>,
+  check: () => Promise<unknown>,
 ): Promise<ExitCode> {
-  const { config: configured, store } = await openEnvironment();
+  const { config: configured, store } = await openEnvironment(async () => {
+    usable(await resolveProject(resolve(options.project)));
+    await check();
+  });
   const config = configFor(configured, options);
   const prepared = await prepare(config, store);
   if (options.printInput === true) return printInput(config, store, prepared);

@@ -1,5 +1,5 @@
 import { readStoreName, renameStore } from "../../store/store.js";
-import { interruption, lookAround, openEnvironment } from "../environment.js";
+import { interruption, lookAround, storeAtHand } from "../environment.js";
 import { isTemporalThere } from "../temporal-there.js";
 import { type StoreStanding, knownStores, pollings, sentenceTime, standingOf } from "../known-stores.js";
 import {
@@ -72,7 +72,7 @@ export async function storeNameCommand(
   name: string | undefined,
   options: { json?: boolean },
 ): Promise<ExitCode> {
-  const { store } = await openEnvironment();
+  const { store } = await storeAtHand();
   if (name !== undefined) {
     const renamed = await renameStore(store.dir, name);
     if (!renamed.ok) throw new UsageError(renamed.error.message);
