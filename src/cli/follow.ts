@@ -1,4 +1,6 @@
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { onceBack } from "../client/away.js";
 import { InterlockError, type RunHandle } from "../client/client.js";
 import { runsBelow } from "../client/runs-below.js";
 import { type StandingBelow, askingBelow } from "../client/standing-below.js";
@@ -35,6 +37,15 @@ export interface FollowEnd {
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 2_000;
 
+export interface FollowOptions {
+  /** The last step that has been seen before. */
+  readonly since?: number | undefined;
+  /** Where it is seen what the run waits for. */
+  readonly source?: WorkSource;
+  /** Temporal that is away is waited for: somebody else brings it back. */
+  readonly outlives?: boolean;
+}
+
 /**
  * Follows a run to its end, or to a question of its own or of a run below it that stays unanswered. Shows every step after `since` on the way, and what it waits
  * for as `source` tells it.
@@ -43,7 +54,7 @@ export async function followRun(
   run: RunHandle,
   view: RunView,
   signal: AbortSignal,
-  { since = 0, source }: { readonly since?: number | undefined; readonly source?: WorkSource } = {},
+  { since = 0, source, outlives = false }: FollowOptions = {},
 ): Promise<FollowEnd> {
   let seen = since;
   const lower = new LowerRuns();
@@ -51,33 +62,38 @@ export async function followRun(
   let pauseMs = FIRST_PAUSE_MS;
   // However the run ends: by itself, or because Temporal closes it while somebody is asked.
   const watch = new AbortController();
-  const ended = run.result({ signal: watch.signal }).then(
+  const stop = AbortSignal.any([signal, watch.signal]);
+  const once = <T>(ask: () => Promise<T>): Promise<T> => (outlives ? onceBack(stop, ask) : ask());
+  const asked = <T>(ask: () => Promise<T>): Promise<T> =>
+    unlessAborted(signal, once(ask), () => Promise.resolve());
+  const ended = once(() => run.result({ signal: watch.signal })).then(
     () => undefined,
     () => undefined,
   );
   const show = (standing: Standing): void => view.wait(standing);
-  const watching =
-    source && watchWork(run, source, () => said, show, AbortSignal.any([signal, watch.signal]));
+  const watching = source && watchWork(run, source, () => said, show, stop);
   try {
     for (;;) {
       signal.throwIfAborted();
-      const state = await unlessAborted(signal, stateOf(run), () => Promise.resolve());
+      const state = await asked(() => stateOf(run));
       if (state === undefined) continue; // nobody works on it: who watches is told so
       said = { turn: turnOf(state), ...defined({ missing: state.model?.missing }) };
       const last = state.progress.at(-1)?.seq ?? seen;
-      const below = await runsBelow(run, state);
+      const below = await asked(() => runsBelow(run, state));
       const news = [...state.progress.filter((line) => line.seq > seen), ...(await lower.newsOf(below))];
       pauseMs = news.length > 0 ? FIRST_PAUSE_MS : Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS);
       view.show(state, news);
       seen = last;
       if (isOverPhase(state.phase)) {
-        await settled(run);
-        return { state: await run.state(), waiting: false };
+        await asked(() => settled(run));
+        return { state: (await asked(() => stateOf(run))) ?? state, waiting: false };
       }
       const asking = state.phase === "waiting-user" ? { run, state } : askingBelow(below);
       if (asking?.state.question !== undefined) {
-        const isAnswered = await unlessAborted(signal, Promise.race([answer(asking, view), ended]), () =>
-          Promise.resolve(),
+        const isAnswered = await unlessAborted(
+          signal,
+          Promise.race([answer(asking, view, once), ended]),
+          () => Promise.resolve(),
         );
         if (isAnswered === false) return { state, waiting: true, ...defined({ asks: askedBelow(below) }) };
         pauseMs = FIRST_PAUSE_MS;
@@ -113,7 +129,11 @@ interface Asking {
 }
 
 /** Bound to the question that was shown. */
-async function answer({ run, state, workflowRef }: Asking, view: RunView): Promise<boolean> {
+async function answer(
+  { run, state, workflowRef }: Asking,
+  view: RunView,
+  once: <T>(ask: () => Promise<T>) => Promise<T>,
+): Promise<boolean> {
   const { question } = state;
   if (question === undefined) return true;
   if (question.code === "BUDGET_EXCEEDED") return false; // a decision, not a text: the report says how
@@ -122,7 +142,8 @@ async function answer({ run, state, workflowRef }: Asking, view: RunView): Promi
   if (text === undefined) return false;
   try {
     const by = answeredBy(undefined);
-    await run.answer({ nodeId: question.nodeId, text, question: questionIn(state), by });
+    const told = { nodeId: question.nodeId, text, question: questionIn(state), by, answerId: randomUUID() };
+    await once(() => run.answer(told)); // with an id of its own it is taken once, however often it is sent
   } catch (error) {
     // Somebody else was faster, or the text was refused: the next look at the state says which.
     if (!(error instanceof InterlockError)) throw error;

@@ -139,9 +139,10 @@ export async function unlessInterrupted<T>(
   action: Promise<T>,
 ): Promise<T> {
   const tellWhy = async (): Promise<void> => {
-    const work = await run.pendingWork().catch(() => undefined);
+    const work = await run.pendingWork({ signal: AbortSignal.timeout(SILENCE_MS) }).catch(() => undefined);
+    if (work === undefined) return; // Temporal is away, and that is said
     const nobody = `No worker of the task queue "${session.client.taskQueue}" answers yet; waiting. Ctrl-C stops waiting.`;
-    printNote(work?.taskFailure === undefined ? nobody : taskFailureWords(run.runId, work.taskFailure));
+    printNote(work.taskFailure === undefined ? nobody : taskFailureWords(run.runId, work.taskFailure));
   };
   const silence = setTimeout(() => void tellWhy(), SILENCE_MS);
   const interrupted = new Promise<never>((_, reject) => {

@@ -181,12 +181,14 @@ export async function followAndReport(
   const link = await webLinkOf(session, run, { after: false });
   printNote(link.url === null ? `Web UI: ${link.how}.` : `Watch it: ${link.url}`);
   const answers = choice.waitForAnswers ? userAnswers() : NO_ANSWERS;
+  session.followed();
   const isLive = notesAreRedrawn() && !choice.json;
   const view = isLive ? liveView(followed.graph, answers) : plainView(answers);
   let end: FollowEnd;
   try {
     end = await followRun(run, view, signal, {
       since: choice.since,
+      outlives: !session.embedded,
       source: {
         live: liveAnswers({ store, reader }, run.runId),
         nobody: () => nobodyWorks(session),

@@ -1,3 +1,4 @@
+import { onceBack } from "../client/away.js";
 import type { RunHandle } from "../client/client.js";
 import type { Config } from "../config.js";
 import type { RunState } from "../core/run/run-state.js";
@@ -43,6 +44,9 @@ export function tellAndFollow(
   return tellPrepared(runId, options, { before: () => Promise.resolve(undefined), tell: action });
 }
 
+/** What Temporal answers, though it be away meanwhile. */
+type Once = <T>(ask: () => Promise<T>) => Promise<T>;
+
 /** What a run is told that lets it go on. */
 export interface ToldOn extends Told {
   readonly staysPaused: boolean;
@@ -54,15 +58,23 @@ export function tellPrepared<T>(
   { json = false }: JsonOption,
   action: {
     readonly before: (state: RunState, config: Config) => Promise<T>;
-    readonly tell: (run: RunHandle, state: RunState, prepared: T) => Promise<ToldOn>;
+    /** `once` tells it again where Temporal is away. */
+    readonly tell: (run: RunHandle, state: RunState, prepared: T, once: Once) => Promise<ToldOn>;
   },
 ): Promise<ExitCode> {
   return withRun(runId, async (place) => {
     const { session, reader, store, run, signal } = place;
     const isOwnWorker = await bringWorker(place);
-    const state = await heard(place, runId, stateOnceAsked(run));
+    // The embedded server is brought back by nobody while this command waits.
+    const once: Once = (ask) => (session.embedded ? ask() : onceBack(signal, ask));
+    const asked = once(() => stateOnceAsked(run));
+    const state = await heard(place, runId, asked);
     const prepared = await action.before(state, place.config);
-    const { staysPaused, sentence, result } = await heard(place, runId, action.tell(run, state, prepared));
+    const { staysPaused, sentence, result } = await heard(
+      place,
+      runId,
+      action.tell(run, state, prepared, once),
+    );
     if (staysPaused) {
       const remedy = `The run is paused. Let it go on with: interlock resume ${runId}`;
       report(runId, { json }, { sentence: `${sentence} ${remedy}`, result });

@@ -12,6 +12,7 @@ import type { RunningWorker, WorkerOptions } from "../worker.js";
 import { unlessAborted } from "./environment.js";
 import { CommandError, NoTemporal, printNote } from "./output.js";
 import { timeOf } from "./run-rows.js";
+import { TEMPORAL_AWAY, TEMPORAL_BACK } from "./waiting-words.js";
 import { signerFor } from "./signer.js";
 
 /** Temporal as a command uses it: configured or embedded. */
@@ -25,6 +26,10 @@ export interface TemporalSession {
   readonly webUi: string | undefined;
   /** Whether the Web UI, where one is, lasts when the command ends: the embedded one only while others use it. */
   webUiLasts(): Promise<boolean>;
+  /** Says what is waited for, unless somebody follows a run: that is said where the run stands then. */
+  note(line: string): void;
+  /** From now on somebody follows a run. */
+  followed(): void;
   /** Whether a worker polls the store's queue. Temporal takes minutes to forget one that was killed elsewhere. */
   hasWorker(): Promise<boolean>;
   /** Starts a worker of the command's own. It is stopped by `close`. */
@@ -81,6 +86,10 @@ async function open(
   };
   const namespace = config.temporal?.namespace ?? "default";
   let client: InterlockClient;
+  let isFollowed = false;
+  const note = (line: string): void => {
+    if (!isFollowed) printNote(line);
+  };
   let traces: Traces | undefined;
   try {
     traces = await tracesOf(config);
@@ -93,6 +102,7 @@ async function open(
         ...defined({
           sign: await signerFor(config, store),
           sealKeys: config.sealKeys,
+          onReach: (isReached: boolean) => note(isReached ? TEMPORAL_BACK : TEMPORAL_AWAY),
           interceptors: traces?.clientInterceptors,
         }),
       }),
@@ -111,6 +121,8 @@ async function open(
     isHere: store !== undefined,
     webUi: server?.uiUrl ?? config.webUi,
     webUiLasts: async () => server === undefined || server.isShared(),
+    note,
+    followed: () => void (isFollowed = true),
     hasWorker: async () => (await client.workers()).some(mayLive),
     async startWorker(runtime, { instruments = [], ...options } = {}) {
       if (store === undefined) throw new CommandError("There is no store here for a worker to work with.");

@@ -15,6 +15,8 @@ export interface Standing {
   readonly missing?: string;
   /** Which run below waits for a person, and with what. */
   readonly asked?: string;
+  /** Temporal does not answer any more, or does again since; absent while it has always answered. */
+  readonly temporal?: "away" | "back";
   /** What to do about work that no worker takes; absent while nothing waits for one. */
   readonly nobody?: string;
   /** Milliseconds since 1970. */
@@ -33,9 +35,15 @@ export interface Notice {
   readonly text: string;
 }
 
+export const TEMPORAL_AWAY = "Temporal does not answer any more. It is asked again until it does.";
+export const TEMPORAL_BACK = "Temporal answers again.";
+
 /** What somebody who reads a pipe is told: one sentence for each change. */
 export function noticesOf(standing: Standing): readonly Notice[] {
   const notices: Notice[] = [];
+  // What else is known is of the time before.
+  if (standing.temporal === "away") return [{ key: "away", text: TEMPORAL_AWAY }];
+  if (standing.temporal === "back") notices.push({ key: "back", text: TEMPORAL_BACK });
   if (standing.nobody !== undefined) notices.push({ key: "nobody", text: standing.nobody });
   const { taskFailure } = standing.work;
   if (taskFailure !== undefined) {
@@ -81,6 +89,7 @@ const SILENCE_STEPS_S = [3, 10, 30, 60];
 
 /** The same for a terminal, where it stands below the run until it changes. */
 export function waitingLines(standing: Standing): readonly string[] {
+  if (standing.temporal === "away") return [TEMPORAL_AWAY];
   const lines: string[] = [];
   for (const activity of standing.work.activities) {
     const { startedAt, attempt, maximumAttempts } = activity;

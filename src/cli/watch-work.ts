@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { isAway } from "../client/away.js";
 import type { RunHandle } from "../client/client.js";
 import type { PendingActivity } from "../client/pending-work.js";
 import { defined } from "../core/defined.js";
@@ -19,6 +20,8 @@ export interface WorkSource {
 /** While the same activity is under way, there is little to be seen. */
 const DESCRIBE_PACE = { shortestMs: 1_000, longestMs: 5_000 };
 const LIVE_PAUSE_MS = 200;
+const LATE_MS = 1_000;
+const LATE = Symbol("late");
 const PATIENCE_MS = 5_000;
 
 /** Shows what a run waits for, again and again, until the signal; `said` is what the run itself said last. What cannot be asked for is not shown: others will say why. */
@@ -33,20 +36,36 @@ export async function watchWork(
   let pauseMs = 0;
   let seen = { turn: "", work: "" };
   let known: Known = { work: { activities: [] } };
+  let temporal: Standing["temporal"];
   let answer: WatchedAnswer | undefined;
   let seesAnswers = false;
+  let coming: Promise<LiveAnswer | undefined> | undefined;
   while (!signal.aborted) {
     const { turn } = said();
     // A turn that is over says that something else is under way.
     if (Date.now() >= describeAt || turn !== seen.turn) {
-      known = await look(run, source, known, signal).catch(() => known);
+      // A signal of this call's own: each call leaves a listener on the one it is given.
+      const patience = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
+      try {
+        known = await look(run, source, known, patience);
+        if (temporal === "away") temporal = "back";
+      } catch (error) {
+        if (patience.aborted || isAway(error)) temporal = "away";
+      }
       const work = JSON.stringify(known, withoutHeartbeats);
-      pauseMs = nextPause(DESCRIBE_PACE, pauseMs, turn !== seen.turn || work !== seen.work);
+      const isNews = turn !== seen.turn || work !== seen.work || temporal === "away";
+      pauseMs = nextPause(DESCRIBE_PACE, pauseMs, isNews);
       describeAt = Date.now() + pauseMs;
       seen = { turn, work };
     }
     const isAnswering = known.work.activities.some(isModelTurn);
-    answer = watched(answer, await source.live(answer, isAnswering).catch(() => undefined));
+    // A store elsewhere may be late: what is known otherwise is shown meanwhile.
+    coming ??= source
+      .live(answer, isAnswering)
+      .catch(() => undefined)
+      .finally(() => (coming = undefined));
+    const came = await Promise.race([coming, sleep(LATE_MS, LATE, { ref: false })]);
+    if (came !== LATE) answer = watched(answer, came);
     seesAnswers ||= answer !== undefined;
     if (signal.aborted) return;
     show({
@@ -55,6 +74,7 @@ export async function watchWork(
       ...said(),
       now: Date.now(),
       seesAnswers,
+      ...defined({ temporal }),
       ...(answer === undefined ? {} : { answer }),
     });
     await sleep(LIVE_PAUSE_MS, undefined, { signal }).catch(() => undefined);
@@ -72,9 +92,12 @@ function isModelTurn({ activity, standing }: PendingActivity): boolean {
   return activity === MODEL_TURN && standing === "running";
 }
 
-async function look(run: RunHandle, source: WorkSource, before: Known, signal: AbortSignal): Promise<Known> {
-  // A signal of this call's own: each call leaves a listener on the one it is given.
-  const patience = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
+async function look(
+  run: RunHandle,
+  source: WorkSource,
+  before: Known,
+  patience: AbortSignal,
+): Promise<Known> {
   const work = await run.pendingWork({ signal: patience });
   const nobody = waitsForWorker(work, Date.now()) ? await source.nobody() : undefined;
   // Between two tries of a run that lacks its model nothing is under way, nor in one that waits for a run below it.

@@ -58,6 +58,8 @@ export interface InterlockClientOptions {
   readonly interceptors?: readonly WorkflowClientInterceptor[];
   /** Seals and opens what Temporal keeps, as the workers do: `parseSealKeys(text)` makes them. */
   readonly sealKeys?: SealKeys;
+  /** Is told when Temporal does not answer any more (false), and when it answers again (true). */
+  readonly onReach?: (isReached: boolean) => void;
 }
 
 /** What a caller does not say when it starts a run. */
@@ -120,7 +122,7 @@ export class InterlockClient {
 
   /** Connects to Temporal. Rejects when nothing answers there. */
   static async connect(options: InterlockClientOptions = {}): Promise<InterlockClient> {
-    const connection = await connect(options.connection ?? {});
+    const connection = await connect(options.connection ?? {}, options.onReach);
     const namespace = options.namespace ?? "default";
     const dataConverter = dataConverterFor(options.sealKeys, "client");
     const interceptors = { workflow: [...(options.interceptors ?? [])] };
@@ -286,13 +288,9 @@ export class InterlockClient {
     return openQuestions(this.questionSource(filter), isWhole);
   }
 
-  /** As `questions` with `watch`, and what becomes of them. `onReach` is told when Temporal stops answering, and answers again. */
-  questionEvents(
-    filter: QuestionFilter = {},
-    signal?: AbortSignal,
-    onReach?: (isReached: boolean) => void,
-  ): AsyncGenerator<QuestionEvent, void> {
-    return questionEvents(this.questionSource(filter), signal, onReach);
+  /** As `questions` with `watch`, and what becomes of them. */
+  questionEvents(filter: QuestionFilter = {}, signal?: AbortSignal): AsyncGenerator<QuestionEvent, void> {
+    return questionEvents(this.questionSource(filter), signal);
   }
 
   private questionSource(filter: QuestionFilter): QuestionSource {

@@ -10,6 +10,8 @@ import { grpcReason } from "./grpc-reason.js";
 
 type Interceptor = NonNullable<ConnectionOptions["interceptors"]>[number];
 type Call = ReturnType<Parameters<Interceptor>[1]>;
+/** Is told when a Temporal that has answered does not any more, and when it answers again. */
+type OnReach = (isReached: boolean) => void;
 
 const CANCELLED = 1;
 const DEADLINE_EXCEEDED = 4;
@@ -21,6 +23,8 @@ const UNAVAILABLE = 14;
 const REFUSED_MS = 2_000;
 const AGAIN_MS = 200;
 const RECONNECT_MS = 5_000;
+/** How long requests fail before somebody is told: a server that is started anew is back sooner. */
+const AWAY_MS = 3_000;
 
 /**
  * A connection to a Temporal that answers. Rejects with what is wrong: after two seconds where the address refuses, after
@@ -29,13 +33,17 @@ const RECONNECT_MS = 5_000;
  * The connection may be closed while requests are tried again: they end as cancelled then. By itself the client would send them on
  * the closed channel, and that throws in a timer, where nobody can catch it.
  */
-export async function connect(options: ConnectionOptions): Promise<Connection> {
+export async function connect(
+  options: ConnectionOptions,
+  onReach: OnReach = () => undefined,
+): Promise<Connection> {
   let state: "connecting" | "open" | "closed" = "connecting";
   const retry = makeGrpcRetryInterceptor(defaultGrpcRetryOptions());
   const retryOnceOpen = (...[call, next]: Parameters<Interceptor>): Call =>
     state === "connecting" ? next(call) : retry(call, next);
+  const reach = reachOf((isReached) => state === "open" && onReach(isReached));
   const guard = (...[call, next]: Parameters<Interceptor>): Call =>
-    state === "closed" ? cancelledCall() : next(call);
+    state === "closed" ? cancelledCall() : reach(next(call));
   const connection = Connection.lazy({
     // What retries asks no more of a call.
     interceptors: [retryOnceOpen as Interceptor, guard as Interceptor],
@@ -79,6 +87,33 @@ async function untilAnswer(connection: Connection, givesUpOnRefusal: boolean): P
 function unanswered(cause: unknown, code: unknown, silentMs: number): Error {
   const reason = code === DEADLINE_EXCEEDED ? `no answer within ${silentMs / 1_000} s` : grpcReason(cause);
   return new Error(reason, { cause });
+}
+
+/** Sees how each request ends, those that are tried again too. */
+function reachOf(onReach: OnReach): (call: Call) => Call {
+  let failsSince: number | undefined;
+  let isTold = false;
+  const ended = (code: number): void => {
+    if (code === CANCELLED || code === DEADLINE_EXCEEDED) return; // whoever has asked waits no longer: that says nothing
+    failsSince = code === UNAVAILABLE ? (failsSince ?? Date.now()) : undefined;
+    const isAway = failsSince !== undefined && (isTold || Date.now() - failsSince >= AWAY_MS);
+    if (isAway === isTold) return;
+    isTold = isAway;
+    onReach(!isAway);
+  };
+  return (call) => {
+    const start = call.start.bind(call);
+    call.start = (metadata, listener) =>
+      start(metadata, {
+        onReceiveMetadata: (received) => listener?.onReceiveMetadata?.(received),
+        onReceiveMessage: (message: unknown) => listener?.onReceiveMessage?.(message),
+        onReceiveStatus(status) {
+          ended(status.code);
+          listener?.onReceiveStatus?.(status);
+        },
+      });
+    return call;
+  };
 }
 
 function cancelledCall(): Call {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError } from "@temporalio/client";
+import { isAway } from "./away.js";
 import { defined } from "../core/defined.js";
 import { type Question, questionIn } from "../core/run/question.js";
 import type { RunState } from "../core/run/run-state.js";
@@ -43,7 +44,10 @@ export async function nextQuestion(
     const state = await run.state().catch(async (error: unknown) => {
       // Where no worker answers, the run may be over all the same.
       if (!(error instanceof ServiceError)) throw error;
-      return isOpenStatus(await run.executionStatus()) ? undefined : ("over" as const);
+      const status = await run.executionStatus().catch((thrown: unknown) => {
+        if (!isAway(thrown)) throw thrown; // Temporal that is away is waited for
+      });
+      return status === undefined || isOpenStatus(status) ? undefined : ("over" as const);
     });
     if (state === "over" || (state && isOverPhase(state.phase))) return undefined;
     const question = state && questionOf(state);

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ServiceError, isGrpcServiceError } from "@temporalio/client";
+import { ServiceError } from "@temporalio/client";
 import { defined } from "../core/defined.js";
 import type { RunState } from "../core/run/run-state.js";
+import { isAway } from "./away.js";
 import { InterlockError } from "./interlock-error.js";
 import type { ListedRun } from "./list-runs.js";
 import { questionOf } from "./next-question.js";
@@ -92,26 +93,24 @@ async function inBatches<T, U>(all: readonly T[], ask: (one: T) => Promise<U | u
 
 /**
  * What waits, the oldest first, then what comes and goes. Ends with the signal. Temporal, once it has answered, may be away: it
- * is asked again until it answers, and `onReach` is told of both.
+ * is asked again until it answers.
  */
 export async function* questionEvents(
   source: QuestionSource,
   signal: AbortSignal | undefined,
-  onReach: (isReached: boolean) => void = () => undefined,
 ): AsyncGenerator<QuestionEvent, void> {
   let open = new Map<string, OpenQuestion>();
-  let isReached: boolean | undefined;
+  let wasReached = false;
   for (;;) {
     if (signal?.aborted === true) return;
     const waiting = await source.list().catch((error: unknown) => {
-      if (isReached === undefined || !isAway(error)) throw error;
+      if (!wasReached || !isAway(error)) throw error;
     });
-    if (isReached !== undefined && isReached !== (waiting !== undefined)) onReach(!isReached);
-    isReached = waiting !== undefined;
     if (waiting === undefined) {
       await pause(signal);
       continue;
     }
+    wasReached = true;
     const listed = new Map(oldestFirst(waiting).map((run) => [keyOf(run), run]));
     yield* await goneEvents(
       source,
@@ -134,13 +133,6 @@ export async function* questionEvents(
 
 async function pause(signal: AbortSignal | undefined): Promise<void> {
   await sleep(PAUSE_MS, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
-}
-
-/** Nobody answers, or not in time: gRPC's words for it. */
-const AWAY: readonly number[] = [4, 14];
-
-function isAway(error: unknown): boolean {
-  return isGrpcServiceError(error) && AWAY.includes(error.code);
 }
 
 /** Undefined where the run waits no more. */

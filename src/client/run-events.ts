@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { StoreReader, StoredEvents } from "../contract/reads.js";
 import type { Fault, Result } from "../core/errors.js";
 import type { RunEvent } from "../core/run/run-event.js";
+import { onceBack, patientReader } from "./away.js";
 import { isOpen } from "./execution-status.js";
 import { historyGrowth } from "./history-growth.js";
 import { InterlockError } from "./interlock-error.js";
@@ -28,12 +29,13 @@ export async function* runEvents(
   { from, signal = new AbortController().signal }: EventChoice,
 ): AsyncGenerator<RunEvent, void> {
   const { temporal } = access;
-  const { runId, reader } = read;
+  const { runId } = read;
   const source: EventSource = {
-    reader,
+    reader: patientReader(read.reader, signal),
     run: runId,
     grown: historyGrowth(access, read),
-    onSilence: async (_fault, hasAnswered) => hasAnswered && (await isOpen(temporal, read)),
+    onSilence: async (_fault, hasAnswered) =>
+      hasAnswered && (await onceBack(signal, () => isOpen(temporal, read))),
   };
   for await (const page of eventPages(source, from === undefined ? {} : { seq: from }, signal))
     yield* page.events;

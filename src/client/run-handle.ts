@@ -344,7 +344,7 @@ export class RunHandle {
 
   /**
    * What happens in the run, each event once: from its beginning, or from event `from` on (its `seq`), until the run is over, or
-   * until the signal, which throws its reason. Throws as {@link transcript}; a worker that is gone later is waited for.
+   * until the signal, which throws its reason. Throws as {@link transcript}; a worker that is gone later is waited for, and Temporal too.
    */
   async *events(choice: EventChoice = {}): AsyncGenerator<RunEvent, void> {
     const run = new RunHandle(this.access, await this.identify());

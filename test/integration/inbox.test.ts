@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
-import { type AddressInfo, type Socket, connect, createServer } from "node:net";
 import { join } from "node:path";
 import { expect, inject, onTestFinished, test } from "vitest";
+import { door } from "../fakes/door.js";
 import { eventually } from "../fakes/eventually.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { patch } from "../fakes/scripted-model.js";
@@ -96,34 +96,6 @@ test("whoever watches the inbox sees what comes, and who has answered it", { tag
   expect(await closed).toEqual([0, null]);
 });
 
-/** What stands before Temporal here, and can be away for a while. */
-async function door(to: string) {
-  const [host = "", port = ""] = to.split(":");
-  const open = new Set<Socket>();
-  const server = createServer((from) => {
-    const onwards = connect(Number(port), host);
-    for (const socket of [from, onwards]) {
-      open.add(socket);
-      socket.on("error", () => undefined).once("close", () => open.delete(socket));
-    }
-    from.pipe(onwards).pipe(from);
-  });
-  const listen = async (at: number): Promise<number> => {
-    server.listen(at, "127.0.0.1");
-    await once(server, "listening");
-    return (server.address() as AddressInfo).port; // it listens on a port
-  };
-  const shut = async (): Promise<void> => {
-    const closed = once(server, "close");
-    server.close();
-    for (const socket of open) socket.destroy();
-    await closed;
-  };
-  const own = await listen(0);
-  onTestFinished(() => (server.listening ? shut() : undefined));
-  return { address: `127.0.0.1:${own}`, shut, reopen: () => listen(own) };
-}
-
 test(
   "whoever watches the inbox goes on watching when Temporal was away, and is told of it",
   { tags: "slow" },
@@ -146,7 +118,9 @@ test(
     const first = await bench.start(twoNodePackage());
     await eventually(() => said.out.includes(`asked     ${first.runId.slice(0, 8)}`));
     await shut();
-    await eventually(() => said.notes.includes("Temporal does not answer any more. Waiting until it does."));
+    await eventually(() =>
+      said.notes.includes("Temporal does not answer any more. It is asked again until it does."),
+    );
     const second = await bench.start(twoNodePackage());
     await until(second, "waiting-user");
     await reopen();

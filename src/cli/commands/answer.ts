@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { InterlockError, type RunHandle } from "../../client/client.js";
 import type { Config } from "../../config.js";
 import { type Question, questionIn } from "../../core/run/question.js";
@@ -37,10 +38,11 @@ export async function answerCommand(
   };
   return tellPrepared(runId, options, {
     before,
-    async tell(run, state, answer) {
+    async tell(run, state, answer, once) {
       const { nodeId } = openQuestion(runId, state, options);
       const question = questionIn(state);
-      const send = () => sendAnswer(run, { nodeId, text: answer, question, by });
+      const answerId = randomUUID(); // sent again, it is taken once
+      const send = () => once(() => sendAnswer(run, { nodeId, text: answer, question, by, answerId }));
       await (given === undefined ? kept(answer, send) : send());
       const sentence = `Answered at ${nodeId}.${state.paused ? "" : " The run goes on."}`;
       return { sentence, result: { nodeId, question, by, accepted: true }, staysPaused: state.paused };

@@ -83,11 +83,7 @@ async function watch(
   signal: AbortSignal,
 ): Promise<void> {
   if (!json) printNote("Waiting for questions. Ctrl-C ends it.");
-  const onReach = (isReached: boolean): void =>
-    printNote(
-      isReached ? "Temporal answers again." : "Temporal does not answer any more. Waiting until it does.",
-    );
-  for await (const event of client.questionEvents(filter, signal, onReach)) {
+  for await (const event of client.questionEvents(filter, signal)) {
     if (signal.aborted) return;
     if (notify && event.kind === "asked") {
       desktopNotice(`${named(event.question)} asks: ${firstLine(event.question.text)}`);

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { onceBack, patientReader } from "../../client/away.js";
 import type { RunHandle } from "../../client/client.js";
 import { isOpen, isOpenStatus } from "../../client/execution-status.js";
 import { historyGrowth } from "../../client/history-growth.js";
@@ -29,6 +30,9 @@ export interface WatchOptions {
   /** A notice on the desktop when it ends or asks. */
   readonly notify?: boolean;
 }
+
+/** What Temporal answers, though it be away meanwhile. */
+type Once = <T>(ask: () => Promise<T>) => Promise<T>;
 
 /** A run that is watched, and how it is shown. */
 interface Watched {
@@ -80,11 +84,14 @@ async function watchFiles(place: RunReading, watched: Watched): Promise<ExitCode
 }
 
 async function watchServed(place: RunSession, watched: Watched): Promise<ExitCode> {
-  const { run, reader, store, known, session, signal } = place;
+  const { run, store, known, session, signal } = place;
   const { view } = watched;
   const ended = new AbortController();
   const stop = AbortSignal.any([signal, ended.signal]);
-  const here = known === undefined ? undefined : ending(run, stop);
+  // The embedded server may not come back: whoever ends it has said so.
+  const once: Once = (ask) => (session.embedded ? ask() : onceBack(stop, ask));
+  const reader = session.embedded ? place.reader : patientReader(place.reader, stop);
+  const here = known === undefined ? undefined : ending(run, stop, once);
   const watchedRun = known === undefined ? session.client.handle(await run.identify()) : run;
   const say = saidOnce(printNote);
   const source: EventSource = {
@@ -94,12 +101,13 @@ async function watchServed(place: RunSession, watched: Watched): Promise<ExitCod
     async onSilence(fault, hasAnswered) {
       // A store that refuses to be asked does not change its mind.
       if (!hasAnswered && fault.details?.["nobodyAnswers"] !== true) return false;
-      if (!(await isOpen(session.client.temporal, watchedRun))) return false;
+      if (!(await once(() => isOpen(session.client.temporal, watchedRun)))) return false;
       say(fault);
       return true;
     },
   };
   let turn = "";
+  if (view.wait !== undefined) session.followed();
   const working =
     view.wait &&
     watchWork(
@@ -137,10 +145,10 @@ function saidOnce(say: (sentence: string) => void): (fault: { readonly message: 
 }
 
 /** A run of this machine: its log is a file, and Temporal says when it is over. */
-function ending(run: RunHandle, stop: AbortSignal) {
+function ending(run: RunHandle, stop: AbortSignal, once: Once) {
   let isSettled = false;
   const wait = () =>
-    run.result({ signal: stop }).then(
+    once(() => run.result({ signal: stop })).then(
       () => void (isSettled = true),
       () => void (isSettled = true),
     );
@@ -153,7 +161,7 @@ function ending(run: RunHandle, stop: AbortSignal) {
       await Promise.race([sleep(FILE_PAUSE_MS, undefined, { signal }), settled]);
       signal.throwIfAborted();
       if (!isSettled) return true;
-      const status = await run.executionStatus().catch((error: unknown) => {
+      const status = await once(() => run.executionStatus()).catch((error: unknown) => {
         if (error instanceof InterlockError) return "GONE"; // Temporal has forgotten it
         throw error;
       });

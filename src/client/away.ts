@@ -1,0 +1,33 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { isGrpcServiceError } from "@temporalio/client";
+import type { StoreReader } from "../contract/reads.js";
+
+/** Nobody answers, or not in time: gRPC's words for it. */
+const AWAY: readonly number[] = [4, 14];
+const PAUSE_MS = 2_000;
+
+/** Whether an error says that Temporal, or a worker that it asks, does not answer: asked again, it may. */
+export function isAway(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return [error, cause].some((each) => isGrpcServiceError(each) && AWAY.includes(each.code));
+}
+
+/** What Temporal answers, however long it is away: it is asked again until it does. Rejects with the signal's reason. */
+export async function onceBack<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      return await ask();
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isAway(error)) throw error;
+    }
+    await sleep(PAUSE_MS, undefined, { signal });
+  }
+}
+
+/** A store elsewhere that is read through Temporal, however long that is away. */
+export function patientReader(reader: StoreReader, signal: AbortSignal): StoreReader {
+  if (reader.isAtHand) return reader;
+  return { ...reader, ask: (name, question) => onceBack(signal, () => reader.ask(name, question)) };
+}

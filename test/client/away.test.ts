@@ -1,0 +1,33 @@
+import { ServiceError } from "@temporalio/client";
+import { expect, test } from "vitest";
+import { isAway, onceBack } from "../../src/client/away.js";
+import { nextQuestion } from "../../src/client/next-question.js";
+import type { RunState } from "../../src/core/run/run-state.js";
+
+/** As gRPC says it. */
+const grpc = (code: number) => Object.assign(new Error(`code ${code}`), { code, details: "", metadata: {} });
+const refused = new ServiceError("Failed to query Workflow", { cause: grpc(14) });
+const stop = new AbortController().signal;
+
+test("Temporal that refuses or is silent is away, whoever says it; what it forbids is its answer", () => {
+  expect([refused, grpc(14), grpc(4)].map(isAway)).toEqual([true, true, true]);
+  expect([grpc(5), grpc(7), new Error("x"), undefined].map(isAway)).toEqual([false, false, false, false]);
+});
+
+test("who waits for Temporal asks until it is back, and hears at once what it refuses", async () => {
+  const answers = [() => Promise.reject(refused), () => Promise.resolve("back")];
+  await expect(onceBack(stop, () => answers.shift()?.() ?? Promise.reject(refused))).resolves.toBe("back");
+  await expect(onceBack(stop, () => Promise.reject(grpc(7)))).rejects.toThrow("code 7");
+  const over = AbortSignal.abort(new Error("enough"));
+  await expect(onceBack(over, () => Promise.resolve("back"))).rejects.toThrow("enough");
+});
+
+test("a program that waits for a question waits on while Temporal is away", async () => {
+  const asked = { phase: "waiting-user", question: { nodeId: "ask", text: "Which?" }, visit: 1, turn: 1 };
+  const states = [() => Promise.reject(refused), () => Promise.resolve(asked as RunState)];
+  const run = {
+    state: () => states.shift()?.() ?? Promise.reject(refused),
+    executionStatus: () => Promise.reject(refused),
+  };
+  await expect(nextQuestion(run, new Set(), undefined)).resolves.toMatchObject({ text: "Which?" });
+});

@@ -1,0 +1,65 @@
+// @module-tag slow
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { ServiceError } from "@temporalio/client";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { InterlockClient } from "../../src/client/client.js";
+import { door } from "../fakes/door.js";
+import { eventually } from "../fakes/eventually.js";
+import { twoNodePackage } from "../fakes/two-node-package.js";
+import { openBench, until } from "./harness.js";
+import { MAIN, type Shell, shellOf } from "./shell.js";
+
+const AWAY = "Temporal does not answer any more. It is asked again until it does.";
+const BACK = "Temporal answers again.";
+/** A command that goes on beside the test. */
+function begin(shell: Shell, args: readonly string[]) {
+  const child = spawn(process.execPath, [MAIN, ...args], { env: shell.environment, cwd: shell.dir });
+  child.stdin.end();
+  const said = { out: "", notes: "" };
+  child.stdout.on("data", (chunk: Buffer) => (said.out += chunk.toString("utf8")));
+  child.stderr.on("data", (chunk: Buffer) => (said.notes += chunk.toString("utf8")));
+  const closed = once(child, "close");
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await closed;
+  });
+  return { child, said, closed };
+}
+
+test("whoever follows a run, or answers one, is told that Temporal is away, and goes on when it is back", async () => {
+  const bench = await openBench(() => ({ content: "Which one?" }));
+  const { address, shut, reopen } = await door(inject("temporalAddress"));
+  const { taskQueue } = bench.client;
+  const client = await InterlockClient.connect({ connection: { address }, taskQueue });
+  onTestFinished(() => client.close());
+  const shell = shellOf(bench, { TEMPORAL_ADDRESS: address });
+  const asking = await bench.start(twoNodePackage());
+  await until(asking, "waiting-user");
+  await bench.stopWorker();
+  const { runId } = await bench.start(twoNodePackage());
+  const watching = begin(shell, ["watch", runId]);
+  const asEvents = begin(shell, ["watch", runId, "--events"]);
+  const answering = begin(shell, ["answer", asking.runId, "Red."]);
+  const running = begin(shell, ["run", "two-nodes", "--project", bench.projectRoot]);
+  const commands = [watching, asEvents, answering, running];
+  await eventually(() => commands.every(({ said }) => said.notes.includes("No worker")));
+
+  await shut();
+  await eventually(() => commands.every(({ said }) => said.notes.includes(AWAY)));
+  // Longer than the client itself tries a request.
+  await expect(client.handle(runId).executionStatus()).rejects.toBeInstanceOf(ServiceError);
+  await expect(client.handle(runId).executionStatus()).rejects.toBeInstanceOf(ServiceError);
+  await reopen();
+  await eventually(() => commands.every(({ said }) => said.notes.includes(BACK)));
+  await bench.startAnotherWorker();
+
+  expect(await Promise.all(commands.map(({ closed }) => closed))).toEqual([
+    [3, null],
+    [3, null],
+    [0, null],
+    [3, null],
+  ]);
+  expect(watching.said.out).toContain("Which one?");
+  expect(commands.map(({ said }) => said.notes.split(AWAY).length)).toEqual([2, 2, 2, 2]);
+});
