@@ -215,9 +215,11 @@ export function outputWidth(): number | undefined {
   return process.stdout.isTTY ? process.stdout.columns : undefined;
 }
 
-/** A run id that names nothing. */
-export function noSuchRun(runId: string): UsageError {
-  return new UsageError(`There is no run "${excerpt(runId, 80)}" in this store. See: interlock runs`);
+/** A run id that names nothing, as far as a store knows. */
+export class NoSuchRun extends UsageError {}
+
+export function noSuchRun(runId: string): NoSuchRun {
+  return new NoSuchRun(`There is no run "${excerpt(runId, 80)}" in this store. See: interlock runs`);
 }
 
 /** What to do about a queue that nobody polls; `isHere`: it is that of the store on this machine. */

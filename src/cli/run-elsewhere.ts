@@ -12,6 +12,7 @@ import { followedRun } from "./go-on.js";
 import { type FoundProject, findProject } from "./find-project.js";
 import { EXIT, type ExitCode, UsageError, printNote } from "./output.js";
 import { modelOf } from "./model-options.js";
+import { remoteReader } from "./readers.js";
 import { queueStandingOf } from "./queue-standing.js";
 import { isName, isThere } from "./run-filter.js";
 import { type PreparedRun, type RunChoice, followAndReport, reportDetached, startRun } from "./start-run.js";
@@ -106,7 +107,7 @@ async function runThere(
   }
   printNote(`Run ${run.runId} of ${prepared.name} is started in the store ${found.store.name}.`);
   const choice = { json, waitForAnswers: options.waitForAnswers };
-  const reader = there.client.reader(found.store.storeId);
+  const reader = remoteReader(there, found.store.storeId);
   return followAndReport(there, { reader, store }, run, await followedRun(reader, run), choice, signal);
 }
 

@@ -6,9 +6,9 @@ import type { Store } from "../store/store.js";
 import type { StoreReader } from "../contract/reads.js";
 import { interruption, lookAround } from "./environment.js";
 import { isTemporalThere } from "./temporal-there.js";
-import { CommandError, noSuchRun, printNote } from "./output.js";
+import { CommandError, NoSuchRun, noSuchRun, printNote } from "./output.js";
 import { isPruned, notFound } from "./run-folder.js";
-import { localReader } from "./readers.js";
+import { localReader, remoteReader } from "./readers.js";
 import { type TemporalSession, openTemporalSession, sessionAt } from "./temporal-session.js";
 import { taskFailureWords } from "./waiting-words.js";
 
@@ -66,7 +66,7 @@ export async function elsewhere(
     throw error;
   });
   const there = sessionAt(session, taskQueue);
-  return { session: there, reader: there.client.reader() };
+  return { session: there, reader: remoteReader(there) };
 }
 
 /** Opens Temporal for a command, and closes it afterwards. */
