@@ -104,7 +104,9 @@ export async function withRun<T>(
         known === undefined || store === undefined
           ? await elsewhere(place.session, run)
           : { reader: localReader(store, config) };
-      return action({ ...place, ...where, run, known });
+      return action({ ...place, ...where, run, known }).catch(async (error: unknown) => {
+        throw error instanceof NoSuchRun ? ((await unopened(run)) ?? error) : error;
+      });
     });
   } catch (error) {
     if (!(error instanceof InterlockError)) throw error;
@@ -114,6 +116,24 @@ export async function withRun<T>(
     if (known === undefined) throw noSuchRun(runId);
     const sentence = `${error.message} Start it again from its document with: interlock restore ${runId}`;
     throw new CommandError(sentence, { cause: error });
+  }
+}
+
+/** What has become of a run that Temporal knows and no store does; undefined for one that a store has had. */
+export async function unopened(run: RunHandle): Promise<CommandError | undefined> {
+  const { runId } = run;
+  try {
+    if (await run.wasOpened()) return undefined;
+    const failure = await run.closedBy();
+    if (failure === undefined) {
+      return new CommandError(
+        `Run ${runId} is not opened yet, so that no store knows it. Why says: interlock status ${runId}`,
+      );
+    }
+    const sentence = `Run ${runId} has failed before it was opened, so that no store knows it: ${failure.code}: ${failure.message}`;
+    return new CommandError(`${sentence}\nLet it go on with: interlock retry ${runId}`);
+  } catch {
+    return undefined; // Temporal does not know it either
   }
 }
 

@@ -152,6 +152,11 @@ test("a run that has failed before any store knew it is watched to its failure",
     expect(watched).toMatchObject({ code: 1, stdout: "" });
     expect(watched.stderr).toMatch(/has failed before it was opened.*E_PACKAGE_NOT_FOUND/);
     expect(watched.stderr).toContain(`interlock retry ${run.runId}`);
+    for (const command of ["transcript", "export", "audit verify", "artifacts"]) {
+      const said = await shell.run([...command.split(" "), run.runId]);
+      expect([command, said.code, said.stdout]).toEqual([command, 1, ""]);
+      expect(said.stderr).toMatch(/has failed before it was opened.*E_PACKAGE_NOT_FOUND/);
+    }
   }
 });
 

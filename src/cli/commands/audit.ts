@@ -1,6 +1,8 @@
 import { wholeFile } from "../../client/store-reader.js";
+import { ReadRefused } from "../../contract/reads.js";
 import { verifyAuditBytes } from "../../store/runs/audit-verify.js";
 import { CommandError, EXIT, type ExitCode, print, printJson, printNote } from "../output.js";
+import { notFound } from "../run-folder.js";
 import { withRun } from "../run-session.js";
 
 /** `interlock audit verify`: whether a run's audit log is whole, by its chain and by the head Temporal has kept. */
@@ -12,6 +14,9 @@ export async function auditVerifyCommand(runId: string, options: { json?: boolea
     });
     const asked = { run: runId, name: "state/logs/execution.jsonl" };
     const log = await wholeFile(reader.bytes("read.file", asked)).catch((error: unknown) => {
+      if (error instanceof ReadRefused && error.fault.code === "E_RUN_NOT_FOUND") {
+        throw notFound(runId, error.fault);
+      }
       const reason = error instanceof Error ? error.message : "";
       throw new CommandError(`The audit log cannot be read: ${reason}`, { cause: error });
     });

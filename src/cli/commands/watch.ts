@@ -16,7 +16,7 @@ import { CommandError, EXIT, type ExitCode, noWorkerHint, printNote, printNoteBl
 import { liveAnswers } from "../live-answers.js";
 import { read } from "../run-folder.js";
 import { type RunReport, printReport, reportFromStore, wayOn } from "../run-report.js";
-import { type RunReading, type RunSession, withReader, withRun } from "../run-session.js";
+import { type RunReading, type RunSession, unopened, withReader, withRun } from "../run-session.js";
 import { saidByRun } from "../said-by-run.js";
 import { nobodyWorks, unfollowed } from "../start-run.js";
 import { type WatchView, watchView } from "../watch-view.js";
@@ -204,15 +204,11 @@ async function show(watched: Shown, place: Place): Promise<ExitCode> {
 
 async function asSentence(thrown: unknown, run: RunHandle | undefined): Promise<unknown> {
   if (!(thrown instanceof InterlockError)) return thrown;
-  const isUnknown = thrown.code === "E_RUN_NOT_FOUND";
-  const failure = isUnknown ? await run?.closedBy().catch(() => undefined) : undefined;
-  if (run !== undefined && failure !== undefined) {
-    const sentence = `Run ${run.runId} has failed before it was opened, so that no store knows it: ${failure.code}: ${failure.message}`;
-    return new CommandError(`${sentence}\nLet it go on with: interlock retry ${run.runId}`, {
-      cause: thrown,
-    });
-  }
-  return new CommandError(`${thrown.code}: ${thrown.message}`, { cause: thrown });
+  const isUnknown = thrown.code === "E_RUN_NOT_FOUND" && run !== undefined;
+  return (
+    (isUnknown ? await unopened(run) : undefined) ??
+    new CommandError(`${thrown.code}: ${thrown.message}`, { cause: thrown })
+  );
 }
 
 /** Whether the run waits with the question that its last event tells of: somebody may have answered it since. */
