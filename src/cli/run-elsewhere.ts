@@ -12,7 +12,7 @@ import { followedRun } from "./go-on.js";
 import { type FoundProject, findProject } from "./find-project.js";
 import { EXIT, type ExitCode, UsageError, printNote } from "./output.js";
 import { modelOf } from "./model-options.js";
-import { remoteReader } from "./readers.js";
+import { remoteReader } from "./remote-reader.js";
 import { queueStandingOf } from "./queue-standing.js";
 import { isName, isThere } from "./run-filter.js";
 import { type PreparedRun, type RunChoice, followAndReport, reportDetached, startRun } from "./start-run.js";

@@ -8,7 +8,8 @@ import { interruption, lookAround } from "./environment.js";
 import { isTemporalThere } from "./temporal-there.js";
 import { CommandError, NoSuchRun, noSuchRun, printNote } from "./output.js";
 import { isPruned, notFound } from "./run-folder.js";
-import { localReader, remoteReader } from "./readers.js";
+import { localReader } from "./readers.js";
+import { remoteReader } from "./remote-reader.js";
 import { type TemporalSession, openTemporalSession, sessionAt } from "./temporal-session.js";
 import { taskFailureWords } from "./waiting-words.js";
 

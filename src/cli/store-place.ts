@@ -3,7 +3,7 @@ import type { StoreReader } from "../contract/reads.js";
 import type { Store } from "../store/store.js";
 import { lookAround, openEnvironment } from "./environment.js";
 import { CommandError, NoTemporal } from "./output.js";
-import { localReader, remoteReader } from "./readers.js";
+import { localReader } from "./readers.js";
 import type { TemporalSession } from "./temporal-session.js";
 
 /** A store that a command works with: the one of this machine or, where none stands here, that of the configured queue. */
@@ -27,6 +27,7 @@ export async function withStore<T>(
   const { config, store } = await lookAround();
   if (store !== undefined) return action({ config, store, reader: localReader(store, config) });
   const { withTemporal } = await import("./run-session.js");
+  const { remoteReader } = await import("./remote-reader.js");
   const done = await withTemporal({ config, store }, async ({ session }) => {
     const reader = remoteReader(session);
     const answer = await reader.ask("read.store", {});

@@ -1,7 +1,7 @@
 import type { Client } from "@temporalio/client";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { InterlockClient } from "../../src/client/client.js";
-import { remoteReader } from "../../src/cli/readers.js";
+import { remoteReader } from "../../src/cli/remote-reader.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
