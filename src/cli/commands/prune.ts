@@ -32,7 +32,7 @@ type Reason = "open" | "unknown" | "history" | "notices" | "fork" | "gone on";
 const REASONS: Readonly<Record<Reason, string>> = {
   open: "Temporal says that it goes on",
   unknown:
-    "not over by its files, and unknown to this Temporal; interlock restore lets it go on, --unknown takes it",
+    "not over by its files, and unknown to this Temporal; interlock restore <run> lets it go on, --unknown takes it",
   history: "Temporal still has its history; --with-history takes both",
   notices: "webhooks are still to be told of it",
   fork: "a run that stays is forked from it, or has started it",
