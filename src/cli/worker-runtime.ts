@@ -21,6 +21,8 @@ export interface WorkerRuntime {
   readonly printEntry?: (entry: LogEntry) => void;
   /** Where metrics are served; absent: nowhere. */
   readonly metrics?: ListenAddress;
+  /** Is told, again and again, that requests to Temporal fail. Absent: the log says each time. */
+  readonly onUnreached?: () => void;
 }
 
 /** A command in passing says less than a worker in the foreground. */
@@ -53,13 +55,17 @@ export async function startOnlyWorker(
 
 /** Once in a process. */
 export function installRuntime(
-  { level, printEntry = printLogEntry }: WorkerRuntime,
+  { level, printEntry = printLogEntry, onUnreached }: WorkerRuntime,
   telemetry: RuntimeOptions["telemetryOptions"] = {},
 ): void {
   keepHeapsLean();
   // The commands handle signals themselves: workers are shut down by `close`, in order.
   Runtime.install({
-    logger: new DefaultLogger(level.toUpperCase() as SdkLogLevel, printEntry), // the same words, in capitals
+    // The same words, in capitals.
+    logger: new DefaultLogger(level.toUpperCase() as SdkLogLevel, (entry) => {
+      if (onUnreached !== undefined && isUnreached(entry)) onUnreached();
+      else printEntry(entry);
+    }),
     // The SDK's core would write to standard output by itself, and that belongs to `--json`.
     telemetryOptions: {
       ...telemetry,
@@ -67,6 +73,11 @@ export function installRuntime(
     },
     shutdownSignals: [],
   });
+}
+
+/** In an outage, the core says so of each try of each of its pollers. */
+function isUnreached({ message, meta }: LogEntry): boolean {
+  return /^gRPC call \w+ retried \d+ times$/.test(message) && /\bUnavailable\b/.test(String(meta?.["error"]));
 }
 
 /** The core says more at each level than the rest. */

@@ -63,3 +63,18 @@ test("whoever follows a run, or answers one, is told that Temporal is away, and 
   expect(watching.said.out).toContain("Which one?");
   expect(commands.map(({ said }) => said.notes.split(AWAY).length)).toEqual([2, 2, 2, 2]);
 });
+
+test("a worker says once that Temporal is away, and that it is back", async () => {
+  const bench = await openBench([]);
+  const { address, shut, reopen } = await door(inject("temporalAddress"));
+  const { said, child, closed } = begin(shellOf(bench, { TEMPORAL_ADDRESS: address }), ["worker"]);
+  await eventually(() => said.out.includes("Stop with Ctrl-C."));
+  await shut();
+  await eventually(() => said.notes.includes(AWAY));
+  await reopen();
+  await eventually(() => said.notes.includes(BACK));
+  expect(said.notes.split(AWAY)).toHaveLength(2);
+  expect(said.notes).not.toContain("retried");
+  child.kill("SIGINT");
+  expect(await closed).toEqual([0, null]);
+});

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { InterlockClient } from "../../client/client.js";
 import type { Config } from "../../config.js";
 import { defined } from "../../core/defined.js";
@@ -10,6 +11,7 @@ import { capacityText } from "../../worker/capacity.js";
 import { type ServeLog, type ServeSettings, openLog, serveSettings } from "../serve-log.js";
 import { type PageServer, startPage } from "../start-page.js";
 import { openTemporalSession } from "../temporal-session.js";
+import { TEMPORAL_AWAY, TEMPORAL_BACK } from "../waiting-words.js";
 
 export interface ServeOptions {
   /** Nothing is said of the runs. */
@@ -76,9 +78,13 @@ async function serveUntil(
   let page: PageServer | undefined;
   try {
     const { printEntry, onEvent, instruments } = log;
-    const runtime = { level, ...defined({ printEntry, metrics }) };
+    let whyNotReady = (): Promise<string | undefined> => Promise.resolve(undefined);
+    const onUnreached = sayOutages(() => whyNotReady());
+    const runtime = { level, onUnreached, ...defined({ printEntry, metrics }) };
+    session.followed(); // what the worker says is said once
     const worker = await session.startWorker(runtime, { instruments, ...(quiet ? {} : { onEvent }) });
-    health?.use(() => worker.whyNotReady());
+    whyNotReady = () => worker.whyNotReady();
+    health?.use(whyNotReady);
     print(`Worker polls "${store.taskQueue}" with the store ${store.dir}`);
     print(`It does ${capacityText(worker.capacity)}.`);
     if (session.embeddedAddress !== undefined) print(`Temporal: ${session.embeddedAddress}`);
@@ -96,6 +102,25 @@ async function serveUntil(
     await page?.close();
     await session.close();
   }
+}
+
+const AGAIN_MS = 2_000;
+
+/** Says once that Temporal is away, and once that it is back. */
+function sayOutages(whyNotReady: () => Promise<string | undefined>): () => void {
+  let isLooking = false;
+  const look = async (): Promise<void> => {
+    if ((await whyNotReady()) === undefined) return;
+    printNote(TEMPORAL_AWAY);
+    do await sleep(AGAIN_MS, undefined, { ref: false });
+    while ((await whyNotReady()) !== undefined);
+    printNote(TEMPORAL_BACK);
+  };
+  return () => {
+    if (isLooking) return;
+    isLooking = true;
+    void look().finally(() => (isLooking = false));
+  };
 }
 
 /** What the endpoint of health answers is worth a worker that starts: it says that it does. */
