@@ -23,8 +23,8 @@ export type BackupFile = z.infer<typeof fileSchema>;
 
 export const partSchema = z.object({
   files: z.array(fileSchema),
-  /** Folders, each after the one that it lies in: a run has some before it has files in them. */
-  folders: z.array(fileSchema.shape.path),
+  /** Folders, each after the one that it lies in: a run has some before it has files in them. Backups of earlier versions name none. */
+  folders: z.array(fileSchema.shape.path).default([]),
   /** Of a package: when it was installed, the time of its folder. Absent in backups of earlier versions. */
   mtimeMs: z.number().optional(),
 });

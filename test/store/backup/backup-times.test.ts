@@ -93,3 +93,19 @@ test("a backup of an earlier version, without times, is restored, and gets them 
   expect(lstatSync(join(run, "state", "workflow.md")).mtime).toEqual(OLD);
   expect(await readFile(join(run, "state", "workflow.md"), "utf8")).not.toBe("");
 });
+
+test("a backup of an earlier version, whose lists name no folders, is restored", async () => {
+  await takeBackup();
+  for (const kind of [/^store$/, /^packages/, /^projects\/[^/]+$/, /\/runs\//]) {
+    await exchangeList(
+      world.backup,
+      (part) => kind.test(part),
+      (list) => list.replaceAll(/,"mtimeMs":[0-9.]+/g, "").replace(/,"folders":\[[^\]]*\]/, ""),
+    );
+  }
+  const store = await restored();
+  const { projectId } = valueOf(await store.runs.findRun(world.runId));
+  const files = valueOf(await store.runs.openFiles(projectId, world.runId));
+  expect(await files.state.read()).toMatchObject({ ok: true });
+  expect(await store.packages.open(world.packageId)).toMatchObject({ ok: true });
+});
