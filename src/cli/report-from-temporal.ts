@@ -1,6 +1,6 @@
 import { type InterlockClient, InterlockError, type RunHandle } from "../client/client.js";
 import { abortable } from "../client/abortable.js";
-import { isBetweenWorkers } from "../client/interlock-error.js";
+import { isBetweenWorkers, isUnfollowed } from "../client/interlock-error.js";
 import { runsBelow } from "../client/runs-below.js";
 import type { Config } from "../config.js";
 import { quoted } from "../client/quoted.js";
@@ -62,7 +62,8 @@ export async function reportFromTemporal(
     const work = { ...(await workOf(run)), ...(await run.times()) };
     const standing = await queueStandingOf(session, run, store);
     const isAnswering = standing.polled && work.taskFailure === undefined;
-    const state = isAnswering ? await inTime(client, () => run.state()) : undefined;
+    const asked = isAnswering ? await inTime(client, () => run.state()).catch(unfollowed) : undefined;
+    const [state, why] = asked instanceof InterlockError ? [undefined, asked.message] : [asked];
     const failure = state === undefined ? await run.closedBy() : undefined;
     const stored = here ?? (state === undefined ? await storedElsewhere(session, reader, runId) : undefined);
     if (failure !== undefined && stored !== undefined) {
@@ -73,10 +74,10 @@ export async function reportFromTemporal(
       const { taskFailure } = work;
       const note =
         taskFailure === undefined
-          ? standing.note || noWorkerHint(session, standing.taskQueue)
+          ? why || standing.note || noWorkerHint(session, standing.taskQueue)
           : taskFailureWords(runId, taskFailure);
       if (stored === undefined) throw new CommandError(await listedWords(client, run, note, failure));
-      if (taskFailure !== undefined) return { webUi, report: { ...stored, webUrl, ...work }, note };
+      if ((taskFailure ?? why) !== undefined) return { webUi, report: { ...stored, webUrl, ...work }, note };
       const { notPolledSince } = standing;
       const since = defined({ notPolledSince });
       return { webUi, report: { ...stored, webUrl, ...work, polled: false, ...since }, note };
@@ -131,6 +132,12 @@ async function storedElsewhere(session: TemporalSession, reader: StoreReader, ru
   if (!(await session.hasWorker())) return undefined;
   const facts = await reader.ask("read.run", { run: runId });
   return facts.ok ? reportFromStore(facts.value) : undefined;
+}
+
+/** The files say where it stands. */
+function unfollowed(error: unknown): InterlockError {
+  if (isUnfollowed(error)) return error;
+  throw error;
 }
 
 /** Undefined where nobody answers, and where nobody can: of a run that was terminated because its workflow task failed, too. */

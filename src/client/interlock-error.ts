@@ -1,4 +1,5 @@
 import {
+  QueryNotRegisteredError,
   WorkflowFailedError,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
@@ -30,9 +31,24 @@ export function toInterlockError(error: unknown, runId: string): unknown {
     const message = cause instanceof Error ? cause.message : error.message;
     return new InterlockError({ code, message }, error);
   }
+  if (error instanceof QueryNotRegisteredError && DEPARTURE.test(error.message)) {
+    return new InterlockError({ code: "E_PRECONDITION_FAILED", message: unfollowedWords(runId) }, error);
+  }
   const sealed = sealErrorIn(error);
   if (sealed === undefined) return error;
   return new InterlockError({ code: "E_PRECONDITION_FAILED", message: sealed.message }, error);
+}
+
+/** What Temporal's SDK says where a run was asked of a worker whose code does not decide as its history says. */
+const DEPARTURE = /\[TMPRL1100\]|nondeterminism/i;
+
+function unfollowedWords(runId: string): string {
+  return `The worker that was asked cannot tell where run ${runId} stands: a worker of another version of Interlock has decided what it does not know, most likely a newer one. Update all workers of the queue, then ask again. Nothing is lost.`;
+}
+
+/** A run was asked of a worker that does not follow its history. */
+export function isUnfollowed(error: unknown): error is InterlockError {
+  return error instanceof InterlockError && error.cause instanceof QueryNotRegisteredError;
 }
 
 /** Temporal knows nothing of what was asked for, or it has ended. */

@@ -10,6 +10,7 @@ import { twoNodePackage } from "../fakes/two-node-package.js";
 import { buildNext } from "../versions/next-build.js";
 import { eventually } from "../fakes/eventually.js";
 import { type Bench, openBench, until } from "./harness.js";
+import { shellOf } from "./shell.js";
 
 /* Runs that meet two builds of the workflow code: the one at hand, and a later one with a timer before each model turn. */
 
@@ -124,6 +125,35 @@ test("one that has a later build's change waits, whole, when an earlier build ta
   await startNext(bench, patchedBuild);
   await answered;
   await expectWhole(bench, run);
+});
+
+test("one that has a later build's change is not read by an earlier build: that is said, and keeps no other run from the inbox", async () => {
+  const bench = await openStage();
+  const run = await bench.start(twoNodePackage());
+  await until(run, "waiting-user");
+  await bench.stopWorker();
+  const stopNext = await startNext(bench, patchedBuild);
+  await answer(run, "ask", "1");
+  await eventually(() => asks(run, "middle"));
+  await stopNext();
+  await bench.startAnotherWorker();
+  await expect(run.state()).rejects.toMatchObject({
+    code: "E_PRECONDITION_FAILED",
+    message: expect.stringContaining("a worker of another version of Interlock"),
+  });
+  const other = await bench.start(twoNodePackage());
+  await until(other, "waiting-user");
+  const asked = new Map<string, object>();
+  await eventually(async () => {
+    asked.clear();
+    for await (const question of bench.client.questions()) asked.set(question.runId, question);
+    return asked.has(run.runId) && asked.has(other.runId);
+  });
+  expect(asked.get(run.runId)).toMatchObject({ text: "And then?", isWhole: false });
+  expect(asked.get(other.runId)).toMatchObject({ text: "Which?", isWhole: true });
+  const { code, stdout, stderr } = await shellOf(bench).run(["status", run.runId]);
+  expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining("waiting-user") });
+  expect(stderr).toContain("a worker of another version of Interlock");
 });
 
 test("runs complete while workers of both builds take their tasks", { timeout: 300_000 }, async () => {
