@@ -1,9 +1,10 @@
 /** Bundles src/ into dist/: a file for each module that is loaded by its path, and what they share in dist/chunks/. */
 import { builtinModules, createRequire } from "node:module";
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
+import { esmExternalRequirePlugin } from "rolldown/plugins";
 import { licensesOf } from "./licenses.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -62,9 +63,17 @@ export async function bundle(target, names, isExternal, output = {}) {
   const made = await rolldown({
     input: Object.fromEntries(names.map((name) => [name, join(SOURCE, `${name}.ts`)])),
     platform: "node",
-    external: (id) => id.startsWith("node:") || BUILT_IN.has(id) || isExternal(id),
+    external: isExternal,
+    makeAbsoluteExternalsRelative: true,
+    transform: { define: { "require.main": "undefined" } },
     resolve: { extensionAlias: { ".js": [".ts", ".js"] } },
-    plugins: [withoutEngines, loadedWhenUsed],
+    plugins: [
+      withoutEngines,
+      loadedWhenUsed(target),
+      // what is not in the bundle is imported, never required: ES modules have no `require`, and one that is made (`createRequire`)
+      // needs `import.meta.url`, which a program has not that is bundled into one CommonJS file
+      esmExternalRequirePlugin({ external: [/^node:/, ...BUILT_IN] }),
+    ],
   });
   const { output: files } = await made.write({
     dir: target,
@@ -84,6 +93,7 @@ const withoutEngines = {
 };
 
 const WHEN_USED = "\0when-used:";
+const REQUIRING = "\0requiring:";
 /** CommonJS packages that most commands have no use for. */
 const BUNDLED_WHEN_USED = /^(?:semver|yaml|yauzl)$/;
 
@@ -92,20 +102,45 @@ const BUNDLED_WHEN_USED = /^(?:semver|yaml|yauzl)$/;
  * for they share what they know with each other. Nor are they imported: Node reads all files of a CommonJS package that is imported once
  * more before one of them runs, for the names of what they export.
  */
-const loadedWhenUsed = {
+const loadedWhenUsed = (target) => ({
   name: "loaded-when-used",
   resolveId(id, importer) {
-    const stays = STAYS_PACKAGE.test(id);
-    if (!stays && !BUNDLED_WHEN_USED.test(id)) return undefined;
-    if (!importer?.startsWith(WHEN_USED)) return `${WHEN_USED}${id}`;
-    return stays ? { id, external: true } : undefined;
+    if (id.startsWith(REQUIRING)) return id;
+    if (importer?.startsWith(REQUIRING)) return { id, external: true };
+    if (!STAYS_PACKAGE.test(id) && !BUNDLED_WHEN_USED.test(id)) return undefined;
+    return importer?.startsWith(WHEN_USED) ? undefined : `${WHEN_USED}${id}`;
   },
-  load(id) {
+  async load(id) {
+    if (id.startsWith(REQUIRING)) return requiring(target, id.slice(REQUIRING.length));
     if (!id.startsWith(WHEN_USED)) return undefined;
     const name = id.slice(WHEN_USED.length);
     const exported = Object.keys(require(name)).map((key) => JSON.stringify(key));
+    const loading = STAYS_PACKAGE.test(name)
+      ? `require(${JSON.stringify(`${REQUIRING}${name}`)}).load()`
+      : `require(${JSON.stringify(name)})`;
     return `let loaded;
-const load = () => (loaded ??= require(${JSON.stringify(name)}));
+const load = () => (loaded ??= ${loading});
 ${exported.map((key) => `Object.defineProperty(exports, ${key}, { enumerable: true, get: () => load()[${key}] });`).join("\n")}`;
   },
-};
+});
+
+/**
+ * A module that requires a package from where it lies itself. A program that was bundled with the client in it may lie where no packages
+ * are, or not know where it lies (one CommonJS file has no `import.meta.url`): it has the package from a CommonJS file, in which its bundler
+ * has seen that it is needed. That file is named as if it were one of src/: so chunks find it from where they lie.
+ */
+async function requiring(target, name) {
+  const file = `packages/${name.replaceAll(/[^\w.]+/g, "-").replaceAll(/^-|\.js$/g, "")}.cjs`;
+  await mkdir(join(target, "packages"), { recursive: true });
+  await writeFile(join(target, file), `exports.load = () => require(${JSON.stringify(name)});\n`);
+  // not by its name: what bundlers of ES modules are told to put above their output declares `createRequire`
+  return `import modules from "node:module";
+import { load as loadFromFile } from ${JSON.stringify(join(SOURCE, file))};
+export function load() {
+  try {
+    return modules.createRequire(import.meta.url)(${JSON.stringify(name)});
+  } catch {
+    return loadFromFile();
+  }
+}`;
+}

@@ -4,7 +4,7 @@ import { SealCodec, type SealSide } from "./seal-codec.js";
 import type { SealKeys } from "./seal-keys.js";
 
 /** Temporal's SDK loads it by its path, with `require`: it is CommonJS in the source already. */
-const SEALED_FAILURES = codeFile("seal/sealed-failures.cjs");
+const SEALED_FAILURES = "seal/sealed-failures.cjs";
 
 /**
  * How Interlock's clients and workers turn values into what Temporal keeps. Without keys everything is as Temporal has it by default,
@@ -13,6 +13,6 @@ const SEALED_FAILURES = codeFile("seal/sealed-failures.cjs");
 export function dataConverterFor(keys: SealKeys | undefined, side: SealSide): DataConverter {
   return {
     payloadCodecs: [new SealCodec(keys, side)],
-    ...(keys?.writer === undefined ? {} : { failureConverterPath: SEALED_FAILURES }),
+    ...(keys?.writer === undefined ? {} : { failureConverterPath: codeFile(SEALED_FAILURES) }),
   };
 }

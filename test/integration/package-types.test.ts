@@ -4,7 +4,8 @@ import { lstat, mkdir, mkdtemp, readFile, readdir, rename, symlink, writeFile } 
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { beforeAll, expect, test } from "vitest";
+import { rolldown } from "rolldown";
+import { beforeAll, expect, inject, test } from "vitest";
 
 /**
  * What a program gets that depends on the package: its types hold under `--strict` without `skipLibCheck`, however the program
@@ -100,6 +101,27 @@ test.each(["node16", "nodenext"])("a .cts file has types and values: %s", async 
   await expect(compile("program.cts", COMMON_JS, ["--module", module])).resolves.toBe("");
   const { stdout } = await promisify(execFile)(process.execPath, ["program.cjs"], { cwd: project });
   expect(stdout).toContain("loaded");
+});
+
+test.each([
+  ["one CommonJS file", "cjs", { "import.meta.url": "undefined" }],
+  ["one ES module", "esm", {}],
+] as const)("a program that is bundled into %s runs where no packages are", async (_, format, define) => {
+  const source = `
+import { InterlockClient } from "interlock-temporal";
+const connection = { address: ${JSON.stringify(inject("temporalAddress"))} };
+InterlockClient.connect({ connection }).then((client) => client.close()).then(() => console.log("connected"));
+`;
+  const input = join(project, "bundled-program.mjs");
+  await writeFile(input, source);
+  // as other bundlers have it: no `import.meta.url` in CommonJS
+  const made = await rolldown({ input, platform: "node", transform: { define }, onLog: () => {} });
+  const dir = await mkdtemp(join(tmpdir(), "interlock-bundled-"));
+  const file = join(dir, format === "cjs" ? "program.cjs" : "program.mjs");
+  await made.write({ file, format, codeSplitting: false });
+  await made.close();
+  const { stdout } = await promisify(execFile)(process.execPath, [file], { cwd: dir });
+  expect(stdout).toBe("connected\n");
 });
 
 test("npm corrects nothing in the package when it is published", async () => {
