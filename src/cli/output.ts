@@ -218,8 +218,12 @@ export function outputWidth(): number | undefined {
 /** A run id that names nothing, as far as a store knows. */
 export class NoSuchRun extends UsageError {}
 
-export function noSuchRun(runId: string): NoSuchRun {
-  return new NoSuchRun(`There is no run "${excerpt(runId, 80)}" in this store. See: interlock runs`);
+/** A run id that names nothing: to the store alone, where its Temporal does not run and was not asked. */
+export function noSuchRun(runId: string, isAllAsked = true): NoSuchRun {
+  const sentence = `There is no run "${excerpt(runId, 80)}" in this store. See: interlock runs`;
+  const rest =
+    "\nA run that failed before it began is known to this store's Temporal alone, which does not run. Start it with: interlock dev";
+  return new NoSuchRun(isAllAsked ? sentence : sentence + rest);
 }
 
 /** What to do about a queue that nobody polls; `isHere`: it is that of the store on this machine. */

@@ -2,9 +2,9 @@ import type { Fault, Result } from "../core/errors.js";
 import { CommandError, UsageError, noSuchRun } from "./output.js";
 
 /** What to say of a run that was not found: that there is none, or what keeps it from being found. */
-export function notFound(runId: string, fault: Fault): Error {
+export function notFound(runId: string, fault: Fault, isAllAsked = true): Error {
   if (isPruned(fault)) return new UsageError(fault.message);
-  return fault.code === "E_RUN_NOT_FOUND" ? noSuchRun(runId) : new CommandError(fault.message);
+  return fault.code === "E_RUN_NOT_FOUND" ? noSuchRun(runId, isAllAsked) : new CommandError(fault.message);
 }
 
 /** What a store answers about a run. Throws a sentence that says what is missing. */

@@ -97,7 +97,8 @@ export async function withRun<T>(
   const config = adapt(configured);
   const known = await knownHere(store, runId);
   // Temporal may know one that is not opened yet: it is asked where it runs.
-  if (known === undefined && !(await isTemporalThere(config, store))) throw noSuchRun(runId);
+  if (known === undefined && !(await isTemporalThere(config, store)))
+    throw noSuchRun(runId, store === undefined);
   try {
     return await withTemporal({ config, store }, async (place) => {
       const run = await runOf(place.session.client, referenceOf(known) ?? runId);

@@ -55,6 +55,17 @@ describe("interlock demo", () => {
     expect(report.webUrl).toBeNull();
   });
 
+  test.each(["retry", "status"])(
+    "%s of a run that only the stopped server may know says how it is asked",
+    async (command) => {
+      const unknown = "0b7c7e0e-6f0e-4d36-9d5c-3d1f0c1d2e3f";
+      const { code, stderr } = await shell.run([command, unknown]);
+      expect(code).toBe(2);
+      expect(stderr).toContain(`There is no run "${unknown}" in this store.`);
+      expect(stderr).toContain("Start it with: interlock dev");
+    },
+  );
+
   test("leaves its artifacts in the project and lists them in the state document", async () => {
     expect(report.artifacts).toHaveLength(5);
     const demo = (await readdir(shell.dir)).find((name) => name.startsWith("interlock-demo-")) ?? "";

@@ -38,7 +38,8 @@ export async function statusCommand(runId: string, options: { json?: boolean }):
     isOfFiles = asked.note !== undefined;
     report = asked.report && { ...asked.report, ...(problem === undefined ? {} : { problem }) };
   }
-  if (report === undefined) throw found?.ok === false ? notFound(runId, found.error) : noSuchRun(runId);
+  if (report === undefined)
+    throw found?.ok === false ? notFound(runId, found.error, isServing) : noSuchRun(runId);
   if (isOfFiles && here !== undefined && found?.ok === true)
     report = { ...report, ...defined({ below: await belowInStore(here, found.value) }) };
   if (options.json === true) printJson(report);
