@@ -5,7 +5,7 @@ import { type RunMetadata, workflowIdOfRun } from "../store/runs/run-index.js";
 import type { Store } from "../store/store.js";
 import type { StoreReader } from "../contract/reads.js";
 import { interruption, lookAround } from "./environment.js";
-import { isTemporalThere } from "./temporal-there.js";
+import { isTemporalSilent, isTemporalThere } from "./temporal-there.js";
 import { CommandError, NoSuchRun, noSuchRun, printNote } from "./output.js";
 import { isPruned, notFound } from "./run-folder.js";
 import { localReader } from "./readers.js";
@@ -98,7 +98,7 @@ export async function withRun<T>(
   const known = await knownHere(store, runId);
   // Temporal may know one that is not opened yet: it is asked where it runs.
   if (known === undefined && !(await isTemporalThere(config, store)))
-    throw noSuchRun(runId, store === undefined);
+    throw noSuchRun(runId, !isTemporalSilent(store));
   try {
     return await withTemporal({ config, store }, async (place) => {
       const run = await runOf(place.session.client, referenceOf(known) ?? runId);

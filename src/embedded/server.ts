@@ -91,6 +91,11 @@ export async function isServed(storeDir: string): Promise<boolean> {
   }
 }
 
+/** Whether a server of the store has served once: it may know runs that the store does not. */
+export function hasServed(storeDir: string): boolean {
+  return standsThere(serverFiles(storeDir).database);
+}
+
 /** One name for a store, however it was reached: its server is known by the path of its database. */
 async function makeStoreDirectory(storeDir: string): Promise<string> {
   try {

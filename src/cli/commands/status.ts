@@ -1,7 +1,7 @@
 import { defined } from "../../core/defined.js";
 import { belowInStore } from "../below-in-store.js";
 import { lookAround } from "../environment.js";
-import { isTemporalThere } from "../temporal-there.js";
+import { isTemporalSilent, isTemporalThere } from "../temporal-there.js";
 import { EXIT, type ExitCode, noSuchRun, noWorkerHint, printJson, printNote } from "../output.js";
 import { localReader } from "../readers.js";
 import { isPruned, notFound } from "../run-folder.js";
@@ -39,7 +39,9 @@ export async function statusCommand(runId: string, options: { json?: boolean }):
     report = asked.report && { ...asked.report, ...(problem === undefined ? {} : { problem }) };
   }
   if (report === undefined)
-    throw found?.ok === false ? notFound(runId, found.error, isServing) : noSuchRun(runId);
+    throw found?.ok === false
+      ? notFound(runId, found.error, isServing || !isTemporalSilent(store))
+      : noSuchRun(runId);
   if (isOfFiles && here !== undefined && found?.ok === true)
     report = { ...report, ...defined({ below: await belowInStore(here, found.value) }) };
   if (options.json === true) printJson(report);
