@@ -1,38 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { appendFile } from "node:fs/promises";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import type { RunHandle } from "../../src/client/client.js";
 import { MAX_ANSWER_BYTES, MAX_STREAMS } from "../../src/page/api.js";
-import { type PageServer, servePage } from "../../src/page/server/serve-page.js";
 import type { RunEvent } from "../../src/core/run/run-event.js";
 import { eventually } from "../fakes/eventually.js";
 import { gatePackage } from "../fakes/gate-package.js";
-import { PageBrowser } from "../fakes/page-browser.js";
 import { valueOf } from "../fakes/run-world.js";
 import { call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { step } from "../fakes/walk.js";
 import { type Bench, openBench, until, writeTree } from "./harness.js";
-
-/** The page on a bench, over Temporal alone, and a browser that has opened its link. */
-async function openPage({
-  client,
-}: Bench): Promise<{ readonly page: PageServer; readonly browser: PageBrowser }> {
-  const links: string[] = [];
-  const page = await servePage({
-    client,
-    readerOf: (there) => there.reader(),
-    mayLive: () => true,
-    version: "test",
-    webUi: "http://127.0.0.1:8233",
-    by: "somebody@page",
-    port: 0,
-    onLink: (url) => links.push(url),
-    onFailure: (error) => process.stderr.write(`${String(error)}\n`),
-  });
-  onTestFinished(() => page.close());
-  return { page, browser: await PageBrowser.open(links[0] ?? "") };
-}
+import { openPage } from "./open-page.js";
 
 /** Writes a file twice, tries a way that is closed, asks, and goes on. */
 const STORY = [

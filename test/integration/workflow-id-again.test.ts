@@ -1,34 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { sendUpdate } from "../../src/client/send-update.js";
 import { ANSWER_UPDATE } from "../../src/contract/names.js";
-import { servePage } from "../../src/page/server/serve-page.js";
 import { eventually } from "../fakes/eventually.js";
-import { PageBrowser } from "../fakes/page-browser.js";
 import { valueOf } from "../fakes/run-world.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { type Bench, openBench, temporaryDirectory, until, writeTree } from "./harness.js";
+import { openPage } from "./open-page.js";
 import { Shell, jsonOf, shellOf } from "./shell.js";
 
 const ASKS = Array.from({ length: 3 }, () => ({ content: "Whose story?" }));
-
-async function openPage({ client }: Bench): Promise<PageBrowser> {
-  const links: string[] = [];
-  const page = await servePage({
-    client,
-    readerOf: (there) => there.reader(),
-    mayLive: () => true,
-    version: "test",
-    webUi: undefined,
-    by: "somebody@page",
-    port: 0,
-    onLink: (url) => links.push(url),
-  });
-  onTestFinished(() => page.close());
-  return PageBrowser.open(links[0] ?? "");
-}
 
 /** Starts runs of one package, one after the other, under one workflow id: each asks. */
 async function openStory(bench: Bench) {
@@ -143,7 +126,7 @@ test("an answer that is being written goes to no run that has come in the place 
 
 test("the page shows the run that a workflow id means now, and each of its runs by its own id", async () => {
   const bench = await openBench(ASKS);
-  const browser = await openPage(bench);
+  const browser = (await openPage(bench)).browser;
   const { workflowId, first, second } = await twoRuns(bench, async (id) => {
     await browser.ask("run", { run: id });
   });
@@ -157,7 +140,7 @@ test("the page shows the run that a workflow id means now, and each of its runs 
 
 test("a workflow of somebody else's is no run: it is not cancelled, told or retried", async () => {
   const bench = await openBench(ASKS);
-  const browser = await openPage(bench);
+  const browser = (await openPage(bench)).browser;
   const { temporal } = bench.client;
   const input = { projectRoot: bench.projectRoot, packageId: "two-nodes" };
   for (const args of [[input], ["x"], []]) {
