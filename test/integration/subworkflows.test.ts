@@ -27,6 +27,11 @@ const script =
   (request) =>
     said[nodeOf(request)]?.(request) ?? firstWay(request);
 
+/** Whether it is listed as one that waits. */
+async function isListed({ client }: Bench, { runId }: RunHandle): Promise<boolean> {
+  return (await client.runs({ phases: ["waiting-user"] }, 1_000)).some((run) => run.runId === runId);
+}
+
 /** The run below, once there is one. */
 async function runBelow(bench: Bench, run: RunHandle): Promise<RunHandle> {
   let found: string | undefined;
@@ -140,6 +145,7 @@ describe("a subworkflow", () => {
       const below = await runBelow(bench, run);
       const asking = await until(below, "waiting-user");
       expect(asking).toMatchObject({ parentRunId: run.runId, question: { text: "Which colour?" } });
+      await eventually(() => isListed(bench, below)); // listings are behind
       const shell = shellOf(bench);
       const [above, asked, inbox] = await Promise.all([
         shell.run(["status", run.runId]),
