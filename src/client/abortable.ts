@@ -9,10 +9,17 @@ export async function abortable<T>(temporal: Client, signal: AbortSignal, ask: (
   signal.throwIfAborted();
   const own = new AbortController();
   setMaxListeners(0, own.signal); // waiting for a result is many requests
-  const abort = (): void => own.abort(signal.reason);
+  let abort = (): void => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => {
+      own.abort(signal.reason);
+      // A request that was tried again after an outage is not cancelled with the first try: nobody waits for it.
+      reject(signal.reason);
+    };
+  });
   signal.addEventListener("abort", abort, { once: true });
   try {
-    return await temporal.withAbortSignal(own.signal, ask);
+    return await Promise.race([temporal.withAbortSignal(own.signal, ask), aborted]);
   } finally {
     signal.removeEventListener("abort", abort);
   }
