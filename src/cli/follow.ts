@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { onceBack } from "../client/away.js";
+import { type Once, onceFor } from "../client/away.js";
 import { InterlockError, type RunHandle } from "../client/client.js";
 import { runsBelow } from "../client/runs-below.js";
 import { type StandingBelow, askingBelow } from "../client/standing-below.js";
@@ -42,8 +42,8 @@ export interface FollowOptions {
   readonly since?: number | undefined;
   /** Where it is seen what the run waits for. */
   readonly source?: WorkSource;
-  /** Temporal that is away is waited for: somebody else brings it back. */
-  readonly outlives?: boolean;
+  /** Whether Temporal is the embedded server: any other one that is away is waited for. */
+  readonly embedded?: boolean;
 }
 
 /**
@@ -54,7 +54,7 @@ export async function followRun(
   run: RunHandle,
   view: RunView,
   signal: AbortSignal,
-  { since = 0, source, outlives = false }: FollowOptions = {},
+  { since = 0, source, embedded = true }: FollowOptions = {},
 ): Promise<FollowEnd> {
   let seen = since;
   const lower = new LowerRuns();
@@ -63,7 +63,7 @@ export async function followRun(
   // However the run ends: by itself, or because Temporal closes it while somebody is asked.
   const watch = new AbortController();
   const stop = AbortSignal.any([signal, watch.signal]);
-  const once = <T>(ask: () => Promise<T>): Promise<T> => (outlives ? onceBack(stop, ask) : ask());
+  const once = onceFor({ embedded }, stop);
   const asked = <T>(ask: () => Promise<T>): Promise<T> =>
     unlessAborted(signal, once(ask), () => Promise.resolve());
   const ended = once(() => run.result({ signal: watch.signal })).then(
@@ -129,11 +129,7 @@ interface Asking {
 }
 
 /** Bound to the question that was shown. */
-async function answer(
-  { run, state, workflowRef }: Asking,
-  view: RunView,
-  once: <T>(ask: () => Promise<T>) => Promise<T>,
-): Promise<boolean> {
+async function answer({ run, state, workflowRef }: Asking, view: RunView, once: Once): Promise<boolean> {
   const { question } = state;
   if (question === undefined) return true;
   if (question.code === "BUDGET_EXCEEDED") return false; // a decision, not a text: the report says how

@@ -188,7 +188,7 @@ export async function followAndReport(
   try {
     end = await followRun(run, view, signal, {
       since: choice.since,
-      outlives: !session.embedded,
+      embedded: session.embedded,
       source: {
         live: liveAnswers({ store, reader }, run.runId),
         nobody: () => nobodyWorks(session),

@@ -1,4 +1,4 @@
-import { onceBack } from "../client/away.js";
+import { type Once, onceFor } from "../client/away.js";
 import type { RunHandle } from "../client/client.js";
 import type { Config } from "../config.js";
 import type { RunState } from "../core/run/run-state.js";
@@ -44,9 +44,6 @@ export function tellAndFollow(
   return tellPrepared(runId, options, { before: () => Promise.resolve(undefined), tell: action });
 }
 
-/** What Temporal answers, though it be away meanwhile. */
-type Once = <T>(ask: () => Promise<T>) => Promise<T>;
-
 /** What a run is told that lets it go on. */
 export interface ToldOn extends Told {
   readonly staysPaused: boolean;
@@ -65,8 +62,7 @@ export function tellPrepared<T>(
   return withRun(runId, async (place) => {
     const { session, reader, store, run, signal } = place;
     const isOwnWorker = await bringWorker(place);
-    // The embedded server is brought back by nobody while this command waits.
-    const once: Once = (ask) => (session.embedded ? ask() : onceBack(signal, ask));
+    const once = onceFor(session, signal);
     const asked = once(() => stateOnceAsked(run));
     const state = await heard(place, runId, asked);
     const prepared = await action.before(state, place.config);

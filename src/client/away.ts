@@ -26,6 +26,14 @@ export async function onceBack<T>(signal: AbortSignal, ask: () => Promise<T>): P
   }
 }
 
+/** What Temporal answers, though it be away meanwhile. */
+export type Once = <T>(ask: () => Promise<T>) => Promise<T>;
+
+/** As `onceBack`, unless Temporal is the embedded server: nobody brings that back while a command waits. */
+export function onceFor({ embedded }: { readonly embedded: boolean }, signal: AbortSignal): Once {
+  return (ask) => (embedded ? ask() : onceBack(signal, ask));
+}
+
 /** A store elsewhere that is read through Temporal, however long that is away. */
 export function patientReader(reader: StoreReader, signal: AbortSignal): StoreReader {
   if (reader.isAtHand) return reader;

@@ -67,10 +67,7 @@ async function* wholeQuestions(
   source: QuestionSource,
   runs: readonly ListedRun[],
 ): AsyncGenerator<readonly [ListedRun, OpenQuestion | undefined], void> {
-  const queues = [...new Set(runs.map(({ taskQueue }) => taskQueue))];
-  const polled = await inBatches(queues, async (queue) =>
-    (await source.isPolled(queue)) ? queue : undefined,
-  );
+  const polled = await polledQueues(runs, (queue) => source.isPolled(queue));
   for (let start = 0; start < runs.length; start += AT_A_TIME) {
     yield* await Promise.all(
       runs.slice(start, start + AT_A_TIME).map(async (run) => {
@@ -79,6 +76,15 @@ async function* wholeQuestions(
       }),
     );
   }
+}
+
+/** The queues that somebody polls, each asked about once. */
+async function polledQueues(
+  waiting: readonly { readonly taskQueue: string }[],
+  isPolled: (taskQueue: string) => Promise<boolean>,
+): Promise<readonly string[]> {
+  const queues = [...new Set(waiting.map(({ taskQueue }) => taskQueue))];
+  return inBatches(queues, async (queue) => ((await isPolled(queue)) ? queue : undefined));
 }
 
 /** What comes of each, in their order, without those of which nothing comes. */
@@ -158,10 +164,7 @@ async function goneEvents(
   source: QuestionSource,
   gone: readonly OpenQuestion[],
 ): Promise<readonly QuestionEvent[]> {
-  const queues = [...new Set(gone.map(({ taskQueue }) => taskQueue))];
-  const polled = await inBatches(queues, async (queue) =>
-    (await isPolledNow(source, queue)) ? queue : undefined,
-  );
+  const polled = await polledQueues(gone, (queue) => isPolledNow(source, queue));
   return inBatches(gone, (question) =>
     polled.includes(question.taskQueue)
       ? goneEvent(source, question)

@@ -4,8 +4,7 @@ import { abortable } from "./abortable.js";
 import { type EventChoice, runEvents } from "./run-events.js";
 import { isoOf } from "./raw-values.js";
 import { newestAuditHead } from "./audit-head.js";
-import { listExecutions } from "./list-executions.js";
-import { listedRun } from "./list-runs.js";
+import { historiesOf } from "./run-histories.js";
 import { isOpenStatus, isOver } from "./execution-status.js";
 import { InterlockError, isNotFound, toInterlockError } from "./interlock-error.js";
 import { type RunQuestion, nextQuestion } from "./next-question.js";
@@ -51,8 +50,6 @@ export interface RunReference {
   readonly workflowId: string;
   readonly firstExecutionRunId?: string;
 }
-
-const PAGE = 100;
 
 /** One run. */
 export class RunHandle {
@@ -221,14 +218,12 @@ export class RunHandle {
 
   /** Temporal's status of the newest execution, such as `RUNNING`. Throws `E_RUN_NOT_FOUND`. */
   async executionStatus(): Promise<string> {
-    return this.guarded(async () => (await (await this.workflow()).describe()).status.name);
+    return this.guarded(async () => (await this.describe()).status.name);
   }
 
   /** When Temporal closed the run, UTC, ISO 8601; undefined while it is open. Throws `E_RUN_NOT_FOUND`. Needs no worker. */
   async closedAt(): Promise<string | undefined> {
-    return this.guarded(async () =>
-      isoOf((await (await this.workflow()).describe()).raw.workflowExecutionInfo?.closeTime),
-    );
+    return this.guarded(async () => isoOf((await this.describe()).raw.workflowExecutionInfo?.closeTime));
   }
 
   /**
@@ -237,13 +232,13 @@ export class RunHandle {
    */
   async pendingWork({ signal }: { readonly signal?: AbortSignal } = {}): Promise<PendingWork> {
     const { temporal } = this.access;
-    const ask = async () => readPendingWork(this.access, (await (await this.workflow()).describe()).raw);
+    const ask = async () => readPendingWork(this.access, (await this.describe()).raw);
     return this.guarded(() => (signal === undefined ? ask() : abortable(temporal, signal, ask)));
   }
 
   /** The queue that it is on: that of its store. Throws `E_RUN_NOT_FOUND`. Needs no worker. */
   async taskQueue(): Promise<string> {
-    return this.guarded(async () => (await (await this.workflow()).describe()).taskQueue);
+    return this.guarded(async () => (await this.describe()).taskQueue);
   }
 
   /** Who began the run, and when it began, came into its phase and ended. Throws `E_RUN_NOT_FOUND`. */
@@ -275,20 +270,9 @@ export class RunHandle {
    */
   async histories(): Promise<readonly History[]> {
     return this.guarded(async () => {
-      const { temporal } = this.access;
-      const { workflow } = temporal;
       const runId = await this.knownAs();
-      const { runId: newest } = await (await this.workflow()).describe();
-      const { workflowId } = this;
-      const known: { readonly id: string; readonly startedAt: string }[] = [];
-      for await (const raw of listExecutions(temporal, `WorkflowId = ${quoted(workflowId)}`, PAGE)) {
-        const id = raw.execution?.runId;
-        const listed = await listedRun(temporal, raw);
-        if (id && id !== newest && listed.runId === runId) known.push({ id, startedAt: listed.startedAt });
-      }
-      known.sort((a, b) => (a.startedAt < b.startedAt ? -1 : 1));
-      const ids = [...known.map(({ id }) => id), newest];
-      return Promise.all(ids.map((id) => workflow.getHandle(workflowId, id).fetchHistory()));
+      const { runId: newest } = await this.describe();
+      return historiesOf(this.access.temporal, { runId, workflowId: this.workflowId, newest });
     });
   }
 
@@ -360,7 +344,7 @@ export class RunHandle {
 
   /** Temporal's id of the current execution, for links into its Web UI. */
   async executionRunId(): Promise<string> {
-    return this.guarded(async () => (await (await this.workflow()).describe()).runId);
+    return this.guarded(async () => (await this.describe()).runId);
   }
 
   private update<T>(name: string, argument?: object, updateId: string = randomUUID()): Promise<T> {
@@ -379,6 +363,10 @@ export class RunHandle {
   private async workflow() {
     const { workflowId, executionRunId } = await addressOf(this.access, this);
     return this.access.temporal.workflow.getHandle(workflowId, executionRunId);
+  }
+
+  private async describe() {
+    return (await this.workflow()).describe();
   }
 
   private async guarded<T>(action: () => Promise<T>): Promise<T> {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { onceBack, patientReader } from "../../client/away.js";
+import { type Once, onceFor, patientReader } from "../../client/away.js";
 import type { RunHandle } from "../../client/client.js";
 import { isOpen, isOpenStatus } from "../../client/execution-status.js";
 import { historyGrowth } from "../../client/history-growth.js";
@@ -30,9 +30,6 @@ export interface WatchOptions {
   /** A notice on the desktop when it ends or asks. */
   readonly notify?: boolean;
 }
-
-/** What Temporal answers, though it be away meanwhile. */
-type Once = <T>(ask: () => Promise<T>) => Promise<T>;
 
 /** A run that is watched, and how it is shown. */
 interface Watched {
@@ -88,8 +85,7 @@ async function watchServed(place: RunSession, watched: Watched): Promise<ExitCod
   const { view } = watched;
   const ended = new AbortController();
   const stop = AbortSignal.any([signal, ended.signal]);
-  // The embedded server may not come back: whoever ends it has said so.
-  const once: Once = (ask) => (session.embedded ? ask() : onceBack(stop, ask));
+  const once = onceFor(session, stop);
   const reader = session.embedded ? place.reader : patientReader(place.reader, stop);
   const here = known === undefined ? undefined : ending(run, stop, once);
   const watchedRun = known === undefined ? session.client.handle(await run.identify()) : run;
