@@ -1,12 +1,13 @@
 import { NamespaceNotFoundError, ServiceError, isGrpcServiceError } from "@temporalio/client";
 import { grpcReason } from "../client/grpc-reason.js";
-
-const DEADLINE_EXCEEDED = 4;
-const NOT_FOUND = 5;
-const PERMISSION_DENIED = 7;
-const UNIMPLEMENTED = 12;
-const UNAVAILABLE = 14;
-const UNAUTHENTICATED = 16;
+import {
+  DEADLINE_EXCEEDED,
+  NOT_FOUND,
+  PERMISSION_DENIED,
+  UNIMPLEMENTED,
+  UNAVAILABLE,
+  UNAUTHENTICATED,
+} from "../client/grpc-status.js";
 
 const SEE = "See: interlock doctor";
 

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isGrpcServiceError } from "@temporalio/client";
 import type { StoreReader } from "../contract/reads.js";
+import { DEADLINE_EXCEEDED, UNAVAILABLE } from "./grpc-status.js";
 
 /** Nobody answers, or not in time: gRPC's words for it. */
-const AWAY: readonly number[] = [4, 14];
+const AWAY: readonly number[] = [DEADLINE_EXCEEDED, UNAVAILABLE];
 const PAUSE_MS = 2_000;
 
 /** Whether an error says that Temporal, or a worker that it asks, does not answer: asked again, it may. */

@@ -7,17 +7,18 @@ import {
   makeGrpcRetryInterceptor,
 } from "@temporalio/client";
 import { grpcReason } from "./grpc-reason.js";
+import {
+  CANCELLED,
+  DEADLINE_EXCEEDED,
+  RESOURCE_EXHAUSTED,
+  UNIMPLEMENTED,
+  UNAVAILABLE,
+} from "./grpc-status.js";
 
 type Interceptor = NonNullable<ConnectionOptions["interceptors"]>[number];
 type Call = ReturnType<Parameters<Interceptor>[1]>;
 /** Is told when a Temporal that has answered does not any more, and when it answers again. */
 type OnReach = (isReached: boolean) => void;
-
-const CANCELLED = 1;
-const DEADLINE_EXCEEDED = 4;
-const RESOURCE_EXHAUSTED = 8;
-const UNIMPLEMENTED = 12;
-const UNAVAILABLE = 14;
 
 /** How long an address that refuses is asked again. */
 const REFUSED_MS = 2_000;

@@ -7,6 +7,7 @@ import {
 } from "@temporalio/client";
 import { sealErrorIn } from "../seal/seal-error.js";
 import { ERROR_CODES, type Fault } from "../core/errors.js";
+import { NOT_FOUND } from "./grpc-status.js";
 
 /** A request that was refused, or a run that failed: `code` is one of contracts §15. */
 export class InterlockError extends Error {
@@ -55,10 +56,8 @@ export function isUnfollowed(error: unknown): error is InterlockError {
 export function isNotFound(error: unknown): boolean {
   if (error instanceof WorkflowNotFoundError) return true;
   const code: number | undefined = isGrpcServiceError(error) ? error.code : undefined;
-  return code === GRPC_NOT_FOUND;
+  return code === NOT_FOUND;
 }
-
-const GRPC_NOT_FOUND = 5;
 
 /** Temporal takes no update and asks no query while a workflow task is being tried again and again. */
 export function isBetweenWorkers(error: unknown): boolean {

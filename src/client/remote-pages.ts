@@ -19,6 +19,7 @@ import { type Sign, readStatement } from "../contract/signed.js";
 import { fail } from "../core/errors.js";
 import { excerpt } from "../core/text.js";
 import { abortable } from "./abortable.js";
+import { UNIMPLEMENTED } from "./grpc-status.js";
 
 export interface RemoteStore {
   readonly temporal: Client;
@@ -33,8 +34,6 @@ const SILENCE_MS = 5_000;
 const ANSWER_MS = 60_000;
 /** A worker that is stopped takes questions and answers none: what only reads is asked of another one then. */
 const READ_ATTEMPTS = 2;
-
-const GRPC_UNIMPLEMENTED = 12;
 
 /** Servers that have no activities without a workflow: asked once. */
 const withoutActivities = new WeakSet<Client["connection"]>();
@@ -106,7 +105,7 @@ function isUnimplemented(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
   return [error, cause].some((each) => {
     const code: number | undefined = isGrpcServiceError(each) ? each.code : undefined;
-    return code === GRPC_UNIMPLEMENTED;
+    return code === UNIMPLEMENTED;
   });
 }
 

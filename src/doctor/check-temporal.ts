@@ -2,6 +2,7 @@ import { shellWord } from "../core/text.js";
 import { realpath } from "node:fs/promises";
 import { Connection, type ConnectionOptions } from "@temporalio/client";
 import { grpcReason } from "../client/grpc-reason.js";
+import { DEADLINE_EXCEEDED, NOT_FOUND, PERMISSION_DENIED, UNAUTHENTICATED } from "../client/grpc-status.js";
 import { SEARCH_ATTRIBUTES, registeredAttributes } from "../contract/names.js";
 import { processIdentity } from "../embedded/process-identity.js";
 import { readServerRecord, serverFiles } from "../embedded/server-record.js";
@@ -20,10 +21,6 @@ export interface TemporalPlace {
 const ANSWER_MS = CHECK_MS - 500;
 const FEW_DAYS = 7;
 const DAY_SECONDS = 86_400;
-const DEADLINE_EXCEEDED = 4;
-const NOT_FOUND = 5;
-const PERMISSION_DENIED = 7;
-const UNAUTHENTICATED = 16;
 const MAX_NAMED = 5;
 const LATER = ["namespace", "retention", "search attributes", "workers"] as const;
 

@@ -3,6 +3,7 @@ import { InterlockError } from "../../client/client.js";
 import { ReadRefused } from "../../contract/reads.js";
 import type { Fault, Result } from "../../core/errors.js";
 import { excerpt } from "../../core/text.js";
+import { INVALID_ARGUMENT } from "../../client/grpc-status.js";
 
 /** What a request is refused with: its status, and a code of contracts §15 or one of the page's own. */
 export class PageRefusal extends Error {
@@ -37,8 +38,6 @@ function ofFault({ code, message, details }: Fault, cause?: unknown): PageRefusa
   return new PageRefusal(status, code, message, cause);
 }
 
-const GRPC_INVALID_ARGUMENT = 3;
-
 /** What went wrong as the page is told of it. */
 export function toRefusal(error: unknown): PageRefusal {
   if (error instanceof PageRefusal) return error;
@@ -48,7 +47,7 @@ export function toRefusal(error: unknown): PageRefusal {
   const service = [error, cause].find((each) => isGrpcServiceError(each));
   if (service !== undefined) {
     const code: number = service.code;
-    if (code === GRPC_INVALID_ARGUMENT) {
+    if (code === INVALID_ARGUMENT) {
       return new PageRefusal(400, "E_SCHEMA_VALIDATION", excerpt(service.details, 300));
     }
     return noTemporal(error);
