@@ -58,7 +58,7 @@ function toParams(messages: readonly ChatMessage[], to: Destination): readonly P
     if (message === undefined) continue;
     if (message.role === "assistant" && message.own === true && dialect.ownReads === "words") {
       const results = resultsAfter(messages, index);
-      params.push({ role: "user", content: readsInWords(message, results).toWellFormed() });
+      params.push({ role: "user", content: readsInWords(message, results) });
       index += results.length;
       continue;
     }
@@ -69,7 +69,7 @@ function toParams(messages: readonly ChatMessage[], to: Destination): readonly P
       continue;
     }
     if (message.role === "tool") {
-      const content = message.content.toWellFormed();
+      const content = message.content;
       params.push({ role: "tool", tool_call_id: callId(message.toolCallId, dialect), content });
       continue;
     }
@@ -77,7 +77,7 @@ function toParams(messages: readonly ChatMessage[], to: Destination): readonly P
       params.push({ role: "assistant", content: "." });
     }
     const role = message.role === "system" && hasAnswered ? dialect.corrections : message.role;
-    params.push({ role, content: message.content.toWellFormed() });
+    params.push({ role, content: message.content });
   }
   return dialect.userMessages === "joined" ? joined(params) : params;
 }
@@ -135,7 +135,7 @@ function assistantParam(message: Assistant, to: Destination): Record<string, unk
     ...foreign,
     ...takenBack(own?.message, dialect),
   };
-  const text = message.content.toWellFormed();
+  const text = message.content;
   const content: JsonValue = own?.content ?? text;
   if (message.toolCalls.length === 0) return { role: "assistant", content, ...fields };
   return {
