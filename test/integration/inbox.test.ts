@@ -8,6 +8,7 @@ import { eventually } from "../fakes/eventually.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { patch } from "../fakes/scripted-model.js";
 import { step } from "../fakes/walk.js";
+import { begin } from "./begin-command.js";
 import { openBench, until } from "./harness.js";
 import { MAIN, jsonOf, shellOf } from "./shell.js";
 
@@ -101,20 +102,9 @@ test(
   { tags: "slow" },
   async () => {
     const bench = await openBench(ASKS_TWICE);
-    const shell = shellOf(bench);
     const { address, shut, reopen } = await door(inject("temporalAddress"));
-    const child = spawn(process.execPath, [MAIN, "inbox", "--watch", "--project", bench.projectRoot], {
-      env: { ...shell.environment, TEMPORAL_ADDRESS: address },
-      cwd: shell.dir,
-    });
-    const said = { out: "", notes: "" };
-    child.stdout.on("data", (chunk: Buffer) => (said.out += chunk.toString("utf8")));
-    child.stderr.on("data", (chunk: Buffer) => (said.notes += chunk.toString("utf8")));
-    const closed = once(child, "close");
-    onTestFinished(async () => {
-      child.kill("SIGKILL");
-      await closed;
-    });
+    const args = ["inbox", "--watch", "--project", bench.projectRoot];
+    const { child, said, closed } = begin(shellOf(bench, { TEMPORAL_ADDRESS: address }), args);
     const first = await bench.start(twoNodePackage());
     await eventually(() => said.out.includes(`asked     ${first.runId.slice(0, 8)}`));
     await shut();

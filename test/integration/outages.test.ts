@@ -1,6 +1,4 @@
 // @module-tag slow
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { ServiceError } from "@temporalio/client";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { InterlockClient } from "../../src/client/client.js";
@@ -8,24 +6,11 @@ import { door } from "../fakes/door.js";
 import { eventually } from "../fakes/eventually.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { openBench, until } from "./harness.js";
-import { MAIN, type Shell, shellOf } from "./shell.js";
+import { begin } from "./begin-command.js";
+import { shellOf } from "./shell.js";
 
 const AWAY = "Temporal does not answer any more. It is asked again until it does.";
 const BACK = "Temporal answers again.";
-/** A command that goes on beside the test. */
-function begin(shell: Shell, args: readonly string[]) {
-  const child = spawn(process.execPath, [MAIN, ...args], { env: shell.environment, cwd: shell.dir });
-  child.stdin.end();
-  const said = { out: "", notes: "" };
-  child.stdout.on("data", (chunk: Buffer) => (said.out += chunk.toString("utf8")));
-  child.stderr.on("data", (chunk: Buffer) => (said.notes += chunk.toString("utf8")));
-  const closed = once(child, "close");
-  onTestFinished(async () => {
-    child.kill("SIGKILL");
-    await closed;
-  });
-  return { child, said, closed };
-}
 
 test("whoever follows a run, or answers one, is told that Temporal is away, and goes on when it is back", async () => {
   const bench = await openBench(() => ({ content: "Which one?" }));
