@@ -1,10 +1,11 @@
 import { type Hash, createHash } from "node:crypto";
-import type { FileHandle } from "node:fs/promises";
+import { closeSync, read, readSync } from "node:fs";
+import { promisify } from "node:util";
 import { type AliasPath, describeAliasPath, formatAliasPath } from "../../core/tools/alias-path.js";
 import type { ToolResult } from "../../core/tools/tool-result.js";
 import type { ReadArguments } from "../../core/tools/tool-specs.js";
 import { Refusal } from "../sandbox/faults.js";
-import { type PinnedEntry, type Pins, openPinnedFile } from "../sandbox/pinned-entry.js";
+import { type PinnedEntry, type Pins, openPinnedFileSync } from "../sandbox/pinned-entry.js";
 import { resolveExisting } from "../sandbox/resolve.js";
 import { runTool, succeed } from "../sandbox/run-on-path.js";
 import { TextCheck, wholeCharacters } from "../sandbox/text-bytes.js";
@@ -193,24 +194,32 @@ export async function readPinned(pins: Pins, target: PinnedEntry): Promise<Buffe
   return bytes === undefined ? undefined : Buffer.concat(chunks, bytes);
 }
 
-/** Hands a file over in chunks that are valid during the call; its length, or undefined when over the limit. */
+const readChunk = promisify(read);
+
+/**
+ * Hands a file over in chunks that are valid during the call; its length, or undefined when over the limit. The first chunk is read
+ * at once: most files are no longer, and that takes less than the way through the thread pool.
+ */
 async function forEachChunk(
   pins: Pins,
   target: PinnedEntry,
   use: (chunk: Buffer) => unknown,
 ): Promise<number | undefined> {
-  const handle: FileHandle = await openPinnedFile(pins, target);
+  const fd = openPinnedFileSync(pins, target);
   try {
     const expected = Number(target.stats.size) + 1; // the one more finds the end without a second look
     const buffer = Buffer.allocUnsafe(Math.min(Math.max(expected, 1024), CHUNK_BYTES));
     for (let total = 0; total <= MAX_HASHED_BYTES;) {
-      const { bytesRead } = await handle.read(buffer, 0, buffer.length, null);
+      const bytesRead =
+        total < CHUNK_BYTES
+          ? readSync(fd, buffer)
+          : (await readChunk(fd, buffer, 0, buffer.length, null)).bytesRead;
       if (bytesRead === 0) return total;
       use(buffer.subarray(0, bytesRead));
       total += bytesRead;
     }
     return undefined;
   } finally {
-    await handle.close();
+    closeSync(fd);
   }
 }

@@ -1,13 +1,25 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, readdirSync, unlinkSync, writeFileSync } from "node:fs";
-import { open } from "node:fs/promises";
+import {
+  closeSync,
+  fchmodSync,
+  fchownSync,
+  openSync,
+  readdirSync,
+  unlinkSync,
+  write,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import { promisify } from "node:util";
 import { failpoint } from "../../core/failpoint.js";
+import { syncFile } from "../../store/disk/atomic-file.js";
 import { openOwnFile, readOwnFileSync, standsThere } from "../../store/disk/own-file.js";
 import { systemErrorCode } from "./faults.js";
 import { type PinnedEntry, type Pins, pinIfPresent } from "./pinned-entry.js";
 import type { Writer } from "./workspace.js";
+
+const SHORT_BYTES = 256 * 1024;
 
 /** A finished file under a name of its own, waiting to take another's place. */
 export interface TemporaryFile {
@@ -40,12 +52,12 @@ export async function makeTemporaryFile(
   const path = `${directory.at}/${name}`;
   writeNote(note.path, noteOf(pins, directory, name, note.writer));
   failpoint("write.noted");
-  const handle = await open(path, "wx", file.replaces === undefined ? file.mode : 0o600);
+  const fd = openSync(path, "wx", file.replaces === undefined ? file.mode : 0o600);
   try {
-    await handle.writeFile(file.bytes);
+    await writeAll(fd, file.bytes);
     failpoint("write.temporary-written");
-    if (file.replaces !== undefined) await copyModeAndOwner(handle, file.replaces);
-    await handle.sync();
+    if (file.replaces !== undefined) copyModeAndOwner(fd, file.replaces);
+    await syncFile(fd);
     failpoint("write.temporary-synced");
     const entry = pins.child(directory, name);
     return { path, entry, remove: () => removeIfPresent(path) };
@@ -53,18 +65,29 @@ export async function makeTemporaryFile(
     removeIfPresent(path);
     throw error;
   } finally {
-    await handle.close();
+    closeSync(fd);
   }
 }
 
-async function copyModeAndOwner(
-  handle: { chown(uid: number, gid: number): Promise<void>; chmod(mode: number): Promise<void> },
-  { stats }: PinnedEntry,
-): Promise<void> {
-  if (process.geteuid !== undefined && BigInt(process.geteuid()) !== stats.uid) {
-    await handle.chown(Number(stats.uid), Number(stats.gid)).catch(() => undefined); // only root can
+const writeChunk = promisify(write);
+
+/** What is short is written at once, which takes less than the way through the thread pool. */
+async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
+  if (bytes.length <= SHORT_BYTES) return writeFileSync(fd, bytes);
+  for (let written = 0; written < bytes.length;) {
+    written += (await writeChunk(fd, bytes, written)).bytesWritten;
   }
-  await handle.chmod(Number(stats.mode) & 0o777);
+}
+
+function copyModeAndOwner(fd: number, { stats }: PinnedEntry): void {
+  if (process.geteuid !== undefined && BigInt(process.geteuid()) !== stats.uid) {
+    try {
+      fchownSync(fd, Number(stats.uid), Number(stats.gid));
+    } catch {
+      // only root can
+    }
+  }
+  fchmodSync(fd, Number(stats.mode) & 0o777);
 }
 
 /** Where a temporary file was being written: enough to find it again, and to know that it is the place. */

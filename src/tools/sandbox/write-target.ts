@@ -1,7 +1,7 @@
-import { mkdirSync, rmdirSync } from "node:fs";
-import { open } from "node:fs/promises";
+import { closeSync, mkdirSync, openSync, rmdirSync } from "node:fs";
 import { isPrintable } from "../../core/printable.js";
 import { excerpt } from "../../core/text.js";
+import { syncFile } from "../../store/disk/atomic-file.js";
 import { type AliasPath, describeAliasPath, mountLabel } from "../../core/tools/alias-path.js";
 import { Refusal, systemErrorCode, systemFault } from "./faults.js";
 import { foldName } from "../../core/tools/name-rules.js";
@@ -160,11 +160,11 @@ function removeIfEmpty(at: string): void {
 /** Makes the names in a pinned directory durable, where the system can do that. */
 export async function syncDirectory(directory: PinnedEntry): Promise<void> {
   try {
-    const handle = await open(directory.at, "r");
+    const fd = openSync(directory.at, "r");
     try {
-      await handle.sync();
+      await syncFile(fd);
     } finally {
-      await handle.close();
+      closeSync(fd);
     }
   } catch (error) {
     if (!CANNOT_SYNC.has(systemErrorCode(error) ?? "")) throw error;
