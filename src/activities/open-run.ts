@@ -106,6 +106,7 @@ async function conditionsOf(deps: OpenRunDeps, { input, execution }: OpenRunInpu
     tellsSeldom: true as const,
     timesTurns: true as const,
     recordsReads: true as const,
+    keepsQuickly: true as const,
     ...(modelTimeoutMs === undefined ? {} : { modelTimeoutMs }),
     ...(execution?.resetOf === undefined ? {} : { openedFor: execution.id }),
     ...(look === undefined || isSaid ? {} : { searchAttributes: found ?? [] }),

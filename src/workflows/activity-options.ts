@@ -71,6 +71,12 @@ export const quickSaves = proxyLocalActivities<Pick<Activities, "state.persist">
   retry: { maximumAttempts: 1 },
 });
 
+/** The boundary of a node whose turns are quick, the same way. */
+export const quickSnapshots = proxyLocalActivities<Pick<Activities, "state.snapshot">>({
+  startToCloseTimeout: "6 seconds",
+  retry: { maximumAttempts: 1 },
+});
+
 /** `isLeft`: a worker has left it to others. */
 export function openActivities(isLeft: boolean) {
   return proxyActivities<Pick<Activities, "run.open">>({ ...DISK_WORK, ...forAnyWorker(isLeft) });

@@ -31,6 +31,7 @@ import { refuseLateUpdates } from "./signed-updates.js";
 import { seals } from "./payload-converter.js";
 import type { RunKind } from "./run-kind.js";
 import { closeFailedGraphState } from "./keep-graph-state.js";
+import { barsOver } from "./node-bars.js";
 import { visitNode } from "./visit-node.js";
 import { writeUserInput } from "./waiting.js";
 
@@ -50,6 +51,7 @@ export async function conductRun(record: RunRecord, kind: RunKind): Promise<RunR
       await group.withScope(() => visit(record, kind, nodeId));
     }
     await changePhase(record, "completed");
+    await barsOver(record);
     await refuseLateUpdates(record);
   } catch (error) {
     if (isContinueAsNew(error)) throw error;
@@ -155,6 +157,7 @@ async function closeFailed(record: RunRecord, problem: unknown): Promise<unknown
       setSearchAttributes(record, { RunPhase: "failed" });
     }
   }
+  await barsOver(record);
   await refuseLateUpdates(record);
   if (isCancellation(error)) return error;
   return ApplicationFailure.create({

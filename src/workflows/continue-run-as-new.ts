@@ -6,6 +6,7 @@ import {
   workflowInfo,
 } from "@temporalio/workflow";
 import { recordChanges } from "./change-phase.js";
+import { barsOver } from "./node-bars.js";
 import type { RunRecord } from "../core/run/run-record.js";
 
 /**
@@ -16,6 +17,7 @@ import type { RunRecord } from "../core/run/run-record.js";
 export async function continueRunAsNew(record: RunRecord): Promise<void> {
   await resumeAfterReset(record);
   if (!workflowInfo().continueAsNewSuggested) return;
+  await barsOver(record);
   do {
     await condition(allHandlersFinished);
     await recordChanges(record);
@@ -41,9 +43,11 @@ export function isReset(): boolean {
  * An execution that was reset to a moment after it was opened knows less than there is on disk: it ends at its first new turn,
  * and the run goes on from what is on disk. Which turn that is, the marker of `patched` says when it is replayed.
  */
-async function resumeAfterReset({ input, carried, opened }: RunRecord): Promise<void> {
+async function resumeAfterReset(record: RunRecord): Promise<void> {
+  const { input, carried, opened } = record;
   if (!isReset() || opened.openedFor === workflowInfo().runId) return;
   if (!patched(`reset at ${carried.visit}.${carried.turn}`)) return;
+  await barsOver(record);
   await condition(allHandlersFinished);
   const { carried: _, ...rest } = input;
   await makeContinueAsNewFunc({})({ ...withoutFork(rest), resume: true });

@@ -6,9 +6,10 @@ import { beginGraphState, closeGraphStateVisit, heldState, tellError } from "../
 import type { RunRecord } from "../core/run/run-record.js";
 import { takeMoved } from "../core/run/state-changes.js";
 import type { MovedEntries } from "../core/state/earlier-entries.js";
-import { localActivities, runActivities } from "./activity-options.js";
+import { localActivities, quickSnapshots, runActivities } from "./activity-options.js";
 import { failureOf } from "./failures.js";
-import { shielded } from "./steps-by-node.js";
+import { barsOver, showBar } from "./node-bars.js";
+import { shielded, tryLocally } from "./steps-by-node.js";
 import { summary } from "./summary.js";
 
 /** When the graph state of a run is kept on disk. Of a run that carries no story, its node boundaries are. */
@@ -59,9 +60,24 @@ async function keep(record: RunRecord, boundary?: NodeBoundary): Promise<MovedEn
       ? "graph state"
       : `boundary after ${boundary.nodeId}${isStep ? workOf(record) : ""}`,
   );
-  return isStep
-    ? runActivities["state.snapshot"].executeWithOptions(shown, [input])
-    : shielded(record, () => localActivities["state.snapshot"].executeWithOptions(shown, [input]));
+  if (!isStep) {
+    return shielded(record, () => localActivities["state.snapshot"].executeWithOptions(shown, [input]));
+  }
+  if (record.isQuickBoundary) {
+    const kept = await tryLocally(record, async () => {
+      await quickSnapshots["state.snapshot"].executeWithOptions(shown, [input]);
+      return true;
+    });
+    if (kept) {
+      record.taskLoad.noteBoundary();
+      showBar(record, input.run, shown.summary);
+      return undefined;
+    }
+  }
+  record.taskLoad.clear();
+  const moved = await runActivities["state.snapshot"].executeWithOptions(shown, [input]);
+  await barsOver(record);
+  return moved;
 }
 
 function workOf({ carried }: RunRecord): string {

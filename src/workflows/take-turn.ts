@@ -106,7 +106,8 @@ async function askModel(
         ]),
       )
     : undefined;
-  if (quick === undefined && record.isPlaceOld) tellPlace(record);
+  if (quick !== undefined) record.taskLoad.noteTurns(quick.tookMs ?? 0, JSON.stringify(quick).length);
+  else if (record.isPlaceOld) tellPlace(record);
   const answer =
     quick ??
     (await modelActivities(attempts, modelTimeoutMs, isLeft)["model.turn"].executeWithOptions(shown, [

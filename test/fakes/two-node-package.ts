@@ -42,3 +42,11 @@ export function twoNodePackage(changes: Record<string, string> = {}): Record<str
     ...changes,
   };
 }
+
+/** The same, with a way back from its second node to its first. */
+export function circlePackage(): Record<string, string> {
+  const files = twoNodePackage();
+  const graph = JSON.parse(files["workflow.graph.json"] ?? "{}") as { edges: readonly object[] };
+  const back = { from: "middle", to: "ask", label: "again" };
+  return { ...files, "workflow.graph.json": JSON.stringify({ ...graph, edges: [...graph.edges, back] }) };
+}

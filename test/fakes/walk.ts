@@ -26,7 +26,12 @@ export function straightOn(request: ChatRequestBody): ScriptedAnswer {
   };
 }
 
-/** The same, after so many reads at each node, or at one. */
+/** Round and round in the circle's package: `ask`, `middle`, `ask` … */
+export const roundAndRound = (request: ChatRequestBody): ScriptedAnswer => ({
+  calls: [nodeOf(request) === "ask" ? step("ask", "middle") : step("middle", "ask")],
+});
+
+/** The shortest way, after so many reads at each node, or at one. */
 export const readsFirst =
   (reads: number, at?: string) =>
   (request: ChatRequestBody): ScriptedAnswer => {

@@ -5,6 +5,8 @@ import { workflowIdOf } from "../../src/core/run/run-id.js";
 import { type EarlyServer, startEarlyServer } from "../fakes/early-server.js";
 import { gatePackage } from "../fakes/gate-package.js";
 import { type ScriptedAnswer, call, patch } from "../fakes/scripted-model.js";
+import { circlePackage } from "../fakes/two-node-package.js";
+import { roundAndRound } from "../fakes/walk.js";
 import { openBench, signedClient, until } from "./harness.js";
 
 interface Length {
@@ -120,4 +122,30 @@ describe("a long run", () => {
       }
     },
   );
+
+  test("by nodes, passing one after the other, continues as new when the bars of all of them are over", async () => {
+    const visits = 60;
+    const bench = await openBench(roundAndRound, { TEMPORAL_ADDRESS: early.address });
+    const limits = { maxTurnsPerRun: visits };
+    const run = await bench.start(circlePackage(), { steps: "nodes", limits });
+    await expect(run.result()).rejects.toMatchObject({ code: "ENGINE_MAX_TURNS_EXCEEDED" });
+    const { workflow } = bench.client.temporal;
+    const query = `WorkflowId = "${workflowIdOf(run.runId)}"`;
+    const counts: { readonly bars: number; readonly over: number }[] = [];
+    for await (const { runId } of workflow.list({ query })) {
+      const { events } = await workflow.getHandle(workflowIdOf(run.runId), runId).fetchHistory();
+      const idOf = (id: { toString(): string } | null | undefined): string => String(id);
+      const bars = (events ?? []).flatMap(({ eventId, activityTaskScheduledEventAttributes: activity }) =>
+        activity?.activityType?.name === "state.snapshot" ? [idOf(eventId)] : [],
+      );
+      const over = (events ?? []).flatMap(({ activityTaskCompletedEventAttributes: ended }) =>
+        ended ? [idOf(ended.scheduledEventId)] : [],
+      );
+      counts.push({ bars: bars.length, over: bars.filter((id) => over.includes(id)).length });
+    }
+    expect(counts.length).toBeGreaterThan(1);
+    expect(counts.map(({ over }) => over)).toEqual(counts.map(({ bars }) => bars));
+    expect(counts.reduce((sum, { bars }) => sum + bars, 0)).toBe(visits);
+    expect(bench.model.requests).toHaveLength(visits);
+  });
 });

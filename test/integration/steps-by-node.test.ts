@@ -1,12 +1,14 @@
+import { mkdirSync, renameSync, rmdirSync } from "node:fs";
+import { join } from "node:path";
 import { type History, historyFromJSON, historyToJSON } from "@temporalio/common/lib/proto-utils.js";
 import { expect, test } from "vitest";
 import type { RunHandle } from "../../src/client/client.js";
 import { workflowIdOf } from "../../src/core/run/run-id.js";
 import { replayHistory } from "../../src/replay.js";
 import { eventually } from "../fakes/eventually.js";
-import { STRAIGHT, readsFirst, straightOn } from "../fakes/walk.js";
+import { STRAIGHT, nodeOf, readsFirst, roundAndRound, straightOn } from "../fakes/walk.js";
 import { call, patch } from "../fakes/scripted-model.js";
-import { twoNodePackage } from "../fakes/two-node-package.js";
+import { circlePackage, twoNodePackage } from "../fakes/two-node-package.js";
 import { type Bench, openBench, until } from "./harness.js";
 
 const NODES = { steps: "nodes" } as const;
@@ -77,6 +79,72 @@ test("a node's work is one bar of the timeline, which says what it was", async (
   const { searchAttributes, memo } = await temporalOf(bench, run).describe();
   expect(searchAttributes).toMatchObject({ RunPhase: ["completed"], RunNode: ["finish"] });
   expect(memo).toMatchObject({ interlock: { phase: "completed", node: "finish" } });
+});
+
+test("nodes that are passed quickly are one task of the workflow, up to a bound, and each has a bar that comes to its end", async () => {
+  const bench = await openBench(roundAndRound);
+  const visits = 40;
+  const run = await bench.start(circlePackage(), { ...NODES, limits: { maxTurnsPerRun: visits } });
+  await expect(run.result()).rejects.toMatchObject({ code: "ENGINE_MAX_TURNS_EXCEEDED" });
+  const { events } = await temporalOf(bench, run).fetchHistory();
+  const countOfType = (name: "activityTaskScheduled" | "activityTaskCompleted" | "workflowTaskCompleted") =>
+    (events ?? []).filter((event) => event[`${name}EventAttributes`]).length;
+  const { steps, turns } = await stepsOf(bench, run);
+  expect(steps.filter((text) => text.startsWith("state.snapshot: boundary after "))).toHaveLength(visits);
+  expect(countOfType("activityTaskCompleted")).toBe(countOfType("activityTaskScheduled"));
+  const tasks = countOfType("workflowTaskCompleted");
+  expect(tasks).toBeGreaterThan(2); // the opening, 16 visits, 16 visits and the rest
+  expect(tasks - turns.length).toBeLessThan(visits);
+  const files = await bench.filesOf(run);
+  expect((await files.boundaries.all()).map(({ visit }) => visit)).toEqual(
+    Array.from({ length: visits + 1 }, (_, visit) => visit),
+  );
+});
+
+test("messages to a run are heard while it passes node after node", async () => {
+  const bench = await openBench(roundAndRound);
+  const limits = { maxTurnsPerNode: 100_000, maxTurnsPerRun: 100_000 };
+  const run = await bench.start(circlePackage(), { ...NODES, limits });
+  await eventually(() => bench.model.requests.length > 20);
+  await run.pause();
+  expect((await run.state()).paused).toBe(true);
+  await run.resume();
+  const asked = bench.model.requests.length;
+  await eventually(() => bench.model.requests.length > asked + 20);
+  await run.cancel();
+  await expect(run.result()).rejects.toMatchObject({ code: "ENGINE_ABORTED" });
+  await stepsOf(bench, run);
+});
+
+test("a boundary that cannot be kept is tried again where Temporal shows it, and the run goes on from there", async () => {
+  let spoil: (() => void) | undefined;
+  const bench = await openBench((request, index) => {
+    if (index === 0) return { content: "Which colour?" };
+    if (nodeOf(request) === "middle") spoil?.();
+    return straightOn(request);
+  });
+  const run = await bench.start(twoNodePackage(), NODES);
+  await until(run, "waiting-user");
+  const { dir } = await bench.filesOf(run);
+  const [log, aside] = [join(dir, "boundaries.jsonl"), join(dir, "boundaries.aside")];
+  spoil = () => {
+    renameSync(log, aside);
+    mkdirSync(log);
+    spoil = undefined;
+  };
+  await run.answer({ nodeId: "ask", text: "Blue." });
+  const handle = temporalOf(bench, run);
+  await eventually(async () => {
+    const { raw } = await handle.describe();
+    return (raw.pendingActivities ?? []).some(
+      ({ activityType, attempt }) => activityType?.name === "state.snapshot" && Number(attempt) > 1,
+    );
+  });
+  rmdirSync(log);
+  renameSync(aside, log);
+  expect(await run.result()).toMatchObject({ phase: "completed" });
+  const files = await bench.filesOf(run);
+  expect((await files.boundaries.all()).map(({ nodeId }) => nodeId)).toEqual(["", "ask", "middle", "finish"]);
 });
 
 test("quick turns that follow one another are taken together, and each is counted and told", async () => {

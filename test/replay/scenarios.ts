@@ -6,7 +6,8 @@ import { type ScriptedAnswer, type ScriptedCall, call, patch } from "../fakes/sc
 import { eventually } from "../fakes/eventually.js";
 import { gatePackage } from "../fakes/gate-package.js";
 import { firstWay, nestedPackage } from "../fakes/nested-package.js";
-import { twoNodePackage } from "../fakes/two-node-package.js";
+import { circlePackage, twoNodePackage } from "../fakes/two-node-package.js";
+import { roundAndRound } from "../fakes/walk.js";
 import { type Bench, openBench, until } from "../integration/harness.js";
 
 /** One path through a workflow type, run for real. The histories of all its executions are kept. */
@@ -264,6 +265,24 @@ const LATER_SCENARIOS: readonly Scenario[] = [
       await begun.run.cancel();
       await begun.run.result().catch(() => undefined);
       return begun;
+    },
+  },
+  {
+    name: "nodes-round-and-round",
+    async run() {
+      const bench = await openBench((request) =>
+        bench.model.requests.length === 30 ? { content: "Once more?" } : roundAndRound(request),
+      );
+      const limits = { maxTurnsPerRun: 40 };
+      const run = await bench.start(circlePackage(), { ...BY_NODES, limits });
+      await until(run, "waiting-user");
+      await run.answer({
+        nodeId: (await run.state()).currentNodeId,
+        text: "Once more.",
+        answerId: "answer-1",
+      });
+      await run.result().catch(() => undefined);
+      return { bench, run };
     },
   },
   {

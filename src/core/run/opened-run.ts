@@ -41,6 +41,8 @@ export interface OpenedRun {
   readonly timesTurns?: true;
   /** Where its steps are nodes, the history holds each reading of the document. Absent where a worker of an earlier version has opened it. */
   readonly recordsReads?: true;
+  /** Where its steps are nodes, boundaries of quick ones are kept in the task at hand. Absent where a worker of an earlier version has opened it. */
+  readonly keepsQuickly?: true;
   /** Of a run whose steps are nodes, what it begins or goes on with. Absent where it is long, and where a worker of an earlier version has opened it. */
   readonly document?: LoadedState;
 }

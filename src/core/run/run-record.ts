@@ -5,7 +5,7 @@ import { type ConditionData, type WorkflowGraph, allowedNext, findNode } from ".
 import { joinedParts } from "../package/graph-part.js";
 import type { Intent } from "../prompt/shells.js";
 import { isComplete } from "../state/completion.js";
-import { earlierArtifactsOf } from "../state/earlier-entries.js";
+import { GROWING_LISTS, earlierArtifactsOf, surplusOf } from "../state/earlier-entries.js";
 import type { Frontmatter } from "../state/state-frontmatter.js";
 import { type ConditionFacts, conditionFacts, effectiveNodeId } from "../state/transition-guard.js";
 import type { AuditHead } from "./audit-head.js";
@@ -18,6 +18,7 @@ import { type RunPhase, isOverPhase } from "./phase.js";
 import type { Question } from "./question.js";
 import type { LastAnswer, ProgressLine, RunBelowState, RunState } from "./run-state.js";
 import { type ModelRef, modelsOf } from "./run-model.js";
+import { TaskLoad } from "./task-load.js";
 import { NO_USAGE, type Usage, addUsage } from "./usage.js";
 
 const PROGRESS_LINES = 60;
@@ -56,6 +57,7 @@ export class RunRecord {
   readonly input: RunTerms;
   /** Conditions of edges are evaluated, not only shown (contracts §6). */
   private readonly evaluatesConditions: boolean;
+  readonly taskLoad = new TaskLoad();
   open: OpenedRun | undefined;
   carried: CarriedRun;
   question: Question | undefined;
@@ -170,6 +172,14 @@ export class RunRecord {
 
   noteTold(now: number): void {
     this.told = { nodeId: this.nodeId, at: now, workedMs: this.workedMs };
+  }
+
+  /** The boundary at hand is kept in the task at hand: turns are quick, the task is not long yet, and nothing of the document is moved. */
+  get isQuickBoundary(): boolean {
+    const { isLeft, isSlow } = this.carried;
+    if (this.open?.keepsQuickly !== true || isLeft === true || isSlow === true) return false;
+    const isMoved = GROWING_LISTS.some((list) => surplusOf(this.frontmatter[list]).length > 0);
+    return this.taskLoad.isLight && !isMoved;
   }
 
   /** A task of the workflow may be done again: the document is read where the history keeps what was read. */

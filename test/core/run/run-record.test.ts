@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { RunPhase } from "../../../src/core/run/phase.js";
 import { RunRecord } from "../../../src/core/run/run-record.js";
+import type { TaskLoad } from "../../../src/core/run/task-load.js";
 import { NO_USAGE } from "../../../src/core/run/usage.js";
 import { OPENED, RESUMED, RUN_ID, USAGE, openedRecord, standAt, storyRecord } from "./record-world.js";
 
@@ -371,5 +372,37 @@ describe("a turn is waited for inside a workflow task", () => {
     const record = openedRecord({});
     record.timeTurn(5_000, 5_000);
     expect(record.carried).not.toHaveProperty("isSlow");
+  });
+});
+
+describe("the boundary of a node is kept in the task at hand", () => {
+  const BY_NODE = { terms: { steps: "nodes" }, opened: { keepsQuickly: true } } as const;
+
+  test("while its turns are quick, in a run that a worker of this version has opened", () => {
+    expect(openedRecord(BY_NODE).isQuickBoundary).toBe(true);
+    expect(openedRecord({ terms: BY_NODE.terms }).isQuickBoundary).toBe(false);
+    expect(openedRecord({ ...BY_NODE, carried: { isSlow: true } }).isQuickBoundary).toBe(false);
+    expect(openedRecord({ ...BY_NODE, carried: { isLeft: true } }).isQuickBoundary).toBe(false);
+  });
+
+  test("not where entries of the document are to be moved", () => {
+    const record = openedRecord(BY_NODE);
+    const artifacts = Array.from({ length: 400 }, (_, index) => `artifacts/${index}-${"a".repeat(100)}`);
+    record.update({ frontmatter: { ...record.frontmatter, artifacts } });
+    expect(record.isQuickBoundary).toBe(false);
+  });
+
+  test.each([
+    ["its turns took half a second together", (load: TaskLoad) => load.noteTurns(500, 0)],
+    ["it holds as much as one turn may say", (load: TaskLoad) => load.noteTurns(0, 256 * 1_024)],
+    ["it has passed sixteen", (load: TaskLoad) => Array.from({ length: 16 }, () => load.noteBoundary())],
+  ])("until %s, and again in the next one", (_, burden) => {
+    const record = openedRecord(BY_NODE);
+    record.taskLoad.noteTurns(499, 1_000);
+    expect(record.isQuickBoundary).toBe(true);
+    burden(record.taskLoad);
+    expect(record.isQuickBoundary).toBe(false);
+    record.taskLoad.clear();
+    expect(record.isQuickBoundary).toBe(true);
   });
 });
