@@ -4,6 +4,7 @@ import { findNode } from "../core/package/graph.js";
 import { knowsWaysOut } from "../core/package/graph-part.js";
 import { effectiveNodeId } from "../core/state/transition-guard.js";
 import type { RunRecord } from "../core/run/run-record.js";
+import { utf8Length } from "../core/text.js";
 import { localActivities } from "./activity-options.js";
 import { shielded } from "./steps-by-node.js";
 import { summary } from "./summary.js";
@@ -49,5 +50,6 @@ async function ask(record: RunRecord, nodeId: string, around: boolean): Promise<
       { run, nodeId, around },
     ]),
   );
+  record.taskLoad.noteSaid(utf8Length(JSON.stringify(part)));
   record.addPart(part);
 }

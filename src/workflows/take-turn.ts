@@ -13,6 +13,7 @@ import type { EngineLimits } from "../core/run/limits.js";
 import { turnsAhead } from "../core/run/model-answers.js";
 import { attemptsAt, modelLabel, nextModel, pauseAfter } from "../core/run/run-model.js";
 import type { RunRecord } from "../core/run/run-record.js";
+import { utf8Length } from "../core/text.js";
 import { modelActivities, quickActivities } from "./activity-options.js";
 import { tellPlace } from "./change-phase.js";
 import { failureOf } from "./failures.js";
@@ -106,13 +107,16 @@ async function askModel(
         ]),
       )
     : undefined;
-  if (quick !== undefined) record.taskLoad.noteTurns(quick.tookMs ?? 0, JSON.stringify(quick).length);
-  else if (record.isPlaceOld) tellPlace(record);
+  if (quick !== undefined) {
+    record.taskLoad.noteTurns(quick.tookMs ?? 0);
+    record.taskLoad.noteSaid(utf8Length(JSON.stringify(quick)));
+  } else if (record.isPlaceOld) tellPlace(record);
   const answer =
     quick ??
     (await modelActivities(attempts, modelTimeoutMs, isLeft)["model.turn"].executeWithOptions(shown, [
       input,
     ]));
+  if (quick === undefined) record.taskLoad.endTask();
   record.timeTurn(answer.tookMs, Date.now() - beganAt);
   return answer;
 }

@@ -101,6 +101,17 @@ test("nodes that are passed quickly are one task of the workflow, up to a bound,
   );
 });
 
+test("a visit whose changes of the document come to more than Temporal takes from one task is done in several", async () => {
+  const changes = 31;
+  const value = (bytes: number) => patch({ variables: { set: { long: "x".repeat(bytes) } } });
+  const bench = await openBench((request, index) =>
+    index < changes ? { calls: [value(119 * 1_024), value(23 * 1_024)] } : straightOn(request),
+  );
+  const run = await bench.start(twoNodePackage(), NODES);
+  expect(await run.result()).toMatchObject({ phase: "completed", usage: { toolCalls: 2 * changes + 3 } });
+  await stepsOf(bench, run);
+});
+
 test("messages to a run are heard while it passes node after node", async () => {
   const bench = await openBench(roundAndRound);
   const limits = { maxTurnsPerNode: 100_000, maxTurnsPerRun: 100_000 };

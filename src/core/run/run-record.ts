@@ -151,7 +151,10 @@ export class RunRecord {
   /** The turn at hand is expected to take a moment only. */
   get isQuickTurn(): boolean {
     const { isLeft, isSlow, turn } = this.carried;
-    return this.stepsByNode && isLeft !== true && isSlow !== true && turn % QUICK_TURNS_IN_A_ROW !== 0;
+    if (!this.stepsByNode || isLeft === true || isSlow === true || turn % QUICK_TURNS_IN_A_ROW === 0) {
+      return false;
+    }
+    return this.open?.keepsQuickly !== true || !this.taskLoad.isFull; // earlier versions did not ask
   }
 
   /**

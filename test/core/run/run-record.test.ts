@@ -393,16 +393,38 @@ describe("the boundary of a node is kept in the task at hand", () => {
   });
 
   test.each([
-    ["its turns took half a second together", (load: TaskLoad) => load.noteTurns(500, 0)],
-    ["it holds as much as one turn may say", (load: TaskLoad) => load.noteTurns(0, 256 * 1_024)],
+    ["its turns took half a second together", (load: TaskLoad) => load.noteTurns(500)],
+    ["it holds as much as one turn may say", (load: TaskLoad) => load.noteSaid(256 * 1_024)],
     ["it has passed sixteen", (load: TaskLoad) => Array.from({ length: 16 }, () => load.noteBoundary())],
   ])("until %s, and again in the next one", (_, burden) => {
     const record = openedRecord(BY_NODE);
-    record.taskLoad.noteTurns(499, 1_000);
+    record.taskLoad.noteTurns(499);
+    record.taskLoad.noteSaid(1_000);
     expect(record.isQuickBoundary).toBe(true);
     burden(record.taskLoad);
     expect(record.isQuickBoundary).toBe(false);
     record.taskLoad.clear();
     expect(record.isQuickBoundary).toBe(true);
+  });
+
+  test("and no turn is taken in a task that says a megabyte already: Temporal ends a run whose task says four", () => {
+    const record = openedRecord({ ...BY_NODE, carried: { turn: 1 } });
+    const early = openedRecord({ terms: BY_NODE.terms, carried: { turn: 1 } });
+    for (const { taskLoad } of [record, early]) taskLoad.noteSaid(1_024 * 1_024 - 1);
+    expect(record.isQuickTurn).toBe(true);
+    for (const { taskLoad } of [record, early]) taskLoad.noteSaid(1);
+    expect(record.isQuickTurn).toBe(false);
+    expect(early.isQuickTurn).toBe(true); // an earlier version did not ask
+    record.taskLoad.endTask();
+    expect(record.isQuickTurn).toBe(true);
+  });
+
+  test("whose count goes on where a task has ended with its bars under way", () => {
+    const record = openedRecord(BY_NODE);
+    for (let count = 1; count < 16; count += 1) record.taskLoad.noteBoundary();
+    record.taskLoad.endTask();
+    expect(record.isQuickBoundary).toBe(true);
+    record.taskLoad.noteBoundary();
+    expect(record.isQuickBoundary).toBe(false);
   });
 });
