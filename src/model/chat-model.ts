@@ -188,7 +188,9 @@ async function ask(
   request.onAsked?.(addressOf(settings));
   for (;;) {
     const adapted = learned.adapt(dialect, endpoint, settings.model);
-    const body = learned.applyTo(toBody(request, { endpoint, dialect: adapted }), endpoint, settings.model);
+    const stream = learned.streams(settings.stream, endpoint, settings.model);
+    const said = toBody({ ...request, settings: { ...settings, stream } }, { endpoint, dialect: adapted });
+    const body = learned.applyTo(said, endpoint, settings.model);
     const response = await send(url, {
       method: "POST",
       headers: headersFor(settings, dialect),

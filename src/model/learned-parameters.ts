@@ -16,6 +16,12 @@ const OPTIONAL: readonly Optional[] = [
     said: /\bto stream this model|\bstream(?:ing)?\b.{0,60}\bnot (?:\w+ )?(?:supported|allowed|available)|cannot use tools with stream/i,
     value: false,
   },
+  {
+    name: "stream",
+    said: /\bonly supports? (?:the )?stream|non-?stream(?:ing)? (?:calls?|requests?|mode)|\bstream`?\s?[=:]\s?`?false|(?:must|should|need to) (?:have|use|set|be) `?stream`?\s?[=:]\s?`?true|\bstream\b.{0,30}\b(?:must|has to|should|needs to) be (?:set to )?`?(?:true|enabled)|requires? (?:`?stream\b|streaming)|streaming is (?:required|strongly recommended)|enable (?:the )?stream|非流式|[只仅]支持(?:流式|stream)/i,
+    value: true,
+    isSaying: true,
+  },
 ];
 
 interface Optional {
@@ -23,7 +29,9 @@ interface Optional {
   readonly instead?: string;
   /** What a server says of it other than its name, and the value that is sent instead. */
   readonly said?: RegExp;
-  readonly value?: false;
+  readonly value?: boolean;
+  /** What is said of it says that it is not taken, too. */
+  readonly isSaying?: true;
 }
 
 /** What servers say of a parameter that they do not take. Of one whose value is too large they say something else. */
@@ -158,15 +166,17 @@ export class LearnedParameters {
     return true;
   }
 
+  /** Whether an answer is asked for as a stream: as wanted, where the endpoint has said nothing of it. */
+  streams(wanted: boolean, endpoint: string, model: string): boolean {
+    return this.known.get(keyOf(endpoint, model))?.get("stream")?.value ?? wanted;
+  }
+
   applyTo(body: Body, endpoint: string, model: string): Body {
     const refused = this.known.get(keyOf(endpoint, model));
     if (refused === undefined) return body;
-    const isWhole = refused.has("stream");
     const entries = Object.entries(body).flatMap(([name, value]): readonly [string, unknown][] => {
-      if (name === "stream_options" && isWhole) return [];
       const optional = refused.get(name);
-      if (optional === undefined) return [[name, value]];
-      if (optional.value !== undefined) return [[name, optional.value]];
+      if (optional === undefined || optional.value !== undefined) return [[name, value]];
       const { instead } = optional;
       return instead === undefined || refused.has(instead) ? [] : [[instead, value]];
     });
@@ -178,12 +188,16 @@ export class LearnedParameters {
     if (![400, 422, 500, 501].includes(status)) return false;
     const { words, codes } = readProviderError(body);
     const said = `${words} ${body}`.slice(0, MAX_LOOKED_AT);
-    if (!NOT_TAKEN.test(`${words} ${codes.join(" ")}`.slice(0, MAX_LOOKED_AT))) return false;
-    const refused = OPTIONAL.find((optional) => isSent(optional, sent) && isNamed(optional, said));
-    if (refused === undefined) return false;
+    const isNotTaken = NOT_TAKEN.test(`${words} ${codes.join(" ")}`.slice(0, MAX_LOOKED_AT));
     const key = keyOf(endpoint, model);
+    const known = this.known.get(key) ?? new Map<string, Optional>();
+    const refused = OPTIONAL.find((optional) => {
+      const isSaid = optional.isSaying === true ? optional.said?.test(words) === true : isNotTaken;
+      return isSaid && !known.has(optional.name) && isSent(optional, sent) && isNamed(optional, said);
+    });
+    if (refused === undefined) return false;
     if (this.known.size >= MAX_REMEMBERED) this.known.clear();
-    this.known.set(key, new Map([...(this.known.get(key) ?? []), [refused.name, refused]]));
+    this.known.set(key, new Map([...known, [refused.name, refused]]));
     return true;
   }
 }

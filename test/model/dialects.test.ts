@@ -289,6 +289,45 @@ describe("a server that does not take a parameter", () => {
     expect(sent.map((body) => Object.hasOwn(body, "stream_options"))).toEqual([true, false, false]);
   });
 
+  test.each<[number, string, Record<string, unknown>]>([
+    [400, "parameter.enable_thinking must be set to false for non-streaming calls", {}],
+    [400, "parameter.enable_thinking必须设置为false才能进行非流式调用", {}],
+    [400, "enable thinking can not be support when `stream=False`.", {}],
+    [
+      400,
+      "This model only support stream mode, please enable the stream parameter to access the model.",
+      { code: "invalid_parameter_error" },
+    ],
+    [400, "Requests with max_tokens > 4096 must have stream=true", { param: "max_tokens" }],
+    [400, "Non-streaming requests are not supported by this model.", {}],
+  ])("a whole answer is not asked for again: %i %s", async (status, message, more) => {
+    const server = await startRawServer((response, { body }) => {
+      const isStream = (body as { stream: boolean }).stream;
+      if (!isStream) json(response, { error: { message, ...more } }, status);
+      else events(response, [delta({ content: "x" }), delta({}, "stop")]);
+    });
+    const model = createChatModel();
+    await ask(server.baseUrl, { maxTokens: 5 }, [], model);
+    expect(await ask(server.baseUrl, { maxTokens: 5 }, [], model)).toMatchObject({ content: "x" });
+    const sent = server.requests.map(({ body }) => body as Record<string, unknown>);
+    expect(sent.map((body) => body["stream"])).toEqual([false, true, true]);
+    expect(sent.map((body) => body["stream_options"])).toEqual([
+      undefined,
+      { include_usage: true },
+      { include_usage: true },
+    ]);
+  });
+
+  test("that takes neither a stream nor a whole answer is not asked for ever", async () => {
+    const server = await startRawServer((response, { body }) => {
+      const isStream = (body as { stream: boolean }).stream;
+      const message = isStream ? "streaming is not supported" : "this model only supports streaming";
+      json(response, { error: { message, param: "stream" } }, 400);
+    });
+    expect(await errorOf(ask(server.baseUrl))).toMatchObject({ retryable: false });
+    expect(server.requests).toHaveLength(2);
+  });
+
   test("has the limit of tokens under its other name", async () => {
     const server = await refusing("max_completion_tokens", 400, {
       error: { message: "unknown field max_completion_tokens" },
