@@ -28,8 +28,8 @@ export function toAnswer(completion: unknown, answering: Answering): ChatAnswer 
   const fields = fieldsOf(Array.isArray(completion) ? completion[0] : completion) ?? {};
   const choice = fieldsOf(firstOf(fields["choices"]));
   throwErrorIn(fields, choice, answering);
-  const reason = choice?.["finish_reason"] ?? choice?.["native_finish_reason"];
-  const message = fieldsOf(choice?.["message"]) ?? (isStopped(reason) ? {} : undefined);
+  const reason = choice === undefined ? "" : reasonIn(choice);
+  const message = fieldsOf(choice?.["message"]) ?? (tellsEnough(reason) ? {} : undefined);
   if (message === undefined) throw noChoice(fields, answering);
   return finished({ message, reason, usage: fields["usage"], model: fields["model"] }, answering);
 }
@@ -41,14 +41,14 @@ export async function collectStream(
   onPiece?: OnPiece,
 ): Promise<ChatAnswer> {
   const progress = onPiece && new AnswerProgress(onPiece, answering.apiKey);
-  const told: Told = { message: {}, reason: undefined, model: undefined, usage: undefined };
+  const told: Told = { message: {}, reason: "", model: undefined, usage: undefined };
   const calls = new StreamedCalls(answering.streamedCalls);
   let isDone = false;
   let strange: Fields = {};
   let index: unknown;
   let hasBegun = false;
   let goesOn = false; // some servers say the end in each piece
-  const hasTold = (): boolean => textOf(told.reason) !== "";
+  const hasTold = (): boolean => told.reason !== "";
   const hasEnded = (): boolean => hasTold() && !goesOn;
   for await (const event of untilSilent(events, hasEnded, answering)) {
     const data = event.trim();
@@ -67,7 +67,7 @@ export async function collectStream(
     }
     index ??= choice["index"];
     const isFirstOrBehind = !hasBegun || hasTold();
-    told.reason ||= choice["finish_reason"] ?? choice["native_finish_reason"];
+    told.reason = moreTelling(told.reason, reasonIn(choice));
     const delta = pieceIn(choice, told.message, calls.all.length > 0);
     const says = saysAnything(delta);
     hasBegun ||= says;
@@ -84,7 +84,7 @@ export async function collectStream(
     }
   }
   if (calls.all.length > 0) told.message = { ...told.message, tool_calls: calls.all };
-  if (textOf(told.reason) === "") {
+  if (!hasTold()) {
     if (!isDone || !saysAnything(told.message) || saysWords(strange)) throw endedEarly(strange, answering);
     told.reason = calls.all.length > 0 ? "tool_calls" : "stop";
   }
@@ -142,7 +142,7 @@ function pieceIn(choice: Fields, told: Fields, hasCalls: boolean): Fields {
   const delta = fieldsOf(choice["delta"]);
   if (delta !== undefined) return delta;
   const message = fieldsOf(choice["message"]) ?? {};
-  if (textOf(choice["finish_reason"]) === "") return message;
+  if (reasonIn(choice) === "") return message;
   const { content } = message;
   const said = toText(told["content"]);
   if (!toText(content).startsWith(said)) return message;
@@ -180,7 +180,7 @@ function withContent(before: unknown, piece: unknown): unknown {
 /** What was told of an answer, whole or in pieces so far. */
 interface Told {
   message: Fields;
-  reason: unknown;
+  reason: string;
   usage: unknown;
   model: unknown;
 }
@@ -250,6 +250,10 @@ const FINISH_REASONS: ReadonlyMap<string, string> = new Map([
   ["max_length", "length"],
   ["truncated", "length"],
   ["model_context_window_exceeded", "length"],
+  ["time_limit", "length"],
+  ["error_limit", "length"],
+  ["error_toxic", "content_filter"],
+  ["complete", "stop"],
   ["safety", "content_filter"],
   ["content_filtered", "content_filter"],
   ["contentfilter", "content_filter"],
@@ -269,9 +273,24 @@ const FINISH_REASONS: ReadonlyMap<string, string> = new Map([
   ["tool_call", "tool_calls"],
 ]);
 
-/** Ends of answers that were not finished; another try may bring one. */
+/** Limits of a length have many names. */
+const A_LENGTH =
+  /^(?:max|output|context|token|length)_(?:[a-z]+_){0,3}(?:tokens?|length|limit|exceeded|reached)$/;
+
+/** Ends of answers that were not finished, and of calls that their server could not read; another try may bring one. */
 const ENDED_BADLY: ReadonlySet<string> = new Set([
   "error",
+  "server_error",
+  "internal_error",
+  "system_error",
+  "failed",
+  "user_cancel",
+  "malformed_function_call",
+  "function_call_filter",
+  "unexpected_tool_call",
+  "too_many_tool_calls",
+  "malformed_tool_use",
+  "malformed_model_output",
   "abort",
   "aborted",
   "cancelled",
@@ -282,19 +301,38 @@ const ENDED_BADLY: ReadonlySet<string> = new Set([
 ]);
 
 /** An end in the protocol's words; what a provider says behind a colon is left out of one that is known. */
-function toFinishReason(reason: unknown): string {
-  const text = textOf(reason);
+function toFinishReason(text: string): string {
   const plain = text
     .toLowerCase()
     .replace(/[-\s]/g, "_")
     .replace(/^finish_reason_/, "");
   const [kind = ""] = plain.split(":");
+  if (A_LENGTH.test(kind)) return "length";
   return FINISH_REASONS.get(kind) ?? (/^[a-z_]{1,40}$/.test(kind) ? kind : text);
 }
 
-/** Whether the model or its provider has stopped an answer, which may have no message then. */
-function isStopped(reason: unknown): boolean {
-  return ["refusal", "content_filter"].includes(toFinishReason(reason));
+/** How a choice says that it has ended; nothing where it has not, which some servers have a word for. */
+function reasonIn(choice: Fields): string {
+  const reason = textOf(choice["finish_reason"]) || textOf(choice["native_finish_reason"]);
+  return /^(?:null|none|unspecified|finish_reason_unspecified)$/i.test(reason) ? "" : reason;
+}
+
+/** Of two ends that a stream tells, the one that says more: some servers tell one in each piece, and the true one last. */
+function moreTelling(before: string, reason: string): string {
+  return weightOf(reason) > weightOf(before) ? reason : before;
+}
+
+function weightOf(reason: string): number {
+  if (reason === "") return 0;
+  const end = toFinishReason(reason);
+  if (end === "length" || tellsEnough(reason)) return 3;
+  return ["stop", "tool_calls", "function_call"].includes(end) ? 2 : 1;
+}
+
+/** Whether an end says what became of an answer, which may have no message then. */
+function tellsEnough(reason: string): boolean {
+  const end = toFinishReason(reason);
+  return ["refusal", "content_filter"].includes(end) || ENDED_BADLY.has(end);
 }
 
 /** A call of any kind: each gets its reply, also those that no tool here can answer. */

@@ -282,14 +282,40 @@ describe("an end", () => {
     },
   );
 
-  test.each(["error", "abort", "network_error", "insufficient_system_resource"])(
-    "for %s is no answer, and worth another try",
-    async (reason) => {
-      const error = await errorOf(() => streamed([delta({ content: "half" }, reason)]));
-      expect(error).toMatchObject({ code: "LLM_BAD_RESPONSE", retryable: true });
-      expect(error.message).toContain(`it ended with "${reason}"`);
-    },
-  );
+  test.each([
+    "error",
+    "abort",
+    "network_error",
+    "insufficient_system_resource",
+    "function_call_filter: MALFORMED_FUNCTION_CALL",
+    "MALFORMED_FUNCTION_CALL",
+    "UNEXPECTED_TOOL_CALL",
+    "malformed_model_output",
+  ])("for %s is no answer, and worth another try", async (reason) => {
+    const error = await errorOf(() => streamed([delta({ content: "half" }, reason)]));
+    expect(error).toMatchObject({ code: "LLM_BAD_RESPONSE", retryable: true });
+    expect(error.message).toContain(`it ended with "${reason.toLowerCase().replace(/:.*/, "")}"`);
+    expect(await errorOf(async () => whole(undefined, reason))).toMatchObject({ message: error.message });
+  });
+
+  test.each([
+    [["stop", "stop", "length"], "length"],
+    [["stop", "tool_calls", "content_filter"], "content_filter"],
+    [["length", "stop"], "length"],
+    [["null", "null", "length"], "length"],
+    [["FINISH_REASON_UNSPECIFIED", "STOP"], "stop"],
+    [["unfinished", "unfinished", "stop"], "stop"],
+    [["", "time_limit"], "length"],
+  ])("that a stream tells as %j is %s", async (reasons, reason) => {
+    const answer = await streamed(reasons.map((told) => delta({ content: "x" }, told)));
+    expect(answer).toMatchObject({ content: "x".repeat(reasons.length), finishReason: reason });
+  });
+
+  test("is not told by a word for none: a stream that breaks off there has none", async () => {
+    const half = [delta({ content: "Half of" }, "null"), delta({ content: " an" }, "null")];
+    expect((await errorOf(() => streamed(half, []))).message).toContain("the stream ended early");
+    expect(whole({ content: "x" }, "null").finishReason).toBe("");
+  });
 });
 
 test("the last count that counts anything is a stream's usage", async () => {
