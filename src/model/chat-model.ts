@@ -216,7 +216,8 @@ async function ask(
     const { status, headers } = response;
     const refusal = { status, headers, body: await readErrorText(response, patience.errorWordsMs) };
     const failure = refusedByProvider(refusal, new Date(), { apiKey, finalErrors });
-    if (failure.code === "LLM_CONTEXT_EXCEEDED") throw failure; // nothing of its form would help
+    // Nothing of its form would help where it is too long, or where the model's own answer could not be read.
+    if (failure.code === "LLM_CONTEXT_EXCEEDED" || failure.code === "LLM_BAD_RESPONSE") throw failure;
     const isLearned =
       learned.learnFrom(refusal, body, endpoint, settings.model) ||
       learned.learnHow(refusal, body, adapted, { endpoint, model: settings.model });

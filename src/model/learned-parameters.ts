@@ -83,7 +83,10 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     () => ({ noText: "empty" }),
   ],
   [/tool call id was .{0,200}length of 9/i, () => ({ callIds: "nine" })],
-  [/\b(?:additionalProperties|exclusiveMinimum|propertyNames|\$schema)\b/, () => ({ toolSchemas: "plain" })],
+  [
+    /\b(?:additionalProperties|exclusive(?:Minimum|Maximum)|(?:property|pattern)(?:Names|Properties)|oneOf|allOf|anyOf)\b|\$(?:schema|ref|defs)\b|\b(?:JSON|invalid|tool|function|input|parameters?) ?_?schemas?\b|schema (?:for|of) (?:the )?(?:function|tool)|pars(?:e|ing) grammar|function_?declarations?\b/i,
+    () => ({ toolSchemas: "plain" }),
+  ],
   [
     /arguments\b.{0,80}\b(?:JSON|object|dict|dictionary|map|mapping|parse|string)\b|\bJSON\b.{0,80}\barguments\b|tool call.{0,40}\barguments|Expecting (?:value|property name|'[,:]' delimiter)|Unterminated string|Invalid \\?\\escape|Invalid control character|Extra data: line|unexpected end of JSON|JSONDecodeError|has no attribute 'items'|get item pairs from a mapping/i,
     () => ({ brokenArguments: "wrapped" }),

@@ -124,7 +124,10 @@ export function isFiltered({ codes, words }: ProviderError): boolean {
   return isCode || FILTERED.test(words.slice(0, MAX_LOOKED_AT));
 }
 
+const MISREAD = /failed to generate (?:a |the )?tool[ _]?calls?|error parsing tool call: raw=/i;
+
 /** Whether the server has refused what its own model has answered, as a call that it could not read. */
-export function isMisread({ codes }: ProviderError): boolean {
-  return codes.some((code) => /^(?:tool_use|output_parse|json_validate)_failed$/i.test(code));
+export function isMisread({ codes, words }: ProviderError): boolean {
+  const isCode = codes.some((code) => /^(?:tool_use|output_parse|json_validate)_failed$/i.test(code));
+  return isCode || MISREAD.test(words.slice(0, MAX_LOOKED_AT));
 }

@@ -5,6 +5,7 @@ import { fieldsOf, textOf } from "./answer-json.js";
 import type { ModelCall } from "../core/tools/model-call.js";
 import type { ChatMessage, ChatRequest } from "./chat-model.js";
 import type { Dialect } from "./dialects.js";
+import { plainParameters } from "./plain-schema.js";
 
 /** Where a request goes, and how it is said there. */
 export interface Destination {
@@ -207,32 +208,9 @@ function callId(id: string, { callIds }: Dialect): string {
     .slice(0, 9);
 }
 
-/** Keywords of JSON Schema that some servers refuse; what they say stands in descriptions and is checked here anyway. */
-const STRICT_KEYWORDS: ReadonlySet<string> = new Set([
-  "$schema",
-  "additionalProperties",
-  "propertyNames",
-  "exclusiveMinimum",
-  "exclusiveMaximum",
-  "const",
-  "default",
-  "pattern",
-]);
-
 function withPlainSchema(tool: FunctionTool): unknown {
   return {
     ...tool,
-    function: { ...tool.function, parameters: plainSchema(tool.function.parameters, false) },
+    function: { ...tool.function, parameters: plainParameters(tool.function.parameters) },
   };
-}
-
-/** `isNames`: the keys of this object are names of properties, not keywords. */
-function plainSchema(value: unknown, isNames: boolean): unknown {
-  if (Array.isArray(value)) return value.map((item: unknown) => plainSchema(item, false));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([key]) => isNames || !STRICT_KEYWORDS.has(key))
-      .map(([key, item]) => [key, plainSchema(item, !isNames && key === "properties")]),
-  );
 }

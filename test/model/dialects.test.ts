@@ -704,6 +704,126 @@ describe("a form that a server does not take is another one, from then on", () =
   });
 });
 
+describe("the schemas of tools of others", () => {
+  const PLACE = { type: "object", properties: { url: { type: "string", format: "uri" } }, required: ["url"] };
+  const PARAMETERS = {
+    $schema: "http://json-schema.org/draft-07/schema#",
+    $defs: { Place: PLACE, Tree: { type: "object", properties: { below: { $ref: "#/$defs/Tree" } } } },
+    type: "object",
+    description: "d",
+    properties: {
+      at: { $ref: "#/$defs/Place", description: "where" },
+      tree: { $ref: "#/$defs/Tree" },
+      since: { type: ["string", "null"], format: "date", pattern: "^\\d+$", default: null },
+      value: { type: ["string", "integer"], description: "v" },
+      mode: { const: "fast" },
+      size: { enum: ["s", "", "l"], maxLength: 3 },
+      count: { type: "integer", enum: [1, 2], minimum: 1, exclusiveMaximum: 3 },
+      maybe: { anyOf: [{ $ref: "#/$defs/Place" }, { type: "null" }] },
+      either: { description: "e", oneOf: [{ type: "string" }, PLACE] },
+      both: { allOf: [PLACE, { properties: { name: { type: "string" } }, required: ["name", "gone"] }] },
+      list: { type: "array", maxItems: 100 },
+      pair: { type: "array", prefixItems: [{ type: "number" }], not: {} },
+      any: { not: {} },
+      $ref: { type: "string" },
+    },
+    required: ["at", "absent"],
+    additionalProperties: false,
+    anyOf: [{ required: ["at"] }, { properties: { extra: { type: "boolean" } }, required: ["extra"] }],
+  };
+  const URL_ALONE = { type: "object", properties: { url: { type: "string" } }, required: ["url"] };
+  const PLAIN = {
+    type: "object",
+    description: "d",
+    properties: {
+      at: { ...URL_ALONE, description: "where" },
+      tree: { type: "object", properties: { below: { type: "object" } } },
+      since: { type: "string" },
+      value: { description: "v", anyOf: [{ type: "string" }, { type: "integer" }] },
+      mode: { type: "string", enum: ["fast"] },
+      size: { type: "string", enum: ["s", "l"] },
+      count: { type: "integer", minimum: 1 },
+      maybe: URL_ALONE,
+      either: { description: "e", anyOf: [{ type: "string" }, URL_ALONE] },
+      both: {
+        type: "object",
+        properties: { url: { type: "string" }, name: { type: "string" } },
+        required: ["url", "name"],
+      },
+      list: { type: "array", items: { type: "string" } },
+      pair: { type: "array", items: { type: "number" } },
+      any: {},
+      $ref: { type: "string" },
+      extra: { type: "boolean" },
+    },
+    required: ["at"],
+  };
+  const offering = (parameters: Record<string, unknown>) => [
+    { type: "function" as const, function: { name: "mcp_x_y", description: "d", parameters } },
+  ];
+  const parametersIn = ({ body }: RawRequest) =>
+    (body as { tools: { function: { parameters: unknown } }[] }).tools[0]?.function.parameters;
+  const asked = (baseUrl: string, parameters: Record<string, unknown>, settings: Partial<ModelSettings>) =>
+    createChatModel().complete({
+      settings: { model: "m", baseUrl, stream: false, timeoutMs: 30_000, ...settings },
+      messages: [],
+      tools: offering(parameters),
+      signal: new AbortController().signal,
+    });
+
+  test("are told to Gemini in the words that it knows", async () => {
+    const server = await startRawServer((response) => json(response, choice({ content: "x" })));
+    await asked(server.baseUrl, PARAMETERS, { dialect: "gemini" });
+    expect(server.requests.map(parametersIn)).toEqual([PLAIN]);
+  });
+
+  test.each<[number, string]>([
+    [400, "Invalid JSON payload received. Unknown name \"$schema\" at 'tools[0]': Cannot find field."],
+    [
+      400,
+      "* GenerateContentRequest.tools[0].function_declarations[7].parameters.properties[url].format: only 'enum' and 'date-time' are supported for STRING type",
+    ],
+    [
+      400,
+      "Invalid request: tools.function.parameters is not a valid moonshot flavored json schema, details: <At path 'root': when using anyOf, type should be defined in anyOf items instead of the parent schema>",
+    ],
+    [
+      400,
+      "Invalid schema for function 'mcp_x_y': In context=('properties', 'data'), 'allOf' is not permitted.",
+    ],
+    [
+      400,
+      "tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level",
+    ],
+    [400, "JSON schema conversion failed:\nPattern must start with '^' and end with '$'"],
+    [500, 'JSON schema conversion failed:\nUnrecognized schema: {"not":{}}'],
+    [400, "Failed to initialize samplers: failed to parse grammar"],
+  ])("are learned to be refused: %i %s", async (status, message) => {
+    const server = await startRawServer((response, { body }) => {
+      const isTaken = !JSON.stringify(body).includes("$schema");
+      if (isTaken) json(response, choice({ content: "x" }));
+      else json(response, { error: { message } }, status);
+    });
+    await asked(server.baseUrl, PARAMETERS, {});
+    expect(server.requests.map(parametersIn)).toEqual([PARAMETERS, PLAIN]);
+  });
+
+  test("cannot grow without end: each reference names two more", async () => {
+    const $defs = Object.fromEntries(
+      Array.from({ length: 40 }, (_, index) => [
+        `d${index}`,
+        {
+          type: "object",
+          properties: { a: { $ref: `#/$defs/d${index + 1}` }, b: { $ref: `#/$defs/d${index + 1}` } },
+        },
+      ]),
+    );
+    const server = await startRawServer((response) => json(response, choice({ content: "x" })));
+    await asked(server.baseUrl, { $defs, $ref: "#/$defs/d0" }, { dialect: "gemini" });
+    expect(JSON.stringify(server.requests[0]?.body).length).toBeLessThan(1_000_000);
+  });
+});
+
 describe("rules", () => {
   const MESSAGES: readonly ChatMessage[] = [
     { role: "system", content: "rules" },

@@ -164,6 +164,16 @@ test.each(["tool_use_failed", "output_parse_failed"])(
   },
 );
 
+test.each([
+  [
+    400,
+    "Failed to generate tool_calls. Exception: Failed to generate tool call. Tool is not present in the tools list.",
+  ],
+  [500, 'error parsing tool call: raw=\'{"path": "a\', err=unexpected end of JSON input'],
+])("so is one that is told by words alone: %i %s", (status, message) => {
+  expect(answered(status, message)).toMatchObject({ code: "LLM_BAD_RESPONSE", retryable: true });
+});
+
 test.each<[number, unknown]>([
   [403, { error: { code: 403, message: "x requires moderation. Your input was flagged", metadata: {} } }],
   [400, { error: { message: "Content Exists Risk", type: "invalid_request_error" } }],

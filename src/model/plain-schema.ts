@@ -1,0 +1,149 @@
+import { type Fields, fieldsOf, textOf } from "./answer-json.js";
+
+type Schema = Record<string, unknown>;
+
+/** Of references a schema may have any number, each to some that have more. */
+const MAX_SCHEMAS = 5_000;
+const MAX_DEPTH = 50;
+
+/**
+ * The parameters of a tool in what every server knows of JSON Schema: types, properties, items, texts to choose from and alternatives
+ * below the top. Whatever else a schema says is left out: whoever runs the tool checks its arguments.
+ */
+export function plainParameters(parameters: Fields): Schema {
+  return { type: "object", properties: {}, ...new PlainSchemas(parameters).object(parameters) };
+}
+
+class PlainSchemas {
+  private readonly root: Fields;
+  private left = MAX_SCHEMAS;
+
+  constructor(root: Fields) {
+    this.root = root;
+  }
+
+  /** Of an object, or of alternatives that are objects: one that has the properties of all. */
+  object(schema: Fields): Schema {
+    const plain = this.plain(schema, [], 0);
+    const { anyOf, ...own } = plain;
+    const all = Array.isArray(anyOf) ? (anyOf as readonly Schema[]) : [];
+    return { ...all.reduce((sum, one) => merged(sum, withoutDuties(one)), own), type: "object" };
+  }
+
+  private plain(value: unknown, refs: readonly string[], depth: number): Schema {
+    const schema = fieldsOf(value);
+    this.left -= 1;
+    if (schema === undefined || this.left < 0 || depth > MAX_DEPTH) return {};
+    const below = (part: unknown): Schema => this.plain(part, refs, depth + 1);
+    const ref = textOf(schema["$ref"]);
+    if (ref !== "") {
+      // One that holds itself is any object in there.
+      const named = refs.includes(ref)
+        ? { type: "object" }
+        : this.plain(this.named(ref), [...refs, ref], depth + 1);
+      return { ...named, ...wordsOf(schema) };
+    }
+    const own = { ...wordsOf(schema), ...this.typed(schema, below) };
+    const whole = listOf(schema["allOf"]).map(below).reduce(merged, own);
+    const alternatives = [...listOf(schema["anyOf"]), ...listOf(schema["oneOf"])]
+      .filter((part) => fieldsOf(part)?.["type"] !== "null")
+      .map(below);
+    const [only] = alternatives;
+    if (only === undefined) return whole;
+    if (alternatives.length === 1) return merged(whole, only);
+    // What belongs to all of them stands in each: some servers take no type beside alternatives.
+    if (whole["type"] === "object") return alternatives.map(withoutDuties).reduce(merged, whole);
+    const { title: _, description, ...common } = whole;
+    const anyOf = alternatives.map((one) => merged(one, common));
+    return { ...(description === undefined ? {} : { description }), anyOf };
+  }
+
+  private typed(schema: Fields, below: (part: unknown) => Schema): Schema {
+    const { type } = schema;
+    const types = (Array.isArray(type) ? (type as readonly unknown[]) : [type]).filter(
+      (one) => one !== "null",
+    );
+    if (types.length > 1) return { anyOf: types.map((one) => this.typed({ ...schema, type: one }, below)) };
+    const choices = listOf(schema["enum"] ?? (schema["const"] === undefined ? [] : [schema["const"]]));
+    const texts = choices.filter((choice) => typeof choice === "string" && choice !== "");
+    const kind = textOf(types[0]) || kindOf(schema, texts);
+    switch (kind) {
+      case "":
+        return {};
+      case "object": {
+        const properties = Object.entries(fieldsOf(schema["properties"]) ?? {}).map(
+          ([name, part]) => [name, below(part)] as const,
+        );
+        const names = new Set(properties.map(([name]) => name));
+        const required = listOf(schema["required"]).filter((name) => names.has(textOf(name)));
+        return {
+          type: kind,
+          ...(properties.length === 0 ? {} : { properties: Object.fromEntries(properties) }),
+          ...(required.length === 0 ? {} : { required }),
+        };
+      }
+      case "array": {
+        const items = below(schema["items"] ?? listOf(schema["prefixItems"])[0]);
+        return { type: kind, items: Object.keys(items).length === 0 ? { type: "string" } : items };
+      }
+      case "string":
+        return { type: kind, ...(texts.length === 0 ? {} : { enum: texts }) };
+      default: {
+        const { minimum, maximum } = schema;
+        return {
+          type: kind,
+          ...(typeof minimum === "number" ? { minimum } : {}),
+          ...(typeof maximum === "number" ? { maximum } : {}),
+        };
+      }
+    }
+  }
+
+  /** What a reference names, as `#/$defs/Place`. */
+  private named(ref: string): unknown {
+    const path = ref.startsWith("#/") ? ref.slice(2).split("/") : [];
+    let found: unknown = this.root;
+    for (const step of path) {
+      const name = step.replaceAll("~1", "/").replaceAll("~0", "~");
+      const fields = fieldsOf(found);
+      found = fields !== undefined && Object.hasOwn(fields, name) ? fields[name] : undefined;
+    }
+    return path.length === 0 ? undefined : found;
+  }
+}
+
+/** What a schema is of that does not say so. */
+function kindOf(schema: Fields, texts: readonly unknown[]): string {
+  if (schema["properties"] !== undefined) return "object";
+  if (schema["items"] !== undefined || schema["prefixItems"] !== undefined) return "array";
+  return texts.length > 0 ? "string" : "";
+}
+
+function wordsOf({ title, description }: Fields): Schema {
+  return {
+    ...(typeof title === "string" ? { title } : {}),
+    ...(typeof description === "string" ? { description } : {}),
+  };
+}
+
+/** Both at once; the first one's words. */
+function merged(first: Schema, second: Schema): Schema {
+  const properties = { ...fieldsOf(second["properties"]), ...fieldsOf(first["properties"]) };
+  const required = [...new Set([...listOf(first["required"]), ...listOf(second["required"])])];
+  return {
+    ...second,
+    ...first,
+    ...(Object.keys(properties).length === 0 ? {} : { properties }),
+    ...(required.length === 0 ? {} : { required }),
+  };
+}
+
+/** As one of several: nothing of it has to be there. */
+function withoutDuties(schema: Schema): Schema {
+  const { required: _, ...rest } = schema;
+  return rest;
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? (value as readonly unknown[]) : [];
+}
