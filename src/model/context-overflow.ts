@@ -7,7 +7,9 @@ const TOO_LONG: readonly RegExp[] = [
   /(?:maximum|configured|longer than|greater than|larger than|too large for|too long for|fit).{0,60}context[ _-]?(?:length|window|size)/,
   /maximum (?:(?:allowed|supported) )?(?:prompt|input|sequence|model) length/,
   /longer than the maximum model length/,
-  /(?:prompt|input|request|messages?|conversation) (?:is |are )?too (?:long|large)/,
+  /(?:prompt|input|request|messages?|conversation)(?: you submitted| tokens?| text| length){0,2} (?:is |are |was |were )?too (?:long|large)/,
+  /max_(?:completion_)?tokens must be at least 1, got -\d/, // what the prompt has left of it
+  /default_max_tokens.{0,20} (?:should|must) be greater than 0/,
   /prompt exceeds max length/,
   /(?:entity|payload|body) too large/,
   /(?:prompt|input)[ _]tokens?.{0,60}(?:exceed|limit|maximum|supports? (?:only )?up to|greater|larger)/,
@@ -22,30 +24,31 @@ const TOO_LONG: readonly RegExp[] = [
   /(?:prompt|input|request|messages?)(?:(?!image|audio|video|file|name|description|tools?\b).){0,40}(?:exceeds?|(?:greater|longer|larger|less) than) (?:the )?(?:max(?:imum)? (?:allowed )?(?:length|size)|max_seq_len|max_model_len)/,
   /context (?:overflow|is full)/,
   /loaded with context length of only/,
-  /prompt 超长/,
+  /(?:上下文|输入|prompt|messages?|tokens?).{0,20}(?:超过|超出|超限|超长|过长)/,
 ];
 
 /** What they say of too many requests or tokens in a time: nothing is too long there. */
 const TOO_MANY_IN_A_TIME =
-  /rate.?limit|too many requests|per[ -](?:second|minute|hour|day)|\b[tr]p[md]\b|quota|throttl|please wait/;
+  /rate.?limit|too many requests|per[ -](?:second|minute|hour|day)|\b[tr]p[md]\b|quota|throttl|please wait|每分钟|每秒|频率|速率|限流/;
 
 /** What they say of the length that an answer may have: the request is as long as it may be. */
 const ANSWER_TOO_LONG =
-  /max_(?:completion_|output_)?tokens`? (?:must be less|exceeds the maximum output)|maximum output tokens/;
+  /max_(?:completion_|output_)?tokens`? (?:must be less|exceeds the maximum output)|(?<!\band )maximum output tokens/;
 
 /** Where the length of the context stands in such a sentence. */
 const NAMED_LENGTH: readonly RegExp[] = [
   /n_ctx\W{0,5}(\d[\d,]*)/,
   /(?:tokens?|\+ ?\d{1,9}) ?> ?(\d[\d,]*)/,
   /(?:maximum|max|allowed|only|model'?s?|available|configured) (?:(?:allowed|supported) )?(?:context|prompt|input|sequence|model) (?:length|size|window|limit)(?: is| of| only| just| has|:|=){0,3} ?\(?(\d[\d,]*)/,
-  /context (?:length|size|window|limit)(?: is| of| only| has|:|=){0,3} ?\(?(\d[\d,]*)/,
+  /context (?:length|size|window|limit)(?: limit)?(?: is| of| only| has|:|=){0,3} ?\(?(\d[\d,]*)/,
   /with (\d[\d,]*) maximum context/,
   /maximum number of (?:input )?tokens(?: allowed)?\W{0,5}(\d[\d,]*)/,
   /supports? (?:only )?up to (\d[\d,]*)/,
   /input length should be \[?\d+, ?(\d[\d,]*)/,
-  /(?:max_seq_len|max_model_len|max-model-len)\W{0,3}(\d[\d,]*)/,
+  /(?:max_seq_len(?:gth)?|max_model_len|max-model-len)\W{0,3}(\d[\d,]*)/,
   /max(?:imum)? (?:size|(?:allowed )?length|(?:input |prompt )?tokens)(?: is| of|:|=){0,2} ?\(?(\d[\d,]*)/,
-  /limit(?: is| of|:)? (\d[\d,]*)/,
+  /limit(?: for this model)?(?: is| of|:)? (\d[\d,]*)/,
+  /最大(?:长度|限制)?\D{0,8}(\d[\d,]*)/,
   /context length of only (\d[\d,]*)/,
   /must (?:be <=|have less than) (\d[\d,]*)/,
   /cannot exceed (\d[\d,]*)/,

@@ -258,6 +258,50 @@ describe("a refusal because the request is longer than the context is known, wit
     ["KoboldCpp", 500, { detail: { msg: "context overflow" } }, undefined],
     ["Anthropic, of bytes", 413, said("Request exceeds the maximum size"), undefined],
     ["MiniMax", 400, said("invalid params, context window exceeds limit"), undefined],
+    ["vLLM, older", 400, said("max_tokens must be at least 1, got -186."), undefined],
+    [
+      "TensorRT-LLM",
+      400,
+      said(
+        "default_max_tokens (-5000) should be greater than 0, default_max_tokens (-5000) = max_seq_len (8192) - prompt_len (13192)",
+      ),
+      8_192,
+    ],
+    [
+      "Cloudflare",
+      400,
+      {
+        errors: [
+          {
+            code: 5021,
+            message:
+              "AiError: The estimated number of input and maximum output tokens (9000) exceeded this model context window limit (7968).",
+          },
+        ],
+      },
+      7_968,
+    ],
+    [
+      "Cohere, newer",
+      400,
+      {
+        message:
+          "too many tokens: size limit exceeded by 19296 tokens. Try using shorter or fewer inputs. The limit for this model is 132000 tokens.",
+      },
+      132_000,
+    ],
+    [
+      "Cerebras",
+      400,
+      said(
+        "Please reduce the length of the messages or completion. Current length is 42328 while limit is 40000",
+      ),
+      40_000,
+    ],
+    ["Baidu", 400, { error: { code: "invalid_argument", message: "Prompt tokens too long" } }, undefined],
+    ["StepFun", 400, said("total message tokens length too long, should be less than 8192"), undefined],
+    ["a gateway", 400, said("The message you submitted was too long."), undefined],
+    ["a server in China", 400, said("请求的上下文长度超过模型最大限制 8192"), 8_192],
     [
       "a proxy that takes no such body",
       413,
@@ -336,6 +380,7 @@ describe("other refusals are no such thing", () => {
     ["a name in a message", 400, said("messages[0].name exceeds maximum length of 64"), "LLM_HTTP_ERROR"],
     ["no such model", 404, said("The model's maximum context length is unknown"), "LLM_HTTP_ERROR"],
     ["a server that breaks", 500, said("internal error"), "LLM_HTTP_ERROR"],
+    ["too many in a minute, in China", 400, said("tokens 超过每分钟限制"), "LLM_HTTP_ERROR"],
     [
       "words of the request that it repeats",
       422,
