@@ -14,8 +14,13 @@ export function toUsage(value: unknown): ChatAnswer["usage"] {
   const written = count(usage["cache_creation_input_tokens"]);
   const said = firstCount([usage["prompt_tokens"], usage["input_tokens"]]);
   const missed = count(usage["prompt_cache_miss_tokens"]);
+  const answered = firstCount([usage["completion_tokens"], usage["output_tokens"]]);
+  const total = count(usage["total_tokens"]);
+  const read = count(usage["cache_read_input_tokens"]);
   // Some count what was read from the cache, and what was written to it, beside the other tokens.
-  const isBeside = usage["prompt_tokens"] === undefined && usage["cache_read_input_tokens"] !== undefined;
+  const isBeside =
+    (usage["prompt_tokens"] === undefined && usage["cache_read_input_tokens"] !== undefined) ||
+    (read + written > 0 && total === said + read + written + answered);
   const promptTokens =
     said === 0
       ? missed > 0
@@ -24,10 +29,8 @@ export function toUsage(value: unknown): ChatAnswer["usage"] {
       : isBeside || cached > said
         ? said + cached + written
         : said;
-  const answered = firstCount([usage["completion_tokens"], usage["output_tokens"]]);
   // Some count what a model has thought in the total alone, and bill it as they do answers.
-  const thought =
-    promptTokens === 0 ? 0 : Math.max(0, count(usage["total_tokens"]) - promptTokens - answered);
+  const thought = promptTokens === 0 ? 0 : Math.max(0, total - promptTokens - answered);
   return {
     promptTokens,
     completionTokens: answered + thought,

@@ -74,6 +74,16 @@ describe("the usage of an answer", () => {
       { prompt_tokens: 20, completion_tokens: 5, total_tokens: 89, cache_read_input_tokens: 64 },
       [84, 5, 64],
     ],
+    [
+      "one whose total tells that what was cached is beside the rest",
+      { prompt_tokens: 100, completion_tokens: 5, total_tokens: 169, cache_read_input_tokens: 64 },
+      [164, 5, 64],
+    ],
+    [
+      "one whose total tells so of what was written to the cache",
+      { prompt_tokens: 100, completion_tokens: 5, total_tokens: 1105, cache_creation_input_tokens: 1000 },
+      [1100, 5, undefined],
+    ],
     ["a total alone", { total_tokens: 10 }, [0, 0, undefined]],
     ["nothing", undefined, [0, 0, undefined]],
     ["null", { prompt_tokens: null, completion_tokens: "5", prompt_tokens_details: [] }, [0, 0, undefined]],
