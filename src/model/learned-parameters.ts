@@ -46,7 +46,7 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     () => ({ rules: "words", corrections: "user" }),
   ],
   [
-    /\b(?:must|should|to) alternate\b/i,
+    /\b(?:must|should|to) (?:alternate|be alternating)\b/i,
     ({ rules }) => ({
       rules: oneRule(rules),
       userMessages: "joined",

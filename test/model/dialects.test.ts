@@ -635,6 +635,12 @@ describe("a form that a server does not take is another one, from then on", () =
     ],
     [400, "messages: final assistant content cannot end with trailing whitespace", TOLD, endsWithUser],
     [400, "A conversation must alternate between user and assistant roles.", TOLD, endsWithUser],
+    [
+      400,
+      "After the (optional) system message(s), user and assistant roles should be alternating.",
+      TOLD,
+      endsWithUser,
+    ],
     [400, "Invalid assistant message: role='assistant' content=None tool_calls=None", EMPTY, isFull],
     [400, "assistant messages must include non-empty content or tool_calls", EMPTY, isFull],
   ])("%i %s", async (status, message, messages, isTaken) => {
