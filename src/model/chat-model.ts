@@ -17,12 +17,13 @@ import {
   answeredWithPage,
   badResponse,
   classifyModelError,
+  errorInAnswer,
   refusedByProvider,
   timedOut,
   unusableEndpoint,
   unusableKey,
 } from "./model-error.js";
-import { isPage } from "./provider-error.js";
+import { MAX_LOOKED_AT, isPage } from "./provider-error.js";
 import { type Send, type WireAnswer, send as sendOverHttp } from "./send.js";
 import { type Answering, collectStream, toAnswer } from "./read-answer.js";
 
@@ -265,11 +266,18 @@ function parseUrl(text: string, base?: string): URL | undefined {
 }
 
 function parseBody(text: string, status: number, apiKey: string | undefined): unknown {
-  try {
-    return parseAnswer(text);
-  } catch (error) {
-    throw isPage(text) ? answeredWithPage(status, text, apiKey) : error;
-  }
+  if (/^[{[]/.test(text.trimStart())) return parseAnswer(text);
+  if (isPage(text)) throw answeredWithPage(status, text, apiKey);
+  // Proxies say in plain words what went wrong.
+  throw errorInAnswer(
+    {
+      message: text
+        .slice(0, MAX_LOOKED_AT)
+        .trim()
+        .replace(/^"(.*)"$/s, "$1"),
+    },
+    { apiKey },
+  );
 }
 
 /** Following one would hand the prompt to whoever it names. */

@@ -12,6 +12,7 @@ import {
   isUsedUp,
   isWrongKey,
   readProviderError,
+  statusNamed,
   wordsOfPage,
 } from "./provider-error.js";
 import { readRetryAfter } from "./retry-after.js";
@@ -182,7 +183,7 @@ export function errorInAnswer(error: object, refusing: Refusing = {}): ModelErro
   const body = JSON.stringify(error);
   const said = readProviderError(body);
   const { codes, words } = said;
-  const status = codes.map(Number).find((code) => code >= 400 && code < 600);
+  const status = statusNamed(said);
   if (status !== undefined)
     return refusedByProvider({ status, headers: new Headers(), body }, new Date(), refusing);
   const message = `The model's answer is not a chat completion: it says ${redact(words, refusing.apiKey)}.`;

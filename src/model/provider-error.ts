@@ -36,7 +36,21 @@ export function saysWords(fields: Fields): boolean {
 }
 
 /** Where the words of an error stand, the best first. */
-const PLACES = ["message", "error_description", "error", "detail", "errors", "msg", "title"];
+const PLACES = [
+  "message",
+  "error_description",
+  "error",
+  "detail",
+  "errors",
+  "msg",
+  "title",
+  "error_msg",
+  "error_message",
+  "errorMessage",
+  "errorMsg",
+  "Message",
+  "Error",
+];
 const MAX_DEPTH = 5;
 const MAX_ERRORS = 5;
 
@@ -61,6 +75,9 @@ function placeOf({ loc }: Fields): string {
   return Array.isArray(loc) && loc.length > 0 ? `${loc.slice(0, MAX_DEPTH).join(".")}: ` : "";
 }
 
+/** Where servers put a code or a status under a name of their own. */
+const CODES = ["error_code", "errorCode", "status_code", "statusCode", "http_code"];
+
 function codesIn(fields: Fields, error: Fields): readonly string[] {
   const details: readonly unknown[] = Array.isArray(error["details"]) ? error["details"] : [];
   const codes = [
@@ -68,11 +85,27 @@ function codesIn(fields: Fields, error: Fields): readonly string[] {
     error["type"],
     error["status"],
     fields["code"],
+    ...[fields, error].flatMap((place) => CODES.map((name) => place[name])),
     fieldsOf(error["innererror"])?.["code"],
     fieldsOf(fields["base_resp"])?.["status_code"],
     ...details.map((detail) => fieldsOf(detail)?.["reason"]),
   ];
   return codes.filter((code) => typeof code === "string" || typeof code === "number").map(String);
+}
+
+/** What servers call a status, where they do not say its number. */
+const STATUSES: readonly (readonly [RegExp, number])[] = [
+  [/^(?:authentication|auth|authorized)_?error$|^unauth(?:ori[sz]ed|enticated)$/i, 401],
+  [/^permission_?(?:denied_?)?error$|^(?:permission|access)_?denied$|^forbidden$/i, 403],
+  [/^(?:model_)?not_?found(?:_?error)?$/i, 404],
+  [/^rate_?limit(?:ed|_?error|_exceeded)?$|^too_?many_?requests$|^resource_exhausted$/i, 429],
+  [/^overloaded(?:_error)?$|^service_?unavailable(?:_?error)?$/i, 503],
+];
+
+/** The status of an error that came in an answer of another one; undefined where it names none. */
+export function statusNamed({ codes }: ProviderError): number | undefined {
+  const number = codes.map(Number).find((code) => code >= 400 && code < 600);
+  return number ?? STATUSES.find(([name]) => codes.some((code) => name.test(code)))?.[1];
 }
 
 /** A router passes on what the provider behind it has said. */
@@ -97,7 +130,7 @@ export function wordsOfPage(page: string): string {
 }
 
 const USED_UP =
-  /insufficient[ _](?:account )?(?:balance|credits?|funds|quota)|(?:credit|account) balance is too low|out of credits|not enough (?:credits?|balance|funds)|billing (?:hard limit|is not active)|account (?:\S{1,80} )?(?:is |has been )?(?:suspended|deactivated|disabled|overdue|in arrears)|\b(?:spending|spend|credit) (?:limit|cap)\b|used (?:up )?(?:all|your) (?:\w+ )?credits|(?:n[o']t|never) have any credits|monthly (?:included |free )?(?:credits|quota|budget|usage limit)|(?:calls|requests|tokens) ?(?:\/|per|a) ?month|(?<!\b(?:thinking|reasoning|tokens?) )budget (?:has been |was |is )?exceeded|exceeded (?:your |its |the |their )?(?:(?!thinking|reasoning|token)\w+ )?budget|余额不足|欠费|tokens must be reduced/i;
+  /insufficient[ _](?:account )?(?:balance|credits?|funds|quota)|(?:credit|account) balance is too low|out of credits|not enough (?:credits?|balance|funds)|billing (?:hard limit|is not active)|account (?:\S{1,80} )?(?:is |has been )?(?:suspended|deactivated|disabled|overdue|in arrears)|\b(?:spending|spend|credit) (?:limit|cap)\b|used (?:up )?(?:all|your) (?:\w+ )?credits|(?:n[o']t|never) have any credits|monthly (?:included |free )?(?:credits|quota|budget|usage limit)|(?:calls|requests|tokens) ?(?:\/|per|a) ?month|(?<!\b(?:thinking|reasoning|tokens?) )budget (?:has been |was |is )?exceeded|exceeded (?:your |its |the |their )?(?:(?!thinking|reasoning|token)\w+ )?budget|余额不足|欠费|充值|额度(?:已|已经)?(?:用完|用尽|耗尽)|\bbalance (?:is |has been )?(?:insufficient|negative|exhausted|depleted|zero|0(?![\d.]))|credits? (?:(?:is|are|has been|have been) )?(?:exhausted|depleted|used up)|\bno (?:remaining )?(?:credits?|balance)\b|run out of (?:credits?|tokens?|funds|balance)|free allocated quota exceeded|used up (?:all )?(?:of )?your .{0,40}(?:allocation|quota|allowance|tokens|balance)|monthly limit|for this billing cycle|please (?:recharge|top[ -]?up)|free-models-per-day|tokens must be reduced/i;
 
 /** Whether what was paid for is used up, or too little for this request: another try does not help, however busy the status says that the server is. */
 export function isUsedUp({ words }: ProviderError): boolean {
@@ -105,7 +138,7 @@ export function isUsedUp({ words }: ProviderError): boolean {
 }
 
 const WRONG_KEY =
-  /\bapi[ _-]?key (?:is )?(?:not valid|invalid|expired|missing|incorrect)|\b(?:invalid|incorrect|missing|no|expired) api[ _-]?key|^(?:api_key_invalid|invalid_?api_?key)$/i;
+  /\bapi[ _-]?key (?:is )?(?:not valid|invalid|expired|missing|incorrect)|\b(?:invalid|incorrect|missing|no|expired) api[ _-]?key|\binvalid x-api-key|\blogin fail\b|^(?:api_key_invalid|invalid_?api_?key)$/i;
 
 /** Whether the key is at fault, where the status does not say so. */
 export function isWrongKey({ words, codes }: ProviderError): boolean {
@@ -113,7 +146,7 @@ export function isWrongKey({ words, codes }: ProviderError): boolean {
 }
 
 const FILTERED =
-  /content exists risk|content management policy|ContentPolicyViolation|(?:input|prompt|content|request) (?:was|has been|is) flagged|violates (?:our |the |openai's )?(?:usage |content |safety )?polic|contains? inappropriate content/i;
+  /content exists risk|content management policy|ContentPolicyViolation|(?:input|prompt|content|request) (?:was|has been|is) flagged|violates (?:our |the |openai's )?(?:usage |content |safety )?polic|contains? inappropriate content|\bnew_sensitive\b|不安全或敏感内容/i;
 
 export function isFiltered({ codes, words }: ProviderError): boolean {
   const isCode = codes.some((code) =>

@@ -29,12 +29,22 @@ function toWait(value: string | null, unitMs: number): number | undefined {
 function inBody(body: string): number | undefined {
   const milliseconds = fieldIn(body, "retry[-_]?after[-_]?ms");
   if (milliseconds !== undefined) return milliseconds;
-  const seconds = fieldIn(body, "retryDelay|retry[-_]?after(?:[-_]?seconds)?");
-  if (seconds !== undefined) return seconds * 1_000;
-  const said = /\b(?:(?:try again|retry|wait)(?: (?:after|in|for|about)){1,2}|wait) (\d.{0,59})/i.exec(
+  const seconds = fieldIn(
     body,
-  )?.[1];
-  return said === undefined ? undefined : durationIn(said);
+    "retryDelay|retry[-_]?after(?:[-_]?seconds)?|resets_in_seconds|estimated_time",
+  );
+  if (seconds !== undefined) return seconds * 1_000;
+  const said = SAID.exec(body)?.[1];
+  return said === undefined ? undefined : (durationIn(said) ?? secondsIn(said));
+}
+
+const SAID =
+  /\b(?:(?:try again|retry(?:ing)?|wait|resets?)(?: later| your request| is possible)?(?: after| in| for| about|:){1,3}|wait) (\d.{0,59})/i;
+
+/** A number alone. */
+function secondsIn(text: string): number | undefined {
+  const digits = /^(\d{1,5}(?:\.\d{1,9})?)(?=["'\\)\]},;!]|\.?\s*$|\.["'\s])/.exec(text)?.[1];
+  return digits === undefined ? undefined : Number(digits) * 1_000;
 }
 
 /** A number in a field, with or without its unit. */

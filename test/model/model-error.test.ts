@@ -75,6 +75,10 @@ describe("an answer of the provider", () => {
     ["a description", '{"error":"invalid_token","error_description":"said"}', "said"],
     ["a title alone", '{"type":"about:blank","title":"said","status":400}', "said"],
     ["a text in JSON", '"said"', "said"],
+    ["an error_msg", '{"error_code":110,"error_msg":"said"}', "said"],
+    ["an errorMessage", '{"success":false,"errorMessage":"said"}', "said"],
+    ["in capitals", '{"Message":"said"}', "said"],
+    ["an object in capitals", '{"Error":{"Code":"x","Message":"said"}}', "said"],
     [
       "what a router passes on",
       '{"error":{"message":"said","code":429,"metadata":{"raw":"behind","provider_name":"P"}}}',
@@ -118,6 +122,25 @@ describe("what is used up is final, whatever the status", () => {
     [429, "Budget has been exceeded! Current cost: 10.0, Max budget: 10.0", { code: "400" }, true],
     [429, "ExceededBudget: User x has exceeded their budget", {}, true],
     [503, "Account acme-1 is suspended, possibly due to reaching the monthly spending limit", {}, true],
+    [429, "Free allocated quota exceeded.", { code: "Throttling.AllocationQuota" }, true],
+    [429, "Sorry, your account balance is insufficient", {}, true],
+    [429, "Your balance is 0, please recharge.", {}, true],
+    [429, "Your free credits are exhausted", {}, true],
+    [429, "You have no credits remaining", {}, true],
+    [429, "You have run out of tokens; please top up", {}, true],
+    [
+      429,
+      "you have used up your daily free allocation of 10,000 neurons, please upgrade to Cloudflare's Workers Paid plan",
+      {},
+      true,
+    ],
+    [
+      429,
+      "Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000 free model requests per day",
+      {},
+      true,
+    ],
+    [429, "免费额度已用完", {}, true],
   ])("%i %s", (status, message, more, byWords) => {
     const body = JSON.stringify({ error: { message, ...more } });
     const finalErrors = byWords ? [] : ["exceeded_current_quota_error"];
@@ -132,6 +155,9 @@ describe("what is used up is final, whatever the status", () => {
     "Resource has been exhausted (e.g. check quota).",
     "Too many tokens, please wait before trying again.",
     "The thinking budget exceeded what is free now.",
+    "Allocated quota exceeded, please increase your quota limit.",
+    "Rate limit exceeded: free-models-per-min.",
+    "The balance is 0.5 requests a second for this key.",
   ])("and what passes is not: %s", (message) => {
     expect(refused(429, JSON.stringify({ error: { message } })).retryable).toBe(true);
   });
@@ -174,12 +200,29 @@ test.each([
   expect(answered(status, message)).toMatchObject({ code: "LLM_BAD_RESPONSE", retryable: true });
 });
 
+test.each<[object, string, boolean]>([
+  [{ error: { type: "authentication_error", message: "m" } }, "LLM_AUTH_FAILED", false],
+  [{ error: { type: "permission_error", message: "m" } }, "LLM_AUTH_FAILED", false],
+  [{ error: { code: "model_not_found", message: "m" } }, "LLM_HTTP_ERROR", false],
+  [{ error: { type: "rate_limit_error", message: "m" } }, "LLM_RATE_LIMITED", true],
+  [{ error: { code: "rate_limit_exceeded", message: "m" } }, "LLM_RATE_LIMITED", true],
+  [{ error: { type: "overloaded_error", message: "m" } }, "LLM_HTTP_ERROR", true],
+  [{ error: { http_code: "401", message: "m" } }, "LLM_AUTH_FAILED", false],
+  [{ statusCode: 401, message: "m" }, "LLM_AUTH_FAILED", false],
+  [{ error: { status_code: 529, message: "m" } }, "LLM_HTTP_ERROR", true],
+  [{ base_resp: { status_code: 1004, status_msg: "login fail: carry the key" } }, "LLM_AUTH_FAILED", false],
+  [{ error: { type: "invalid_request_error", message: "m" } }, "LLM_BAD_RESPONSE", true],
+])("an error in an answer is of the status that it names in words: %j", (error, code, retryable) => {
+  expect(errorInAnswer(error)).toMatchObject({ code, retryable });
+});
+
 test.each<[number, unknown]>([
   [403, { error: { code: 403, message: "x requires moderation. Your input was flagged", metadata: {} } }],
   [400, { error: { message: "Content Exists Risk", type: "invalid_request_error" } }],
   [400, { code: "DataInspectionFailed", message: "no" }],
   [400, { error: { code: "data_inspection_failed", message: "no" } }],
   [400, { error: { message: "litellm.ContentPolicyViolationError: AzureException" } }],
+  [400, { error: { code: "1301", message: "系统检测到输入或生成内容可能包含不安全或敏感内容" } }],
 ])("a filter is one, whatever its status and form: %i %j", (status, body) => {
   expect(refused(status, JSON.stringify(body))).toMatchObject({
     code: "LLM_CONTENT_FILTERED",
@@ -309,6 +352,15 @@ describe("a wait that is asked for in the error", () => {
     ["try again in a moment", undefined],
     ["please wait a moment", undefined],
     ["Limit 6000, used 12s ago", undefined],
+    ["Please try again later in 20s", 20_000],
+    ["Retry after: 30s", 30_000],
+    ["Try again in: 12 seconds", 12_000],
+    ["Rate limit exceeded, retry after 5", 5_000],
+    ["Retry after 5.", 5_000],
+    ["Your limit will reset in 45 seconds.", 45_000],
+    ["Your limit will reset at 2026-11-26 15:00:00", undefined],
+    ["Please retry after 2026-11-26T15:00:00Z", undefined],
+    ["Please retry after 00:01:30", undefined],
   ])("%s asks for %s ms", (message, expected) => {
     expect(answered(429, message).retryAfterMs).toBe(expected);
     expect(answered(429, message, { "retry-after": "1" }).retryAfterMs).toBe(1_000);
@@ -320,6 +372,8 @@ describe("a wait that is asked for in the error", () => {
     '{"error":{"message":"slow","metadata":{"retry_after_seconds":34}}}',
     '{"error":{"message":"slow","retry_after_ms":34000}}',
     '{"error":{"message":"slow"},"retryAfter":"34s"}',
+    '{"error":{"type":"usage_limit_reached","message":"slow","resets_in_seconds":34}}',
+    '{"error":"Model x is currently loading","estimated_time":34.0}',
   ])("in a field: %s", (body) => {
     expect(refused(429, body).retryAfterMs).toBe(34_000);
   });
