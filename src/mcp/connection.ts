@@ -18,11 +18,12 @@ const MAX_LISTED_TOOLS = 500;
 /** Notifications, requests and what cannot be read: each costs the worker something, and a request an answer that is kept until it is read. */
 const MAX_UNASKED_A_MINUTE = 10_000;
 
-const listSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
+/** What the protocol leaves out where there is none: servers that are written by hand say `null`. */
+const listSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().nullish() });
 const answerSchema = z.looseObject({
-  content: z.array(z.unknown()).optional(),
+  content: z.array(z.unknown()).nullish(),
   structuredContent: z.unknown().optional(),
-  isError: z.boolean().optional(),
+  isError: z.boolean().nullish(),
 });
 export type McpAnswer = z.infer<typeof answerSchema>;
 
@@ -98,7 +99,10 @@ export class Connection {
     try {
       link = await this.link();
       this.isStale = false; // before it is asked: it may say again that they have changed
-      this.listed = await askForTools(link.client);
+      const { tools, isWhole } = await askForTools(link.client);
+      this.listed = tools;
+      if (!isWhole)
+        this.place.note(this.sentence(`has more tools than the first ${tools.length}, which are looked at`));
     } catch (error) {
       this.isStale = true;
       if (this.listed !== undefined) return this.listed;
@@ -263,8 +267,15 @@ function isOf(error: unknown, code: SdkErrorCode): boolean {
   return error instanceof SdkError && error.code === code;
 }
 
-async function askForTools(client: Client): Promise<readonly unknown[]> {
+interface ListedTools {
+  readonly tools: readonly unknown[];
+  /** The server has no more. */
+  readonly isWhole: boolean;
+}
+
+async function askForTools(client: Client): Promise<ListedTools> {
   const tools: unknown[] = [];
+  const cursors = new Set([""]); // some servers say an empty one behind the last page, or the same one again
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES && tools.length < MAX_LISTED_TOOLS; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
@@ -275,8 +286,10 @@ async function askForTools(client: Client): Promise<readonly unknown[]> {
       options,
     );
     tools.push(...answer.tools);
-    cursor = answer.nextCursor;
-    if (cursor === undefined) break;
+    cursor = answer.nextCursor ?? "";
+    if (cursors.has(cursor))
+      return { tools: tools.slice(0, MAX_LISTED_TOOLS), isWhole: tools.length <= MAX_LISTED_TOOLS };
+    cursors.add(cursor);
   }
-  return tools.slice(0, MAX_LISTED_TOOLS);
+  return { tools: tools.slice(0, MAX_LISTED_TOOLS), isWhole: false };
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { boundsProblem } from "../core/json-bounds.js";
-import type { JsonObject } from "../core/json.js";
+import type { JsonObject, JsonValue } from "../core/json.js";
 import type { ToolEffect } from "../core/tools/external-tool.js";
 import { excerpt, listSome } from "../core/text.js";
 import type { ExternalTool, ToolAnswer, ToolPlace, ToolSource } from "../tools/external/tool-source.js";
@@ -19,14 +19,13 @@ export interface McpOptions {
   readonly note: (sentence: string) => void;
 }
 
+/** A hint that is none says nothing, and the others hold. */
+const hint = z.boolean().optional().catch(undefined);
 const toolSchema = z.looseObject({
   name: z.string(),
-  description: z.string().default(""),
+  description: z.string().nullish(),
   inputSchema: z.record(z.string(), z.unknown()),
-  annotations: z
-    .looseObject({ readOnlyHint: z.boolean().optional(), idempotentHint: z.boolean().optional() })
-    .optional()
-    .catch(undefined),
+  annotations: z.looseObject({ readOnlyHint: hint, idempotentHint: hint }).optional().catch(undefined),
 });
 
 /** Processes that work in projects: the idle one that was not used for longest is ended for one more. */
@@ -101,7 +100,7 @@ export function mcpTools(options: McpOptions): ToolSource {
         {
           name: `mcp.${name}.${tool.name}`,
           family: `mcp.${name}.`,
-          description: tool.description,
+          description: tool.description ?? "",
           parameters: tool.inputSchema as JsonObject, // it came as JSON
           effect: effectOf(tool, server),
           timeoutMs: server.timeoutSeconds * 1_000,
@@ -134,40 +133,60 @@ function effectOf({ name, annotations }: z.infer<typeof toolSchema>, server: Mcp
 
 const blockSchema = z.looseObject({
   type: z.string(),
-  text: z.string().optional(),
-  mimeType: z.string().optional(),
-  uri: z.string().optional(),
+  text: z.string().nullish(),
+  mimeType: z.string().nullish(),
+  uri: z.string().nullish(),
   resource: z
     .looseObject({
-      text: z.string().optional(),
-      mimeType: z.string().optional(),
-      uri: z.string().optional(),
+      text: z.string().nullish(),
+      mimeType: z.string().nullish(),
+      uri: z.string().nullish(),
     })
-    .optional(),
+    .nullish(),
 });
 
 /** What an answer says in words; of what is none, what it is. */
-function toAnswer({ content = [], structuredContent, isError = false }: McpAnswer): ToolAnswer {
-  const texts = content.map((block) => {
-    const parsed = blockSchema.safeParse(block);
-    if (!parsed.success) return "[a part that cannot be read is left out]";
-    const { type, text, mimeType, uri, resource } = parsed.data;
-    const words = text ?? resource?.text;
-    if (words !== undefined) return words;
-    const what = [type, mimeType ?? resource?.mimeType, uri ?? resource?.uri].filter(
-      (part) => part !== undefined,
-    );
-    return `[${excerpt(what.join(" "))} is left out]`;
-  });
-  const isEmpty = texts.length === 0 && structuredContent !== undefined;
-  return { content: isEmpty ? structuredText(structuredContent) : texts.join("\n"), isError };
+function toAnswer({ content, structuredContent, isError, _meta, ...rest }: McpAnswer): ToolAnswer {
+  const texts = (content ?? []).map(blockText);
+  const said = texts.join("\n");
+  // Without content it is in another version's form: what the model can make of it is better than nothing.
+  const isOther = !Array.isArray(content) && Object.keys(rest).length > 0;
+  const structure = structuredContent ?? (isOther ? rest : undefined);
+  const more = structure === undefined ? "" : structuredText(structure, said);
+  return { content: [said, more].filter((text) => text !== "").join("\n"), isError: isError === true };
+}
+
+function blockText(block: unknown): string {
+  const parsed = blockSchema.safeParse(block);
+  if (!parsed.success) return "[a part that cannot be read is left out]";
+  const { type, text, mimeType, uri, resource } = parsed.data;
+  const words = text ?? resource?.text;
+  if (typeof words === "string") return words;
+  const what = [type, mimeType ?? resource?.mimeType, uri ?? resource?.uri].filter(
+    (part) => typeof part === "string",
+  );
+  return `[${excerpt(what.join(" "))} is left out]`;
 }
 
 const STRUCTURE_BOUNDS = { maxDepth: 100, maxValues: 100_000 };
 
-function structuredText(structured: unknown): string {
+/** A structure as JSON, unless the texts have said it: servers are to do so, in words of their own or as JSON. */
+function structuredText(structured: unknown, said: string): string {
   const problem = boundsProblem(structured, STRUCTURE_BOUNDS);
-  return problem === undefined
-    ? JSON.stringify(structured)
-    : `[an answer that ${problem.message} is left out]`;
+  if (problem !== undefined) return `[an answer that ${problem.message} is left out]`;
+  if (said === "") return JSON.stringify(structured);
+  const shown = said.slice(0, MAX_COMPARED_CHARS);
+  const values = valuesIn(structured as JsonValue).slice(0, MAX_COMPARED_VALUES); // it came as JSON
+  const isSaid = values.every((value) => {
+    return shown.includes(value) || shown.includes(JSON.stringify(value).slice(1, -1));
+  });
+  return isSaid ? "" : JSON.stringify(structured);
+}
+
+const MAX_COMPARED_VALUES = 1_000;
+const MAX_COMPARED_CHARS = 1_000_000;
+
+function valuesIn(value: JsonValue): readonly string[] {
+  if (typeof value === "string" || typeof value === "number") return [String(value)];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(valuesIn) : [];
 }

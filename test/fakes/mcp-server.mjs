@@ -57,6 +57,46 @@ const LISTS = {
   ],
 };
 
+/** Pages, as servers spell their end: the cursor of the one after it by the cursor of each. */
+const PAGES = {
+  "null after two pages": { "": "p2", p2: null },
+  "an empty one after two pages": { "": "p2", p2: "" },
+  "the same one again and again": { "": "p2", p2: "p2" },
+};
+
+/** Answers of a call by `how`, as servers give them. */
+const ANSWERS = {
+  nulls: {
+    content: [
+      { type: "text", text: "poured", mimeType: null, annotations: null },
+      { type: "resource", resource: { uri: "file:///x", mimeType: null, text: "words" } },
+    ],
+    structuredContent: null,
+    isError: null,
+  },
+  "structure alone": { content: null, structuredContent: { cups: 2 } },
+  "structure beside words": {
+    content: [{ type: "text", text: "Two are there." }],
+    structuredContent: { cups: 2 },
+  },
+  "structure that is said": {
+    content: [{ type: "text", text: '{ "b": 1, "a": [2] }' }],
+    structuredContent: { a: [2], b: 1 },
+  },
+  "words wrapped": {
+    content: [{ type: "text", text: 'a "cup"\nof tea' }],
+    structuredContent: { content: 'a "cup"\nof tea', isWhole: true },
+  },
+  "wrapped list": {
+    content: [
+      { type: "text", text: "oolong" },
+      { type: "text", text: "assam" },
+    ],
+    structuredContent: { result: ["oolong", "assam"] },
+  },
+  "first version": { toolResult: { cups: 2 } },
+};
+
 const CALLS = {
   look: () => readFileSync(0 in process.argv ? (log === "" ? process.argv[1] : log) : "", "utf8").length,
   environment: () => JSON.stringify(process.env),
@@ -67,6 +107,7 @@ function answerCall(id, { name, arguments: args = {} }) {
   note(args.id === undefined ? `called ${name}` : `called ${name} ${args.id}`);
   const say = (text, more = {}) =>
     send({ id, result: { content: [{ type: "text", text: String(text) }], ...more } });
+  if (Object.hasOwn(ANSWERS, args.how)) return send({ id, result: ANSWERS[args.how] });
   switch (args.how) {
     case "hang":
       return;
@@ -177,6 +218,12 @@ createInterface({ input: process.stdin }).on("line", (line) => {
     });
   } else if (method === "tools/list") {
     if (manner === "mute") return;
+    const { cursor = "" } = params;
+    if (PAGES[manner] !== undefined) {
+      note(`asked for page "${cursor}"`);
+      const tools = [tool(cursor === "" ? "first" : "second", { description: null })];
+      return send({ id, result: { tools, nextCursor: PAGES[manner][cursor] } });
+    }
     if (manner === "endless")
       send({ id, result: { tools: [tool(`t${Math.random()}`)], nextCursor: `${Math.random()}` } });
     else send({ id, result: { tools: (LISTS[manner] ?? LISTS.plain)() } });

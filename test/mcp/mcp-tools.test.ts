@@ -205,10 +205,22 @@ describe("a server", () => {
     expect(notes.join("\n")).not.toMatch(/[\u202E\u200B]/u);
   });
 
-  test("without an end to its list is cut off", async () => {
-    const { names } = open(fake("endless").server);
+  test("without an end to its list is cut off, and the operator is told", async () => {
+    const { names, notes } = open(fake("endless").server);
     expect((await names()).length).toBeLessThanOrEqual(20);
+    expect(notes).toEqual(["The MCP server s has more tools than the first 20, which are looked at."]);
   });
+
+  test.each(["null after two pages", "an empty one after two pages", "the same one again and again"])(
+    "whose list ends with a cursor that is %s has its tools, and is asked no further",
+    async (manner) => {
+      const { server, lines } = fake(manner);
+      const { names, notes } = open(server);
+      expect(await names()).toEqual(["first once", "second once"].map((name) => `mcp.s.${name}`));
+      expect(lines().filter((line) => line.startsWith("asked for page"))).toHaveLength(2);
+      expect(notes).toEqual([]);
+    },
+  );
 
   test("with hostile tools is looked at once, and the operator is told once", async () => {
     const { source, place, notes } = open(fake("hostile").server);
@@ -332,6 +344,19 @@ describe("a server", () => {
     expect(await call("act", { how: "structure" })).toEqual({ content: '{"n":"no number"}', isError: false });
     const { content } = await call("act", { how: "deep" });
     expect(content).toBe("[an answer that is nested more than 100 levels deep is left out]");
+  });
+
+  test.each([
+    ["nulls", "poured\nwords"],
+    ["structure alone", '{"cups":2}'],
+    ["structure beside words", 'Two are there.\n{"cups":2}'],
+    ["structure that is said", '{ "b": 1, "a": [2] }'],
+    ["words wrapped", 'a "cup"\nof tea'],
+    ["wrapped list", "oolong\nassam"],
+    ["first version", '{"toolResult":{"cups":2}}'],
+  ])("whose answer has %s is read, and no more is said twice than it has said", async (how, content) => {
+    const { call } = open(fake("plain").server);
+    expect(await call("act", { how })).toEqual({ content, isError: false });
   });
 
   test("whose names have dots is looked at with all its tools that change nothing", async () => {
