@@ -6,6 +6,7 @@ import { excerpt } from "../core/text.js";
 import { Interrupted, NotReached, Reopenable } from "../tools/external/tool-source.js";
 import { missingProgram } from "./find-program.js";
 import { isLost, missingToken, whyNotTaken } from "./http-way.js";
+import { secretsOf, withoutSecrets } from "./secrets.js";
 import { type McpServer, isOfProject } from "./server-settings.js";
 import { type Surroundings, wayTo } from "./transport.js";
 
@@ -59,9 +60,11 @@ export class Connection {
   private isStale = true;
   private isClosed = false;
   private asked = 0;
+  private readonly secrets: readonly string[];
 
   constructor(place: ConnectionPlace) {
     this.place = place;
+    this.secrets = secretsOf(place.server, place.variable);
   }
 
   /** Nobody waits for an answer of it. */
@@ -130,7 +133,7 @@ export class Connection {
 
   private async failureOf(error: unknown, link: Link): Promise<Error> {
     if (isRefusal(error) && !isLost(error))
-      return new Error(`The server refuses the call: ${error.message}`, { cause: error });
+      return new Error(this.clean(`The server refuses the call: ${error.message}`), { cause: error });
     if (isOf(error, SdkErrorCode.NotConnected)) return new Reopenable(this.sentence("has ended"));
     this.suspicion ??= this.leaveUnlessAlive(link);
     const notTaken = whyNotTaken(error);
@@ -188,7 +191,7 @@ export class Connection {
 
   /** `leave` is called when it is over with it. */
   private async open(leave: () => void): Promise<Link> {
-    const { name, server, projectRoot, version, note, variable } = this.place;
+    const { server, projectRoot, version, note, variable } = this.place;
     const missing = "url" in server ? missingToken(server, variable) : undefined;
     if (missing !== undefined) throw new NotReached(this.sentence(missing));
     const { transport, lastWords } = wayTo(server, this.place);
@@ -203,8 +206,8 @@ export class Connection {
     });
     const link: Link = { client, leave, callsRunning: 0, isOpen: false, isLeft: false };
     const tell = (what: string): void => {
-      const words = excerpt(redactSecrets(lastWords()), 500);
-      note(`The MCP server ${name} ${what}.${words === "" ? "" : ` It said: ${words}`}`);
+      const words = excerpt(redactSecrets(this.clean(lastWords())), 500);
+      note(`${this.sentence(what)}${words === "" ? "" : ` It said: ${words}`}`);
     };
     const onclose = (): void => {
       leave();
@@ -244,19 +247,30 @@ export class Connection {
     if (isOf(error, SdkErrorCode.RequestTimeout)) {
       return `has not begun within ${CONNECT_TIMEOUT_MS / 1_000} seconds`;
     }
-    if ("url" in server) return whyNotTaken(error) ?? "cannot be reached";
+    if ("url" in server) return whyNotTaken(error) ?? whyNotUnderstood(error) ?? "cannot be reached";
     const missing = await missingProgram(server, { dir, path: variable("PATH") ?? "" });
     if (missing !== undefined) return `cannot be started: ${missing}`;
-    return isOf(error, SdkErrorCode.ConnectionClosed) ? "ended before it had begun" : "cannot be reached";
+    if (isOf(error, SdkErrorCode.ConnectionClosed)) return "ended before it had begun";
+    return whyNotUnderstood(error) ?? "cannot be reached";
   }
 
   private sentence(what: string): string {
-    return `The MCP server ${this.place.name} ${what}.`;
+    return this.clean(`The MCP server ${this.place.name} ${what}.`);
+  }
+
+  private clean(text: string): string {
+    return withoutSecrets(text, this.secrets);
   }
 }
 
 /** Whoever calls has a timeout of its own; the SDK's, of one minute, would be another. */
 const MAX_REQUEST_MS = 3_700_000;
+
+/** The server was reached, and what it says is not what is known here of the protocol. */
+function whyNotUnderstood(error: unknown): string | undefined {
+  if (!(error instanceof Error) || error instanceof TypeError) return undefined;
+  return `does not speak the protocol as it is known here: ${excerpt(error.message, 300)}`;
+}
 
 /** The server has answered, with an error. */
 function isRefusal(error: unknown): error is Error {

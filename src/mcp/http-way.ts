@@ -1,4 +1,6 @@
 import { type FetchLike, SdkHttpError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { z } from "zod";
+import { excerpt } from "../core/text.js";
 import { wordsOfConnection } from "../model/connection-words.js";
 import { send } from "../model/send.js";
 import type { HttpServer } from "./server-settings.js";
@@ -49,11 +51,27 @@ export function whyNotTaken(error: unknown): string | undefined {
   if (error instanceof SdkHttpError) {
     const { status } = error;
     if (status < 300 || status >= 500 || status === 408) return undefined;
-    return `answers with HTTP status ${status}${status < 400 ? ", and redirects are not followed" : ""}`;
+    if (status < 400) return `answers with HTTP status ${status}, and redirects are not followed`;
+    const words = wordsOfRefusal(error.data["text"]);
+    return `answers with HTTP status ${status}${words === undefined ? "" : `: ${words}`}`;
   }
   const cause = error instanceof TypeError ? error.cause : undefined;
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
   return NEVER_CONNECTED.test(code) ? wordsOfConnection(code) : undefined;
+}
+
+const refusalSchema = z.object({ error: z.object({ message: z.string() }) });
+const MAX_REFUSAL_CHARS = 64 * 1024;
+
+/** What an error of the protocol says that comes with a status. */
+function wordsOfRefusal(body: unknown): string | undefined {
+  if (typeof body !== "string" || body.length > MAX_REFUSAL_CHARS) return undefined;
+  try {
+    const { data } = refusalSchema.safeParse(JSON.parse(body));
+    return data === undefined ? undefined : excerpt(data.error.message.replace(/\.$/, ""), 300);
+  } catch {
+    return undefined; // a page, or words of a proxy
+  }
 }
 
 const NEVER_CONNECTED =
@@ -71,7 +89,8 @@ function boundedFetch(maxBytes: number): FetchLike {
       signal: init.signal ?? new AbortController().signal,
     });
     const { status, headers } = answer;
-    const kept = ["content-type", "mcp-session-id", "www-authenticate"].flatMap((name) => {
+    // Not `www-authenticate`: the SDK would make an error of its own of it, that does not say that the call was refused.
+    const kept = ["content-type", "mcp-session-id"].flatMap((name) => {
       const value = headers.get(name);
       return value === null ? [] : [[name, value] as [string, string]];
     });

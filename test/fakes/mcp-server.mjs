@@ -167,6 +167,13 @@ function answerCall(id, { name, arguments: args = {} }) {
       return;
     case "fail":
       return say(`no \u202Eway ${process.cwd()}`, { isError: true });
+    case "tell":
+      return say(`it is ${process.env.TEA_TOKEN} of ${process.env.TEA_PLACE}`);
+    case "refuse with it":
+      return send({ id, error: { code: -32000, message: `401 for ${process.env.TEA_TOKEN}` } });
+    case "die with it":
+      process.stderr.write(`not taken: ${process.env.TEA_TOKEN}\n`, () => process.exit(1));
+      return;
     case "refuse":
       return send({
         id,
@@ -211,7 +218,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
     send({
       id,
       result: {
-        protocolVersion,
+        protocolVersion: manner === "later" ? "2999-01-01" : protocolVersion,
         capabilities: { tools: { listChanged: true } },
         serverInfo: { name: "fake", version: "1" },
       },

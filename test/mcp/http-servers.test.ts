@@ -96,6 +96,12 @@ const status =
   (code: number, headers = {}) =>
   (response: ServerResponse) =>
     response.writeHead(code, headers).end("no: secret-token");
+const scope = { "www-authenticate": 'Bearer error="insufficient_scope", scope="tea:pour"' };
+/** An error of the protocol that comes with a status of HTTP. */
+const refusal = (code: number, message: string) => (response: ServerResponse) =>
+  response
+    .writeHead(code, { "content-type": "application/json" })
+    .end(JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: -32602, message } }));
 const elsewhere = status(307, { location: "http://127.0.0.1:1/mcp" });
 /** The beginning of a stream of events, and then what follows. */
 const stream = (begin: string, then: (response: ServerResponse) => void) => (response: ServerResponse) => {
@@ -116,6 +122,20 @@ const INTERRUPTED = "may have done something";
 test.each<[string, Manner, string, RegExp]>([
   ["wants another token", always(status(401)), NOT_REACHED, /answers with HTTP status 401\./],
   ["wants another token for a call", inCalls(status(403)), NOT_REACHED, /answers with HTTP status 403\./],
+  ["wants another scope", always(status(403, scope)), NOT_REACHED, /answers with HTTP status 403\./],
+  ["wants another scope for a call", inCalls(status(403, scope)), NOT_REACHED, /with HTTP status 403\./],
+  [
+    "names what it lacks",
+    inCalls(refusal(400, "no cup, secret-token")),
+    NOT_REACHED,
+    /400: no cup, <secret>\./,
+  ],
+  [
+    "speaks plainly",
+    always(status(200, { "content-type": "text/plain" })),
+    NOT_REACHED,
+    /protocol as.*text\/plain/,
+  ],
   ["sends elsewhere", always(elsewhere), NOT_REACHED, /307, and redirects are not followed\./],
   ["sends a call elsewhere", inCalls(elsewhere), NOT_REACHED, /307, and redirects are not followed\./],
   ["fails", inCalls(status(500)), INTERRUPTED, /no.* answer that can be read/],

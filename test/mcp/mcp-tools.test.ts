@@ -180,6 +180,25 @@ describe("a server", () => {
     ).toEqual(Object.keys(env).sort());
   });
 
+  test.each(["of the worker's that is called one", "of the settings that is called one"])(
+    "that tells a secret, a variable %s, has not told it",
+    async (whose) => {
+      const secret = "correct-horse-battery";
+      const more = whose.startsWith("of the worker's")
+        ? { envVariables: ["TEA_TOKEN", "TEA_PLACE"] }
+        : { env: { TEA_TOKEN: secret, TEA_PLACE: "Darjeeling" } };
+      const { call, notes } = open(fake("plain", more).server, {
+        TEA_TOKEN: secret,
+        TEA_PLACE: "Darjeeling",
+      });
+      expect((await call("act", { how: "tell" })).content).toBe("it is <secret> of Darjeeling");
+      await expect(call("act", { how: "refuse with it" })).rejects.toThrow(/: 401 for <secret>$/);
+      await expect(call("act", { how: "die with it" })).rejects.toThrow(Interrupted);
+      expect(notes.join()).toMatch(/It said: .*<secret>/);
+      expect(notes.join()).not.toContain(secret);
+    },
+  );
+
   test("works in the project's directory where the settings say so", async () => {
     const { call, projectRoot } = open(fake("plain", { cwd: "@project" }).server);
     expect((await call("act", { how: "where" })).content).toBe(projectRoot);
@@ -246,6 +265,11 @@ describe("a server", () => {
       const missing = open({ command }, { PATH: "/usr/bin:/bin" });
       await expect(missing.source.tools(missing.place)).rejects.toThrow(words);
     }
+  });
+
+  test("that speaks another version of the protocol is said to", async () => {
+    const { names } = open(fake("later").server);
+    await expect(names()).rejects.toThrow(/does not speak the protocol as it is known here: .*2999-01-01/);
   });
 
   test("that dies in a call interrupts it, and is begun again by the next", async () => {
