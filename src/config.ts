@@ -30,6 +30,17 @@ const positiveInteger = z
   .regex(/^[1-9]\d*$/, "must be a whole number above 0")
   .transform(Number);
 
+/** What links begin with: they are printed, and sent to those who are told of runs. */
+const webUiUrl = z
+  .url({ protocol: /^https?$/ })
+  .refine((url) => !URL.canParse(url) || !hasMoreThanPlace(new URL(url)), {
+    error: "must hold no user name, no password, no query and no fragment: links begin with it",
+  });
+
+function hasMoreThanPlace({ username, password, search, hash }: URL): boolean {
+  return `${username}${password}${search}${hash}` !== "";
+}
+
 /** The environment variables of Interlock itself. Temporal's own are read by its envconfig library. */
 const environmentSchema = z.object({
   INTERLOCK_STORE: z.string().optional(),
@@ -51,7 +62,7 @@ const environmentSchema = z.object({
     .optional(),
   INTERLOCK_SEAL_KEYS: z.string().optional(),
   INTERLOCK_SEAL_KEYS_FILE: z.string().optional(),
-  INTERLOCK_WEB_UI: z.url({ protocol: /^https?$/ }).optional(),
+  INTERLOCK_WEB_UI: webUiUrl.optional(),
   INTERLOCK_METRICS: listenAddress.optional(),
   INTERLOCK_HEALTH: listenAddress.optional(),
   INTERLOCK_LOG_FORMAT: wordOf(LOG_FORMATS).optional(),

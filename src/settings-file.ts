@@ -114,8 +114,9 @@ export function readSettings(configured: string | undefined, storeDir: string): 
     if (problem === undefined) return parsed.data;
     throw new ConfigError(`The settings file ${path} is not valid at ${problem}. Correct it.`);
   }
-  const issue = parsed.error.issues[0];
+  const [issue] = parsed.error.issues;
+  const message = issue?.code === "invalid_key" ? issue.issues[0]?.message : issue?.message;
   throw new ConfigError(
-    `The settings file ${path} is not valid at ${issue?.path.map(String).join(".") || "its root"}: ${issue?.message}. Correct it.`,
+    `The settings file ${path} is not valid at ${issue?.path.map(String).join(".") || "its root"}: ${message}. Correct it.`,
   );
 }

@@ -116,6 +116,9 @@ describe("the variables", () => {
     ["INTERLOCK_MODEL_TIMEOUT_SECONDS", "1.5"],
     ["INTERLOCK_MODEL_TIMEOUT_SECONDS", "1e3"],
     ["INTERLOCK_WEB_UI", "not a url"],
+    ["INTERLOCK_WEB_UI", "https://ada:secret@temporal.example/"],
+    ["INTERLOCK_WEB_UI", "https://temporal.example/?token=secret"],
+    ["INTERLOCK_WEB_UI", "https://temporal.example/#/namespaces"],
     ["OPENAI_BASE_URL", "ftp://host/v1"],
     ["OPENAI_BASE_URL", "host:8080"],
     ["OPENAI_BASE_URL", "/v1"],
@@ -127,7 +130,9 @@ describe("the variables", () => {
   test.each([
     ["INTERLOCK_LOG_LEVEL", "loud", '"loud" is none of trace, debug, info, warn, error'],
     ["INTERLOCK_LOG_FORMAT", "JSON", '"JSON" is none of text, json'],
-    ["INTERLOCK_STARTS", "close\nd", `"close d" is none of open, signed`],
+    ["INTERLOCK_STARTS", "close\nd", `"close\\nd" is none of open, signed`],
+    ["INTERLOCK_STARTS", "signed ", `"signed " is none of open, signed`],
+    ["INTERLOCK_LOG_FORMAT", "json\r", `"json\\r" is none of text, json`],
     ["INTERLOCK_HEALTH", "here", '"here" must be a port, or an IP address and a port, as 127.0.0.1:9464'],
     [
       "INTERLOCK_METRICS",
@@ -392,6 +397,40 @@ describe("a key goes only to the endpoint it was given for", () => {
       expect(load({ INTERLOCK_MODEL: "m" }).modelSettingsFor("author")).not.toHaveProperty("apiKey");
     },
   );
+});
+
+describe("a key in the place of its variable's name", () => {
+  const url = "https://own.example/v1";
+  const places = (name: string): readonly object[] => [
+    { models: { fast: { model: "m", baseUrl: url, apiKeyVariable: name } } },
+    { agents: { author: { baseUrl: url, apiKeyVariable: name } } },
+    { notifications: { webhooks: { ops: { url, secretVariable: name } } } },
+    { notifications: { webhooks: { team: { urlVariable: name, format: "slack" } } } },
+    { mcpServers: { tools: { url, bearerVariable: name } } },
+  ];
+
+  test.each([
+    "sk-proj-0123456789abcdefABCDEF",
+    "ghp_0123456789abcdefABCDEF",
+    "whsec_c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0",
+    "gsk_0123456789abcdefABCDEF012345",
+    "hf_0123456789abcdefABCDEF",
+    "https://hooks.slack.com/services/T0/B0/0123456789abcdef",
+  ])("is refused, and not repeated: %s", async (key) => {
+    for (const place of places(key)) {
+      await settings(place);
+      const said = refusal();
+      expect(said).toContain("must be the name of an environment variable");
+      expect(said).not.toContain(key);
+    }
+  });
+
+  test.each(["OPENAI_API_KEY", "GH_TOKEN_2", "npm_registry_token", "key2"])("%s is a name", async (name) => {
+    for (const place of places(name)) {
+      await settings(place);
+      expect(() => load()).not.toThrow();
+    }
+  });
 });
 
 describe("a secret may stand in a file", () => {

@@ -1,6 +1,7 @@
 import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { SERVER_NAME, isServerName } from "../core/server-name.js";
+import { secretVariable } from "../core/variable-name.js";
 
 /** The place in `cwd` and `args` where the run's project is meant. */
 export const PROJECT = "@project";
@@ -41,7 +42,7 @@ const httpServer = z.strictObject({
       message: "must hold no user name and no password: name a variable in bearerVariable",
     }),
   /** The variable that holds the token it wants. */
-  bearerVariable: variable.optional(),
+  bearerVariable: secretVariable.optional(),
   ...common,
 });
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { MAX_MODELS_IN_CHAIN } from "../core/run/limits.js";
+import { secretVariable } from "../core/variable-name.js";
 import { dialectSettingSchema } from "./dialects.js";
 
 /** Models as the operator of a worker writes them down, in the environment and in the settings file. */
@@ -21,7 +22,7 @@ export const contextLength = z.int().min(1_024);
 const fields = {
   baseUrl: modelUrl.optional(),
   /** The name of the environment variable that holds the key: keys themselves do not belong in a file. */
-  apiKeyVariable: z.string().min(1).optional(),
+  apiKeyVariable: secretVariable.optional(),
   stream: z.boolean().optional(),
   timeoutSeconds: z.int().min(1).max(MAX_MODEL_TIMEOUT_SECONDS, TIMEOUT_SENTENCE).optional(),
   temperature: z.number().min(0).max(2).optional(),

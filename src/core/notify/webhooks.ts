@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { secretVariable } from "../variable-name.js";
 import { WEBHOOK_FORMATS, type WebhookFormat } from "./message-bodies.js";
 import { WEBHOOK_EVENTS, type NoticeData, type NoticeEvent } from "./notice.js";
 
@@ -6,22 +7,15 @@ import { WEBHOOK_EVENTS, type NoticeData, type NoticeEvent } from "./notice.js";
 
 const MAX_WEBHOOKS = 20;
 
-const variableName = z
-  .string()
-  .regex(
-    /^[A-Za-z_][A-Za-z0-9_]*$/,
-    "must be the name of an environment variable: the secret itself does not belong here",
-  );
-
 const webhookEntrySchema = z
   .strictObject({
     /** Where it is sent. https, or http on the loopback address. */
     url: z.string().optional(),
     /** The variable that holds the URL: whoever knows that of Slack or Teams can post. */
-    urlVariable: variableName.optional(),
+    urlVariable: secretVariable.optional(),
     format: z.enum(WEBHOOK_FORMATS).default("json"),
     /** The variable that holds what it is signed with. */
-    secretVariable: variableName.optional(),
+    secretVariable: secretVariable.optional(),
     events: z.array(z.enum(WEBHOOK_EVENTS)).min(1).default(["question", "completed", "failed"]),
     /** Ids of projects, or names of their directories; absent means all. */
     projects: z.array(z.string().min(1)).min(1).optional(),
