@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { open, realpath } from "node:fs/promises";
-import { join } from "node:path";
+import { join, sep } from "node:path";
 import { excerpt } from "../core/text.js";
 import { PROJECT, SESSION_SUBJECTS } from "./from-audit.js";
 import type { RunStatement } from "./statement.js";
@@ -100,7 +100,8 @@ class NotHashed extends Error {}
 
 async function hashOf(root: string, name: string): Promise<string> {
   const isPlain = name.split("/").every((part) => part !== "" && part !== "." && part !== "..");
-  if (!isPlain || name.includes("\\") || name.includes("\0"))
+  // Where it separates no names, a model may have chosen one with a backslash.
+  if (!isPlain || (sep !== "/" && name.includes(sep)) || name.includes("\0"))
     throw new NotHashed("is no path within its folder");
   const path = join(root, name);
   const real = await realpath(path).catch(() => {
