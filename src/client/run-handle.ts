@@ -148,7 +148,10 @@ export class RunHandle {
     const taken = await this.update<AnswerTaken>(ANSWER_UPDATE, told, answerId);
     if (taken.begins === undefined) return; // taken by a worker of an earlier version
     if (taken.nodeId === nodeId && taken.begins === cutText(text, ANSWER_PREVIEW_CHARS)) return;
-    const message = `The id "${answerId}" is that of an earlier answer, at ${taken.nodeId}: this one was not taken. Give it another id.`;
+    const message =
+      taken.nodeId === nodeId && question !== undefined
+        ? `The question ${question} has another answer already: this one was not taken.`
+        : `The id "${answerId}" is that of an earlier answer, at ${taken.nodeId}: this one was not taken. Give it another id.`;
     throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
   }
 

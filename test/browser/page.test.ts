@@ -403,6 +403,18 @@ test("nothing serious stands in the way of a screen reader, in the light and in 
   await dark.getByRole("group", { name: /^Graph/ }).waitFor();
 });
 
+test("what was typed for a question that somebody else answers first is kept, and said to be not taken", async () => {
+  const run = await stand.start();
+  const [page, other] = [await open(`#/runs/${run}`), await open(`#/runs/${run}`)];
+  await page.getByLabel("Your answer").fill("A long and careful answer.");
+  await answer(other, "Blue.");
+  const kept = page.getByLabel("What you have typed was not taken");
+  expect(await kept.inputValue()).toBe("A long and careful answer.");
+  await phase(page, "completed");
+  await page.getByRole("button", { name: "Discard it" }).click();
+  expect(await kept.count()).toBe(0);
+});
+
 test("by keyboard alone a question is found and answered", async () => {
   const run = await stand.start();
   const page = await open(`#/runs`);

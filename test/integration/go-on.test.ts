@@ -99,6 +99,10 @@ describe("an answer's id", () => {
       code: "E_PRECONDITION_FAILED",
       message: expect.stringContaining('"mine" is that of an earlier answer, at ask') as string,
     });
+    const other = { nodeId: "ask", text: "Yes.", question: "1.1", answerId: "mine" };
+    await expect(run.answer(other)).rejects.toMatchObject({
+      message: "The question 1.1 has another answer already: this one was not taken.",
+    });
     await ask("Yes.", "other");
     await expect(run.result()).rejects.toMatchObject(FAILS);
 

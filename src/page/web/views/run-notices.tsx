@@ -24,6 +24,14 @@ export function RunNotices({ watched, description, now }: NoticesProps) {
   const { row, polled, waitsForWorkerSince, failure } = description;
   const isOpen = !isOverPhase(row.phase);
   const standing = watched.standing.value;
+  const [drafts, setDrafts] = useState<readonly Draft[]>([]);
+  const type = (to: string, text: string) =>
+    setDrafts((before) => [
+      ...before.filter((each) => each.to !== to),
+      ...(text === "" ? [] : [{ to, text }]),
+    ]);
+  const open = isOpen ? openQuestion(watched.run, standing) : undefined;
+  const form = { drafts, type, isPaused: row.paused, again: watched.again };
   return (
     <div aria-live="polite">
       {isOpen && !polled && (
@@ -40,9 +48,12 @@ export function RunNotices({ watched, description, now }: NoticesProps) {
       {isOpen && <Trouble description={description} now={now} />}
       {row.paused && isOpen && <Paused watched={watched} />}
       {isOpen && standing?.question !== undefined && (
-        <Question key={standing.question.id} watched={watched} standing={standing} />
+        <Question watched={watched} standing={standing} form={form} />
       )}
-      {isOpen && standing?.below !== undefined && <Below watched={watched} below={standing.below} />}
+      {isOpen && standing?.below !== undefined && <Below form={form} below={standing.below} />}
+      {drafts.map(
+        ({ to, text }) => to !== open && <Untaken key={to} text={text} onDrop={() => type(to, "")} />,
+      )}
       {row.phase === "failed" && <Failure watched={watched} failure={standing?.failure ?? failure} />}
     </div>
   );
@@ -94,7 +105,54 @@ function Paused({ watched }: { readonly watched: WatchedRun }) {
   );
 }
 
-function Question({ watched, standing }: { readonly watched: WatchedRun; readonly standing: RunStanding }) {
+/** What somebody types for a question. It is kept here: the form goes when the question is answered elsewhere. */
+interface Draft {
+  /** As `questionKey` has it. */
+  readonly to: string;
+  readonly text: string;
+}
+
+function questionKey(run: string, { id }: { readonly id: string }): string {
+  return `${run} ${id}`;
+}
+
+function openQuestion(run: string, standing: RunStanding | undefined): string | undefined {
+  if (standing?.question !== undefined) return questionKey(run, standing.question);
+  const asks = standing?.below?.asks;
+  return asks && questionKey(asks.runId, asks);
+}
+
+/** What was typed for a question that is open no longer. */
+function Untaken({ text, onDrop }: { readonly text: string; readonly onDrop: () => void }) {
+  return (
+    <div class="note bad">
+      <Field
+        label="What you have typed was not taken"
+        hint="The question is open no longer: somebody else has answered it, or the run has ended."
+      >
+        {(attributes) => <textarea {...attributes} readOnly value={text} />}
+      </Field>
+      <button type="button" onClick={onDrop}>
+        Discard it
+      </button>
+    </div>
+  );
+}
+
+interface FormState {
+  readonly drafts: readonly Draft[];
+  readonly type: (to: string, text: string) => void;
+  readonly isPaused: boolean;
+  readonly again: () => void;
+}
+
+interface QuestionProps {
+  readonly watched: WatchedRun;
+  readonly standing: RunStanding;
+  readonly form: FormState;
+}
+
+function Question({ watched, standing, form }: QuestionProps) {
   const { question } = standing;
   if (question === undefined) return null;
   const isBudget = question.code === "BUDGET_EXCEEDED";
@@ -107,7 +165,7 @@ function Question({ watched, standing }: { readonly watched: WatchedRun; readonl
         isBudget ? (
           <RaiseForm watched={watched} budget={standing.budget} />
         ) : (
-          <AnswerForm run={watched.run} question={question} again={watched.again} />
+          <AnswerForm key={question.id} run={watched.run} question={question} form={form} />
         )
       }
     />
@@ -141,12 +199,12 @@ function Asking({ id, title, text, children, way }: AskingProps) {
 }
 
 interface BelowProps {
-  readonly watched: WatchedRun;
+  readonly form: FormState;
   readonly below: RunStanding["below"] & {};
 }
 
 /** What a run below is waited for, and what it asks: answered here it is answered there. */
-function Below({ watched, below: { asks, ...waited } }: BelowProps) {
+function Below({ form, below: { asks, ...waited } }: BelowProps) {
   if (asks === undefined)
     return (
       <div class="note">
@@ -167,12 +225,7 @@ function Below({ watched, below: { asks, ...waited } }: BelowProps) {
             <a href={runHref(asks.runId)}>Raise it there</a>.
           </p>
         ) : (
-          <AnswerForm
-            key={`${asks.runId} ${asks.id}`}
-            run={asks.runId}
-            question={asks}
-            again={watched.again}
-          />
+          <AnswerForm key={questionKey(asks.runId, asks)} run={asks.runId} question={asks} form={form} />
         )
       }
     >
@@ -186,19 +239,22 @@ function Below({ watched, below: { asks, ...waited } }: BelowProps) {
 interface AnswerFormProps {
   readonly run: string;
   readonly question: { readonly id: string; readonly nodeId: string };
-  readonly again: () => void;
+  readonly form: FormState;
 }
 
-/** What is typed survives until it is taken: a refusal keeps it. */
-function AnswerForm({ run, question, again }: AnswerFormProps) {
-  const [text, setText] = useState("");
+/** What is typed survives until it is taken: a refusal keeps it, and so does an answer of somebody else's. */
+function AnswerForm({ run, question, form: { drafts, type, isPaused, again } }: AnswerFormProps) {
   const [isSent, setSent] = useState(false);
   const doing = useDoing();
   const { nodeId, id } = question;
-  if (isSent) return <p role="status">Your answer is taken. The run goes on.</p>;
+  const to = questionKey(run, question);
+  const text = drafts.find((each) => each.to === to)?.text ?? "";
+  const goesOn = isPaused ? "The run is paused, and takes it up when it is let go on." : "The run goes on.";
+  if (isSent) return <p role="status">Your answer is taken. {goesOn}</p>;
   const send = async () => {
     await ask("answer", { run, nodeId, question: id, text });
     setSent(true);
+    type(to, "");
     again();
   };
   return (
@@ -208,7 +264,7 @@ function AnswerForm({ run, question, again }: AnswerFormProps) {
           <textarea
             {...attributes}
             value={text}
-            onInput={(event) => setText(event.currentTarget.value)}
+            onInput={(event) => type(to, event.currentTarget.value)}
             onKeyDown={(event) => {
               if (event.key === "Enter" && (event.ctrlKey || event.metaKey))
                 event.currentTarget.form?.requestSubmit();

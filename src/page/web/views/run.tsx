@@ -31,7 +31,7 @@ export function RunView({ route }: { readonly route: RunRoute }) {
   return (
     <>
       <Head description={value} standing={standing.value} now={now} />
-      <RunNotices watched={watched} description={value} now={now} />
+      <RunNotices key={route.run} watched={watched} description={value} now={now} />
       <RunFacts description={value} standing={standing.value} now={now} />
       <Tabs
         run={route.run}
