@@ -6,11 +6,12 @@ import {
   fstatSync,
   lstatSync,
   openSync,
+  readFile,
   readFileSync,
 } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable, Writable } from "node:stream";
+import { promisify } from "node:util";
 
 /**
  * The one way to open a file of the service's own (`test/boundaries/own-files.test.ts`): never through a link in its place, never
@@ -21,6 +22,7 @@ import type { Readable, Writable } from "node:stream";
 const NO_FOLLOW = constants.O_NOFOLLOW ?? 0; // systems without links have none of these
 const NON_BLOCK = constants.O_NONBLOCK ?? 0;
 const SAFE = NO_FOLLOW | NON_BLOCK;
+const SMALL_BYTES = 256 * 1024;
 const ACCESS = {
   read: constants.O_RDONLY,
   "read-write": constants.O_RDWR,
@@ -84,14 +86,20 @@ export function readPrivateText(path: string): string {
   }
 }
 
-/** All bytes of a file of ours. Throws for one that has more than `maxBytes`. */
+const readWhole = promisify(readFile);
+
+/**
+ * All bytes of a file of ours. Throws for one that has more than `maxBytes`. A small one is read at once: that takes less than the way
+ * through the thread pool.
+ */
 export async function readOwnFile(path: string, maxBytes = Number.POSITIVE_INFINITY): Promise<Buffer> {
-  const handle = await openOwnHandle(path);
+  const fd = openOwnFile(path, "read");
   try {
-    if ((await handle.stat()).size > maxBytes) throw new NotOurFile(path, "too large");
-    return await handle.readFile();
+    const { size } = fstatSync(fd);
+    if (size > maxBytes) throw new NotOurFile(path, "too large");
+    return size <= SMALL_BYTES ? readFileSync(fd) : await readWhole(fd);
   } finally {
-    await handle.close();
+    closeSync(fd);
   }
 }
 
@@ -140,16 +148,6 @@ export function isOwnFolder(path: string): boolean {
 export function openOwnFolder(path: string): number {
   refuseLinkedFolders(join(path, "name"));
   return openSync(path, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0));
-}
-
-async function openOwnHandle(path: string): Promise<FileHandle> {
-  refuseLinkedFolders(path);
-  const handle = await open(path, ACCESS.read | SAFE).catch((error: unknown) => {
-    throw asRefusal(path, error);
-  });
-  if ((await handle.stat()).isFile()) return handle;
-  await handle.close();
-  throw new NotOurFile(path, "no regular file");
 }
 
 function asRefusal(path: string, error: unknown): unknown {

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, readdirSync, rmSync } from "node:fs";
-import { mkdir, rename, rm, rmdir, stat } from "node:fs/promises";
+import { closeSync, mkdirSync, readdirSync, renameSync, rmSync, rmdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type Fault, type Result, fail, ok } from "../../core/errors.js";
 import { failpoint } from "../../core/failpoint.js";
@@ -23,7 +22,7 @@ export async function placeRun(
 ): Promise<Result<RunMetadata>> {
   const projectDir = join(projectsDir, project.projectId);
   try {
-    await mkdir(join(projectDir, "runs"), { recursive: true, mode: 0o700 });
+    mkdirSync(join(projectDir, "runs"), { recursive: true, mode: 0o700 });
     return await withFileLock(
       join(projectDir, "create.lock"),
       async (lock) => {
@@ -55,28 +54,28 @@ async function placeNew(
   const runsDir = join(projectDir, "runs");
   const staging = join(runsDir, `.tmp-${randomUUID()}`);
   const final = join(runsDir, run.runId);
-  if (!(await isPristine(final))) {
+  if (!isPristine(final)) {
     const sentence = "The run's folder is in use, but the index (runs.jsonl) does not list it: restore it.";
     return fail("E_INDEX_WRITE_FAILED", sentence);
   }
-  const artifacts = document === undefined ? ok({ made: false }) : await makeArtifactsRoot(root);
+  const artifacts = document === undefined ? ok({ made: false }) : makeArtifactsRoot(root);
   if (!artifacts.ok) return artifacts;
   failpoint("run.artifacts-made");
-  const removeAll = async () => {
+  const removeAll = () => {
     lock.assertHeld();
     removeStaged(runsDir);
-    await rm(final, { recursive: true, force: true });
+    rmSync(final, { recursive: true, force: true });
   };
   try {
-    await removeAll();
-    await mkdir(join(staging, "state", "logs"), { recursive: true, mode: 0o700 });
-    await mkdir(join(staging, "conversation"), { mode: 0o700 });
+    removeAll();
+    mkdirSync(join(staging, "state", "logs"), { recursive: true, mode: 0o700 });
+    mkdirSync(join(staging, "conversation"), { mode: 0o700 });
     closeSync(openOwnFile(join(staging, "state", "logs", "execution.jsonl"), "create"));
     if (document !== undefined) await writeFileAtomic(join(staging, "state", "workflow.md"), document);
     await writeFileAtomic(join(projectDir, "project.json"), `${JSON.stringify({ root })}\n`, lock);
     failpoint("run.staged");
     lock.assertHeld();
-    await rename(staging, final);
+    renameSync(staging, final);
     failpoint("run.placed");
     await syncDirectory(runsDir);
     lock.assertHeld();
@@ -86,20 +85,29 @@ async function placeNew(
   } catch (error) {
     if (error instanceof LockLost || !lock.isHeld()) throw error; // nothing of it is ours any more
     await index.remove(run.runId).catch(() => undefined);
-    await removeAll().catch(() => undefined);
-    if (artifacts.value.made) await rmdir(join(root, "artifacts")).catch(() => undefined);
+    asFarAsPossible(removeAll);
+    if (artifacts.value.made) asFarAsPossible(() => rmdirSync(join(root, "artifacts")));
     return notWritten(error);
   }
 }
 
-async function makeArtifactsRoot(projectRoot: string): Promise<Result<{ made: boolean }>> {
+/** What cannot be undone hides nothing of why it was to be. */
+function asFarAsPossible(undo: () => void): void {
+  try {
+    undo();
+  } catch {
+    // the next creation removes what is left
+  }
+}
+
+function makeArtifactsRoot(projectRoot: string): Result<{ made: boolean }> {
   const artifacts = join(projectRoot, "artifacts");
   let made = false;
   try {
-    made = (await mkdir(artifacts, { recursive: true })) !== undefined;
-    if ((await stat(artifacts)).isDirectory()) return ok({ made });
+    made = mkdirSync(artifacts, { recursive: true }) !== undefined;
+    if (statSync(artifacts).isDirectory()) return ok({ made });
   } catch {
-    if (made) await rmdir(artifacts).catch(() => undefined);
+    if (made) asFarAsPossible(() => rmdirSync(artifacts));
   }
   return fail(
     "E_PROJECT_INVALID",
@@ -118,20 +126,18 @@ export function removeStaged(runsDir: string): void {
  * Whether a run's folder is missing or was never worked in. One that the index does not list is a creation that a
  * crash cut short; but if it has been worked in, the index has lost it, and nobody may delete it.
  */
-export async function isPristine(runDir: string): Promise<boolean> {
+export function isPristine(runDir: string): boolean {
   const files = [join(runDir, "state", "logs", "execution.jsonl"), join(runDir, "calls.jsonl")];
-  const sizes = await Promise.all(
-    files.map((file) =>
-      stat(file).then(
-        ({ size }) => size,
-        (error: NodeJS.ErrnoException) => {
-          if (error.code === "ENOENT" || error.code === "ENOTDIR") return 0;
-          throw error;
-        },
-      ),
-    ),
-  );
-  return sizes.every((size) => size === 0);
+  return files.every((file) => sizeOf(file) === 0);
+}
+
+function sizeOf(file: string): number {
+  try {
+    return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOTDIR") return 0;
+    throw error;
+  }
 }
 
 /** What to say of a run that was pruned. */

@@ -63,7 +63,7 @@ export async function collectStrayRuns(
       const { listed, pruned } = await index.ids();
       for (const name of readdirSync(runsDir)) {
         if (listed.has(name) || pruned.has(name) || !(isRunId(name) || name.startsWith(".tmp-"))) continue;
-        if (!(await isPristine(join(runsDir, name)))) stray.lost.push(name);
+        if (!isPristine(join(runsDir, name))) stray.lost.push(name);
         else if (lstatSync(join(runsDir, name)).mtime < before) {
           stray.unmade.push(name);
           lock.assertHeld();

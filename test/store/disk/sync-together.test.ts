@@ -38,7 +38,9 @@ vi.mock("node:fs", async (original) => {
 });
 
 function nameOf(path: string): string {
-  return basename(path).replace(/^\.tmp-(.+)-[0-9a-f]{12}$/, "temporary $1");
+  return basename(path)
+    .replace(/^\.tmp-(.+)-[0-9a-f]{12}$/, "temporary $1")
+    .replace(/^\.il-[0-9a-f]{16}$/, "temporary file");
 }
 
 const USER = { type: "user", nodeId: "a", text: "blue" } as const;
@@ -101,7 +103,11 @@ describe("what is written in one step", () => {
       expect(result).toMatchObject({ ok: true });
     });
     const renamed = disk.done.indexOf("rename a.md");
-    expect(disk.done.slice(0, renamed).toSorted()).toEqual(["sync calls.jsonl", "sync visit-1.jsonl"]);
+    expect(disk.done.slice(0, renamed).toSorted()).toEqual([
+      "sync calls.jsonl",
+      "sync temporary file",
+      "sync visit-1.jsonl",
+    ]);
   });
 
   test("by a process that was killed before it was durable is so before it is reported", async () => {

@@ -27,10 +27,12 @@ vi.mock("node:fs/promises", async (importOriginal) => {
 
 vi.mock("node:fs", async (importOriginal) => {
   const original = await importOriginal<Record<string, unknown>>();
-  const failing = ["openSync", "writeFileSync", "renameSync", "mkdirSync"].map((name) => {
-    const call = original[name] as (...args: unknown[]) => unknown;
-    return [name, (...args: unknown[]) => (disk.enter(name), call(...args))] as const;
-  });
+  const failing = ["openSync", "writeFileSync", "renameSync", "mkdirSync", "rmSync", "statSync"].map(
+    (name) => {
+      const call = original[name] as (...args: unknown[]) => unknown;
+      return [name, (...args: unknown[]) => (disk.enter(name), call(...args))] as const;
+    },
+  );
   const fsync = (descriptor: number, done: (error?: unknown) => void) => {
     try {
       disk.enter("fsync");
@@ -108,12 +110,11 @@ describe("when the disk fails at any one step of a creation", () => {
     expect(failures).toEqual(
       expect.arrayContaining([
         "fsync",
-        "mkdir",
+        "mkdirSync",
         "openSync",
-        "rename",
         "renameSync",
-        "rm",
-        "stat",
+        "rmSync",
+        "statSync",
         "writeFileSync",
       ]),
     );
