@@ -77,11 +77,15 @@ async function markSession(bundles: BundleHost, { run, phase }: PhaseInput): Pro
   if (status !== "failed") unwrap(marked);
 }
 
-/** Keeps the graph state, and at a node boundary the state document as it stands. Then what is too much for it is moved. */
+/**
+ * Keeps the graph state, and at a node boundary the state document as it stands. Then what is too much for it is moved. With neither it
+ * is the bar of a node whose boundary is kept already.
+ */
 export async function recordSnapshot(
   store: Store,
   { run, boundary, graph }: SnapshotInput,
 ): Promise<MovedEntries | undefined> {
+  if (boundary === undefined && graph === undefined) return undefined;
   const files = await openFiles(store, run);
   if (boundary !== undefined) {
     const document = unwrap(await files.state.read());
