@@ -41,11 +41,13 @@ export function isReset(): boolean {
 
 /**
  * An execution that was reset to a moment after it was opened knows less than there is on disk: it ends at its first new turn,
- * and the run goes on from what is on disk. Which turn that is, the marker of `patched` says when it is replayed.
+ * and the run goes on from what is on disk. Which turn that is, the marker of `patched` says when it is replayed; so it is asked for
+ * in each replay: one from a history alone has the execution's first id, as if nobody had reset it.
  */
 async function resumeAfterReset(record: RunRecord): Promise<void> {
   const { input, carried, opened } = record;
-  if (!isReset() || opened.openedFor === workflowInfo().runId) return;
+  const { runId, unsafe } = workflowInfo();
+  if (!(isReset() || unsafe.isReplaying) || opened.openedFor === runId) return;
   if (!patched(`reset at ${carried.visit}.${carried.turn}`)) return;
   await barsOver(record);
   await condition(allHandlersFinished);

@@ -9,6 +9,8 @@ import { RunDescriber } from "../../src/client/describe-run.js";
 import { SEARCH_ATTRIBUTES } from "../../src/contract/names.js";
 import { workflowIdOf } from "../../src/core/run/run-id.js";
 import { findTemporalCli } from "../../src/embedded/find-cli.js";
+import { STEP_SIZES } from "../../src/core/step-size.js";
+import { replayHistory } from "../../src/replay.js";
 import { startWorker } from "../../src/worker.js";
 import { startEmptyWorker } from "../fakes/empty-worker.js";
 import { openPlace } from "../fakes/place.js";
@@ -315,6 +317,22 @@ describe("a run that is reset in the Web UI", () => {
     expect((await phasesOf(bench, run)).at(-1)).toBe("completed");
     const calls = (await bench.auditEvents(run)).filter(({ kind }) => kind === "tool.exec");
     expect(calls).toHaveLength(3);
+  });
+
+  test.each(STEP_SIZES)("leaves histories that replay, by %s", async (steps) => {
+    const bench = await openBench(straightOn);
+    const run = await bench.start(twoNodePackage(), { steps });
+    await run.result();
+    const { events } = await run.history();
+    const tasks = (events ?? []).filter((event) => event.workflowTaskCompletedEventAttributes);
+    await reset(run, ["--event-id", String(tasks[steps === "turns" ? 3 : 1]?.eventId)]);
+    const again = bench.client.handle(run.runId);
+    await again.result();
+    // The first, the one that was reset and what goes on: lists of Temporal's are a moment behind.
+    await eventually(async () => (await again.histories()).length === 3);
+    for (const history of await again.histories()) {
+      expect(await replayHistory(history)).toMatchObject({ ok: true });
+    }
   });
 });
 
