@@ -13,7 +13,7 @@ import type { RunFacts, StoreReader } from "../contract/reads.js";
 import type { RunStatus } from "../store/runs/status-file.js";
 import { workflowIdOfRun } from "../store/runs/run-index.js";
 import { print, printLabelled } from "./output.js";
-import { failureWords, workWords } from "./waiting-words.js";
+import { countedAlike, failureWords, workWords } from "./waiting-words.js";
 
 /** What `run --json` and `status --json` print. */
 export interface RunReport {
@@ -143,7 +143,7 @@ export async function filesOfRun(
 
 /** A run as its files tell it, without Temporal. */
 export function reportFromStore(facts: RunFacts): RunReport {
-  const { metadata, status: written, standing, places, model, usageByNode, writtenAgain } = facts;
+  const { metadata, status: written, standing, places, model, usage, usageByNode, writtenAgain } = facts;
   const status = written as RunStatus | null; // the store has parsed it
   const { phase, packageId, workflowRef, projectId, createdAt: startedAt, lastUpdatedAt: since } = metadata;
   const isOver = isOverPhase(phase);
@@ -163,7 +163,7 @@ export function reportFromStore(facts: RunFacts): RunReport {
     ...(status?.lastAnswer === undefined ? {} : { lastAnswer: status.lastAnswer as LastAnswer }), // written from one
     paused: status?.paused === true && !isOver,
     ...(status?.budget === undefined ? {} : { budget: status.budget as Budget }), // written from one
-    usage: status?.usage ?? NO_USAGE,
+    usage: usage ?? status?.usage ?? NO_USAGE,
     ...defined({ model, usageByNode, writtenAgain, parentRunId: metadata.parentRunId }),
     webUrl: null,
     ...places,
@@ -197,9 +197,14 @@ export function printReport(report: RunReport, projectRoot: string | undefined, 
     print(`  waits for   run ${report.below.runId} of ${report.below.workflowRef}`);
     if (report.below.asks !== undefined) printAskedBelow(report.below.asks);
   }
-  for (const activity of report.work ?? []) {
-    print(`  at work     ${workWords(activity, Date.now())}`);
+  const now = Date.now();
+  const work = (report.work ?? []).map((activity) => {
     const failure = failureWords(activity);
+    return [workWords(activity, now), ...(failure === undefined ? [] : [failure])];
+  });
+  for (const { words, count } of countedAlike(work)) {
+    const [doing, failure] = words;
+    print(`  at work     ${doing}${count === 1 ? "" : ` (${count} times)`}`);
     if (failure !== undefined) print(`  last error  ${failure}`);
   }
   if (report.lastAnswer !== undefined) printLabelled("  answered    ", answeredWords(report.lastAnswer));

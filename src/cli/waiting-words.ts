@@ -76,7 +76,8 @@ export function noticesOf(standing: Standing): readonly Notice[] {
       notices.push({ key: `${key} silent ${step} ${minute}`, text: `${name}: ${silence.words}` });
     }
   }
-  return notices;
+  // Of several that say the same at once, one does.
+  return notices.filter(({ text }, at) => notices.findIndex((other) => other.text === text) === at);
 }
 
 /** Why a turn waits while nothing is at work; it is asked for again and again. */
@@ -91,18 +92,10 @@ const SILENCE_STEPS_S = [3, 10, 30, 60];
 export function waitingLines(standing: Standing): readonly string[] {
   if (standing.temporal === "away") return [TEMPORAL_AWAY];
   const lines: string[] = [];
-  for (const activity of standing.work.activities) {
-    const { startedAt, attempt, maximumAttempts } = activity;
-    const of = maximumAttempts === undefined ? "" : ` of ${maximumAttempts}`;
-    const tries = attempt > 1 ? ` · attempt ${attempt}${of}` : "";
-    const elapsed = startedAt === undefined ? "" : ` · ${secondsSince(startedAt, standing.now)} s`;
-    lines.push(`${nameOf(activity, standing)}${elapsed}${tries}`);
-    const failure = failureWords(activity);
-    if (failure !== undefined) lines.push(`${failure} ${nextWords(activity, standing.now)}`);
-    if (activity.standing === "paused")
-      lines.push("paused in Temporal; it goes on when it is unpaused there");
-    const silence = silenceOf(activity, standing);
-    if (silence !== undefined) lines.push(silence.words);
+  const all = standing.work.activities.map((activity) => activityLines(activity, standing));
+  for (const { words, count } of countedAlike(all)) {
+    const [first = "", ...more] = words;
+    lines.push(count === 1 ? first : `${first} · ${count} times`, ...more);
   }
   const isAtWork = standing.work.activities.some((activity) => activity.standing === "running");
   if (standing.missing !== undefined && !isAtWork) lines.push(missingWords(standing.missing));
@@ -111,6 +104,31 @@ export function waitingLines(standing: Standing): readonly string[] {
   if (taskFailure !== undefined) lines.push(taskFailureWords(standing.runId, taskFailure));
   if (standing.nobody !== undefined) lines.push(standing.nobody);
   return lines;
+}
+
+function activityLines(activity: PendingActivity, standing: Standing): readonly string[] {
+  const { startedAt, attempt, maximumAttempts } = activity;
+  const of = maximumAttempts === undefined ? "" : ` of ${maximumAttempts}`;
+  const tries = attempt > 1 ? ` · attempt ${attempt}${of}` : "";
+  const elapsed = startedAt === undefined ? "" : ` · ${secondsSince(startedAt, standing.now)} s`;
+  const lines = [`${nameOf(activity, standing)}${elapsed}${tries}`];
+  const failure = failureWords(activity);
+  if (failure !== undefined) lines.push(`${failure} ${nextWords(activity, standing.now)}`);
+  if (activity.standing === "paused") lines.push("paused in Temporal; it goes on when it is unpaused there");
+  const silence = silenceOf(activity, standing);
+  return silence === undefined ? lines : [...lines, silence.words];
+}
+
+/** What is to be said several times in the same words, such as of the bars of nodes that were passed quickly, is said once. */
+export function countedAlike(
+  all: readonly (readonly string[])[],
+): readonly { readonly words: readonly string[]; readonly count: number }[] {
+  const counted = new Map<string, { readonly words: readonly string[]; readonly count: number }>();
+  for (const words of all) {
+    const key = words.join("\n");
+    counted.set(key, { words, count: (counted.get(key)?.count ?? 0) + 1 });
+  }
+  return [...counted.values()];
 }
 
 /** What has come of an answer beside its text: one line, or none. */

@@ -70,6 +70,8 @@ export interface RunFacts {
   };
   /** The artifacts that were there before the run, and that it has written; absent from a worker of an earlier version. */
   readonly writtenAgain?: readonly string[];
+  /** What the run has used, as the audit log says; `status` knows it as of the last change of its phase. Absent as `usageByNode` is. */
+  readonly usage?: Usage;
   /** What each node has used, as the audit log says; of many the last ones. Absent where the log cannot be read. */
   readonly usageByNode?: readonly { readonly nodeId: string; readonly usage: Usage }[];
   /** Which models the run uses, where it knows. */

@@ -59,7 +59,7 @@ export async function runFacts(store: Store, id: string): Promise<Result<RunFact
   return ok({
     ...facts,
     ...(await modelOf(run, files, status)),
-    ...(await usageByNodeOf(files)),
+    ...(await usageOf(files)),
     status: status as JsonObject | null, // parsed from JSON
     standing:
       bundle === undefined
@@ -86,9 +86,10 @@ async function modelOf(
 
 const MAX_NODES = 100;
 
-async function usageByNodeOf({ audit }: RunFiles): Promise<Pick<RunFacts, "usageByNode">> {
+async function usageOf({ audit }: RunFiles): Promise<Pick<RunFacts, "usage" | "usageByNode">> {
   const totals = await audit.totals().catch(() => undefined); // a log that may not be read: `audit verify` says why
-  return totals === undefined ? {} : { usageByNode: totals.byNode.slice(-MAX_NODES) };
+  if (totals === undefined) return {};
+  return { usage: totals.usage, usageByNode: totals.byNode.slice(-MAX_NODES) };
 }
 
 /** How far a run has come. */

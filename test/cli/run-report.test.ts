@@ -23,6 +23,14 @@ const REPORT = {
 
 afterEach(() => vi.restoreAllMocks());
 
+test("what a run waits for many times is one line of the report", () => {
+  const written = vi.spyOn(process.stdout, "write").mockReturnValue(true);
+  const bar = { activity: "state.snapshot", standing: "waiting", attempt: 1, maximumAttempts: 10 } as const;
+  printReport({ ...REPORT, phase: "running", work: [bar, bar, bar] }, undefined);
+  const lines = written.mock.calls.map(([text]) => String(text)).filter((text) => text.includes("at work"));
+  expect(lines).toEqual(["  at work     state.snapshot, attempt 1 of 10: waiting for a worker (3 times)\n"]);
+});
+
 test.each([
   ["a bundle run that has saved nothing", {}, "Run r: completed, nothing saved"],
   ["one that has", { artifacts: ["{session-folder}/a.md"] }, "Run r: completed"],

@@ -50,6 +50,17 @@ describe("what a run waits for", () => {
     expect(waitingLines(standing(RUNNING))).toEqual(["model turn 3 · ask · 42 s"]);
   });
 
+  test("is said once where it is many times the same", () => {
+    const bar: PendingActivity = { activity: "state.snapshot", standing: "waiting", attempt: 1 };
+    const [first, second] = ["2026-03-04T05:06:07.000Z", "2026-03-04T05:06:08.000Z"];
+    const work = { activities: [{ ...bar, scheduledAt: first }, RUNNING, { ...bar, scheduledAt: second }] };
+    const lines = ["state.snapshot · 2 times", "model turn 3 · ask · 42 s"];
+    expect(waitingLines({ ...standing(RUNNING), work })).toEqual(lines);
+    const lastFailure = { type: "TIMEOUT", message: "It was not done in time." };
+    const failed = work.activities.map((each) => ({ ...each, attempt: 2, lastFailure }));
+    expect(noticesOf({ ...standing(RUNNING), work: { activities: failed } })).toHaveLength(2);
+  });
+
   test("names who does not answer, and for how long", () => {
     const words = "no answer yet from model.test:8080 for 42 s (timeout 600 s).";
     const waiting = standing(RUNNING, { answer: ANSWER });

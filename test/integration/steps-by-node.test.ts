@@ -4,12 +4,15 @@ import { type History, historyFromJSON, historyToJSON } from "@temporalio/common
 import { expect, test } from "vitest";
 import type { RunHandle } from "../../src/client/client.js";
 import { workflowIdOf } from "../../src/core/run/run-id.js";
+import type { Usage } from "../../src/core/run/usage.js";
+import { STEP_SIZES } from "../../src/core/step-size.js";
 import { replayHistory } from "../../src/replay.js";
 import { eventually } from "../fakes/eventually.js";
 import { STRAIGHT, nodeOf, readsFirst, roundAndRound, straightOn } from "../fakes/walk.js";
 import { call, patch } from "../fakes/scripted-model.js";
 import { circlePackage, twoNodePackage } from "../fakes/two-node-package.js";
 import { type Bench, openBench, until } from "./harness.js";
+import { jsonOf, shellOf } from "./shell.js";
 
 const NODES = { steps: "nodes" } as const;
 const SLOW_MS = 1_500;
@@ -126,6 +129,26 @@ test("messages to a run are heard while it passes node after node", async () => 
   await expect(run.result()).rejects.toMatchObject({ code: "ENGINE_ABORTED" });
   await stepsOf(bench, run);
 });
+
+test.each(STEP_SIZES)(
+  "a run whose worker has ended in its middle says what it has used until then, by %s",
+  { tags: "slow" },
+  async (steps) => {
+    const bench = await openBench(roundAndRound);
+    const limits = { maxTurnsPerNode: 100_000, maxTurnsPerRun: 100_000 };
+    const run = await bench.start(circlePackage(), { steps, limits });
+    await eventually(() => bench.model.requests.length > 20);
+    await bench.stopWorker();
+    const { usage, usageByNode } = jsonOf(await shellOf(bench).run(["status", run.runId, "--json"])) as {
+      usage: Usage;
+      usageByNode: { usage: Usage }[];
+    };
+    expect(usage.modelTurns).toBeGreaterThan(19);
+    expect(usage.modelTurns).toBe(
+      usageByNode.reduce((sum, { usage: { modelTurns } }) => sum + modelTurns, 0),
+    );
+  },
+);
 
 test("a boundary that cannot be kept is tried again where Temporal shows it, and the run goes on from there", async () => {
   let spoil: (() => void) | undefined;
