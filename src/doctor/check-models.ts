@@ -242,6 +242,8 @@ class Visit {
     if (status === undefined) return this.judgeSilence(error, list, place);
     const isServed = status < 500 && (status < 300 || status >= 400);
     if (!isServed) return this.until("reachable", said, `Correct ${place}, or mend the server there.`);
+    const isSite = status < 300 && /^text\/html\b/i.test(this.seen?.headers.get("content-type") ?? "");
+    if (isSite) return this.until("reachable", said, `Correct ${place}: most end in /v1.`);
     const isKey = error instanceof ModelError && error.code === "LLM_AUTH_FAILED";
     if (isKey) return this.until("key", said, this.keyRemedy());
     const isUnlisted = list?.ids !== undefined && list.ids.length > 0 && !list.ids.includes(settings.model);

@@ -67,6 +67,7 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     /reasoning_content.{0,80}(?:must be|missing|required)|missing.{0,20}reasoning_content/i,
     () => ({ ownReads: "words", foreignMessage: { reasoning_content: "" } }),
   ],
+  [/expected \W{0,2}thinking\b.{0,80}\bfound \W{0,2}tool_use/i, () => ({ ownReads: "words" })],
   [
     /missing a thought_?signature/i,
     () => ({

@@ -69,6 +69,11 @@ export function badResponse(why: string): ModelError {
   });
 }
 
+/** An answer has an end that says that it was not finished, in the provider's words. */
+export function endedBadly(reason: string, apiKey?: string): ModelError {
+  return badResponse(`it ended with "${redact(reason, apiKey)}"`);
+}
+
 /** A page for browsers stands where the endpoint should: in place of an answer, another try may bring one. */
 export function answeredWithPage(status: number, page: string, apiKey?: string): ModelError {
   const title = redact(wordsOfPage(page), apiKey);

@@ -4,7 +4,7 @@ import type { ModelCall } from "../core/tools/model-call.js";
 import { AnswerProgress, type OnPiece } from "./answer-progress.js";
 import type { ChatAnswer } from "./chat-model.js";
 import { untilSilent } from "./event-stream.js";
-import { badResponse, errorInAnswer } from "./model-error.js";
+import { badResponse, endedBadly, errorInAnswer } from "./model-error.js";
 import { mergePiece, unknownParts, withPiece } from "./provider-part.js";
 import { saysWords } from "./provider-error.js";
 import { hasCounted, toUsage } from "./read-usage.js";
@@ -83,10 +83,11 @@ export async function collectStream(
       progress?.call(call, piece);
     }
   }
-  if (calls.all.length > 0) told.message = { ...told.message, tool_calls: calls.all };
+  const made = calls.all.filter(saysMore);
+  if (made.length > 0) told.message = { ...told.message, tool_calls: made };
   if (!hasTold()) {
     if (!isDone || !saysAnything(told.message) || saysWords(strange)) throw endedEarly(strange, answering);
-    told.reason = calls.all.length > 0 ? "tool_calls" : "stop";
+    told.reason = made.length > 0 ? "tool_calls" : "stop";
   }
   return finished(told, answering);
 }
@@ -127,6 +128,12 @@ function endedEarly(strange: Fields, answering: Answering): Error {
 
 function saysAnything(message: Fields): boolean {
   return Object.entries(message).some(([key, value]) => key !== "role" && !isNothing(value));
+}
+
+/** Whether a call is more than a place for one, which some servers have in each piece. */
+function saysMore(call: Fields): boolean {
+  const { id, name, argumentsJson } = toCall(call);
+  return id !== "" || name !== "" || argumentsJson !== "{}";
 }
 
 /** The choice that an answer is put together from: the first that came, where a server sends several. */
@@ -193,7 +200,7 @@ function finished({ message, reason, usage, model }: Readonly<Told>, answering: 
   const list = calls.length === 0 ? callOfOldForm(message) : calls;
   const content = toText(contentOf(message["content"]));
   const finishReason = toFinishReason(reason);
-  if (ENDED_BADLY.has(finishReason)) throw badResponse(`it ended with "${finishReason}"`);
+  if (ENDED_BADLY.has(finishReason)) throw endedBadly(reason, answering.apiKey);
   const unknown = unknownParts(message, list);
   if (JSON.stringify(unknown).length > MAX_UNKNOWN_CHARS)
     throw badResponse("it holds too much beside its text");

@@ -145,6 +145,18 @@ describe("a model", () => {
     expect(of("reachable").found).toContain("502 Bad Gateway");
   });
 
+  test("whose address is a web site's is none: the remedy is the address, no other try", async () => {
+    const { of } = await checked((response) => {
+      response.writeHead(200, { "content-type": "text/html; charset=utf-8" });
+      response.end("<!doctype html><title>Welcome</title>");
+    });
+    expect(of("reachable")).toMatchObject({
+      status: "failed",
+      remedy: "Correct OPENAI_BASE_URL: most end in /v1.",
+    });
+    expect(of("reachable").found).toContain("with a web page, not a chat completion: Welcome");
+  });
+
   test("whose address redirects is not followed, and the host is named", async () => {
     const { of, asked } = await checked((response) => {
       response.writeHead(308, { location: "http://elsewhere.example/v1/chat/completions" });

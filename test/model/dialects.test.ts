@@ -485,28 +485,31 @@ describe("the runtime's own reads", () => {
   });
 });
 
-test("a server that refuses reads which no model has made is shown them in words, from then on", async () => {
-  const server = await startRawServer((response, { body }) => {
-    const { messages } = body as { messages: Record<string, unknown>[] };
-    const isForeign = messages.some(
-      ({ tool_calls: calls, reasoning_content: own }) => calls !== undefined && !own,
-    );
-    if (!isForeign) return json(response, choice({ content: "x", reasoning_content: "y" }));
-    return json(
-      response,
-      { error: { message: "Missing `reasoning_content` field in the assistant message" } },
-      400,
-    );
-  });
-  const model = createChatModel();
-  const reads: readonly ChatMessage[] = [
-    { role: "assistant", content: "", own: true, toolCalls: [{ id: "a", name: "x", argumentsJson: "{}" }] },
-    { role: "tool", toolCallId: "a", content: "{}" },
-  ];
-  await ask(server.baseUrl, {}, reads, model);
-  await ask(server.baseUrl, {}, reads, model);
-  expect(server.requests).toHaveLength(3);
-});
+test.each([
+  "Missing `reasoning_content` field in the assistant message",
+  "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2",
+  "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.",
+])(
+  "a server that refuses reads which no model has made is shown them in words, from then on: %s",
+  async (message) => {
+    const server = await startRawServer((response, { body }) => {
+      const { messages } = body as { messages: Record<string, unknown>[] };
+      const isForeign = messages.some(
+        ({ tool_calls: calls, reasoning_content: own }) => calls !== undefined && !own,
+      );
+      if (!isForeign) return json(response, choice({ content: "x", reasoning_content: "y" }));
+      return json(response, { error: { message } }, 400);
+    });
+    const model = createChatModel();
+    const reads: readonly ChatMessage[] = [
+      { role: "assistant", content: "", own: true, toolCalls: [{ id: "a", name: "x", argumentsJson: "{}" }] },
+      { role: "tool", toolCallId: "a", content: "{}" },
+    ];
+    await ask(server.baseUrl, {}, reads, model);
+    await ask(server.baseUrl, {}, reads, model);
+    expect(server.requests).toHaveLength(3);
+  },
+);
 
 test("messages of another provider are dressed as this one wants them", async () => {
   const server = await startRawServer((response) => json(response, choice({ content: "x" })));

@@ -163,6 +163,17 @@ describe("the calls of a stream are the same where", () => {
   });
 });
 
+test.each<Piece>([
+  calls({}),
+  calls({ index: 0, id: "", type: "function", function: { name: "", arguments: "" } }),
+  calls({ index: 0, id: null, function: null }),
+])("a place for a call in the pieces of a text is none: %j", async (empty) => {
+  const answer = await streamed([delta({ content: "Which?", ...empty }), delta(empty), delta({}, "stop")]);
+  expect(answer).toMatchObject({ content: "Which?", toolCalls: [] });
+  const none = await errorOf(() => streamed([delta(empty)]));
+  expect(none.message).toContain("the stream ended early");
+});
+
 describe("a call of a whole answer is read where", () => {
   test.each<readonly [string, Piece]>([
     [
@@ -294,8 +305,15 @@ describe("an end", () => {
   ])("for %s is no answer, and worth another try", async (reason) => {
     const error = await errorOf(() => streamed([delta({ content: "half" }, reason)]));
     expect(error).toMatchObject({ code: "LLM_BAD_RESPONSE", retryable: true });
-    expect(error.message).toContain(`it ended with "${reason.toLowerCase().replace(/:.*/, "")}"`);
+    expect(error.message).toContain(`it ended with "${reason}"`);
     expect(await errorOf(async () => whole(undefined, reason))).toMatchObject({ message: error.message });
+  });
+
+  test("that repeats the key says it without", async () => {
+    const answering = { ...ANSWERING, apiKey: "hunter2hunter2" };
+    const choices = [{ message: { content: "x" }, finish_reason: "error: hunter2hunter2 at /home/me/x" }];
+    const { message } = await errorOf(async () => toAnswer({ choices }, answering));
+    expect(message).toContain('it ended with "error: <secret> at <path>"');
   });
 
   test.each([
