@@ -26,7 +26,7 @@ export interface Dialect {
   /** `wrapped`: a call's arguments that are no JSON object, as a model has written them, go back inside one. */
   readonly brokenArguments: "sent" | "wrapped";
   /** What stands for the text of a message that has calls alone. */
-  readonly noText: "null" | "empty";
+  readonly noText: "null" | "empty" | "dot";
   /** How the runtime's own first reads are shown: as calls of the assistant, or in words of the user. */
   readonly ownReads: "calls" | "words";
   /** Whether an assistant message may be empty. */
@@ -142,7 +142,7 @@ export const dialectSettingSchema = z.union([
     afterTools: z.enum(["any", "assistant"]).optional(),
     callIds: z.enum(["any", "nine"]).optional(),
     brokenArguments: z.enum(["sent", "wrapped"]).optional(),
-    noText: z.enum(["null", "empty"]).optional(),
+    noText: z.enum(["null", "empty", "dot"]).optional(),
     ownReads: z.enum(["calls", "words"]).optional(),
     emptyAnswers: z.enum(["sent", "left-out"]).optional(),
     notTakenBack: z.array(z.string().min(1)).optional(),

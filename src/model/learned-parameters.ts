@@ -76,6 +76,10 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     }),
   ],
   [
+    /text content blocks must be non-empty|content field in the message object.{0,40} is empty/i,
+    () => ({ emptyAnswers: "left-out", noText: "dot" }),
+  ],
+  [
     /parts must not be empty|either content or tool_calls|content.{0,40}(?:must not be empty|non-empty)|non-empty content|invalid assistant message/i,
     () => ({ emptyAnswers: "left-out" }),
   ],

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "../core/json.js";
 import type { ProviderPart } from "../core/run/provider-part.js";
-import { fieldsOf, isJson } from "./answer-json.js";
+import { type Fields, fieldsOf, isJson, textOf } from "./answer-json.js";
 
 /** A message's own fields and those of its calls; whatever says nothing is left out. */
 export function unknownParts(
@@ -79,9 +79,18 @@ function addItem(items: unknown[], item: unknown): void {
     return;
   }
   const from = Math.max(0, items.length - ITEMS_LOOKED_AT);
-  const near = items.slice(from).findIndex((known) => fieldsOf(known)?.["index"] === index);
+  const near = items.slice(from).findIndex((known) => isOneItem(fieldsOf(known), fieldsOf(item)));
   if (typeof index !== "number" || near === -1) items.push(item);
   else items[from + near] = withPiece("", items[from + near], item);
+}
+
+/** Items of several kinds, and several of one kind, may have one index: a thought, and the signatures of calls. */
+function isOneItem(known: Fields = {}, piece: Fields = {}): boolean {
+  const isSame = (field: string): boolean => {
+    const [before, more] = [textOf(known[field]), textOf(piece[field])];
+    return before === "" || more === "" || before === more;
+  };
+  return known["index"] === piece["index"] && isSame("type") && isSame("id");
 }
 
 /** Thoughts come in pieces without an index too; the piece with the signature is the last of one. */

@@ -141,13 +141,17 @@ function assistantParam(message: Assistant, to: Destination): Record<string, unk
   if (message.toolCalls.length === 0) return { role: "assistant", content, ...fields };
   return {
     role: "assistant",
-    content: content === "" && dialect.noText === "null" ? null : content,
+    content: content === "" ? NO_TEXT[dialect.noText] : content,
     ...fields,
     tool_calls: message.toolCalls.map((call, index) =>
       callParam(call, index, own?.calls?.[index], to, own !== undefined),
     ),
   };
 }
+
+const NO_TEXT = { null: null, empty: "", dot: "." } as const satisfies Readonly<
+  Record<Dialect["noText"], string | null>
+>;
 
 function callParam(
   call: ModelCall,

@@ -618,6 +618,7 @@ describe("a form that a server does not take is another one, from then on", () =
   const hasText = (messages: Sent) => messages.every(({ content }) => content !== null);
   const endsWithUser = (messages: Sent) => messages.at(-1)?.role === "user";
   const isFull = (messages: Sent) => messages.every(({ content }) => content !== "");
+  const saysSomething = (messages: Sent) => messages.every(({ content }) => (content ?? "") !== "");
 
   test.each<[number, string, readonly ChatMessage[], (messages: Sent) => boolean]>([
     [400, "Invalid 'content': 'content' field must be a string or an array of objects.", CALLED, hasText],
@@ -646,6 +647,14 @@ describe("a form that a server does not take is another one, from then on", () =
     ],
     [400, "Invalid assistant message: role='assistant' content=None tool_calls=None", EMPTY, isFull],
     [400, "assistant messages must include non-empty content or tool_calls", EMPTY, isFull],
+    [400, "messages: text content blocks must be non-empty", CALLED, saysSomething],
+    [400, "messages: text content blocks must be non-empty", EMPTY, saysSomething],
+    [
+      400,
+      "The content field in the Message object at messages.2 is empty. Add a ContentBlock object to the content field and try again.",
+      CALLED,
+      saysSomething,
+    ],
   ])("%i %s", async (status, message, messages, isTaken) => {
     const server = await startRawServer((response, request) => {
       if (isTaken(messagesOf(request))) json(response, choice({ content: "x" }));

@@ -373,6 +373,23 @@ test("thoughts that come in pieces without an index go back as one, under their 
   ]);
 });
 
+test("thoughts and signatures of calls that have one index stay what they are", async () => {
+  const details = (...items: readonly Piece[]) => delta({ reasoning_details: items });
+  const answer = await streamed([
+    details({ type: "reasoning.text", text: "a", index: 0 }),
+    details({ type: "reasoning.text", text: "b", index: 0 }),
+    details({ type: "reasoning.encrypted", id: "c1", data: "S1", index: 0 }),
+    details({ type: "reasoning.encrypted", id: "c2", data: "S2", index: 0 }),
+    details({ type: "reasoning.text", signature: "T", index: 0 }),
+    delta({}, "stop"),
+  ]);
+  expect(answer.provider?.message?.["reasoning_details"]).toEqual([
+    { type: "reasoning.text", text: "ab", signature: "T", index: 0 },
+    { type: "reasoning.encrypted", id: "c1", data: "S1", index: 0 },
+    { type: "reasoning.encrypted", id: "c2", data: "S2", index: 0 },
+  ]);
+});
+
 const EVENTS =
   'data: {"choices":[{"delta":{"content":"Which?"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
 const WHOLE = '{"choices":[{"message":{"content":"Which?"},"finish_reason":"stop"}]}';
