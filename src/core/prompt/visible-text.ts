@@ -1,12 +1,14 @@
 /** What models think between, where they do so in their text. */
 const TAGS: readonly (readonly [opening: string, closing: string])[] = [
-  ...["think", "thinking", "thought", "thoughts", "reasoning", "reflection", "seed:think"].map(
+  ...["think", "thinking", "thought", "thoughts", "reasoning", "reflection", "seed:think", "mm:think"].map(
     (tag) => [`<${tag}>`, `</${tag}>`] as const,
   ),
   ["[THINK]", "[/THINK]"],
   ["◁think▷", "◁/think▷"],
   ["<longcat_think>", "</longcat_think>"],
   ["<|START_THINKING|>", "<|END_THINKING|>"],
+  ["<|channel>", "<channel|>"], // Gemma
+  ["<|inner_prefix|>", "<|inner_suffix|>"], // Apertus
   ["<|begin_of_thought|>", "<|end_of_thought|>"],
   ["<|channel|>analysis<|message|>", "<|channel|>final<|message|>"],
 ];

@@ -6,14 +6,18 @@ const MAX_LOOKED_AT = 64 * 1024;
 
 /** What models write where their server does not read their calls. */
 const CALL_MARKS =
-  /<\|?(?:\w{1,20}[:_])?(?:tool_?calls?(?:_[a-z]{1,20}){0,3}|function_calls?|start_function_call|invoke|tool▁calls?)(?!\w)|<function[=\s]|\[TOOL_CALLS\]|<\|python_tag\|>|<｜(?:tool|DSML)|\bto=functions\.|```tool_(?:code|call)/i;
+  /<\|?(?:\w{1,20}[:_])?(?:tool_?calls?(?:_[a-z]{1,20}){0,3}|function_calls?|start_function_call|invoke|tool▁calls?|tool_(?:use|code|request)|tools_prefix|execute_tool|use_mcp_tool|action_start)(?!\w)|<function[=\s]|\[TOOL_CALLS\]|<\|python_tag\|>|<｜(?:tool|DSML)|\bto=functions\.|```tool_(?:code|call)/i;
 
 const CALL_OBJECT =
-  /["'](?:name|tool|function|tool_name|recipient_name|action)["']\s{0,20}:\s{0,20}["'](?:functions\.)?([\w.-]{1,80})["']/g;
+  /["'](?:name|tool|function|(?:tool|function|recipient)_name|action|command)["']\s{0,20}:\s{0,20}["'](?:functions\.)?([\w.-]{1,80})["']/g;
 
 /** A call as code of its own, in a list, of a module, or as an action's name. */
 const CALL_IN_CODE =
   /(?:\n|\bprint\()\s{0,20}\[?(?:default_api\.|functions\.)?([\w.-]{1,80})\(|\nAction:\s{0,5}([\w.-]{1,80})/g;
+
+/** A tool's name in a place where only a call has one: as a tag, between tags, as the key of an object, or over one. */
+const CALL_BY_PLACE =
+  /<\/?(?:call:)?([\w.-]{1,80})(?=[\s>/])|>\s{0,9}([\w.-]{1,80})(?=\s{0,9}<)|["']([\w.-]{1,80})["']\s{0,9}:\s{0,9}\{|\[?\btool[ _]?(?:use|call):\s{0,9}`?([\w.-]{1,80})|\bto=([\w.-]{1,80})|\n[*`#>\s]{0,9}([\w.-]{1,80})[*`:]{0,4}\s{1,9}(?:```(?:json)?\s{0,9})?\{|\n`([\w.-]{1,80})\(/gi;
 
 /** What asks or requests wherever it stands. */
 const ASKS =
@@ -68,8 +72,8 @@ function isWrittenCall(text: string, tools: readonly string[]): boolean {
   if (CALL_MARKS.test(text)) return true;
   const known = new Set(tools.flatMap((tool) => [tool, tool.replace("_", ".")]));
   for (const [, name = ""] of text.matchAll(CALL_OBJECT)) if (known.has(name)) return true;
-  return [...`\n${text}`.matchAll(CALL_IN_CODE)].some(([, called = "", action = ""]) =>
-    known.has(called || action),
+  return [CALL_IN_CODE, CALL_BY_PLACE].some((places) =>
+    [...`\n${text}`.matchAll(places)].some(([, ...names]) => names.some((name) => known.has(name ?? ""))),
   );
 }
 
