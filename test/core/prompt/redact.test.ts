@@ -91,6 +91,14 @@ describe("redactSecrets", () => {
     ["glpat-0123456789abcdef", "<secret>"],
     ["xoxb-0123456789-abcdef", "<secret>"],
     ["AKIA0123456789ABCDEF", "<secret>"],
+    ["Incorrect API key: gsk_abcdefghij0123456789ABCD.", "Incorrect API key: <secret>."],
+    ["xai-abcdefghij0123456789ABCD", "<secret>"],
+    ["hf_abcdefghij0123456789ABCD", "<secret>"],
+    ["pplx-abcdefghij0123456789ABCD", "<secret>"],
+    ["nvapi-abcdefghij_0123456789-ABCD", "<secret>"],
+    ["fw_abcdefghij0123456789", "<secret>"],
+    ["csk-abcdefghij0123456789", "<secret>"],
+    ["dapi0123456789abcdef0123456789abcdef", "<secret>"],
     ["eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln", "<secret>"],
     ["Authorization: Bearer abcdefghijkl", "Authorization: Bearer <secret>"],
     ["authorization: Basic dXNlcjpwYXNz", "authorization: Basic <secret>"],
@@ -108,6 +116,8 @@ describe("redactSecrets", () => {
 
   test.each([
     "skeleton_of_the_story_x",
+    "hf_hub_download_with_retries_2",
+    "fw_configurationsettingsofallplaces",
     "pkg-install-directory",
     "risk-management-committee",
     "the token economy",
