@@ -114,9 +114,25 @@ export function readSettings(configured: string | undefined, storeDir: string): 
     if (problem === undefined) return parsed.data;
     throw new ConfigError(`The settings file ${path} is not valid at ${problem}. Correct it.`);
   }
-  const [issue] = parsed.error.issues;
-  const message = issue?.code === "invalid_key" ? issue.issues[0]?.message : issue?.message;
+  const { place, message } = saidOf(parsed.error.issues[0]);
   throw new ConfigError(
-    `The settings file ${path} is not valid at ${issue?.path.map(String).join(".") || "its root"}: ${message}. Correct it.`,
+    `The settings file ${path} is not valid at ${place.map(String).join(".") || "its root"}: ${message}. Correct it.`,
   );
+}
+
+interface Said {
+  readonly place: readonly PropertyKey[];
+  readonly message: string;
+}
+
+/** What is wrong, in the words that say most: those of a key, and those of the form that a value comes nearest to. */
+function saidOf(issue: z.core.$ZodIssue | undefined): Said {
+  const { path: place = [], message = "Invalid input" } = issue ?? {};
+  if (issue?.code === "invalid_key") return { place, message: issue.issues[0]?.message ?? message };
+  if (issue?.code !== "invalid_union") return { place, message };
+  const forms = issue.errors.map(([first]) => saidOf(first));
+  const [nearest] = forms.toSorted((a, b) => b.place.length - a.place.length);
+  if (nearest !== undefined && nearest.place.length > 0)
+    return { place: [...place, ...nearest.place], message: nearest.message };
+  return { place, message: [...new Set(forms.map((form) => form.message))].join(", or ") || message };
 }

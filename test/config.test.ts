@@ -474,6 +474,29 @@ describe("a secret may stand in a file", () => {
   });
 });
 
+test.each([
+  "sk-abcdefghijklmnop1234",
+  "gsk_abcdefghij0123456789ABCD",
+  "abcdefghij0123456789ABCDEFGHIJ12",
+  "two words",
+  "A=b",
+])("%s in the place of the name of its variable is refused, and not said again", async (secret) => {
+  const places = [
+    { models: { a: { model: "m", apiKeyVariable: secret } } },
+    { agents: { a: { apiKeyVariable: secret } } },
+    { mcpServers: { a: { url: "https://x.example", bearerVariable: secret } } },
+    { notifications: { webhooks: { a: { url: "https://x.example", secretVariable: secret } } } },
+  ];
+  for (const place of places) {
+    await settings(place);
+    const said = refusal();
+    expect(said).toContain(
+      "must be the name of an environment variable: the secret itself does not belong here",
+    );
+    expect(said).not.toContain(secret);
+  }
+});
+
 describe("the settings file", () => {
   test("may be missing in the store", () => {
     expect(load().settings).toEqual({});
@@ -542,6 +565,21 @@ describe("the settings file", () => {
       "another value",
       [],
       "is not valid at its root: Invalid input: expected object, received array. Correct it.",
+    ],
+    [
+      "a dialect that there is not",
+      { dialect: "vLLM" },
+      'is not valid at dialect: Invalid option: expected one of "plain"|"openai"|"azure"|"deepseek"|"gemini"|"mistral"|"ollama"|"llama.cpp"|"vllm"|"lm-studio"|"groq"|"openrouter", or Invalid input: expected object, received string. Correct it.',
+    ],
+    [
+      "a wrong field of a dialect",
+      { models: { a: { model: "m", dialect: { name: "vllm", tokenLimit: "none" } } } },
+      'is not valid at models.a.dialect.tokenLimit: Invalid option: expected one of "max_tokens"|"max_completion_tokens". Correct it.',
+    ],
+    [
+      "a name of a model that is none",
+      { models: { "a b": { model: "m" } } },
+      "is not valid at models.a b: must be a name: letters, digits, and . _ : / - after the first. Correct it.",
     ],
     ["an unknown key", { agent: {} }, 'is not valid at its root: Unrecognized key: "agent". Correct it.'],
     [
