@@ -146,11 +146,11 @@ export function isWrongKey({ words, codes }: ProviderError): boolean {
 }
 
 const FILTERED =
-  /content exists risk|content management policy|ContentPolicyViolation|(?:input|prompt|content|request) (?:was|has been|is) flagged|violates (?:our |the |openai's )?(?:usage |content |safety )?polic|contains? inappropriate content|\bnew_sensitive\b|不安全或敏感内容/i;
+  /content exists risk|content management policy|ContentPolicyViolation|(?:input|prompt|content|request) (?:was|has been|is) flagged|violat(?:es|ed|ing) (?:our |the |openai's )?(?:usage |content |content safety |safety |guardrail |moderation )?(?:polic|guideline)|sensitive content detected|considered high risk|contains? inappropriate content|\bnew_sensitive\b|不安全或敏感内容/i;
 
 export function isFiltered({ codes, words }: ProviderError): boolean {
   const isCode = codes.some((code) =>
-    /^(?:content_filter|content_policy_violation|ResponsibleAIPolicyViolation|data_?inspection_?failed)$/i.test(
+    /^(?:content_filter|content_policy_violation|ResponsibleAIPolicyViolation|data_?inspection_?failed|censorship_blocked|\w*sensitive_?content_?detected(?:\.\w+)?)$/i.test(
       code,
     ),
   );

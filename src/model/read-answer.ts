@@ -270,8 +270,6 @@ const FINISH_REASONS: ReadonlyMap<string, string> = new Map([
   ["spii", "content_filter"],
   ["sensitive", "content_filter"],
   ["image_safety", "content_filter"],
-  ["guardrail_intervened", "content_filter"],
-  ["guardrails", "content_filter"],
   ["end_turn", "stop"],
   ["eos", "stop"],
   ["eos_token", "stop"],
@@ -315,6 +313,7 @@ function toFinishReason(text: string): string {
     .replace(/^finish_reason_/, "");
   const [kind = ""] = plain.split(":");
   if (A_LENGTH.test(kind)) return "length";
+  if (/_?guardrail(?:s|_[a-z]{1,20})?$/.test(kind)) return "content_filter";
   return FINISH_REASONS.get(kind) ?? (/^[a-z_]{1,40}$/.test(kind) ? kind : text);
 }
 

@@ -222,6 +222,20 @@ test.each<[number, unknown]>([
   [400, { code: "DataInspectionFailed", message: "no" }],
   [400, { error: { code: "data_inspection_failed", message: "no" } }],
   [400, { error: { message: "litellm.ContentPolicyViolationError: AzureException" } }],
+  [403, { code: "x", error: "Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO" }],
+  [
+    451,
+    {
+      error: {
+        message: "The content you provided or machine outputted is blocked.",
+        type: "censorship_blocked",
+      },
+    },
+  ],
+  [400, { error: { code: "InputTextSensitiveContentDetected", message: "no" } }],
+  [400, { error: { code: "SensitiveContentDetected.SevereViolation", message: "no" } }],
+  [400, { error: { message: "Violated guardrail policy" } }],
+  [400, { error: { message: "The request was rejected because it was considered high risk" } }],
   [400, { error: { code: "1301", message: "系统检测到输入或生成内容可能包含不安全或敏感内容" } }],
 ])("a filter is one, whatever its status and form: %i %j", (status, body) => {
   expect(refused(status, JSON.stringify(body))).toMatchObject({

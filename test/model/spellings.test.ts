@@ -284,14 +284,16 @@ describe("an end", () => {
     expect(error.message).toContain(words);
   });
 
-  test.each(["content_filter: PROHIBITED_CONTENT", "SAFETY", "guardrail_intervened"])(
-    "for %s is a filter's",
-    async (reason) => {
-      const refusal = { code: "LLM_CONTENT_FILTERED" };
-      expect(whole(undefined, reason)).toMatchObject({ finishReason: "content_filter", refusal });
-      expect(await streamed([delta({}, reason)])).toMatchObject({ finishReason: "content_filter", refusal });
-    },
-  );
+  test.each([
+    "content_filter: PROHIBITED_CONTENT",
+    "SAFETY",
+    "guardrail_intervened",
+    "input_guardrail_triggered",
+  ])("for %s is a filter's", async (reason) => {
+    const refusal = { code: "LLM_CONTENT_FILTERED" };
+    expect(whole(undefined, reason)).toMatchObject({ finishReason: "content_filter", refusal });
+    expect(await streamed([delta({}, reason)])).toMatchObject({ finishReason: "content_filter", refusal });
+  });
 
   test.each([
     "error",
