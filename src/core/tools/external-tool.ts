@@ -79,11 +79,11 @@ function shownText(text: string): string {
 /** Texts for a reader; whatever else a schema holds must be as it is. */
 const READ_BY_MODELS: ReadonlySet<string> = new Set(["description", "title", "$comment"]);
 
-/** A text or a name that hides something, or a reference to another document. */
+/** A text, of one line or several, or a name that hides something, or a reference to another document. */
 function schemaProblem(value: JsonValue, key = ""): string | undefined {
   if (typeof value === "string") {
     if (key === "$ref" && !value.startsWith("#")) return "its schema refers to another document";
-    return READ_BY_MODELS.has(key) || isPrintable(value)
+    return READ_BY_MODELS.has(key) || isPrintable(value.replaceAll(/[\t\r\n]/g, ""))
       ? undefined
       : "its schema holds a text that is not printable";
   }

@@ -84,6 +84,15 @@ describe("a definition from outside", () => {
     expect(!checked.ok && isPrintable(checked.error.message)).toBe(true);
   });
 
+  test("may have values and examples of several lines, with tabs", () => {
+    const parameters = {
+      type: "object",
+      properties: { mark: { type: "string", default: "\n", enum: ["\n", "\r\n", "\t"] } },
+      examples: [{ query: "SELECT 1\nFROM tea" }],
+    };
+    expect(checkExternalTool(spec({ parameters }))).toEqual({ ok: true, value: spec({ parameters }) });
+  });
+
   test("may refer to itself", () => {
     expect(checkExternalTool(spec({ parameters: { type: "object", $ref: "#/$defs/a" } })).ok).toBe(true);
   });
