@@ -132,8 +132,10 @@ export class Connection {
   }
 
   private async failureOf(error: unknown, link: Link): Promise<Error> {
-    if (isRefusal(error) && !isLost(error))
+    if (isRefusal(error) && !isLost(error)) {
+      this.isStale = true; // it may have other tools by now, and no way to say so
       return new Error(this.clean(`The server refuses the call: ${error.message}`), { cause: error });
+    }
     if (isOf(error, SdkErrorCode.NotConnected)) return new Reopenable(this.sentence("has ended"));
     this.suspicion ??= this.leaveUnlessAlive(link);
     const notTaken = whyNotTaken(error);

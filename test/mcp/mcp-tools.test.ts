@@ -404,6 +404,15 @@ describe("a server", () => {
     await eventually(async () => (await names()).includes("mcp.s.later once"));
   });
 
+  test("that refuses a call is asked for its tools again: it may have others, and have told nobody", async () => {
+    const { server, flag } = fake("changing");
+    const { names, call } = open(server);
+    expect(await names()).toContain("mcp.s.act once");
+    writeFileSync(flag, "");
+    await expect(call("act", { how: "refuse" })).rejects.toThrow("refuses the call");
+    expect(await names()).toEqual(["mcp.s.look none", "mcp.s.later once"]);
+  });
+
   test("ends with the worker's end, even one that would rather stay", async () => {
     for (const manner of ["plain", "stays"]) {
       const { server, lines } = fake(manner);
