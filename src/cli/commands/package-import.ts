@@ -3,7 +3,7 @@ import { dirname, join, relative, resolve, sep } from "node:path";
 import { type Entry, findEntries } from "../../core/import/entries.js";
 import { type Imported, importPackage } from "../../core/import/import-package.js";
 import { type Finding, isError } from "../../core/package/findings.js";
-import { listSome, shellWord } from "../../core/text.js";
+import { excerpt, listSome, shellWord } from "../../core/text.js";
 import { makeFolders } from "../../store/disk/make-folders.js";
 import { systemCode } from "../../store/packages/package-files.js";
 import {
@@ -13,6 +13,7 @@ import {
   readSource,
   sourceRootOf,
 } from "../../tools/import/read-source.js";
+import { otherForm } from "../../tools/import/other-forms.js";
 import { writePackage } from "../../tools/import/write-package.js";
 import { openEnvironment } from "../environment.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
@@ -58,12 +59,19 @@ interface ReadEntries {
   readonly entries: readonly Entry[];
   /** Files there that would be one under another name, or if they could be read. */
   readonly near: readonly string[];
+  /** What is there instead, where none is. */
+  readonly other?: string;
 }
 
 async function readEntries(named: string): Promise<ReadEntries> {
   const path = await realpath(resolve(named)).catch(() => undefined);
   const entry = path === undefined ? undefined : await stat(path);
-  if (path === undefined || entry === undefined) throw new UsageError(`"${named}" does not exist.`);
+  if (path === undefined || entry === undefined) {
+    const what = ADDRESS.test(named)
+      ? "is no directory here: clone it first, and name its directory"
+      : "does not exist";
+    throw new UsageError(`"${excerpt(named)}" ${what}.`);
+  }
   if (!entry.isDirectory() && !entry.isFile())
     throw new UsageError(`"${named}" is neither a directory nor a file.`);
   const folder = entry.isDirectory() ? path : dirname(path);
@@ -79,11 +87,15 @@ async function readEntries(named: string): Promise<ReadEntries> {
   const near = [...source.unread, ...source.tree.paths].filter(
     (found) => isNear(found) && (within === "" || found === within || found.startsWith(`${within}/`)),
   );
-  return { source, entries, near };
+  const other = entries.length === 0 ? await otherForm(path) : undefined;
+  return { source, entries, near, ...(other === undefined ? {} : { other }) };
 }
 
+/** What git clones. */
+const ADDRESS = /^(?:(?:https?|ssh|git):\/\/|git@|github:)/;
+
 function choose(
-  { entries, near }: Pick<ReadEntries, "entries" | "near">,
+  { entries, near, other = "" }: Omit<ReadEntries, "source">,
   source: string,
   options: ImportOptions,
 ): readonly Entry[] {
@@ -101,7 +113,8 @@ function choose(
         : `Several workflows are called "${workflow}". Name one by its path: ${listSome(found.map(({ path }) => path))}`,
     );
   }
-  if (importable.length === 0) throw new CommandError(nothingToImport(entries, source, near));
+  if (importable.length === 0)
+    throw new CommandError(`${nothingToImport(entries, source, near)} ${other}`.trim());
   if (importable.length === 1 || options.all === true) return importable;
   const steps = importable.filter(({ form }) => form === "steps");
   if (steps.length === 1 && importable.length < 3) return steps;

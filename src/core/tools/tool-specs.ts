@@ -233,7 +233,10 @@ export function parseToolCall(name: string, argumentsJson: string): Result<ToolC
   const tool = canonicalToolName(name);
   const spec = SPECS.find((candidate) => candidate.name === tool);
   if (spec === undefined) {
-    return fail("TOOL_NOT_AVAILABLE", `There is no such tool. Available: ${FILE_TOOLS.join(", ")}.`);
+    return fail(
+      "TOOL_NOT_AVAILABLE",
+      `There is no such tool. Available: ${FILE_TOOLS.join(", ")}, and the others that you were offered.`,
+    );
   }
   const isWrite = WRITES.has(spec.name);
   const parsed = parseToolArguments(spec, argumentsJson, isWrite ? "E_WRITE_LIMIT" : "TOOL_ARGS_INVALID");

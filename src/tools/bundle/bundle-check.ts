@@ -7,6 +7,7 @@ import { runErrors } from "../../core/bundle/run-errors.js";
 import { type Entry, findEntries } from "../../core/import/entries.js";
 import type { JsonObject } from "../../core/json.js";
 import { cutText, oneLine, shellWord } from "../../core/text.js";
+import { otherForm } from "../import/other-forms.js";
 import { readSource } from "../import/read-source.js";
 import { readAgentFile } from "./bundle-agent-file.js";
 import { findBundleFiles, findRoots } from "./bundle-discovery.js";
@@ -51,6 +52,8 @@ export interface BundleReport {
   readonly others?: readonly OtherEntry[];
   /** Directories that are packages, made by an import for one. Absent where there are none. */
   readonly packages?: readonly string[];
+  /** What is there where nothing of these is, such as an installation of an older kind, with what to do. */
+  readonly other?: string;
   /** Only where the directory holds more than is looked at: there may be more. */
   readonly complete?: false;
 }
@@ -61,6 +64,7 @@ export function nothingRuns({
   agents,
   others = [],
   packages = [],
+  other = "Name the directory that BMAD was installed in, or a module.",
 }: BundleReport): string | undefined {
   if (workflows.some(({ ok }) => ok)) return undefined;
   const importable = others.filter(({ form }) => form !== "agent").length;
@@ -71,7 +75,7 @@ export function nothingRuns({
   if (packages.length > 0) return "There are packages here, and no bundle. They run: interlock run <package>";
   const found = agents.length + others.length;
   const what = found > 0 ? "There are agents, and no workflow" : "There is no workflow here";
-  return `${what}: no workflow.yaml, workflow.md or SKILL.md begins one. Name the directory that BMAD was installed in, or a module.`;
+  return `${what}: no workflow.yaml, workflow.md or SKILL.md begins one. ${other}`;
 }
 
 const MAX_TEXT = 2000;
@@ -95,11 +99,14 @@ export async function checkBundles(dir: string): Promise<BundleReport> {
     if (read.ok) agents.push(...read.value.map((agent) => describeAgent(relative(root, file), agent)));
   }
   const others = entries.flatMap(describeOther);
+  const isEmpty = workflows.length + others.length + source.packages.length === 0;
+  const other = isEmpty ? await otherForm(root) : undefined;
   return {
     workflows,
     agents,
     ...(others.length === 0 ? {} : { others }),
     ...(source.packages.length === 0 ? {} : { packages: source.packages }),
+    ...(other === undefined ? {} : { other }),
     ...(source.complete ? {} : { complete: false }),
   };
 }

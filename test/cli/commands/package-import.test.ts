@@ -1,4 +1,12 @@
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
@@ -154,6 +162,39 @@ describe("interlock package import", () => {
     expect(output.text).toContain("There are only agents in ");
     expect(await run("~/gone")).toBe(2);
     expect(await run("/dev/null")).toBe(2);
+  });
+
+  test.each([
+    ["v4/.bmad-core/agents/dev.md", "v4", "This is BMAD of version 4 or 5"],
+    ["v5/agent-teams/team.yaml", "v5", "This is BMAD of version 4 or 5"],
+    [
+      "kit/.claude/commands/plan.md",
+      "kit",
+      'There are prompts in ".claude/commands". To import one, copy it into',
+    ],
+  ])(
+    "%s is no workflow: what it is, and what to do, is said by every command",
+    async (file, folder, words) => {
+      put(file, "Do it.\n");
+      expect(await run(`~/${folder}`)).toBe(1);
+      expect(await main(["bundle", "list", join(dir, folder)])).toBe(1);
+      expect(await main(["bundle", "check", join(dir, folder)])).toBe(1);
+      expect(output.text.split(words)).toHaveLength(4);
+    },
+  );
+
+  test("a file that begins none, an archive and an address are said to be so, with what to do", async () => {
+    put("plan.md", "Do it.\n");
+    expect(await run("~/plan.md")).toBe(1);
+    expect(output.text).toContain("copy it into a folder of its own under the name SKILL.md");
+    put("kit.zip", "PK");
+    expect(await run("~/kit.zip")).toBe(1);
+    expect(output.text).toContain("unpack it, and name the directory");
+    expect(await main(["package", "import", "https://git.example/tea/kit.git"])).toBe(2);
+    expect(output.text).toContain("clone it first, and name its directory");
+    mkdirSync(join(dir, "plan"));
+    renameSync(join(dir, "plan.md"), join(dir, "plan", "SKILL.md"));
+    expect(await run("~/plan", "--out", "~/made")).toBe(0);
   });
 });
 

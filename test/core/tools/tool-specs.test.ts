@@ -46,7 +46,8 @@ describe("tool names", () => {
     expect(canonicalToolName(name)).toBeUndefined();
     expect(parse(name, {})).toEqual({
       code: "TOOL_NOT_AVAILABLE",
-      message: "There is no such tool. Available: fs.list, fs.read, fs.search, fs.write, fs.apply_patch.",
+      message:
+        "There is no such tool. Available: fs.list, fs.read, fs.search, fs.write, fs.apply_patch, and the others that you were offered.",
     });
   });
 

@@ -1,0 +1,51 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+
+/** What BMAD up to its version 5 leaves in a project, or consists of. */
+const OF_VERSION_4 = [".bmad-core", "bmad-core", "core-config.yaml", "core-config.yml", "agent-teams"];
+
+/** Where editors and other methods keep prompts. */
+const PROMPTS = [
+  ".claude/commands",
+  ".claude/agents",
+  ".cursor/commands",
+  ".cursor/rules",
+  ".github/prompts",
+  ".codex/prompts",
+  ".opencode/command",
+  ".windsurf/workflows",
+  ".agent-os/instructions",
+  ".agent-os/commands",
+  "templates/commands",
+  "commands",
+];
+
+const ALONE = "copy it into a folder of its own under the name SKILL.md, and import that folder";
+
+/** What is known of a directory or a file in which no workflow begins, and what to do; undefined where nothing is. */
+export async function otherForm(path: string): Promise<string | undefined> {
+  if ((await stat(path)).isFile()) return formOfFile(path);
+  if ((await firstOf(path, OF_VERSION_4)) !== undefined) {
+    return "This is BMAD of version 4 or 5: an agent carries its tasks out in a chat, and nothing says which step follows which. Workflows of version 6 and later can be run.";
+  }
+  const prompts = await firstOf(path, PROMPTS);
+  return prompts === undefined ? undefined : `There are prompts in "${prompts}". To import one, ${ALONE}.`;
+}
+
+function formOfFile(path: string): string | undefined {
+  if (/\.(?:zip|bmad|skill|tar|t?gz|tar\.\w+|7z|rar)$/i.test(path)) {
+    return "It is an archive: unpack it, and name the directory.";
+  }
+  return /\.(?:md|mdc|txt)$/i.test(path) ? `If it holds instructions, ${ALONE}.` : undefined;
+}
+
+async function firstOf(path: string, names: readonly string[]): Promise<string | undefined> {
+  for (const name of names) {
+    const isThere = await stat(join(path, name)).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) return name;
+  }
+  return undefined;
+}
