@@ -15,6 +15,9 @@ const GOES =
 const NEVER =
   /\b(?:never|not|nie|niemals|nicht|don't|forbidden|avoid|without|instead of|before)\b[^.;:!?]{0,80}$/i;
 const EXAMPLE = /\b(?:example|for instance|e\.g)\b|\blast (?:element|step)\b.{0,20}\bis\b/i;
+/** "(see X for rules)": it tells of the file, whatever else the line does. */
+const TOLD =
+  /\b(?:see|refer to|described in|defined in|according to|siehe|laut)\s{1,3}(?:the\s)?[`*"'([]{0,4}(?:[\w.{}/-]{0,80}\/)?$/i;
 const HELPER = /\bsub-?(?:agent|process|task)s?\b|\bworkers?\b|\btask tool\b|\bin parallel\b|\bspawn/i;
 
 /** What the line says of what it names at `token`; `before` is the line above it that is not empty. */
@@ -25,7 +28,8 @@ export function directiveOf(line: SourceLine, token: Token, before: string): Dir
   const isAlone = withoutMarks(text.replace(token.text, "")).length < 4;
   const said = isAlone && !/^\s*#/.test(before) ? `${before} ${text}` : text;
   const lead = isAlone ? before : line.text.slice(0, token.at);
-  if (!GOES.test(said) || EXAMPLE.test(said) || NEVER.test(lead) || HELPER.test(said)) return USE;
+  if (!GOES.test(said) || EXAMPLE.test(said) || TOLD.test(lead) || NEVER.test(lead) || HELPER.test(said))
+    return USE;
   return { kind: "go", ...labelOf(said) };
 }
 
@@ -79,7 +83,7 @@ export function labelOf(line: string): {
   const letter = MENU_ITEM.exec(text)?.[1] ?? CHOSEN.exec(text)?.[1];
   if (letter !== undefined) return { label: letter, condition, isDefault: letter === "C" };
   if (BACK.test(text)) return { label: "back", condition, isDefault: false };
-  const when = /\b(?:if|when|wenn|falls|unless|otherwise|after|once)\b\s*([^:→,]{1,60})/i
+  const when = /\b(?:if|when|wenn|falls|unless|otherwise|after|once)\b\s*((?:(?![-=]>)[^:→,]){1,60})/i
     .exec(text)?.[1]
     ?.trim();
   if (when !== undefined) return { label: when || "otherwise", condition, isDefault: false };
@@ -112,10 +116,11 @@ export function startsFolder(line: SourceLine): boolean {
   return /\b(?:execute|run|follow|start|begin|work through)\b/i.test(line.text);
 }
 
-/** A line's words, without the marks of Markdown. */
+/** A line's words, without the marks of Markdown. What stands in a word, `pr_mode`, and what compares, `> 3`, is none. */
 export function withoutMarks(text: string): string {
   return text
-    .replaceAll(/[*_`#>]/g, "")
+    .replace(/^[\s>]{0,40}#{0,6}/, " ")
+    .replaceAll(/[*`]|(?<![\p{L}\p{N}_])_{1,40}|_{1,40}(?![\p{L}\p{N}_])/gu, "")
     .replaceAll(/\s+/g, " ")
     .trim();
 }

@@ -21,19 +21,31 @@ const HALTS =
 /** "End the workflow", "exit the workflow": nothing comes after it. */
 const ENDS =
   /(?:^[-•\s\d.)]{0,8}|[,;:.→]\s{0,4}|\b(?:and|then)\s)(?:halt|stop|exit|end|finish|terminate|leave) (?:the |this )workflow\b(?! (?:step|file|document))/i;
+/** "Otherwise: Workflow complete", "If no mode is left, complete the workflow": one of the ways on is none. */
+const COMPLETES =
+  /^[-•\s\d.)→]{0,8}(?:otherwise|else|if|when|once|unless|sonst|andernfalls|wenn|falls)\b[^:,→]{0,120}[:,→][\s→]{0,4}(?:(?:the |this |der )?workflow (?:is |has |ist )?(?:complete|done|finished|over|end|abgeschlossen|beendet)|(?:complete|finish|end) (?:the |this )?workflow\b)/i;
 const NEVER = /\b(?:never|not|don't|without|before|until)\b[^.;:!?]{0,80}$/i;
 
 /**
- * The ways to the end of circles that have none, where the nodes of `last` have one: what the steps of a circle say of an end, and for a
- * circle that says nothing its last node, with `isAdded`.
+ * The ways to the end beside those that the nodes of `last` have: where a step that goes on says when it does not, what the steps of a
+ * circle without an end say of one, and for a circle that says nothing its last node, with `isAdded`.
  */
-export function finishesOfCircles(
+export function finishesOf(
   nodes: readonly string[],
   ways: readonly Way[],
   last: readonly string[],
   texts: ReadonlyMap<string, SourceText>,
 ): readonly (Finish & { readonly isAdded: boolean })[] {
-  const ends = new Set([...last, ...nodes.filter((node) => !ways.some((way) => way.from === node))]);
+  const goesOn = new Set(ways.map(({ from }) => from));
+  const whole = nodes.flatMap((path) => {
+    const condition = goesOn.has(path) && !last.includes(path) ? completionIn(texts.get(path)) : undefined;
+    return condition === undefined ? [] : [{ path, condition, isAdded: false }];
+  });
+  const ends = new Set([
+    ...last,
+    ...nodes.filter((node) => !goesOn.has(node)),
+    ...whole.map(({ path }) => path),
+  ]);
   grow(ends, ways);
   const said = nodes.flatMap((path) => {
     const condition = ends.has(path) ? undefined : endIn(texts.get(path));
@@ -44,7 +56,7 @@ export function finishesOfCircles(
   for (;;) {
     grow(ends, ways);
     const endless = nodes.findLast((node) => !ends.has(node));
-    if (endless === undefined) return [...said, ...added];
+    if (endless === undefined) return [...whole, ...said, ...added];
     added.push({ path: endless, isAdded: true });
     ends.add(endless);
   }
@@ -52,7 +64,15 @@ export function finishesOfCircles(
 
 /** The first line of a step that ends the whole workflow. */
 function endIn(source: SourceText | undefined): string | undefined {
-  const line = source?.body.find((each) => isEnd(each));
+  return wordsOf(source?.body.find((each) => isEnd(each)));
+}
+
+/** The first line of a step that says when the whole workflow is done. */
+function completionIn(source: SourceText | undefined): string | undefined {
+  return wordsOf(source?.body.find(({ text, isCode }) => !isCode && COMPLETES.test(withoutMarks(text))));
+}
+
+function wordsOf(line: SourceLine | undefined): string | undefined {
   return line === undefined ? undefined : withoutMarks(line.text).slice(0, MAX_CONDITION_CHARS);
 }
 

@@ -1,7 +1,7 @@
 import { chainedTo, directiveOf, leadsBack, startsFolder, tokensInBody } from "./directives.js";
 import { waysInCode } from "./ways-in-code.js";
 import type { Entry } from "./entries.js";
-import { type Finish, finishesOfCircles } from "./ends.js";
+import { type Finish, finishesOf } from "./ends.js";
 import { type ImportFindings, named } from "./findings.js";
 import { type FirstStep, firstStepsBelow, firstStepsIn } from "./first-steps.js";
 import { References, type Target, isBelow } from "./references.js";
@@ -107,8 +107,8 @@ class GraphWalk {
     const kept = [...this.edges.values()].filter((edge) => isNode || edge.from !== document);
     const goesOn = new Set(kept.map(({ from }) => from));
     const last = nodes.filter((path) => goesOn.has(path) && LAST_NAME.test(nameOf(path)));
-    const ofCircles = finishesOfCircles(nodes, kept, last, this.texts);
-    for (const { path, isAdded } of ofCircles) {
+    const finishes = finishesOf(nodes, kept, last, this.texts);
+    for (const { path, isAdded } of finishes) {
       if (!isAdded) continue;
       this.findings.add(
         "warning",
@@ -125,7 +125,7 @@ class GraphWalk {
       texts: this.texts,
       used: this.used,
       called: this.called,
-      finishedAfter: [...last.map((path) => ({ path })), ...ofCircles],
+      finishedAfter: [...last.map((path) => ({ path })), ...finishes],
     };
   }
 

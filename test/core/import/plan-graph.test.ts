@@ -229,6 +229,63 @@ describe("what is ambiguous", () => {
     expect(ways(made)).toEqual(["step-01-a -next*-> step-02-b"]);
   });
 
+  test.each([
+    "- **Otherwise:** Workflow complete - show summary",
+    "- **Otherwise:** → the workflow is complete",
+    "Else, finish the workflow with a report.",
+    "If no mode is left: Workflow is done",
+    "2. If aborted → end the workflow",
+    "Sonst: Workflow abgeschlossen",
+  ])("a step that goes on and says when it does not has a way to the end: %s", (line) => {
+    const made = importOf({
+      "workflow.md": "Load ./steps/step-01-a.md\n",
+      "steps/step-01-a.md": `# A\n\n- If test_mode: load ./step-02-b.md\n${line}\n`,
+      "steps/step-02-b.md": "# B\n",
+    });
+    expect(ways(made)).toEqual(["step-01-a -finished-> finished", "step-01-a -test_mode*-> step-02-b"]);
+    expect(made.edges[0]?.conditionText).toBe(line.replaceAll(/[*`]/g, ""));
+    expect(said(made)).toEqual([]);
+  });
+
+  test.each([
+    "Before you go on, see if the workflow is complete.",
+    "If the workflow is complete, load ./step-02-b.md",
+  ])("no way to the end of a step that goes on: %s", (line) => {
+    const made = importOf({
+      "workflow.md": "Load ./steps/step-01-a.md\n",
+      "steps/step-01-a.md": `${line}\nload ./step-02-b.md\n`,
+      "steps/step-02-b.md": "# B\n",
+    });
+    expect(made.edges.map(({ to }) => to)).toEqual(["step-02-b"]);
+  });
+
+  test("a condition has the words of its line: names with underscores, and what is compared", () => {
+    const made = importOf({
+      "workflow.md": "Load ./steps/step-01-a.md\n",
+      "steps/step-01-a.md":
+        "> **If `detect_only_mode` and _{pour__count}_ >= 3:** load ./step-02-b.md\n- If x -> load ./step-03-c.md\n",
+      "steps/step-02-b.md": "# B\n",
+      "steps/step-03-c.md": "# C\n",
+    });
+    expect(made.edges.slice(0, 2).map(({ label, conditionText }) => [label, conditionText])).toEqual([
+      [
+        "detect_only_mode and {pour__count} >= 3",
+        "If detect_only_mode and {pour__count} >= 3: load ./step-02-b.md",
+      ],
+      ["x", "- If x -> load ./step-03-c.md"],
+    ]);
+  });
+
+  test("a file that a line says to see is no way on, whatever else the line does", () => {
+    const made = importOf({
+      "workflow.md": "Load ./steps/step-01-a.md\n",
+      "steps/step-01-a.md": "→ Use few tools (see step-01b-economy.md for rules)\nload ./step-02-b.md\n",
+      "steps/step-01b-economy.md": "# Economy\n",
+      "steps/step-02-b.md": "# B\n",
+    });
+    expect(ways(made)).toEqual(["step-01-a -next*-> step-02-b"]);
+  });
+
   test("a step that nothing leads to, and a way into another workflow", () => {
     const made = importOf(
       {
