@@ -15,7 +15,19 @@ export function requestsTo(url: string, token: string | undefined, maxBytes: num
       ...(token === undefined ? {} : { headers: { Authorization: `Bearer ${token}` } }),
     },
     fetch: boundedFetch(maxBytes),
+    reconnectionScheduler: (reconnect, delayMs) => {
+      const timer = setTimeout(reconnect, delayUntilNextStream(delayMs));
+      return () => clearTimeout(timer);
+    },
   });
+}
+
+const MIN_DELAY_MS = 500;
+const MAX_DELAY_MS = 60_000;
+
+/** A server says when a stream that has ended is opened again: at once, without end, is no answer, and never is none either. */
+export function delayUntilNextStream(wantedMs: number): number {
+  return Math.min(Math.max(wantedMs, MIN_DELAY_MS), MAX_DELAY_MS);
 }
 
 /** The token that a server wants is not there. */

@@ -2,10 +2,12 @@ import { once } from "node:events";
 import { type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { delayUntilNextStream } from "../../src/mcp/http-way.js";
 import { mcpTools } from "../../src/mcp/mcp-tools.js";
 import { mcpServersSchema } from "../../src/mcp/server-settings.js";
 import { Interrupted, NotReached, Reopenable } from "../../src/tools/external/tool-source.js";
+import { eventually } from "../fakes/eventually.js";
 
 interface Asked {
   readonly method: string;
@@ -183,6 +185,19 @@ test("a server that is gone is begun again or said to be gone, to the operator a
   await expect(call()).rejects.toBeInstanceOf(Error); // what was on its way when the connection broke may have been done
   await expect(call()).rejects.toThrow("cannot be reached: nothing listens there");
   expect(notes).toContain("The MCP server s cannot be reached: nothing listens there.");
+});
+
+test("a server that has its stream opened again at once, or in years, does not get its way", async () => {
+  expect([0, 1_000, 99_999_999_999].map(delayUntilNextStream)).toEqual([500, 1_000, 60_000]);
+  const timers = vi.spyOn(globalThis, "setTimeout");
+  onTestFinished(() => timers.mockRestore());
+  const { url } = await serverOf(inCalls(stream("retry: 99999999999\nid: 1\ndata:\n\n", (to) => to.end())));
+  const { call } = open(url);
+  const given = new AbortController();
+  const called = call(given.signal);
+  await eventually(() => Promise.resolve(timers.mock.calls.some(([, delay]) => delay === 60_000)));
+  given.abort();
+  await expect(called).rejects.toBeInstanceOf(Error);
 });
 
 test("a token that is named and not there is missed before anybody is asked", async () => {
