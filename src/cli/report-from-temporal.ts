@@ -8,6 +8,7 @@ import { defined } from "../core/defined.js";
 import type { Fault } from "../core/errors.js";
 import { isOverPhase } from "../core/run/phase.js";
 import { isRunId } from "../core/run/run-id.js";
+import type { RunState } from "../core/run/run-state.js";
 import type { Store } from "../store/store.js";
 import type { StoreReader } from "../contract/reads.js";
 import { localReader } from "./readers.js";
@@ -65,7 +66,8 @@ export async function reportFromTemporal(
     const asked = isAnswering ? await inTime(client, () => run.state()).catch(unfollowed) : undefined;
     const [state, why] = asked instanceof InterlockError ? [undefined, asked.message] : [asked];
     const failure = state === undefined ? await run.closedBy() : undefined;
-    const stored = here ?? (state === undefined ? await storedElsewhere(session, reader, runId) : undefined);
+    const isUnopened = state === undefined || state.currentNodeId === "";
+    const stored = here ?? (isUnopened ? await storedElsewhere(session, reader, runId) : undefined);
     if (failure !== undefined && stored !== undefined) {
       const { question: _, ...rest } = stored;
       return { webUi, report: { ...rest, ...work, phase: "failed", paused: false, failure, webUrl } };
@@ -82,6 +84,8 @@ export async function reportFromTemporal(
       const since = defined({ notPolledSince });
       return { webUi, report: { ...stored, webUrl, ...work, polled: false, ...since }, note };
     }
+    if (isUnopened && stored !== undefined)
+      return { webUi, report: { ...whereItStood(stored, state), ...work, webUrl } };
     const { files, projectRoot } = await filesOfRun(reader, runId);
     const places = { workflowId, webUrl, ...files };
     const asks = askedBelow((await inTime(client, () => runsBelow(run, state))) ?? []);
@@ -96,6 +100,12 @@ export async function reportFromTemporal(
   } finally {
     await opened.close();
   }
+}
+
+/** A run that was let go on and is not opened yet, or has failed before it was: its files alone know where it stood. */
+function whereItStood(stored: RunReport, { phase, paused, failure }: RunState): RunReport {
+  const { question: _, failure: _before, endedAt: _ended, ...rest } = stored;
+  return { ...rest, phase, paused, ...defined({ failure }) };
 }
 
 /** Runs that are looked through under one workflow id. */

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
+import { readFile, rename } from "node:fs/promises";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
 import { InterlockError, type RunHandle } from "../../src/client/client.js";
@@ -156,6 +156,24 @@ test("a run that has failed before any store knew it is watched to its failure",
       const said = await shell.run([...command.split(" "), run.runId]);
       expect([command, said.code, said.stdout]).toEqual([command, 1, ""]);
       expect(said.stderr).toMatch(/has failed before it was opened.*E_PACKAGE_NOT_FOUND/);
+    }
+  }
+});
+
+test("a failed run that was let go on and failed before it was opened is told by the newer failure, and where it stood", async () => {
+  const bench = await openBench(WRITES_AND_ASKS_TWICE);
+  const run = await waitingRun(bench);
+  await run.cancel();
+  await expect(run.result()).rejects.toMatchObject({ code: "ENGINE_ABORTED" });
+  await rename(bench.projectRoot, `${bench.projectRoot}-moved`);
+  await bench.client.retry(run.runId);
+  await expect(run.result()).rejects.toMatchObject({ code: "E_PROJECT_INVALID" });
+  for (const shell of [shellOf(bench), await strangerShell(bench)]) {
+    for (const command of ["status", "watch"]) {
+      const { stdout } = await shell.run([command, run.runId]);
+      expect(stdout).toMatch(/failure +E_PROJECT_INVALID/);
+      expect(stdout).toMatch(/node +ask/);
+      expect(stdout).not.toMatch(/failure +ENGINE_ABORTED/);
     }
   }
 });

@@ -23,8 +23,8 @@ export async function statusCommand(runId: string, options: { json?: boolean }):
   let isOfFiles = report !== undefined;
   const problem = report?.problem;
   const isOpen = report !== undefined && !isOverPhase(report.phase);
-  // One that the store does not know may be opened only now, or have failed before it was.
-  const isAsked = isOpen || report === undefined;
+  // One that the store does not know may be opened only now, or have failed before it was; one that has failed may have been let go on since.
+  const isAsked = report?.phase !== "completed";
   const isServing = config.temporal !== undefined || (isAsked && (await isTemporalThere(config, store)));
   if (isOpen && !isServing && store !== undefined)
     printNote(noWorkerHint({ embedded: true, isHere: true }, store.taskQueue));

@@ -6,6 +6,7 @@ import { historyGrowth } from "../../client/history-growth.js";
 import { InterlockError } from "../../client/interlock-error.js";
 import { type EventSource, type EventsFrom, eventPages } from "../../client/run-events.js";
 import { MAX_TAIL } from "../../contract/reads.js";
+import type { Fault } from "../../core/errors.js";
 import { firstLine } from "../../core/run/run-note.js";
 import type { RunEvent } from "../../core/run/run-event.js";
 import { isServed } from "../../embedded/server.js";
@@ -247,6 +248,13 @@ function endWords({ runId, phase, question }: RunReport): string {
 /** Enough of a run's id for a command to know it by. */
 const SHORT_ID_CHARS = 8;
 
+/** Whether the files of a run tell of this failure, and not of one before: an execution that fails before it is opened leaves nothing in them. */
+async function isTold(failure: Fault, { phase, failure: told }: RunReport, run: RunHandle): Promise<boolean> {
+  if (phase !== "failed") return false;
+  const isSame = told !== undefined && told.code === failure.code && failure.message.endsWith(told.message);
+  return isSame || (await run.wasOpened());
+}
+
 /** What the run's files do not know: that Temporal has closed it by itself, and its page there. */
 async function ofTemporal(report: RunReport, { run, session, workflowId }: Place) {
   if (run === undefined || session === undefined) return { report };
@@ -257,9 +265,9 @@ async function ofTemporal(report: RunReport, { run, session, workflowId }: Place
     };
     const link = await webLinkOf(session, named, { after: true });
     const failure = await run.closedBy();
-    if (failure === undefined || report.phase === "failed") return { report, link };
+    if (failure === undefined || (await isTold(failure, report, run))) return { report, link };
     const { question: _, ...rest } = report;
-    return { report: { ...rest, phase: "failed" as const, failure }, link };
+    return { report: { ...rest, phase: "failed" as const, failure, ...(await run.times()) }, link };
   } catch (error) {
     if (!(error instanceof InterlockError)) throw error;
     return { report }; // Temporal has forgotten it
