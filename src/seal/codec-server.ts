@@ -30,11 +30,15 @@ const MAX_BYTES = 16 * 1024 * 1024;
 const ALLOWED_HEADERS = "content-type, x-namespace, authorization";
 
 const base64 = z.base64();
-const payloadsSchema = z.object({
-  payloads: z
-    .array(z.object({ metadata: z.record(z.string(), base64).nullish(), data: base64.nullish() }))
-    .max(10_000),
-});
+const payloadsSchema = z.union([
+  z.object({
+    payloads: z
+      .array(z.object({ metadata: z.record(z.string(), base64).nullish(), data: base64.nullish() }))
+      .max(10_000),
+  }),
+  // As protobuf's JSON has it, an empty list is none: a query without an argument, a cancellation without details.
+  z.strictObject({}).transform(() => ({ payloads: [] })),
+]);
 
 /** Temporal's codec protocol over HTTP on this machine: `POST /decode` and `/encode` for its Web UI and its command line. */
 export async function startCodecServer(options: CodecServerOptions): Promise<CodecServer> {

@@ -68,6 +68,15 @@ test("decodes what is sealed, and what is plain stays; encodes it again", async 
   expect(JSON.parse((await ask({ body: again.body })).body)).toEqual({ payloads });
 });
 
+test("no payloads are decoded and encoded as none, as Temporal's command line sends them", async () => {
+  for (const action of ["decode", "encode"]) {
+    for (const body of ["{}", '{"payloads":[]}']) {
+      const { status, body: said } = await ask({ path: `/${TOKEN}/${action}`, body });
+      expect([status, JSON.parse(said)]).toEqual([200, { payloads: [] }]);
+    }
+  }
+});
+
 test("the token is asked for, in the path or as the bearer's", async () => {
   const statusOf = async (asked: Asked) => (await ask(asked)).status;
   expect(await statusOf({})).toBe(200);
