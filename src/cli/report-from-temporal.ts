@@ -93,7 +93,11 @@ export async function reportFromTemporal(
     const report = { ...reportOf(state, places, asks), ...work, ...defined({ startedAt }) };
     return { webUi, report, ...defined({ projectRoot }) };
   } catch (error) {
-    if (!(error instanceof InterlockError && error.code === "E_RUN_NOT_FOUND")) throw error;
+    if (!(error instanceof InterlockError)) throw error;
+    if (error.code !== "E_RUN_NOT_FOUND") {
+      if (here === undefined) throw error;
+      return { report: here, note: `${error.code}: ${error.message} This is what the run's files say.` }; // sealed, for one
+    }
     if (here === undefined) return { report: undefined };
     const note = `Temporal no longer knows this run. Start it again from its document with: interlock restore ${runId}`;
     return { report: here, note };

@@ -1,6 +1,8 @@
 /** What a command has not expected, in a sentence. Temporal's client is loaded where it was used: what it throws has a code, or names itself. */
 export async function unexpected(error: unknown): Promise<string> {
   if (!(error instanceof Error)) return String(error);
+  // By its name: a command that asks no Temporal loads no client.
+  if (error.name === "InterlockError" && "code" in error) return `${String(error.code)}: ${error.message}`;
   const mayBeTemporals = "code" in error || /^(?:ServiceError|NamespaceNotFoundError)$/.test(error.name);
   const words = mayBeTemporals ? (await import("./temporal-words.js")).temporalWords(error) : undefined;
   return words ?? `${error.name}: ${error.message}`;

@@ -1,5 +1,6 @@
 import { NamespaceNotFoundError, ServiceError } from "@temporalio/client";
 import { expect, test } from "vitest";
+import { InterlockError } from "../../src/client/interlock-error.js";
 import { unexpected } from "../../src/cli/unexpected.js";
 
 /** As gRPC throws it. */
@@ -26,6 +27,11 @@ test.each([
     expect(said).not.toMatch(/Error:|\d [A-Z_]+:/);
   },
 );
+
+test("what a run or a client refuses is told by its code", async () => {
+  const refused = new InterlockError({ code: "E_PRECONDITION_FAILED", message: "It is sealed." });
+  await expect(unexpected(refused)).resolves.toBe("E_PRECONDITION_FAILED: It is sealed.");
+});
 
 test("what is nobody's word keeps its name", async () => {
   await expect(unexpected(new RangeError("odd"))).resolves.toBe("RangeError: odd");

@@ -246,6 +246,14 @@ test("who has no key, another key or not this one is told so, and breaks nothing
       1,
       expect.stringContaining('sealed with the key "k1"'),
     ]);
+    const status = await shellOf(bench, { INTERLOCK_SEAL_KEYS: keys }).run(["status", run.runId]);
+    expect(status).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/waiting-user[^]*node +ask/),
+      stderr: expect.stringMatching(
+        /^E_PRECONDITION_FAILED: It is sealed with the key "k1".*what the run's files say\.$/m,
+      ),
+    });
     await expect(doctor(keys)).resolves.toMatchObject({
       status: "failed",
       found: expect.stringContaining(`${reason}:`),
