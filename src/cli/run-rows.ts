@@ -90,7 +90,7 @@ const NAME = 60;
 /** The columns of the listing. */
 export function runColumns(isNarrow: boolean): readonly Column[] {
   return [
-    { title: "RUN", max: 120, ...(isNarrow ? { gives: true } : {}) },
+    { title: "RUN", max: 120, ...(isNarrow ? { gives: true, least: SHORT_ID } : {}) },
     { title: "PACKAGE", max: NAME, gives: true },
     { title: "PROJECT", max: NAME, gives: true },
     { title: "PHASE", max: 40 },

@@ -5,8 +5,10 @@ export interface Column {
   readonly title: string;
   /** What a cell has at most, in characters. */
   readonly max: number;
-  /** Gives way where the lines are too long for the terminal, down to the length of its title. */
+  /** Gives way where the lines are too long for the terminal, down to the length of its title or to `least`. */
   readonly gives?: boolean;
+  /** So many characters are of use to somebody, fewer are not. */
+  readonly least?: number;
 }
 
 const GAP = "  ";
@@ -41,7 +43,8 @@ function shrink(columns: readonly Column[], widths: number[], width: number | un
   for (; excess > 0; excess -= 1) {
     let widest = -1;
     for (const [index, column] of columns.entries()) {
-      const mayGive = column.gives === true && (widths[index] ?? 0) > charsIn(column.title);
+      const { gives = false, least = 0, title } = column;
+      const mayGive = gives && (widths[index] ?? 0) > Math.max(least, charsIn(title));
       if (mayGive && (widths[index] ?? 0) > (widths[widest] ?? 0)) widest = index;
     }
     if (widest === -1) return;

@@ -130,6 +130,8 @@ describe("the table of runs", () => {
       "running (store)",
       "step-02",
     ]);
+    // Fewer characters than these name no run.
+    expect(tableLines(runColumns(true), [cells], 1)[1]).toMatch(/^6a5c3a0e {2}/);
     expect(shortName({ runId: RUN.runId, workflowId: "story-7" })).toBe("story-7");
     const [header] = tableLines(runColumns(false), []);
     expect(header?.split(/ +/)).toEqual("RUN PACKAGE PROJECT PHASE NODE QUESTION STARTED SINCE".split(" "));
