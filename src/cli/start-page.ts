@@ -54,16 +54,22 @@ export async function startPage(
   try {
     return await serve(port ?? PAGE_PORT);
   } catch (error) {
-    if (!isTaken(error)) throw error;
-    if (port === undefined) return serve(0);
-    throw new CommandError(`Port ${port} of ${host ?? hostname()} is taken. Name another one with --port.`, {
-      cause: error,
-    });
+    const code = listenCode(error);
+    if (code === undefined) throw error;
+    if (code === "EADDRINUSE" && port === undefined) return serve(0);
+    const place = `Port ${port ?? PAGE_PORT} of ${host ?? hostname()}`;
+    const sentence =
+      code === "EADDRINUSE"
+        ? `${place} is taken. Name another one with --port.`
+        : `${place} cannot be listened on (${code}). Name another one with --port, or another address with --host.`;
+    throw new CommandError(sentence, { cause: error });
   }
 }
 
-function isTaken(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "EADDRINUSE";
+/** Why a server cannot listen, by the system's code. */
+function listenCode(error: unknown): string | undefined {
+  const isOfListen = error instanceof Error && "syscall" in error && error.syscall === "listen";
+  return isOfListen && "code" in error ? String(error.code) : undefined;
 }
 
 /** A machine may have no browser: the link stands there. */

@@ -12,7 +12,7 @@ import { openGateway } from "../fakes/gateway.js";
 import { PageBrowser, type RawRequest, sendRaw } from "../fakes/page-browser.js";
 
 import { type Bench, openBench, writeTree } from "./harness.js";
-import { MAIN } from "./shell.js";
+import { MAIN, shellOf } from "./shell.js";
 
 /** A page of this process. */
 const PAGE: Omit<PageOptions, "client"> = {
@@ -314,4 +314,19 @@ test("no path of a request leads into the file system, and half a request does n
   expect(await text(long)).toMatch(/^HTTP\/1\.1 431 /);
   expect(await get("/")).toMatchObject({ status: 200 });
   half.destroy();
+});
+
+test("the page listens nowhere that its link does not lead to, and not everywhere for an empty word", async () => {
+  const shell = shellOf(await openBench([]));
+  for (const host of ["", " ", "::1", "[::1]", "localhost", "127.0.0.1:80"]) {
+    const { code, stdout, stderr } = await shell.run(["ui", "--no-open", "--port", "0", "--host", host]);
+    expect([host, code, stdout]).toEqual([host, 2, ""]);
+    expect(stderr).toContain("--host takes an IPv4 address");
+  }
+  // No machine has this address (RFC 5737).
+  const nowhere = await shell.run(["ui", "--no-open", "--port", "0", "--host", "192.0.2.1"]);
+  expect(nowhere).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^Port 0 of 192\.0\.2\.1 cannot be listened on \(EADDRNOTAVAIL\)\./),
+  });
 });

@@ -1,3 +1,4 @@
+import { isIPv4 } from "node:net";
 import { interruption, lookAround } from "../environment.js";
 import { EXIT, type ExitCode, UsageError, print } from "../output.js";
 import { startPage } from "../start-page.js";
@@ -12,7 +13,7 @@ export interface UiOptions {
 
 /** `interlock ui`: serves the page until Ctrl-C. It needs Temporal, and neither a store nor a worker of its own. */
 export async function uiCommand({ port, host, open }: UiOptions): Promise<ExitCode> {
-  const place = { ...portOf(port), ...(host === undefined ? {} : { host }), isOpened: open };
+  const place = { ...portOf(port), ...hostOf(host), isOpened: open };
   const { config, store } = await lookAround();
   const signal = interruption();
   const session = await openTemporalSession(config, store, signal, { serves: true });
@@ -28,6 +29,13 @@ export async function uiCommand({ port, host, open }: UiOptions): Promise<ExitCo
   } finally {
     await session.close();
   }
+}
+
+/** Browsers come by 127.0.0.1: what listens on IPv6 alone they do not reach. Node takes an empty host for all of them. */
+function hostOf(host: string | undefined): { readonly host?: string } {
+  if (host === undefined) return {};
+  if (isIPv4(host) || host === "::") return { host };
+  throw new UsageError("--host takes an IPv4 address, as 0.0.0.0 in a container, or :: for all.");
 }
 
 function portOf(text: string | undefined): { readonly port?: number } {
