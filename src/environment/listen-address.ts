@@ -16,7 +16,7 @@ export const listenAddress = z.string().transform((text, context): ListenAddress
   if (port !== undefined && Number(port) <= 65_535 && isIP(host) !== 0) return { host, port: Number(port) };
   context.addIssue({
     code: "custom",
-    message: `${excerpt(JSON.stringify(text))} must be a port, or an IP address and a port, as 127.0.0.1:9464`,
+    message: `"${excerpt(text)}" must be a port, or an IP address and a port, as 127.0.0.1:9464`,
   });
   return z.NEVER;
 });

@@ -100,7 +100,7 @@ test("what takes too long is ended with all that it has started, and so is what 
   for (const how of ["timeout", "cancelled", "server ends"]) {
     const { run, projectRoot, source } = open({
       allow: [{ argv: forks }],
-      timeoutSeconds: how === "timeout" ? 1 : 600,
+      timeoutSeconds: how === "timeout" ? 5 : 600,
     });
     const given = new AbortController();
     const ran = run(forks, given.signal).catch((error: unknown) => ({ content: String(error) }));
