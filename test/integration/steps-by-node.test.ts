@@ -11,7 +11,7 @@ import { eventually } from "../fakes/eventually.js";
 import { STRAIGHT, nodeOf, readsFirst, roundAndRound, straightOn } from "../fakes/walk.js";
 import { call, patch } from "../fakes/scripted-model.js";
 import { circlePackage, twoNodePackage } from "../fakes/two-node-package.js";
-import { type Bench, openBench, until } from "./harness.js";
+import { type Bench, openBench, until, writeTree } from "./harness.js";
 import { jsonOf, shellOf } from "./shell.js";
 
 const NODES = { steps: "nodes" } as const;
@@ -149,6 +149,20 @@ test.each(STEP_SIZES)(
     );
   },
 );
+
+test("who starts a run by nodes sees each turn that it took, however quickly it passes them", async () => {
+  const turns = 120;
+  const bench = await openBench((request, index) =>
+    index % 3 < 2 ? { calls: [call("fs_list", { path: "@pkg" })] } : roundAndRound(request),
+  );
+  const source = join(bench.dir, "circle");
+  await writeTree(source, circlePackage());
+  const args = ["--project", bench.projectRoot, "--steps", "nodes", "--max-turns", String(turns)];
+  const { stderr } = await shellOf(bench).run(["run", source, ...args]);
+  const lines = stderr.split("\n");
+  expect(lines.filter((line) => line.includes(" model turn "))).toHaveLength(turns);
+  expect(lines.filter((line) => line.includes(" fs.list "))).toHaveLength((turns * 2) / 3);
+});
 
 test("a boundary that cannot be kept is tried again where Temporal shows it, and the run goes on from there", async () => {
   let spoil: (() => void) | undefined;

@@ -18,11 +18,10 @@ import { type RunPhase, isOverPhase } from "./phase.js";
 import type { Question } from "./question.js";
 import type { LastAnswer, ProgressLine, RunBelowState, RunState } from "./run-state.js";
 import { type ModelRef, modelsOf } from "./run-model.js";
+import { carriedLines, passedLines } from "./progress-lines.js";
 import { TaskLoad } from "./task-load.js";
 import { NO_USAGE, type Usage, addUsage } from "./usage.js";
 
-const PROGRESS_LINES = 60;
-const PROGRESS_CHARS = 8_000;
 const TOLD_EVERY_MS = 5_000;
 
 /** What of a run's input its decisions depend on. */
@@ -58,6 +57,8 @@ export class RunRecord {
   /** Conditions of edges are evaluated, not only shown (contracts §6). */
   private readonly evaluatesConditions: boolean;
   readonly taskLoad = new TaskLoad();
+  /** Lines of the live view before those that are carried: a run that passes node after node says hundreds between two looks at it. */
+  private passedLines: readonly ProgressLine[] = [];
   open: OpenedRun | undefined;
   carried: CarriedRun;
   question: Question | undefined;
@@ -290,7 +291,11 @@ export class RunRecord {
   note(text: string, nodeId = this.nodeId): void {
     const last = this.carried.progress.at(-1)?.seq ?? 0;
     const line: ProgressLine = { seq: last + 1, nodeId: nodeId.slice(0, 200), text: text.slice(0, 300) };
-    this.update({ progress: newestLines([...this.carried.progress, line]) });
+    const lines = [...this.carried.progress, line];
+    const progress = carriedLines(lines);
+    this.update({ progress });
+    if (!this.stepsByNode) return;
+    this.passedLines = passedLines([...this.passedLines, ...lines.slice(0, lines.length - progress.length)]);
   }
 
   /** Keeps the newest head of the audit chain; reads that ran side by side report in any order. */
@@ -322,7 +327,7 @@ export class RunRecord {
       visit: carried.visit,
       turn: carried.turn,
       ...defined({ lastAnswer: this.lastAnswer }),
-      progress: carried.progress,
+      progress: [...this.passedLines, ...carried.progress],
       audit: carried.audit,
     };
   }
@@ -387,16 +392,3 @@ const FRESH: CarriedRun = {
   audit: { lines: 0, sha256: "" },
   phaseChanges: 0,
 };
-
-/** The newest lines, few and short enough for the run to be carried over in one value. */
-function newestLines(lines: readonly ProgressLine[]): readonly ProgressLine[] {
-  let chars = 0;
-  let first = lines.length;
-  while (first > Math.max(0, lines.length - PROGRESS_LINES)) {
-    const { nodeId, text } = lines[first - 1] ?? { nodeId: "", text: "" };
-    chars += nodeId.length + text.length;
-    if (chars > PROGRESS_CHARS) break;
-    first -= 1;
-  }
-  return lines.slice(first);
-}

@@ -299,6 +299,20 @@ describe("the live view", () => {
     for (let line = 0; line < 100; line += 1) record.note(text, "draft");
     expect(record.carried.progress).toHaveLength(kept);
     expect(record.carried.progress.at(-1)?.seq).toBe(100);
+    expect(record.toRunState().progress).toEqual(record.carried.progress);
+  });
+
+  test.each([
+    ["400 more lines", "line", 460],
+    ["64,000 characters more", "x".repeat(300), 26 + 209],
+  ])("of a run by nodes keeps %s, which are not carried over", (_, text, kept) => {
+    const record = openedRecord({ terms: { steps: "nodes" } });
+    for (let line = 0; line < 500; line += 1) record.note(text, "draft");
+    const { progress } = record.toRunState();
+    expect(progress.map(({ seq }) => seq)).toEqual(
+      Array.from({ length: kept }, (_line, at) => 501 - kept + at),
+    );
+    expect(record.carried.progress.length).toBeLessThan(61);
   });
 });
 
