@@ -65,20 +65,26 @@ export class StreamedCalls {
       const mayGoOn = name === "" || (name === nameIn(known) && progress?.hasBegun === true && goesOn(piece));
       return !mayGoOn || isWhole || this.withId(piece) !== undefined;
     }
-    if (name === "" || !isWhole || this.isSentAgain(known, piece)) return false;
+    if (name === "" || this.isSentAgain(known, piece)) return false;
+    if (!isWhole) return progress?.hasBegun !== true && isOtherTool(known, piece);
     return name !== nameIn(known) || argumentsIn(piece).trimStart().startsWith("{");
   }
 
-  /** Some servers end with calls that they have sent already. */
+  /** Some servers end with calls that they have sent already, or with their arguments alone. */
   private isSentAgain(known: Fields, piece: Fields): boolean {
+    const [id, name] = [textOf(piece["id"]), nameIn(piece)];
+    const isOfCall = id === "" ? name === "" : id === known["id"] && name === nameIn(known);
     return (
-      textOf(piece["id"]) !== "" &&
-      piece["id"] === known["id"] &&
-      this.complete.get(known)?.isWhole === true &&
-      nameIn(piece) === nameIn(known) &&
-      argumentsIn(piece) === argumentsIn(known)
+      isOfCall && this.complete.get(known)?.isWhole === true && argumentsIn(piece) === argumentsIn(known)
     );
   }
+}
+
+/** Whether a piece names another tool than a call that has no arguments yet, and not more of its name. */
+function isOtherTool(known: Fields, piece: Fields): boolean {
+  const [before, name] = [nameIn(known), nameIn(piece)];
+  const isCall = textOf(piece["type"]) !== "" && textOf(known["type"]) !== "";
+  return isCall && before !== "" && !name.startsWith(before);
 }
 
 /** Under which name a call has its body: its kind's, of one that is no function call. */

@@ -118,6 +118,26 @@ describe("the calls of a stream are the same where", () => {
       ],
       one,
     ],
+    [
+      "the last piece says the arguments again, without an id",
+      [
+        calls(called(0, "c1", "fs_read", '{"path":')),
+        calls({ index: 0, function: { arguments: '"a"}' } }),
+        calls({ index: 0, function: { arguments: A } }),
+      ],
+      one,
+    ],
+    ...[0, undefined].map(
+      (index) =>
+        [
+          `the first has no arguments, there are no ids, and all have the index ${index}`,
+          [calls(called(index, undefined, "fs_list", "")), calls(called(index, undefined, "fs_read", A))],
+          [
+            ["fs_list", "{}"],
+            ["fs_read", A],
+          ],
+        ] as const,
+    ),
     ["a call stands alone, in no list", [{ tool_calls: called(0, "c1", "fs_read", A) }], one],
     [
       "an empty object comes before the pieces of the arguments",
