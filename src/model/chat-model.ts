@@ -175,6 +175,9 @@ interface Wire {
 /** How long more is waited for where nothing more need come: behind the end of an answer, and of the words of an error. */
 const PATIENCE = { lastWordsMs: 5_000, errorWordsMs: 2_000 };
 
+/** In so many forms a request is made at most, whatever a server goes on to refuse. */
+const MOST_FORMS = 20;
+
 async function ask(
   request: ChatRequest,
   signal: AbortSignal,
@@ -187,7 +190,7 @@ async function ask(
   const { apiKey } = settings;
   const { finalErrors, streamedCalls } = dialect;
   request.onAsked?.(addressOf(settings));
-  for (;;) {
+  for (let asked = 1; ; asked += 1) {
     const adapted = learned.adapt(dialect, endpoint, settings.model);
     const stream = learned.streams(settings.stream, endpoint, settings.model);
     const said = toBody({ ...request, settings: { ...settings, stream } }, { endpoint, dialect: adapted });
@@ -222,7 +225,7 @@ async function ask(
     const isLearned =
       learned.learnFrom(refusal, body, endpoint, settings.model) ||
       learned.learnHow(refusal, body, adapted, { endpoint, model: settings.model });
-    if (!isLearned) throw failure;
+    if (!isLearned || asked === MOST_FORMS) throw failure;
   }
 }
 

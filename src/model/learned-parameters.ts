@@ -85,7 +85,7 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
   ],
   [
     /content\b.{0,60}(?:must|should) be a (?:valid )?string|content\b.{0,40}(?:null|None|nil|empty)|messages?\b.{0,60}content\b.{0,20}: (?:Field required|Input should be a valid string)/i,
-    () => ({ noText: "empty" }),
+    ({ noText }) => ({ noText: noText === "dot" ? "dot" : "empty" }),
   ],
   [/tool call id was .{0,200}length of 9/i, () => ({ callIds: "nine" })],
   [

@@ -715,7 +715,7 @@ describe("a form that a server does not take is another one, from then on", () =
 
   test("and one that takes no form at all is asked a few times, not for ever", async () => {
     const message =
-      "System role not supported. Conversation roles must alternate. System message must be at the beginning. After role 'tool' content must not be empty: null. arguments must be JSON";
+      "System role not supported. Conversation roles must alternate. System message must be at the beginning. After role 'tool' content must not be empty: null. arguments must be JSON. text content blocks must be non-empty, content should be a string. stream=false: streaming is not supported";
     const server = await startRawServer((response) => json(response, { error: { message } }, 400));
     expect(await errorOf(ask(server.baseUrl, {}, CALLED))).toMatchObject({ retryable: false });
     expect(server.requests.length).toBeLessThan(10);
