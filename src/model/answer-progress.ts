@@ -23,14 +23,14 @@ export class AnswerProgress {
   /** One delta of a stream. */
   delta(delta: Fields): void {
     const { content } = delta;
-    const thought = textOf(delta["reasoning_content"]) || textOf(delta["reasoning"]);
-    if (thought !== "") this.tell({ type: "thinking", characters: thought.length });
+    const thought = THOUGHTS.map((name) => lengthIn(delta[name])).find((length) => length > 0);
+    if (thought !== undefined) this.tell({ type: "thinking", characters: thought });
     for (const part of Array.isArray(content) ? (content as readonly unknown[]) : [content]) {
       const fields = fieldsOf(part);
       if (fields === undefined) this.text.add(textOf(part));
       else if (["", "text", "output_text"].includes(textOf(fields["type"]))) {
         this.text.add(textOf(fields["text"]));
-      } else this.tell({ type: "thinking", characters: textOf(fields["text"]).length });
+      } else this.tell({ type: "thinking", characters: lengthIn(fields) });
     }
   }
 
@@ -46,6 +46,18 @@ export class AnswerProgress {
 }
 
 const MAX_NAME_CHARS = 100;
+
+/** Where thoughts stand; what is told in one place is told in others again. */
+const THOUGHTS = ["reasoning_content", "reasoning", "thinking", "reasoning_details", "thinking_blocks"];
+
+/** The characters of a thought: a text, or its parts. */
+function lengthIn(thought: unknown): number {
+  if (typeof thought === "string") return thought.length;
+  if (Array.isArray(thought)) return thought.reduce((sum: number, part) => sum + lengthIn(part), 0);
+  const fields = fieldsOf(thought);
+  const told = fields?.["text"] ?? fields?.["thinking"] ?? fields?.["summary"];
+  return told === undefined ? 0 : lengthIn(told);
+}
 
 /** As `visibleText` of a text that is not there yet: what the model thinks in tags is counted, not shown, but for thoughts in the middle. */
 class VisibleStream {

@@ -55,6 +55,16 @@ describe("what is seen of a streamed answer", () => {
     expect(seen).toEqual({ text: "said more", thinking: 10 });
   });
 
+  test.each<[string, Record<string, unknown>]>([
+    ["Mistral's parts", { content: [{ type: "thinking", thinking: [{ type: "text", text: "12345" }] }] }],
+    ["MiniMax's details", { reasoning_details: [{ type: "reasoning.text", text: "12345" }] }],
+    ["OpenRouter's text and details, once", { reasoning: "12345", reasoning_details: [{ text: "12345" }] }],
+    ["a gateway's blocks", { thinking_blocks: [{ type: "thinking", thinking: "12345", signature: "s" }] }],
+    ["a local server's field", { thinking: "12345" }],
+  ])("thoughts are counted in %s", (_, delta) => {
+    expect(watch([delta, { content: "said" }])).toEqual({ text: "said", thinking: 5 });
+  });
+
   test.each<[string, (key: string) => string]>([
     ["as it is", (key) => key],
     ["percent-encoded", (key) => encodeURIComponent(key)],
