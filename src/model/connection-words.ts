@@ -5,6 +5,10 @@ export function wordsOfConnection(code: string): string {
   if (/TIMEOUT|TIMEDOUT|UNREACH|ENETDOWN|EHOSTDOWN/.test(code)) {
     return "cannot be reached: nothing comes back from there";
   }
+  if (code.includes("ALTNAME")) return "cannot be reached: its certificate is for another name";
+  if (/EXPIRED|NOT_YET_VALID/.test(code)) {
+    return "cannot be reached: its certificate has expired, or is not valid yet by this machine's clock";
+  }
   if (/CERT|SELF_SIGNED|UNABLE_TO|DEPTH_/.test(code)) {
     return "cannot be reached: its certificate is not accepted (NODE_EXTRA_CA_CERTS names authorities to trust)";
   }

@@ -300,6 +300,18 @@ describe("everything else", () => {
     expect(classified(thrown)).toMatchObject({ code, retryable: true });
   });
 
+  test.each([
+    ["ERR_TLS_CERT_ALTNAME_INVALID", "its certificate is for another name"],
+    ["CERT_HAS_EXPIRED", "its certificate has expired"],
+    ["CERT_NOT_YET_VALID", "not valid yet by this machine's clock"],
+    ["DEPTH_ZERO_SELF_SIGNED_CERT", "NODE_EXTRA_CA_CERTS names authorities to trust"],
+    ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "NODE_EXTRA_CA_CERTS names authorities to trust"],
+  ])("a certificate is refused with what helps: %s", (code, words) => {
+    const { message } = classified(fetchFailed(failure(code)));
+    expect(message).toContain(words);
+    expect(message).toContain(`(${code})`);
+  });
+
   test("what was judged before and what was aborted stay what they are", () => {
     const judged = new ModelError({ code: "LLM_TIMEOUT", message: "", retryable: true });
     const abort = Object.assign(new Error("stop"), { name: "AbortError" });
