@@ -266,6 +266,11 @@ class Visit {
       const remedy = `A slow model may be all right: a run waits ${limit} s. Else look at what it hangs on.`;
       return this.until("calls a tool", found, remedy, "warning");
     }
+    const code = error instanceof ModelError ? codeOfCause(error.cause) : "";
+    if (error instanceof ModelError && /CERT|SELF_SIGNED|UNABLE_TO/.test(code)) {
+      const remedy = `Mend the certificate, or correct ${place}; an authority of your own is named in NODE_EXTRA_CA_CERTS.`;
+      return this.until("reachable", error.message, remedy);
+    }
     const found = isLate ? `${this.where}: no answer within ${CHECK_MS / 1_000} s` : this.sentence(error);
     return this.until("reachable", found, `Start the server, or correct ${place}.`);
   }

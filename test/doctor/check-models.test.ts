@@ -1,6 +1,11 @@
+import { execFile } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { type ServerResponse, createServer } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { loadConfig } from "../../src/config.js";
 import { checkModel, configuredModels } from "../../src/doctor/check-models.js";
@@ -8,6 +13,7 @@ import type { Finding } from "../../src/doctor/finding.js";
 import type { ModelSettings } from "../../src/model/chat-model.js";
 import { newStoreDir, writeSettings } from "./places.js";
 
+const run = promisify(execFile);
 const KEY = "sk-of-nobody-0123456789";
 
 interface Asked {
@@ -188,6 +194,27 @@ describe("a model", () => {
     });
     expect(of(findings, "reachable")).toMatchObject({ status: "failed", found: `${baseUrl}: ECONNREFUSED` });
     expect(of(findings, "reachable").remedy).toContain("agents.writer.baseUrl");
+  });
+
+  test("whose certificate is not accepted is told so, not to be started", async () => {
+    const dir = await newStoreDir();
+    const [key, cert] = [join(dir, "k.pem"), join(dir, "c.pem")];
+    const made = ["-keyout", key, "-out", cert, "-days", "2", "-subj", "/CN=other.example"];
+    await run("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", ...made]);
+    const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) }, (_, response) =>
+      response.end("{}"),
+    );
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const findings = await checkModel({
+      settings: { model: "m", baseUrl: `https://127.0.0.1:${port}/v1`, stream: false, timeoutMs: 540_000 },
+      usedBy: ["default"],
+      keyVariable: "OPENAI_API_KEY",
+    });
+    expect(of(findings, "reachable").found).toContain("its certificate is not accepted");
+    expect(of(findings, "reachable").remedy).toContain("NODE_EXTRA_CA_CERTS");
   });
 
   test("that answers in prose calls no tool", async () => {
