@@ -71,9 +71,10 @@ class PlainSchemas {
       case "":
         return {};
       case "object": {
-        const properties = Object.entries(fieldsOf(schema["properties"]) ?? {}).map(
-          ([name, part]) => [name, below(part)] as const,
-        );
+        const properties = [
+          ...Object.entries(fieldsOf(schema["properties"]) ?? {}),
+          ...namesIn(schema).map((name) => [name, schema["additionalProperties"]] as const),
+        ].map(([name, part]) => [name, below(part)] as const);
         const names = new Set(properties.map(([name]) => name));
         const required = listOf(schema["required"]).filter((name) => names.has(textOf(name)));
         return {
@@ -110,6 +111,12 @@ class PlainSchemas {
     }
     return path.length === 0 ? undefined : found;
   }
+}
+
+/** The names that the properties of an object may have, where they are told by themselves. */
+function namesIn(schema: Fields): readonly string[] {
+  const names = listOf(fieldsOf(schema["propertyNames"])?.["enum"]).map(textOf);
+  return schema["properties"] === undefined ? names.filter((name) => name !== "") : [];
 }
 
 /** What a schema is of that does not say so. */

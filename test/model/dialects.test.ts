@@ -743,6 +743,11 @@ describe("the schemas of tools of others", () => {
       list: { type: "array", maxItems: 100 },
       pair: { type: "array", prefixItems: [{ type: "number" }], not: {} },
       any: { not: {} },
+      gates: {
+        type: "object",
+        propertyNames: { enum: ["qa", "ui"] },
+        additionalProperties: { enum: ["PASS"] },
+      },
       $ref: { type: "string" },
     },
     required: ["at", "absent"],
@@ -771,6 +776,10 @@ describe("the schemas of tools of others", () => {
       list: { type: "array", items: { type: "string" } },
       pair: { type: "array", items: { type: "number" } },
       any: {},
+      gates: {
+        type: "object",
+        properties: { qa: { type: "string", enum: ["PASS"] }, ui: { type: "string", enum: ["PASS"] } },
+      },
       $ref: { type: "string" },
       extra: { type: "boolean" },
     },
