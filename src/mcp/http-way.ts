@@ -51,7 +51,20 @@ class HttpTransport extends StreamableHTTPClientTransport {
     };
     return super.send(message, { ...options, onRequestStreamEnd });
   }
+
+  /** Tells the server that its session is over: what it holds for it, a browser or a database, would stay. Nobody waits long for that. */
+  override async close(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, MAX_FAREWELL_MS);
+    });
+    await Promise.race([this.terminateSession().catch(() => undefined), patience]);
+    clearTimeout(timer);
+    await super.close();
+  }
 }
+
+const MAX_FAREWELL_MS = 1_000;
 
 /** The server was asked, and its answer has ended before it was there. */
 export function isLost(error: unknown): boolean {
@@ -94,7 +107,7 @@ const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 function boundedFetch(maxBytes: number): FetchLike {
   return async (url, init = {}) => {
     const answer = await send(new URL(url), {
-      method: init.method === "GET" ? "GET" : "POST",
+      method: init.method === "GET" || init.method === "DELETE" ? init.method : "POST",
       headers: Object.fromEntries(new Headers(init.headers)),
       ...(typeof init.body === "string" ? { body: init.body } : {}),
       redirect: "manual",

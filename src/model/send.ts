@@ -11,7 +11,7 @@ import { createGunzip, createInflate } from "node:zlib";
 
 /** One request, as it goes out. */
 export interface SentRequest {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   /** Redirects are answers like others: nobody follows them. */

@@ -19,12 +19,18 @@ interface Asked {
 type Manner = (asked: Asked, response: ServerResponse) => boolean;
 
 /** A server over streamable HTTP that behaves well but for its manner. */
-async function serverOf(manner: Manner) {
+async function serverOf(manner: Manner, onEnd = (response: ServerResponse): unknown => response.end()) {
   const asked: Asked[] = [];
+  /** The sessions that it was told are over. */
+  const ended: string[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
+      if (request.method === "DELETE") {
+        ended.push(String(request.headers["mcp-session-id"]));
+        return onEnd(response);
+      }
       if (request.method !== "POST") return response.writeHead(405).end();
       const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as {
         id?: number;
@@ -59,7 +65,7 @@ async function serverOf(manner: Manner) {
   };
   onTestFinished(end);
   const { port } = server.address() as AddressInfo; // it listens
-  return { url: `http://127.0.0.1:${port}/mcp`, asked, end };
+  return { url: `http://127.0.0.1:${port}/mcp`, asked, ended, end };
 }
 
 function open(url: string, variables: Readonly<Record<string, string>> = { T: "secret-token" }) {
@@ -78,7 +84,7 @@ function open(url: string, variables: Readonly<Record<string, string>> = { T: "s
     if (tool === undefined) throw new Error("The server has no tool.");
     return tool.run({}, { runId: "r", nodeId: "n", agentId: "a", callId: "c", projectRoot, signal });
   }
-  return { call, notes };
+  return { call, notes, close: () => source.close() };
 }
 
 const inCalls =
@@ -175,6 +181,16 @@ test("a session that the server has forgotten is begun again for the next call, 
   for (const { session } of asked) if (session !== "undefined") forgotten.add(session);
   await expect(call()).rejects.toThrow(Reopenable);
   expect((await call()).content).toBe("done");
+});
+
+test("a server is told that a session is over, and one that does not care holds nobody up", async () => {
+  for (const onEnd of [status(200), status(405), (): unknown => undefined]) {
+    const { url, ended } = await serverOf(() => false, onEnd);
+    const { call, close } = open(url);
+    await call();
+    await close();
+    expect(ended).toEqual(["s1"]);
+  }
 });
 
 test("a server that is gone is begun again or said to be gone, to the operator as well", async () => {
