@@ -35,7 +35,7 @@ async function checkServer(
   }
   const missing = await missingProgram(server, { dir: tmpdir(), path: pathVariable });
   if (missing !== undefined) {
-    return failed(place, missing, `Install it where the worker runs, or correct ${key}.command.`);
+    return failed(place, missing, `Install it where the worker runs, or correct ${key}.`);
   }
   const absent = server.envVariables.filter(isMissing);
   if (absent.length === 0) return passed(place, `${server.command} can be started`);

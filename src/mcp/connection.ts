@@ -270,7 +270,8 @@ const MAX_REQUEST_MS = 3_700_000;
 
 /** The server was reached, and what it says is not what is known here of the protocol. */
 function whyNotUnderstood(error: unknown): string | undefined {
-  if (!(error instanceof Error) || error instanceof TypeError) return undefined;
+  const isOfSystem = error instanceof Error && "syscall" in error; // it could not be spawned
+  if (!(error instanceof Error) || error instanceof TypeError || isOfSystem) return undefined;
   return `does not speak the protocol as it is known here: ${excerpt(error.message, 300)}`;
 }
 

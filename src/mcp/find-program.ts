@@ -4,13 +4,15 @@ import { delimiter, resolve } from "node:path";
 import { PROJECT, type StdioServer } from "./server-settings.js";
 
 /**
- * Why the program of a server cannot be started, in a few words; undefined where nothing speaks against it. What is named by a way from
+ * Why a server cannot be started, in a few words; undefined where nothing speaks against it. What is named by a way from
  * the project is known in a run only. `path` is the PATH of the worker.
  */
 export async function missingProgram(
   { command, cwd, env }: StdioServer,
   { dir, path }: { readonly dir: string; readonly path: string },
 ): Promise<string | undefined> {
+  if (cwd !== undefined && cwd !== PROJECT && !(await isDirectory(cwd)))
+    return `its cwd ${cwd} is no directory that it can work in`;
   const isPath = command.includes("/") || process.platform === "win32";
   if (isPath) {
     if (cwd === PROJECT && resolve(command) !== command) return undefined;
@@ -27,6 +29,15 @@ async function isProgram(file: string): Promise<boolean> {
   try {
     await access(file, constants.X_OK);
     return (await stat(file)).isFile();
+  } catch {
+    return false;
+  }
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  try {
+    await access(path, constants.X_OK);
+    return (await stat(path)).isDirectory();
   } catch {
     return false;
   }

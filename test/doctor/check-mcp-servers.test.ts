@@ -16,6 +16,8 @@ test.each<[object, string]>([
   [{ command: "sh", env: { PATH: "/none" } }, "failed: no program sh is on the PATH"],
   [{ command: "/usr/bin" }, "failed: /usr/bin is no program that can be started"],
   [{ command: "./sh", cwd: "/bin" }, "ok: ./sh can be started"],
+  [{ command: "sh", cwd: "/none/such" }, "failed: its cwd /none/such is no directory that it can work in"],
+  [{ command: "sh", cwd: "/bin/sh" }, "failed: its cwd /bin/sh is no directory that it can work in"],
   [{ command: "./sh", cwd: "/" }, "failed: ./sh is no program that can be started"],
   [{ command: "bin/server", cwd: "@project" }, "ok: bin/server can be started"],
   [{ command: "sh", envVariables: ["SET", "UNSET"] }, "warning: sh can be started; not set: UNSET"],

@@ -258,6 +258,10 @@ describe("a server", () => {
     );
     expect(notes.join()).toContain("no such");
     expect(notes.join()).not.toContain("\u001B");
+    const elsewhere = open({ command: process.execPath, cwd: "/none/such" });
+    await expect(elsewhere.source.tools(elsewhere.place)).rejects.toThrow(
+      "cannot be started: its cwd /none/such is no directory",
+    );
     for (const [command, words] of [
       ["/none/such", "cannot be started: /none/such is no program that can be started"],
       ["no-such-server", "cannot be started: no program no-such-server is on the PATH"],
