@@ -17,7 +17,7 @@ const NEVER =
 const EXAMPLE = /\b(?:example|for instance|e\.g)\b|\blast (?:element|step)\b.{0,20}\bis\b/i;
 /** "(see X for rules)": it tells of the file, whatever else the line does. */
 const TOLD =
-  /\b(?:see|refer to|described in|defined in|according to|siehe|laut)\s{1,3}(?:the\s)?[`*"'([]{0,4}(?:[\w.{}/-]{0,80}\/)?$/i;
+  /(?:\b(?:see|refer to|according to|siehe|laut|(?:resolved|set|loaded|defined|described|documented|listed|computed|captured|recorded|established|produced|written) (?:by|in|from|at))|§ ?[\w.]{1,8} (?:of|in))\s{1,3}(?:the\s)?[`*"'([]{0,4}(?:[\w.{}/-]{0,80}\/)?$/i;
 const HELPER = /\bsub-?(?:agent|process|task)s?\b|\bworkers?\b|\btask tool\b|\bin parallel\b|\bspawn/i;
 
 /** What the line says of what it names at `token`; `before` is the line above it that is not empty. */
@@ -106,9 +106,23 @@ export function chainedTo(line: string, at: number): string | undefined {
   return CHAINED.exec(line.slice(Math.max(at - 240, 0), at))?.[1]?.replace(/\.md$/i, "");
 }
 
-/** Whether a line sends its reader back to the workflow's own document. */
-export function leadsBack(line: SourceLine): boolean {
-  return !line.isCode && (BACK.test(line.text) || /\bmenu\b/i.test(line.text));
+const MARKS = "[`*\"'([<]{0,4}(?:[\\w.{}/-]{0,80}/)?$";
+/** What stands before a workflow's own document where a line leads back to it, in the same sentence. */
+const LEADS_BACK = [
+  /\b(?:return|back|zurück)\b[^.,;:!?()]{0,40}\b(?:to|into|zu[mr]?)\b[^.,;:!?()]{0,40}$/i,
+  new RegExp(
+    `\\b(?:restart|re-?run|re-?open|re-?load|re-?read)(?: (?:the|this|at|from|with|whole|workflow|fully)){0,4} {0,2}${MARKS}`,
+    "i",
+  ),
+  /\bmenu\b[^.;:!?()]{0,60}$/i,
+];
+const ITS_MENU = /^[`*"')\]>]{0,4}(?:'s|’s)? (?:\w{1,20} )?menu\b/i;
+
+/** Whether a line sends its reader back to the workflow's own document, which it names at `token`. */
+export function leadsBack({ text, isCode }: SourceLine, { at, text: name }: Token): boolean {
+  if (isCode) return false;
+  const lead = text.slice(Math.max(at - 300, 0), at).replace(/(?:\.{1,2}\/|\{[\w-]{1,60}\}\/)+$/, "");
+  return LEADS_BACK.some((words) => words.test(lead)) || ITS_MENU.test(text.slice(at + name.length));
 }
 
 /** Whether a line has the steps of a folder carried out. */

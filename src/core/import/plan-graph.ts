@@ -4,7 +4,7 @@ import type { Entry } from "./entries.js";
 import { type Finish, finishesOf } from "./ends.js";
 import { type ImportFindings, named } from "./findings.js";
 import { type FirstStep, firstStepsBelow, firstStepsIn } from "./first-steps.js";
-import { References, type Target, isBelow } from "./references.js";
+import { References, type Target, type Token, isBelow } from "./references.js";
 import {
   type SourceLine,
   type SourceText,
@@ -211,7 +211,7 @@ class GraphWalk {
       } else if (target.kind === "folder") {
         if (directive.kind === "go" && isStepFolder(target.path) && startsFolder(line))
           this.enter(path, firstStepsIn(this.tree, target.path, path), line.number);
-      } else if (directive.kind === "go" && this.mayBeNode(target.path, path, line)) {
+      } else if (directive.kind === "go" && this.mayBeNode(target.path, path, line, token)) {
         if (this.isCall(target.path, directive.label)) this.called.add(folderOf(target.path));
         else this.connect(path, target.path, line.number, directive);
       } else this.used.add(target.path);
@@ -284,9 +284,9 @@ class GraphWalk {
     for (const { path: first, label } of steps) this.connect(path, first, line, { label, isDefault: false });
   }
 
-  private mayBeNode(target: string, from: string, line: SourceLine): boolean {
+  private mayBeNode(target: string, from: string, line: SourceLine, token: Token): boolean {
     if (!target.endsWith(".md") || target === from) return false;
-    if (target === this.entry.document) return leadsBack(line);
+    if (target === this.entry.document) return leadsBack(line, token);
     if (isStepFile(this.tree, target)) return true;
     return isEntryName(nameOf(target)) && nameOf(target) !== "SKILL.md";
   }

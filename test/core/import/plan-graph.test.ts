@@ -276,10 +276,43 @@ describe("what is ambiguous", () => {
     ]);
   });
 
-  test("a file that a line says to see is no way on, whatever else the line does", () => {
+  const aboutDocument = (line: string) =>
+    importOf({
+      "SKILL.md": page({ name: "tea", description: "x" }, "Load ./steps/step-01-a.md"),
+      "steps/step-01-a.md": `load ./step-02-b.md\n${line}\n`,
+      "steps/step-02-b.md": "# B\n",
+    }).edges.some(({ from, to }) => from === "step-01-a" && to === "SKILL");
+
+  test.each([
+    "IF R: return to `../SKILL.md`",
+    "[B] Go back to the beginning of ../SKILL.md.",
+    "Return to the menu in `../SKILL.md`.",
+    "Load ../SKILL.md and show its menu: ../SKILL.md's main menu.",
+    "Restart the workflow from ../SKILL.md",
+    "Gehe zurück zu ../SKILL.md",
+  ])("a line that leads back to the workflow's own document: %s", (line) => {
+    expect(aboutDocument(line)).toBe(true);
+  });
+
+  test.each([
+    "When assembling parameter lists and return types in any SKILL.md section, go on.",
+    "Loop back to step 2. In headless mode, run what ../SKILL.md says of a halt.",
+    "If it can return a false result, load a regenerated SKILL.md beside it.",
+    "Re-run the checker and read SKILL.md again; then redisplay this menu.",
+    "Loop back to the relevant step, or proceed to the last section in ../SKILL.md.",
+  ])("a line that only tells of a document of that name: %s", (line) => {
+    expect(aboutDocument(line)).toBe(false);
+  });
+
+  test.each([
+    "→ Use few tools (see step-01b-economy.md for rules)",
+    "If the threshold is set (resolved by `step-01b-economy.md` §1b), continue with it.",
+    "If few_tools: true is set (from §1 of step-01b-economy.md), skip the check.",
+    "Otherwise go on with what was captured in ./step-01b-economy.md",
+  ])("a file that a line tells of is no way on, whatever else the line does: %s", (line) => {
     const made = importOf({
       "workflow.md": "Load ./steps/step-01-a.md\n",
-      "steps/step-01-a.md": "→ Use few tools (see step-01b-economy.md for rules)\nload ./step-02-b.md\n",
+      "steps/step-01-a.md": `${line}\nload ./step-02-b.md\n`,
       "steps/step-01b-economy.md": "# Economy\n",
       "steps/step-02-b.md": "# B\n",
     });
