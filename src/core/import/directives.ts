@@ -17,7 +17,7 @@ const NEVER =
 const EXAMPLE = /\b(?:example|for instance|e\.g)\b|\blast (?:element|step)\b.{0,20}\bis\b/i;
 /** "(see X for rules)": it tells of the file, whatever else the line does. */
 const TOLD =
-  /(?:\b(?:see|refer to|according to|siehe|laut|(?:resolved|set|loaded|defined|described|documented|listed|computed|captured|recorded|established|produced|written) (?:by|in|from|at))|§ ?[\w.]{1,8} (?:of|in))\s{1,3}(?:the\s)?[`*"'([]{0,4}(?:[\w.{}/-]{0,80}\/)?$/i;
+  /(?:\b(?:see|refer to|according to|siehe|laut|(?:resolved|set|loaded|defined|described|documented|listed|computed|captured|acquired|recorded|established|produced|written) (?:by|in|from|at))|§ ?[\w.]{1,8} (?:of|in))\s{1,3}(?:the\s)?(?:`[\w-]{1,80}`\s)?[`*"'([]{0,4}(?:[\w.{}/-]{0,80}\/)?$/i;
 const HELPER = /\bsub-?(?:agent|process|task)s?\b|\bworkers?\b|\btask tool\b|\bin parallel\b|\bspawn/i;
 
 /** What the line says of what it names at `token`; `before` is the line above it that is not empty. */

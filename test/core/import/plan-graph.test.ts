@@ -308,6 +308,7 @@ describe("what is ambiguous", () => {
     "→ Use few tools (see step-01b-economy.md for rules)",
     "If the threshold is set (resolved by `step-01b-economy.md` §1b), continue with it.",
     "If few_tools: true is set (from §1 of step-01b-economy.md), skip the check.",
+    "Read the settings (already loaded by `tea-kit` step-01b-economy.md, if available).",
     "Otherwise go on with what was captured in ./step-01b-economy.md",
   ])("a file that a line tells of is no way on, whatever else the line does: %s", (line) => {
     const made = importOf({
