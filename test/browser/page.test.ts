@@ -302,6 +302,15 @@ test("a run is paused, let go on, and cancelled by forms that say what they do",
   await page.getByRole("heading", { name: "The run was stopped" }).waitFor();
 });
 
+test("a run that failed before it was opened says why, and not that there is no such run", async () => {
+  const run = await stand.start({ packageId: "no-such-package" });
+  const page = await open(`#/runs/${run}`);
+  await page.getByRole("heading", { name: "The run has failed" }).waitFor();
+  await page.getByText("E_PACKAGE_NOT_FOUND").first().waitFor();
+  await page.getByText("The run has not been opened").first().waitFor();
+  expect(await page.locator("main").innerText()).not.toContain("There is no run");
+});
+
 test("a run forks from a node with a changed variable", async () => {
   const page = await open(`#/runs/${walked}/actions`);
   await page.getByText("A new run begins where this one stood").click();
@@ -359,7 +368,7 @@ test("a page that was open before a worker made its run's files shows them as th
   await stand.killWorker();
   const run = await stand.client.startBundle({ ...room, projectRoot: stand.projectRoot, input: "*intake" });
   const page = await open(`#/runs/${run.runId}`);
-  await page.getByRole("alert").first().waitFor();
+  await page.getByText("The run has not been opened").first().waitFor();
   await stand.startWorker();
   await phase(page, "completed");
   await page.getByText("{bundle-root}/config.yaml").waitFor();
@@ -392,7 +401,7 @@ test("nothing serious stands in the way of a screen reader, in the light and in 
   for (const path of [...paths, ...more]) {
     for (const page of [light, dark]) {
       await page.goto(`${stand.origin}/${path}`);
-      await page.locator("main h1").waitFor();
+      await page.locator("main h1").first().waitFor();
       await page.waitForLoadState("networkidle").catch(() => undefined); // a live stream never ends
       const found = await seriousFindings(page);
       const beyond = await page.evaluate("document.documentElement.scrollWidth > innerWidth");

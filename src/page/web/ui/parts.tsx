@@ -31,6 +31,12 @@ export function Fault({ error }: { readonly error: PageError | undefined }) {
   );
 }
 
+/** Why a run's store does not tell of it. One that was never opened is none that is missing. */
+export function Untold({ error }: { readonly error: PageError | undefined }) {
+  if (error?.code !== "E_RUN_NOT_FOUND") return <Fault error={error} />;
+  return <Quiet>The run has not been opened: there is nothing of it yet.</Quiet>;
+}
+
 interface FieldProps {
   readonly label: string;
   readonly hint?: ComponentChildren;

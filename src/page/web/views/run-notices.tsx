@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { RunDescription, RunStanding } from "../../api-run.js";
 import { ask } from "../ask.js";
 import { runHref } from "../routes.js";
-import { DoForm, Fault, Field } from "../ui/parts.js";
+import { DoForm, Field, Untold } from "../ui/parts.js";
 import { SafeText } from "../ui/texts.js";
 import { useDoing } from "../use-asked.js";
 import type { WatchedRun } from "../use-run.js";
@@ -43,7 +43,7 @@ export function RunNotices({ watched, description, now }: NoticesProps) {
           </p>
         </div>
       )}
-      {polled && watched.standing.error !== undefined && <Fault error={watched.standing.error} />}
+      {polled && watched.standing.error !== undefined && <Untold error={watched.standing.error} />}
       {standing?.problem !== undefined && <div class="note bad">{visibleLine(standing.problem)}</div>}
       {isOpen && <Trouble description={description} now={now} />}
       {row.paused && isOpen && <Paused watched={watched} />}

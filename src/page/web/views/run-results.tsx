@@ -1,7 +1,7 @@
 import type { FileWrite } from "../../api-visit.js";
 import { ask } from "../ask.js";
 import { runHref } from "../routes.js";
-import { Choice, Fault, Quiet } from "../ui/parts.js";
+import { Choice, Fault, Quiet, Untold } from "../ui/parts.js";
 import { useAsked } from "../use-asked.js";
 import type { WatchedRun } from "../use-run.js";
 import { visibleLine } from "../visible.js";
@@ -32,7 +32,7 @@ function WrittenFiles({ watched, at }: ResultsProps) {
     round,
   );
   if (value === undefined)
-    return error === undefined ? <Quiet>Asking the run's store …</Quiet> : <Fault error={error} />;
+    return error === undefined ? <Quiet>Asking the run's store …</Quiet> : <Untold error={error} />;
   const files = byPath(value.writes);
   const isNamed = (path: string) => path === at || path.endsWith(`/${at}`);
   const chosen = at === "" ? files[0] : files.find(({ path }) => isNamed(path));
@@ -114,7 +114,7 @@ function SessionFiles({ watched, at }: ResultsProps) {
   const { value, error } = useAsked(key, (signal) => ask("bundle", { run }, signal), undefined, round);
   const files = value?.bundle?.files;
   if (files === undefined) {
-    return error === undefined ? <Quiet>Asking the run's store …</Quiet> : <Fault error={error} />;
+    return error === undefined ? <Quiet>Asking the run's store …</Quiet> : <Untold error={error} />;
   }
   const chosen = files.find(({ path }) => path === at) ?? files[0];
   if (chosen === undefined) return <Quiet>The run has written nothing yet.</Quiet>;

@@ -1,5 +1,5 @@
 import { ask } from "../ask.js";
-import { Fault, Quiet } from "../ui/parts.js";
+import { Fault, Quiet, Untold } from "../ui/parts.js";
 import { SafeText } from "../ui/texts.js";
 import { useAsked } from "../use-asked.js";
 import type { WatchedRun } from "../use-run.js";
@@ -14,7 +14,7 @@ export function StateTab({ watched }: { readonly watched: WatchedRun }) {
     return standing.error === undefined ? (
       <Quiet>Asking the run's store …</Quiet>
     ) : (
-      <Fault error={standing.error} />
+      <Untold error={standing.error} />
     );
   const { variables, stepsCompleted, projectRoot, artifacts } = standing.value;
   const names = Object.keys(variables);

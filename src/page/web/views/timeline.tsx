@@ -1,6 +1,6 @@
 import { runHref } from "../routes.js";
 import type { EventRow } from "../event-rows.js";
-import { Fault, Quiet } from "../ui/parts.js";
+import { Quiet, Untold } from "../ui/parts.js";
 import { VirtualList } from "../ui/virtual-list.js";
 import type { WatchedRun } from "../use-run.js";
 import { visibleLine } from "../visible.js";
@@ -21,7 +21,7 @@ export function Timeline({ watched, now }: { readonly watched: WatchedRun; reado
           </button>
         )}
       </div>
-      {rows.length === 0 && <Fault error={error} />}
+      {rows.length === 0 && <Untold error={error} />}
       {rows.length === 0 && error === undefined && <Quiet>Nothing has happened yet.</Quiet>}
       {rows.length > 0 && (
         <VirtualList
