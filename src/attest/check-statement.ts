@@ -16,7 +16,7 @@ export function pathProblems({ predicate }: RunStatement): readonly string[] {
   const problems: string[] = [];
   if (path.length === 0 && run.phase === "completed")
     problems.push("A run that is completed has stood somewhere, and no way is told.");
-  const nodes = new Set(graph.nodes.map(({ id }) => id));
+  const nodes = new Map(graph.nodes.map(({ id, type }) => [id, type]));
   const edges = new Set(graph.edges.map(({ from, to }) => JSON.stringify([from, to])));
   const [first] = path;
   if (first !== undefined && run.forkedFrom === undefined && first.nodeId !== graph.entryNodeId) {
@@ -35,6 +35,16 @@ export function pathProblems({ predicate }: RunStatement): readonly string[] {
         each.verdict === "accepted" && each.seq > before.seq && each.seq <= seq && leadsTo(each.to, nodeId),
     );
     if (!isAllowed) problems.push(`Line ${seq}: no accepted change leads to ${excerpt(nodeId)}.`);
+  }
+  const last = path.at(-1);
+  if (run.phase === "completed" && last !== undefined && nodes.get(last.nodeId) !== "end") {
+    // The last change may have been such a write, which completed the run at once.
+    const mayHaveEnded = decisions.some(
+      ({ verdict, to, nodeId, seq }) =>
+        verdict === "accepted" && to === undefined && nodeId === last.nodeId && seq > last.seq,
+    );
+    if (!mayHaveEnded)
+      problems.push(`The run is completed, and its way stops at ${excerpt(last.nodeId)}, which is no end.`);
   }
   return problems;
 }

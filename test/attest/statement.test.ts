@@ -79,7 +79,7 @@ const statement = (change: Partial<RunStatement["predicate"]> = {}): RunStatemen
       package: { id: "p" },
       graph: {
         entryNodeId: "a",
-        nodes: ["a", "b", "c"].map((id) => ({ id, type: "step" })),
+        nodes: ["a", "b", "c"].map((id) => ({ id, type: id === "c" ? "end" : "step" })),
         edges: [
           { from: "a", to: "b" },
           { from: "b", to: "c" },
@@ -166,6 +166,17 @@ describe("a path", () => {
       "Line 8: no accepted change leads to b.",
     );
     expect(pathProblems(statement({ decisions: [] }))).toHaveLength(2);
+  });
+
+  test("of a completed run that stops before an end does not verify", () => {
+    const { run } = statement().predicate;
+    const cut = { path: story.path.slice(0, 1), decisions: story.decisions };
+    expect(pathProblems(statement(cut))).toEqual([
+      "The run is completed, and its way stops at a, which is no end.",
+    ]);
+    expect(pathProblems(statement({ ...cut, run: { ...run, phase: "failed" } }))).toEqual([]);
+    // The document was written as a whole, and with that the run was completed: the log has no line of the end.
+    expect(pathProblems(statement({ path: story.path.slice(0, 2) }))).toEqual([]);
   });
 
   test("that is said to be completed and tells of no way does not verify", () => {
