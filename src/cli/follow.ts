@@ -80,7 +80,9 @@ export async function followRun(
       said = { turn: turnOf(state), ...defined({ missing: state.model?.missing }) };
       const last = state.progress.at(-1)?.seq ?? seen;
       const below = await asked(() => runsBelow(run, state));
-      const news = [...state.progress.filter((line) => line.seq > seen), ...(await lower.newsOf(below))];
+      const { ended: before, standing: after } = await lower.newsOf(below);
+      // The run above has gone on only when the one below it had ended.
+      const news = [...before, ...state.progress.filter((line) => line.seq > seen), ...after];
       pauseMs = news.length > 0 ? FIRST_PAUSE_MS : Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS);
       view.show(state, news);
       seen = last;
@@ -152,9 +154,12 @@ async function answer({ run, state, workflowRef }: Asking, view: RunView, once: 
 class LowerRuns {
   private readonly followed = new Map<string, { readonly below: StandingBelow; seen: number }>();
 
-  async newsOf(below: readonly StandingBelow[]): Promise<readonly ProgressLine[]> {
+  async newsOf(
+    below: readonly StandingBelow[],
+  ): Promise<Readonly<Record<"ended" | "standing", readonly ProgressLine[]>>> {
     const standing = new Set(below.map(({ runId }) => runId));
-    const gone = [...this.followed.values()].filter((each) => !standing.has(each.below.runId));
+    // The lowest one has ended first.
+    const gone = [...this.followed.values()].filter((each) => !standing.has(each.below.runId)).toReversed();
     const last = await Promise.all(
       gone.map(async (each) => {
         this.followed.delete(each.below.runId);
@@ -167,7 +172,7 @@ class LowerRuns {
       this.followed.set(each.runId, { below: each, seen: each.state.progress.at(-1)?.seq ?? seen });
       return linesAfter(seen, each, each.state);
     });
-    return [...last, ...now].flat();
+    return { ended: last.flat(), standing: now.flat() };
   }
 }
 

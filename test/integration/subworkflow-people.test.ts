@@ -58,6 +58,13 @@ describe("a question of a run below", () => {
       expect(stderr).toMatch(/Run \S+ of part, below it, asks, at draft:\n.*Which colour\?/);
       expect(stderr).toContain("part/draft");
       expect(stderr).toContain("middle/");
+      // What a run below did last is shown before the run above goes on.
+      const ends = [
+        stderr.lastIndexOf("\npart/"),
+        stderr.lastIndexOf("\nmiddle/"),
+        stderr.indexOf("\ndone "),
+      ];
+      expect(ends).toEqual(ends.toSorted((one, other) => one - other));
       expect(stdout).toContain("completed   parts, done");
       expect(code).toBe(0);
     },
