@@ -31,9 +31,12 @@ export function redactPathsIn(value: JsonValue): JsonValue {
   );
 }
 
-/** Tokens and keys by the shapes that providers give them. Each is bounded by its surroundings, not by length. */
+/**
+ * Tokens and keys by the shapes that providers give them. Each is bounded by its surroundings, not by length; what may begin again within
+ * itself and has to be looked at to an end that may be missing has a bound.
+ */
 const SECRET_SHAPES =
-  /\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{12,}|\b(?:gh[opsu]|github_pat|glpat|xox[abprs]|npm)[-_][A-Za-z0-9_-]{12,}|\b(?:AKIA|ASIA)[A-Z0-9]{12,}|\bAIza[A-Za-z0-9_-]{20,}|\b(?:gsk|hf|fw|r8|xai|pplx|csk)[-_](?=[A-Za-z]*\d)[A-Za-z0-9]{20,}|\b(?:nvapi|tgp_v1)[-_](?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{20,}|\bwhsec_[A-Za-z0-9+/]{20,}={0,2}|\bdapi[0-9a-f]{32}\b|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g;
+  /\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{12,}|\b(?:gh[opsu]|github_pat|glpat|xox[abprs]|npm)[-_][A-Za-z0-9_-]{12,}|\b(?:AKIA|ASIA)[A-Z0-9]{12,}|\bAIza[A-Za-z0-9_-]{20,}|\b(?:gsk|hf|fw|r8|xai|pplx|csk)[-_](?=[A-Za-z]*\d)[A-Za-z0-9]{20,}|\b(?:nvapi|tgp_v1)[-_](?=[A-Za-z_-]{0,64}\d)[A-Za-z0-9_-]{20,}|\bwhsec_[A-Za-z0-9+/]{20,}={0,2}|\bdapi[0-9a-f]{32}\b|\beyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g;
 
 /** What is called a secret, in a header, a URL, an assignment or a JSON text: the name stays, the value goes. */
 const NAMED_SECRET =

@@ -133,6 +133,8 @@ describe("redactSecrets", () => {
   test.each([
     "eyJ",
     "eyJaaaaaaaa.",
+    "eyJaaaaaaaa-",
+    "nvapi-",
     "-----BEGIN PRIVATE KEY-----",
     "-----BEGIN ",
     "token",
