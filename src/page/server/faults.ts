@@ -28,6 +28,7 @@ export function answered<T>(result: Result<T>): T {
 
 function ofFault({ code, message, details }: Fault, cause?: unknown): PageRefusal {
   if (details?.["nobodyAnswers"] === true) return new PageRefusal(503, "NO_WORKER", message, cause);
+  if (details?.["prunedAt"] !== undefined) return new PageRefusal(410, "RUN_PRUNED", message, cause);
   const status = NOT_FOUND.includes(code)
     ? 404
     : OF_THE_REQUEST.includes(code)

@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import { answered } from "../../../src/page/server/faults.js";
+import { pruned } from "../../../src/store/runs/place-run.js";
+
+test("a run that was pruned is not told of as one that its store has never known", () => {
+  const unknown = {
+    ok: false,
+    error: { code: "E_RUN_NOT_FOUND", message: "There is no such run." },
+  } as const;
+  expect(() => answered(unknown)).toThrow(
+    expect.objectContaining({ status: 404, code: "E_RUN_NOT_FOUND" }) as Error,
+  );
+  expect(() => answered(pruned("r", "2026-11-22T00:00:00.000Z"))).toThrow(
+    expect.objectContaining({
+      status: 410,
+      code: "RUN_PRUNED",
+      message: expect.stringContaining("was pruned on 2026-11-22") as string,
+    }) as Error,
+  );
+});
