@@ -37,11 +37,12 @@ export function pathProblems({ predicate }: RunStatement): readonly string[] {
     if (!isAllowed) problems.push(`Line ${seq}: no accepted change leads to ${excerpt(nodeId)}.`);
   }
   const last = path.at(-1);
-  if (run.phase === "completed" && last !== undefined && nodes.get(last.nodeId) !== "end") {
-    // The last change may have been such a write, which completed the run at once.
+  const hasEnd = [...nodes.values()].includes("end"); // without one, a variable completes a run wherever it stands
+  if (run.phase === "completed" && last !== undefined && hasEnd && nodes.get(last.nodeId) !== "end") {
+    // The last change may have been such a write, or one that stays where it is, which completed the run at once.
     const mayHaveEnded = decisions.some(
       ({ verdict, to, nodeId, seq }) =>
-        verdict === "accepted" && to === undefined && nodeId === last.nodeId && seq > last.seq,
+        verdict === "accepted" && leadsTo(to, nodeId) && nodeId === last.nodeId && seq > last.seq,
     );
     if (!mayHaveEnded)
       problems.push(`The run is completed, and its way stops at ${excerpt(last.nodeId)}, which is no end.`);

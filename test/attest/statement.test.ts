@@ -179,6 +179,17 @@ describe("a path", () => {
     expect(pathProblems(statement({ path: story.path.slice(0, 2) }))).toEqual([]);
   });
 
+  test("of a run that was completed by a variable verifies", () => {
+    const { graph } = statement().predicate;
+    if (graph === null) throw new Error("the story has a graph");
+    const endless = { ...graph, nodes: graph.nodes.map(({ id }) => ({ id, type: "step" })) };
+    const moved = storyOf([turn("a"), move("a", "b")]);
+    expect(pathProblems(statement({ ...moved, graph: endless }))).toEqual([]);
+    const stayed = storyOf([turn("a"), move("a", "b"), turn("b"), move("b", "b")]);
+    expect(pathProblems(statement(stayed))).toEqual([]);
+    expect(pathProblems(statement(moved))).toHaveLength(1);
+  });
+
   test("that is said to be completed and tells of no way does not verify", () => {
     expect(pathProblems(statement({ path: [], decisions: [] }))).toHaveLength(1);
     const { run } = statement().predicate;
