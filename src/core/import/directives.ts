@@ -18,6 +18,11 @@ const EXAMPLE = /\b(?:example|for instance|e\.g)\b|\blast (?:element|step)\b.{0,
 /** "(see X for rules)": it tells of the file, whatever else the line does. */
 const TOLD =
   /(?:\b(?:see|refer to|according to|siehe|laut|(?:resolved|set|loaded|defined|described|documented|listed|computed|captured|acquired|recorded|established|produced|written) (?:by|in|from|at))|§ ?[\w.]{1,8} (?:of|in))\s{1,3}(?:the\s)?(?:`[\w-]{1,80}`\s)?[`*"'([]{0,4}(?:[\w.{}/-]{0,80}\/)?$/i;
+/** "Continue with the step described in X", "see X and follow it": what is told of is where the line leads. */
+const TOLD_AS_WAY =
+  /\b(?:continue|proceed|go|move|advance|follow|execute|run|carry out|begin|start|perform)\b[^.;:!?()]{0,60}\b(?:step|phase|workflow|instructions|process|procedure)\b,? (?:(?:that|which) (?:is|are) |as )?(?:defined|described|documented|listed|written|set) (?:in|at|by|from)\s{1,3}(?:the )?\S{0,100}$/i;
+const AND_FOLLOWED =
+  /^[`*"')\]>]{0,4},? (?:and|then|and then) (?:follow|execute|run|continue|proceed|go on|start|begin)\b/i;
 const HELPER = /\bsub-?(?:agent|process|task)s?\b|\bworkers?\b|\btask tool\b|\bin parallel\b|\bspawn/i;
 
 /** What the line says of what it names at `token`; `before` is the line above it that is not empty. */
@@ -28,8 +33,9 @@ export function directiveOf(line: SourceLine, token: Token, before: string): Dir
   const isAlone = withoutMarks(text.replace(token.text, "")).length < 4;
   const said = isAlone && !/^\s*#/.test(before) ? `${before} ${text}` : text;
   const lead = isAlone ? before : line.text.slice(0, token.at);
-  if (!GOES.test(said) || EXAMPLE.test(said) || TOLD.test(lead) || NEVER.test(lead) || HELPER.test(said))
-    return USE;
+  if (!GOES.test(said) || EXAMPLE.test(said) || NEVER.test(lead) || HELPER.test(said)) return USE;
+  const isFollowed = AND_FOLLOWED.test(line.text.slice(token.at + token.text.length));
+  if (TOLD.test(lead) && !TOLD_AS_WAY.test(lead) && !isFollowed) return USE;
   return { kind: "go", ...labelOf(said) };
 }
 

@@ -305,6 +305,20 @@ describe("what is ambiguous", () => {
   });
 
   test.each([
+    "If E: continue to the step defined in `./step-01b-economy.md`",
+    "If E, execute the instructions that are described in ./step-01b-economy.md.",
+    "If E: see `./step-01b-economy.md` and follow it.",
+  ])("a file that a line tells of in leading there is a way on: %s", (line) => {
+    const { edges } = importOf({
+      "SKILL.md": page({ name: "tea", description: "x" }, "Load ./steps/step-01-a.md"),
+      "steps/step-01-a.md": `${line}\nload ./step-02-b.md\n`,
+      "steps/step-01b-economy.md": "# Economy\nload ./step-02-b.md\n",
+      "steps/step-02-b.md": "# B\n",
+    });
+    expect(edges.some(({ from, to }) => from === "step-01-a" && to === "step-01b-economy")).toBe(true);
+  });
+
+  test.each([
     "→ Use few tools (see step-01b-economy.md for rules)",
     "If the threshold is set (resolved by `step-01b-economy.md` §1b), continue with it.",
     "If few_tools: true is set (from §1 of step-01b-economy.md), skip the check.",
