@@ -23,7 +23,7 @@ const ENDS =
   /(?:^[-•\s\d.)]{0,8}|[,;:.→]\s{0,4}|\b(?:and|then)\s)(?:halt|stop|exit|end|finish|terminate|leave) (?:the |this )workflow\b(?! (?:step|file|document))/i;
 /** "Otherwise: Workflow complete", "If no mode is left, complete the workflow": one of the ways on is none. */
 const COMPLETES =
-  /^[-•\s\d.)→]{0,8}(?:otherwise|else|if|when|once|unless|sonst|andernfalls|wenn|falls)\b[^:,→]{0,120}[:,→][\s→]{0,4}(?:(?:the |this |der )?workflow (?:is |has |ist )?(?:complete|done|finished|over|end|abgeschlossen|beendet)|(?:complete|finish|end) (?:the |this )?workflow\b)/i;
+  /^[-•\s\d.)→]{0,8}(?:otherwise|else|if|when|once|unless|sonst|andernfalls|wenn|falls)\b[^:,→]{0,120}[:,→][\s→]{0,4}(?:(?:the |this |der )?workflow (?:is |has |ist )?(?:complete[ds]?|done|finished|over|end(?:s|ed)?|abgeschlossen|beendet)(?![\w-])|(?:complete|finish|end) (?:the |this )?workflow\b(?![- ](?:step|file|document|plan|section|summary|overview|status)))/i;
 const NEVER = /\b(?:never|not|don't|without|before|until)\b[^.;:!?]{0,80}$/i;
 
 /**

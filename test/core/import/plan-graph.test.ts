@@ -236,6 +236,8 @@ describe("what is ambiguous", () => {
     "If no mode is left: Workflow is done",
     "2. If aborted → end the workflow",
     "Sonst: Workflow abgeschlossen",
+    "Otherwise: workflow completed",
+    "If all are done, the workflow ends.",
   ])("a step that goes on and says when it does not has a way to the end: %s", (line) => {
     const made = importOf({
       "workflow.md": "Load ./steps/step-01-a.md\n",
@@ -250,6 +252,10 @@ describe("what is ambiguous", () => {
   test.each([
     "Before you go on, see if the workflow is complete.",
     "If the workflow is complete, load ./step-02-b.md",
+    "When asked for help, the workflow overview is shown.",
+    "If it is new: workflow endpoints are listed first.",
+    "Once it is approved, complete the workflow plan and save it.",
+    "If it is missing, finish the workflow document.",
   ])("no way to the end of a step that goes on: %s", (line) => {
     const made = importOf({
       "workflow.md": "Load ./steps/step-01-a.md\n",
