@@ -130,11 +130,17 @@ export function wordsOfPage(page: string): string {
 }
 
 const USED_UP =
-  /insufficient[ _](?:account )?(?:balance|credits?|funds|quota)|(?:credit|account) balance is too low|out of credits|not enough (?:credits?|balance|funds)|billing (?:hard limit|is not active)|account (?:\S{1,80} )?(?:is |has been )?(?:suspended|deactivated|disabled|overdue|in arrears)|\b(?:spending|spend|credit) (?:limit|cap)\b|used (?:up )?(?:all|your) (?:\w+ )?credits|(?:n[o']t|never) have any credits|monthly (?:included |free )?(?:credits|quota|budget|usage limit)|(?:calls|requests|tokens) ?(?:\/|per|a) ?month|(?<!\b(?:thinking|reasoning|tokens?) )budget (?:has been |was |is )?exceeded|exceeded (?:your |its |the |their )?(?:(?!thinking|reasoning|token)\w+ )?budget|余额不足|欠费|充值|额度(?:已|已经)?(?:用完|用尽|耗尽)|\bbalance (?:is |has been )?(?:insufficient|negative|exhausted|depleted|zero|0(?![\d.]))|credits? (?:(?:is|are|has been|have been) )?(?:exhausted|depleted|used up)|\bno (?:remaining )?(?:credits?|balance)\b|run out of (?:credits?|tokens?|funds|balance)|free allocated quota exceeded|used up (?:all )?(?:of )?your .{0,40}(?:allocation|quota|allowance|tokens|balance)|monthly limit|for this billing cycle|please (?:recharge|top[ -]?up)|free-models-per-day|tokens must be reduced/i;
+  /insufficient[ _](?:account )?(?:balance|credits?|funds|quota)|(?:credit|account) balance is too low|out of credits|not enough (?:credits?|balance|funds)|billing (?:hard limit|is not active)|account (?:\S{1,80} )?(?:is |has been )?(?:suspended|deactivated|disabled|overdue|in arrears)|\b(?:spending|spend|credit) (?:limit|cap)\b|used (?:up )?(?:all|your) (?:\w+ )?credits|(?:n[o']t|never) have any credits|monthly (?:included |free )?(?:credits|quota|budget|usage limit)|(?:calls|requests|tokens) ?(?:\/|per|a) ?month|(?<!\b(?:thinking|reasoning|tokens?) )budget (?:has been |was |is )?exceeded|exceeded (?:your |its |the |their )?(?:(?!thinking|reasoning|token)\w+ )?budget|余额不足|欠费|充值|额度(?:已|已经)?(?:用完|用尽|耗尽)|\bbalance (?:is |has been )?(?:insufficient|negative|exhausted|depleted|zero|0(?![\d.]))|credits? (?:(?:is|are|has been|have been) )?(?:exhausted|depleted|used up)|\bno (?:remaining )?(?:credits?|balance)\b|run out of (?:credits?|funds|balance)|free allocated quota exceeded|monthly limit|for this billing cycle|please (?:recharge|top[ -]?up)|free-models-per-day|tokens must be reduced/i;
+
+/** What is given of tokens is for a month or a day, or there are more in a minute. */
+const ALLOWANCE_USED_UP =
+  /run out of tokens?\b|used up (?:all )?(?:of )?your .{0,40}(?:allocation|quota|allowance|tokens|balance)/i;
+const OF_A_MINUTE = /\b(?:per|this|a|each|current)[ -](?:second|minute)\b/i;
 
 /** Whether what was paid for is used up, or too little for this request: another try does not help, however busy the status says that the server is. */
 export function isUsedUp({ words }: ProviderError): boolean {
-  return USED_UP.test(words.slice(0, MAX_LOOKED_AT));
+  const said = words.slice(0, MAX_LOOKED_AT);
+  return USED_UP.test(said) || (ALLOWANCE_USED_UP.test(said) && !OF_A_MINUTE.test(said));
 }
 
 const WRONG_KEY =

@@ -158,6 +158,9 @@ describe("what is used up is final, whatever the status", () => {
     "Allocated quota exceeded, please increase your quota limit.",
     "Rate limit exceeded: free-models-per-min.",
     "The balance is 0.5 requests a second for this key.",
+    "You have used up your tokens for this minute, retry in 12 seconds",
+    "You have used up all of your per-minute quota.",
+    "You have run out of tokens for the current minute.",
   ])("and what passes is not: %s", (message) => {
     expect(refused(429, JSON.stringify({ error: { message } })).retryable).toBe(true);
   });
