@@ -120,7 +120,7 @@ const LEADS_BACK = [
     `\\b(?:restart|re-?run|re-?open|re-?load|re-?read)(?: (?:the|this|at|from|with|whole|workflow|fully)){0,4} {0,2}${MARKS}`,
     "i",
   ),
-  /\bmenu\b[^.;:!?()]{0,60}$/i,
+  /\bmenu\b[*`\])]{0,4}(?: ?:)?[^.;:!?()]{0,60}$/i,
 ];
 const ITS_MENU = /^[`*"')\]>]{0,4}(?:'s|’s)? (?:\w{1,20} )?menu\b/i;
 

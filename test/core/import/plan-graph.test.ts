@@ -293,6 +293,8 @@ describe("what is ambiguous", () => {
     "IF R: return to `../SKILL.md`",
     "[B] Go back to the beginning of ../SKILL.md.",
     "Return to the menu in `../SKILL.md`.",
+    "[M] Main menu: load `../SKILL.md`",
+    "**[M] Menu** → open ../SKILL.md",
     "Load ../SKILL.md and show its menu: ../SKILL.md's main menu.",
     "Restart the workflow from ../SKILL.md",
     "Gehe zurück zu ../SKILL.md",
