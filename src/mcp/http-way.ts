@@ -16,7 +16,7 @@ export function requestsTo(url: string, token: string | undefined, maxBytes: num
     },
     fetch: boundedFetch(maxBytes),
     reconnectionScheduler: (reconnect, delayMs) => {
-      const timer = setTimeout(reconnect, delayUntilNextStream(delayMs));
+      const timer = setTimeout(reconnect, delayUntilNextStream(delayMs)).unref();
       return () => clearTimeout(timer);
     },
   });
