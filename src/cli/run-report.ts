@@ -163,7 +163,7 @@ export function reportFromStore(facts: RunFacts): RunReport {
     ...(status?.lastAnswer === undefined ? {} : { lastAnswer: status.lastAnswer as LastAnswer }), // written from one
     paused: status?.paused === true && !isOver,
     ...(status?.budget === undefined ? {} : { budget: status.budget as Budget }), // written from one
-    usage: usage ?? status?.usage ?? NO_USAGE,
+    usage: (isOver ? undefined : usage) ?? status?.usage ?? NO_USAGE, // what it ended with is its own word
     ...defined({ model, usageByNode, writtenAgain, parentRunId: metadata.parentRunId }),
     webUrl: null,
     ...places,

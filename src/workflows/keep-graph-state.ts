@@ -64,14 +64,13 @@ async function keep(record: RunRecord, boundary?: NodeBoundary): Promise<MovedEn
     return shielded(record, () => localActivities["state.snapshot"].executeWithOptions(shown, [input]));
   }
   if (record.isQuickBoundary) {
-    const kept = await tryLocally(record, async () => {
-      await quickSnapshots["state.snapshot"].executeWithOptions(shown, [input]);
-      return true;
-    });
-    if (kept) {
+    const kept = await tryLocally(record, async () => ({
+      moved: await quickSnapshots["state.snapshot"].executeWithOptions(shown, [input]),
+    }));
+    if (kept !== undefined) {
       record.taskLoad.noteBoundary();
       showBar(record, input.run, shown.summary);
-      return undefined;
+      return kept.moved;
     }
   }
   record.taskLoad.clear();

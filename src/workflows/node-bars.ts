@@ -5,7 +5,7 @@ import { summary } from "./summary.js";
 
 /**
  * The bars in the timeline of nodes whose boundary was kept in the task at hand (contracts §9). They are handed out when that task ends, and
- * do nothing more: only the end of an execution waits for them.
+ * do nothing more: the next boundary that is waited for and the end of an execution wait for them.
  */
 const bars = new WeakMap<RunRecord, Promise<unknown>[]>();
 
