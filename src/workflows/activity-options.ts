@@ -65,14 +65,8 @@ export const runActivities =
     >
   >(DISK_WORK);
 
-/** A save of a run whose steps are nodes, once: where it does not work a regular one shows that it is tried again. */
-export const quickSaves = proxyLocalActivities<Pick<Activities, "state.persist">>({
-  startToCloseTimeout: "6 seconds",
-  retry: { maximumAttempts: 1 },
-});
-
-/** The boundary of a node whose turns are quick, the same way. */
-export const quickSnapshots = proxyLocalActivities<Pick<Activities, "state.snapshot">>({
+/** A save, or a boundary, of a run whose steps are nodes, once: where it does not work a regular one shows that it is tried again. */
+export const quickSaves = proxyLocalActivities<Pick<Activities, "state.persist" | "state.snapshot">>({
   startToCloseTimeout: "6 seconds",
   retry: { maximumAttempts: 1 },
 });

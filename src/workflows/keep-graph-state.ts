@@ -6,7 +6,7 @@ import { beginGraphState, closeGraphStateVisit, heldState, tellError } from "../
 import type { RunRecord } from "../core/run/run-record.js";
 import { takeMoved } from "../core/run/state-changes.js";
 import type { MovedEntries } from "../core/state/earlier-entries.js";
-import { localActivities, quickSnapshots, runActivities } from "./activity-options.js";
+import { localActivities, quickSaves, runActivities } from "./activity-options.js";
 import { failureOf } from "./failures.js";
 import { barsOver, showBar } from "./node-bars.js";
 import { shielded, tryLocally } from "./steps-by-node.js";
@@ -65,11 +65,11 @@ async function keep(record: RunRecord, boundary?: NodeBoundary): Promise<MovedEn
   }
   if (record.isQuickBoundary) {
     const kept = await tryLocally(record, async () => ({
-      moved: await quickSnapshots["state.snapshot"].executeWithOptions(shown, [input]),
+      moved: await quickSaves["state.snapshot"].executeWithOptions(shown, [input]),
     }));
     if (kept !== undefined) {
       record.taskLoad.noteBoundary();
-      showBar(record, input.run, shown.summary);
+      showBar(record, shown);
       return kept.moved;
     }
   }

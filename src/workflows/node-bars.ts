@@ -1,7 +1,6 @@
-import type { RunRef } from "../core/run/run-ref.js";
 import type { RunRecord } from "../core/run/run-record.js";
 import { runActivities } from "./activity-options.js";
-import { summary } from "./summary.js";
+import type { Summary } from "./summary.js";
 
 /**
  * The bars in the timeline of nodes whose boundary was kept in the task at hand (contracts §9). They are handed out when that task ends, and
@@ -9,8 +8,8 @@ import { summary } from "./summary.js";
  */
 const bars = new WeakMap<RunRecord, Promise<unknown>[]>();
 
-export function showBar(record: RunRecord, run: RunRef, text: string): void {
-  const bar = runActivities["state.snapshot"].executeWithOptions(summary(text), [{ run }]);
+export function showBar(record: RunRecord, shown: Summary): void {
+  const bar = runActivities["state.snapshot"].executeWithOptions(shown, [{ run: record.opened.run }]);
   // What it stands for is kept, whatever becomes of it.
   const over = bar.catch(() => undefined);
   bars.set(record, [...(bars.get(record) ?? []), over]);

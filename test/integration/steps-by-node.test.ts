@@ -8,7 +8,7 @@ import type { Usage } from "../../src/core/run/usage.js";
 import { STEP_SIZES } from "../../src/core/step-size.js";
 import { replayHistory } from "../../src/replay.js";
 import { eventually } from "../fakes/eventually.js";
-import { STRAIGHT, nodeOf, readsFirst, roundAndRound, straightOn } from "../fakes/walk.js";
+import { STRAIGHT, nodeOf, readsFirst, roundAndRound, step, straightOn } from "../fakes/walk.js";
 import { call, patch } from "../fakes/scripted-model.js";
 import { circlePackage, twoNodePackage } from "../fakes/two-node-package.js";
 import { type Bench, openBench, until, writeTree } from "./harness.js";
@@ -113,6 +113,25 @@ test("a visit whose changes of the document come to more than Temporal takes fro
   const run = await bench.start(twoNodePackage(), NODES);
   expect(await run.result()).toMatchObject({ phase: "completed", usage: { toolCalls: 2 * changes + 3 } });
   await stepsOf(bench, run);
+});
+
+test("the bar of a node that is passed quickly is called as its boundary is, whatever the node's name", async () => {
+  const [, ...others] = STRAIGHT;
+  const bench = await openBench([{ calls: [step("www.ask", "middle")] }, ...others]);
+  const files = twoNodePackage();
+  const graph = files["workflow.graph.json"]?.replaceAll('"ask"', '"www.ask"') ?? "";
+  const run = await bench.start(
+    {
+      ...files,
+      "workflow.graph.json": graph,
+      "steps/ask.md": (files["steps/ask.md"] ?? "").replaceAll(/\bask\b/g, "www.ask"),
+    },
+    NODES,
+  );
+  await run.result();
+  expect((await stepsOf(bench, run)).steps[1]).toBe(
+    "state.snapshot: `boundary after www.ask · 1 turn, 1 call`",
+  );
 });
 
 test("messages to a run are heard while it passes node after node", async () => {
