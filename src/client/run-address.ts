@@ -53,6 +53,16 @@ export async function addressOf(
     : unknown(`Temporal knows no run ${runId}: its workflow id is that of another run by now.`);
 }
 
+/** The id of the workflow that has this execution; undefined where Temporal lists none. */
+export async function workflowIdOfExecution(
+  { temporal }: TemporalAccess,
+  executionRunId: string,
+): Promise<string | undefined> {
+  const query = `RunId = ${quoted(executionRunId)}`;
+  for await (const { workflowId } of temporal.workflow.list({ query })) return workflowId;
+  return undefined;
+}
+
 /** The run that an execution is: the one that it was started with, where that was named, as of one that goes on. Undefined where nobody can read it. */
 async function namedIn(
   { temporal }: TemporalAccess,

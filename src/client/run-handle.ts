@@ -11,9 +11,8 @@ import { type RunQuestion, nextQuestion } from "./next-question.js";
 import type { PendingWork } from "./pending-work.js";
 import { readPendingWork } from "./read-pending-work.js";
 import { withResults } from "./payloads.js";
-import { quoted } from "./quoted.js";
 import { type RunTimes, runTimes } from "./run-times.js";
-import { type RunAddress, addressOf } from "./run-address.js";
+import { type RunAddress, addressOf, workflowIdOfExecution } from "./run-address.js";
 import { type RunRequest, type TemporalAccess, startedWith } from "./run-start.js";
 import {
   ANSWER_UPDATE,
@@ -388,14 +387,8 @@ export class RunHandle {
   private async lookFurther(): Promise<boolean> {
     const [, ...others] = this.workflowIds;
     if (others.length === 0) return false;
-    const query = `RunId = ${quoted(this.runId)}`;
-    const found = await this.listed(query).catch(() => undefined);
+    const found = await workflowIdOfExecution(this.access, this.runId).catch(() => undefined);
     this.workflowIds = found === undefined ? others : [found];
     return true;
-  }
-
-  private async listed(query: string): Promise<string | undefined> {
-    for await (const { workflowId } of this.access.temporal.workflow.list({ query })) return workflowId;
-    return undefined;
   }
 }

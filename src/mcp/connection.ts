@@ -260,7 +260,8 @@ export class Connection {
     return this.clean(`The MCP server ${this.place.name} ${what}.`);
   }
 
-  private clean(text: string): string {
+  /** A text of the server's without the secrets that it is given. */
+  clean(text: string): string {
     return withoutSecrets(text, this.secrets);
   }
 }

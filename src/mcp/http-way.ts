@@ -1,6 +1,7 @@
 import { type FetchLike, SdkHttpError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { excerpt } from "../core/text.js";
+import { within } from "../model/bounded-body.js";
 import { wordsOfConnection } from "../model/connection-words.js";
 import { send } from "../model/send.js";
 import type { HttpServer } from "./server-settings.js";
@@ -54,12 +55,10 @@ class HttpTransport extends StreamableHTTPClientTransport {
 
   /** Tells the server that its session is over: what it holds for it, a browser or a database, would stay. Nobody waits long for that. */
   override async close(): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const patience = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, MAX_FAREWELL_MS);
-    });
-    await Promise.race([this.terminateSession().catch(() => undefined), patience]);
-    clearTimeout(timer);
+    await within(
+      MAX_FAREWELL_MS,
+      this.terminateSession().catch(() => undefined),
+    );
     await super.close();
   }
 }

@@ -6,7 +6,6 @@ import { excerpt, listSome } from "../core/text.js";
 import type { ExternalTool, ToolAnswer, ToolPlace, ToolSource } from "../tools/external/tool-source.js";
 import { Connection, type McpAnswer } from "./connection.js";
 import { withRealPaths } from "./project-paths.js";
-import { secretsOf, withoutSecrets } from "./secrets.js";
 import { type McpServer, type McpServers, isOfProject } from "./server-settings.js";
 
 /** What a worker gives its MCP servers. */
@@ -95,7 +94,6 @@ export function mcpTools(options: McpOptions): ToolSource {
         `The MCP server ${name} has no tool ${listSome(absent, MAX_NAMED)}, which its settings name.`,
       );
     }
-    const secrets = secretsOf(server, options.variable);
     return described.flatMap((tool): readonly ExternalTool[] => {
       if (server.tools !== undefined && !server.tools.includes(tool.name)) return [];
       return [
@@ -108,10 +106,9 @@ export function mcpTools(options: McpOptions): ToolSource {
           timeoutMs: server.timeoutSeconds * 1_000,
           run: async (args, { signal, projectRoot }) => {
             const told = isOfProject(server) ? withRealPaths(args, projectRoot) : args;
-            const answer = toAnswer(
-              await connectionTo(name, server, projectRoot).call(tool.name, told, signal),
-            );
-            return { ...answer, content: withoutSecrets(answer.content, secrets) };
+            const connection = connectionTo(name, server, projectRoot);
+            const answer = toAnswer(await connection.call(tool.name, told, signal));
+            return { ...answer, content: connection.clean(answer.content) };
           },
         },
       ];

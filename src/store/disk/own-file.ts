@@ -22,7 +22,8 @@ import { promisify } from "node:util";
 const NO_FOLLOW = constants.O_NOFOLLOW ?? 0; // systems without links have none of these
 const NON_BLOCK = constants.O_NONBLOCK ?? 0;
 const SAFE = NO_FOLLOW | NON_BLOCK;
-const SMALL_BYTES = 256 * 1024;
+/** So much is read or written at once: that takes less than the way through the thread pool. */
+export const SMALL_BYTES = 256 * 1024;
 const ACCESS = {
   read: constants.O_RDONLY,
   "read-write": constants.O_RDWR,
@@ -88,10 +89,7 @@ export function readPrivateText(path: string): string {
 
 const readWhole = promisify(readFile);
 
-/**
- * All bytes of a file of ours. Throws for one that has more than `maxBytes`. A small one is read at once: that takes less than the way
- * through the thread pool.
- */
+/** All bytes of a file of ours. Throws for one that has more than `maxBytes`. */
 export async function readOwnFile(path: string, maxBytes = Number.POSITIVE_INFINITY): Promise<Buffer> {
   const fd = openOwnFile(path, "read");
   try {

@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import { type AliasPath, describeAliasPath, formatAliasPath } from "../../core/tools/alias-path.js";
 import type { ToolResult } from "../../core/tools/tool-result.js";
 import type { ReadArguments } from "../../core/tools/tool-specs.js";
+import { SMALL_BYTES } from "../../store/disk/own-file.js";
 import { Refusal } from "../sandbox/faults.js";
 import { type PinnedEntry, type Pins, openPinnedFileSync } from "../sandbox/pinned-entry.js";
 import { resolveExisting } from "../sandbox/resolve.js";
@@ -196,10 +197,7 @@ export async function readPinned(pins: Pins, target: PinnedEntry): Promise<Buffe
 
 const readChunk = promisify(read);
 
-/**
- * Hands a file over in chunks that are valid during the call; its length, or undefined when over the limit. The first chunk is read
- * at once: most files are no longer, and that takes less than the way through the thread pool.
- */
+/** Hands a file over in chunks that are valid during the call; its length, or undefined when over the limit. */
 async function forEachChunk(
   pins: Pins,
   target: PinnedEntry,
@@ -211,7 +209,7 @@ async function forEachChunk(
     const buffer = Buffer.allocUnsafe(Math.min(Math.max(expected, 1024), CHUNK_BYTES));
     for (let total = 0; total <= MAX_HASHED_BYTES;) {
       const bytesRead =
-        total < CHUNK_BYTES
+        total < SMALL_BYTES
           ? readSync(fd, buffer)
           : (await readChunk(fd, buffer, 0, buffer.length, null)).bytesRead;
       if (bytesRead === 0) return total;

@@ -14,12 +14,10 @@ import { z } from "zod";
 import { promisify } from "node:util";
 import { failpoint } from "../../core/failpoint.js";
 import { syncFile } from "../../store/disk/atomic-file.js";
-import { openOwnFile, readOwnFileSync, standsThere } from "../../store/disk/own-file.js";
+import { SMALL_BYTES, openOwnFile, readOwnFileSync, standsThere } from "../../store/disk/own-file.js";
 import { systemErrorCode } from "./faults.js";
 import { type PinnedEntry, type Pins, pinIfPresent } from "./pinned-entry.js";
 import type { Writer } from "./workspace.js";
-
-const SHORT_BYTES = 256 * 1024;
 
 /** A finished file under a name of its own, waiting to take another's place. */
 export interface TemporaryFile {
@@ -71,9 +69,8 @@ export async function makeTemporaryFile(
 
 const writeChunk = promisify(write);
 
-/** What is short is written at once, which takes less than the way through the thread pool. */
 async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
-  if (bytes.length <= SHORT_BYTES) return writeFileSync(fd, bytes);
+  if (bytes.length <= SMALL_BYTES) return writeFileSync(fd, bytes);
   for (let written = 0; written < bytes.length;) {
     written += (await writeChunk(fd, bytes, written)).bytesWritten;
   }
