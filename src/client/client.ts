@@ -256,8 +256,9 @@ export class InterlockClient {
 
   /** The newest runs of all stores that fit, newest first, at most `limit`. Needs no worker. Throws what Temporal says of a query. */
   async runs(filter: RunFilter = {}, limit = 50): Promise<readonly ListedRun[]> {
-    const searchable = this.sealKeys ? SEALED_SEARCH_ATTRIBUTES : await this.registeredAttributes();
-    return listRuns(this.temporal, filter, limit, searchable ?? []);
+    const searchable = async (): Promise<readonly string[]> =>
+      this.sealKeys ? SEALED_SEARCH_ATTRIBUTES : ((await this.registeredAttributes()) ?? []);
+    return listRuns(this.temporal, filter, limit, searchable);
   }
 
   /** Has Temporal delete what it has of a run that is over, in all its executions that are closed. */

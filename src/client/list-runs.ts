@@ -63,17 +63,19 @@ const OPEN = ["Running", "Paused"];
 const NOT_OPEN = OPEN.map((status) => `ExecutionStatus != ${quoted(status)}`).join(" AND ");
 
 /**
- * The newest runs that fit, newest first, each once: its newest execution. `searchable` are the search attributes that the
- * namespace has; where one is missing the runs themselves are looked through. Throws what Temporal says of a query that it
+ * The newest runs that fit, newest first, each once: its newest execution. `searchable` gives the search attributes that
+ * the namespace has, and is asked where the filter has use for one; where one is missing the runs themselves are looked through. Throws what Temporal says of a query that it
  * does not take.
  */
 export async function listRuns(
   temporal: Lister,
   filter: RunFilter,
   limit: number,
-  searchable: readonly string[],
+  searchable: () => Promise<readonly string[]>,
 ): Promise<readonly ListedRun[]> {
-  const query = [RUNS, ...narrowing(filter, searchable)].join(" AND ");
+  const { phases, package: name, project } = filter;
+  const isByAttributes = phases !== undefined || name !== undefined || project !== undefined;
+  const query = [RUNS, ...narrowing(filter, isByAttributes ? await searchable() : [])].join(" AND ");
   const pageSize = Math.min(PAGE, Math.max(100, 2 * limit));
   const newest = new NewestRuns(limit);
   let seen = 0;

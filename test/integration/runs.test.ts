@@ -48,7 +48,7 @@ test("runs lists what waits with its question, from Temporal alone and without a
   ]);
   // Where the namespace has no attribute of ours, the memos say the same.
   const { temporal } = client;
-  const without = (found: object) => listRuns(temporal, { ...filter, ...found }, 10, []);
+  const without = (found: object) => listRuns(temporal, { ...filter, ...found }, 10, async () => []);
   expect(await without({ phases: ["waiting-user"], package: "two-nodes", project: "project" })).toHaveLength(
     1,
   );

@@ -101,12 +101,14 @@ async function fromTemporal(config: Config, sources: Sources, options: RunsOptio
 
 async function listing(client: InterlockClient, sources: Sources, options: RunsOptions): Promise<Listing> {
   const { store, limit, survey, projectNames } = sources;
-  const stores = await knownStores(client, store);
-  const chosen = options.store === undefined ? undefined : chooseStore(stores, options.store);
-  const filter = { ...sources.filter, ...(chosen === undefined ? {} : { taskQueues: [chosen.taskQueue] }) };
   // Temporal still lists for a while what it was told to delete.
   const pruned = new Set((await store?.runs.prunedRuns())?.map(({ runId }) => runId));
-  const listed = (await asked(() => client.runs(filter, limit))).filter(({ runId }) => !pruned.has(runId));
+  const known = knownStores(client, store);
+  const queues =
+    options.store === undefined ? {} : { taskQueues: [chooseStore(await known, options.store).taskQueue] };
+  const filter = { ...sources.filter, ...queues };
+  const [stores, found] = await Promise.all([known, asked(() => client.runs(filter, limit))]);
+  const listed = found.filter(({ runId }) => !pruned.has(runId));
   const asItStands = (run: RunMetadata): RunMetadata => store?.runs.asItStands(run) ?? run;
   const rows = joined(listed, survey.runs, projectNames, asItStands);
   const forgotten = await forgottenRows(client, { ...sources, filter }, listed);
