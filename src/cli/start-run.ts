@@ -2,8 +2,7 @@ import { resolve } from "node:path";
 import { ServiceError } from "@temporalio/client";
 import { type InterlockClient, InterlockError, type RunHandle, type StartRun } from "../client/client.js";
 import type { Config } from "../config.js";
-import { GRAPH_RUN_WORKFLOW } from "../contract/names.js";
-import type { RunInputs } from "../contract/run-input.js";
+import { GRAPH_RUN_WORKFLOW, type RunWorkflow } from "../contract/names.js";
 import { defined } from "../core/defined.js";
 import { openingState } from "../core/graph-state/initial-state.js";
 import type { WantedModel } from "../core/run/run-model.js";
@@ -47,7 +46,7 @@ export interface FollowedRun {
 export interface PreparedRun extends FollowedRun {
   /** Package or workflow, for people. */
   readonly name: string;
-  readonly workflow: keyof RunInputs;
+  readonly workflow: RunWorkflow;
   /** What the run is started with. */
   readonly input: object;
   start(client: InterlockClient): Promise<RunHandle>;

@@ -1,6 +1,6 @@
 import { WorkflowExecutionAlreadyStartedError } from "@temporalio/client";
-import { BUNDLE_RUN_WORKFLOW, GRAPH_RUN_WORKFLOW } from "../contract/names.js";
-import { type RunInputs, validateRunInput } from "../contract/run-input.js";
+import { BUNDLE_RUN_WORKFLOW, GRAPH_RUN_WORKFLOW, type RunWorkflow } from "../contract/names.js";
+import { validateRunInput } from "../contract/run-input.js";
 import type { BundleRunInput, GraphRunInput, RunInput } from "../contract/run.js";
 import { type Sign, startStatement } from "../contract/signed.js";
 import { codeSpan, summaryLine } from "../core/markdown.js";
@@ -82,7 +82,7 @@ export function resuming(request: RunRequest, changes: Partial<GraphRunInput & B
 }
 
 /** What is to be sent, as it is sent: what JSON leaves out is not there. Throws what its workflow would refuse it for. */
-function checked(workflow: keyof RunInputs, request: object): object {
+function checked(workflow: RunWorkflow, request: object): object {
   const input: unknown = JSON.parse(JSON.stringify(request));
   const verdict = validateRunInput(workflow, input);
   if (!verdict.ok) throw new InterlockError(verdict.error);
@@ -92,7 +92,7 @@ function checked(workflow: keyof RunInputs, request: object): object {
 /** What starts a run, checked and, with a signer, signed. Throws what its workflow would refuse it for. */
 export async function signedInput(
   sign: Sign | undefined,
-  start: { readonly workflow: keyof RunInputs; readonly workflowId: string; readonly input: object },
+  start: { readonly workflow: RunWorkflow; readonly workflowId: string; readonly input: object },
 ): Promise<object> {
   const { signature: _, ...input }: { signature?: unknown } = start.input; // that of an earlier start is used
   const plain = checked(start.workflow, input);

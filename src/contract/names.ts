@@ -12,6 +12,9 @@ export const RESUME_UPDATE = "resume";
 export const BUDGET_UPDATE = "budget";
 export const FINISH_UPDATE = "finish";
 
+/** The types of the workflows that are runs. */
+export type RunWorkflow = typeof GRAPH_RUN_WORKFLOW | typeof BUNDLE_RUN_WORKFLOW;
+
 /** The task queue of a store that names none. */
 export const DEFAULT_TASK_QUEUE = "interlock";
 

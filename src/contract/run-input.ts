@@ -14,7 +14,7 @@ import { isRunId } from "../core/run/run-id.js";
 import { STEP_SIZES } from "../core/step-size.js";
 import { carriedSchema } from "./carried.js";
 import { signatureSchema } from "./signed.js";
-import type { BUNDLE_RUN_WORKFLOW, GRAPH_RUN_WORKFLOW } from "./names.js";
+import type { BUNDLE_RUN_WORKFLOW, GRAPH_RUN_WORKFLOW, RunWorkflow } from "./names.js";
 import type { BundleRunInput, GraphRunInput } from "./run.js";
 
 /**
@@ -178,10 +178,7 @@ export interface RunInputs {
  * absolute or too long; `E_WRITE_LIMIT` for more than a history may hold, `E_PRECONDITION_FAILED` for first
  * words that are too long.
  */
-export function validateRunInput<W extends keyof RunInputs>(
-  workflow: W,
-  input: unknown,
-): Result<RunInputs[W]> {
+export function validateRunInput<W extends RunWorkflow>(workflow: W, input: unknown): Result<RunInputs[W]> {
   const bounds = boundsProblem(input, REQUEST_BOUNDS);
   if (bounds !== undefined) return notValid(schemaErrors([bounds]));
   if (isObject(input) && Object.hasOwn(input, "carried")) return notValid([CARRIED_BY_NOBODY]);
@@ -209,7 +206,7 @@ export function validateRunInput<W extends keyof RunInputs>(
 }
 
 /** What a run hands to itself when it continues as new. Fault: `E_SCHEMA_VALIDATION`. */
-export function validateContinuedInput<W extends keyof RunInputs>(
+export function validateContinuedInput<W extends RunWorkflow>(
   workflow: W,
   input: unknown,
 ): Result<RunInputs[W]> {
@@ -263,14 +260,14 @@ function notValid(errors: readonly SchemaError[], code: ErrorCode = "E_SCHEMA_VA
 }
 
 /** What runs are started with as JSON Schemas, by workflow type. */
-export function runInputJsonSchemas(): Readonly<Record<keyof RunInputs, object>> {
+export function runInputJsonSchemas(): Readonly<Record<RunWorkflow, object>> {
   return {
     graphRun: jsonSchema("graphRun", GraphRunInputSchema),
     bundleRun: jsonSchema("bundleRun", BundleRunInputSchema),
   };
 }
 
-function jsonSchema(workflow: keyof RunInputs, schema: z.ZodType): object {
+function jsonSchema(workflow: RunWorkflow, schema: z.ZodType): object {
   const { $schema, ...rest } = z.toJSONSchema(schema, { target: "draft-2020-12", io: "input" });
   const title = `What the workflow ${workflow} is started with`;
   return { $schema, $id: `urn:interlock:input:${workflow}`, title, ...rest };

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { JsonObject } from "../core/json.js";
 import { runIdIn } from "../core/run/run-id.js";
-import type { RunInputs } from "./run-input.js";
+import type { RunWorkflow } from "./names.js";
 
 /**
  * What is signed where a store takes signed starts only (contracts §14): starts, and what a run is told. Nothing here is
@@ -16,7 +16,7 @@ export const signatureSchema = z
 /** A start of one run, by one workflow. It is good for one execution. */
 export interface StartStatement {
   readonly kind: "start";
-  readonly workflow: keyof RunInputs;
+  readonly workflow: RunWorkflow;
   readonly workflowId: string;
   /** Where neither the workflow id nor Temporal says it. */
   readonly runId?: string;
@@ -55,7 +55,7 @@ export type Statement = StartStatement | UpdateStatement | ReadStatement;
 export type Sign = (statement: Statement) => Promise<string>;
 
 interface StartOf {
-  readonly workflow: keyof RunInputs;
+  readonly workflow: RunWorkflow;
   readonly workflowId: string;
   readonly input: object;
   /** The first of Temporal's run ids, where it is known: a run of that id is that workflow's. */

@@ -1,5 +1,6 @@
 import { ApplicationFailure, workflowInfo } from "@temporalio/workflow";
 import { type RunInputs, validateContinuedInput, validateRunInput } from "../contract/run-input.js";
+import type { RunWorkflow } from "../contract/names.js";
 import type { Identified } from "../contract/run.js";
 import type { RunResult } from "../core/run/closing.js";
 import { type Fault, type Result, fail, ok } from "../core/errors.js";
@@ -12,7 +13,7 @@ import { openRecord } from "./open-record.js";
  * The door of a run: what Temporal hands in is parsed here, once, and the run is given its id. Whoever stands outside it may
  * send anything; whoever stands inside it has a run's input.
  */
-export function enter<W extends keyof RunInputs>(
+export function enter<W extends RunWorkflow>(
   workflow: W,
   args: readonly unknown[],
 ): Result<Identified<RunInputs[W]>> {
@@ -59,7 +60,7 @@ export function turnAway({ code, message, details }: Fault): Promise<RunResult> 
  * the first of its executions, which Temporal makes and nobody chooses. That a run which is named belongs to this workflow is
  * checked where its files are, before anything is touched.
  */
-function identified<I extends RunInputs[keyof RunInputs]>(input: I): Result<Identified<I>> {
+function identified<I extends RunInputs[RunWorkflow]>(input: I): Result<Identified<I>> {
   const { workflowId, firstExecutionRunId } = workflowInfo();
   const own = runIdIn(workflowId);
   const runId = input.runId ?? own ?? firstExecutionRunId;

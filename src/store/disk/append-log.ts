@@ -5,7 +5,7 @@ import { failpoint } from "../../core/failpoint.js";
 import type { JsonObject } from "../../core/json.js";
 import { removeTemporaries, syncFile, temporaryPathFor } from "./atomic-file.js";
 import { type HeldLock, NO_LOCK, type TakeOver, fenceLock, withFileLock } from "./fenced-lock.js";
-import { type LineDigest, LineIndex } from "./line-index.js";
+import { type LineDigest, LineIndex, type LinePosition } from "./line-index.js";
 import { bytesAt, openOwnFile, standsThere } from "./own-file.js";
 import { type SyncedLater, syncLater } from "./sync-together.js";
 import { printableJson } from "../../core/documents/printable-json.js";
@@ -18,12 +18,6 @@ export const MAX_LINE_BYTES = 64 * 1024 * 1024;
 
 /** A line is longer than {@link MAX_LINE_BYTES}. */
 export class LineTooLong extends Error {}
-
-/** Where a record's line lies in the file, in bytes. */
-export interface LinePosition {
-  readonly offset: number;
-  readonly length: number;
-}
 
 export interface AppendLogOptions {
   /** Of the log's lock. */

@@ -2,10 +2,15 @@ import { closeSync, fstatSync, readSync, renameSync, writeFileSync } from "node:
 import { basename, dirname, join } from "node:path";
 import { failpoint } from "../../core/failpoint.js";
 import type { JsonObject } from "../../core/json.js";
-import type { LinePosition } from "./append-log.js";
 import { removeTemporaries, temporaryPathFor } from "./atomic-file.js";
 import type { HeldLock } from "./fenced-lock.js";
 import { openOwnFile, readOwnFileSync, standsThere } from "./own-file.js";
+
+/** Where a record's line lies in the file, in bytes. */
+export interface LinePosition {
+  readonly offset: number;
+  readonly length: number;
+}
 
 /** What an index keeps of the lines of a log. Both are called in file order, once for each line. */
 export interface LineDigest {
@@ -17,9 +22,7 @@ export interface LineDigest {
 const SAVED_LINES = 16;
 const SAVED_BYTES = 32 * 1024;
 
-interface IndexLine {
-  readonly offset: number;
-  readonly length: number;
+interface IndexLine extends LinePosition {
   readonly entry?: JsonObject;
 }
 

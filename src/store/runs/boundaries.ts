@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { defined } from "../../core/defined.js";
 import type { JsonObject } from "../../core/json.js";
-import { AppendLog, type LinePosition, parseLine } from "../disk/append-log.js";
+import { AppendLog, parseLine } from "../disk/append-log.js";
+import type { LinePosition } from "../disk/line-index.js";
 import type { HeldLock } from "../disk/fenced-lock.js";
 import { sha256 } from "../disk/sha256.js";
 import { editsBetween, withEdits } from "./document-edits.js";

@@ -4,7 +4,8 @@ import type { ErrorCode } from "../../core/errors.js";
 import { failpoint } from "../../core/failpoint.js";
 import type { JsonObject } from "../../core/json.js";
 import type { ToolResult } from "../../core/tools/tool-result.js";
-import { AppendLog, type LinePosition, parseLine } from "../disk/append-log.js";
+import { AppendLog, parseLine } from "../disk/append-log.js";
+import type { LinePosition } from "../disk/line-index.js";
 import { type HeldLock, NO_LOCK } from "../disk/fenced-lock.js";
 
 /** A run's journal holds results of one kind: those of its own tools. */

@@ -6,7 +6,8 @@ import type { AnsweredBy } from "../../core/run/run-model.js";
 import type { ProviderPart } from "../../core/run/provider-part.js";
 import type { TurnUsage } from "../../core/run/usage.js";
 import type { RecordedModelCall } from "../../core/tools/external-tool.js";
-import { AppendLog, type LinePosition, parseLine, replaceByCopy } from "../disk/append-log.js";
+import { AppendLog, parseLine, replaceByCopy } from "../disk/append-log.js";
+import type { LinePosition } from "../disk/line-index.js";
 import type { HeldLock } from "../disk/fenced-lock.js";
 import { isOwnFolder } from "../disk/own-file.js";
 

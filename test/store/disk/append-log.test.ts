@@ -5,12 +5,12 @@ import { beforeEach, describe, expect, test, vi } from "vitest";
 import type { JsonObject } from "../../../src/core/json.js";
 import {
   AppendLog,
-  type LinePosition,
   LineTooLong,
   MAX_LINE_BYTES,
   parseLine,
   toLine,
 } from "../../../src/store/disk/append-log.js";
+import type { LinePosition } from "../../../src/store/disk/line-index.js";
 import { temporaryDirectory } from "../../fakes/package-fixture.js";
 
 let path: string;
