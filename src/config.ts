@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { delimiter, isAbsolute, join, parse, resolve } from "node:path";
 import { type ClientConnectConfig, loadClientConnectConfig } from "@temporalio/envconfig";
 import envPaths from "env-paths";
@@ -7,7 +6,13 @@ import { DEFAULT_TASK_QUEUE } from "./contract/names.js";
 import { ConfigError } from "./environment/config-error.js";
 import { type ListenAddress, listenAddress } from "./environment/listen-address.js";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel, wordOf } from "./environment/log-words.js";
-import { type SecretFile, secretFilesOf, secretOf, withSecrets } from "./environment/secret-files.js";
+import {
+  type SecretFile,
+  readSecretFile,
+  secretFilesOf,
+  secretOf,
+  withSecrets,
+} from "./environment/secret-files.js";
 import { type TraceSettings, readTraces } from "./environment/traces.js";
 import { type WorkerSize, workerSizeOf, workerSizeVariables } from "./environment/worker-size.js";
 import { fetchEnvironment } from "./embedded/helper-environment.js";
@@ -231,14 +236,7 @@ function readSealKeys(env: z.infer<typeof environmentSchema>): SealKeys | undefi
     );
   }
   if (keys === undefined && path === undefined) return undefined;
-  let text = keys;
-  try {
-    text ??= readFileSync(path ?? "", "utf8");
-  } catch {
-    throw new ConfigError(
-      "INTERLOCK_SEAL_KEYS_FILE names a file that cannot be read. Correct it or unset it.",
-    );
-  }
+  const text = keys ?? readSecretFile(path ?? "", "INTERLOCK_SEAL_KEYS_FILE");
   try {
     return parseSealKeys(text);
   } catch (error) {

@@ -3,6 +3,7 @@ import type { DataConverter } from "@temporalio/common";
 import { type History, historyFromJSON } from "@temporalio/common/lib/proto-utils.js";
 import { Worker } from "@temporalio/worker";
 import { DeterminismViolationError } from "@temporalio/workflow";
+import { writtenText } from "./core/written-text.js";
 import { workflowBundle } from "./worker/workflow-bundle.js";
 
 /** Whether a history leads the code at hand to the same decisions. */
@@ -40,9 +41,14 @@ function departureOf(message: string): string {
   return /message: "((?:[^"\\]|\\.)*)"/.exec(message)?.[1] ?? message;
 }
 
-/** A history file as `temporal workflow show --output json` and `interlock export` write it. Throws on anything else. */
+/**
+ * A history file as `temporal workflow show --output json` and `interlock export` write it, and as a shell of Windows saves what the
+ * first prints. Throws on anything else.
+ */
 export async function readHistory(path: string): Promise<History> {
-  const value: unknown = JSON.parse(await readFile(path, "utf8"));
+  const written = writtenText(await readFile(path));
+  if ("problem" in written) throw new Error(`The file ${written.problem}.`);
+  const value: unknown = JSON.parse(written.text);
   const history = historyFromJSON(value);
   const events = history.events ?? [];
   if (events.length === 0) throw new Error("The file holds no events.");

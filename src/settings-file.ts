@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import { type JsonText, linesInJson, parseJsonText } from "./core/json-text.js";
 import { notificationsSchema } from "./core/notify/webhooks.js";
 import { DEFAULT_PROTECTED_PATHS } from "./core/tools/name-rules.js";
+import { writtenText } from "./core/written-text.js";
 import { ConfigError } from "./environment/config-error.js";
 import { wordOf } from "./environment/log-words.js";
 import { workerSizeSchema } from "./environment/worker-size.js";
@@ -83,13 +85,15 @@ export type Settings = z.infer<typeof settingsSchema>;
 /** The keys of the settings file. */
 export const SETTINGS_KEYS: readonly string[] = Object.keys(settingsSchema.shape);
 
+type RefusedJson = Extract<JsonText, { ok: false }>;
+
 /** Reads the settings file; none where nothing configured one and the store has none. Throws `ConfigError`. */
 export function readSettings(configured: string | undefined, storeDir: string): Settings {
   const path = configured ?? join(storeDir, "settings.json");
-  let text: string;
+  let bytes: Buffer;
   try {
     // In the store it is a file of ours; one that the operator names may be a link, as mounted settings are.
-    text = configured === undefined ? readOwnFileSync(path).toString("utf8") : readFileSync(path, "utf8");
+    bytes = configured === undefined ? readOwnFileSync(path) : readFileSync(path);
   } catch (error) {
     const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
     if (configured === undefined && isMissing) return {};
@@ -102,22 +106,30 @@ export function readSettings(configured: string | undefined, storeDir: string): 
       configured === undefined ? `The settings file ${path}` : `INTERLOCK_SETTINGS names ${path}, which`;
     throw new ConfigError(`${subject} cannot be read. Correct it or remove it.`);
   }
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new ConfigError(`The settings file ${path} is not valid JSON. Correct it.`);
-  }
-  const parsed = settingsSchema.safeParse(value);
+  const written = writtenText(bytes);
+  if ("problem" in written) throw new ConfigError(`The settings file ${path} ${written.problem}.`);
+  const json = parseJsonText(written.text);
+  if (!json.ok) throw notJson(path, written.text, json);
+  const parsed = settingsSchema.safeParse(json.value);
   if (parsed.success) {
     const problem = fallbackProblem(parsed.data);
     if (problem === undefined) return parsed.data;
     throw new ConfigError(`The settings file ${path} is not valid at ${problem}. Correct it.`);
   }
   const { place, message } = saidOf(parsed.error.issues[0]);
-  throw new ConfigError(
-    `The settings file ${path} is not valid at ${place.map(String).join(".") || "its root"}: ${message}. Correct it.`,
-  );
+  throw notValid(path, place, message);
+}
+
+/** What is no JSON names its line already; of a key that may not stand where it does, the line is told. */
+function notJson(path: string, text: string, { path: place, message }: RefusedJson): ConfigError {
+  if (message.startsWith("is ")) return new ConfigError(`The settings file ${path} ${message}. Correct it.`);
+  const [line] = linesInJson(text, [place.map(String)]);
+  return notValid(path, place, line === undefined ? message : `line ${line}: ${message}`);
+}
+
+function notValid(path: string, place: readonly PropertyKey[], message: string): ConfigError {
+  const at = place.map(String).join(".") || "its root";
+  return new ConfigError(`The settings file ${path} is not valid at ${at}: ${message}. Correct it.`);
 }
 
 interface Said {

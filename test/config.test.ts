@@ -7,6 +7,9 @@ import { SETTINGS_KEYS } from "../src/settings-file.js";
 import { DEFAULT_PROTECTED_PATHS } from "../src/core/tools/name-rules.js";
 import { temporaryDirectory } from "./fakes/package-fixture.js";
 
+const UTF_16 = "is UTF-16 text, as some editors and shells of Windows save it: save it as UTF-8";
+const OTHER_ENCODING = "is not UTF-8 text: save it in that encoding";
+
 let dir: string;
 beforeEach(async () => {
   dir = await temporaryDirectory();
@@ -560,7 +563,23 @@ describe("the settings file", () => {
   });
 
   test.each<[string, unknown, string]>([
-    ["no JSON", "{", "is not valid JSON. Correct it."],
+    ["no JSON", "{", "is not valid JSON: line 1, column 2: a key in double quotes is expected. Correct it."],
+    ["nothing in it", "", "is not valid JSON: line 1, column 1: a value is expected. Correct it."],
+    [
+      "a key that stands there twice",
+      '{\n  "models": { "a": { "model": "m" },\n    "b": { "model": "x",\n "model": "y" } }\n}',
+      "is not valid at models.b.model: line 4: the key stands here twice: remove one of the two. Correct it.",
+    ],
+    [
+      "a whole part that stands there twice",
+      '{ "agents": {},\n "agents": {} }',
+      "is not valid at agents: line 2: the key stands here twice: remove one of the two. Correct it.",
+    ],
+    [
+      "a key of no one's own",
+      '{ "agents": { "__proto__": {} } }',
+      "is not valid at agents.__proto__: line 1: a key named __proto__ is not allowed: remove it. Correct it.",
+    ],
     [
       "another value",
       [],
@@ -642,6 +661,32 @@ describe("the settings file", () => {
     expect(refusal()).toBe(`The settings file ${join(dir, "store", "settings.json")} ${sentence}`);
     expect(refusal()).not.toContain("sk-secret");
   });
+
+  test("is read as editors of Windows save it", async () => {
+    await settings('\uFEFF{\r\n"starts": "signed"\r\n}\r\n');
+    expect(load().starts).toBe("signed");
+  });
+
+  test.each([
+    ["UTF-16", Buffer.from("\uFEFF{}", "utf16le"), UTF_16],
+    ["UTF-16 the other way round", Buffer.from("\uFEFF{}", "utf16le").swap16(), UTF_16],
+    ["UTF-16 without its mark", Buffer.from("{}", "utf16le"), UTF_16],
+    ["a page of one language's letters", Buffer.from('{"model":"ü"}', "latin1"), OTHER_ENCODING],
+  ])("in %s is refused by its encoding, with a remedy", async (_, bytes, problem) => {
+    const path = join(dir, "store", "settings.json");
+    await writeFile(path, bytes);
+    expect(refusal()).toBe(`The settings file ${path} ${problem}.`);
+  });
+});
+
+test("a file with a secret is read as Windows writes it, and refused by its encoding", async () => {
+  const path = join(dir, "key");
+  await writeFile(path, "\uFEFFsk-secret\r\n");
+  const { models } = load({ OPENAI_API_KEY_FILE: path, INTERLOCK_MODEL: "m" });
+  expect(models.settingsFor("a")?.apiKey).toBe("sk-secret");
+  await writeFile(path, Buffer.from("\uFEFFsk-secret\r\n", "utf16le"));
+  for (const variable of ["OPENAI_API_KEY_FILE", "INTERLOCK_SEAL_KEYS_FILE"])
+    expect(refusal({ [variable]: path })).toBe(`The file that ${variable} names ${UTF_16}.`);
 });
 
 test("keys in place of the file that should hold them are not repeated", () => {

@@ -4,6 +4,7 @@ import type { Readable } from "node:stream";
 import { MAX_NAME_CHARS, MAX_USER_INPUT_BYTES } from "../core/run/limits.js";
 import { isPrintable, printable } from "../core/printable.js";
 import { cutText } from "../core/text.js";
+import { writtenText } from "../core/written-text.js";
 import { UsageError, printNote } from "./output.js";
 
 /** Where an answer's text comes from. Exactly one of them; none means the user's editor. */
@@ -51,11 +52,9 @@ async function readAll(stream: Readable, what: string): Promise<string> {
     const reason = error instanceof Error ? error.message : String(error);
     throw new UsageError(`${what} cannot be read: ${reason}`, { cause: error });
   }
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks)).replace(/\r?\n$/, "");
-  } catch (error) {
-    throw new UsageError(`${what} is no UTF-8 text.`, { cause: error });
-  }
+  const written = writtenText(Buffer.concat(chunks));
+  if ("problem" in written) throw new UsageError(`${what} ${written.problem}.`);
+  return written.text.replace(/\r?\n$/, "");
 }
 
 function tooLong(what: string): UsageError {

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { stat } from "node:fs/promises";
+import { writtenText } from "../core/written-text.js";
 import { ConfigError } from "./config-error.js";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -64,16 +65,26 @@ export async function modeOpenToOthers(path: string): Promise<string | undefined
   return (file.mode & 0o777).toString(8).padStart(4, "0");
 }
 
-/** No message repeats the path: who sets the variable to the secret itself would read it there. */
 function readSecret(path: string, variable: string): string {
-  let text: string;
+  const text = readSecretFile(path, variable).replace(/\r?\n$/, "");
+  if (text !== "" && !/[\r\n\0]/.test(text)) return text;
+  throw new ConfigError(`The file that ${variable} names must hold the secret, on one line. Correct it.`);
+}
+
+/**
+ * The text of a file that a variable names for a secret. Throws `ConfigError`, whose message does not repeat the path: who sets the
+ * variable to the secret itself would read it there.
+ */
+export function readSecretFile(path: string, variable: string): string {
+  let bytes: Buffer;
   try {
-    text = readFileSync(path, "utf8").replace(/\r?\n$/, "");
+    bytes = readFileSync(path);
   } catch {
     throw new ConfigError(`${variable} names a file that cannot be read. Correct it or unset it.`);
   }
-  if (text !== "" && !/[\r\n\0]/.test(text)) return text;
-  throw new ConfigError(`The file that ${variable} names must hold the secret, on one line. Correct it.`);
+  const written = writtenText(bytes);
+  if ("problem" in written) throw new ConfigError(`The file that ${variable} names ${written.problem}.`);
+  return written.text;
 }
 
 function valueOf(environment: Environment, name: string): string | undefined {

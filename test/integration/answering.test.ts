@@ -84,7 +84,7 @@ describe("an answer comes", () => {
     const refused: readonly (readonly [readonly string[], RegExp])[] = [
       [["a", "--file", "x"], /given twice/],
       [["--file", "missing.md"], /The file missing.md cannot be read: ENOENT/],
-      [["--file", "latin.md"], /no UTF-8 text/],
+      [["--file", "latin.md"], /is not UTF-8 text: save it in that encoding/],
       [["--file", "long.md"], /more than the 65536 bytes/],
       [["--file", "empty.md"], /The answer is empty/],
       [["-"], /The answer is empty/],

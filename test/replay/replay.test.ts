@@ -1,9 +1,11 @@
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { History } from "@temporalio/common/lib/proto-utils.js";
 import { DefaultLogger, Runtime, Worker } from "@temporalio/worker";
 import { beforeAll, describe, expect, test } from "vitest";
 import { readHistory, replayHistory } from "../../src/replay.js";
 import { workflowBundle } from "../../src/worker/workflow-bundle.js";
+import { temporaryDirectory } from "../fakes/package-fixture.js";
 import { HISTORIES, recordedHistories } from "./histories.js";
 
 /**
@@ -16,6 +18,15 @@ const historyOf = (name: string): Promise<History> => readHistory(join(HISTORIES
 
 beforeAll(() => {
   Runtime.install({ logger: new DefaultLogger("ERROR"), shutdownSignals: [] });
+});
+
+test("a history is read as Windows saves it, and refused in UTF-16 by its encoding", async () => {
+  const text = `\uFEFF${await readFile(join(HISTORIES, RECORDED[0] ?? ""), "utf8")}`;
+  const path = join(await temporaryDirectory(), "history.json");
+  await writeFile(path, text);
+  expect((await readHistory(path)).events?.length).toBeGreaterThan(0);
+  await writeFile(path, Buffer.from(text, "utf16le"));
+  await expect(readHistory(path)).rejects.toThrow("The file is UTF-16 text");
 });
 
 describe("the replay gate", () => {

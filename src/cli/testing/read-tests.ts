@@ -6,6 +6,7 @@ import { packagePathProblem } from "../../core/package/package-path.js";
 import { type PackageTest, TESTS_FOLDER, packageTestSchema } from "../../core/package/package-test.js";
 import { excerpt } from "../../core/text.js";
 import { canonicalToolName } from "../../core/tools/tool-specs.js";
+import { writtenText } from "../../core/written-text.js";
 import {
   PackageFileRefused,
   type PackageListing,
@@ -47,14 +48,16 @@ async function readTest(
   listing: PackageListing,
   file: string,
 ): Promise<FoundTest | { readonly findings: readonly Finding[] }> {
-  let text: string;
+  let bytes: Uint8Array;
   try {
-    const bytes = await readPackageFile(listing.root, file, MAX_TEST_BYTES);
-    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    bytes = await readPackageFile(listing.root, file, MAX_TEST_BYTES);
   } catch (error) {
     if (error instanceof PackageFileRefused) return { findings: [error.finding] };
-    return { findings: [errorFinding(file, "$", "is not UTF-8: save it as such")] };
+    throw error;
   }
+  const written = writtenText(bytes);
+  if ("problem" in written) return { findings: [errorFinding(file, "$", written.problem)] };
+  const { text } = written;
   const parsed = parseTest(file, text);
   if ("findings" in parsed) return parsed;
   const problems = [

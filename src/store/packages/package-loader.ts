@@ -1,4 +1,3 @@
-import { isUtf8 } from "node:buffer";
 import type { JsonObject } from "../../core/json.js";
 import { checkArtifactTypesSize } from "../../core/package/artifact-types.js";
 import { checkConditions } from "../../core/package/check-conditions.js";
@@ -34,6 +33,7 @@ import { checkHandedUp, knownVariables } from "../../core/package/handed-variabl
 import type { Agent, GraphFile, Manifest, StepFrontmatter } from "../../core/package/schemas.js";
 import type { Frontmatter } from "../../core/state/state-frontmatter.js";
 import { parseMarkdown } from "../../core/documents/front-matter.js";
+import { writtenText } from "../../core/written-text.js";
 import { withLines } from "./finding-lines.js";
 import { digestFiles, integrityDigest } from "./package-digest.js";
 import { PackageFileRefused, type PackageListing, listPackage, readPackageFile } from "./package-files.js";
@@ -288,11 +288,12 @@ class PackageReading {
       this.findings.push(errorFinding(WHOLE_PACKAGE, "$", sentence));
       return undefined;
     }
-    if (isUtf8(bytes)) {
+    const written = writtenText(bytes);
+    if ("text" in written) {
       this.texts.set(file, bytes);
       return bytes;
     }
-    this.findings.push(errorFinding(file, "$", "is not UTF-8 text: save it in that encoding"));
+    this.findings.push(errorFinding(file, "$", written.problem));
     return undefined;
   }
 

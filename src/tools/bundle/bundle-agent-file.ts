@@ -10,6 +10,7 @@ import { type Result, fail, ok } from "../../core/errors.js";
 import { parseJsonText } from "../../core/json-text.js";
 import { agentsFileSchema } from "../../core/package/schemas.js";
 import { excerpt, listSome } from "../../core/text.js";
+import { writtenText } from "../../core/written-text.js";
 import { asYaml } from "./bundle-preload.js";
 
 const MAX_AGENT_BYTES = 1024 * 1024;
@@ -20,13 +21,13 @@ const MAX_AGENT_BYTES = 1024 * 1024;
  */
 export async function readAgentFile(path: string): Promise<Result<readonly [BundleAgent, ...BundleAgent[]]>> {
   const name = basename(path);
-  const text = await readBounded(path);
-  if (text === undefined) {
-    return fail(
-      "E_AGENT_NOT_FOUND",
-      `The agent file ${excerpt(name)} cannot be read, or is larger than 1 MiB.`,
-    );
+  const bytes = await readBounded(path);
+  const written =
+    bytes === undefined ? { problem: "cannot be read, or is larger than 1 MiB" } : writtenText(bytes);
+  if ("problem" in written) {
+    return fail("E_AGENT_NOT_FOUND", `The agent file ${excerpt(name)} ${written.problem}.`);
   }
+  const { text } = written;
   if (/\.json$/i.test(name)) return readAgentsJson(name, text);
   if (!/\.ya?ml$/i.test(name)) {
     const agent = readAgentMarkup(text);
@@ -65,11 +66,11 @@ export async function loadAgent(agentFile: string): Promise<Result<BundleAgent>>
   );
 }
 
-async function readBounded(path: string): Promise<string | undefined> {
+async function readBounded(path: string): Promise<Uint8Array | undefined> {
   try {
     const entry = await stat(path);
     if (!entry.isFile() || entry.size > MAX_AGENT_BYTES) return undefined;
-    return await readFile(path, "utf8");
+    return await readFile(path);
   } catch {
     return undefined;
   }

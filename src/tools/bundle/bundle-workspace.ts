@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { BundleLayout } from "../../core/bundle/bundle-path.js";
 import type { PathVariable } from "../../core/tools/alias-path.js";
+import { writtenText } from "../../core/written-text.js";
 import { MANIFEST_NAME } from "../../store/runs/bundle-session.js";
 import type { FileIdentity } from "../../store/roots/root-places.js";
 import { DEFAULT_PROTECTED_PATHS, type ProtectedPaths } from "../../core/tools/name-rules.js";
@@ -74,7 +75,8 @@ export async function openBundlePlace(roots: BundleRoots, options: BundlePlaceOp
 
 /** The directory's name, and the one that a module's source declares: an installer puts it under that. */
 async function bundleNames(bundleRoot: string): Promise<readonly string[]> {
-  const text = await readFile(join(bundleRoot, "module.yaml"), "utf8").catch(() => "");
+  const written = writtenText(await readFile(join(bundleRoot, "module.yaml")).catch(() => Buffer.alloc(0)));
+  const text = "text" in written ? written.text : "";
   const code = /^code:\s*["']?([A-Za-z0-9._-]{1,64})["']?\s*(?:#.*)?$/m.exec(text.slice(0, 64 * 1024))?.[1];
   return code === undefined ? [basename(bundleRoot)] : [basename(bundleRoot), code];
 }

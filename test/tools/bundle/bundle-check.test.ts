@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { beforeEach, describe, expect, test } from "vitest";
 import { checkBundles } from "../../../src/tools/bundle/bundle-check.js";
 import { findRoots } from "../../../src/tools/bundle/bundle-discovery.js";
@@ -131,5 +131,12 @@ describe("loadAgent", () => {
     const loaded = await loadAgent(world.at(name));
     expect(loaded.ok).toBe(false);
     expect(JSON.stringify(loaded)).not.toContain(world.dir);
+  });
+
+  test("a file in UTF-16 is refused by its encoding", async () => {
+    writeFileSync(world.at("x.agent.yaml"), Buffer.from("\uFEFFagent: {}\n", "utf16le"));
+    expect(await loadAgent(world.at("x.agent.yaml"))).toMatchObject({
+      error: { message: expect.stringContaining("is UTF-16 text") },
+    });
   });
 });
