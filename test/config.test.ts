@@ -213,11 +213,35 @@ describe("the variables", () => {
     expect(temporal?.namespace).toBe("n");
   });
 
-  test("a configuration of Temporal that cannot be read is told", async () => {
-    await writeFile(join(dir, "broken.toml"), "[[[");
-    expect(refusal({ TEMPORAL_CONFIG_FILE: join(dir, "broken.toml") })).toMatch(
-      /^Temporal's configuration cannot be used: /u,
-    );
+  test.each([
+    [
+      "[[[",
+      /^Temporal's configuration cannot be used: Invalid TOML document: .*\. Correct it, or what TEMPORAL_CONFIG_FILE/u,
+    ],
+    ["", /cannot be used: its file has no profile\. Add one, \[profile\.default\]/u],
+    ["[profile.default]\naddress = 7233\n", /: address must be a text in quotes\. Correct it\./u],
+    ['[profile.default]\naddress = "a:1"\napi_key = 5\n', /: api_key must be a text in quotes/u],
+    ['[profile.default]\naddress = "a:99999"\n', /^Temporal's configuration: address .*its port must be/u],
+  ])("a configuration of Temporal that cannot be used is told: %j", async (content, sentence) => {
+    await writeFile(join(dir, "broken.toml"), content);
+    const said = refusal({ TEMPORAL_CONFIG_FILE: join(dir, "broken.toml") });
+    expect(said).toMatch(sentence);
+    expect(said).not.toContain("\n");
+  });
+
+  test.each([
+    "host:99999",
+    "host:0",
+    "host:",
+    "host:abc",
+    "http://host:7233",
+    "::1:7233",
+    "me:sk-secret@host",
+  ])("an address of Temporal's that nothing can be at is refused at once: %s", (address) => {
+    const said = refusal({ TEMPORAL_ADDRESS: address });
+    expect(said).toMatch(/^TEMPORAL_ADDRESS must be a host and a port, such as 127\.0\.0\.1:7233/u);
+    expect(said).toContain("Correct it; without one, the embedded server is used.");
+    expect(said).not.toContain("sk-secret");
   });
 
   test("are read once: the configuration cannot be changed", () => {

@@ -6,6 +6,7 @@ import {
   isGrpcServiceError,
   makeGrpcRetryInterceptor,
 } from "@temporalio/client";
+import { addressProblem } from "../core/temporal-address.js";
 import { grpcReason } from "./grpc-reason.js";
 import {
   CANCELLED,
@@ -38,6 +39,8 @@ export async function connect(
   options: ConnectionOptions,
   onReach: OnReach = () => undefined,
 ): Promise<Connection> {
+  const problem = options.address === undefined ? undefined : addressProblem(options.address);
+  if (problem !== undefined) throw new Error(`the address of Temporal ${problem}`);
   let state: "connecting" | "open" | "closed" = "connecting";
   const retry = makeGrpcRetryInterceptor(defaultGrpcRetryOptions());
   const retryOnceOpen = (...[call, next]: Parameters<Interceptor>): Call =>
