@@ -131,11 +131,7 @@ function ownPart({ provider }: Assistant, { endpoint, dialect }: Destination): A
 function assistantParam(message: Assistant, to: Destination): Record<string, unknown> {
   const { dialect } = to;
   const own = ownPart(message, to);
-  const foreign = own === undefined ? dialect.foreignMessage : {};
-  const fields = {
-    ...foreign,
-    ...takenBack(own?.message, dialect),
-  };
+  const fields = takenBack(own === undefined ? dialect.foreignMessage : own.message, dialect);
   const text = message.content;
   const content: JsonValue = own?.content ?? text;
   if (message.toolCalls.length === 0) return { role: "assistant", content, ...fields };
@@ -163,7 +159,7 @@ function callParam(
   const id = callId(call.id, dialect);
   if (own?.["type"] !== undefined) return { ...own, id };
   // One signature for an answer's first call: that is where servers put their own.
-  const foreign = isOwn || index > 0 ? {} : dialect.foreignCall;
+  const foreign = isOwn || index > 0 ? {} : takenBack(dialect.foreignCall, dialect);
   const { function: ownOfFunction, ...rest } = own ?? {};
   return {
     ...foreign,
@@ -178,7 +174,7 @@ function callParam(
   };
 }
 
-/** The provider's own fields without those that it refuses. */
+/** Fields beside those of the protocol, without what the server refuses. */
 function takenBack(fields: Params | undefined, { notTakenBack }: Dialect): Params {
   return Object.fromEntries(Object.entries(fields ?? {}).filter(([name]) => !notTakenBack.includes(name)));
 }
