@@ -72,15 +72,11 @@ export interface RunningWorker {
  */
 export async function startWorker(config: Config, options: WorkerOptions): Promise<RunningWorker> {
   const { instruments = [] } = options;
-  const { protectedPaths } = config.settings;
+  const { protectedPaths, mcpServers = {} } = config.settings;
   const capacity = capacityOf(config);
   const opened = options.store ?? (await openStore(config.storeDir, config.taskQueue));
   const store = { ...opened, roots: opened.roots.with(config.roots) };
-  const external = await openExternalTools(
-    config.settings.mcpServers ?? {},
-    config.variable,
-    options.tools ?? [],
-  );
+  const external = await openExternalTools(store.dir, mcpServers, config.variable, options.tools ?? []);
   const toolHost = createToolHost({ store, ...defined({ protectedPaths }) });
   const signatures = config.starts === "signed" ? await StartSignatures.open(store) : undefined;
   const rehearsals = openRehearsals(store);

@@ -1,10 +1,11 @@
-import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { missingProgram } from "../mcp/find-program.js";
-import type { McpServer, McpServers } from "../mcp/server-settings.js";
+import { type McpServer, type McpServers, SERVERS_FOLDER } from "../mcp/server-settings.js";
 import { type Finding, failed, passed, warning } from "./finding.js";
 
 /** What of a worker is looked at. */
 interface Surroundings {
+  readonly storeDir: string;
   readonly variable: (name: string) => string | undefined;
   readonly pathVariable: string;
 }
@@ -22,7 +23,7 @@ export function checkMcpServers(
 async function checkServer(
   name: string,
   server: McpServer,
-  { variable, pathVariable }: Surroundings,
+  { storeDir, variable, pathVariable }: Surroundings,
 ): Promise<Finding> {
   const place = `mcp server ${name}`;
   const key = `mcpServers.${name}`;
@@ -33,7 +34,7 @@ async function checkServer(
     const found = `wants a token, and the variable ${bearerVariable} is not set`;
     return failed(place, found, `Set it where the worker runs, or correct ${key}.bearerVariable.`);
   }
-  const missing = await missingProgram(server, { dir: tmpdir(), path: pathVariable });
+  const missing = await missingProgram(server, { dir: join(storeDir, SERVERS_FOLDER), path: pathVariable });
   if (missing !== undefined) {
     return failed(place, missing, `Install it where the worker runs, or correct ${key}.`);
   }

@@ -5,6 +5,11 @@ import { secretVariable } from "../core/variable-name.js";
 
 /** The place in `cwd` and `args` where the run's project is meant. */
 export const PROJECT = "@project";
+/**
+ * Where a server works that names no directory, in the store: a program looks around where it is, and above, for what it runs and how (`npx`, `uvx`,
+ * `python -m`). In the directory for temporary files anybody on the machine leaves it something.
+ */
+export const SERVERS_FOLDER = "mcp-servers";
 
 const DEFAULT_TIMEOUT_SECONDS = 60;
 const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be the name of a variable");
@@ -23,7 +28,7 @@ const stdioServer = z.strictObject({
   /** The program, started without a shell. */
   command: plainText.min(1),
   args: z.array(plainText).default([]),
-  /** An absolute path, or `@project`: a process for each project, in it. Absent: the directory for temporary files. */
+  /** An absolute path, or `@project`: a process for each project, in it. Absent: `SERVERS_FOLDER`. */
   cwd: z
     .string()
     .refine((path) => path === PROJECT || isAbsolute(path), "must be an absolute path or @project")

@@ -5,7 +5,11 @@ import { mcpServersSchema } from "../../src/mcp/server-settings.js";
 async function found(server: object, variables: Readonly<Record<string, string>> = {}) {
   const servers = mcpServersSchema.parse({ s: server });
   const pathVariable = "/usr/bin:/bin";
-  const [finding] = await checkMcpServers(servers, { variable: (name) => variables[name], pathVariable });
+  const [finding] = await checkMcpServers(servers, {
+    storeDir: "/none",
+    variable: (name) => variables[name],
+    pathVariable,
+  });
   return `${finding?.status}: ${finding?.found}`;
 }
 
