@@ -12,6 +12,7 @@ import {
 } from "./output.js";
 import { ConfigError } from "../environment/config-error.js";
 import { withBudgetOptions } from "./budget-options.js";
+import { refuseEmptyValues } from "./empty-values.js";
 import { addLookCommands } from "./look-commands.js";
 import { withModelOptions } from "./model-options.js";
 import { refuseOuterOptions } from "./outer-options.js";
@@ -63,11 +64,8 @@ export function buildProgram(finish: (code: ExitCode) => void): Command {
     .exitOverride()
     .hook("preAction", refuseFewDescriptors)
     .hook("preAction", (_program, command) => refuseOuterOptions(command))
-    .hook("preAction", async (_program, command) => {
-      if (!command.registeredArguments.some((argument) => argument.name().startsWith("run"))) return;
-      const { resolveRunArguments } = await import("./resolve-run.js");
-      await resolveRunArguments(command);
-    });
+    .hook("preAction", (_program, command) => refuseEmptyValues(command))
+    .hook("preAction", (_program, command) => resolveRuns(command));
   const json = ["--json", "print JSON for programs"] as const;
 
   program
@@ -126,6 +124,12 @@ export function buildProgram(finish: (code: ExitCode) => void): Command {
   addPackageCommands(program, finish);
   addBundleCommands(program, finish);
   return program;
+}
+
+async function resolveRuns(command: Command): Promise<void> {
+  if (!command.registeredArguments.some((argument) => argument.name().startsWith("run"))) return;
+  const { resolveRunArguments } = await import("./resolve-run.js");
+  await resolveRunArguments(command);
 }
 
 function addServeCommands(program: Command, finish: (code: ExitCode) => void): void {

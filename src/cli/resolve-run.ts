@@ -28,8 +28,6 @@ export async function resolveRunArguments(command: Command): Promise<void> {
   for (const [index, argument] of command.registeredArguments.entries()) {
     if (!/^run(?:$|Id)/.test(argument.name())) continue;
     const given: unknown = command.processedArgs[index];
-    if (given === "")
-      throw new UsageError("Name the run: its id, or the beginning of it. See: interlock runs");
     if (typeof given === "string") command.processedArgs[index] = await resolveRun(given);
     else if (Array.isArray(given)) {
       const named = given.filter((each) => typeof each === "string");

@@ -90,12 +90,12 @@ describe("interlock package new", () => {
 
   test.each<[string, readonly string[], string]>([
     ["a directory that is no name", ["~/bad name*"], '--name: "bad name*" is no name for a package'],
-    ["no directory", [""], "Name the directory"],
+    ["no directory", [" "], "Name the directory"],
     ["a path as a name", ["~/tea", "--name", "a/b"], '--name: "a/b" is no name'],
     ["a path as a step", ["~/tea", "--steps", "../up"], '--steps: "../up" is no id'],
     ["a name that is there twice", ["~/tea", "--agents", "a,a"], "--agents names a twice"],
     ["one way", ["~/tea", "--branch", "one"], "--branch names one"],
-    ["no way", ["~/tea", "--branch", ""], "--branch names none"],
+    ["no way", ["~/tea", "--branch", ","], "--branch names none"],
     ["no step", ["~/tea", "--steps", " , "], "--steps names none"],
     ["a number of none", ["~/tea", "--steps", "0"], "--steps names none"],
     ["a number of too many", ["~/tea", "--agents", "51"], "--agents names more than 50"],
