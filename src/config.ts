@@ -1,5 +1,5 @@
 import { delimiter, isAbsolute, join, parse, resolve } from "node:path";
-import { type ClientConnectConfig, loadClientConnectConfig } from "@temporalio/envconfig";
+import type { ClientConnectConfig } from "@temporalio/envconfig";
 import envPaths from "env-paths";
 import { z } from "zod";
 import { DEFAULT_TASK_QUEUE } from "./contract/names.js";
@@ -13,10 +13,10 @@ import {
   secretOf,
   withSecrets,
 } from "./environment/secret-files.js";
+import { readTemporal } from "./environment/temporal.js";
 import { type TraceSettings, readTraces } from "./environment/traces.js";
 import { type WorkerSize, workerSizeOf, workerSizeVariables } from "./environment/worker-size.js";
 import { fetchEnvironment } from "./embedded/helper-environment.js";
-import { addressProblem } from "./core/temporal-address.js";
 import { type Webhook, webhooksOf } from "./core/notify/webhooks.js";
 import type { ModelSettings } from "./model/chat-model.js";
 import { ModelCatalog } from "./model/model-catalog.js";
@@ -244,41 +244,6 @@ function readSealKeys(env: z.infer<typeof environmentSchema>): SealKeys | undefi
     const place = path === undefined ? "INTERLOCK_SEAL_KEYS" : `INTERLOCK_SEAL_KEYS_FILE: ${path}`;
     throw new ConfigError(`${place} ${error instanceof Error ? error.message : ""}`);
   }
-}
-
-/** The same files and variables as the Temporal CLI; nothing configured there means the embedded server. */
-function readTemporal(environment: Record<string, string>): ClientConnectConfig | undefined {
-  let loaded: ClientConnectConfig;
-  try {
-    loaded = loadClientConnectConfig({ overrideEnvVars: environment });
-  } catch (error) {
-    throw new ConfigError(`${TEMPORAL_FILE} cannot be used: ${fileProblem(error)}`);
-  }
-  const { address, apiKey } = loaded.connectionOptions;
-  // What stands in the file is taken as it is.
-  const texts: readonly (readonly [string, unknown])[] = [
-    ["address", address],
-    ["api_key", apiKey],
-    ["namespace", loaded.namespace],
-  ];
-  const [other] = texts.filter(([, value]) => value !== undefined && typeof value !== "string");
-  if (other !== undefined)
-    throw new ConfigError(`${TEMPORAL_FILE}: ${other[0]} must be a text in quotes. Correct it.`);
-  if (address === undefined) return undefined;
-  const problem = addressProblem(address);
-  if (problem === undefined) return loaded;
-  const place =
-    environment["TEMPORAL_ADDRESS"] === address ? "TEMPORAL_ADDRESS" : `${TEMPORAL_FILE}: address`;
-  throw new ConfigError(`${place} ${problem}. Correct it; without one, the embedded server is used.`);
-}
-
-const TEMPORAL_FILE = "Temporal's configuration";
-
-function fileProblem(error: unknown): string {
-  if (error instanceof TypeError)
-    return "its file has no profile. Add one, [profile.default], or remove the file.";
-  const [reason = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
-  return `${reason}. Correct it, or what TEMPORAL_CONFIG_FILE and TEMPORAL_PROFILE name.`;
 }
 
 const DEFAULT_MODEL_TIMEOUT_SECONDS = 540;

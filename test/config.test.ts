@@ -219,7 +219,7 @@ describe("the variables", () => {
       /^Temporal's configuration cannot be used: Invalid TOML document: .*\. Correct it, or what TEMPORAL_CONFIG_FILE/u,
     ],
     ["", /cannot be used: its file has no profile\. Add one, \[profile\.default\]/u],
-    ["[profile.default]\naddress = 7233\n", /: address must be a text in quotes\. Correct it\./u],
+    ["[profile.default]\naddress = 7233\n", /: address must be a text in quotes\. Correct it/u],
     ['[profile.default]\naddress = "a:1"\napi_key = 5\n', /: api_key must be a text in quotes/u],
     ['[profile.default]\naddress = "a:99999"\n', /^Temporal's configuration: address .*its port must be/u],
   ])("a configuration of Temporal that cannot be used is told: %j", async (content, sentence) => {
@@ -243,6 +243,26 @@ describe("the variables", () => {
     expect(said).toContain("Correct it; without one, the embedded server is used.");
     expect(said).not.toContain("sk-secret");
   });
+
+  test.each([
+    [{ TEMPORAL_API_KEY: "sk-secret\nx" }, "TEMPORAL_API_KEY holds"],
+    [{ TEMPORAL_API_KEY: "sk-secret’" }, "TEMPORAL_API_KEY holds"],
+    [{ TEMPORAL_GRPC_META_X_TOKEN: "sk-secret\nx" }, "TEMPORAL_GRPC_META_X_TOKEN holds"],
+    [{}, "Temporal's configuration: api_key holds"],
+  ])(
+    "a key for Temporal that no header can carry is told by its place, and not repeated: %j",
+    async (given, place) => {
+      const path = join(dir, "key.toml");
+      await writeFile(path, '[profile.default]\napi_key = "sk-secret\\n"\n');
+      const file =
+        "TEMPORAL_API_KEY" in given || "TEMPORAL_GRPC_META_X_TOKEN" in given
+          ? {}
+          : { TEMPORAL_CONFIG_FILE: path };
+      const said = refusal({ TEMPORAL_ADDRESS: "127.0.0.1:7233", ...given, ...file });
+      expect(said).toContain(`${place} characters that no header can carry`);
+      expect(said).not.toContain("sk-secret");
+    },
+  );
 
   test("are read once: the configuration cannot be changed", () => {
     expect(Object.isFrozen(load())).toBe(true);

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { missingProgram } from "../mcp/find-program.js";
-import { type McpServer, type McpServers, SERVERS_FOLDER } from "../mcp/server-settings.js";
+import { type McpServer, type McpServers, SERVERS_FOLDER, tokenProblem } from "../mcp/server-settings.js";
 import { type Finding, failed, passed, warning } from "./finding.js";
 
 /** What of a worker is looked at. */
@@ -29,10 +29,10 @@ async function checkServer(
   const key = `mcpServers.${name}`;
   const isMissing = (named: string): boolean => variable(named) === undefined;
   if ("url" in server) {
-    const { bearerVariable } = server;
-    if (bearerVariable === undefined || !isMissing(bearerVariable)) return passed(place, server.url);
-    const found = `wants a token, and the variable ${bearerVariable} is not set`;
-    return failed(place, found, `Set it where the worker runs, or correct ${key}.bearerVariable.`);
+    const problem = tokenProblem(server, variable);
+    if (problem === undefined) return passed(place, server.url);
+    const remedy = `Set it where the worker runs, or correct ${key}.bearerVariable.`;
+    return failed(place, `wants a token, and ${problem}`, remedy);
   }
   const missing = await missingProgram(server, { dir: join(storeDir, SERVERS_FOLDER), path: pathVariable });
   if (missing !== undefined) {

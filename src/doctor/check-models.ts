@@ -239,12 +239,16 @@ class Visit {
     const place = usedBy.includes(DEFAULT)
       ? "OPENAI_BASE_URL"
       : `${settingOf(usedBy, "baseUrl")} in settings.json`;
-    if (status === undefined) return this.judgeSilence(error, list, place);
+    const isKey = error instanceof ModelError && error.code === "LLM_AUTH_FAILED";
+    if (status === undefined) {
+      // A key that cannot be sent: nobody was asked.
+      if (isKey) return this.until("reachable", said, `Correct the key in ${this.model.keyVariable}.`);
+      return this.judgeSilence(error, list, place);
+    }
     const isServed = status < 500 && (status < 300 || status >= 400);
     if (!isServed) return this.until("reachable", said, `Correct ${place}, or mend the server there.`);
     const isSite = status < 300 && /^text\/html\b/i.test(this.seen?.headers.get("content-type") ?? "");
     if (isSite) return this.until("reachable", said, `Correct ${place}: most end in /v1.`);
-    const isKey = error instanceof ModelError && error.code === "LLM_AUTH_FAILED";
     if (isKey) return this.until("key", said, this.keyRemedy());
     const isUnlisted = list?.ids !== undefined && list.ids.length > 0 && !list.ids.includes(settings.model);
     if (status === 404 || (isUnlisted && status < 429)) {

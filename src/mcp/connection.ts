@@ -5,9 +5,9 @@ import { redactSecrets } from "../core/prompt/redact.js";
 import { excerpt } from "../core/text.js";
 import { Interrupted, NotReached, Reopenable } from "../tools/external/tool-source.js";
 import { missingProgram } from "./find-program.js";
-import { isLost, missingToken, whyNotTaken } from "./http-way.js";
+import { isLost, whyNotTaken } from "./http-way.js";
 import { secretsOf, withoutSecrets } from "./secrets.js";
-import { type McpServer, isOfProject } from "./server-settings.js";
+import { type McpServer, isOfProject, tokenProblem } from "./server-settings.js";
 import { type Surroundings, wayTo } from "./transport.js";
 
 const CONNECT_TIMEOUT_MS = 30_000;
@@ -194,8 +194,9 @@ export class Connection {
   /** `leave` is called when it is over with it. */
   private async open(leave: () => void): Promise<Link> {
     const { server, projectRoot, version, note, variable } = this.place;
-    const missing = "url" in server ? missingToken(server, variable) : undefined;
-    if (missing !== undefined) throw new NotReached(this.sentence(missing));
+    const problem = "url" in server ? tokenProblem(server, variable) : undefined;
+    if (problem !== undefined)
+      throw new NotReached(this.sentence(`wants a token: ${problem} where this worker runs`));
     const { transport, lastWords } = wayTo(server, this.place);
     const roots = isOfProject(server) ? { roots: {} } : {};
     const client = new Client({ name: "interlock-temporal", version }, { capabilities: roots });

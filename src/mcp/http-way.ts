@@ -4,7 +4,6 @@ import { excerpt } from "../core/text.js";
 import { within } from "../model/bounded-body.js";
 import { wordsOfConnection } from "../model/connection-words.js";
 import { send } from "../model/send.js";
-import type { HttpServer } from "./server-settings.js";
 
 type Sent = Parameters<StreamableHTTPClientTransport["send"]>;
 
@@ -29,15 +28,6 @@ const MAX_DELAY_MS = 60_000;
 /** A server says when a stream that has ended is opened again: at once, without end, is no answer, and never is none either. */
 export function delayUntilNextStream(wantedMs: number): number {
   return Math.min(Math.max(wantedMs, MIN_DELAY_MS), MAX_DELAY_MS);
-}
-
-/** The token that a server wants is not there. */
-export function missingToken(
-  { bearerVariable }: HttpServer,
-  variable: (name: string) => string | undefined,
-): string | undefined {
-  if (bearerVariable === undefined || variable(bearerVariable) !== undefined) return undefined;
-  return `wants a token: the variable ${bearerVariable} is not set where this worker runs`;
 }
 
 /** What the SDK leaves open: a request whose answer ends before it has come is answered with an error whose data this is. */

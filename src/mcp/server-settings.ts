@@ -1,5 +1,6 @@
 import { isAbsolute } from "node:path";
 import { z } from "zod";
+import { NO_HEADER_VALUE, isHeaderValue } from "../core/header-value.js";
 import { SERVER_NAME, isServerName } from "../core/server-name.js";
 import { secretVariable } from "../core/variable-name.js";
 
@@ -75,4 +76,16 @@ export type McpServer = StdioServer | HttpServer;
 /** Whether each project has a process of its own. */
 export function isOfProject(server: McpServer): boolean {
   return "command" in server && (server.cwd === PROJECT || server.args.includes(PROJECT));
+}
+
+/** Why the token that a server wants cannot be sent: its variable is not set, or holds what no header can carry. */
+export function tokenProblem(
+  { bearerVariable }: HttpServer,
+  variable: (name: string) => string | undefined,
+): string | undefined {
+  if (bearerVariable === undefined) return undefined;
+  const token = variable(bearerVariable);
+  if (token === undefined) return `the variable ${bearerVariable} is not set`;
+  // Blanks and line breaks around it are left out of the header.
+  return isHeaderValue(token.trim()) ? undefined : `the variable ${bearerVariable} ${NO_HEADER_VALUE}`;
 }

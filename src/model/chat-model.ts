@@ -1,3 +1,4 @@
+import { isHeaderValue } from "../core/header-value.js";
 import { isSecretInTexts, redactKey } from "../core/prompt/redact-key.js";
 import type { ModelRefusal } from "../core/run/model-refusal.js";
 import type { ProviderPart } from "../core/run/provider-part.js";
@@ -294,8 +295,7 @@ function redirected(response: WireAnswer, from: URL): Error {
 
 /** What each request has, the key with it. */
 export function headersFor({ apiKey }: ModelSettings, { keyHeader }: Dialect): Record<string, string> {
-  // eslint-disable-next-line no-control-regex -- what Node lets into a header
-  if (apiKey !== undefined && /[^\t\x20-\x7e\x80-\xff]/.test(apiKey)) throw unusableKey();
+  if (apiKey !== undefined && !isHeaderValue(apiKey)) throw unusableKey();
   const value = keyHeader === "authorization" ? `Bearer ${apiKey}` : apiKey;
   return {
     accept: "application/json",

@@ -1,4 +1,5 @@
 import type { ErrorCode } from "../core/errors.js";
+import { NO_HEADER_VALUE } from "../core/header-value.js";
 import { redactKey } from "../core/prompt/redact-key.js";
 import { redactAbsolutePaths, redactSecrets } from "../core/prompt/redact.js";
 import { excerpt } from "../core/text.js";
@@ -83,8 +84,7 @@ export function answeredWithPage(status: number, page: string, apiKey?: string):
 
 /** Node refuses to send such a key, and would say so of each attempt. */
 export function unusableKey(): ModelError {
-  const message =
-    "The model endpoint cannot be asked: its key holds characters that no header can carry, such as a line break or a typographic quote. Correct it.";
+  const message = `The model endpoint cannot be asked: its key ${NO_HEADER_VALUE}. Correct it.`;
   return new ModelError({ code: "LLM_AUTH_FAILED", message, retryable: false });
 }
 

@@ -31,6 +31,11 @@ test.each<[object, string]>([
     { url: "https://tickets.example/mcp", bearerVariable: "UNSET" },
     "failed: wants a token, and the variable UNSET is not set",
   ],
+  [
+    { url: "https://tickets.example/mcp", bearerVariable: "BROKEN" },
+    "failed: wants a token, and the variable BROKEN holds characters that no header can carry, such as a line break or a typographic quote",
+  ],
+  [{ url: "https://tickets.example/mcp", bearerVariable: "LINE" }, "ok: https://tickets.example/mcp"],
 ])("%j", async (server, expected) => {
-  expect(await found(server, { SET: "secret" })).toBe(expected);
+  expect(await found(server, { SET: "secret", BROKEN: "sec\nret", LINE: "secret\n" })).toBe(expected);
 });

@@ -120,6 +120,17 @@ describe("a model", () => {
     expect(of("key").remedy).toContain("OPENAI_API_KEY");
   });
 
+  test.each(["\n", "’"])(
+    "whose key no header can carry is told so, by the variable and without the key: %j",
+    async (end) => {
+      const { findings, asked, of } = await checked(good, { apiKey: `${KEY}${end}` });
+      expect(asked).toEqual([]);
+      expect(statusesOf(findings)).toBe("failed skipped skipped skipped skipped skipped");
+      expect(of("reachable").found).toContain("its key holds characters that no header can carry");
+      expect(of("reachable").remedy).toBe("Correct the key in OPENAI_API_KEY.");
+    },
+  );
+
   test("that is not there is said with those that are", async () => {
     const { of } = await checked(
       posts((response) => json(response, 404, { error: { message: "The model does not exist" } })),

@@ -223,3 +223,11 @@ test("a token that is named and not there is missed before anybody is asked", as
   await expect(call()).rejects.toThrow(NotReached);
   expect(asked).toEqual([]);
 });
+
+test("a token that no header can carry is told before anybody is asked, and not repeated", async () => {
+  const { url, asked } = await serverOf(() => false);
+  const failure = await open(url, { T: "sec\nret" }).call().catch(String);
+  expect(failure).toMatch(/wants a token: the variable T holds characters that no header can carry/);
+  expect(failure).not.toContain("sec\nret");
+  expect(asked).toEqual([]);
+});

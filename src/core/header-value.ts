@@ -1,0 +1,14 @@
+/** Of a text that is to stand in a header, as the end of a sentence. The text itself is never repeated: it may be a secret. */
+export const NO_HEADER_VALUE =
+  "holds characters that no header can carry, such as a line break or a typographic quote";
+
+/** Whether a header of HTTP can carry a text, as Node sees it. */
+export function isHeaderValue(text: string): boolean {
+  // eslint-disable-next-line no-control-regex -- what Node lets into a header
+  return !/[^\t\x20-\x7e\x80-\xff]/.test(text);
+}
+
+/** Whether what gRPC calls metadata can carry a text. */
+export function isMetadataValue(text: string): boolean {
+  return !/[^\x20-\x7e]/.test(text);
+}
