@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { barredPort } from "../core/barred-port.js";
 import { missingProgram } from "../mcp/find-program.js";
 import { type McpServer, type McpServers, SERVERS_FOLDER, tokenProblem } from "../mcp/server-settings.js";
 import { type Finding, failed, passed, warning } from "./finding.js";
@@ -29,6 +30,8 @@ async function checkServer(
   const key = `mcpServers.${name}`;
   const isMissing = (named: string): boolean => variable(named) === undefined;
   if ("url" in server) {
+    const barred = barredPort(new URL(server.url));
+    if (barred !== undefined) return failed(place, `its URL ${barred}`, `Correct ${key}.url.`);
     const problem = tokenProblem(server, variable);
     if (problem === undefined) return passed(place, server.url);
     const remedy = `Set it where the worker runs, or correct ${key}.bearerVariable.`;

@@ -243,6 +243,8 @@ class Visit {
     if (status === undefined) {
       // A key that cannot be sent: nobody was asked.
       if (isKey) return this.until("reachable", said, `Correct the key in ${this.model.keyVariable}.`);
+      if (error instanceof ModelError && !error.retryable)
+        return this.until("reachable", said, `Correct ${place}.`);
       return this.judgeSilence(error, list, place);
     }
     const isServed = status < 500 && (status < 300 || status >= 400);

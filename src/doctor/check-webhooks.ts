@@ -1,3 +1,4 @@
+import { barredPort } from "../core/barred-port.js";
 import type { Webhook } from "../core/notify/webhooks.js";
 import { type Finding, passed, warning } from "./finding.js";
 
@@ -8,6 +9,8 @@ export function checkWebhooks(webhooks: readonly Webhook[]): readonly Finding[] 
     if ("problem" in target) {
       return warning(place, target.problem, "Correct it where the worker runs. No run fails by it.");
     }
+    const barred = barredPort(new URL(target.url));
+    if (barred !== undefined) return warning(place, `its URL ${barred}`, "Correct it. No run fails by it.");
     const signed = target.secrets.length === 0 ? "not signed" : "signed";
     return passed(
       place,

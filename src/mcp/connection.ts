@@ -1,6 +1,7 @@
 import { pathToFileURL } from "node:url";
 import { Client, SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
 import { z } from "zod";
+import { barredPort } from "../core/barred-port.js";
 import { redactSecrets } from "../core/prompt/redact.js";
 import { excerpt } from "../core/text.js";
 import { Interrupted, NotReached, Reopenable } from "../tools/external/tool-source.js";
@@ -194,9 +195,13 @@ export class Connection {
   /** `leave` is called when it is over with it. */
   private async open(leave: () => void): Promise<Link> {
     const { server, projectRoot, version, note, variable } = this.place;
-    const problem = "url" in server ? tokenProblem(server, variable) : undefined;
-    if (problem !== undefined)
-      throw new NotReached(this.sentence(`wants a token: ${problem} where this worker runs`));
+    if ("url" in server) {
+      const barred = barredPort(new URL(server.url));
+      if (barred !== undefined) throw new NotReached(this.sentence(`cannot be reached: its URL ${barred}`));
+      const problem = tokenProblem(server, variable);
+      if (problem !== undefined)
+        throw new NotReached(this.sentence(`wants a token: ${problem} where this worker runs`));
+    }
     const { transport, lastWords } = wayTo(server, this.place);
     const roots = isOfProject(server) ? { roots: {} } : {};
     const client = new Client({ name: "interlock-temporal", version }, { capabilities: roots });

@@ -1,3 +1,4 @@
+import { barredPort } from "../core/barred-port.js";
 import { isHeaderValue } from "../core/header-value.js";
 import { isSecretInTexts, redactKey } from "../core/prompt/redact-key.js";
 import type { ModelRefusal } from "../core/run/model-refusal.js";
@@ -260,6 +261,8 @@ export function endpointOf({ baseUrl }: ModelSettings, path: "chat/completions" 
       "The model's base URL holds a user name or a password. Take them out of it, and give the key on its own.",
     );
   }
+  const barred = barredPort(url);
+  if (barred !== undefined) throw unusableEndpoint(`The model's base URL ${barred}.`);
   // The address of the completions is often given whole.
   url.pathname = `${url.pathname.replace(/\/+$/, "").replace(/\/chat\/completions$/, "")}/${path}`;
   return url;

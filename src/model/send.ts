@@ -8,6 +8,7 @@ import {
 import { Agent as TlsAgent, globalAgent as tlsAgent, request as requestTls } from "node:https";
 import { type Readable, pipeline } from "node:stream";
 import { createGunzip, createInflate } from "node:zlib";
+import { barredPort } from "../core/barred-port.js";
 
 /** One request, as it goes out. */
 export interface SentRequest {
@@ -45,8 +46,9 @@ export const send: Send = (url, { method, headers, body, signal }) =>
   new Promise((resolve, reject) => {
     const broken = (cause: Error): void => reject(asFetchThrows("fetch failed", cause));
     signal.throwIfAborted();
-    if (OF_OTHER_PROTOCOLS.has(url.port)) {
-      broken(new Error("bad port"));
+    const barred = barredPort(url);
+    if (barred !== undefined) {
+      broken(new Error(`its URL ${barred}`));
       return;
     }
     const asked = { method, headers: { ...ALWAYS, ...headers } };
@@ -71,15 +73,6 @@ export const send: Send = (url, { method, headers, body, signal }) =>
 /** Some gateways let nobody in who does not say who they are. */
 // No deflate: servers do not agree on what that is.
 const ALWAYS = { "accept-encoding": "gzip", "user-agent": "node" };
-
-/** Other protocols speak on these: they might take the words of a request for theirs. They are those of `fetch`. */
-const OF_OTHER_PROTOCOLS: ReadonlySet<string> = new Set(
-  (
-    "1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 111 113 115 117 119 123 135 137 139 " +
-    "143 161 179 389 427 465 512 513 514 515 526 530 531 532 540 548 554 556 563 587 601 636 989 990 993 995 1719 1720 1723 2049 " +
-    "3659 4045 4190 5060 5061 6000 6566 6665 6666 6667 6668 6669 6679 6697 10080"
-  ).split(" "),
-);
 
 function toAnswer(message: IncomingMessage): WireAnswer {
   const { statusCode: status = 0, headers } = message;

@@ -1,3 +1,4 @@
+import { barredPort } from "../core/barred-port.js";
 import { bodyOf } from "../core/notify/message-bodies.js";
 import type { Notice } from "../core/notify/notice.js";
 import type { Webhook } from "../core/notify/webhooks.js";
@@ -31,6 +32,8 @@ export async function sendMessage(
 ): Promise<Delivery> {
   if ("problem" in target)
     return { ok: false, retryable: true, found: `${target.problem}, where this worker runs` };
+  const barred = barredPort(new URL(target.url));
+  if (barred !== undefined) return { ok: false, retryable: true, found: `not reached: its URL ${barred}` };
   const body = JSON.stringify(bodyOf(format, notice));
   const signal = AbortSignal.timeout(limitMs);
   let response: Response;

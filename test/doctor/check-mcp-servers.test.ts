@@ -25,6 +25,10 @@ test.each<[object, string]>([
   [{ command: "./sh", cwd: "/" }, "failed: ./sh is no program that can be started"],
   [{ command: "bin/server", cwd: "@project" }, "ok: bin/server can be started"],
   [{ command: "sh", envVariables: ["SET", "UNSET"] }, "warning: sh can be started; not set: UNSET"],
+  [
+    { url: "http://127.0.0.1:6667/mcp" },
+    "failed: its URL names port 6667, which other protocols have and HTTP requests are barred from: choose another port",
+  ],
   [{ url: "https://tickets.example/mcp" }, "ok: https://tickets.example/mcp"],
   [{ url: "https://tickets.example/mcp", bearerVariable: "SET" }, "ok: https://tickets.example/mcp"],
   [

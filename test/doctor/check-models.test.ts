@@ -131,6 +131,12 @@ describe("a model", () => {
     },
   );
 
+  test("on a port that no request goes to is told so, and no server is to be started", async () => {
+    const { of } = await checked(good, { baseUrl: "http://127.0.0.1:6000/v1" });
+    expect(of("reachable").found).toContain("names port 6000, which other protocols have");
+    expect(of("reachable").remedy).toBe("Correct OPENAI_BASE_URL.");
+  });
+
   test("that is not there is said with those that are", async () => {
     const { of } = await checked(
       posts((response) => json(response, 404, { error: { message: "The model does not exist" } })),

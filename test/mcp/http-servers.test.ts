@@ -224,6 +224,12 @@ test("a token that is named and not there is missed before anybody is asked", as
   expect(asked).toEqual([]);
 });
 
+test("a port that no request goes to is told", async () => {
+  await expect(open("http://127.0.0.1:6667/mcp").call()).rejects.toThrow(
+    "cannot be reached: its URL names port 6667, which other protocols have",
+  );
+});
+
 test("a token that no header can carry is told before anybody is asked, and not repeated", async () => {
   const { url, asked } = await serverOf(() => false);
   const failure = await open(url, { T: "sec\nret" }).call().catch(String);

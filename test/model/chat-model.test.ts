@@ -715,8 +715,10 @@ describe("connections", () => {
     expect(error.message).toContain("broke the connection (ECONNRESET)");
   });
 
-  test("to a port that is never connected to say so", async () => {
-    expect((await errorOf(request("http://127.0.0.1:1/v1"))).message).toContain("(bad port)");
+  test("to a port that is never connected to are not tried again, and say so", async () => {
+    const error = await errorOf(request("http://127.0.0.1:6000/v1"));
+    expect(error).toMatchObject({ code: "LLM_HTTP_ERROR", retryable: false });
+    expect(error.message).toContain("The model's base URL names port 6000, which other protocols have");
   });
 
   test("whose name nobody knows say so", async () => {

@@ -2,6 +2,7 @@ import { createServer } from "node:net";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { checkWebhooks } from "../../src/doctor/check-webhooks.js";
 import type { Webhook } from "../../src/core/notify/webhooks.js";
 import { sendMessage } from "../../src/notify/send-message.js";
 import { signatureHeaders } from "../../src/notify/sign-message.js";
@@ -56,6 +57,14 @@ describe("a message", () => {
     expect(messages.map((message) => [isSigned(message, SECRET), isSigned(message, OTHER)])).toEqual([
       [true, true],
     ]);
+  });
+
+  test("to a port that no request goes to says so", async () => {
+    const webhook = webhookAt("http://127.0.0.1:25/hook");
+    const found =
+      "its URL names port 25, which other protocols have and HTTP requests are barred from: choose another port";
+    expect(await send(webhook)).toMatchObject({ ok: false, found: `not reached: ${found}` });
+    expect(checkWebhooks([webhook])).toMatchObject([{ status: "warning", found }]);
   });
 
   test("without a secret has an id and no signature", async () => {
