@@ -15,7 +15,7 @@ import {
   stopServer,
   waitUntilHealthy,
 } from "./server-process.js";
-import { type ServerFiles, serverFiles, type ServerRecord } from "./server-record.js";
+import { type ServerFiles, readServerRecord, serverFiles, type ServerRecord } from "./server-record.js";
 
 /*
  * The embedded Temporal server of a store. What holds, whoever dies when:
@@ -91,9 +91,20 @@ export async function isServed(storeDir: string): Promise<boolean> {
   }
 }
 
+/** Where the Web UI of this store's server is; undefined where no server lives. */
+export async function servedUi(storeDir: string): Promise<string | undefined> {
+  if (!(await isServed(storeDir))) return undefined;
+  const record = readServerRecord(serverFiles(await realpath(storeDir)));
+  return record === null ? undefined : uiUrlOf(record);
+}
+
 /** Whether a server of the store has served once: it may know runs that the store does not. */
 export function hasServed(storeDir: string): boolean {
   return standsThere(serverFiles(storeDir).database);
+}
+
+function uiUrlOf({ uiPort }: Pick<ServerRecord, "uiPort">): string {
+  return `http://${HOST}:${uiPort}`;
 }
 
 /** One name for a store, however it was reached: its server is known by the path of its database. */
@@ -126,7 +137,7 @@ async function enter(
   let released: Promise<void> | undefined;
   return {
     address: record.address,
-    uiUrl: `http://${HOST}:${record.uiPort}`,
+    uiUrl: uiUrlOf(record),
     namespace: NAMESPACE,
     pid: record.pid,
     startedHere: running === null,

@@ -229,6 +229,8 @@ describe("interlock run", () => {
         if (phase === "completed") break;
         expect(phase).toBe("running");
       }
+      const done = await shell.run(["status", run?.runId ?? ""]);
+      expect(done.stdout).toMatch(/^ {2}web ui +all runs: http:\/\/127\.0\.0\.1:\d+$/m);
       dev.kill("SIGINT");
       await new Promise((resolve) => dev.once("exit", resolve));
     });

@@ -1,7 +1,7 @@
 import { defined } from "../../core/defined.js";
 import { belowInStore } from "../below-in-store.js";
 import { lookAround } from "../environment.js";
-import { isTemporalSilent, isTemporalThere } from "../temporal-there.js";
+import { embeddedWebUi, isTemporalSilent, isTemporalThere } from "../temporal-there.js";
 import { EXIT, type ExitCode, noSuchRun, noWorkerHint, printJson, printNote } from "../output.js";
 import { localReader } from "../readers.js";
 import { isPruned, notFound } from "../run-folder.js";
@@ -28,12 +28,12 @@ export async function statusCommand(runId: string, options: { json?: boolean }):
   const isServing = config.temporal !== undefined || (isAsked && (await isTemporalThere(config, store)));
   if (isOpen && !isServing && store !== undefined)
     printNote(noWorkerHint({ embedded: true, isHere: true }, store.taskQueue));
-  let webUi = config.temporal === undefined ? EMBEDDED_WEB_UI : undefined;
+  let webUi = config.temporal === undefined && !isServing ? await embeddedWebUi(store) : undefined;
   if (isServing) {
     const { reportFromTemporal } = await import("../report-from-temporal.js");
     const asked = await reportFromTemporal(config, store, runId, report);
     if (asked.note !== undefined) printNote(asked.note);
-    webUi = asked.webUi ?? webUi;
+    webUi = asked.webUi ?? (config.temporal === undefined ? EMBEDDED_WEB_UI : undefined);
     projectRoot ??= asked.projectRoot;
     isOfFiles = asked.note !== undefined;
     report = asked.report && { ...asked.report, ...(problem === undefined ? {} : { problem }) };
