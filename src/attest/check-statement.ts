@@ -9,13 +9,16 @@ import type { RunStatement } from "./statement.js";
 /** Subjects that are files of the store, beside the project. */
 export const STORE_SUBJECTS = "@state/";
 
+/** The final state document of a run that has one. */
+export const STATE_DOCUMENT = `${STORE_SUBJECTS}workflow.md`;
+
 /** What does not fit in what a statement says of a run's way; empty where all fits. Pure. */
-export function pathProblems({ predicate }: RunStatement): readonly string[] {
-  const { graph, path, decisions, run } = predicate;
-  if (graph === null) return path.length <= 1 ? [] : ["A run without a graph has no way through it."];
+export function pathProblems(statement: RunStatement): readonly string[] {
+  const { graph, path, decisions, run } = statement.predicate;
   const problems: string[] = [];
   if (path.length === 0 && run.phase === "completed")
     problems.push("A run that is completed has stood somewhere, and no way is told.");
+  if (graph === null) return [...problems, ...bundleProblems(statement)];
   const nodes = new Map(graph.nodes.map(({ id, type }) => [id, type]));
   const edges = new Set(graph.edges.map(({ from, to }) => JSON.stringify([from, to])));
   const [first] = path;
@@ -47,6 +50,23 @@ export function pathProblems({ predicate }: RunStatement): readonly string[] {
     if (!mayHaveEnded)
       problems.push(`The run is completed, and its way stops at ${excerpt(last.nodeId)}, which is no end.`);
   }
+  return problems;
+}
+
+/** Where a bundle run stands from its beginning to its end. */
+const BUNDLE_NODE = "workflow";
+
+/** A bundle run has no graph and no state document: it stands in one place, and there is nothing for the guard to decide. */
+function bundleProblems({ subject, predicate }: RunStatement): readonly string[] {
+  const { path, decisions, answers, models } = predicate;
+  const problems: string[] = [];
+  if (subject.some(({ name }) => name === STATE_DOCUMENT))
+    problems.push(`A run without a graph has no state document, ${STATE_DOCUMENT}.`);
+  if (path.length > 1) problems.push("A run without a graph has no way through it.");
+  if (decisions.length > 0) problems.push("A run without a graph has no changes that the guard decides on.");
+  const elsewhere = [...path, ...answers, ...models].find(({ nodeId }) => nodeId !== BUNDLE_NODE);
+  if (elsewhere !== undefined)
+    problems.push(`A run without a graph stands at ${BUNDLE_NODE}, and not at ${excerpt(elsewhere.nodeId)}.`);
   return problems;
 }
 

@@ -3,7 +3,7 @@ import { isAbsolute, relative } from "node:path";
 import type { JsonAnswers, StoredArtifact } from "../contract/reads.js";
 import { defined } from "../core/defined.js";
 import type { JsonObject } from "../core/json.js";
-import { STORE_SUBJECTS } from "./check-statement.js";
+import { STATE_DOCUMENT, STORE_SUBJECTS } from "./check-statement.js";
 import { PROJECT, SESSION_SUBJECTS, storyOf } from "./from-audit.js";
 import { PREDICATE_TYPE, type RunPredicate, type RunStatement, STATEMENT_TYPE } from "./statement.js";
 
@@ -35,7 +35,7 @@ export function makeStatement(run: AttestedRun): RunStatement {
     { name: `${STORE_SUBJECTS}logs/execution.jsonl`, digest: { sha256: hashOf(run.log) } },
     ...(run.document === undefined
       ? []
-      : [{ name: `${STORE_SUBJECTS}workflow.md`, digest: { sha256: hashOf(run.document) } }]),
+      : [{ name: STATE_DOCUMENT, digest: { sha256: hashOf(run.document) } }]),
   ];
   return {
     _type: STATEMENT_TYPE,

@@ -138,7 +138,28 @@ describe("the story of a log", () => {
 describe("a path", () => {
   test("that follows the graph by accepted changes has no problem", () => {
     expect(pathProblems(statement())).toEqual([]);
-    expect(pathProblems(statement({ graph: null, path: [], decisions: [] }))).toEqual([]);
+  });
+
+  test("without a graph is that of a bundle run: one place, and nothing decided", () => {
+    const at = (nodeId: string) => [{ seq: 1, nodeId }];
+    const isSaid = (change: Partial<RunStatement["predicate"]>, hasDocument = false) => {
+      const bundle = { graph: null, path: at("workflow"), decisions: [], answers: [], models: [] };
+      const { subject, ...rest } = statement({ ...bundle, ...change });
+      return pathProblems({ ...rest, subject: hasDocument ? subject : subject.slice(0, 1) });
+    };
+    expect(isSaid({})).toEqual([]);
+    const elsewhere = ["A run without a graph stands at workflow, and not at a."];
+    expect(isSaid({ path: at("a") })).toEqual(elsewhere);
+    expect(isSaid({ models: story.models })).toEqual(elsewhere);
+    expect(isSaid({ answers: story.answers })).toEqual(elsewhere);
+    expect(isSaid({ decisions: story.decisions })).toEqual([
+      "A run without a graph has no changes that the guard decides on.",
+    ]);
+    expect(isSaid({ path: [] })).toEqual([
+      "A run that is completed has stood somewhere, and no way is told.",
+    ]);
+    expect(isSaid({}, true)).toEqual(["A run without a graph has no state document, @state/workflow.md."]);
+    expect(isSaid({ path: story.path })).toContain("A run without a graph has no way through it.");
   });
 
   test("with an edge that the graph lacks, another beginning, or a node of nowhere does not verify", () => {

@@ -156,9 +156,14 @@ test(
       await writeFile(file, attested.stdout);
       const verified = await verifyElsewhere(file, "--key", key.open, ...place, "--json");
       expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('"findings":[]')]);
-      const { statement } = jsonOf(verified) as {
+      const { statement, checked } = jsonOf(verified) as {
+        checked: object;
         statement: { subject: { name: string }[]; predicate: object };
       };
+      const isInProject = outputRoot === undefined;
+      expect(checked).toEqual({ graph: false, project: isInProject, session: !isInProject });
+      const told = await verifyElsewhere(file, "--key", key.open, ...place);
+      expect(told.stdout).toMatch(/^graph {6}none: it is said to be a bundle run/m);
       const name = outputRoot === undefined ? `artifacts/${run.runId}/${saved}` : `{session-folder}/${saved}`;
       expect(statement.subject.map((each) => each.name)).toEqual([name, "@state/logs/execution.jsonl"]);
       expect(statement.predicate).toMatchObject({

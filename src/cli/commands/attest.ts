@@ -136,6 +136,12 @@ export async function attestVerifyCommand(
       ok,
       findings,
       signedBy: ok ? keys.map(({ keyid }) => keyid) : [],
+      checked: {
+        // Of a bundle run there is no graph that its way could be held against.
+        graph: statement !== undefined && statement.predicate.graph !== null,
+        project: statement !== undefined && places.project !== undefined,
+        session: statement !== undefined && places.session !== undefined,
+      },
       statement: statement ?? null,
     });
   else {
@@ -161,10 +167,11 @@ async function opened(places: ArtifactPlaces): Promise<ArtifactPlaces> {
 
 /** What the statement says, for people. Its texts are from outside. */
 function report({ subject, predicate }: RunStatement): void {
-  const { run, path, decisions, answers, models, audit } = predicate;
+  const { run, graph, path, decisions, answers, models, audit } = predicate;
   const refused = decisions.filter(({ verdict }) => verdict === "refused");
   print(`run        ${run.runId} (${run.phase}${run.rehearsal ? ", a rehearsal" : ""})`);
   print(`package    ${predicate.package.id}`);
+  if (graph === null) print("graph      none: it is said to be a bundle run, which no guard holds to a way");
   print(`path       ${path.map(({ nodeId }) => nodeId).join(" → ")}`);
   for (const { seq, nodeId, to = "?", code = "" } of refused)
     print(`refused    line ${seq}: ${nodeId} → ${to} (${code})`);
