@@ -1,4 +1,4 @@
-import { appendFile, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import axe from "axe-core";
 import type { Page } from "playwright-core";
@@ -309,6 +309,22 @@ test("a run that failed before it was opened says why, and not that there is no 
   await page.getByText("E_PACKAGE_NOT_FOUND").first().waitFor();
   await page.getByText("The run has not been opened").first().waitFor();
   expect(await page.locator("main").innerText()).not.toContain("There is no run");
+});
+
+test("a run whose store has lost it is said to be lost, and not never opened", async () => {
+  const projectRoot = join(stand.dir, "lost");
+  await mkdir(projectRoot);
+  valueOf(await stand.store.roots.add(projectRoot, "write"));
+  const run = await stand.start({ projectRoot });
+  const page = await open(`#/runs/${run}`);
+  await phase(page, "waits for you");
+  const { projectId } = valueOf(await stand.store.runs.findRun(run));
+  await stand.killWorker();
+  await rm(join(stand.store.dir, "projects", projectId), { recursive: true });
+  await stand.startWorker();
+  await page.reload();
+  await page.getByText("though it was opened: its files were lost").first().waitFor();
+  expect(await page.locator("main").innerText()).not.toContain("has not been opened");
 });
 
 test("a run forks from a node with a changed variable", async () => {

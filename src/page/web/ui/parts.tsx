@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
+import type { RunRow } from "../../api-run.js";
 import type { PageError } from "../ask.js";
 import type { Doing } from "../use-asked.js";
 
@@ -31,10 +32,25 @@ export function Fault({ error }: { readonly error: PageError | undefined }) {
   );
 }
 
+interface UntoldProps {
+  readonly error: PageError | undefined;
+  /** As Temporal knows the run. */
+  readonly row: RunRow | undefined;
+}
+
 /** Why a run's store does not tell of it. One that was never opened is none that is missing. */
-export function Untold({ error }: { readonly error: PageError | undefined }) {
+export function Untold({ error, row }: UntoldProps) {
   if (error?.code !== "E_RUN_NOT_FOUND") return <Fault error={error} />;
-  return <Quiet>The run has not been opened: there is nothing of it yet.</Quiet>;
+  const wasOpened = row !== undefined && (row.phase === "completed" || (row.nodeId ?? "") !== "");
+  if (!wasOpened) return <Quiet>The run has not been opened: there is nothing of it yet.</Quiet>;
+  return (
+    <div class="note bad">
+      <p>
+        The run's store has nothing of it, though it was opened: its files were lost or removed, or another
+        store has its queue now. A backup brings them back.
+      </p>
+    </div>
+  );
 }
 
 interface FieldProps {

@@ -82,7 +82,11 @@ function BundleSteps({ watched, at }: { readonly watched: WatchedRun; readonly a
   const key = `bundle ${run}`;
   const { value, error } = useAsked(key, (signal) => ask("bundle", { run }, signal), undefined, round);
   if (value?.bundle === undefined || value.bundle === null)
-    return error === undefined ? <Quiet>Asking the run's store …</Quiet> : <Untold error={error} />;
+    return error === undefined ? (
+      <Quiet>Asking the run's store …</Quiet>
+    ) : (
+      <Untold error={error} row={watched.description.value?.row} />
+    );
   const { sessionFolder, steps, files, conversations } = value.bundle;
   return (
     <>

@@ -43,7 +43,9 @@ export function RunNotices({ watched, description, now }: NoticesProps) {
           </p>
         </div>
       )}
-      {polled && watched.standing.error !== undefined && <Untold error={watched.standing.error} />}
+      {polled && watched.standing.error !== undefined && (
+        <Untold error={watched.standing.error} row={watched.description.value?.row} />
+      )}
       {standing?.problem !== undefined && <div class="note bad">{visibleLine(standing.problem)}</div>}
       {isOpen && <Trouble description={description} now={now} />}
       {row.paused && isOpen && <Paused watched={watched} />}

@@ -32,7 +32,11 @@ function WrittenFiles({ watched, at }: ResultsProps) {
     round,
   );
   if (value === undefined)
-    return error === undefined ? <Quiet>Asking the run's store …</Quiet> : <Untold error={error} />;
+    return error === undefined ? (
+      <Quiet>Asking the run's store …</Quiet>
+    ) : (
+      <Untold error={error} row={watched.description.value?.row} />
+    );
   const files = byPath(value.writes);
   const isNamed = (path: string) => path === at || path.endsWith(`/${at}`);
   const chosen = at === "" ? files[0] : files.find(({ path }) => isNamed(path));
@@ -114,7 +118,11 @@ function SessionFiles({ watched, at }: ResultsProps) {
   const { value, error } = useAsked(key, (signal) => ask("bundle", { run }, signal), undefined, round);
   const files = value?.bundle?.files;
   if (files === undefined) {
-    return error === undefined ? <Quiet>Asking the run's store …</Quiet> : <Untold error={error} />;
+    return error === undefined ? (
+      <Quiet>Asking the run's store …</Quiet>
+    ) : (
+      <Untold error={error} row={watched.description.value?.row} />
+    );
   }
   const chosen = files.find(({ path }) => path === at) ?? files[0];
   if (chosen === undefined) return <Quiet>The run has written nothing yet.</Quiet>;

@@ -14,7 +14,7 @@ export function StateTab({ watched }: { readonly watched: WatchedRun }) {
     return standing.error === undefined ? (
       <Quiet>Asking the run's store …</Quiet>
     ) : (
-      <Untold error={standing.error} />
+      <Untold error={standing.error} row={watched.description.value?.row} />
     );
   const { variables, stepsCompleted, projectRoot, artifacts } = standing.value;
   const names = Object.keys(variables);

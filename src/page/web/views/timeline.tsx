@@ -21,7 +21,7 @@ export function Timeline({ watched, now }: { readonly watched: WatchedRun; reado
           </button>
         )}
       </div>
-      {rows.length === 0 && <Untold error={error} />}
+      {rows.length === 0 && <Untold error={error} row={watched.description.value?.row} />}
       {rows.length === 0 && error === undefined && <Quiet>Nothing has happened yet.</Quiet>}
       {rows.length > 0 && (
         <VirtualList
