@@ -31,6 +31,9 @@ const TOO_LONG: readonly RegExp[] = [
 const TOO_MANY_IN_A_TIME =
   /rate.?limit|too many requests|per[ -](?:second|minute|hour|day)|\b[tr]p[md]\b|quota|throttl|please wait|每分钟|每秒|频率|速率|限流/;
 
+/** What they say of the length of a text that is no message's, such as a call's id: less of the conversation does not help. */
+const PART_TOO_LONG = /\b(?:id|name|description)\b'?:? string too long/;
+
 /** What they say of the length that an answer may have: the request is as long as it may be. */
 const ANSWER_TOO_LONG =
   /max_(?:completion_|output_)?tokens`? (?:must be less|exceeds the maximum output)|(?<!\band )maximum output tokens/;
@@ -87,7 +90,7 @@ export function readOverflow({
     .slice(0, MAX_LOOKED_AT)
     .toLowerCase()
     .replace(/\s+/g, " ");
-  if (TOO_MANY_IN_A_TIME.test(text) || ANSWER_TOO_LONG.test(text)) return undefined;
+  if ([TOO_MANY_IN_A_TIME, PART_TOO_LONG, ANSWER_TOO_LONG].some((said) => said.test(text))) return undefined;
   if (!TOO_LONG.some((said) => said.test(text))) return undefined;
   const field = error?.["n_ctx"];
   return { contextTokens: typeof field === "number" ? field : lengthIn(text) };

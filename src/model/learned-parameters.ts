@@ -87,7 +87,10 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     /content\b.{0,60}(?:must|should) be a (?:valid )?string|content\b.{0,40}(?:null|None|nil|empty)|messages?\b.{0,60}content\b.{0,20}: (?:Field required|Input should be a valid string)/i,
     ({ noText }) => ({ noText: noText === "dot" ? "dot" : "empty" }),
   ],
-  [/tool call id was .{0,200}length of 9/i, () => ({ callIds: "nine" })],
+  [
+    /tool call id was .{0,200}length of 9|(?:\btool_calls?(?:\W{1,4}\d{1,4})?\W{1,4}id|tool_?(?:call|use)_?id|\btool_use\.id)\b.{0,80}(?:too long|maximum length|pattern|failed to satisfy)/i,
+    () => ({ callIds: "nine" }),
+  ],
   [
     /\b(?:additionalProperties|exclusive(?:Minimum|Maximum)|(?:property|pattern)(?:Names|Properties)|oneOf|allOf|anyOf)\b|\$(?:schema|ref|defs)\b|\b(?:JSON|invalid|tool|function|input|parameters?) ?_?schemas?\b|schema (?:for|of) (?:the )?(?:function|tool)|pars(?:e|ing) grammar|function_?declarations?\b/i,
     () => ({ toolSchemas: "plain" }),

@@ -52,3 +52,44 @@ describe("what an answer of another model is given so that a server takes it", (
     ]);
   });
 });
+
+describe("ids that another server has given its calls", () => {
+  test.each([
+    [
+      "chatcmpl-tool-0123456789abcdef0123456789abcdef",
+      "Invalid 'messages[1].tool_calls[0].id': string too long. Expected a string with maximum length 40, but got a string with length 46 instead.",
+    ],
+    [
+      "chatcmpl-tool-0123456789abcdef0123456789abcdef",
+      "Invalid 'messages[2].tool_call_id': string too long. Expected a string with maximum length 40, but got a string with length 46 instead.",
+    ],
+    [
+      "chatcmpl-tool-0123456789abcdef0123456789abcdef",
+      "litellm.ContextWindowExceededError: litellm.BadRequestError: Invalid 'messages[1].tool_calls[0].id': string too long. Expected a string with maximum length 40, but got a string with length 46 instead.",
+    ],
+    [
+      "functions.fs_read:0",
+      "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
+    ],
+    [
+      "functions.fs_read:0",
+      "messages.2.content.0.tool_result.tool_use_id: String should match pattern '^[a-zA-Z0-9_-]+$'",
+    ],
+    [
+      "functions.fs_read:0",
+      "1 validation error detected: Value 'functions.fs_read:0' at 'messages.2.member.content.1.member.toolUse.toolUseId' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_-]+",
+    ],
+  ])("are others where this one refuses them, from then on: %s: %s", async (id, message) => {
+    const server = await taking((sent) => !sent.includes(id), message);
+    const model = createChatModel();
+    await ask(server.baseUrl, {}, called(id), model);
+    await ask(server.baseUrl, { dialect: "openai" }, called(id), model);
+    expect(server.requests).toHaveLength(3);
+    const sent = JSON.stringify(server.requests[2]?.body);
+    const [made, answered] = [/"id":"([A-Za-z0-9]{9})"/, /"tool_call_id":"([^"]+)"/].map(
+      (place) => place.exec(sent)?.[1],
+    );
+    expect(made).toBeDefined();
+    expect(answered).toBe(made);
+  });
+});
