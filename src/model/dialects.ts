@@ -13,6 +13,8 @@ export interface Dialect {
   readonly streamedCalls: "index" | "id";
   /** `plain`: schemas of tools lose the keywords that some servers refuse. */
   readonly toolSchemas: "full" | "plain";
+  /** `short`: descriptions of tools are cut to what OpenAI takes. */
+  readonly toolTexts: "any" | "short";
   /** Where rules stand: as system messages, however many; as one, the first; or, where no such role is known, in the user's first words. */
   readonly rules: "any" | "first" | "words";
   /** `joined`: what the user's role says in several messages, one after the other, is one. */
@@ -58,6 +60,7 @@ const PLAIN: Dialect = {
   streamOptions: true,
   streamedCalls: "id",
   toolSchemas: "full",
+  toolTexts: "any",
   rules: "any",
   userMessages: "any",
   corrections: "system",
@@ -136,6 +139,7 @@ export const dialectSettingSchema = z.union([
     streamOptions: z.boolean().optional(),
     streamedCalls: z.enum(["index", "id"]).optional(),
     toolSchemas: z.enum(["full", "plain"]).optional(),
+    toolTexts: z.enum(["any", "short"]).optional(),
     rules: z.enum(["any", "first", "words"]).optional(),
     userMessages: z.enum(["any", "joined"]).optional(),
     corrections: z.enum(["system", "user"]).optional(),

@@ -92,6 +92,10 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     () => ({ callIds: "nine" }),
   ],
   [
+    /\b(?:function|tools?)\b.{0,60}\bdescription\b.{0,60}(?:too long|maximum length|at most|exceed|longer than|less than or equal)/i,
+    () => ({ toolTexts: "short" }),
+  ],
+  [
     /\b(?:additionalProperties|exclusive(?:Minimum|Maximum)|(?:property|pattern)(?:Names|Properties)|oneOf|allOf|anyOf)\b|\$(?:schema|ref|defs)\b|\b(?:JSON|invalid|tool|function|input|parameters?) ?_?schemas?\b|schema (?:for|of) (?:the )?(?:function|tool)|pars(?:e|ing) grammar|function_?declarations?\b/i,
     () => ({ toolSchemas: "plain" }),
   ],

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "../core/json.js";
+import { cutText } from "../core/text.js";
 import type { FunctionTool } from "../core/tools/tool-arguments.js";
 import { fieldsOf, textOf } from "./answer-json.js";
 import type { ModelCall } from "../core/tools/model-call.js";
@@ -23,9 +24,7 @@ export function toBody({ settings, messages, tools }: ChatRequest, to: Destinati
   return {
     model: settings.model,
     messages: toParams(withRules(messages, dialect), to),
-    ...(tools.length === 0
-      ? {}
-      : { tools: dialect.toolSchemas === "full" ? tools : tools.map(withPlainSchema) }),
+    ...(tools.length === 0 ? {} : { tools: tools.map((tool) => toolParam(tool, dialect)) }),
     ...(settings.temperature === undefined ? {} : { temperature: settings.temperature }),
     ...(settings.maxTokens === undefined ? {} : { [dialect.tokenLimit]: settings.maxTokens }),
     stream: settings.stream,
@@ -208,9 +207,17 @@ function callId(id: string, { callIds }: Dialect): string {
     .slice(0, 9);
 }
 
-function withPlainSchema(tool: FunctionTool): unknown {
+/** Of a tool's description, what OpenAI takes. */
+const MAX_DESCRIPTION_CHARS = 1_024;
+
+function toolParam(tool: FunctionTool, { toolSchemas, toolTexts }: Dialect): unknown {
+  const { description, parameters } = tool.function;
   return {
     ...tool,
-    function: { ...tool.function, parameters: plainParameters(tool.function.parameters) },
+    function: {
+      ...tool.function,
+      description: toolTexts === "any" ? description : cutText(description, MAX_DESCRIPTION_CHARS - 1),
+      parameters: toolSchemas === "full" ? parameters : plainParameters(parameters),
+    },
   };
 }

@@ -835,6 +835,37 @@ describe("the schemas of tools of others", () => {
     expect(server.requests.map(parametersIn)).toEqual([PARAMETERS, PLAIN]);
   });
 
+  test.each([
+    "Invalid 'tools[0].function.description': string too long. Expected a string with maximum length 1024, but got a string with length 2000 instead.",
+    "litellm.ContextWindowExceededError: AzureException - Invalid 'tools[0].function.description': string too long. Expected a string with maximum length 1024",
+    "Value at 'toolConfig.tools.1.member.toolSpec.description' failed to satisfy constraint: Member must have length less than or equal to 1024",
+  ])("are described at less length where a server refuses it, from then on: %s", async (message) => {
+    const descriptionIn = ({ body }: RawRequest) =>
+      (body as { tools: { function: { description: string } }[] }).tools[0]?.function.description ?? "";
+    const server = await startRawServer((response, request) => {
+      if (descriptionIn(request).length <= 1_024) json(response, choice({ content: "x" }));
+      else json(response, { error: { message } }, 400);
+    });
+    const model = createChatModel();
+    const description = "How it is called. ".repeat(120);
+    for (const dialect of ["plain", "openai"] as const) {
+      await model.complete({
+        settings: { model: "m", baseUrl: server.baseUrl, stream: false, timeoutMs: 30_000, dialect },
+        messages: [],
+        tools: [{ type: "function", function: { name: "mcp_x_y", description, parameters: PARAMETERS } }],
+        signal: new AbortController().signal,
+      });
+    }
+    expect(server.requests).toHaveLength(3);
+    const sent = server.requests.map(descriptionIn).map((text) => [text.length, text.slice(0, 17)]);
+    expect(sent).toEqual([
+      [description.length, "How it is called."],
+      [1_024, "How it is called."],
+      [1_024, "How it is called."],
+    ]);
+    expect(server.requests.map(parametersIn)).toEqual([PARAMETERS, PARAMETERS, PARAMETERS]);
+  });
+
   test("cannot grow without end: each reference names two more", async () => {
     const $defs = Object.fromEntries(
       Array.from({ length: 40 }, (_, index) => [
