@@ -211,6 +211,7 @@ async function ask(
       const answering = {
         endpoint,
         dialect: dialect.name,
+        model: settings.model,
         streamedCalls,
         finalErrors,
         apiKey,

@@ -11,9 +11,7 @@ import { hasCounted, toUsage } from "./read-usage.js";
 import { StreamedCalls } from "./streamed-calls.js";
 
 /** Who answers, and how. */
-export interface Answering {
-  readonly endpoint: string;
-  readonly dialect: string;
+export interface Answering extends Required<Pick<ProviderPart, "endpoint" | "dialect" | "model">> {
   readonly streamedCalls: "index" | "id";
   readonly finalErrors: readonly string[];
   readonly apiKey: string | undefined;
@@ -204,7 +202,8 @@ function finished({ message, reason, usage, model }: Readonly<Told>, answering: 
   const unknown = unknownParts(message, list);
   if (JSON.stringify(unknown).length > MAX_UNKNOWN_CHARS)
     throw badResponse("it holds too much beside its text");
-  const provider: ProviderPart = { endpoint: answering.endpoint, dialect: answering.dialect, ...unknown };
+  const { endpoint, dialect, model: askedFor } = answering;
+  const provider: ProviderPart = { endpoint, dialect, model: askedFor, ...unknown };
   const refusal = toRefusal(message, content, finishReason);
   return assertPrintable({
     content,

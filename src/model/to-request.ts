@@ -14,6 +14,10 @@ export interface Destination {
   readonly dialect: Dialect & { readonly name: string };
 }
 
+interface Receiver extends Destination {
+  readonly model: string;
+}
+
 type Params = Record<string, unknown>;
 type Assistant = Extract<ChatMessage, { role: "assistant" }>;
 type ToolMessage = Extract<ChatMessage, { role: "tool" }>;
@@ -23,7 +27,7 @@ export function toBody({ settings, messages, tools }: ChatRequest, to: Destinati
   const { dialect } = to;
   return {
     model: settings.model,
-    messages: toParams(withRules(messages, dialect), to),
+    messages: toParams(withRules(messages, dialect), { ...to, model: settings.model }),
     ...(tools.length === 0 ? {} : { tools: tools.map((tool) => toolParam(tool, dialect)) }),
     ...(settings.temperature === undefined ? {} : { temperature: settings.temperature }),
     ...(settings.maxTokens === undefined ? {} : { [dialect.tokenLimit]: settings.maxTokens }),
@@ -49,7 +53,7 @@ function withRules(messages: readonly ChatMessage[], { rules }: Dialect): readon
     : [{ role: "user", content }, ...rest];
 }
 
-function toParams(messages: readonly ChatMessage[], to: Destination): readonly Params[] {
+function toParams(messages: readonly ChatMessage[], to: Receiver): readonly Params[] {
   const params: Params[] = [];
   const { dialect } = to;
   let hasAnswered = false;
@@ -115,19 +119,20 @@ function readsInWords({ toolCalls }: Assistant, results: readonly ToolMessage[])
   return `PRELOADED\nThe runtime has run these tool calls for you. Each line holds a call, the next one its result as JSON.\n${shown.join("\n")}`;
 }
 
-function isEmpty(message: Assistant, to: Destination): boolean {
+function isEmpty(message: Assistant, to: Receiver): boolean {
   return (
     message.content === "" && message.toolCalls.length === 0 && ownPart(message, to)?.content === undefined
   );
 }
 
-/** What of a message belongs to the provider that it goes to. */
-function ownPart({ provider }: Assistant, { endpoint, dialect }: Destination): Assistant["provider"] {
-  return provider?.endpoint === endpoint && provider.dialect === dialect.name ? provider : undefined;
+/** What of a message belongs to the model that it goes to. */
+function ownPart({ provider }: Assistant, to: Receiver): Assistant["provider"] {
+  const isOwn = provider?.endpoint === to.endpoint && provider.dialect === to.dialect.name;
+  return isOwn && (provider.model ?? to.model) === to.model ? provider : undefined;
 }
 
-/** An assistant message goes back as it came; to another provider goes what every one knows. */
-function assistantParam(message: Assistant, to: Destination): Record<string, unknown> {
+/** An assistant message goes back as it came; to another model goes what every one knows. */
+function assistantParam(message: Assistant, to: Receiver): Record<string, unknown> {
   const { dialect } = to;
   const own = ownPart(message, to);
   const fields = takenBack(own === undefined ? dialect.foreignMessage : own.message, dialect);
@@ -152,7 +157,7 @@ function callParam(
   call: ModelCall,
   index: number,
   own: JsonObject | undefined,
-  { dialect }: Destination,
+  { dialect }: Receiver,
   isOwn: boolean,
 ): Record<string, unknown> {
   const id = callId(call.id, dialect);

@@ -93,3 +93,23 @@ describe("ids that another server has given its calls", () => {
     expect(answered).toBe(made);
   });
 });
+
+test("thoughts go back to the model that had them, and to no other behind the same gateway", async () => {
+  const details = [{ type: "reasoning.encrypted", data: "of-the-first", index: 0 }];
+  const thought = { role: "assistant", content: "Which?", reasoning_details: details };
+  const answer = { choices: [{ index: 0, message: thought, finish_reason: "stop" }] };
+  const server = await taking(() => true, "", answer);
+  const model = createChatModel();
+  const { content, toolCalls, provider } = await ask(server.baseUrl, { model: "first" }, [], model);
+  if (provider === undefined) throw new Error("nothing was kept");
+  const { model: _, ...ofEarlierVersion } = provider;
+  const after = (part: typeof provider): readonly ChatMessage[] => [
+    { role: "assistant", content, toolCalls, provider: part },
+    { role: "user", content: "The blue one." },
+  ];
+  await ask(server.baseUrl, { model: "first" }, after(provider), model);
+  await ask(server.baseUrl, { model: "second" }, after(provider), model);
+  await ask(server.baseUrl, { model: "second" }, after(ofEarlierVersion), model);
+  const sent = server.requests.map(({ body }) => JSON.stringify(body).includes("of-the-first"));
+  expect(sent).toEqual([false, true, false, true]);
+});

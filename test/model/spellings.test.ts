@@ -8,6 +8,7 @@ import { startRawServer } from "./raw-server.js";
 const ANSWERING: Answering = {
   endpoint: "e",
   dialect: "plain",
+  model: "m",
   streamedCalls: "id",
   finalErrors: [],
   apiKey: undefined,
