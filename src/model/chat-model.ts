@@ -16,6 +16,9 @@ import { beginningOf, boundedChunks, readErrorText, textOfChunks } from "./bound
 import { eventData } from "./event-stream.js";
 import { located, shownAddress } from "./located-error.js";
 import {
+  ModelError,
+  type Refusal,
+  type Refusing,
   answeredWithPage,
   badResponse,
   classifyModelError,
@@ -205,31 +208,53 @@ async function ask(
       signal,
     });
     if (response.status >= 300 && response.status < 400) throw redirected(response, url);
-    if (response.ok) {
-      const leave = (): void => response.leave?.();
-      const { lastWordsMs } = patience;
-      const answering = {
-        endpoint,
-        dialect: dialect.name,
-        model: settings.model,
-        streamedCalls,
-        finalErrors,
-        apiKey,
-        leave,
-        lastWordsMs,
-      };
-      return withoutKey(await readAnswer(response, answering, request.onPiece), apiKey);
-    }
-    const { status, headers } = response;
-    const refusal = { status, headers, body: await readErrorText(response, patience.errorWordsMs) };
-    const failure = refusedByProvider(refusal, new Date(), { apiKey, finalErrors });
-    // Nothing of its form would help where it is too long, or where the model's own answer could not be read.
-    if (failure.code === "LLM_CONTEXT_EXCEEDED" || failure.code === "LLM_BAD_RESPONSE") throw failure;
+    const leave = (): void => response.leave?.();
+    const { lastWordsMs } = patience;
+    const answering = {
+      endpoint,
+      dialect: dialect.name,
+      model: settings.model,
+      streamedCalls,
+      finalErrors,
+      apiKey,
+      leave,
+      lastWordsMs,
+    };
+    const answer = response.ok
+      ? await readAnswer(response, answering, request.onPiece).catch(refusedInAnswer)
+      : await refusedOutright(response, patience, { apiKey, finalErrors });
+    if (!("failure" in answer)) return withoutKey(answer, apiKey);
+    const { refusal, failure } = answer;
     const isLearned =
       learned.learnFrom(refusal, body, endpoint, settings.model) ||
       learned.learnHow(refusal, body, adapted, { endpoint, model: settings.model });
     if (!isLearned || asked === MOST_FORMS) throw failure;
+    if (response.ok) request.onPiece?.({ type: "restart" });
   }
+}
+
+/** What a server has said that may be for the form of the request, and what it is where it is not. */
+interface Refused {
+  readonly refusal: Refusal;
+  readonly failure: ModelError;
+}
+
+async function refusedOutright(
+  response: WireAnswer,
+  { errorWordsMs }: typeof PATIENCE,
+  refusing: Refusing,
+): Promise<Refused> {
+  const { status, headers } = response;
+  const refusal = { status, headers, body: await readErrorText(response, errorWordsMs) };
+  const failure = refusedByProvider(refusal, new Date(), refusing);
+  // Nothing of its form would help where it is too long, or where the model's own answer could not be read.
+  if (failure.code === "LLM_CONTEXT_EXCEEDED" || failure.code === "LLM_BAD_RESPONSE") throw failure;
+  return { refusal, failure };
+}
+
+function refusedInAnswer(error: unknown): Refused {
+  if (!(error instanceof ModelError) || error.saidInAnswer === undefined) throw error;
+  return { refusal: error.saidInAnswer, failure: error };
 }
 
 /** JSON has half of a surrogate pair as an escape, wherever it stands: providers refuse the whole request for one. */

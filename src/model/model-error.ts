@@ -32,6 +32,8 @@ export class ModelError extends Error {
   readonly retryAfterMs: number | undefined;
   /** Of `LLM_CONTEXT_EXCEEDED`: how many tokens the model's context has, where the provider names it. */
   readonly contextTokens: number | undefined;
+  /** What has come under status 200 in place of an answer, or in the middle of one, and may be for the form of the request. */
+  readonly saidInAnswer: Refusal | undefined;
 
   constructor(
     failure: {
@@ -40,6 +42,7 @@ export class ModelError extends Error {
       retryable: boolean;
       retryAfterMs?: number | undefined;
       contextTokens?: number | undefined;
+      saidInAnswer?: Refusal | undefined;
     },
     cause?: unknown,
   ) {
@@ -49,6 +52,7 @@ export class ModelError extends Error {
     this.retryable = failure.retryable;
     this.retryAfterMs = failure.retryAfterMs;
     this.contextTokens = failure.contextTokens;
+    this.saidInAnswer = failure.saidInAnswer;
   }
 }
 
@@ -187,17 +191,24 @@ export function refusedByProvider(
 export function errorInAnswer(error: object, refusing: Refusing = {}): ModelError {
   const body = JSON.stringify(error);
   const said = readProviderError(body);
-  const { codes, words } = said;
   const status = statusNamed(said);
-  if (status !== undefined)
-    return refusedByProvider({ status, headers: new Headers(), body }, new Date(), refusing);
-  const message = `The model's answer is not a chat completion: it says ${redact(words, refusing.apiKey)}.`;
+  const refusal = { status: status ?? 400, headers: new Headers(), body };
+  const { code, message, retryable, retryAfterMs, contextTokens } =
+    status === undefined ? ofNoStatus(body, refusing) : refusedByProvider(refusal, new Date(), refusing);
+  const isOfForm = code !== "LLM_CONTEXT_EXCEEDED" && !isMisread(said);
+  const saidInAnswer = isOfForm ? refusal : undefined;
+  return new ModelError({ code, message, retryable, retryAfterMs, contextTokens, saidInAnswer });
+}
+
+function ofNoStatus(body: string, { apiKey, finalErrors = [] }: Refusing): ModelError {
+  const said = readProviderError(body);
+  const message = `The model's answer is not a chat completion: it says ${redact(said.words, apiKey)}.`;
   const overflow = readOverflow({ ...said, body });
   if (overflow !== undefined) {
     return new ModelError({ code: "LLM_CONTEXT_EXCEEDED", message, retryable: false, ...overflow });
   }
   if (isWrongKey(said)) return new ModelError({ code: "LLM_AUTH_FAILED", message, retryable: false });
-  const isFinal = isUsedUp(said) || codes.some((code) => refusing.finalErrors?.includes(code) === true);
+  const isFinal = isUsedUp(said) || said.codes.some((code) => finalErrors.includes(code));
   return new ModelError({
     code: isFiltered(said) ? "LLM_CONTENT_FILTERED" : "LLM_BAD_RESPONSE",
     message,

@@ -328,6 +328,39 @@ describe("a server that does not take a parameter", () => {
     expect(server.requests).toHaveLength(2);
   });
 
+  test.each<[string, readonly unknown[]]>([
+    ["in place of one", []],
+    ["in the middle of a stream", [delta({ content: "Which" })]],
+  ])("and says so with status 200, %s, is asked once without it as well", async (_, before) => {
+    const server = await startRawServer((response, { body }) => {
+      const isTaken = !Object.hasOwn(body as object, "temperature");
+      const error = { message: "Unsupported parameter: temperature is not supported", code: 400 };
+      if (isTaken) events(response, [delta({ content: "Red?" }), delta({}, "stop")]);
+      else if (before.length === 0) json(response, { error });
+      else events(response, [...before, { error }]);
+    });
+    const model = createChatModel();
+    const pieces: unknown[] = [];
+    for (let turn = 1; turn <= 2; turn += 1) {
+      const answer = await model.complete({
+        settings: { model: "m", baseUrl: server.baseUrl, stream: true, timeoutMs: 30_000, temperature: 0 },
+        messages: [],
+        tools: [],
+        signal: new AbortController().signal,
+        onPiece: (piece) => pieces.push(piece),
+      });
+      expect(answer.content).toBe("Red?");
+    }
+    const sent = server.requests.map(({ body }) => Object.hasOwn(body as object, "temperature"));
+    expect(sent).toEqual([true, false, false]);
+    // Who watches sees what comes of the answer that counts.
+    expect(pieces.slice(-3)).toEqual([
+      { type: "restart" },
+      { type: "text", text: "Red?" },
+      { type: "text", text: "Red?" },
+    ]);
+  });
+
   test("has the limit of tokens under its other name", async () => {
     const server = await refusing("max_completion_tokens", 400, {
       error: { message: "unknown field max_completion_tokens" },
