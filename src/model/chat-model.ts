@@ -28,7 +28,7 @@ import {
   unusableEndpoint,
   unusableKey,
 } from "./model-error.js";
-import { MAX_LOOKED_AT, isPage } from "./provider-error.js";
+import { MAX_LOOKED_AT, isOfThoughts, isPage, readProviderError } from "./provider-error.js";
 import { type Send, type WireAnswer, send as sendOverHttp } from "./send.js";
 import { type Answering, collectStream, toAnswer } from "./read-answer.js";
 
@@ -194,11 +194,13 @@ async function ask(
   const endpoint = `${url.origin}${url.pathname}`;
   const { apiKey } = settings;
   const { finalErrors, streamedCalls } = dialect;
+  let { messages } = request;
   request.onAsked?.(addressOf(settings));
   for (let asked = 1; ; asked += 1) {
     const adapted = learned.adapt(dialect, endpoint, settings.model);
     const stream = learned.streams(settings.stream, endpoint, settings.model);
-    const said = toBody({ ...request, settings: { ...settings, stream } }, { endpoint, dialect: adapted });
+    const form = { ...request, messages, settings: { ...settings, stream } };
+    const said = toBody(form, { endpoint, dialect: adapted });
     const body = learned.applyTo(said, endpoint, settings.model);
     const response = await send(url, {
       method: "POST",
@@ -225,12 +227,26 @@ async function ask(
       : await refusedOutright(response, patience, { apiKey, finalErrors });
     if (!("failure" in answer)) return withoutKey(answer, apiKey);
     const { refusal, failure } = answer;
-    const isLearned =
-      learned.learnFrom(refusal, body, endpoint, settings.model) ||
-      learned.learnHow(refusal, body, adapted, { endpoint, model: settings.model });
-    if (!isLearned || asked === MOST_FORMS) throw failure;
+    if (isOfThoughts(readProviderError(refusal.body)) && messages.some(hasThoughts)) {
+      messages = messages.map(withoutThoughts);
+    } else {
+      const isLearned =
+        learned.learnFrom(refusal, body, endpoint, settings.model) ||
+        learned.learnHow(refusal, body, adapted, { endpoint, model: settings.model });
+      if (!isLearned || asked === MOST_FORMS) throw failure;
+    }
     if (response.ok) request.onPiece?.({ type: "restart" });
   }
+}
+
+function hasThoughts(message: ChatMessage): boolean {
+  return message.role === "assistant" && message.provider !== undefined;
+}
+
+function withoutThoughts(message: ChatMessage): ChatMessage {
+  if (message.role !== "assistant") return message;
+  const { provider: _, ...rest } = message;
+  return rest;
 }
 
 /** What a server has said that may be for the form of the request, and what it is where it is not. */

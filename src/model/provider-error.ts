@@ -170,3 +170,11 @@ export function isMisread({ codes, words }: ProviderError): boolean {
   const isCode = codes.some((code) => /^(?:tool_use|output_parse|json_validate)_failed$/i.test(code));
   return isCode || MISREAD.test(words.slice(0, MAX_LOOKED_AT));
 }
+
+const THOUGHTS_REFUSED =
+  /(?:invalid|corrupted|expired|malformed)\W{1,3}(?:thought[ _])?signature|thought_? ?signature\W{0,3} (?:is )?(?:not valid|invalid|corrupted|expired)|encrypted (?:content|reasoning)\b.{0,2000}\b(?:verif(?:y|ied)|decrypt(?:ed)?)\b|thinking\b.{0,60}\bblocks?\b.{0,60}\bcannot be modified/i;
+
+/** Whether a server refuses what its own model has thought: signed by another of the machines behind it, or too old. */
+export function isOfThoughts({ words }: ProviderError): boolean {
+  return THOUGHTS_REFUSED.test(words.slice(0, MAX_LOOKED_AT));
+}

@@ -113,3 +113,39 @@ test("thoughts go back to the model that had them, and to no other behind the sa
   const sent = server.requests.map(({ body }) => JSON.stringify(body).includes("of-the-first"));
   expect(sent).toEqual([false, true, false, true]);
 });
+
+describe("thoughts that the model's own server refuses", () => {
+  const own = { reasoning_details: [{ type: "reasoning.encrypted", data: "signed", index: 0 }] };
+  const call = { id: "c", type: "function", function: { name: "x", arguments: "{}" } };
+  const thought = { role: "assistant", content: null, tool_calls: [call], ...own };
+  const answer = { choices: [{ index: 0, message: thought, finish_reason: "tool_calls" }] };
+
+  test.each([
+    "Corrupted thought signature.",
+    "Thought signature is not valid",
+    "messages.1.content.0: Invalid `signature` in `thinking` block",
+    "messages.7.content.2: Invalid signature in thinking block",
+    "The encrypted content gAAA could not be verified. Reason: Encrypted content could not be decrypted or parsed.",
+    "messages.3.content.1: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.",
+  ])("are left out of that request, and of no other: %s", async (message) => {
+    let refuses = true;
+    const server = await taking((sent) => !(refuses && sent.includes("signed")), message, answer);
+    const model = createChatModel();
+    const { content, toolCalls, provider } = await ask(server.baseUrl, {}, [], model);
+    const messages: readonly ChatMessage[] = [
+      { role: "assistant", content, toolCalls, ...(provider === undefined ? {} : { provider }) },
+      { role: "tool", toolCallId: "c", content: "{}" },
+    ];
+    await ask(server.baseUrl, {}, messages, model);
+    refuses = false;
+    await ask(server.baseUrl, {}, messages, model);
+    const sent = server.requests.map(({ body }) => JSON.stringify(body).includes("signed"));
+    expect(sent).toEqual([false, true, false, true]);
+  });
+
+  test("are not asked for again without end where there are none", async () => {
+    const server = await taking(() => false, "Corrupted thought signature.");
+    await expect(ask(server.baseUrl, {}, called("c"), createChatModel())).rejects.toThrow("Corrupted");
+    expect(server.requests).toHaveLength(1);
+  });
+});
