@@ -1,6 +1,6 @@
 /**
  * Finds a key in texts from outside, in whatever way it is written there: as it is, percent-encoded, as escapes of JSON
- * or HTML, in hex, or as base64 of it or of a text that holds it. All of them, and beginnings of it, become `<secret>`.
+ * or HTML, in hex, or as base64 of it or of a text that holds it. All of them, beginnings and ends of it, become `<secret>`.
  * The work is linear in the text. A key that is short is found as it is, where it is a word of its own; what stands in the place
  * of a key where a server asks for none is no secret.
  */
@@ -43,8 +43,8 @@ const SECRET = "<secret>";
 const SHORTEST_IN_TEXTS = 8;
 /** Of base64, what is found in words that are none. */
 const SHORTEST_CORE = 4;
-/** A beginning of a key that is as long as this gives it away, even where the rest was cut off. */
-const SHORTEST_BEGINNING = 10;
+/** A beginning or an end of a key that is as long as this gives it away, even where the rest was cut off or masked. */
+const SHORTEST_PART = 10;
 /** How often a text is taken to have been encoded. */
 const MOST_LEVELS = 5;
 
@@ -145,16 +145,23 @@ function readingsOf(key: string): readonly string[] {
   return [...new Set(forms)];
 }
 
-/** The key itself or a long beginning of it, in any case. */
+/** The key itself, a long beginning or a long end of it, in any case. */
 function spellings(view: View, forms: readonly string[]): readonly Span[] {
   const text = view.text.toLowerCase();
   return forms.flatMap((form) => {
-    const least = form.slice(0, Math.max(SHORTEST_BEGINNING, Math.ceil(form.length / 3)));
-    return placesOf(text, least).map((start) => {
-      let length = least.length;
+    const least = Math.min(form.length, Math.max(SHORTEST_PART, Math.ceil(form.length / 3)));
+    const begun = placesOf(text, form.slice(0, least)).map((start) => {
+      let length = least;
       while (length < form.length && text[start + length] === form[length]) length += 1;
       return spanOf(view, start, start + length);
     });
+    const ended = placesOf(text, form.slice(-least)).map((place) => {
+      let length = least;
+      const end = place + least;
+      while (length < form.length && text[end - length - 1] === form.at(-length - 1)) length += 1;
+      return spanOf(view, end - length, end);
+    });
+    return [...begun, ...ended];
   });
 }
 

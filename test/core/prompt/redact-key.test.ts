@@ -55,6 +55,16 @@ test("text that is not the key stays", () => {
   expect(redactKey(text, "")).toBe(text);
 });
 
+test.each([
+  `gsk********${KEY.slice(-12)}`,
+  `...${KEY.slice(4)}`,
+  `${KEY.slice(0, 11)}...${KEY.slice(-11)}`,
+  encodeURIComponent(KEY.slice(3)),
+])("a key of which a provider has masked little is found: %s", (shown) => {
+  const redacted = redactKey(`wrong key ${shown} given`, KEY);
+  expect(redacted).toMatch(/^wrong key [gsk*.]*(?:<secret>[.]*){1,2} given$/u);
+});
+
 test("a masked key stays as the provider masked it", () => {
   expect(redactKey("Incorrect API key: gsk***********tR-ÿ", KEY)).toBe(
     "Incorrect API key: gsk***********tR-ÿ",
