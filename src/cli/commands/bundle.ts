@@ -6,6 +6,7 @@ import {
   checkBundles,
   nothingRuns,
 } from "../../tools/bundle/bundle-check.js";
+import { UNREAD } from "../../core/import/left-out.js";
 import { shellWord } from "../../core/text.js";
 import { MORE_BELOW } from "../../tools/import/read-source.js";
 import { EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
@@ -47,13 +48,13 @@ export async function bundleCheckCommand(dir: string, options: { json?: boolean 
     );
   }
   const end = endOf(report, options);
-  return broken.length === 0 ? end : EXIT.failed;
+  return broken.length === 0 && report.unread === undefined ? end : EXIT.failed;
 }
 
 const FORMS = { steps: "steps", instructions: "skill", agent: "persona" } as const;
 
 /** What a bundle run does not run as it is, with what to do. */
-function printOthers({ others = [], packages = [], complete }: BundleReport): void {
+function printOthers({ others = [], packages = [], unread = [], complete }: BundleReport): void {
   for (const { path, name, description, form, remedy } of others) {
     print(`${FORMS[form].padEnd(8)}  ${path}  ${name}${description === "" ? "" : `  ${description}`}`);
     print(`    ${form === "agent" ? remedy : `to run it: ${remedy}`}`);
@@ -62,6 +63,7 @@ function printOthers({ others = [], packages = [], complete }: BundleReport): vo
     print(`package   ${path}`);
     print(`    to run it: interlock run ${shellWord(path, "<package>")}`);
   }
+  for (const path of unread) print(`unread    ${path}  ${UNREAD}`);
   if (complete === false) print(MORE_BELOW);
 }
 

@@ -1,6 +1,7 @@
 import { readdir, realpath, stat } from "node:fs/promises";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { type Entry, findEntries } from "../../core/import/entries.js";
+import { UNREAD, unreadEntries } from "../../core/import/left-out.js";
 import { type Imported, importPackage } from "../../core/import/import-package.js";
 import { type Finding, isError } from "../../core/package/findings.js";
 import { excerpt, listSome, shellWord } from "../../core/text.js";
@@ -44,19 +45,27 @@ export async function packageImportCommand(source: string, options: ImportOption
   }
   const { complete } = read.source;
   const bound = complete ? {} : { complete };
-  if (options.json === true) printJson({ ok: made.every(isMade), packages: made.map(toJson), ...bound });
-  else for (const one of made) printMade(one, options);
+  const unread = options.all === true ? read.unread : [];
+  const ok = made.every(isMade) && unread.length === 0;
+  const left = unread.length === 0 ? {} : { unread };
+  if (options.json === true) printJson({ ok, packages: made.map(toJson), ...left, ...bound });
+  else {
+    for (const one of made) printMade(one, options);
+    for (const path of unread) print(`  error    ${path}  ${UNREAD}`);
+  }
   if (!complete && options.json !== true) print(MORE_BELOW);
   if (options.all === true && options.json !== true) {
     print(`${made.filter(isMade).length} of ${made.length} workflows were imported into ${out}.`);
   }
-  return made.every(isMade) ? EXIT.done : EXIT.failed;
+  return ok ? EXIT.done : EXIT.failed;
 }
 
 interface ReadEntries {
   readonly source: ReadSource;
   /** Those at or below the path that was named. */
   readonly entries: readonly Entry[];
+  /** Files there with which a workflow begins that could not be read. */
+  readonly unread: readonly string[];
   /** Files there that would be one under another name, or if they could be read. */
   readonly near: readonly string[];
   /** What is there instead, where none is. */
@@ -84,18 +93,19 @@ async function readEntries(named: string): Promise<ReadEntries> {
     ? all.filter((found) => within === "" || found.path.startsWith(`${within}/`))
     : all.filter((found) => found.path === within || found.document === within);
   const isNear = (found: string): boolean => /(?:^|\/)(?:skill|workflow)\.md$/i.test(found);
-  const near = [...source.unread, ...source.tree.paths].filter(
-    (found) => isNear(found) && (within === "" || found === within || found.startsWith(`${within}/`)),
-  );
+  const isWithin = (found: string): boolean =>
+    within === "" || found === within || found.startsWith(`${within}/`);
+  const near = [...source.unread, ...source.tree.paths].filter((found) => isNear(found) && isWithin(found));
+  const unread = unreadEntries(source.tree).filter(isWithin);
   const other = entries.length === 0 ? await otherForm(path) : undefined;
-  return { source, entries, near, ...(other === undefined ? {} : { other }) };
+  return { source, entries, unread, near, ...(other === undefined ? {} : { other }) };
 }
 
 /** What git clones. */
 const ADDRESS = /^(?:(?:https?|ssh|git):\/\/|git@|github:)/;
 
 function choose(
-  { entries, near, other = "" }: Omit<ReadEntries, "source">,
+  { entries, near, other = "" }: Omit<ReadEntries, "source" | "unread">,
   source: string,
   options: ImportOptions,
 ): readonly Entry[] {

@@ -15,6 +15,11 @@ interface Way {
 }
 
 const MAX_CONDITION_CHARS = 300;
+/** By its name or in its words the last step, whatever it offers to go on with. */
+export const LAST_NAME =
+  /-(?:complete|completion|finish|final|finalize|wrapup|celebrate|results)(?:-[\w-]{1,40})?\.md$/i;
+export const LAST_WORDS =
+  /\bfinal step\b|\bworkflow (?:is )?complet|\blast step\b|\bend of (?:the )?workflow\b/i;
 /** "HALT with status `done`": a halt that names what became of the whole is no question. */
 const HALTS =
   /\b(?:halt|stop|exit|end|finish|terminate)\b(?: (?:the )?(?:run|workflow))? (?:with|and (?:set|report|return)) (?:the |a )?(?:final |exit |terminal )?status\b/i;

@@ -4,9 +4,10 @@ import { type ConfigValues, configValues, usable } from "./config-values.js";
 import { type Layers, customizationOf, valueUnder } from "./customization.js";
 import type { Entry } from "./entries.js";
 import { type ImportFinding, ImportFindings, named } from "./findings.js";
+import { reportLeftOut } from "./left-out.js";
 import { type Need, needsOf, remembers } from "./needs.js";
 import { Places } from "./places.js";
-import { type SourceGraph, planGraph, variablesFor } from "./plan-graph.js";
+import { type SourceGraph, planGraph } from "./plan-graph.js";
 import { OUTPUT_KEY, UNFILLED, outputPath, withOutputPaths } from "./output-files.js";
 import { References, isBelow } from "./references.js";
 import {
@@ -21,7 +22,7 @@ import {
 } from "./render-package.js";
 import { type RewriteRules, rewriteJson, rewriteLine, rewriteObject } from "./rewrite.js";
 import { type Call, callsOf, filesOfSkill } from "./skills.js";
-import { type SourceText, lineOfKey, readSource, textsOf } from "./source-text.js";
+import { type SourceText, lineOfKey, readSource, textsOf, variablesFor } from "./source-text.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 
 /** A package that was made from an entry, and what there is to say of it. */
@@ -52,6 +53,7 @@ const FINISHED = "finished";
 export function importPackage(tree: SourceTree, entry: Entry): Imported {
   const findings = new ImportFindings();
   const graph = planGraph(tree, entry, findings);
+  reportLeftOut(tree, entry, findings);
   const config = configValues(tree, entry.document);
   const used = [...graph.texts.keys()].map((path) => tree.text(path));
   for (const { key, file, line, message } of config.problems) {

@@ -1,17 +1,18 @@
 import { chainedTo, directiveOf, leadsBack, startsFolder, tokensInBody } from "./directives.js";
 import { waysInCode } from "./ways-in-code.js";
 import type { Entry } from "./entries.js";
-import { type Finish, finishesOf } from "./ends.js";
+import { type Finish, LAST_NAME, LAST_WORDS, finishesOf } from "./ends.js";
 import { type ImportFindings, named } from "./findings.js";
 import { type FirstStep, firstStepsBelow, firstStepsIn } from "./first-steps.js";
+import { whyAbsent } from "./left-out.js";
 import { References, type Target, type Token, isBelow } from "./references.js";
 import {
   type SourceLine,
   type SourceText,
   lineOfKey,
   readSource,
-  textsOf,
   textsUnder,
+  variablesFor,
 } from "./source-text.js";
 import { type SourceEdge, better } from "./source-edge.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
@@ -50,21 +51,11 @@ const MAX_NODES = 400;
 const MAX_EDGES = 4_000;
 /** Of a step that a key names by its title. */
 const MAX_TITLE_WORDS = 5;
-/** By its name or in its words the last step, whatever it offers to go on with. */
-const LAST_NAME =
-  /-(?:complete|completion|finish|final|finalize|wrapup|celebrate|results)(?:-[\w-]{1,40})?\.md$/i;
-const LAST_WORDS = /\bfinal step\b|\bworkflow (?:is )?complet|\blast step\b|\bend of (?:the )?workflow\b/i;
-
 /** Follows an entry from step to step. What is ambiguous becomes a finding. */
 export function planGraph(tree: SourceTree, entry: Entry, findings: ImportFindings): SourceGraph {
   const walk = new GraphWalk(tree, entry, findings);
   walk.run();
   return walk.graph();
-}
-
-/** The variables that a file's references may begin with: its own, then its workflow's. */
-export function variablesFor(own: SourceText, workflow: SourceText): ReadonlyMap<string, string> {
-  return new Map([...textsOf(workflow.frontmatter), ...textsOf(own.frontmatter)]);
 }
 
 class GraphWalk {
@@ -166,7 +157,7 @@ class GraphWalk {
         if (!/file|step$/i.test(key) && value.trim().split(/\s+/).length > MAX_TITLE_WORDS) continue; // it tells of something
         const near = nearestStep(this.tree, path, target.path);
         const remedy = near === undefined ? "no edge was made" : `taken for ${named(near)}`;
-        const problem = `${key} names ${named(value)}, which does not exist: ${remedy}`;
+        const problem = `${key} names ${named(value)}, which ${whyAbsent(this.tree, target.path)}: ${remedy}`;
         this.findings.add("warning", path, line, problem);
         if (near !== undefined) this.connect(path, near, line, { label: "next", isDefault: true });
       } else if (target.kind === "file" && target.path.endsWith(".md")) {
@@ -276,7 +267,12 @@ class GraphWalk {
     const near = nearestStep(this.tree, path, target.path);
     const hint = near === undefined ? "" : `; ${named(near)} is like it`;
     if (!isGo || resumesRun(target.path)) return;
-    this.findings.add("warning", path, line, `names ${named(target.path)}, which does not exist${hint}`);
+    this.findings.add(
+      "warning",
+      path,
+      line,
+      `names ${named(target.path)}, which ${whyAbsent(this.tree, target.path)}${hint}`,
+    );
   }
 
   /** "Execute the steps in `./steps-k/`": the first of them. */

@@ -202,3 +202,8 @@ export function textsUnder(
   for (const [key, value] of Object.entries(frontmatter)) look(key, value, 0);
   return found;
 }
+
+/** The variables that a file's references may begin with: its own, then its workflow's. */
+export function variablesFor(own: SourceText, workflow: SourceText): ReadonlyMap<string, string> {
+  return new Map([...textsOf(workflow.frontmatter), ...textsOf(own.frontmatter)]);
+}

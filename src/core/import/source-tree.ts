@@ -7,12 +7,17 @@ import { fail, ok } from "../errors.js";
  */
 export type SourceFiles = ReadonlyMap<string, string>;
 
+/** Why a file is not among the texts: it could not be read (no UTF-8, or too large), is of a kind that is not read, or a link. */
+export type LeftOut = "unread" | "no text" | "link";
+
 /** Of so many files of one name the one that is meant is looked for. */
 const MAX_CANDIDATES = 200;
 
 /** The files of a tree, found by path, by name and by folder. */
 export class SourceTree {
   readonly files: SourceFiles;
+  /** What lies there and is not among the texts. */
+  readonly leftOut: ReadonlyMap<string, LeftOut>;
   /** Sorted. */
   readonly paths: readonly string[];
   private readonly byName = new Map<string, string[]>();
@@ -20,7 +25,8 @@ export class SourceTree {
   private readonly bySpelling = new Map<string, string[]>();
   private readonly ancestors = new Set<string>([""]);
 
-  constructor(files: SourceFiles) {
+  constructor(files: SourceFiles, leftOut: ReadonlyMap<string, LeftOut> = new Map()) {
+    this.leftOut = leftOut;
     this.files = withPlainNames(files);
     this.paths = [...this.files.keys()].sort();
     for (const path of this.paths) {

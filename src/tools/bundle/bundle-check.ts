@@ -5,6 +5,7 @@ import type { BundleAgent } from "../../core/bundle/bundle-agent.js";
 import type { BundlePath } from "../../core/bundle/bundle-path.js";
 import { runErrors } from "../../core/bundle/run-errors.js";
 import { type Entry, findEntries } from "../../core/import/entries.js";
+import { unreadEntries } from "../../core/import/left-out.js";
 import type { JsonObject } from "../../core/json.js";
 import { cutText, oneLine, shellWord } from "../../core/text.js";
 import { otherForm } from "../import/other-forms.js";
@@ -54,6 +55,8 @@ export interface BundleReport {
   readonly packages?: readonly string[];
   /** What is there where nothing of these is, such as an installation of an older kind, with what to do. */
   readonly other?: string;
+  /** Files that a workflow begins with and that could not be read. Absent where there are none. */
+  readonly unread?: readonly string[];
   /** Only where the directory holds more than is looked at: there may be more. */
   readonly complete?: false;
 }
@@ -99,6 +102,7 @@ export async function checkBundles(dir: string): Promise<BundleReport> {
     if (read.ok) agents.push(...read.value.map((agent) => describeAgent(relative(root, file), agent)));
   }
   const others = entries.flatMap(describeOther);
+  const unread = unreadEntries(source.tree).filter((path) => path.endsWith(".md"));
   const isEmpty = workflows.length + others.length + source.packages.length === 0;
   const other = isEmpty ? await otherForm(root) : undefined;
   return {
@@ -107,6 +111,7 @@ export async function checkBundles(dir: string): Promise<BundleReport> {
     ...(others.length === 0 ? {} : { others }),
     ...(source.packages.length === 0 ? {} : { packages: source.packages }),
     ...(other === undefined ? {} : { other }),
+    ...(unread.length === 0 ? {} : { unread }),
     ...(source.complete ? {} : { complete: false }),
   };
 }

@@ -1,6 +1,7 @@
+import type { Dirent } from "node:fs";
 import { lstat, opendir, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
-import { SourceTree } from "../../core/import/source-tree.js";
+import { type LeftOut, SourceTree } from "../../core/import/source-tree.js";
 import { PackageFileRefused, readPackageFile } from "../../store/packages/package-files.js";
 
 /** Bounds on what an import looks at. */
@@ -23,7 +24,7 @@ export interface ReadSource {
   readonly root: string;
   readonly tree: SourceTree;
   readonly complete: boolean;
-  /** Paths of what could not be read: no UTF-8, or too large. */
+  /** Paths of texts that could not be read: no UTF-8, or too large. */
   readonly unread: readonly string[];
   /** Directories that are packages: what begins in them has been imported, and they are not looked into. */
   readonly packages: readonly string[];
@@ -43,14 +44,15 @@ export async function readSource(root: string, first: string = root): Promise<Re
   const begin = relative(reader.root, await realpath(first));
   const isInside = begin !== "" && !begin.startsWith("..");
   const complete = (!isInside || (await reader.read(begin.split(sep).join("/")))) && (await reader.read(""));
-  const { files, unread, packages } = reader;
-  return { root: reader.root, tree: new SourceTree(files), complete, unread, packages };
+  const { files, leftOut, packages } = reader;
+  const unread = [...leftOut].filter(([, why]) => why === "unread").map(([path]) => path);
+  return { root: reader.root, tree: new SourceTree(files, leftOut), complete, unread, packages };
 }
 
 class TreeReader {
   readonly root: string;
   readonly files = new Map<string, string>();
-  readonly unread: string[] = [];
+  readonly leftOut = new Map<string, LeftOut>();
   readonly packages: string[] = [];
   private readonly seen = new Set<string>();
   private bytes = 0;
@@ -90,17 +92,26 @@ class TreeReader {
         if (await this.isSearched(folder, entry.name)) children.push({ name: entry.name, isFolder: true });
       } else if (entry.isFile() && TEXTS.test(entry.name)) {
         children.push({ name: entry.name, isFolder: false });
-      }
+      } else this.leave(folder === "" ? entry.name : `${folder}/${entry.name}`, entry);
       if (children.length > MAX_FILES) break;
     }
     return children.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
+  private leave(path: string, entry: Dirent): void {
+    if (this.leftOut.size >= MAX_FILES || basename(path).startsWith(".")) return;
+    if (entry.isSymbolicLink()) this.leftOut.set(path, "link");
+    else if (entry.isFile()) this.leftOut.set(path, "no text");
+  }
+
+  /** Of hidden directories those that hold skills: `.claude/skills`, `.opencode/skill`, `skills/.curated`. */
   private async isSearched(folder: string, name: string): Promise<boolean> {
     if (!name.startsWith(".")) return name !== "node_modules";
     if ([".bmad", ".skills"].includes(name)) return true;
-    const skills = await lstat(join(this.root, folder, name, "skills")).catch(() => undefined);
-    return skills?.isDirectory() === true;
+    if (name !== ".git" && basename(join(this.root, folder)) === "skills") return true;
+    const below = ["skills", "skill"].map((skills) => join(this.root, folder, name, skills));
+    const found = await Promise.all(below.map((path) => lstat(path).catch(() => undefined)));
+    return found.some((entry) => entry?.isDirectory() === true);
   }
 
   private async readFile(path: string): Promise<boolean> {
@@ -112,7 +123,7 @@ class TreeReader {
       this.bytes += bytes.length;
     } catch (error) {
       if (!(error instanceof PackageFileRefused || error instanceof TypeError)) throw error;
-      this.unread.push(path);
+      this.leftOut.set(path, "unread");
     }
     return true;
   }

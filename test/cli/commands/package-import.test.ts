@@ -229,3 +229,21 @@ test("what is read is bounded, and nothing leads out of it: links, other encodin
   ]);
   expect(readFileSync(join(dir, "made/workflow.md"), "utf8")).toContain("`@pkg/steps/step-01-pot.md`");
 });
+
+test("finds skills in hidden folders of a folder of skills", async () => {
+  putTea("kit/skills/.curated/tea");
+  putTea("kit/.opencode/skill/mate", "mate");
+  expect(await run("~/kit", "--all", "--out", "~/made")).toBe(0);
+  expect(readdirSync(join(dir, "made")).sort()).toEqual(["mate", "tea"]);
+});
+
+test("names a skill that cannot be read, and does not end well without it", async () => {
+  putTea("kit/skills/tea");
+  put("kit/skills/the/SKILL.md", Uint8Array.of(0x23, 0x20, 0x54, 0x68, 0xe9, 0x0a));
+  expect(await run("~/kit", "--all", "--out", "~/made")).toBe(1);
+  expect(output.text).toContain(
+    "error    skills/the/SKILL.md  is no UTF-8 text of at most 1 MiB: it was not read",
+  );
+  expect(await main(["bundle", "check", join(dir, "kit")])).toBe(1);
+  expect(output.text).toContain("unread    skills/the/SKILL.md  is no UTF-8");
+});

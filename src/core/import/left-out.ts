@@ -1,0 +1,42 @@
+import { listSome } from "../text.js";
+import { type ImportFindings } from "./findings.js";
+import { isBelow } from "./references.js";
+import { type LeftOut, type SourceTree, folderOf, nameOf } from "./source-tree.js";
+import { isEntryName } from "./step-files.js";
+
+/** What is said of a text that could not be read. */
+export const UNREAD = "is no UTF-8 text of at most 1 MiB: it was not read";
+
+/** Says which files of a workflow's folder its package does not have: each step that could not be read, and what else there is. */
+export function reportLeftOut(
+  tree: SourceTree,
+  entry: { readonly path: string; readonly document: string },
+  findings: ImportFindings,
+): void {
+  const folder = folderOf(entry.document);
+  const below = [...tree.leftOut].filter(([path]) => isBelow(path, folder));
+  const pages = below.filter(([path, why]) => why === "unread" && path.endsWith(".md"));
+  for (const [path] of pages) findings.add("warning", path, 0, UNREAD);
+  const tell = (reason: LeftOut, what: string): void => {
+    const paths = below.filter(
+      ([path, why]) => why === reason && !(why === "unread" && path.endsWith(".md")),
+    );
+    if (paths.length === 0) return;
+    const own = paths.map(([path]) => path.slice(folder === "" ? 0 : folder.length + 1));
+    findings.add("note", entry.path, 0, `the package is without ${listSome(own, 8)}: ${what}`);
+  };
+  tell("unread", "no UTF-8 text of at most 1 MiB");
+  tell("no text", "of a kind that is not read");
+  tell("link", "links are not followed");
+}
+
+/** Why nothing is at a path that a step names. */
+export function whyAbsent(tree: SourceTree, path: string): string {
+  return tree.leftOut.has(path) ? "was not read" : "does not exist";
+}
+
+/** The files that a workflow would begin with, if they could be read. */
+export function unreadEntries(tree: SourceTree): readonly string[] {
+  const unread = [...tree.leftOut].filter(([, why]) => why === "unread").map(([path]) => path);
+  return unread.filter((path) => isEntryName(nameOf(path))).sort();
+}
