@@ -12,6 +12,7 @@ import type { JsonObject } from "../core/json.js";
 import type { StoreReader } from "../contract/reads.js";
 import { dataConverterFor } from "../seal/data-converter.js";
 import type { SealKeys } from "../seal/seal-keys.js";
+import { begunWith } from "./begun-with.js";
 import { connect } from "./connect.js";
 import { isOpenStatus } from "./execution-status.js";
 import { InterlockError, isNotFound } from "./interlock-error.js";
@@ -154,11 +155,13 @@ export class InterlockClient {
   /**
    * Lets a failed, cancelled or terminated run, named by its id or its workflow's, go on from its document, under the same ids
    * and with its models, unless others are named. One that has failed before it was opened begins anew. Throws `E_RUN_NOT_FOUND`
-   * when Temporal does not know it, `E_PRECONDITION_FAILED` when it is open or completed.
+   * when Temporal does not know it, `E_PRECONDITION_FAILED` when it is open or completed, and where what it was started with is to be
+   * signed and nobody who can sign has started it. `source` is what it was begun with, where its store has said it.
    */
   async retry(
     run: string | RunHandle,
     changes: { readonly limits?: Partial<EngineLimits>; readonly model?: WantedModel } = {},
+    source?: RunRequest,
   ): Promise<RunHandle> {
     const handle = typeof run === "string" ? this.handle(run) : run;
     const { runId } = handle;
@@ -168,14 +171,15 @@ export class InterlockClient {
       throw new InterlockError({ code: "E_PRECONDITION_FAILED", message: sentence });
     }
     if ((await handle.address()).executionRunId !== undefined) throw succeeded(handle);
-    const request = await handle.startedWith();
+    const ofItsStore = source === undefined ? this.onQueue(await handle.taskQueue()) : this;
+    const { request, isInStore } =
+      source === undefined ? await begunWith(handle, ofItsStore.sign) : { request: source, isInStore: true };
     const limits = { ...request.input.limits, ...changes.limits };
     // Without an id of its own a run is its first execution's: one that has not been made is begun again, with another id.
     const isNamed = request.workflowId === undefined || request.input.resume === true;
-    const isMade = isNamed || (await handle.wasOpened());
+    const isMade = isInStore || isNamed || (await handle.wasOpened());
     const changed = { limits, ...defined({ model: changes.model }) };
     const again = isMade ? resuming(request, changed) : begunAnew(request, changed);
-    const ofItsStore = this.onQueue(await handle.taskQueue());
     return ofItsStore.launch(again, "ALLOW_DUPLICATE_FAILED_ONLY");
   }
 
@@ -218,8 +222,8 @@ export class InterlockClient {
    */
   async fork(runId: string, options: ForkRun, source?: RunRequest): Promise<RunHandle> {
     const handle = this.handle(runId);
-    const request = source ?? (await handle.startedWith());
     const ofItsStore = source === undefined ? this.onQueue(await handle.taskQueue()) : this;
+    const request = source ?? (await begunWith(handle, ofItsStore.sign)).request;
     if (request.kind === "bundle") {
       const message = "A bundle run has no node boundaries to fork from. Start it anew.";
       throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });

@@ -51,8 +51,11 @@ export interface ReadStatement {
 
 export type Statement = StartStatement | UpdateStatement | ReadStatement;
 
-/** Signs for a store. Rejects where its secret cannot be read. */
-export type Sign = (statement: Statement) => Promise<string>;
+/**
+ * Signs for a store, each time by another nonce; by the nonce of a signature what it has signed gets the same one again. Rejects where
+ * its secret cannot be read.
+ */
+export type Sign = (statement: Statement, nonce?: string) => Promise<string>;
 
 interface StartOf {
   readonly workflow: RunWorkflow;

@@ -62,9 +62,8 @@ export class StartSignatures {
     return new StartSignatures(store, readSecret(path));
   }
 
-  /** Signs what is to be started or told. Each signature is another one. */
-  async sign(statement: Signed): Promise<string> {
-    const nonce = randomBytes(NONCE_BYTES).toString("hex");
+  /** Signs what is to be started or told. Each signature is another one, unless its nonce is given. */
+  async sign(statement: Signed, nonce = randomBytes(NONCE_BYTES).toString("hex")): Promise<string> {
     const follows = await this.followed(statement);
     return `v1.${nonce}.${this.hmac(nonce, statement, follows).toString("hex")}`;
   }
@@ -122,9 +121,11 @@ export class StartSignatures {
  * What signs for a store that takes signed starts only: the `sign` of an `InterlockClient` on the store's machine. Makes the
  * store's secret where there is none. Rejects where it is damaged, or others could read it.
  */
-export async function startSigner(store: StoreOfSecret): Promise<(statement: Signed) => Promise<string>> {
+export async function startSigner(
+  store: StoreOfSecret,
+): Promise<(statement: Signed, nonce?: string) => Promise<string>> {
   const signatures = await StartSignatures.open(store);
-  return (statement) => signatures.sign(statement);
+  return (statement, nonce) => signatures.sign(statement, nonce);
 }
 
 /** Whether a store has a secret. */

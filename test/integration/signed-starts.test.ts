@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { readFile, readdir } from "node:fs/promises";
+import { mkdir, readFile, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
@@ -199,6 +199,52 @@ describe("a start", () => {
     await until(retried, "waiting-user");
     await cancelled(retried);
     await expect((await startRaw({ bench }, early, workflowId)).result()).rejects.toMatchObject(REFUSED);
+  });
+
+  test("that somebody else has put in a run's place is not signed by who lets the run go on, or forks it", async () => {
+    const { bench, client, request } = await openSigned();
+    const handle = await client.start(request);
+    await until(handle, "waiting-user");
+    await cancelled(handle);
+    const foreign = { ...request, autopilot: true, input: "Delete all.", budget: { run: { turns: 9 } } };
+    const put = () => startRaw({ bench }, foreign, handle.workflowId);
+    const startOf = async (run: RunHandle) => (await run.startedWith()).input;
+    await expect((await put()).result()).rejects.toMatchObject(REFUSED);
+    const fork = await client.fork(handle.runId, { visit: 0 });
+    expect(await startOf(fork)).not.toMatchObject({ autopilot: true });
+    const retried = await client.retry(handle.runId);
+    await until(retried, "waiting-user");
+    expect(await startOf(retried)).toMatchObject({ ...request, resume: true });
+    expect(await startOf(retried)).not.toMatchObject({ autopilot: true });
+    await cancelled(retried);
+    await until(await client.retry(handle.runId), "waiting-user");
+  });
+
+  test("that somebody else has made is not signed by who retries it, and one that was signed is", async () => {
+    const place = await openSigned();
+    const { bench, client, request } = place;
+    for (const workflowId of [`story-${randomUUID()}`, `run-${randomUUID()}`]) {
+      const foreign = await startRaw(place, { ...request, input: "Delete all." }, workflowId);
+      await expect(foreign.result()).rejects.toMatchObject(REFUSED);
+      const before = await tracesAtRest(bench);
+      await expect(client.retry(workflowId)).rejects.toMatchObject({
+        code: "E_PRECONDITION_FAILED",
+        message: expect.stringContaining("nobody who can sign") as string,
+      });
+      expect(await traces(bench)).toEqual(before);
+    }
+    const later = { ...request, projectRoot: join(bench.dir, `later-${randomUUID()}`) };
+    const workflowId = `story-${randomUUID()}`;
+    const early = [
+      await client.start(later),
+      await startRaw(place, await signedFor(place.sign, workflowId, later), workflowId),
+    ];
+    for (const run of early) {
+      await expect(run.result()).rejects.toMatchObject({ code: "E_PROJECT_INVALID" });
+    }
+    await mkdir(later.projectRoot);
+    await bench.store.roots.add(later.projectRoot, "write");
+    for (const run of early) await until(await client.retry(run.runId), "waiting-user");
   });
 
   test("that Temporal repeats by itself, by a cron schedule, is not taken for a run that continues as new", async () => {

@@ -1,3 +1,5 @@
+import { requestInStore } from "../../client/begun-with.js";
+import { defined } from "../../core/defined.js";
 import { type GoOnOptions, goOn } from "../go-on.js";
 import { modelOf } from "../model-options.js";
 import { wholeNumber } from "../numbers.js";
@@ -30,7 +32,8 @@ export async function retryCommand(runId: string, options: RetryOptions): Promis
       const where = failed.nodeId === "" ? "" : ` at ${failed.nodeId}`;
       printNote(`Failed${where}: ${failed.code}: ${failed.message}`);
     }
-    const retried = await session.client.retry(run, { limits, ...(model === undefined ? {} : { model }) });
+    const source = reader.isAtHand ? await requestInStore(reader, run.runId) : undefined;
+    const retried = await session.client.retry(run, { limits, ...defined({ model }) }, source);
     return { run: retried, ...(failed === undefined ? {} : { more: { failedBefore: failed } }) };
   });
 }

@@ -1,3 +1,4 @@
+import { requestInStore } from "../../client/begun-with.js";
 import type { RunHandle, RunRequest } from "../../client/client.js";
 import { defined } from "../../core/defined.js";
 import type { RouteAnswer, RouteRequest, Started } from "../api.js";
@@ -20,10 +21,11 @@ export async function answerAction(
 }
 
 export async function retryAction(
-  { client, handle }: RunPlace,
+  { client, handle, reader, runId }: RunPlace,
   { model }: RouteRequest<"retry">,
 ): Promise<RouteAnswer<"retry">> {
-  await client.retry(handle, defined({ model }));
+  const source = reader.isAtHand ? await requestInStore(reader, runId) : undefined;
+  await client.retry(handle, defined({ model }), source);
   return DONE;
 }
 

@@ -1,0 +1,52 @@
+import { BUNDLE_RUN_WORKFLOW, GRAPH_RUN_WORKFLOW } from "../contract/names.js";
+import type { StoreReader } from "../contract/reads.js";
+import { type Sign, startStatement } from "../contract/signed.js";
+import { InterlockError } from "./interlock-error.js";
+import type { RunHandle } from "./run-handle.js";
+import type { RunRequest } from "./run-start.js";
+
+/*
+ * What a run was begun with, for whoever lets it go on or forks it. Whoever reaches Temporal can start a workflow in the place of a run that is
+ * over: who can sign would sign for them what they have written there.
+ */
+
+/** As the run's store says it; undefined where it does not know the run. Rejects where nobody who has the store answers. */
+export async function requestInStore(reader: StoreReader, runId: string): Promise<RunRequest | undefined> {
+  const known = await reader.ask("read.request", { run: runId });
+  if (known.ok) return (known.value.request as unknown as RunRequest | null) ?? undefined; // as `run.open` was given it
+  if (known.error.code === "E_RUN_NOT_FOUND") return undefined;
+  throw new InterlockError(known.error);
+}
+
+interface BegunWith {
+  readonly request: RunRequest;
+  /** The run's store says so. */
+  readonly isInStore: boolean;
+}
+
+/** As Temporal says it, where nothing is to be signed or it was signed, else as the run's store does. Throws `E_PRECONDITION_FAILED`. */
+export async function begunWith(handle: RunHandle, sign: Sign | undefined): Promise<BegunWith> {
+  const request = await handle.startedWith();
+  if (sign === undefined) return { request, isInStore: false };
+  const { firstExecutionRunId } = await handle.address();
+  if (await isSigned(sign, request, firstExecutionRunId)) return { request, isInStore: false };
+  const { runId } = request.input;
+  const known = await requestInStore(await handle.reader(), runId);
+  if (known !== undefined) return { request: known, isInStore: true };
+  const message = `Run ${runId} was started by nobody who can sign, and its store does not know it: what it was started with is not signed now. Start a run anew.`;
+  throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
+}
+
+/** The same statement with the same nonce has the same signature. */
+async function isSigned(
+  sign: Sign,
+  { kind, input, ...named }: RunRequest,
+  executionId = input.runId,
+): Promise<boolean> {
+  const { signature = "" } = input;
+  const [, nonce] = /^v1\.([0-9a-f]{32})\./.exec(signature) ?? [];
+  if (nonce === undefined) return false;
+  const workflow = kind === "graph" ? GRAPH_RUN_WORKFLOW : BUNDLE_RUN_WORKFLOW;
+  const { workflowId = `run-${input.runId}` } = named;
+  return (await sign(startStatement({ workflow, workflowId, input, executionId }), nonce)) === signature;
+}
