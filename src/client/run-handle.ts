@@ -26,7 +26,8 @@ import {
 import { ANSWER_PREVIEW_CHARS } from "../core/run/limits.js";
 import { sendUpdate } from "./send-update.js";
 import { tellBelow } from "./tell-below.js";
-import type { AnswerTaken, BudgetRaise } from "../contract/run.js";
+import { parseAnswerTaken, parseBudget, parseRunResult, parseRunState } from "../contract/run-answers.js";
+import type { BudgetRaise } from "../contract/run.js";
 import type { RunResult } from "../core/run/closing.js";
 import type { AuditHead } from "../core/run/audit-head.js";
 import type { Budget } from "../core/run/budget.js";
@@ -94,7 +95,8 @@ export class RunHandle {
    */
   async state(): Promise<RunState> {
     const query = async () => {
-      const state = await this.guarded(async () => (await this.workflow()).query<RunState>(RUN_STATE_QUERY));
+      const answer: unknown = await this.guarded(async () => (await this.workflow()).query(RUN_STATE_QUERY));
+      const state = valueOf(parseRunState(answer));
       return isOverPhase(state.phase) ? { ...state, paused: false } : state; // what is over does not go on by itself
     };
     const state = await query();
@@ -144,7 +146,7 @@ export class RunHandle {
   }): Promise<void> {
     const { nodeId, text, question, by, answerId } = answer;
     const told = { nodeId, text, ...defined({ question, by }) };
-    const taken = await this.update<AnswerTaken>(ANSWER_UPDATE, told, answerId);
+    const taken = valueOf(parseAnswerTaken(await this.update(ANSWER_UPDATE, told, answerId)));
     if (taken.begins === undefined) return; // taken by a worker of an earlier version
     if (taken.nodeId === nodeId && taken.begins === cutText(text, ANSWER_PREVIEW_CHARS)) return;
     const message =
@@ -192,7 +194,7 @@ export class RunHandle {
    */
   async raiseBudget(raise: BudgetRaise & { readonly raiseId?: string }): Promise<Budget> {
     const { raiseId, ...amounts } = raise;
-    return this.update<Budget>(BUDGET_UPDATE, amounts, raiseId);
+    return valueOf(parseBudget(await this.update(BUDGET_UPDATE, amounts, raiseId)));
   }
 
   /** Ends a bundle run as completed. Throws `E_PRECONDITION_FAILED` for a graph run. */
@@ -283,9 +285,13 @@ export class RunHandle {
    * run fails.
    */
   async result({ signal }: { readonly signal?: AbortSignal } = {}): Promise<RunResult> {
-    const wait = async () => (await this.workflow()).result() as Promise<RunResult>; // what graphRun returns
+    const wait = async (): Promise<unknown> => (await this.workflow()).result();
     const { temporal } = this.access;
-    return this.guarded(() => (signal === undefined ? wait() : abortable(temporal, signal, wait)));
+    return valueOf(
+      parseRunResult(
+        await this.guarded(() => (signal === undefined ? wait() : abortable(temporal, signal, wait))),
+      ),
+    );
   }
 
   /**
@@ -349,11 +355,11 @@ export class RunHandle {
     return this.guarded(async () => (await this.describe()).runId);
   }
 
-  private update<T>(name: string, argument?: object, updateId: string = randomUUID()): Promise<T> {
+  private update(name: string, argument?: object, updateId: string = randomUUID()): Promise<unknown> {
     const { access } = this;
     return this.guarded(() => {
       const run = { address: () => addressOf(access, this), state: () => this.state() };
-      return sendUpdate<T>(access, run, { name, argument, updateId });
+      return sendUpdate(access, run, { name, argument, updateId });
     });
   }
 

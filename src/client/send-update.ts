@@ -29,10 +29,14 @@ interface RunUpdate {
  * the run's worker has just died, it is sent again for a while. Throws `E_PRECONDITION_FAILED` for a run that is over, and for one
  * whose workflow task fails again and again, and what Temporal says.
  */
-export async function sendUpdate<T>(access: TemporalAccess, run: UpdatedRun, update: RunUpdate): Promise<T> {
+export async function sendUpdate(
+  access: TemporalAccess,
+  run: UpdatedRun,
+  update: RunUpdate,
+): Promise<unknown> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await sendOnce<T>(access, run, update);
+      return await sendOnce(access, run, update);
     } catch (error) {
       if (error instanceof ContinuedMeanwhile && attempt < MAX_ATTEMPTS) continue;
       if (isNotFound(error)) {
@@ -53,26 +57,26 @@ function standsStill(cause: unknown): InterlockError {
   return new InterlockError({ code: "E_PRECONDITION_FAILED", message }, cause);
 }
 
-async function sendOnce<T>(access: TemporalAccess, run: UpdatedRun, update: RunUpdate): Promise<T> {
+async function sendOnce(access: TemporalAccess, run: UpdatedRun, update: RunUpdate): Promise<unknown> {
   const { name, argument, updateId } = update;
-  if (access.sign !== undefined) return sendSigned<T>(access, access.sign, run, update);
+  if (access.sign !== undefined) return sendSigned(access, access.sign, run, update);
   const { workflowId, executionRunId, ...chain } = await run.address();
   const workflow = access.temporal.workflow.getHandle(workflowId, executionRunId, chain);
   return argument === undefined
-    ? workflow.executeUpdate<T, []>(name, { updateId })
-    : workflow.executeUpdate<T, [object]>(name, { args: [argument], updateId });
+    ? workflow.executeUpdate<unknown, []>(name, { updateId })
+    : workflow.executeUpdate<unknown, [object]>(name, { args: [argument], updateId });
 }
 
 /** What was told had been signed for the execution before. */
 class ContinuedMeanwhile extends Error {}
 
 /** What is signed is told to one execution. Throws `ContinuedMeanwhile` where another one has taken its place. */
-async function sendSigned<T>(
+async function sendSigned(
   { temporal: { workflow } }: TemporalAccess,
   sign: Sign,
   run: UpdatedRun,
   { name, argument, updateId }: RunUpdate,
-): Promise<T> {
+): Promise<unknown> {
   const { workflowId, executionRunId, ...chain } = await run.address();
   const newest = workflow.getHandle(workflowId, executionRunId);
   const question = name === ANSWER_UPDATE ? { question: questionIn(await run.state()) } : {};
@@ -84,7 +88,7 @@ async function sendSigned<T>(
   const signed = { ...argument, signature: await sign(statement) };
   try {
     const execution = workflow.getHandle(workflowId, executionId, chain);
-    return await execution.executeUpdate<T, [object]>(name, { args: [signed], updateId });
+    return await execution.executeUpdate<unknown, [object]>(name, { args: [signed], updateId });
   } catch (error) {
     if (!isNotFound(error)) throw error;
     const { runId } = await newest.describe();

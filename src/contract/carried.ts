@@ -9,7 +9,7 @@ import { GraphStateSchema } from "../core/graph-state/schemas.js";
  */
 
 const count = z.int().min(0);
-const usage = z.looseObject({
+export const usageSchema = z.looseObject({
   modelTurns: count,
   toolCalls: count,
   promptTokens: z.number().min(0),
@@ -18,11 +18,15 @@ const usage = z.looseObject({
   completionTokens: z.number().min(0),
   cost: z.number().min(0),
 });
-const limits = z.looseObject({
+const limitsSchema = z.looseObject({
   turns: z.number().optional(),
   tokens: z.number().optional(),
   cost: z.number().optional(),
 });
+
+export const budgetSchema = z.looseObject({ run: limitsSchema.optional(), node: limitsSchema.optional() });
+export const progressSchema = z.array(z.looseObject({ seq: count, nodeId: z.string(), text: z.string() }));
+export const auditSchema = z.looseObject({ lines: count, sha256: z.string() });
 
 const frontmatter = z.looseObject({
   schemaVersion: z.string(),
@@ -51,15 +55,15 @@ export const carriedSchema = z.looseObject({
       missing: z.looseObject({ times: z.int().min(0), why: z.string() }).optional(),
     })
     .optional(),
-  usage,
+  usage: usageSchema,
   turnsBelow: count.optional(),
-  visitUsage: usage,
-  budget: z.looseObject({ run: limits.optional(), node: limits.optional() }),
+  visitUsage: usageSchema,
+  budget: budgetSchema,
   paused: z.boolean(),
   ended: z.boolean(),
   loop: z.looseObject({ key: z.string(), failures: count }),
-  progress: z.array(z.looseObject({ seq: count, nodeId: z.string(), text: z.string() })),
-  audit: z.looseObject({ lines: count, sha256: z.string() }),
+  progress: progressSchema,
+  audit: auditSchema,
   phaseChanges: count,
   models: runModelsSchema.optional(),
   isLeft: z.boolean().optional(),

@@ -3,10 +3,13 @@ import { cp, mkdir, readFile, readdir, rename, symlink, writeFile } from "node:f
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { WorkflowFailedError } from "@temporalio/client";
 import { ApplicationFailure } from "@temporalio/common";
+import type { RunHandle } from "../../src/client/client.js";
 import { BUNDLE_RUN_WORKFLOW, GRAPH_RUN_WORKFLOW } from "../../src/contract/names.js";
+import { startLyingWorker } from "../fakes/empty-worker.js";
+import { eventually } from "../fakes/eventually.js";
 import { readTree } from "../fakes/package-fixture.js";
 import { valueOf } from "../fakes/run-world.js";
 import { call } from "../fakes/scripted-model.js";
@@ -224,4 +227,62 @@ test("a model is shown no file that the worker has its secrets from, and writes 
   expect(secrets.filter((secret) => said.includes(secret))).toEqual([]);
   const left = await Promise.all(names.map((name) => readFile(join(project, name), "utf8")));
   expect(left).toEqual(Object.values(files));
+});
+
+test("a workflow of a run's type that says what no run says hinders no list, and is refused in a sentence", async () => {
+  const bench = await openBench(() => ({ content: "Which one?" }));
+  const honest = await bench.start(twoNodePackage());
+  const state = await until(honest, "waiting-user");
+  const taskQueue = `lies-${randomUUID()}`;
+  const stop = await startLyingWorker(bench.environment["TEMPORAL_ADDRESS"] ?? "", taskQueue);
+  onTestFinished(stop);
+  const lies: readonly unknown[] = [
+    null,
+    5,
+    "idle",
+    [],
+    {},
+    { ...state, question: 5 },
+    { ...state, phase: "__proto__" },
+    { ...state, question: { nodeId: "ask", text: { deep: 1 } } },
+    { ...state, usage: "much" },
+    { ...state, variables: JSON.parse(`${'{"a":'.repeat(2_000)}1${"}".repeat(2_000)}`) as unknown },
+  ];
+  const { client } = bench;
+  const memo = (runId: string) => ({ runId, phase: "waiting-user", since: new Date().toISOString() });
+  const liars: RunHandle[] = [];
+  for (const says of lies) {
+    const runId = randomUUID();
+    const workflowId = `run-${runId}`;
+    await client.temporal.workflow.start("graphRun", {
+      taskQueue,
+      workflowId,
+      args: [{ says }],
+      memo: { interlock: memo(runId) },
+      searchAttributes: { RunPhase: ["waiting-user"] },
+    });
+    liars.push(client.handle(runId));
+  }
+  onTestFinished(async () => {
+    for (const { workflowId } of liars) await client.temporal.workflow.getHandle(workflowId).terminate();
+  });
+  const refusal = {
+    code: "E_PRECONDITION_FAILED",
+    message: expect.stringContaining("no run says") as string,
+  };
+  for (const liar of liars) {
+    await expect(liar.state()).rejects.toMatchObject(refusal);
+  }
+  const [silent] = liars;
+  await expect(silent?.answer({ nodeId: "ask", text: "Blue." })).rejects.toMatchObject(refusal);
+  await expect(silent?.raiseBudget({ add: { turns: 1 } })).rejects.toMatchObject(refusal);
+  await eventually(async () => {
+    const asked = [];
+    for await (const { runId, text } of client.questions()) asked.push({ runId, text });
+    const ids = asked.map(({ runId }) => runId);
+    return (
+      liars.every(({ runId }) => ids.includes(runId)) &&
+      asked.some(({ runId, text }) => runId === honest.runId && text === "Which one?")
+    );
+  });
 });

@@ -1,0 +1,90 @@
+import { z } from "zod";
+import { type Result, fail, ok } from "../core/errors.js";
+import { boundsProblem, type JsonBounds } from "../core/json-bounds.js";
+import type { Budget } from "../core/run/budget.js";
+import type { RunResult } from "../core/run/closing.js";
+import { RUN_PHASES } from "../core/run/phase.js";
+import { answeredBySchema, runModelsSchema } from "../core/run/run-model.js";
+import type { RunState } from "../core/run/run-state.js";
+import type { AnswerTaken } from "./run.js";
+import { auditSchema, budgetSchema, progressSchema, usageSchema } from "./carried.js";
+
+/*
+ * What a run says, parsed once: whoever reaches Temporal can have a workflow of a run's type, and a worker that says of it what they like. What a later version says beside this is let through.
+ */
+
+const texts = z.array(z.string());
+const count = z.int().min(0);
+
+const runStateSchema = z.looseObject({
+  runId: z.string(),
+  projectId: z.string(),
+  packageId: z.string(),
+  workflowRef: z.string(),
+  phase: z.enum(RUN_PHASES),
+  currentNodeId: z.string(),
+  stepsCompleted: texts,
+  allowedNext: z.array(z.looseObject({ to: z.string(), label: z.string() })),
+  variables: z.record(z.string(), z.unknown()),
+  artifacts: texts,
+  earlierArtifacts: count.optional(),
+  question: z.looseObject({ nodeId: z.string(), text: z.string(), code: z.string().optional() }).optional(),
+  failure: z.looseObject({ code: z.string(), message: z.string() }).optional(),
+  paused: z.boolean(),
+  budget: budgetSchema,
+  usage: usageSchema,
+  below: z.looseObject({ runId: z.string(), workflowRef: z.string() }).optional(),
+  parentRunId: z.string().optional(),
+  model: runModelsSchema
+    .and(z.looseObject({ answeredBy: answeredBySchema.optional(), missing: z.string().optional() }))
+    .optional(),
+  visit: count,
+  turn: count,
+  lastAnswer: z
+    .looseObject({ nodeId: z.string(), begins: z.string().optional(), by: z.string().optional() })
+    .optional(),
+  progress: progressSchema,
+  audit: auditSchema,
+});
+
+const runResultSchema = z.looseObject({
+  runId: z.string(),
+  phase: z.literal("completed"),
+  currentNodeId: z.string(),
+  stepsCompleted: texts,
+  artifacts: texts,
+  earlierArtifacts: count.optional(),
+  usage: usageSchema,
+});
+
+/** Of a worker of an earlier version it has `accepted` alone. */
+const answerTakenSchema = z.looseObject({ nodeId: z.string().optional(), begins: z.string().optional() });
+
+/** As of what a run carries: the variables of its document. */
+const BOUNDS: JsonBounds = { maxDepth: 250, maxValues: 1_000_000 };
+
+/** Faults of all: `E_PRECONDITION_FAILED`. */
+export function parseRunState(answer: unknown): Result<RunState> {
+  return parsed<RunState>(runStateSchema, answer);
+}
+
+export function parseRunResult(answer: unknown): Result<RunResult> {
+  return parsed<RunResult>(runResultSchema, answer);
+}
+
+export function parseAnswerTaken(answer: unknown): Result<AnswerTaken> {
+  return parsed<AnswerTaken>(answerTakenSchema, answer);
+}
+
+export function parseBudget(answer: unknown): Result<Budget> {
+  return parsed<Budget>(budgetSchema, answer);
+}
+
+function parsed<T>(schema: z.ZodType, answer: unknown): Result<T> {
+  const isRead = boundsProblem(answer, BOUNDS) === undefined && schema.safeParse(answer).success;
+  if (isRead) return ok(answer as T); // the schema has said so
+  return fail(
+    "E_PRECONDITION_FAILED",
+    "The run's worker says what no run says: it is no worker of Interlock, or one of another version.",
+  );
+}
