@@ -7,6 +7,7 @@ import { excerpt } from "../core/text.js";
 import { Interrupted, NotReached, Reopenable } from "../tools/external/tool-source.js";
 import { missingProgram } from "./find-program.js";
 import { isLost, whyNotTaken } from "./http-way.js";
+import { isUnreadable } from "./message-lines.js";
 import { secretsOf, withoutSecrets } from "./secrets.js";
 import { type McpServer, isOfProject, tokenProblem } from "./server-settings.js";
 import { type Surroundings, wayTo } from "./transport.js";
@@ -59,6 +60,8 @@ export class Connection {
   /** Whether the server is still alive is being found out: who wants to call it waits for that. */
   private suspicion: Promise<void> | undefined;
   private isStale = true;
+  /** That the list of tools is cut off is told once. */
+  private isCutTold = false;
   private isClosed = false;
   private asked = 0;
   private readonly secrets: readonly string[];
@@ -105,14 +108,16 @@ export class Connection {
       this.isStale = false; // before it is asked: it may say again that they have changed
       const { tools, isWhole } = await askForTools(link.client);
       this.listed = tools;
-      if (!isWhole)
+      if (!isWhole && !this.isCutTold)
         this.place.note(this.sentence(`has more tools than the first ${tools.length}, which are looked at`));
+      this.isCutTold = !isWhole;
     } catch (error) {
       this.isStale = true;
       if (this.listed !== undefined) return this.listed;
       if (link !== undefined) await this.leave(link);
       if (error instanceof NotReached) throw error;
-      throw new NotReached(this.sentence(whyNotTaken(error) ?? "has not said which tools it has"));
+      const why = isUnreadable(error) ? "says which tools it has in what cannot be read" : undefined;
+      throw new NotReached(this.sentence(why ?? whyNotTaken(error) ?? "has not said which tools it has"));
     }
     return this.listed;
   }
@@ -133,7 +138,7 @@ export class Connection {
   }
 
   private async failureOf(error: unknown, link: Link): Promise<Error> {
-    if (isRefusal(error) && !isLost(error)) {
+    if (isRefusal(error) && !isLost(error) && !isUnreadable(error)) {
       this.isStale = true; // it may have other tools by now, and no way to say so
       return new Error(this.clean(`The server refuses the call: ${error.message}`), { cause: error });
     }
@@ -202,7 +207,7 @@ export class Connection {
       if (problem !== undefined)
         throw new NotReached(this.sentence(`wants a token: ${problem} where this worker runs`));
     }
-    const { transport, lastWords } = wayTo(server, this.place);
+    const { transport, lastWords, strays } = wayTo(server, this.place);
     const roots = isOfProject(server) ? { roots: {} } : {};
     const client = new Client({ name: "interlock-temporal", version }, { capabilities: roots });
     if (isOfProject(server)) {
@@ -244,16 +249,19 @@ export class Connection {
       return link;
     } catch (error) {
       await this.drop(link);
-      const why = await this.whyNotBegun(error);
+      const why = await this.whyNotBegun(error, strays());
       tell(why);
       throw new NotReached(this.sentence(why));
     }
   }
 
-  private async whyNotBegun(error: unknown): Promise<string> {
+  private async whyNotBegun(error: unknown, strays: boolean): Promise<string> {
     const { server, dir, variable } = this.place;
     if (isOf(error, SdkErrorCode.RequestTimeout)) {
-      return `has not begun within ${CONNECT_TIMEOUT_MS / 1_000} seconds`;
+      const what = strays
+        ? ": what it writes to its output is no message of JSON-RPC, each on a line of its own"
+        : "";
+      return `has not begun within ${CONNECT_TIMEOUT_MS / 1_000} seconds${what}`;
     }
     if ("url" in server) return whyNotTaken(error) ?? whyNotUnderstood(error) ?? "cannot be reached";
     const missing = await missingProgram(server, { dir, path: variable("PATH") ?? "" });

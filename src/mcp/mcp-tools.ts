@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { boundsProblem } from "../core/json-bounds.js";
-import type { JsonObject, JsonValue } from "../core/json.js";
+import { type JsonObject, type JsonValue, isList } from "../core/json.js";
 import type { ToolEffect } from "../core/tools/external-tool.js";
 import { excerpt, listSome } from "../core/text.js";
 import type { ExternalTool, ToolAnswer, ToolPlace, ToolSource } from "../tools/external/tool-source.js";
@@ -178,11 +178,25 @@ function structuredText(structured: unknown, said: string): string {
   if (problem !== undefined) return `[an answer that ${problem.message} is left out]`;
   if (said === "") return JSON.stringify(structured);
   const shown = said.slice(0, MAX_COMPARED_CHARS);
-  const values = valuesIn(structured as JsonValue).slice(0, MAX_COMPARED_VALUES); // it came as JSON
-  const isSaid = values.every((value) => {
-    return shown.includes(value) || shown.includes(JSON.stringify(value).slice(1, -1));
-  });
-  return isSaid ? "" : JSON.stringify(structured);
+  const value = structured as JsonValue; // it came as JSON
+  const isSaid = valuesIn(value)
+    .slice(0, MAX_COMPARED_VALUES)
+    .every((each) => shown.includes(each) || shown.includes(JSON.stringify(each).slice(1, -1)));
+  if (!isSaid) return JSON.stringify(value);
+  // A yes or no is not found in words: of a structure that is said else, those fields are shown that have one.
+  const open = unsaidFlags(value, shown);
+  return open === undefined ? "" : JSON.stringify(open);
+}
+
+/** What of a structure holds `true` or `false` that no text says; undefined where nothing does. */
+function unsaidFlags(value: JsonValue, said: string): JsonValue | undefined {
+  const holds = (part: JsonValue): boolean => {
+    if (typeof part === "boolean") return !said.includes(String(part));
+    return typeof part === "object" && part !== null && Object.values(part).some(holds);
+  };
+  if (!holds(value)) return undefined;
+  if (typeof value !== "object" || value === null || isList(value)) return value;
+  return Object.fromEntries(Object.entries(value).filter(([, part]) => holds(part)));
 }
 
 const MAX_COMPARED_VALUES = 1_000;

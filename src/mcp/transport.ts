@@ -3,6 +3,7 @@ import type { Transport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { codeFile } from "../package-place.js";
 import { requestsTo } from "./http-way.js";
+import { MessageLines } from "./message-lines.js";
 import { type McpServer, PROJECT, type StdioServer } from "./server-settings.js";
 
 /** A message, or the body of an HTTP answer, may have so many bytes: beyond, the connection is closed. */
@@ -20,17 +21,23 @@ export interface Surroundings {
   readonly variable: (name: string) => string | undefined;
 }
 
-/** A way to a server, and what its process has said last on its error output. */
+/** A way to a server, and what its process has said last beside its messages. */
 export interface Way {
   readonly transport: Transport;
   readonly lastWords: () => string;
+  /** It has written to its output what is no message. */
+  readonly strays: () => boolean;
 }
 
 export function wayTo(server: McpServer, surroundings: Surroundings): Way {
   if ("command" in server) return processOf(server, surroundings);
   const token =
     server.bearerVariable === undefined ? undefined : surroundings.variable(server.bearerVariable);
-  return { transport: requestsTo(server.url, token, MAX_MESSAGE_BYTES), lastWords: () => "" };
+  return {
+    transport: requestsTo(server.url, token, MAX_MESSAGE_BYTES),
+    lastWords: () => "",
+    strays: () => false,
+  };
 }
 
 /** The process has the variables that the settings name, and those without which no program runs: PATH, HOME and the like. */
@@ -41,20 +48,25 @@ function processOf(server: StdioServer, { dir, projectRoot, variable }: Surround
   });
   const { cwd = dir } = server;
   const args = server.args.map((arg) => (arg === PROJECT ? projectRoot : arg));
+  const lines = new MessageLines(MAX_MESSAGE_BYTES);
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [KEEPER, String(process.pid), server.command, ...args],
     cwd: cwd === PROJECT ? projectRoot : cwd,
     env: keptEnvironment({ ...server.env, ...Object.fromEntries(given) }),
     stderr: "pipe",
-    maxBufferSize: MAX_MESSAGE_BYTES,
   });
+  Object.assign(transport, { _readBuffer: lines }); // the SDK has no door for it
   let lastWords = "";
   const stderr = transport.stderr as Readable | null; // a stream, where it was asked for
   stderr?.on("data", (chunk: Buffer) => {
     lastWords = (lastWords + chunk.subarray(-MAX_STDERR_CHARS).toString("utf8")).slice(-MAX_STDERR_CHARS);
   });
-  return { transport, lastWords: () => lastWords };
+  return {
+    transport,
+    lastWords: () => [lastWords, lines.lastStray].filter((words) => words !== "").join(" "),
+    strays: () => lines.lastStray !== "",
+  };
 }
 
 /** What Node goes by, such as `NODE_OPTIONS`, is not meant for the process between: it hands it on, without what stands before it here. */

@@ -4,7 +4,18 @@ import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 const [manner = "plain", log = "", flag = ""] = process.argv.slice(2);
-const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+const write = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);
+const send = (message) => {
+  const whole = { jsonrpc: "2.0", ...message };
+  if (manner === "no version") write(message);
+  else
+    write(
+      manner === "in lists"
+        ? [{ jsonrpc: "2.0", method: "notifications/message", params: {} }, whole]
+        : whole,
+    );
+};
+if (manner === "marked") process.stdout.write("\uFEFF");
 /** Is told of each error that a request of this server is answered with. */
 let answered = () => undefined;
 const note = (line) => log !== "" && appendFileSync(log, `${line}\n`);
@@ -78,6 +89,14 @@ const ANSWERS = {
   "structure beside words": {
     content: [{ type: "text", text: "Two are there." }],
     structuredContent: { cups: 2 },
+  },
+  "a flag beside words": {
+    content: [{ type: "text", text: "Looked at." }],
+    structuredContent: { approved: false },
+  },
+  "flags beside words": {
+    content: [{ type: "text", text: "12 Oolong: true to its kind" }],
+    structuredContent: { number: 12, name: "Oolong", isPure: true, leaves: [{ isWhole: false }] },
   },
   "structure that is said": {
     content: [{ type: "text", text: '{ "b": 1, "a": [2] }' }],
@@ -179,6 +198,14 @@ function answerCall(id, { name, arguments: args = {} }) {
         id,
         error: { code: -32602, message: "not like this: /etc/passwd sk-abcdefghijklmnopqrst" },
       });
+    case "torn":
+      process.stdout.write(`{"jsonrpc": "2.0", "id": ${id}, "result": {"content": [NaN\n`);
+      return;
+    case "bare":
+      return send({ id, result: "text" });
+    case "without version":
+      process.stdout.write(`${JSON.stringify({ id: String(id), result: { content: [] } })}\n`);
+      return;
     case "garbage":
       process.stdout.write("no json\n{}\n[]\n");
       return send({ id, result: { content: "no list" } });

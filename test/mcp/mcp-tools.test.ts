@@ -225,8 +225,12 @@ describe("a server", () => {
   });
 
   test("without an end to its list is cut off, and the operator is told", async () => {
-    const { names, notes } = open(fake("endless").server);
-    expect((await names()).length).toBeLessThanOrEqual(20);
+    const { names, notes, call } = open(fake("endless").server);
+    const listed = await names();
+    expect(listed.length).toBeLessThanOrEqual(20);
+    const [first = ""] = listed;
+    await call(first.split(" ")[0]?.replace("mcp.s.", "") ?? "", { how: "change" });
+    await eventually(async () => !(await names()).includes(first)); // they were asked for again
     expect(notes).toEqual(["The MCP server s has more tools than the first 20, which are looked at."]);
   });
 
@@ -379,7 +383,9 @@ describe("a server", () => {
     ["structure alone", '{"cups":2}'],
     ["structure beside words", 'Two are there.\n{"cups":2}'],
     ["structure that is said", '{ "b": 1, "a": [2] }'],
-    ["words wrapped", 'a "cup"\nof tea'],
+    ["words wrapped", 'a "cup"\nof tea\n{"isWhole":true}'],
+    ["a flag beside words", 'Looked at.\n{"approved":false}'],
+    ["flags beside words", '12 Oolong: true to its kind\n{"leaves":[{"isWhole":false}]}'],
     ["wrapped list", "oolong\nassam"],
     ["first version", '{"toolResult":{"cups":2}}'],
   ])("whose answer has %s is read, and no more is said twice than it has said", async (how, content) => {
@@ -396,6 +402,32 @@ describe("a server", () => {
     const { call } = open(fake("plain").server);
     await expect(call("act", { how: "garbage" })).rejects.toThrow(Interrupted);
     await expect(call("act", { how: "refuse" })).rejects.toThrow(/refuses the call: .*not like this/);
+  });
+
+  test.each(["torn", "bare", "without version"])(
+    "whose answer cannot be read (%s) is waited for no longer, and goes on",
+    async (how) => {
+      const { server, lines } = fake("plain");
+      const { call } = open(server);
+      await expect(call("act", { how })).rejects.toThrow(
+        new Interrupted("The MCP server s has not given an answer that can be read."),
+      );
+      expect((await call("act")).content).toBe("act {}");
+      expect(lines().filter((line) => line.startsWith("begun"))).toHaveLength(1);
+    },
+  );
+
+  test.each(["marked", "in lists"])("whose messages come %s is understood", async (manner) => {
+    const { names, call } = open(fake(manner).server);
+    expect(await names()).toContain("mcp.s.act once");
+    expect((await call("act")).content).toBe("act {}");
+  });
+
+  test("whose messages are none of JSON-RPC is said to be so at once", async () => {
+    const { names } = open(fake("no version").server);
+    await expect(names()).rejects.toThrow(
+      "The MCP server s does not speak the protocol as it is known here: its answer is no message of JSON-RPC 2.0.",
+    );
   });
 
   test("that changes its tools is asked for them again", async () => {

@@ -1,0 +1,69 @@
+import { expect, test } from "vitest";
+import { MessageLines } from "../../src/mcp/message-lines.js";
+
+const PING = { jsonrpc: "2.0", id: 1, method: "ping" };
+const DONE = { jsonrpc: "2.0", id: 2, result: {} };
+
+/** What is read of a text that comes in two pieces. */
+function readOf(text: string) {
+  const lines = new MessageLines(10_000);
+  const bytes = Buffer.from(text);
+  const read: unknown[] = [];
+  for (const piece of [bytes.subarray(0, 7), bytes.subarray(7)]) {
+    lines.append(piece);
+    for (;;) {
+      try {
+        const message = lines.readMessage();
+        if (message === null) break;
+        read.push(message);
+      } catch (error) {
+        read.push(String(error));
+      }
+    }
+  }
+  return { read, stray: lines.lastStray };
+}
+
+const UNREADABLE = (id: number | string) => ({
+  jsonrpc: "2.0",
+  id,
+  error: expect.objectContaining({ message: "its answer is no message of JSON-RPC 2.0" }) as unknown,
+});
+
+test.each<[string, string, readonly unknown[]]>([
+  ["one on each line", `${JSON.stringify(PING)}\n${JSON.stringify(DONE)}\n`, [PING, DONE]],
+  [
+    "behind a mark of the bytes' order, with Windows' line ends",
+    `\uFEFF${JSON.stringify(PING)}\r\n\r\n`,
+    [PING],
+  ],
+  ["in a list, with what is none", `${JSON.stringify([PING, 5, DONE])}\n`, [PING, DONE]],
+  ["an answer without its version", '{"id":3,"result":{}}\n', [UNREADABLE(3)]],
+  ["an answer that is a text", '{"jsonrpc":"2.0","id":"4","result":"x"}\n', [UNREADABLE("4")]],
+  ["an answer with what JSON has not", '{"id": 5, "jsonrpc": "2.0", "result": NaN}\n', [UNREADABLE(5)]],
+  ["an answer that is not whole yet", '{"jsonrpc":"2.0","id":5,"result":{', []],
+  ["words about a message", 'got {"jsonrpc":"2.0","id":5,"result":{\n', []],
+  [
+    "a request that cannot be read",
+    '{"jsonrpc":"2.0","id":5,"method":7}\n',
+    ["Error: A line of JSON is no message."],
+  ],
+])("messages are read, and answers that cannot be are told: %s", (_, text, expected) => {
+  expect(readOf(text).read).toEqual(expected);
+});
+
+test("the last line that was no message is kept, cut", () => {
+  expect(readOf(`Server started\n${JSON.stringify(PING)}\n`)).toEqual({
+    read: [PING],
+    stray: "Server started",
+  });
+  expect(readOf(`{\n  "jsonrpc": "2.0",\n  "id": 1\n}\n`).stray).toBe("}");
+  expect(readOf(`${"x".repeat(5_000)}\n`).stray).toHaveLength(300);
+});
+
+test("a line without end is given up", () => {
+  const lines = new MessageLines(100);
+  lines.append(Buffer.alloc(90, "x"));
+  expect(() => lines.append(Buffer.alloc(90, "x"))).toThrow("more than 100 bytes");
+  expect(lines.readMessage()).toBeNull();
+});
