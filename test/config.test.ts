@@ -681,6 +681,16 @@ describe("the settings file", () => {
       "is not valid at mcpServers.s.cwd: must be an absolute path or @project. Correct it.",
     ],
     [
+      "an MCP server whose argument leads out of its project",
+      { mcpServers: { s: { command: "x", args: ["--root=@project/../x"] } } },
+      "is not valid at mcpServers.s.args.0: must not lead out of @project. Correct it.",
+    ],
+    [
+      "an MCP server whose variable names its project in vain",
+      { mcpServers: { s: { command: "x", env: { GO: "cd @project && x" } } } },
+      "is not valid at mcpServers.s.env.GO: must have @project at the beginning or behind = : or , and alone or before a path: nowhere else it stands for the project. Correct it.",
+    ],
+    [
       "an MCP server that waits for ever",
       { mcpServers: { s: { command: "x", timeoutSeconds: 3601 } } },
       "is not valid at mcpServers.s.timeoutSeconds: Too big: expected number to be <=3600. Correct it.",

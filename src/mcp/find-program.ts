@@ -1,7 +1,8 @@
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { delimiter, resolve } from "node:path";
-import { PROJECT, type StdioServer } from "./server-settings.js";
+import { PROJECT, namesProject } from "./project-paths.js";
+import type { StdioServer } from "./server-settings.js";
 
 /**
  * Why a server cannot be started, in a few words; undefined where nothing speaks against it. What is named by a way from
@@ -21,6 +22,7 @@ export async function missingProgram(
       : `${command} is no program that can be started`;
   }
   const directories = (env["PATH"] ?? path).split(delimiter).filter((directory) => directory !== "");
+  if (directories.some(namesProject)) return undefined; // known in a run only, as above
   const found = await Promise.all(directories.map((directory) => isProgram(resolve(directory, command))));
   return found.includes(true) ? undefined : `no program ${command} is on the PATH`;
 }

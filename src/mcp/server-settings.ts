@@ -3,9 +3,8 @@ import { z } from "zod";
 import { NO_HEADER_VALUE, isHeaderValue } from "../core/header-value.js";
 import { SERVER_NAME, isServerName } from "../core/server-name.js";
 import { secretVariable } from "../core/variable-name.js";
+import { PROJECT, namesProject, projectProblem } from "./project-paths.js";
 
-/** The place in `cwd` and `args` where the run's project is meant. */
-export const PROJECT = "@project";
 /**
  * Where a server works that names no directory, in the store: a program looks around where it is, and above, for what it runs and how (`npx`, `uvx`,
  * `python -m`). In the directory for temporary files anybody on the machine leaves it something.
@@ -15,6 +14,11 @@ export const SERVERS_FOLDER = "mcp-servers";
 const DEFAULT_TIMEOUT_SECONDS = 60;
 const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be the name of a variable");
 const plainText = z.string().regex(/^[^\0]*$/, "must hold no NUL");
+/** A text in which `@project` is the run's project. */
+const placeText = plainText.superRefine((text, context) => {
+  const message = projectProblem(text);
+  if (message !== undefined) context.addIssue({ code: "custom", message });
+});
 
 const common = {
   /** The longest wait for one call. */
@@ -28,14 +32,14 @@ const common = {
 const stdioServer = z.strictObject({
   /** The program, started without a shell. */
   command: plainText.min(1),
-  args: z.array(plainText).default([]),
+  args: z.array(placeText).default([]),
   /** An absolute path, or `@project`: a process for each project, in it. Absent: `SERVERS_FOLDER`. */
   cwd: z
     .string()
     .refine((path) => path === PROJECT || isAbsolute(path), "must be an absolute path or @project")
     .optional(),
   /** Variables with their values: what is secret does not belong here. */
-  env: z.record(variable, plainText).default({}),
+  env: z.record(variable, placeText).default({}),
   /** Variables of the worker that the server is given. */
   envVariables: z.array(variable).default([]),
   ...common,
@@ -75,7 +79,8 @@ export type McpServer = StdioServer | HttpServer;
 
 /** Whether each project has a process of its own. */
 export function isOfProject(server: McpServer): boolean {
-  return "command" in server && (server.cwd === PROJECT || server.args.includes(PROJECT));
+  if (!("command" in server)) return false;
+  return server.cwd === PROJECT || [...server.args, ...Object.values(server.env)].some(namesProject);
 }
 
 /** Why the token that a server wants cannot be sent: its variable is not set, or holds what no header can carry. */

@@ -4,7 +4,8 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { codeFile } from "../package-place.js";
 import { requestsTo } from "./http-way.js";
 import { MessageLines } from "./message-lines.js";
-import { type McpServer, PROJECT, type StdioServer } from "./server-settings.js";
+import { PROJECT, withProject } from "./project-paths.js";
+import type { McpServer, StdioServer } from "./server-settings.js";
 
 /** A message, or the body of an HTTP answer, may have so many bytes: beyond, the connection is closed. */
 const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
@@ -47,13 +48,16 @@ function processOf(server: StdioServer, { dir, projectRoot, variable }: Surround
     return value === undefined ? [] : [[name, value] as const];
   });
   const { cwd = dir } = server;
-  const args = server.args.map((arg) => (arg === PROJECT ? projectRoot : arg));
+  const args = server.args.map((arg) => withProject(arg, projectRoot));
+  const set = Object.entries(server.env).map(
+    ([name, value]) => [name, withProject(value, projectRoot)] as const,
+  );
   const lines = new MessageLines(MAX_MESSAGE_BYTES);
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [KEEPER, String(process.pid), server.command, ...args],
     cwd: cwd === PROJECT ? projectRoot : cwd,
-    env: keptEnvironment({ ...server.env, ...Object.fromEntries(given) }),
+    env: keptEnvironment(Object.fromEntries([...set, ...given])),
     stderr: "pipe",
   });
   Object.assign(transport, { _readBuffer: lines }); // the SDK has no door for it

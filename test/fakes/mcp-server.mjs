@@ -120,6 +120,7 @@ const CALLS = {
   look: () => readFileSync(0 in process.argv ? (log === "" ? process.argv[1] : log) : "", "utf8").length,
   environment: () => JSON.stringify(process.env),
   where: () => process.cwd(),
+  arguments: () => JSON.stringify([...process.argv.slice(5), process.env.PLACE]),
 };
 
 function answerCall(id, { name, arguments: args = {} }) {

@@ -199,6 +199,23 @@ describe("a server", () => {
     },
   );
 
+  test("is told where the project is, in an option, a path and a variable, and has a process for each project", async () => {
+    const { server } = fake("plain", { env: { PLACE: "@project/docs" } });
+    const { source, projectRoot } = open({
+      ...server,
+      args: [...server.args, "--root=@project", "@project/sub"],
+    });
+    const elsewhere = realpathSync(mkdtempSync(join(tmpdir(), "interlock-mcp-")));
+    onTestFinished(() => rmSync(elsewhere, { recursive: true }));
+    for (const root of [projectRoot, elsewhere]) {
+      const place = { agentId: "a", allowedServers: ["s"], projectRoot: root };
+      const [tool] = await source.tools(place);
+      const scope = { runId: "r", nodeId: "n", callId: "c", signal: new AbortController().signal };
+      const told = await tool?.run({ how: "arguments" }, { ...place, ...scope });
+      expect(JSON.parse(told?.content ?? "")).toEqual([`--root=${root}`, `${root}/sub`, `${root}/docs`]);
+    }
+  });
+
   test("works in the project's directory where the settings say so", async () => {
     const { call, projectRoot } = open(fake("plain", { cwd: "@project" }).server);
     expect((await call("act", { how: "where" })).content).toBe(projectRoot);
