@@ -155,12 +155,15 @@ function spellings(view: View, forms: readonly string[]): readonly Span[] {
       while (length < form.length && text[start + length] === form[length]) length += 1;
       return spanOf(view, start, start + length);
     });
-    const ended = placesOf(text, form.slice(-least)).map((place) => {
-      let length = least;
-      const end = place + least;
-      while (length < form.length && text[end - length - 1] === form.at(-length - 1)) length += 1;
-      return spanOf(view, end - length, end);
-    });
+    // Its end ends a word: within one it is of something else.
+    const ends = placesOf(text, form.slice(-least)).map((place) => place + least);
+    const ended = ends
+      .filter((end) => !/\w/.test(text.charAt(end)))
+      .map((end) => {
+        let length = least;
+        while (length < form.length && text[end - length - 1] === form.at(-length - 1)) length += 1;
+        return spanOf(view, end - length, end);
+      });
     return [...begun, ...ended];
   });
 }
