@@ -152,7 +152,7 @@ export function createChatModel(send: Send = sendOverHttp, patience = PATIENCE):
         over.abort(); // whatever is not read to its end is not left open
         signal.throwIfAborted(); // as aborted: an aborted stream only ends early
         const failure = isLate ? timedOut(settings.timeoutMs) : classifyModelError(error, settings.apiKey);
-        throw located(failure, addressOf(settings));
+        throw located(failure, endpointIn(settings), settings.apiKey);
       } finally {
         clearTimeout(timer);
         signal.removeEventListener("abort", stop);
@@ -161,11 +161,11 @@ export function createChatModel(send: Send = sendOverHttp, patience = PATIENCE):
   };
 }
 
-/** Where a model is asked; nothing where its base URL cannot be used. */
-function addressOf(settings: ModelSettings): string {
+/** Where a model is asked; undefined where its base URL cannot be used. */
+function endpointIn(settings: ModelSettings): URL | undefined {
   const url = parseUrl(settings.baseUrl ?? OPENAI_URL);
-  if (url === undefined || url.username !== "" || url.password !== "") return "";
-  return shownAddress(endpointOf(settings, "chat/completions"), settings.apiKey);
+  if (url === undefined || url.username !== "" || url.password !== "") return undefined;
+  return endpointOf(settings, "chat/completions");
 }
 
 /** What a timer can hold. */
@@ -195,7 +195,7 @@ async function ask(
   const { apiKey } = settings;
   const { finalErrors, streamedCalls } = dialect;
   let { messages } = request;
-  request.onAsked?.(addressOf(settings));
+  request.onAsked?.(shownAddress(url, apiKey));
   for (let asked = 1; ; asked += 1) {
     const adapted = learned.adapt(dialect, endpoint, settings.model);
     const stream = learned.streams(settings.stream, endpoint, settings.model);

@@ -15,12 +15,24 @@ export function shownAddress(url: URL, apiKey = ""): string {
 const MAX_LOOKED_AT = 4_000;
 const MAX_ADDRESS_CHARS = 200;
 
-/** The same error, saying where it happened. What is no model error is returned as it is. */
-export function located(error: unknown, address: string): unknown {
-  if (!(error instanceof ModelError) || address === "" || error.message.includes(address)) return error;
-  const { message, code, retryable, retryAfterMs, contextTokens } = error;
-  const sentence = message.startsWith(SUBJECT)
-    ? `${SUBJECT}${address} ${message.slice(SUBJECT.length)}`
-    : `${message} It came from ${address}.`;
+/** Names of parameters that hold keys, where gateways take them in the address. */
+const NAMES_SECRET = /key|token|secret|sig|code|auth|pass|cred/i;
+
+/** What of an address is secret, and may be repeated by whoever answers there. */
+function secretsIn({ searchParams }: URL): readonly string[] {
+  return [...searchParams].filter(([name]) => NAMES_SECRET.test(name)).map(([, value]) => value);
+}
+
+/** The same error, saying where it happened, without what is secret there. What is no model error is returned as it is. */
+export function located(error: unknown, url: URL | undefined, apiKey = ""): unknown {
+  if (!(error instanceof ModelError) || url === undefined) return error;
+  const address = shownAddress(url, apiKey);
+  const { code, retryable, retryAfterMs, contextTokens } = error;
+  const message = secretsIn(url).reduce((said, secret) => redactKey(said, secret), error.message);
+  const sentence = message.includes(address)
+    ? message
+    : message.startsWith(SUBJECT)
+      ? `${SUBJECT}${address} ${message.slice(SUBJECT.length)}`
+      : `${message} It came from ${address}.`;
   return new ModelError({ code, message: sentence, retryable, retryAfterMs, contextTokens }, error.cause);
 }

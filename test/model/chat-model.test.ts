@@ -739,6 +739,20 @@ describe("connections", () => {
     expect(message).not.toMatch(/hidden|0123456789|abcdefgh/);
   });
 
+  test("repeat no key of an address's query, whoever says it", async () => {
+    const server = await startRawServer((response, { url, headers }) => {
+      response.writeHead(404, { "content-type": "application/json" });
+      const value = new URL(url, "http://x").searchParams.get("subscription-key");
+      const message = `no http://${headers.host}${url}, nor ${value} for 2024-10-21`;
+      response.end(JSON.stringify({ error: { message } }));
+    });
+    const baseUrl = `${server.baseUrl}?api-version=2024-10-21&subscription-key=abcdef0123456789`;
+    const { message } = await errorOf(request(baseUrl));
+    expect(message).toContain(" answered 404 no http://");
+    expect(message).toMatch(/api-version=2024-10-21.*for 2024-10-21/u);
+    expect(message).not.toContain("abcdef");
+  });
+
   test.each([false, true])("to a web page that is no endpoint say so, streamed: %s", async (stream) => {
     const server = await startRawServer((response) => {
       response.writeHead(200, { "content-type": "text/html; charset=utf-8" });
