@@ -113,3 +113,33 @@ export function mergePiece(
   }
   return merged;
 }
+
+/** Text grows; where parts come, what was text so far is the first of them. */
+export function withContent(before: unknown, piece: unknown): unknown {
+  if (piece === undefined || piece === null) return before;
+  if (!Array.isArray(before) && !Array.isArray(piece)) return withPiece("content", before, piece);
+  const text = (value: unknown): unknown[] => (textOf(value) === "" ? [] : [{ type: "text", text: value }]);
+  const parts: unknown[] = Array.isArray(before) ? (before as unknown[]) : text(before);
+  for (const part of Array.isArray(piece) ? (piece as readonly unknown[]) : text(piece)) addPart(parts, part);
+  return parts;
+}
+
+/** Parts that come piece by piece, as Mistral's thoughts do: sent back so, each would be a thought of its own. */
+const GROWING: ReadonlySet<string> = new Set(["text", "thinking", "reasoning", "summary_text"]);
+
+function addPart(parts: unknown[], piece: unknown): void {
+  const [last, more] = [fieldsOf(parts.at(-1)), fieldsOf(piece)];
+  const type = textOf(more?.["type"]);
+  const isMore = GROWING.has(type) && last?.["type"] === type && textOf(last["signature"]) === "";
+  if (last === undefined || more === undefined || !isMore) {
+    parts.push(piece);
+    return;
+  }
+  const grown = last as Record<string, unknown>; // made by the pieces before
+  for (const [key, value] of Object.entries(more)) {
+    const before = grown[key];
+    if (Array.isArray(before) && Array.isArray(value)) {
+      for (const item of value as readonly unknown[]) addPart(before as unknown[], item);
+    } else if (key !== "__proto__") grown[key] = withPiece(key, before, value);
+  }
+}

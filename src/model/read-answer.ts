@@ -5,7 +5,7 @@ import { AnswerProgress, type OnPiece } from "./answer-progress.js";
 import type { ChatAnswer } from "./chat-model.js";
 import { untilSilent } from "./event-stream.js";
 import { badResponse, endedBadly, errorInAnswer } from "./model-error.js";
-import { mergePiece, unknownParts, withPiece } from "./provider-part.js";
+import { mergePiece, unknownParts, withContent } from "./provider-part.js";
 import { saysWords } from "./provider-error.js";
 import { hasCounted, toUsage } from "./read-usage.js";
 import { StreamedCalls } from "./streamed-calls.js";
@@ -170,16 +170,6 @@ function callsIn(message: Fields): readonly unknown[] {
 function contentOf(content: unknown): unknown {
   if (typeof content === "number") return String(content);
   return fieldsOf(content) === undefined ? content : [content];
-}
-
-/** Text grows; where parts come, what was text so far is the first of them. */
-function withContent(before: unknown, piece: unknown): unknown {
-  if (piece === undefined || piece === null) return before;
-  if (!Array.isArray(before) && !Array.isArray(piece)) return withPiece("content", before, piece);
-  const text = (value: unknown): unknown[] => (textOf(value) === "" ? [] : [{ type: "text", text: value }]);
-  const parts: unknown[] = Array.isArray(before) ? (before as unknown[]) : text(before);
-  for (const part of Array.isArray(piece) ? (piece as readonly unknown[]) : text(piece)) parts.push(part);
-  return parts;
 }
 
 /** What was told of an answer, whole or in pieces so far. */

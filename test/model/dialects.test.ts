@@ -154,7 +154,9 @@ describe.each([false, true])("what nobody here knows is kept, streamed: %s", (st
         : json(response, choice({ content: parts })),
     );
     const { content, provider } = await ask(server.baseUrl, { stream });
-    expect([content, provider?.content]).toEqual(["Which colour?", parts]);
+    // The pieces of a stream are one part.
+    const kept = stream ? [parts[0], { type: "text", text: "Which colour?" }] : parts;
+    expect([content, provider?.content]).toEqual(["Which colour?", kept]);
   });
 
   test("but not without a bound", async () => {
@@ -165,6 +167,34 @@ describe.each([false, true])("what nobody here knows is kept, streamed: %s", (st
     });
     expect(await errorOf(ask(server.baseUrl, { stream }))).toMatchObject({ code: "LLM_BAD_RESPONSE" });
   });
+});
+
+test("a thought of a stream is one, however many pieces it has come in", async () => {
+  const thought = (text: string) => ({ content: [{ type: "thinking", thinking: [{ type: "text", text }] }] });
+  const summary = (text: string, more = {}) => ({
+    content: [{ type: "reasoning", summary: [{ type: "summary_text", text, ...more }] }],
+  });
+  const told = async (...deltas: readonly object[]) => {
+    const server = await startRawServer((response) =>
+      events(response, [...deltas.map((piece) => delta(piece)), delta({}, "stop")]),
+    );
+    return (await ask(server.baseUrl, { stream: true })).provider?.content;
+  };
+  expect(
+    await told({ content: "" }, thought("Let"), thought(" me"), { content: "Red" }, { content: "?" }),
+  ).toEqual([
+    { type: "thinking", thinking: [{ type: "text", text: "Let me" }] },
+    { type: "text", text: "Red?" },
+  ]);
+  expect(await told(summary("Let"), summary(" me"), summary("", { signature: "s" }), summary("So"))).toEqual([
+    {
+      type: "reasoning",
+      summary: [
+        { type: "summary_text", text: "Let me", signature: "s" },
+        { type: "summary_text", text: "So" },
+      ],
+    },
+  ]);
 });
 
 describe("calls of a stream", () => {
