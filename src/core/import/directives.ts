@@ -4,20 +4,29 @@ import { type Token, tokensOf } from "./references.js";
 /** What a line says about a file that it names. */
 export type Directive =
   /** The workflow goes on there. */
-  | { readonly kind: "go"; readonly label: string; readonly condition?: string; readonly isDefault: boolean }
+  | {
+      readonly kind: "go";
+      readonly label: string;
+      readonly condition?: string;
+      readonly isDefault: boolean;
+      /** All that the line says. */
+      readonly words: string;
+    }
   /** It is used there and then, and the step goes on: data, another skill, a helper of its own. */
   | { readonly kind: "use" };
 
 const USE: Directive = { kind: "use" };
 
 const GOES =
-  /\b(?:load|loads|loading|read|follow|follows|execute|executes|proceed|proceeds|continue|continues|continuing|go|goto|jump|route|routes|return|returns|restart|begin|start|launch|move|advance|skip|open|exit|loop|resume|transition|next|run|start|enter|switch|lade|lädt|folge|folgt|weiter|fahre|gehe|zurück|beginne|starte|lies (?:die|das|den|nun|jetzt)|lies `)\b|→|->|=>/i;
+  /\b(?:load|loads|loading|read|follow|follows|execute|executes|proceed|proceeds|continue|continues|continuing|go|goto|jump|route|routes|return|returns|restart|begin|start|launch|move|advance|skip|open|exit|loop|resume|transition|next|run|start|enter|switch|lade|lädt|folge|folgt|weiter|fahre|gehe|zurück|beginne|starte|lies (?:die|das|den|nun|jetzt)|lies `)\b(?!-\w)|→|->|=>/i;
+/** What a file is called says nothing of what is done with it: `step-02-run-gates.md`. */
+const PAGE = /[\w./{}@-]{1,200}\.md\b/g;
 const NEVER =
   /\b(?:never|not|nie|niemals|nicht|don't|forbidden|avoid|without|instead of|before)\b[^.;:!?]{0,80}$/i;
 const EXAMPLE = /\b(?:example|for instance|e\.g)\b|\blast (?:element|step)\b.{0,20}\bis\b/i;
 /** "(see X for rules)": it tells of the file, whatever else the line does. */
 const TOLD =
-  /(?:\b(?:see|refer to|according to|siehe|laut|(?:resolved|set|loaded|defined|described|documented|listed|computed|captured|acquired|recorded|established|produced|written) (?:by|in|from|at))|§ ?[\w.]{1,8} (?:of|in))\s{1,3}(?:the\s)?(?:`[\w-]{1,80}`\s)?[`*"'([]{0,4}(?:[\w.{}/-]{0,80}\/)?$/i;
+  /(?:\b(?:see|refer to|according to|siehe|laut|(?:resolved|set|loaded|defined|described|documented|listed|computed|captured|acquired|recorded|established|produced|written|consumed|used|generated|migrated|checked|handled|made|needed|required) (?:by|in|from|at)|per)|§ ?[\w.]{1,8} (?:of|in))\s{1,3}(?:the\s)?(?:`[\w-]{1,80}`\s)?[`*"'([]{0,4}(?:[\w.{}/-]{0,80}\/)?$/i;
 /** "Continue with the step described in X", "see X and follow it": what is told of is where the line leads. */
 const TOLD_AS_WAY =
   /\b(?:continue|proceed|go|move|advance|follow|execute|run|carry out|begin|start|perform)\b[^.;:!?()]{0,60}\b(?:step|phase|workflow|instructions|process|procedure)\b,? (?:(?:that|which) (?:is|are) |as )?(?:defined|described|documented|listed|written|set) (?:in|at|by|from)\s{1,3}(?:the )?\S{0,100}$/i;
@@ -33,10 +42,15 @@ export function directiveOf(line: SourceLine, token: Token, before: string): Dir
   const isAlone = withoutMarks(text.replace(token.text, "")).length < 4;
   const said = isAlone && !/^\s*#/.test(before) ? `${before} ${text}` : text;
   const lead = isAlone ? before : line.text.slice(0, token.at);
-  if (!GOES.test(said) || EXAMPLE.test(said) || NEVER.test(lead) || HELPER.test(said)) return USE;
+  if (!GOES.test(withoutNames(said, token)) || EXAMPLE.test(said) || NEVER.test(lead) || HELPER.test(said))
+    return USE;
   const isFollowed = AND_FOLLOWED.test(line.text.slice(token.at + token.text.length));
   if (TOLD.test(lead) && !TOLD_AS_WAY.test(lead) && !isFollowed) return USE;
-  return { kind: "go", ...labelOf(said) };
+  return { kind: "go", ...labelOf(said, isAlone ? said.length : token.at), words: withoutMarks(said) };
+}
+
+function withoutNames(text: string, token: Token): string {
+  return text.replaceAll(token.text, " ").replaceAll(PAGE, " ");
 }
 
 /** `nextStepFile: …`, `step_file = …` */
@@ -60,8 +74,10 @@ export function wordsUnknownAt(line: SourceLine, token: Token, before: string): 
     directiveOf(line, token, before).kind === "go"
   )
     return false;
+  const text = withoutNames(line.text, token);
   return (
-    ![GOES, EXAMPLE, HELPER, UNDERSTOOD].some((words) => words.test(line.text)) &&
+    ![GOES, EXAMPLE, UNDERSTOOD].some((words) => words.test(text)) &&
+    !HELPER.test(line.text) &&
     ![NEVER, NEVER_ELSEWHERE].some((words) => words.test(lead))
   );
 }
@@ -70,31 +86,61 @@ export function wordsUnknownAt(line: SourceLine, token: Token, before: string): 
 function rowOf(text: string, token: Token): Directive {
   const label = /^\|\s{0,4}`?\[([A-Z]{1,2}|\d)\]/.exec(text)?.[1];
   if (label === undefined || !token.text.endsWith(".md")) return USE;
-  return {
-    kind: "go",
-    label,
-    condition: withoutMarks(text.replaceAll("|", " ")).slice(0, 300),
-    isDefault: false,
-  };
+  const words = withoutMarks(text.replaceAll("|", " "));
+  return { kind: "go", label, condition: words.slice(0, 300), isDefault: false, words };
 }
 
-/** `IF C: …`, `**[C] Continue**`, `If it is ready …, load …`: when a way is taken, in the words of the step. */
-export function labelOf(line: string): {
+/**
+ * `IF C: …`, `**[C] Continue**`, `If it is ready …, load …`: when a way is taken, in the words of the step. `at` is where the line
+ * names the step: of several conditions the one right before it holds.
+ */
+export function labelOf(
+  line: string,
+  at: number,
+): {
   readonly label: string;
   readonly condition?: string;
   readonly isDefault: boolean;
 } {
   const text = withoutMarks(line);
   const condition = text.slice(0, 300);
-  const letter = MENU_ITEM.exec(text)?.[1] ?? CHOSEN.exec(text)?.[1];
+  const lead = line.slice(0, at);
+  const part = withoutMarks(lead.slice(lead.lastIndexOf(" | ") + 1).replace(/^\|/, ""));
+  const letter = MENU_ITEM.exec(text)?.[1] ?? PART_OF_MENU.exec(part)?.[1] ?? CHOSEN.exec(text)?.[1];
   if (letter !== undefined) return { label: letter, condition, isDefault: letter === "C" };
-  if (BACK.test(text)) return { label: "back", condition, isDefault: false };
-  const when = /\b(?:if|when|wenn|falls|unless|otherwise|after|once)\b\s*((?:(?![-=]>)[^:→,]){1,60})/i
-    .exec(text)?.[1]
-    ?.trim();
+  const sentence = /(?:[^.!?;]|[.!?;](?!\s)){0,400}$/.exec(part)?.[0] ?? "";
+  if (BACK.test(sentence)) return { label: "back", condition, isDefault: false };
+  const when = whenOf(withoutMarks(lead), withoutMarks(line.slice(at)));
   if (when !== undefined) return { label: when || "otherwise", condition, isDefault: false };
   return { label: "next", isDefault: /\bnext\b|^read fully|immediately|without delay/i.test(text) };
 }
+
+/** What the last condition before a step's name says, else one behind it in the same sentence, else what stands before an arrow. */
+function whenOf(lead: string, rest: string): string | undefined {
+  const before = [...lead.replaceAll(ASIDE, " ").matchAll(CONDITION)];
+  const last = before.findLast(([word]) => !/^(?:after|once)/i.test(word)) ?? before.at(-1);
+  const behind = sentenceIn(rest);
+  const [found] = last === undefined ? behind.replaceAll(ASIDE, " ").matchAll(CONDITION) : [last];
+  const words = found?.[1] ?? CASE.exec(lead)?.[1];
+  return words
+    ?.replaceAll(/\s+/g, " ")
+    .trim()
+    .replace(/[.,;\s]{1,20}$/, "");
+}
+
+/** What stands in brackets: "(if any)". */
+export const ASIDE = /\([^()]{0,200}\)/g;
+/** What a text begins with, to the end of its first sentence. */
+export function sentenceIn(text: string): string {
+  return /^(?:[^.!?;]|[.!?;](?!\s)){0,400}/.exec(text)?.[0] ?? "";
+}
+
+const CONDITION =
+  /(?<![\w-])(?:if|when|wenn|falls|unless|otherwise|after|once)(?![\w-])\s*((?:(?![-=]>|[.!?;]\s)[^:→,]){0,60})/gi;
+/** `ready-for-dev` → … */
+const CASE = /^[-•\s\d.)]{0,8}((?:(?![-=]>)[^→:.;]){2,60}?)\s{0,4}(?:→|->|=>)[\s\w,]{0,60}$/;
+/** `T = weigh | C = save, then load …` */
+const PART_OF_MENU = /^\s?([A-Z])\s?=/;
 
 /** `IF C: …`, `[C] Continue: …`, `1) …` at the beginning of a line. */
 const MENU_ITEM =

@@ -31,6 +31,11 @@ export function firstStepsIn(tree: SourceTree, folder: string, from: string): re
   );
 }
 
+/** Whether a step is the first of its folder, or of a mode there, for a document in its language. */
+export function isFirstStep(tree: SourceTree, path: string, document: string): boolean {
+  return firstStepsIn(tree, folderOf(path), document).some((first) => first.path === path);
+}
+
 /**
  * Where the steps begin that lie right below a document's folder, or beside it, two at least: in the folders that the document
  * names, else in those that no other workflow beside it names.

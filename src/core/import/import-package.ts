@@ -22,6 +22,7 @@ import {
 } from "./render-package.js";
 import { type RewriteRules, rewriteJson, rewriteLine, rewriteObject } from "./rewrite.js";
 import { type Call, callsOf, filesOfSkill } from "./skills.js";
+import { conditionOf } from "./source-edge.js";
 import { type SourceText, lineOfKey, readSource, textsOf, variablesFor } from "./source-text.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 
@@ -245,9 +246,13 @@ class PackageMaker {
   }
 
   private makeEdges(): readonly MadeEdge[] {
+    const seen = new Set<string>();
+    const forks = new Set(
+      this.graph.edges.flatMap(({ from }) => (seen.size < seen.add(from).size ? [] : [from])),
+    );
     const edges = this.graph.edges.map((edge): MadeEdge => {
       const label = excerpt(edge.label, 80) || "next";
-      const condition = edge.condition === undefined ? "" : excerpt(edge.condition, 300);
+      const condition = excerpt(conditionOf(edge, !forks.has(edge.from)) ?? "", 300);
       return {
         from: this.idOf(edge.from),
         to: this.idOf(edge.to),

@@ -3,7 +3,7 @@ import { waysInCode } from "./ways-in-code.js";
 import type { Entry } from "./entries.js";
 import { type Finish, LAST_NAME, LAST_WORDS, finishesOf } from "./ends.js";
 import { type ImportFindings, named } from "./findings.js";
-import { type FirstStep, firstStepsBelow, firstStepsIn } from "./first-steps.js";
+import { type FirstStep, firstStepsBelow, firstStepsIn, isFirstStep } from "./first-steps.js";
 import { whyAbsent } from "./left-out.js";
 import { References, type Target, type Token, isBelow } from "./references.js";
 import {
@@ -14,10 +14,11 @@ import {
   textsUnder,
   variablesFor,
 } from "./source-text.js";
-import { type SourceEdge, better } from "./source-edge.js";
+import { type SourceEdge, better, withoutSkips } from "./source-edge.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 import {
   isEntryName,
+  isMaterial,
   isNextKey,
   isStepFile,
   isStepFolder,
@@ -26,9 +27,11 @@ import {
   numeralOf,
   resumesRun,
 } from "./step-files.js";
+import { type ListedSteps, listedSteps } from "./step-lists.js";
 import { unsaidWays } from "./unsaid-ways.js";
+import { reportMissing, reportName, tellOfNumber } from "./step-reports.js";
 import { reportUnreached } from "./unreached.js";
-import { type NamedStep, StepNames, hasPart, leadsTo } from "./step-names.js";
+import { StepNames, hasPart, leadsTo } from "./step-names.js";
 
 /** The files that become nodes, in the order in which they are reached, and the ways between them. */
 export interface SourceGraph {
@@ -70,6 +73,7 @@ class GraphWalk {
   private readonly called = new Set<string>();
   private readonly order: string[] = [];
   private readonly names: StepNames;
+  private readonly listed: ListedSteps;
 
   constructor(tree: SourceTree, entry: Entry, findings: ImportFindings) {
     this.tree = tree;
@@ -78,6 +82,13 @@ class GraphWalk {
     this.folder = folderOf(entry.document);
     this.document = readSource(tree.text(entry.document));
     this.names = new StepNames(tree, this.folder);
+    this.listed = listedSteps(
+      tree,
+      entry.document,
+      this.document.body,
+      this.referencesOf(entry.document, this.document),
+      this.names,
+    );
   }
 
   run(): void {
@@ -90,12 +101,16 @@ class GraphWalk {
 
   graph(): SourceGraph {
     const { document } = this.entry;
-    const starts = [...this.edges.values()].filter((edge) => edge.from === document);
-    const isReturnedTo = [...this.edges.values()].some((edge) => edge.to === document);
+    const { choices, firsts } = this.listed;
+    const isFirst = (path: string): boolean =>
+      choices.has(path) || firsts.has(path) || isFirstStep(this.tree, path, document);
+    const edges = withoutSkips([...this.edges.values()], document, isFirst);
+    const starts = edges.filter((edge) => edge.from === document);
+    const isReturnedTo = edges.some((edge) => edge.to === document);
     const [first] = starts;
     const isNode = first === undefined || starts.length > 1 || isReturnedTo;
     const nodes = isNode ? [document, ...this.order] : this.order;
-    const kept = [...this.edges.values()].filter((edge) => isNode || edge.from !== document);
+    const kept = edges.filter((edge) => isNode || edge.from !== document);
     const goesOn = new Set(kept.map(({ from }) => from));
     const last = nodes.filter((path) => goesOn.has(path) && LAST_NAME.test(nameOf(path)));
     const finishes = finishesOf(nodes, kept, last, this.texts);
@@ -134,14 +149,18 @@ class GraphWalk {
       const severity = source === this.document ? "error" : "warning";
       this.findings.add(severity, path, 0, "is empty: write below its front matter what is to be done");
     }
-    const variables = variablesFor(source, this.document);
-    const references = new References(this.tree, this.folder, path, variables);
+    const references = this.referencesOf(path, source);
     this.followKeys(path, source, references);
     this.followBody(path, source, references);
     this.followNames(path, source);
+    if (path === this.entry.document) this.followLists();
     if (this.edgesFrom(path).length === 0) this.followUnsaid(path, source, references);
     if (this.edgesFrom(path).length === 0) this.followCode(path, source, references);
     if (this.edgesFrom(path).length === 0) this.followOrder(path, source);
+  }
+
+  private referencesOf(path: string, source: SourceText): References {
+    return new References(this.tree, this.folder, path, variablesFor(source, this.document));
   }
 
   /** `nextStepFile` and its like. */
@@ -185,7 +204,7 @@ class GraphWalk {
   private followBody(path: string, source: SourceText, references: References): void {
     for (const { line, token, before } of tokensInBody(source.body)) {
       const target = references.resolve(token.text);
-      if (target.kind === "other" || this.isOfAnother(path, line.text, token.at)) continue;
+      if (target.kind === "other" || this.isOfAnother(path, line, token.at)) continue;
       if (target.kind === "outside") {
         this.findings.add(
           "warning",
@@ -197,15 +216,28 @@ class GraphWalk {
       }
       const directive = directiveOf(line, token, before);
       if (target.kind === "missing") {
-        if (directive.kind === "go" || isStepFile(this.tree, target.path))
-          this.reportMissing(path, line.number, target, directive.kind === "go");
+        if (directive.kind === "go") reportMissing(this.tree, path, line.number, target.path, this.findings);
       } else if (target.kind === "folder") {
         if (directive.kind === "go" && isStepFolder(target.path) && startsFolder(line))
           this.enter(path, firstStepsIn(this.tree, target.path, path), line.number);
       } else if (directive.kind === "go" && this.mayBeNode(target.path, path, line, token)) {
         if (this.isCall(target.path, directive.label)) this.called.add(folderOf(target.path));
+        else if (path !== this.entry.document && this.isProcedure(target.path)) this.used.add(target.path);
         else this.connect(path, target.path, line.number, directive);
       } else this.used.add(target.path);
+    }
+  }
+
+  /** Of a document that leads to where some of its lists begin: to where the others begin as well. */
+  private followLists(): void {
+    const { document } = this.entry;
+    const { firsts } = this.listed;
+    const starts = this.edgesFrom(document).map(({ to }) => to);
+    if (starts.length === 0 || starts.some((path) => !firsts.has(path))) return;
+    for (const [path, line] of firsts) {
+      if (starts.includes(path)) continue;
+      const steps = firstStepsIn(this.tree, folderOf(path), document).filter((step) => step.path === path);
+      this.enter(document, steps, line);
     }
   }
 
@@ -218,44 +250,26 @@ class GraphWalk {
         const directive = directiveOf(line, step, before);
         if (directive.kind !== "go" || !leadsTo(line.text, step, before)) continue;
         if (step.steps.includes(path) || hasPart(source.body, step)) continue;
-        if (this.isOfAnother(path, line.text, step.at)) continue;
+        if (this.isOfAnother(path, line, step.at)) continue;
         const [only, ...others] = step.steps;
         if (others.length > 0 && this.edgesFrom(path).some(({ to }) => step.steps.includes(to))) continue;
-        if (step.form === "number" && namesFiles) this.tellOfNumber(path, line.number, step);
-        else if (only !== undefined && others.length === 0) this.connect(path, only, line.number, directive);
-        else this.reportName(path, line.number, step);
+        if (step.form === "number" && namesFiles) {
+          const isKnown = this.edgesFrom(path).some(({ to }) => step.steps.includes(to));
+          if (!isKnown) tellOfNumber(path, line.number, step, this.findings);
+        } else if (only !== undefined && others.length === 0)
+          this.connect(path, only, line.number, directive);
+        else reportName(path, line.number, step, this.findings);
       }
       if (line.text.trim() !== "") before = line.text.slice(0, 400);
     }
   }
 
-  /** Whether what stands at a place of a line comes after another step than this one: "`step-01` → `step-02`". */
-  private isOfAnother(path: string, line: string, at: number): boolean {
-    const from = chainedTo(line, at);
+  /** Whether what stands at a place of a line comes after another step than this one: "`step-01` → `step-02`", or an item of a list. */
+  private isOfAnother(path: string, line: SourceLine, at: number): boolean {
+    if (path === this.entry.document && this.listed.later.has(line.number)) return true;
+    const from = chainedTo(line.text, at);
     if (from === undefined || `${from}.md` === nameOf(path)) return false;
     return !this.names.called(from, path).includes(path);
-  }
-
-  private tellOfNumber(path: string, line: number, { text, steps }: NamedStep): void {
-    if (steps.length === 0 || this.edgesFrom(path).some(({ to }) => steps.includes(to))) return;
-    const may = steps.slice(0, 5).map(named).join(", ");
-    this.findings.add(
-      "note",
-      path,
-      line,
-      `says ${named(text)}, which may be ${may}: the step names files, so no edge was made`,
-    );
-  }
-
-  private reportName(path: string, line: number, { text, steps }: NamedStep): void {
-    const may = steps.slice(0, 5).map(named).join(", ");
-    const is = steps.length === 0 ? "is no step of this workflow" : `may be ${may}`;
-    this.findings.add(
-      "warning",
-      path,
-      line,
-      `names ${named(text)}, which ${is}: no edge was made. Name the file`,
-    );
   }
 
   /** `[A]` and `[P]` lead into other workflows and return; only `[C]` goes on. */
@@ -263,16 +277,9 @@ class GraphWalk {
     return !isBelow(target, this.folder) && isEntryName(nameOf(target)) && /^[A-BD-Z]$/.test(label);
   }
 
-  private reportMissing(path: string, line: number, target: Target & { path: string }, isGo: boolean): void {
-    const near = nearestStep(this.tree, path, target.path);
-    const hint = near === undefined ? "" : `; ${named(near)} is like it`;
-    if (!isGo || resumesRun(target.path)) return;
-    this.findings.add(
-      "warning",
-      path,
-      line,
-      `names ${named(target.path)}, which ${whyAbsent(this.tree, target.path)}${hint}`,
-    );
+  /** A workflow of its own among the references is carried out and come back from. */
+  private isProcedure(target: string): boolean {
+    return isEntryName(nameOf(target)) && isMaterial(target, this.folder);
   }
 
   /** "Execute the steps in `./steps-k/`": the first of them. */
@@ -287,12 +294,7 @@ class GraphWalk {
     return isEntryName(nameOf(target)) && nameOf(target) !== "SKILL.md";
   }
 
-  private connect(
-    from: string,
-    to: string,
-    line: number,
-    edge: { readonly label: string; readonly condition?: string; readonly isDefault: boolean },
-  ): void {
+  private connect(from: string, to: string, line: number, edge: Omit<SourceEdge, "from" | "to">): void {
     if (from === to) return;
     if (resumesRun(to)) {
       this.used.add(to);
@@ -352,6 +354,8 @@ class GraphWalk {
       if (path !== this.entry.document || this.entry.form === "steps") this.assumeFirst(path);
       return;
     }
+    const listed = this.listed.after.get(path);
+    if (listed !== undefined) return this.connect(path, listed, 0, { label: "next", isDefault: true });
     const isLast = source.body.some(({ text }) => LAST_WORDS.test(text));
     const next = nextInOrder(this.tree, path);
     const [first] = next;

@@ -23,13 +23,19 @@ export function isNumberedStep(path: string): boolean {
   return /^step[-_]?(?:[a-z]-)?\d[^/]*\.md$/i.test(nameOf(path));
 }
 
+/** `data/step-type-patterns.md` tells of steps. */
+const IS_DATA = /(?:^|\/)(?:templates?|data|examples?|docs|resources|assets)$/i;
+
 /** A file that is a step by its name or place, or because it names the step after it. */
 export function isStepFile(tree: SourceTree, path: string): boolean {
   if (!path.endsWith(".md")) return false;
   const name = nameOf(path);
-  if (/^step[-_]?[a-z]?-?\d/i.test(name) || name.startsWith("step-")) return true;
+  if (/^step[-_]?[a-z]?-?\d/i.test(name)) return true;
+  if (name.startsWith("step-") && !IS_DATA.test(folderOf(path))) return true;
   if (isStepFolder(folderOf(path)) || isStepFolder(folderOf(folderOf(path)))) return true;
-  return /^(?:nextStepFile|nextStep|thisStepFile):/m.test(tree.text(path).slice(0, 4_000));
+  const [, head = ""] =
+    /^\ufeff?\s{0,40}---\s*\n(.{0,4000}?)\n---/s.exec(tree.text(path).slice(0, 5_000)) ?? [];
+  return /^(?:nextStepFile|nextStep|thisStepFile):/m.test(head);
 }
 
 /** Whether a key of a front matter names a step after this one, or the first. */
@@ -68,8 +74,12 @@ const knownSteps = new WeakMap<SourceTree, readonly string[]>();
 export function stepsBelow(tree: SourceTree, folder: string): readonly string[] {
   const known = knownSteps.get(tree) ?? tree.paths.filter((path) => isStepFile(tree, path));
   knownSteps.set(tree, known);
-  const from = folder === "" ? 0 : folder.length + 1;
-  return known.filter((path) => path.startsWith(folder) && !MATERIAL.test(path.slice(from)));
+  return known.filter((path) => path.startsWith(folder) && !isMaterial(path, folder));
+}
+
+/** Whether a file below a workflow's folder is one of its templates, examples or references. */
+export function isMaterial(path: string, folder: string): boolean {
+  return MATERIAL.test(path.slice(folder === "" ? 0 : folder.length + 1));
 }
 
 /** Of `step-03-cup.zh.md` and `step-03-cup_pt-br.md` the language that they are in; empty where a name says none. */
@@ -88,15 +98,20 @@ export function nearestStep(tree: SourceTree, path: string, missing: string): st
   return alike.length === 1 ? alike[0] : undefined;
 }
 
-/** The steps beside a step, in its language, that are numbered next after it: after 4 comes 4.5, where it is there, else 5. */
+/** The steps beside a step, in its language and mode, that are numbered next after it: after 4 comes 4.5, where it is there, else 5. */
 export function nextInOrder(tree: SourceTree, path: string): readonly string[] {
   const number = numberOf(path);
   if (number === undefined) return [];
   const after = tree.filesIn(folderOf(path)).flatMap((file) => {
     const other = file.endsWith(".md") && !resumesRun(file) ? numberOf(file) : undefined;
     const isNext = other !== undefined && other > number && other <= Math.floor(number) + 1;
-    return isNext && languageOf(file) === languageOf(path) ? [{ file, other }] : [];
+    return isNext && kindOf(file) === kindOf(path) ? [{ file, other }] : [];
   });
   const next = Math.min(...after.map(({ other }) => other));
   return after.filter(({ other }) => other === next).map(({ file }) => file);
+}
+
+/** Steps of one kind, which may follow one another: in a folder, of a mode, in a language. */
+export function kindOf(path: string): string {
+  return `${folderOf(path)}\n${modeOf(path)}\n${languageOf(path)}`;
 }

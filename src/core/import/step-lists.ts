@@ -1,0 +1,136 @@
+import { ASIDE, sentenceIn, withoutMarks } from "./directives.js";
+import { isFirstStep } from "./first-steps.js";
+import { type References, tokensOf } from "./references.js";
+import type { SourceLine } from "./source-text.js";
+import type { SourceTree } from "./source-tree.js";
+import { isStepFile, kindOf, numeralOf } from "./step-files.js";
+import type { StepNames } from "./step-names.js";
+
+/** What the lists of a document say of the order of its steps: "1. `step-01-pot.md`: …", "2. `step-02-brew.md`: …". */
+export interface ListedSteps {
+  /** The steps that lists begin with, and their lines. */
+  readonly firsts: ReadonlyMap<string, number>;
+  /** The lines of those that come after another one: the document does not lead there itself. */
+  readonly later: ReadonlySet<number>;
+  /** The steps of lists that do not go through them: one is chosen. */
+  readonly choices: ReadonlySet<string>;
+  /** The step that comes after a step. */
+  readonly after: ReadonlyMap<string, string>;
+}
+
+const ITEM = /^(\s{0,12})(?:[-*+]|\d{1,3}[.)])\s/;
+/** One of the items is chosen: they are alternatives. */
+const CHOICE = /\b(?:if|when|unless|otherwise|wenn|falls|sonst)\b|\[[A-Z]\]/i;
+const CHOICE_BEFORE = /\b(?:or|either|option|choose|select|mode|oder)\b/i;
+const ASKS = /\?|\b(?:choose|select|option|menu|one of|wähle)/i;
+
+/** A numbered list of so many steps in their order is no menu. */
+const SEQUENCE = 3;
+
+interface Item {
+  readonly step: string;
+  /** One of several to choose from, by what the line says to the end of the sentence with the step. */
+  readonly isChoice: boolean;
+  readonly line: SourceLine;
+}
+
+/** The lists of a document that go through its steps from the first on. */
+export function listedSteps(
+  tree: SourceTree,
+  document: string,
+  body: readonly SourceLine[],
+  references: References,
+  names: StepNames,
+): ListedSteps {
+  const firsts = new Map<string, number>();
+  const later = new Set<number>();
+  const choices = new Set<string>();
+  const after = new Map<string, string>();
+  const itemOf = (line: SourceLine, isAsked: boolean): Item | undefined => {
+    const text = line.text.slice(0, 400);
+    const found = stepIn(tree, document, text, references, names);
+    if (found === undefined) return undefined;
+    const said = text.slice(0, found.end) + sentenceIn(text.slice(found.end));
+    const words = withoutMarks(said).replaceAll(ASIDE, " ");
+    const isChoice = isAsked || CHOICE.test(words) || CHOICE_BEFORE.test(text.slice(0, found.at));
+    return { step: found.step, isChoice, line };
+  };
+  for (const items of listsIn(body, itemOf)) {
+    const isInOrder = isSequence(tree, items, document);
+    for (const [index, { step, line }] of items.entries()) {
+      if (!isInOrder) {
+        choices.add(step);
+        continue;
+      }
+      const next = items[index + 1];
+      if (index > 0) later.add(line.number);
+      else firsts.set(step, line.number);
+      if (next !== undefined && !after.has(step)) after.set(step, next.step);
+    }
+  }
+  return { firsts, later, choices, after };
+}
+
+/** The items of each list that name a step; a list ends at a line that is neither blank, an item nor indented below one. */
+function listsIn(
+  body: readonly SourceLine[],
+  itemOf: (line: SourceLine, isAsked: boolean) => Item | undefined,
+): readonly (readonly Item[])[] {
+  const lists: Item[][] = [];
+  let list: Item[] = [];
+  let indent: number | undefined;
+  let isAsked = false;
+  let before = "";
+  for (const line of body) {
+    const at = line.isCode ? undefined : ITEM.exec(line.text)?.[1]?.length;
+    if (at === undefined && /^\S/.test(line.text)) indent = undefined;
+    else if (at !== undefined && indent === undefined) {
+      indent = at;
+      isAsked = ASKS.test(before);
+      list = [];
+      lists.push(list);
+    }
+    const item = at !== undefined && at === indent ? itemOf(line, isAsked) : undefined;
+    if (item !== undefined) list.push(item);
+    if (line.text.trim() !== "") before = line.text.slice(0, 400);
+  }
+  return lists.filter(({ length }) => length > 1);
+}
+
+/** The first step that a line names. */
+function stepIn(
+  tree: SourceTree,
+  document: string,
+  text: string,
+  references: References,
+  names: StepNames,
+): { readonly step: string; readonly at: number; readonly end: number } | undefined {
+  for (const token of tokensOf(text)) {
+    const target = references.resolve(token.text);
+    if (target.kind === "file" && isStepFile(tree, target.path))
+      return { step: target.path, at: token.at, end: token.at + token.text.length };
+  }
+  const named = names.in(text, document).find(({ form, steps }) => form === "name" && steps.length === 1);
+  const [step] = named?.steps ?? [];
+  if (named === undefined || step === undefined) return undefined;
+  return { step, at: named.at, end: named.at + named.text.length };
+}
+
+/**
+ * Whether these are the steps of one folder and mode in their order, and none of them is a choice: from the first on, or so many
+ * in a numbered list.
+ */
+function isSequence(tree: SourceTree, items: readonly Item[], document: string): boolean {
+  const [first] = items;
+  if (first === undefined || items.some(({ isChoice }) => isChoice)) return false;
+  if (items.some(({ step }) => kindOf(step) !== kindOf(first.step))) return false;
+  const isNumbered = items.length >= SEQUENCE && items.every(({ line }) => /^\s*\d/.test(line.text));
+  if (!isNumbered && !isFirstStep(tree, first.step, document)) return false;
+  return items.every(({ step }, index) => index === 0 || isBefore(items[index - 1]?.step ?? "", step));
+}
+
+function isBefore(one: string, other: string): boolean {
+  const [before = "", after = ""] = [numeralOf(one), numeralOf(other)];
+  const [number, next] = [Number.parseFloat(before), Number.parseFloat(after)];
+  return number < next || (number === next && before < after);
+}
