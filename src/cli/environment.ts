@@ -1,7 +1,7 @@
 import { type Config, loadConfig } from "../config.js";
 import { DamagedRoots } from "../store/roots/roots.js";
 import { type Store, openStore, readStoreIdentity } from "../store/store.js";
-import { UsageError, outputClosed } from "./output.js";
+import { UsageError, noteHangUp, outputClosed } from "./output.js";
 
 /** Configuration and store of a command. Where no store stands one is made, once `check` has found nothing mistyped. */
 export async function openEnvironment(
@@ -69,13 +69,16 @@ export async function unlessAborted<T>(
 }
 
 /**
- * A signal that fires at Ctrl-C or SIGTERM, and when nobody reads the output any more. A second Ctrl-C ends the process the
- * usual way.
+ * A signal that fires at Ctrl-C or SIGTERM, when the terminal is closed, and when nobody reads the output any more. A second
+ * Ctrl-C ends the process the usual way.
  */
 export function interruption(): AbortSignal {
   const controller = new AbortController();
-  for (const name of ["SIGINT", "SIGTERM"] as const) {
-    process.once(name, () => controller.abort(new Error(name)));
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.once(name, () => {
+      if (name === "SIGHUP") noteHangUp();
+      controller.abort(new Error(name));
+    });
   }
   return AbortSignal.any([controller.signal, outputClosed]);
 }

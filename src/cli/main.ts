@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { EXIT, brokenOutput, printError, watchOutput } from "./output.js";
+import { EXIT, brokenOutput, endIfHungUp, printError, watchOutput } from "./output.js";
 
 const EXIT_GRACE_MS = 500;
 /** As many as a worker needs for all its tasks, and some. */
@@ -8,6 +8,7 @@ const ENOUGH_FILES = 1024;
 watchOutput();
 const exitCode = await run();
 process.exitCode = brokenOutput() ?? exitCode;
+endIfHungUp();
 // What a library has left open when a command failed must not keep it from ending: somebody waits for its exit code.
 setTimeout(() => process.exit(), EXIT_GRACE_MS).unref();
 

@@ -43,6 +43,18 @@ export function brokenOutput(): number | undefined {
   return broken;
 }
 
+let isHungUp = false;
+
+/** The terminal is closed. */
+export function noteHangUp(): void {
+  isHungUp = true;
+}
+
+/** Ends the process where its terminal was closed, as one that does not listen is ended: Node's own way out aborts on a terminal that is gone. */
+export function endIfHungUp(): void {
+  if (isHungUp) process.kill(process.pid, "SIGHUP");
+}
+
 /** A reader that has gone ends the command without a word; any other trouble with the output is one sentence. */
 export function watchOutput(): void {
   for (const stream of ["stdout", "stderr"] as const) {
@@ -190,6 +202,9 @@ export function openTerminal(isDumb: boolean): { readonly reader: Interface; end
     prompt: "> ",
     historySize: 0,
   });
+  // Of a terminal that is closed. What is read of it has ended as well.
+  process.stdin.off("error", passOver).on("error", passOver);
+  reader.on("error", passOver);
   if (!isDumb) write("stderr", "\u001B[?2004h");
   return {
     reader,
@@ -199,6 +214,8 @@ export function openTerminal(isDumb: boolean): { readonly reader: Interface; end
     },
   };
 }
+
+function passOver(): void {}
 
 /** Where an editor draws: standard output may belong to a program. */
 export function editorOutput(): "inherit" | 2 {

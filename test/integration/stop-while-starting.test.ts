@@ -11,13 +11,22 @@ import { findTemporalCli } from "../../src/embedded/find-cli.js";
 import { isHeld } from "../../src/embedded/server-lock.js";
 import { serverFiles } from "../../src/embedded/server-record.js";
 import { stopServer } from "../../src/embedded/server-process.js";
-import { MAIN, newShell, type Shell } from "./shell.js";
+import { twoNodePackage } from "../fakes/two-node-package.js";
+import { writeTree } from "./harness.js";
+import { MAIN, newShell, type Shell, withModel } from "./shell.js";
 
 /*
- * Ctrl-C and SIGTERM while a command starts: it ends, and leaves no process and no lock behind.
+ * Ctrl-C, SIGTERM and a terminal that is closed while a command starts: it ends, and leaves no process and no lock behind.
  */
 
-const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+/** It gives a command a terminal, which is gone with it. */
+const TERMINAL = "script";
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** Who hangs up is answered as by a program that does not listen for it. */
+function endOf(signal: NodeJS.Signals, code = 0): Awaited<Started["ended"]> {
+  return signal === "SIGHUP" ? { code: null, signal } : { code, signal: null };
+}
 
 interface Started {
   readonly child: ChildProcess;
@@ -78,7 +87,20 @@ describe.each(SIGNALS)("%s", (signal) => {
     const { child, ended } = start(shell, ["dev"], { INTERLOCK_TEMPORAL_CLI: path });
     await vi.waitUntil(() => existsSync(reached), 30_000);
     child.kill(signal);
-    expect(await ended).toEqual({ code: 0, signal: null });
+    expect(await ended).toEqual(endOf(signal));
+    await expectNothingLeft(shell);
+  });
+
+  test("while tests of a package wait for their server, in a sentence", async () => {
+    const shell = await newShell();
+    expect((await shell.run(["package", "new", "package", "--json"])).code).toBe(0);
+    const { path, reached } = await hangingCli(shell, "start-dev");
+    const { child, ended } = start(shell, ["package", "test", "package"], { INTERLOCK_TEMPORAL_CLI: path });
+    await vi.waitUntil(() => existsSync(reached), 30_000);
+    const told = said(child, "Stopped before all tests were run.");
+    child.kill(signal);
+    await told;
+    expect(await ended).toEqual(endOf(signal, 1));
     await expectNothingLeft(shell);
   });
 
@@ -90,9 +112,9 @@ describe.each(SIGNALS)("%s", (signal) => {
     const second = start(shell, ["dev"], { INTERLOCK_TEMPORAL_CLI: path });
     await said(second.child, "waiting");
     second.child.kill(signal);
-    expect(await second.ended).toEqual({ code: 0, signal: null });
+    expect(await second.ended).toEqual(endOf(signal));
     first.child.kill(signal);
-    expect(await first.ended).toEqual({ code: 0, signal: null });
+    expect(await first.ended).toEqual(endOf(signal));
     await expectNothingLeft(shell);
   });
 
@@ -106,7 +128,7 @@ describe.each(SIGNALS)("%s", (signal) => {
     const { child, ended } = start(shell, ["dev"], { INTERLOCK_CACHE: cache, PATH: `${bin}:/usr/bin:/bin` });
     await vi.waitUntil(() => existsSync(reached), 30_000);
     child.kill(signal);
-    expect(await ended).toEqual({ code: 0, signal: null });
+    expect(await ended).toEqual(endOf(signal));
     await expectNothingLeft(shell);
     const left = (await readdir(cache, { recursive: true })).filter((name) => name.includes("fetch-"));
     expect(left).toEqual([]);
@@ -125,7 +147,7 @@ describe.each(SIGNALS)("%s", (signal) => {
     onTestFinished(() => socket.destroy());
     await said(child, `Temporal does not answer at 127.0.0.1:${port}. It is asked until `);
     child.kill(signal);
-    expect(await ended).toEqual({ code: 0, signal: null });
+    expect(await ended).toEqual(endOf(signal));
     expect(await processesNaming(shell.dir)).toEqual([]);
   });
 
@@ -134,9 +156,32 @@ describe.each(SIGNALS)("%s", (signal) => {
     const { child, ended } = start(shell, ["dev"]);
     await said(child, "RUNNING");
     child.kill(signal);
-    expect(await ended).toEqual({ code: 0, signal: null });
+    expect(await ended).toEqual(endOf(signal));
     await expectNothingLeft(shell);
     expect(await readFile(filesOf(shell).log, "utf8")).not.toContain("panic");
+  });
+});
+
+test("a terminal that is closed at a question leaves no server and no worker", async () => {
+  const shell = await newShell();
+  await writeTree(join(shell.dir, "package"), twoNodePackage());
+  await withModel([{ content: "Which story?" }], async (_model, variables) => {
+    const command = `'${process.execPath}' '${MAIN}' run package --project '${join(shell.dir, "project")}'`;
+    const terminal = spawn(TERMINAL, ["-qfec", command, "/dev/null"], {
+      cwd: shell.dir,
+      env: { ...shell.environment, ...variables, TERM: "xterm-256color" },
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    onTestFinished(async () => {
+      await stopServer(filesOf(shell));
+    });
+    let shown = "";
+    terminal.stdout.on("data", (chunk) => (shown += String(chunk)));
+    await vi.waitUntil(() => shown.includes("> "), 60_000);
+    expect(shown).toContain("Which story?");
+    terminal.kill("SIGKILL");
+    await vi.waitUntil(async () => (await processesNaming(shell.dir)).length === 0, 30_000);
+    await expectNothingLeft(shell);
   });
 });
 

@@ -71,7 +71,10 @@ export async function packageTestCommand(dir: string, options: TestOptions): Pro
     agents.map(({ id }) => id),
   );
   const signal = interruption();
-  const bench = await openTestBench(config, signal);
+  const stopped = (error: unknown): never => {
+    throw signal.aborted ? new CommandError("Stopped before all tests were run.", { cause: error }) : error;
+  };
+  const bench = await openTestBench(config, signal).catch(stopped);
   try {
     const results: TestResult[] = [];
     for (const test of tests) {
@@ -90,7 +93,7 @@ export async function packageTestCommand(dir: string, options: TestOptions): Pro
     }
     return report(results, { ...options, cap, count: tests.length * models.length });
   } catch (error) {
-    throw signal.aborted ? new CommandError("Stopped before all tests were run.", { cause: error }) : error;
+    return stopped(error);
   } finally {
     await bench.close();
   }
