@@ -134,11 +134,11 @@ async function checkFiles(
   store: Store,
   { fork }: OpenGraphRun["input"],
   project: PermittedRoot,
-  { run, files, boundary }: ForkPoint,
+  point: ForkPoint,
 ): Promise<void> {
   const { projectId } = unwrap(await resolveProject(project.path));
-  if (projectId === run.projectId || fork?.allowMissing === true) return;
-  const compared = await compareFiles(files, boundary.calls, placeOf(store, project));
+  if (projectId === point.run.projectId || fork?.allowMissing === true) return;
+  const compared = await compareFiles(point, placeOf(store, project));
   unwrap(refuseMissing(compared.filter(({ status }) => status === "lost")));
 }
 
@@ -152,10 +152,10 @@ function placeOf(store: Store, { path, identity }: PermittedRoot): ForkPlace {
 }
 
 /** Fault: `E_PRECONDITION_FAILED` for a file that could not be written. */
-async function bringFiles(store: Store, run: RunRef, { files, boundary }: ForkPoint): Promise<Result<void>> {
+async function bringFiles(store: Store, run: RunRef, point: ForkPoint): Promise<Result<void>> {
   const project = await permittedProject(store, run);
   const { claim } = await openFiles(store, run);
-  const restored = await restoreFiles(files, boundary.calls, {
+  const restored = await restoreFiles(point, {
     ...placeOf(store, project),
     writer: { runId: run.runId, execution: executionOf(run) },
     assertOurs: () => claim.assertHeld(),

@@ -17,7 +17,7 @@ export async function forkPointOf(
   const { fromNode, visit } = asked;
   const point = await findForkPoint(store.runs, { runId: asked.run, ...defined({ fromNode, visit }) });
   if (!point.ok) return point;
-  const { run, boundary, files: source } = point.value;
+  const { run, boundary } = point.value;
   const named = asked.project === undefined ? await store.runs.projectRoot(run.projectId) : ok(asked.project);
   const permitted = named.ok ? store.roots.permit(named.value, "write") : named;
   if (!permitted.ok) return permitted;
@@ -28,7 +28,7 @@ export async function forkPointOf(
     lockDir: store.lockDir,
     keepOut: store.roots.keepOut,
   };
-  const files = await compareFiles(source, boundary.calls, place);
+  const files = await compareFiles(point.value, place);
   return ok({
     runId: run.runId,
     visit: boundary.visit,

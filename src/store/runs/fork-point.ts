@@ -1,6 +1,7 @@
 import { type Result, fail, ok } from "../../core/errors.js";
 import type { StateSnapshotState } from "../../core/graph-state/schemas.js";
 import { excerpt, listSome } from "../../core/text.js";
+import type { Blobs } from "./blobs.js";
 import type { Boundary } from "./boundaries.js";
 import type { RunFiles } from "./run-files.js";
 import type { RunMetadata } from "./run-index.js";
@@ -13,9 +14,13 @@ export interface ForkPoint {
   readonly boundary: Boundary;
   /** The state document, as it was. */
   readonly document: Uint8Array;
+  readonly written: WrittenFiles;
   /** Of a run with a story. */
   readonly graphState?: StateSnapshotState;
 }
+
+/** What a run had written into its project by then, by alias; of a fork also what the runs had written that it comes from. */
+export type WrittenFiles = ReadonlyMap<string, { readonly sha256: string; readonly blobs: Blobs }>;
 
 /**
  * Finds where a fork begins: after a visit, or where a node was entered last. Faults: `E_RUN_NOT_FOUND` for a run that
@@ -51,8 +56,34 @@ export async function findForkPoint(
   const snapshots = held === undefined ? [] : await files.value.graphState.snapshots(nearest);
   const graphState = snapshots.at(-1)?.state ?? held?.initial;
   const document = files.value.boundaries.documentAt(boundary.visit);
-  const point = { run: run.value, files: files.value, boundary, document };
+  const written = await writtenBy(runs, run.value, files.value, boundary.calls);
+  const point = { run: run.value, files: files.value, boundary, document, written };
   return ok(graphState === undefined ? point : { ...point, graphState });
+}
+
+async function writtenBy(
+  runs: RunManager,
+  { forkedFrom }: RunMetadata,
+  { calls, blobs }: RunFiles,
+  upTo: number,
+): Promise<WrittenFiles> {
+  const written = new Map(forkedFrom === undefined ? [] : await writtenBefore(runs, forkedFrom));
+  for (const [alias, sha256] of await calls.filesWritten(upTo)) written.set(alias, { sha256, blobs });
+  return written;
+}
+
+/** Nothing of a source whose files are gone: a run that is forked from is not pruned, but a folder may be lost. */
+async function writtenBefore(
+  runs: RunManager,
+  { runId, visit }: NonNullable<RunMetadata["forkedFrom"]>,
+): Promise<WrittenFiles> {
+  const run = await runs.findRun(runId);
+  const files = run.ok ? await runs.openFiles(run.value.projectId, runId) : run;
+  const boundaries = files.ok ? await files.value.boundaries.all().catch(() => []) : [];
+  const calls = boundaries.find((each) => each.visit === visit)?.calls;
+  return run.ok && files.ok && calls !== undefined
+    ? writtenBy(runs, run.value, files.value, calls).catch(() => new Map())
+    : new Map();
 }
 
 /** How many visits were made before a fork began. A fork of a fork's beginning begins where that one did. */

@@ -2,10 +2,13 @@ import { HOST_MAX_WRITE_BYTES } from "../../core/run/limits.js";
 import { type Result, fail, ok } from "../../core/errors.js";
 import { listSome } from "../../core/text.js";
 import type { FileIdentity } from "../../store/roots/root-places.js";
-import type { RunFiles } from "../../store/runs/run-files.js";
+import type { ForkPoint } from "../../store/runs/fork-point.js";
 import { readFile } from "./read.js";
 import { type Workspace, type Writer, openWorkspace } from "../sandbox/workspace.js";
 import { writeFile } from "./write.js";
+
+/** What the source had written, and its folder. */
+type ForkSource = Pick<ForkPoint, "files" | "written">;
 
 /** A file that a run had written by some moment, and how the project at hand compares. */
 export interface ForkedFile {
@@ -18,18 +21,14 @@ export interface ForkedFile {
 
 const LIMITS = { maxReadBytes: 1, maxWriteBytes: HOST_MAX_WRITE_BYTES };
 
-/** Compares what a run had written by its nth call with what lies in a project. */
-export async function compareFiles(
-  source: RunFiles,
-  calls: number,
-  place: ForkPlace,
-): Promise<readonly ForkedFile[]> {
+/** Compares what a run had written by some moment with what lies in a project. */
+export async function compareFiles(source: ForkSource, place: ForkPlace): Promise<readonly ForkedFile[]> {
   const workspace = openForkWorkspace(source, place);
   const files: ForkedFile[] = [];
-  for (const [alias, sha256] of await source.calls.filesWritten(calls)) {
+  for (const [alias, { sha256, blobs }] of source.written) {
     const read = await readFile(workspace, { path: alias }, LIMITS);
     const isMissing = !read.ok && read.error.code === "ENOENT";
-    const isKept = source.blobs.read(sha256) !== undefined;
+    const isKept = blobs.read(sha256) !== undefined;
     const status = isMissing
       ? isKept
         ? "missing"
@@ -43,17 +42,14 @@ export async function compareFiles(
 }
 
 /** Writes what is missing, as it was. What is there and differs stays as it is: it may be somebody's work. */
-export async function restoreFiles(
-  source: RunFiles,
-  calls: number,
-  place: ForkPlace,
-): Promise<readonly ForkedFile[]> {
+export async function restoreFiles(source: ForkSource, place: ForkPlace): Promise<readonly ForkedFile[]> {
   const workspace = openForkWorkspace(source, place);
   const hooks = place.assertOurs === undefined ? {} : { assertOurs: place.assertOurs };
-  const compared = await compareFiles(source, calls, place);
+  const compared = await compareFiles(source, place);
   const files: ForkedFile[] = [];
   for (const file of compared) {
-    const content = file.status === "missing" ? source.blobs.read(file.sha256)?.toString("utf8") : undefined;
+    const kept = file.status === "missing" ? source.written.get(`@project/${file.path}`) : undefined;
+    const content = kept?.blobs.read(file.sha256)?.toString("utf8");
     if (content === undefined) {
       files.push(file);
       continue;
@@ -90,11 +86,11 @@ export interface ForkPlace {
 }
 
 function openForkWorkspace(
-  source: RunFiles,
+  { files: { stateDir } }: ForkSource,
   { projectRoot, projectIdentity, lockDir, keepOut, writer }: ForkPlace,
 ): Workspace {
   return openWorkspace({
-    roots: { project: projectRoot, pkg: source.stateDir, state: source.stateDir },
+    roots: { project: projectRoot, pkg: stateDir, state: stateDir },
     projectIdentity,
     lockDir,
     keepOut,

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { AuditLog } from "../../../src/store/runs/audit-log.js";
 import { Blobs } from "../../../src/store/runs/blobs.js";
 import { Boundaries } from "../../../src/store/runs/boundaries.js";
+import { defined } from "../../../src/core/defined.js";
 import { findForkPoint } from "../../../src/store/runs/fork-point.js";
 import { ExecutionOver } from "../../../src/store/runs/executions.js";
 import { RunFiles } from "../../../src/store/runs/run-files.js";
@@ -195,6 +196,41 @@ describe("fork points", () => {
     expect(await at(1)).toEqual(initial);
     expect(await at(2)).toEqual(state);
     expect(await at(3)).toEqual(state); // its own snapshot was not kept
+  });
+
+  test("a fork of a fork has the files that the runs before it had written when each was forked from", async () => {
+    const world = await openRunWorld(gatePackage());
+    const { runs } = world.store;
+    const write = async (files: RunFiles, path: string, text: string) => {
+      files.blobs.keep(Buffer.from(text));
+      const result = { ok: true, path: `@project/${path}`, sha256After: sha256(text) } as const;
+      await files.calls.record(`${path} ${text}`, { result });
+    };
+    const begun = async (from?: { runId: string; visit: number }, was?: { bytes: Uint8Array }) => {
+      const begin = from && was && { from, document: was.bytes, variables: {} };
+      const run = valueOf(await runs.createRun({ ...world, activeAgentId: "author", ...defined({ begin }) }));
+      const files = valueOf(await runs.openFiles(run.projectId, run.runId));
+      const { bytes } = valueOf(await files.state.read());
+      await files.boundaries.keepBeginning({ next: "build", timestamp: AT }, bytes);
+      return { runId: run.runId, files, bytes };
+    };
+    const first = await begun();
+    await write(first.files, "artifacts/a.md", "one");
+    await write(first.files, "artifacts/b.md", "one");
+    await first.files.boundaries.keep(
+      { visit: 1, nodeId: "build", next: "qa", timestamp: AT, calls: 2 },
+      document("1"),
+    );
+    await write(first.files, "artifacts/late.md", "one");
+    const second = await begun({ runId: first.runId, visit: 1 }, first);
+    await write(second.files, "artifacts/b.md", "two");
+    const third = await begun({ runId: second.runId, visit: 0 }, second);
+    const { written } = valueOf(await findForkPoint(runs, { runId: third.runId, visit: 0 }));
+    const texts = [...written].map(([path, { sha256: hash, blobs }]) => [path, blobs.read(hash)?.toString()]);
+    expect(texts).toEqual([
+      ["@project/artifacts/a.md", "one"],
+      ["@project/artifacts/b.md", "one"],
+    ]);
   });
 
   test("what never was is named with what was", async () => {

@@ -9,6 +9,8 @@ import { twoNodePackage } from "../../fakes/two-node-package.js";
 
 interface Source {
   readonly files: RunFiles;
+  /** What it had written by its nth call. */
+  readonly by: (calls: number) => Promise<Parameters<typeof compareFiles>[0]>;
   readonly place: ForkPlace;
   readonly at: (path: string) => string;
   /** Records that the run has written a file, and keeps its content. */
@@ -25,6 +27,13 @@ async function openSource(): Promise<Source> {
   let calls = 0;
   return {
     files,
+    async by(nth) {
+      const written = [...(await files.calls.filesWritten(nth))];
+      return {
+        files,
+        written: new Map(written.map(([alias, hash]) => [alias, { sha256: hash, blobs: files.blobs }])),
+      };
+    },
     place: { projectRoot: target, lockDir: store.lockDir, keepOut: [store.dir] },
     at: (path) => join(target, path),
     async write(path, content) {
@@ -37,7 +46,7 @@ async function openSource(): Promise<Source> {
 }
 
 async function statuses(source: Source, calls = 99) {
-  const files = await compareFiles(source.files, calls, source.place);
+  const files = await compareFiles(await source.by(calls), source.place);
   return Object.fromEntries(files.map(({ path, status }) => [path, status]));
 }
 
@@ -58,11 +67,11 @@ describe("the files of a fork", () => {
     await source.write("artifacts/deep/ü.md", "\uFEFFa\r\nb");
     await source.write("artifacts/mine.md", "theirs");
     writeFileSync(source.at("artifacts/mine.md"), "mine");
-    const restored = await restoreFiles(source.files, 99, source.place);
+    const restored = await restoreFiles(await source.by(99), source.place);
     expect(restored.map(({ status }) => status)).toEqual(["restored", "differs"]);
     expect(readFileSync(source.at("artifacts/deep/ü.md"))).toEqual(Buffer.from("\uFEFFa\r\nb"));
     expect(readFileSync(source.at("artifacts/mine.md"), "utf8")).toBe("mine");
-    const again = await restoreFiles(source.files, 99, source.place);
+    const again = await restoreFiles(await source.by(99), source.place);
     expect(again.map(({ status }) => status)).toEqual(["same", "differs"]);
   });
 
@@ -71,7 +80,7 @@ describe("the files of a fork", () => {
     await source.write("artifacts/a.md", "text");
     writeFileSync(join(source.files.dir, "blobs", sha256("text")), "te");
     expect(await statuses(source)).toEqual({ "artifacts/a.md": "lost" });
-    const [file] = await restoreFiles(source.files, 99, source.place);
+    const [file] = await restoreFiles(await source.by(99), source.place);
     expect(file?.status).toBe("lost");
   });
 
@@ -90,7 +99,7 @@ describe("the files of a fork", () => {
     symlinkSync(join(outside, "made.txt"), source.at("dangling.txt"));
     mkdirSync(source.at("artifacts/dir"));
     writeFileSync(source.at("file"), "a file");
-    const restored = await restoreFiles(source.files, 99, source.place);
+    const restored = await restoreFiles(await source.by(99), source.place);
     expect(restored.filter(({ status }) => status === "restored" || status === "same")).toEqual([]);
     expect(readFileSync(join(outside, "secret.txt"), "utf8")).toBe("SECRET");
     expect(() => readFileSync(join(outside, "pwned.txt"))).toThrow("ENOENT");
@@ -104,7 +113,7 @@ describe("the files of a fork", () => {
     await source.write("docs/a.md", "x");
     mkdirSync(source.at("real"));
     symlinkSync("real", source.at("docs"));
-    await restoreFiles(source.files, 99, source.place);
+    await restoreFiles(await source.by(99), source.place);
     expect(readFileSync(source.at("real/a.md"), "utf8")).toBe("x");
   });
 
@@ -113,7 +122,7 @@ describe("the files of a fork", () => {
     await source.write("../escaped.txt", "x");
     await source.write("a\u0000b", "x");
     await source.write("artifacts/..\\x", "kept");
-    const restored = await restoreFiles(source.files, 99, source.place);
+    const restored = await restoreFiles(await source.by(99), source.place);
     expect(restored.map(({ status }) => status)).toEqual(["differs", "differs", "restored"]);
     expect(readFileSync(source.at("artifacts/..\\x"), "utf8")).toBe("kept");
   });
