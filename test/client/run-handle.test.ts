@@ -2,6 +2,7 @@ import { type Client, ServiceError } from "@temporalio/client";
 import { defaultPayloadConverter } from "@temporalio/common";
 import { expect, test } from "vitest";
 import { RunHandle } from "../../src/client/run-handle.js";
+import { RUN_STATE } from "../fakes/run-state.js";
 
 const RUN_ID = "11111111-2222-4333-8444-555555555555";
 const NOT_FOUND = Object.assign(new Error("gone"), { code: 5, details: "gone", metadata: {} });
@@ -44,16 +45,8 @@ test("what a run was started with is asked of its first execution, while Tempora
 test("a pause that a run below is not told says so, after those that answer were told", async () => {
   const [middle, lowest] = ["22222222-2222-4333-8444-555555555555", "33333333-2222-4333-8444-555555555555"];
   const answers: Readonly<Record<string, () => unknown>> = {
-    [`run-${RUN_ID}`]: () => ({
-      phase: "running",
-      paused: false,
-      below: { runId: middle, workflowRef: "middle" },
-    }),
-    [`run-${middle}`]: () => ({
-      phase: "running",
-      paused: false,
-      below: { runId: lowest, workflowRef: "part" },
-    }),
+    [`run-${RUN_ID}`]: () => ({ ...RUN_STATE, below: { runId: middle, workflowRef: "middle" } }),
+    [`run-${middle}`]: () => ({ ...RUN_STATE, below: { runId: lowest, workflowRef: "part" } }),
   };
   const told: string[] = [];
   const getHandle = (workflowId: string) => ({
@@ -79,7 +72,7 @@ test("a pause that a run below is not told says so, after those that answer were
 
 test("a run that was paused when it ended is over, and no longer paused", async () => {
   const getHandle = () => ({
-    query: () => Promise.resolve({ phase: "failed", paused: true }),
+    query: () => Promise.resolve({ ...RUN_STATE, phase: "failed", paused: true }),
     describe: () => Promise.resolve({ status: { name: "FAILED" } }),
   });
   // all that is asked of it here

@@ -2,28 +2,11 @@ import { describe, expect, test } from "vitest";
 import type { WorkflowGraph } from "../../src/core/package/graph.js";
 import type { RunState } from "../../src/core/run/run-state.js";
 import { renderDetails } from "../../src/workflows/run-details.js";
+import { RUN_STATE } from "../fakes/run-state.js";
 
 const HOSTILE = "x` [click](https://evil.example) ![](https://evil.example/p.png) <b>\u202e\u200b";
 
-const STATE: RunState = {
-  runId: "5c2a",
-  projectId: "p",
-  packageId: "k",
-  workflowRef: "w",
-  phase: "waiting-user",
-  currentNodeId: "ask",
-  stepsCompleted: [],
-  allowedNext: [],
-  variables: {},
-  artifacts: [],
-  paused: false,
-  budget: {},
-  usage: { modelTurns: 1, toolCalls: 2, promptTokens: 3, completionTokens: 4, cost: 0 },
-  visit: 1,
-  turn: 1,
-  progress: [],
-  audit: { lines: 0, sha256: "" },
-};
+const STATE: RunState = { ...RUN_STATE, phase: "waiting-user" };
 
 /** What a reader of Markdown takes for text: fenced blocks and code spans taken out. */
 function live(markdown: string): string {
