@@ -23,6 +23,8 @@ export interface Dialect {
   readonly corrections: "system" | "user";
   /** `assistant`: no words may follow a tool's result before the assistant has said something. */
   readonly afterTools: "any" | "assistant";
+  /** `apart`: an answer of several calls goes back as one of each, with its result, one after the other. */
+  readonly parallelCalls: "together" | "apart";
   /** `nine`: ids of calls are nine letters and digits. */
   readonly callIds: "any" | "nine";
   /** `wrapped`: a call's arguments that are no JSON object, as a model has written them, go back inside one. */
@@ -65,6 +67,7 @@ const PLAIN: Dialect = {
   userMessages: "any",
   corrections: "system",
   afterTools: "any",
+  parallelCalls: "together",
   callIds: "any",
   brokenArguments: "sent",
   noText: "null",
@@ -144,6 +147,7 @@ export const dialectSettingSchema = z.union([
     userMessages: z.enum(["any", "joined"]).optional(),
     corrections: z.enum(["system", "user"]).optional(),
     afterTools: z.enum(["any", "assistant"]).optional(),
+    parallelCalls: z.enum(["together", "apart"]).optional(),
     callIds: z.enum(["any", "nine"]).optional(),
     brokenArguments: z.enum(["sent", "wrapped"]).optional(),
     noText: z.enum(["null", "empty", "dot"]).optional(),

@@ -88,6 +88,10 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     ({ noText }) => ({ noText: noText === "dot" ? "dot" : "empty" }),
   ],
   [
+    /single tool[- ]calls? at once|only (?:one|a single|single) tool[- ]calls?\b|(?:multiple|parallel) tool[- ]calls? (?:are|is) not supported/i,
+    () => ({ parallelCalls: "apart" }),
+  ],
+  [
     /tool call id was .{0,200}length of 9|(?:\btool_calls?(?:\W{1,4}\d{1,4})?\W{1,4}id|tool_?(?:call|use)_?id|\btool_use\.id)\b.{0,80}(?:too long|maximum length|pattern|failed to satisfy)/i,
     () => ({ callIds: "nine" }),
   ],

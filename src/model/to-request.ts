@@ -53,9 +53,10 @@ function withRules(messages: readonly ChatMessage[], { rules }: Dialect): readon
     : [{ role: "user", content }, ...rest];
 }
 
-function toParams(messages: readonly ChatMessage[], to: Receiver): readonly Params[] {
+function toParams(said: readonly ChatMessage[], to: Receiver): readonly Params[] {
   const params: Params[] = [];
   const { dialect } = to;
+  const messages = dialect.parallelCalls === "apart" ? apart(said) : said;
   let hasAnswered = false;
   for (let index = 0; index < messages.length; index += 1) {
     const message = messages[index];
@@ -84,6 +85,31 @@ function toParams(messages: readonly ChatMessage[], to: Receiver): readonly Para
     params.push({ role, content: message.content });
   }
   return dialect.userMessages === "joined" ? joined(params) : params;
+}
+
+/** An answer of several calls as one of each, before its result; what else it holds stands in the first. */
+function apart(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  return messages.flatMap((message, index): readonly ChatMessage[] => {
+    if (message.role === "tool") return []; // stands behind its call
+    if (message.role !== "assistant" || message.toolCalls.length === 0) return [message];
+    const results = resultsAfter(messages, index);
+    return message.toolCalls.flatMap(({ id }, nth) => [
+      withCallAlone(message, nth),
+      ...results.filter(({ toolCallId }) => toolCallId === id),
+    ]);
+  });
+}
+
+function withCallAlone(message: Assistant, nth: number): Assistant {
+  const { toolCalls, provider } = message;
+  const alone = {
+    ...message,
+    content: nth === 0 ? message.content : "",
+    toolCalls: toolCalls.slice(nth, nth + 1),
+  };
+  if (provider === undefined) return alone;
+  const { message: _, content: _content, calls = [], ...origin } = provider;
+  return { ...alone, provider: { ...(nth === 0 ? provider : origin), calls: calls.slice(nth, nth + 1) } };
 }
 
 /** One message for the words of a user that follow one another. */

@@ -776,6 +776,59 @@ describe("a form that a server does not take is another one, from then on", () =
     expect(messagesOf(server.requests[3])[0]).toMatchObject({ reasoning_content: "hm" });
   });
 
+  test.each([
+    [500, "This model only supports single tool-calls at once!"],
+    [400, "Only a single tool call is supported per message"],
+  ])("and several calls of an answer go back one by one: %i %s", async (status, message) => {
+    const server = await startRawServer((response, { body }) => {
+      const { messages } = body as { messages: { tool_calls?: unknown[] }[] };
+      const isTaken = messages.every(({ tool_calls: calls = [] }) => calls.length < 2);
+      if (isTaken) json(response, choice({ content: "x" }));
+      else json(response, { error: { message } }, status);
+    });
+    const made = (id: string) => ({ id, name: "x", argumentsJson: "{}" });
+    const result = (toolCallId: string): ChatMessage => ({ role: "tool", toolCallId, content: toolCallId });
+    const endpoint = `${server.baseUrl}/chat/completions`;
+    const provider = {
+      endpoint,
+      dialect: "plain",
+      message: { reasoning_content: "hm" },
+      calls: [{ sign: 1 }, { sign: 2 }],
+    };
+    const messages: readonly ChatMessage[] = [
+      { role: "user", content: "words" },
+      { role: "assistant", content: "", own: true, toolCalls: [made("a"), made("b")] },
+      result("a"),
+      result("b"),
+      { role: "assistant", content: "So:", toolCalls: [made("c"), made("d")], provider },
+      result("c"),
+      result("d"),
+      { role: "assistant", content: "And?", toolCalls: [] },
+      { role: "user", content: "more" },
+    ];
+    const model = createChatModel();
+    await ask(server.baseUrl, {}, messages, model);
+    await ask(server.baseUrl, {}, messages, model);
+    expect(server.requests).toHaveLength(3);
+    const call = (id: string, more = {}) => [
+      { id, type: "function", function: { name: "x", arguments: "{}" }, ...more },
+    ];
+    const told = (id: string) => ({ role: "tool", tool_call_id: id, content: id });
+    expect(messagesOf(server.requests[2])).toEqual([
+      { role: "user", content: "words" },
+      { role: "assistant", content: null, tool_calls: call("a") },
+      told("a"),
+      { role: "assistant", content: null, tool_calls: call("b") },
+      told("b"),
+      { role: "assistant", content: "So:", reasoning_content: "hm", tool_calls: call("c", { sign: 1 }) },
+      told("c"),
+      { role: "assistant", content: null, tool_calls: call("d", { sign: 2 }) },
+      told("d"),
+      { role: "assistant", content: "And?" },
+      { role: "user", content: "more" },
+    ]);
+  });
+
   test("and one that takes no form at all is asked a few times, not for ever", async () => {
     const message =
       "System role not supported. Conversation roles must alternate. System message must be at the beginning. After role 'tool' content must not be empty: null. arguments must be JSON. text content blocks must be non-empty, content should be a string. stream=false: streaming is not supported";
