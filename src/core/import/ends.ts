@@ -1,5 +1,7 @@
 import { withoutMarks } from "./directives.js";
 import type { SourceLine, SourceText } from "./source-text.js";
+import { nameOf } from "./source-tree.js";
+import { comesBefore } from "./step-files.js";
 
 /** A node after which a run may be finished. */
 export interface Finish {
@@ -16,7 +18,7 @@ interface Way {
 
 const MAX_CONDITION_CHARS = 300;
 /** By its name or in its words the last step, whatever it offers to go on with. */
-export const LAST_NAME =
+const LAST_NAME =
   /-(?:complete|completion|finish|final|finalize|wrapup|celebrate|results)(?:-[\w-]{1,40})?\.md$/i;
 export const LAST_WORDS =
   /\bfinal step\b|\bworkflow (?:is )?complet|\blast step\b|\bend of (?:the )?workflow\b/i;
@@ -30,6 +32,14 @@ const ENDS =
 const COMPLETES =
   /^[-•\s\d.)→]{0,8}(?:otherwise|else|if|when|once|unless|sonst|andernfalls|wenn|falls)\b[^:,→]{0,120}[:,→][\s→]{0,4}(?:(?:the |this |der )?workflow (?:is |has |ist )?(?:complete[ds]?|done|finished|over|end(?:s|ed)?|abgeschlossen|beendet)(?![\w-])|(?:complete|finish|end) (?:the |this )?workflow\b(?![- ](?:step|file|document|plan|section|summary|overview|status)))/i;
 const NEVER = /\b(?:never|not|don't|without|before|until)\b[^.;:!?]{0,80}$/i;
+
+/** The steps that are called like a last one, and go on: to none that comes after them by its number. */
+export function lastByName(nodes: readonly string[], ways: readonly Way[]): readonly string[] {
+  return nodes.filter((path) => {
+    const own = ways.filter(({ from }) => from === path);
+    return own.length > 0 && LAST_NAME.test(nameOf(path)) && !own.some(({ to }) => comesBefore(path, to));
+  });
+}
 
 /**
  * The ways to the end beside those that the nodes of `last` have: where a step that goes on says when it does not, what the steps of a

@@ -1,7 +1,7 @@
 import { chainedTo, directiveOf, leadsBack, startsFolder, tokensInBody } from "./directives.js";
 import { waysInCode } from "./ways-in-code.js";
 import type { Entry } from "./entries.js";
-import { type Finish, LAST_NAME, LAST_WORDS, finishesOf } from "./ends.js";
+import { type Finish, LAST_WORDS, finishesOf, lastByName } from "./ends.js";
 import { type ImportFindings, named } from "./findings.js";
 import { type FirstStep, firstStepsBelow, firstStepsIn, isFirstStep } from "./first-steps.js";
 import { whyAbsent } from "./left-out.js";
@@ -111,8 +111,7 @@ class GraphWalk {
     const isNode = first === undefined || starts.length > 1 || isReturnedTo;
     const nodes = isNode ? [document, ...this.order] : this.order;
     const kept = edges.filter((edge) => isNode || edge.from !== document);
-    const goesOn = new Set(kept.map(({ from }) => from));
-    const last = nodes.filter((path) => goesOn.has(path) && LAST_NAME.test(nameOf(path)));
+    const last = lastByName(nodes, kept);
     const finishes = finishesOf(nodes, kept, last, this.texts);
     for (const { path, isAdded } of finishes) {
       if (!isAdded) continue;

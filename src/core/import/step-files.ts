@@ -115,3 +115,11 @@ export function nextInOrder(tree: SourceTree, path: string): readonly string[] {
 export function kindOf(path: string): string {
   return `${folderOf(path)}\n${modeOf(path)}\n${languageOf(path)}`;
 }
+
+/** Whether a step is numbered before another one of its kind. */
+export function comesBefore(step: string, other: string): boolean {
+  const [one, two] = [numeralOf(step), numeralOf(other)];
+  if (one === undefined || two === undefined || kindOf(step) !== kindOf(other)) return false;
+  const [before, after] = [Number.parseFloat(one), Number.parseFloat(two)];
+  return before < after || (before === after && one < two);
+}

@@ -3,7 +3,7 @@ import { isFirstStep } from "./first-steps.js";
 import { type References, tokensOf } from "./references.js";
 import type { SourceLine } from "./source-text.js";
 import type { SourceTree } from "./source-tree.js";
-import { isStepFile, kindOf, numeralOf } from "./step-files.js";
+import { comesBefore, isStepFile, kindOf } from "./step-files.js";
 import type { StepNames } from "./step-names.js";
 
 /** What the lists of a document say of the order of its steps: "1. `step-01-pot.md`: …", "2. `step-02-brew.md`: …". */
@@ -126,11 +126,5 @@ function isSequence(tree: SourceTree, items: readonly Item[], document: string):
   if (items.some(({ step }) => kindOf(step) !== kindOf(first.step))) return false;
   const isNumbered = items.length >= SEQUENCE && items.every(({ line }) => /^\s*\d/.test(line.text));
   if (!isNumbered && !isFirstStep(tree, first.step, document)) return false;
-  return items.every(({ step }, index) => index === 0 || isBefore(items[index - 1]?.step ?? "", step));
-}
-
-function isBefore(one: string, other: string): boolean {
-  const [before = "", after = ""] = [numeralOf(one), numeralOf(other)];
-  const [number, next] = [Number.parseFloat(before), Number.parseFloat(after)];
-  return number < next || (number === next && before < after);
+  return items.every(({ step }, index) => index === 0 || comesBefore(items[index - 1]?.step ?? "", step));
 }

@@ -3,7 +3,7 @@ import { firstStepsAmong } from "./first-steps.js";
 import type { References } from "./references.js";
 import type { SourceText } from "./source-text.js";
 import { type SourceTree, folderOf } from "./source-tree.js";
-import { numeralOf, resumesRun, stepsBelow } from "./step-files.js";
+import { comesBefore, resumesRun, stepsBelow } from "./step-files.js";
 
 /** "Suivre : `./step-03-cup.md`": whatever the words are, they lead to it. */
 const AFTER_COLON = /[:：]\s{0,4}[`*"'([]{0,4}$/;
@@ -35,7 +35,7 @@ export function unsaidWays(
   for (const { line, token, before } of tokensInBody(source.body)) {
     const target = line.isCode ? undefined : references.resolve(token.text);
     if (target?.kind !== "file" || target.path === path) continue;
-    if (!steps.has(target.path) || resumesRun(target.path) || isBefore(target.path, path)) continue;
+    if (!steps.has(target.path) || resumesRun(target.path) || comesBefore(target.path, path)) continue;
     if (!wordsUnknownAt(line, token, before)) continue;
     const way = { to: target.path, line: line.number, ...labelOf(line.text, token.at) };
     if (AFTER_COLON.test(line.text.slice(0, token.at))) led.add(target.path);
@@ -48,12 +48,4 @@ export function unsaidWays(
   return [...ways.values()]
     .filter(({ to }) => first.includes(to))
     .map((way) => ({ ...way, isDefault: first.length === 1 }));
-}
-
-/** Whether a step is numbered before another one beside it. */
-function isBefore(step: string, path: string): boolean {
-  const [own, other] = [numeralOf(path), numeralOf(step)];
-  if (own === undefined || other === undefined || folderOf(step) !== folderOf(path)) return false;
-  const [number, before] = [Number.parseFloat(own), Number.parseFloat(other)];
-  return before < number || (before === number && other < own);
 }

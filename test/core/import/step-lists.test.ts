@@ -244,3 +244,18 @@ test("in another language a menu's letters and the other lines that end in a ste
     "step-02-gathering -next*-> step-03-execute",
   ]);
 });
+
+test("a step that is called like a last one, and leads to one after it, is not where a run ends by default", () => {
+  const imported = importOf({
+    "workflow.md": page({ name: "tea" }, "Load and execute `./steps/step-01-preflight-complete.md`."),
+    "steps/step-01-preflight-complete.md": page({ nextStepFile: "./step-02-brew.md" }, "# Preflight"),
+    "steps/step-02-brew.md": page({ nextStepFile: "./step-03-final.md" }, "# Brew"),
+    "steps/step-03-final.md": page({}, "Again: load `./step-02-brew.md`."),
+  });
+  expect(ways(imported)).toEqual([
+    "step-03-final -finished*-> finished",
+    "step-01-preflight-complete -next*-> step-02-brew",
+    "step-02-brew -next*-> step-03-final",
+    "step-03-final -next-> step-02-brew",
+  ]);
+});
