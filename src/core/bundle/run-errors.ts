@@ -17,3 +17,8 @@ export function runErrors({ instructions, missing }: Pick<Preload, "instructions
     missing: missing.filter((item) => !item.startsWith(OF_INSTRUCTIONS)),
   };
 }
+
+/** Whether a workflow cannot be run since it names no instructions, and for nothing else. */
+export function namesNoInstructions(errors: readonly string[]): boolean {
+  return errors.length > 0 && errors.every((error) => error === `${OF_INSTRUCTIONS}the workflow names none`);
+}

@@ -112,7 +112,10 @@ export function labelOf(
   if (BACK.test(sentence)) return { label: "back", condition, isDefault: false };
   const when = whenOf(withoutMarks(lead), withoutMarks(line.slice(at)));
   if (when !== undefined) return { label: when || "otherwise", condition, isDefault: false };
-  return { label: "next", isDefault: /\bnext\b|^read fully|immediately|without delay/i.test(text) };
+  return {
+    label: "next",
+    isDefault: /\bnext\b|^(?:read fully|default)\b|immediately|without delay/i.test(text),
+  };
 }
 
 /** What the last condition before a step's name says, else one behind it in the same sentence, else what stands before an arrow. */

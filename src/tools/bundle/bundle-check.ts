@@ -3,7 +3,7 @@ import { basename, dirname, join, relative, sep } from "node:path";
 import { tmpdir } from "node:os";
 import type { BundleAgent } from "../../core/bundle/bundle-agent.js";
 import type { BundlePath } from "../../core/bundle/bundle-path.js";
-import { runErrors } from "../../core/bundle/run-errors.js";
+import { namesNoInstructions, runErrors } from "../../core/bundle/run-errors.js";
 import { type Entry, findEntries } from "../../core/import/entries.js";
 import { unreadEntries } from "../../core/import/left-out.js";
 import type { JsonObject } from "../../core/json.js";
@@ -94,8 +94,14 @@ export async function checkBundles(dir: string): Promise<BundleReport> {
   const source = await readSource(root);
   const entries = findEntries(source.tree);
   const hidden = entries.filter(({ form }) => form === "yaml").map(({ path }) => join(root, path));
-  for (const file of [...new Set([...files.workflows, ...hidden])].sort())
-    workflows.push(await checkWorkflow(root, file));
+  const described = new Set(
+    entries.filter(({ form }) => form !== "yaml").map(({ path }) => dirname(join(root, path))),
+  );
+  for (const file of [...new Set([...files.workflows, ...hidden])].sort()) {
+    const checked = await checkWorkflow(root, file);
+    // What names no instructions beside a SKILL.md tells of it, and is no workflow of its own.
+    if (!described.has(dirname(file)) || !namesNoInstructions(checked.errors)) workflows.push(checked);
+  }
   const agents: CheckedAgent[] = [];
   for (const file of files.agents) {
     const read = await readAgentFile(file);

@@ -85,3 +85,17 @@ test("an empty directory is never fine", async () => {
   expect(await main(["bundle", "check", world.at("empty"), "--json"])).toBe(1);
   expect(JSON.parse(output)).toMatchObject({ reason: expect.stringContaining("There is no workflow here") });
 });
+
+test("a workflow.yaml that only describes the SKILL.md beside it is no broken workflow", async () => {
+  const tags = "# metadata\ntags: [tea]\nmode: complex\n";
+  world.put("room/bmad/desk/workflows/tea/workflow.yaml", tags);
+  world.put("room/bmad/desk/workflows/tea/SKILL.md", "---\nname: tea\n---\nBrew it.\n");
+  expect(await main(["bundle", "check", world.at("room")])).toBe(0);
+  expect(output).not.toContain("tea/workflow.yaml");
+  expect(output).toContain("bmad/desk/workflows/tea/SKILL.md");
+  world.put("room/bmad/desk/workflows/alone/workflow.yaml", tags);
+  expect(await main(["bundle", "check", world.at("room")])).toBe(1);
+  expect(output).toMatch(
+    /error {4}bmad\/desk\/workflows\/alone\/workflow\.yaml {2}instructions: the workflow names none/,
+  );
+});

@@ -259,3 +259,17 @@ test("a step that is called like a last one, and leads to one after it, is not w
     "step-03-final -next-> step-02-brew",
   ]);
 });
+
+test("the way that a line calls the default is the default", () => {
+  const imported = importOf({
+    "workflow.md": page({ name: "tea" }, "Load and execute `./steps/step-01-pot.md`."),
+    "steps/step-01-pot.md": page(
+      {},
+      "If they want to stop: load `./step-03-end.md`",
+      "Default: load `./step-02-brew.md`",
+    ),
+    "steps/step-02-brew.md": page({ nextStepFile: "./step-03-end.md" }, "# Brew"),
+    "steps/step-03-end.md": page({}, END),
+  });
+  expect(ways(imported)).toContain("step-01-pot -next*-> step-02-brew");
+});
