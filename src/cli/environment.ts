@@ -12,15 +12,21 @@ export async function openEnvironment(
   return { config, store: await storeOf(config) };
 }
 
-/**
- * Configuration and, where one stands here, store of a command that only looks, or works elsewhere: with a Temporal configured, nothing
- * is made where there is no store.
- */
+/** Configuration and, where one stands here, store of a command that only looks, or works elsewhere: nothing is made where there is none. */
 export async function lookAround(): Promise<{ config: Config; store: Store | undefined }> {
   const config = loadConfig();
-  const isElsewhere =
-    config.temporal !== undefined && (await readStoreIdentity(config.storeDir)) === undefined;
-  return { config, store: isElsewhere ? undefined : await storeOf(config) };
+  const isThere = (await readStoreIdentity(config.storeDir)) !== undefined;
+  return { config, store: isThere ? await storeOf(config) : undefined };
+}
+
+/** What is said where a command looks for a store, and none stands: its path may be mistyped. */
+export function noStoreWords({ storeDir }: Pick<Config, "storeDir">): string {
+  return `There is no store in ${storeDir}. INTERLOCK_STORE says where it is; the first run makes one.`;
+}
+
+/** Of a command that only looks: nobody is there to be asked, neither a store nor a Temporal. */
+export function isNobodyThere(config: Config, store: Store | undefined): boolean {
+  return store === undefined && config.temporal === undefined;
 }
 
 /** Configuration and store of a command that makes none. Throws `UsageError` where none stands. */

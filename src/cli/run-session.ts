@@ -4,9 +4,9 @@ import type { Config } from "../config.js";
 import { type RunMetadata, workflowIdOfRun } from "../store/runs/run-index.js";
 import type { Store } from "../store/store.js";
 import type { StoreReader } from "../contract/reads.js";
-import { interruption, lookAround } from "./environment.js";
+import { interruption, isNobodyThere, lookAround, noStoreWords } from "./environment.js";
 import { isTemporalSilent, isTemporalThere } from "./temporal-there.js";
-import { CommandError, NoSuchRun, noSuchRun, printNote } from "./output.js";
+import { UsageError, CommandError, NoSuchRun, noSuchRun, printNote } from "./output.js";
 import { isPruned, notFound } from "./run-folder.js";
 import { localReader } from "./readers.js";
 import { remoteReader } from "./remote-reader.js";
@@ -97,6 +97,7 @@ export async function withRun<T>(
   const config = adapt(configured);
   const known = await knownHere(store, runId);
   // Temporal may know one that is not opened yet: it is asked where it runs.
+  if (isNobodyThere(config, store)) throw new UsageError(noStoreWords(config));
   if (known === undefined && !(await isTemporalThere(config, store)))
     throw noSuchRun(runId, !isTemporalSilent(store));
   try {

@@ -1,8 +1,8 @@
 import type { Config } from "../config.js";
 import type { StoreReader } from "../contract/reads.js";
 import type { Store } from "../store/store.js";
-import { lookAround, openEnvironment } from "./environment.js";
-import { CommandError, NoTemporal } from "./output.js";
+import { isNobodyThere, lookAround, noStoreWords, openEnvironment } from "./environment.js";
+import { CommandError, NoTemporal, UsageError, printNote } from "./output.js";
 import { localReader } from "./readers.js";
 import type { TemporalSession } from "./temporal-session.js";
 
@@ -18,14 +18,20 @@ export interface StorePlace {
 
 /**
  * Opens the store that a command without a run is about. Where none stands here, nobody elsewhere answers, and the command would
- * put something into one, it is made here: `makes`.
+ * put something into one, it is made here: `makes`. Where neither a store stands nor a Temporal is configured, a list is `none`.
  */
 export async function withStore<T>(
-  { makes }: { readonly makes: boolean },
+  { makes, none }: { readonly makes: boolean; readonly none?: (config: Config) => T },
   action: (place: StorePlace) => Promise<T>,
 ): Promise<T> {
   const { config, store } = await lookAround();
   if (store !== undefined) return action({ config, store, reader: localReader(store, config) });
+  if (isNobodyThere(config, store)) {
+    if (makes) return here(action);
+    if (none === undefined) throw new UsageError(noStoreWords(config));
+    printNote(noStoreWords(config));
+    return none(config);
+  }
   const { withTemporal } = await import("./run-session.js");
   const { remoteReader } = await import("./remote-reader.js");
   const done = await withTemporal({ config, store }, async ({ session }) => {
@@ -38,7 +44,10 @@ export async function withStore<T>(
     if (makes && error instanceof NoTemporal) return undefined;
     throw error;
   });
-  if (done !== undefined) return done.value;
-  const here = await openEnvironment();
-  return action({ ...here, reader: localReader(here.store, here.config) });
+  return done === undefined ? here(action) : done.value;
+}
+
+async function here<T>(action: (place: StorePlace) => Promise<T>): Promise<T> {
+  const { config, store } = await openEnvironment();
+  return action({ config, store, reader: localReader(store, config) });
 }

@@ -9,8 +9,8 @@ import type { Store } from "../store/store.js";
 import { mayLive } from "../worker/worker-identity.js";
 import type { WorkerRuntime } from "./worker-runtime.js";
 import type { RunningWorker, WorkerOptions } from "../worker.js";
-import { unlessAborted } from "./environment.js";
-import { CommandError, NoTemporal, printNote } from "./output.js";
+import { isNobodyThere, noStoreWords, unlessAborted } from "./environment.js";
+import { UsageError, CommandError, NoTemporal, printNote } from "./output.js";
 import { timeOf } from "./run-rows.js";
 import { TEMPORAL_AWAY, TEMPORAL_BACK } from "./waiting-words.js";
 import { signerFor } from "./signer.js";
@@ -80,6 +80,7 @@ async function open(
   signal: AbortSignal,
   { serves = false }: Patience,
 ): Promise<TemporalSession> {
+  if (isNobodyThere(config, store)) throw new UsageError(noStoreWords(config));
   const server = await embeddedServer(config, store, signal);
   const connection: NativeConnectionOptions = config.temporal?.connectionOptions ?? {
     address: server?.address ?? "",

@@ -207,6 +207,29 @@ test("a run of what is nowhere, a name and a project that is taken away make no 
   await expect(readdir(join(dir, "mistyped"))).rejects.toThrow("ENOENT");
 });
 
+test("a command that only looks makes no store where nobody is asked, and says that there is none", async () => {
+  const { dir, environment } = await newShell();
+  const store = join(dir, "mistyped");
+  const shell = new Shell(dir, { ...environment, INTERLOCK_STORE: store });
+  const sentence = `There is no store in ${store}. INTERLOCK_STORE says where it is; the first run makes one.\n`;
+  const unknown = "00000000-0000-4000-8000-000000000000";
+  const lists = [["runs"], ["runs", "--json"], ["inbox"], ["package", "list"], ["project", "list"]];
+  const others = "status watch transcript artifacts export pause cancel retry restore replay"
+    .split(" ")
+    .map((command) => [command, unknown]);
+  const all = [
+    ...lists.map((args) => [args, 0] as const),
+    ...[...others, ["status", "0000"], ["answer", unknown, "x"], ["package", "show", "x"], ["ui"]].map(
+      (args) => [args, 2] as const,
+    ),
+  ];
+  const outcomes = await Promise.all(all.map(([args]) => shell.run(args)));
+  expect(outcomes.map(({ code, stderr }, index) => [all[index]?.[0], code, stderr])).toEqual(
+    all.map(([args, code]) => [args, code, sentence]),
+  );
+  await expect(readdir(store)).rejects.toThrow("ENOENT");
+});
+
 test("a bundle of another machine runs there: its paths are that machine's, and its store is named", async () => {
   const bench = await openBench([]);
   const { bundleRoot, coreRoot, workflowPath, agentFile } = await copyRoom(bench.dir);

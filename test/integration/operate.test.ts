@@ -3,6 +3,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { verifyAuditLog } from "../../src/store/runs/audit-verify.js";
+import { openStore } from "../../src/store/store.js";
 import { gatePackage } from "../fakes/gate-package.js";
 import { type Script, call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
@@ -375,6 +376,7 @@ describe("commands about a run that nobody knows", () => {
 
   test("each ends with exit code 2 and where to look, and starts no server", async () => {
     const shell = await newShell();
+    await openStore(join(shell.dir, "store"));
     const unknown = randomUUID();
     const all = COMMANDS.map(([command = "", ...rest]) =>
       command === "answer" ? ["answer", unknown, ...rest] : [command, ...rest, unknown],

@@ -6,7 +6,7 @@ import { excerpt } from "../../core/text.js";
 import { workflowIdOfRun } from "../../store/runs/run-index.js";
 import type { Store } from "../../store/store.js";
 import { desktopNotice, expectTerminal } from "../desktop-notice.js";
-import { interruption, lookAround } from "../environment.js";
+import { interruption, isNobodyThere, lookAround, noStoreWords } from "../environment.js";
 import { isTemporalThere } from "../temporal-there.js";
 import { chooseStore, knownStores } from "../known-stores.js";
 import {
@@ -46,6 +46,7 @@ export async function inboxCommand(options: InboxOptions): Promise<ExitCode> {
   if (options.store !== undefined || options.watch === true) {
     throw new UsageError("--store and --watch ask Temporal. Set TEMPORAL_ADDRESS, or start: interlock dev");
   }
+  if (isNobodyThere(config, store)) printNote(noStoreWords(config));
   const questions = store === undefined ? [] : await storedQuestions(store, filter);
   if (questions.length > 0) {
     printNote("No Temporal is running: this is what the store knows. An answer starts it by itself.");

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { type Finding, isError, whereOf } from "../../core/package/findings.js";
 import { checkPackageSource } from "../../store/packages/package-source.js";
 import { type Result, fail } from "../../core/errors.js";
-import type { StoredPackage, StoredRun } from "../../contract/reads.js";
+import type { JsonAnswers, StoredPackage, StoredRun } from "../../contract/reads.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson, usable } from "../output.js";
 import { isThere } from "../run-filter.js";
 import { type StorePlace, withStore } from "../store-place.js";
@@ -38,7 +38,8 @@ export function printFindings(findings: readonly Finding[]): void {
 
 /** `interlock package list`: what the store has installed. */
 export async function packageListCommand(options: { json?: boolean }): Promise<ExitCode> {
-  const { packages } = await withStore({ makes: false }, async ({ reader }) =>
+  const none = (): JsonAnswers["read.packages"] => ({ packages: [] });
+  const { packages } = await withStore({ makes: false, none }, async ({ reader }) =>
     usable(await reader.ask("read.packages", {})),
   );
   if (options.json === true) printJson(packages);

@@ -1,4 +1,6 @@
 import { resolve } from "node:path";
+import type { Config } from "../../config.js";
+import type { JsonAnswers } from "../../contract/reads.js";
 import { openEnvironment, storeAtHand } from "../environment.js";
 import { EXIT, type ExitCode, print, printJson, usable } from "../output.js";
 import { withStore } from "../store-place.js";
@@ -32,7 +34,10 @@ export async function projectRemoveCommand(dir: string, options: { json?: boolea
 
 /** `interlock project list`: where runs of this store may work. */
 export async function projectListCommand(options: { json?: boolean }): Promise<ExitCode> {
-  const { roots, configured } = await withStore({ makes: false }, async ({ reader }) =>
+  const none = ({ roots: { projectRoots = [] } }: Config): JsonAnswers["read.projects"] => {
+    return { roots: [], configured: projectRoots };
+  };
+  const { roots, configured } = await withStore({ makes: false, none }, async ({ reader }) =>
     usable(await reader.ask("read.projects", {})),
   );
   if (options.json === true) {

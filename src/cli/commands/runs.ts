@@ -3,7 +3,7 @@ import type { Config } from "../../config.js";
 import type { RunMetadata } from "../../store/runs/run-index.js";
 import type { RunSurvey } from "../../store/runs/run-manager.js";
 import type { Store } from "../../store/store.js";
-import { interruption, lookAround } from "../environment.js";
+import { interruption, isNobodyThere, lookAround, noStoreWords } from "../environment.js";
 import { isTemporalThere } from "../temporal-there.js";
 import { chooseStore, knownStores, notPolledSince, pollings, sentenceTime } from "../known-stores.js";
 import { EXIT, type ExitCode, UsageError, outputWidth, print, printJson, printNote } from "../output.js";
@@ -43,6 +43,7 @@ interface Listing {
 export async function runsCommand(options: RunsOptions): Promise<ExitCode> {
   const now = new Date();
   const { config, store } = await lookAround();
+  if (isNobodyThere(config, store)) printNote(noStoreWords(config));
   const limit = limitOf(options);
   const filter = await filterOf(options, now);
   const survey = (await store?.runs.surveyIndexes()) ?? { runs: [], damaged: [] };

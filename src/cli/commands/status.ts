@@ -1,8 +1,8 @@
 import { defined } from "../../core/defined.js";
 import { belowInStore } from "../below-in-store.js";
-import { lookAround } from "../environment.js";
+import { isNobodyThere, lookAround, noStoreWords } from "../environment.js";
 import { embeddedWebUi, isTemporalSilent, isTemporalThere } from "../temporal-there.js";
-import { EXIT, type ExitCode, noSuchRun, noWorkerHint, printJson, printNote } from "../output.js";
+import { UsageError, EXIT, type ExitCode, noSuchRun, noWorkerHint, printJson, printNote } from "../output.js";
 import { localReader } from "../readers.js";
 import { isPruned, notFound } from "../run-folder.js";
 import { printReport, reportFromStore } from "../run-report.js";
@@ -15,6 +15,7 @@ import { isOverPhase } from "../../core/run/phase.js";
  */
 export async function statusCommand(runId: string, options: { json?: boolean }): Promise<ExitCode> {
   const { config, store } = await lookAround();
+  if (isNobodyThere(config, store)) throw new UsageError(noStoreWords(config));
   const here = store && localReader(store, config);
   const found = await here?.ask("read.run", { run: runId });
   if (found?.ok === false && isPruned(found.error)) throw notFound(runId, found.error);
