@@ -46,7 +46,7 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     () => ({ rules: "words", corrections: "user" }),
   ],
   [
-    /\b(?:must|should|to) (?:alternate|be alternating)\b/i,
+    /\b(?:must|should|to|requests) (?:alternate|be alternating)\b|successive user or assistant messages/i,
     ({ rules }) => ({
       rules: oneRule(rules),
       userMessages: "joined",
@@ -54,13 +54,18 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
       ownReads: "words",
     }),
   ],
+  // MiniMax takes one system message.
+  [
+    /invalid chat setting|invalid message role: system/i,
+    ({ rules }) => ({ rules: rules === "any" ? "first" : "words", corrections: "user" }),
+  ],
   [
     /system (?:message|role|prompt)[^.]{0,60}(?:beginning|first|start)|role '?"?system'?"? after/i,
     ({ rules }) => ({ rules: oneRule(rules), corrections: "user" }),
   ],
   // Some take what systems say out of a conversation: then its last word is the assistant's.
   [
-    /message prefill|must end with a user message|final assistant content|expected last role|last message (?:must|should) (?:be|have)\b/i,
+    /message prefill|must end with a user message|ends? with a user role|function call turn comes immediately after|final assistant content|expected last role|last message (?:must|should) (?:be|have)\b/i,
     () => ({ corrections: "user" }),
   ],
   [
@@ -80,7 +85,11 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     () => ({ emptyAnswers: "left-out", noText: "dot" }),
   ],
   [
-    /parts must not be empty|either content or tool_calls|content.{0,40}(?:must not be empty|non-empty)|non-empty content|invalid assistant message/i,
+    /at least one (?:non-empty )?content element|chat content is empty/i,
+    ({ noText }) => ({ emptyAnswers: "left-out", noText: noText === "null" ? "empty" : "dot" }),
+  ],
+  [
+    /parts must not be empty|at least one parts field|role '?assistant'? must not be empty|either '?content'? or '?tool_calls|content.{0,40}(?:must not be empty|non-empty)|non-empty content|invalid assistant message/i,
     () => ({ emptyAnswers: "left-out" }),
   ],
   [
