@@ -45,6 +45,7 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     /system role (?:is )?not supported|does not support (?:the )?(?:role )?'?"?system\b|(?:developer|system) instruction is not (?:enabled|supported)/i,
     () => ({ rules: "words", corrections: "user" }),
   ],
+  [/\balternate\b.{0,60}except for tool calls/i, () => ({ afterTools: "assistant", corrections: "user" })],
   [
     /\b(?:must|should|to|requests) (?:alternate|be alternating)\b|successive user or assistant messages/i,
     ({ rules }) => ({

@@ -818,6 +818,40 @@ describe("a form that a server does not take is another one, from then on", () =
     expect(messagesOf(server.requests[3])[0]).toMatchObject({ reasoning_content: "hm" });
   });
 
+  test("and roles that alternate but for calls have an assistant's word behind a result", async () => {
+    const message =
+      "Jinja Exception: After the optional system message, conversation roles must alternate user and assistant roles except for tool calls and results.";
+    const server = await startRawServer((response, { body }) => {
+      const { messages } = body as { messages: { role: string; tool_calls?: unknown }[] };
+      const [first, ...rest] = messages.filter(({ role, tool_calls: calls }) => role !== "tool" && !calls);
+      const roles = (first?.role === "system" ? rest : [first, ...rest]).map((said) => said?.role);
+      const isTaken = roles.every((role, index) => role === (index % 2 === 0 ? "user" : "assistant"));
+      if (isTaken) json(response, choice({ content: "x" }));
+      else json(response, { error: { code: 500, message, type: "server_error" } }, 500);
+    });
+    const messages: readonly ChatMessage[] = [
+      { role: "system", content: "rules" },
+      { role: "system", content: "persona" },
+      { role: "user", content: "directive" },
+      { role: "user", content: "brief" },
+      { role: "assistant", content: "", toolCalls: [{ id: "a", name: "x", argumentsJson: "{}" }] },
+      { role: "tool", toolCallId: "a", content: "{}" },
+      { role: "system", content: "Do not repeat yourself." },
+    ];
+    const model = createChatModel();
+    await ask(server.baseUrl, {}, messages, model);
+    await ask(server.baseUrl, { dialect: "llama.cpp" }, messages, model);
+    expect(server.requests.length).toBeLessThan(5);
+    expect(messagesOf(server.requests.at(-1)).map(({ role }) => role)).toEqual([
+      "system",
+      "user",
+      "assistant",
+      "tool",
+      "assistant",
+      "user",
+    ]);
+  });
+
   test.each([
     [500, "This model only supports single tool-calls at once!"],
     [400, "Only a single tool call is supported per message"],
