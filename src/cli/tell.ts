@@ -19,29 +19,35 @@ interface JsonOption {
   readonly json?: boolean;
 }
 
-/** Tells a run something, with a worker of the command's own where the embedded server has none. */
+/** Tells a run something, with a worker of the command's own where the embedded server has none; again where Temporal was away. */
 export function tell(
   runId: string,
   options: JsonOption,
   action: (run: RunHandle) => Promise<Told>,
 ): Promise<ExitCode> {
   return withRun(runId, async (place) => {
-    await bringWorker(place);
-    report(runId, options, await heard(place, runId, action(place.run)));
+    const once = onceFor(place.session, place.signal);
+    await bringWorker(place, once);
+    const told = once(() => action(place.run));
+    report(runId, options, await heard(place, runId, told));
     return EXIT.done;
   });
 }
 
 /**
  * As `tell`, for what lets a run go on: with a worker of the command's own it would stop where the command ends, so that
- * the command follows it. A run that stays paused is not followed. `action` is given the run as it stands.
+ * the command follows it. A run that stays paused is not followed. `action` is given the run as it stands, and is done again where
+ * Temporal was away: twice is to be once.
  */
 export function tellAndFollow(
   runId: string,
   options: JsonOption,
   action: (run: RunHandle, state: RunState) => Promise<ToldOn>,
 ): Promise<ExitCode> {
-  return tellPrepared(runId, options, { before: () => Promise.resolve(undefined), tell: action });
+  return tellPrepared(runId, options, {
+    before: () => Promise.resolve(undefined),
+    tell: (run, state, _, once) => once(() => action(run, state)),
+  });
 }
 
 /** What a run is told that lets it go on. */
@@ -61,8 +67,8 @@ export function tellPrepared<T>(
 ): Promise<ExitCode> {
   return withRun(runId, async (place) => {
     const { session, reader, store, run, signal } = place;
-    const isOwnWorker = await bringWorker(place);
     const once = onceFor(session, signal);
+    const isOwnWorker = await bringWorker(place, once);
     const asked = once(() => stateOnceAsked(run));
     const state = await heard(place, runId, asked);
     const prepared = await action.before(state, place.config);
@@ -88,9 +94,9 @@ export function tellPrepared<T>(
 }
 
 /** Makes sure that somebody hears of it, once it is clear that the run is open. True where it is a worker of our own. */
-async function bringWorker({ session, run, store }: RunSession): Promise<boolean> {
-  await run.requireOpen();
-  const { polled, taskQueue, note } = await queueStandingOf(session, run, store);
+async function bringWorker({ session, run, store }: RunSession, once: Once): Promise<boolean> {
+  await once(() => run.requireOpen());
+  const { polled, taskQueue, note } = await once(() => queueStandingOf(session, run, store));
   if (polled) return false;
   const isOwn = session.embedded && taskQueue === store?.taskQueue;
   if (isOwn) await session.startWorker();

@@ -12,7 +12,7 @@ import { shellOf } from "./shell.js";
 const AWAY = "Temporal does not answer any more. It is asked again until it does.";
 const BACK = "Temporal answers again.";
 
-test("whoever follows a run, or answers one, is told that Temporal is away, and goes on when it is back", async () => {
+test("whoever follows a run, or tells it something, is told that Temporal is away, and goes on when it is back", async () => {
   const bench = await openBench(() => ({ content: "Which one?" }));
   const { address, shut, reopen } = await door(inject("temporalAddress"));
   const { taskQueue } = bench.client;
@@ -20,14 +20,20 @@ test("whoever follows a run, or answers one, is told that Temporal is away, and 
   onTestFinished(() => client.close());
   const shell = shellOf(bench, { TEMPORAL_ADDRESS: address });
   const asking = await bench.start(twoNodePackage());
-  await until(asking, "waiting-user");
+  const budget = { run: { turns: 50 } };
+  const told = await Promise.all([1, 2, 3].map(() => bench.start(twoNodePackage(), { budget })));
+  for (const run of [asking, ...told]) await until(run, "waiting-user");
   await bench.stopWorker();
   const { runId } = await bench.start(twoNodePackage());
   const watching = begin(shell, ["watch", runId]);
   const asEvents = begin(shell, ["watch", runId, "--events"]);
   const answering = begin(shell, ["answer", asking.runId, "Red."]);
   const running = begin(shell, ["run", "two-nodes", "--project", bench.projectRoot]);
-  const commands = [watching, asEvents, answering, running];
+  const [paused, cancelled, raised] = told.map((run) => run.runId);
+  const pausing = begin(shell, ["pause", paused ?? ""]);
+  const cancelling = begin(shell, ["cancel", cancelled ?? ""]);
+  const raising = begin(shell, ["budget", raised ?? "", "--add-turns", "5"]);
+  const commands = [watching, asEvents, answering, running, pausing, cancelling, raising];
   await eventually(() => commands.every(({ said }) => said.notes.includes("No worker")));
 
   await shut();
@@ -44,9 +50,16 @@ test("whoever follows a run, or answers one, is told that Temporal is away, and 
     [3, null],
     [0, null],
     [3, null],
+    [0, null],
+    [0, null],
+    [0, null],
   ]);
   expect(watching.said.out).toContain("Which one?");
-  expect(commands.map(({ said }) => said.notes.split(AWAY).length)).toEqual([2, 2, 2, 2]);
+  expect(pausing.said.out).toContain("Paused.");
+  expect(cancelling.said.out).toContain("Cancelled.");
+  const { budget: now } = await bench.client.handle(raised ?? "").state();
+  expect(now).toMatchObject({ run: { turns: 55 } }); // once, however often it was told
+  expect(commands.map(({ said }) => said.notes.split(AWAY).length)).toEqual(commands.map(() => 2));
 });
 
 test("a worker says once that Temporal is away, and that it is back", async () => {

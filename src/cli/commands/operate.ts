@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { BudgetRaise } from "../../contract/run.js";
 import { InterlockError, type RunHandle } from "../../client/client.js";
 import type { RunBelowState } from "../../core/run/run-state.js";
@@ -39,8 +40,9 @@ function namedBelow(below: readonly RunBelowState[]): object {
 
 /** `interlock finish`: ends a bundle run as completed, and waits until it is; a running model call is let end. */
 export function finishCommand(runId: string, options: JsonOption): Promise<ExitCode> {
+  const finish = onceOnly();
   return tell(runId, options, async (run) => {
-    await run.finish();
+    await finish(() => run.finish());
     if ((await outcomeOf(run)) !== "completed") {
       throw new CommandError(`Run ${runId} has failed instead of ending.`);
     }
@@ -50,11 +52,27 @@ export function finishCommand(runId: string, options: JsonOption): Promise<ExitC
 
 /** `interlock cancel`: stops the run, and waits until it has. */
 export function cancelCommand(runId: string, options: JsonOption): Promise<ExitCode> {
+  const cancel = onceOnly();
   return tell(runId, options, async (run) => {
-    await run.cancel();
+    await cancel(() => run.cancel());
     const outcome = await outcomeOf(run);
     return { sentence: cancelledWords(runId, outcome), result: { outcome } };
   });
+}
+
+/** What ends a run, told once: where Temporal was away meanwhile, the run may have heard of it and be over when it is told again. */
+function onceOnly(): (end: () => Promise<void>) => Promise<void> {
+  let wasTold = false;
+  return async (end) => {
+    try {
+      await end();
+    } catch (error) {
+      const isOver = error instanceof InterlockError && error.code === "E_PRECONDITION_FAILED";
+      if (!wasTold || !isOver) throw error;
+    } finally {
+      wasTold = true;
+    }
+  };
 }
 
 type Outcome = "completed" | "failed" | "cancelled";
@@ -85,7 +103,7 @@ export interface BudgetOptions extends JsonOption {
 
 /** `interlock budget`: adds to a budget; a run that waits for it goes on. */
 export function budgetCommand(runId: string, options: BudgetOptions): Promise<ExitCode> {
-  const raise = raiseOf(options);
+  const raise = { ...raiseOf(options), raiseId: randomUUID() }; // the same one, however often it is told
   return tellAndFollow(runId, options, async (run, { paused }) => {
     const budget = await run.raiseBudget(raise);
     return { sentence: "The budget is raised.", result: { budget }, staysPaused: paused };
