@@ -55,9 +55,9 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
       ownReads: "words",
     }),
   ],
-  // MiniMax takes one system message.
+  // One system message is taken; the first of these is MiniMax's word for it.
   [
-    /invalid chat setting|invalid message role: system/i,
+    /invalid chat setting|invalid message role: system|only one system message|multiple system messages/i,
     ({ rules }) => ({ rules: rules === "any" ? "first" : "words", corrections: "user" }),
   ],
   [

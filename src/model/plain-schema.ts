@@ -93,8 +93,8 @@ class PlainSchemas {
         const { minimum, maximum } = schema;
         return {
           type: kind,
-          ...(typeof minimum === "number" ? { minimum } : {}),
-          ...(typeof maximum === "number" ? { maximum } : {}),
+          ...(isSmall(minimum) ? { minimum } : {}),
+          ...(isSmall(maximum) ? { maximum } : {}),
         };
       }
     }
@@ -111,6 +111,11 @@ class PlainSchemas {
     }
     return path.length === 0 ? undefined : found;
   }
+}
+
+/** Servers read bounds into 32 bits, where larger ones become others, or refuse them. */
+function isSmall(bound: unknown): boolean {
+  return typeof bound === "number" && Math.abs(bound) < 2 ** 31;
 }
 
 /** The names that the properties of an object may have, where they are told by themselves. */

@@ -929,6 +929,8 @@ describe("the schemas of tools of others", () => {
       mode: { const: "fast" },
       size: { enum: ["s", "", "l"], maxLength: 3 },
       count: { type: "integer", enum: [1, 2], minimum: 1, exclusiveMaximum: 3 },
+      line: { type: "integer", minimum: 1, maximum: 9_007_199_254_740_991 },
+      micros: { type: "integer", minimum: -9_223_372_036_854_775_808, maximum: 1_000_000 },
       maybe: { anyOf: [{ $ref: "#/$defs/Place" }, { type: "null" }] },
       either: { description: "e", oneOf: [{ type: "string" }, PLACE] },
       both: { allOf: [PLACE, { properties: { name: { type: "string" } }, required: ["name", "gone"] }] },
@@ -958,6 +960,8 @@ describe("the schemas of tools of others", () => {
       mode: { type: "string", enum: ["fast"] },
       size: { type: "string", enum: ["s", "l"] },
       count: { type: "integer", minimum: 1 },
+      line: { type: "integer", minimum: 1 },
+      micros: { type: "integer", maximum: 1_000_000 },
       maybe: URL_ALONE,
       either: { description: "e", anyOf: [{ type: "string" }, URL_ALONE] },
       both: {
@@ -1017,6 +1021,7 @@ describe("the schemas of tools of others", () => {
     [400, "JSON schema conversion failed:\nPattern must start with '^' and end with '$'"],
     [500, 'JSON schema conversion failed:\nUnrecognized schema: {"not":{}}'],
     [400, "Failed to initialize samplers: failed to parse grammar"],
+    [400, "tools.3.custom.input_schema: int too big to convert"],
   ])("are learned to be refused: %i %s", async (status, message) => {
     const server = await startRawServer((response, { body }) => {
       const isTaken = !JSON.stringify(body).includes("$schema");
@@ -1109,6 +1114,16 @@ describe("rules", () => {
     [
       500,
       "System message must be at the beginning.",
+      ["system: rules\n\npersona", "user: directive", "user: brief"],
+    ],
+    [
+      400,
+      "Only one system message can be specified.",
+      ["system: rules\n\npersona", "user: directive", "user: brief"],
+    ],
+    [
+      400,
+      "Multiple system messages are not supported",
       ["system: rules\n\npersona", "user: directive", "user: brief"],
     ],
     [
