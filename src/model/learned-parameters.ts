@@ -66,7 +66,7 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
   ],
   // Some take what systems say out of a conversation: then its last word is the assistant's.
   [
-    /message prefill|must end with a user message|ends? with a user role|function call turn comes immediately after|final assistant content|expected last role|last message (?:must|should) (?:be|have)\b/i,
+    /message prefill|conversation complete\b|must end with a user message|ends? with a user role|function call turn comes immediately after|final assistant content|expected last role|last message (?:must|should) (?:be|have)\b/i,
     () => ({ corrections: "user" }),
   ],
   [
@@ -94,7 +94,7 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     () => ({ emptyAnswers: "left-out" }),
   ],
   [
-    /content\b.{0,60}(?:must|should) be a (?:valid )?string|content\b.{0,40}(?:null|None|nil|empty)|messages?\b.{0,60}content\b.{0,20}: (?:Field required|Input should be a valid string)/i,
+    /content\b.{0,60}(?:must|should) be a (?:valid )?string|content\b.{0,40}(?:null|None|nil|empty)|'?"?NoneType\b|messages?\b.{0,60}content\b.{0,20}: (?:Field required|Input should be a valid string)/i,
     ({ noText }) => ({ noText: noText === "dot" ? "dot" : "empty" }),
   ],
   [

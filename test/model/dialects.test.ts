@@ -688,6 +688,11 @@ describe("a form that a server does not take is another one, from then on", () =
     [422, "body.messages.2.assistant.content: Input should be a valid string", CALLED, hasText],
     [400, "Type mismatch of '/messages/2/content', 'null' not in 'string'", CALLED, hasText],
     [400, "invalid message content type: <nil>", CALLED, hasText],
+    [400, 'can only concatenate str (not "NoneType") to str', CALLED, hasText],
+    [400, "'NoneType' object is not iterable", CALLED, hasText],
+    [500, "'NoneType' object has no attribute 'split'", CALLED, hasText],
+    [400, "object of type 'NoneType' has no len()", CALLED, hasText],
+    [400, "conversation complete", TOLD, endsWithUser],
     [
       400,
       "This model does not support assistant message prefill. The conversation must end with a user message.",
