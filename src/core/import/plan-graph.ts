@@ -3,7 +3,7 @@ import { waysInCode } from "./ways-in-code.js";
 import type { Entry } from "./entries.js";
 import { type Finish, LAST_WORDS, finishesOf, lastByName } from "./ends.js";
 import { type ImportFindings, named } from "./findings.js";
-import { type FirstStep, firstStepsBelow, firstStepsIn, isFirstStep } from "./first-steps.js";
+import { type FirstStep, firstStepsBelow, firstStepsIn } from "./first-steps.js";
 import { whyAbsent } from "./left-out.js";
 import { References, type Target, type Token, isBelow } from "./references.js";
 import {
@@ -14,7 +14,7 @@ import {
   textsUnder,
   variablesFor,
 } from "./source-text.js";
-import { type SourceEdge, better, withoutSkips } from "./source-edge.js";
+import { type SourceEdge, better } from "./source-edge.js";
 import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
 import {
   isEntryName,
@@ -27,7 +27,7 @@ import {
   numeralOf,
   resumesRun,
 } from "./step-files.js";
-import { type ListedSteps, listedSteps } from "./step-lists.js";
+import { StepLists } from "./step-lists.js";
 import { unsaidWays } from "./unsaid-ways.js";
 import { reportMissing, reportName, tellOfNumber } from "./step-reports.js";
 import { reportUnreached } from "./unreached.js";
@@ -73,7 +73,7 @@ class GraphWalk {
   private readonly called = new Set<string>();
   private readonly order: string[] = [];
   private readonly names: StepNames;
-  private readonly listed: ListedSteps;
+  private readonly lists: StepLists;
 
   constructor(tree: SourceTree, entry: Entry, findings: ImportFindings) {
     this.tree = tree;
@@ -82,13 +82,7 @@ class GraphWalk {
     this.folder = folderOf(entry.document);
     this.document = readSource(tree.text(entry.document));
     this.names = new StepNames(tree, this.folder);
-    this.listed = listedSteps(
-      tree,
-      entry.document,
-      this.document.body,
-      this.referencesOf(entry.document, this.document),
-      this.names,
-    );
+    this.lists = new StepLists(tree, entry.document, this.names);
   }
 
   run(): void {
@@ -101,10 +95,7 @@ class GraphWalk {
 
   graph(): SourceGraph {
     const { document } = this.entry;
-    const { choices, firsts } = this.listed;
-    const isFirst = (path: string): boolean =>
-      choices.has(path) || firsts.has(path) || isFirstStep(this.tree, path, document);
-    const edges = withoutSkips([...this.edges.values()], document, isFirst);
+    const edges = this.lists.withoutSkips(this.tree, [...this.edges.values()]);
     const starts = edges.filter((edge) => edge.from === document);
     const isReturnedTo = edges.some((edge) => edge.to === document);
     const [first] = starts;
@@ -152,7 +143,7 @@ class GraphWalk {
     this.followKeys(path, source, references);
     this.followBody(path, source, references);
     this.followNames(path, source);
-    if (path === this.entry.document) this.followLists();
+    this.followLists(path);
     if (this.edgesFrom(path).length === 0) this.followUnsaid(path, source, references);
     if (this.edgesFrom(path).length === 0) this.followCode(path, source, references);
     if (this.edgesFrom(path).length === 0) this.followOrder(path, source);
@@ -228,9 +219,8 @@ class GraphWalk {
   }
 
   /** Of a document that leads to where some of its lists begin: to where the others begin as well. */
-  private followLists(): void {
-    const { document } = this.entry;
-    const { firsts } = this.listed;
+  private followLists(document: string): void {
+    const { firsts } = this.lists.in(document);
     const starts = this.edgesFrom(document).map(({ to }) => to);
     if (starts.length === 0 || starts.some((path) => !firsts.has(path))) return;
     for (const [path, line] of firsts) {
@@ -265,7 +255,7 @@ class GraphWalk {
 
   /** Whether what stands at a place of a line comes after another step than this one: "`step-01` → `step-02`", or an item of a list. */
   private isOfAnother(path: string, line: SourceLine, at: number): boolean {
-    if (path === this.entry.document && this.listed.later.has(line.number)) return true;
+    if (this.lists.in(path).later.has(line.number)) return true;
     const from = chainedTo(line.text, at);
     if (from === undefined || `${from}.md` === nameOf(path)) return false;
     return !this.names.called(from, path).includes(path);
@@ -353,7 +343,7 @@ class GraphWalk {
       if (path !== this.entry.document || this.entry.form === "steps") this.assumeFirst(path);
       return;
     }
-    const listed = this.listed.after.get(path);
+    const listed = this.lists.after(path);
     if (listed !== undefined) return this.connect(path, listed, 0, { label: "next", isDefault: true });
     const isLast = source.body.some(({ text }) => LAST_WORDS.test(text));
     const next = nextInOrder(this.tree, path);

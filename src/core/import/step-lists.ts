@@ -1,8 +1,9 @@
 import { ASIDE, sentenceIn, withoutMarks } from "./directives.js";
 import { isFirstStep } from "./first-steps.js";
-import { type References, tokensOf } from "./references.js";
-import type { SourceLine } from "./source-text.js";
-import type { SourceTree } from "./source-tree.js";
+import { References, tokensOf } from "./references.js";
+import { type SourceEdge, withoutSkips } from "./source-edge.js";
+import { type SourceLine, readSource, variablesFor } from "./source-text.js";
+import { type SourceTree, folderOf } from "./source-tree.js";
 import { comesBefore, isStepFile, kindOf } from "./step-files.js";
 import type { StepNames } from "./step-names.js";
 
@@ -34,8 +35,48 @@ interface Item {
   readonly line: SourceLine;
 }
 
-/** The lists of a document that go through its steps from the first on. */
-export function listedSteps(
+const NOTHING: ListedSteps = { firsts: new Map(), later: new Set(), choices: new Set(), after: new Map() };
+
+/** The lists of the documents that lead into a workflow's steps: the entry's, and the `workflow.md` beside a longer `SKILL.md`. */
+export class StepLists {
+  private readonly byDocument = new Map<string, ListedSteps>();
+
+  constructor(tree: SourceTree, document: string, names: StepNames) {
+    const folder = folderOf(document);
+    const beside = folder === "" ? "workflow.md" : `${folder}/workflow.md`;
+    const workflow = readSource(tree.text(document));
+    for (const path of new Set([document, beside])) {
+      if (!tree.has(path)) continue;
+      const source = path === document ? workflow : readSource(tree.text(path));
+      const references = new References(tree, folder, path, variablesFor(source, workflow));
+      this.byDocument.set(path, listedSteps(tree, path, source.body, references, names));
+    }
+  }
+
+  in(document: string): ListedSteps {
+    return this.byDocument.get(document) ?? NOTHING;
+  }
+
+  /** The step that comes after a step by one of the lists. */
+  after(step: string): string | undefined {
+    for (const { after } of this.byDocument.values()) if (after.has(step)) return after.get(step);
+    return undefined;
+  }
+
+  /** The ways without those that pass over steps: whatever the documents say of the order, they lead to where steps begin. */
+  withoutSkips(tree: SourceTree, edges: readonly SourceEdge[]): readonly SourceEdge[] {
+    let kept = edges;
+    for (const [document, { choices, firsts }] of this.byDocument) {
+      const isFirst = (path: string): boolean =>
+        choices.has(path) || firsts.has(path) || isFirstStep(tree, path, document);
+      kept = withoutSkips(kept, document, isFirst);
+    }
+    return kept;
+  }
+}
+
+/** The lists of a document that go through its steps, from the first on. */
+function listedSteps(
   tree: SourceTree,
   document: string,
   body: readonly SourceLine[],

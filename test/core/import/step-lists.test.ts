@@ -273,3 +273,31 @@ test("the way that a line calls the default is the default", () => {
   });
   expect(ways(imported)).toContain("step-01-pot -next*-> step-02-brew");
 });
+
+test("the lists of the workflow.md that a longer SKILL.md leads to say the order as well", () => {
+  const imported = importOf(
+    {
+      "SKILL.md": page(
+        { name: "pr" },
+        ..."one two three four five six".split(" "),
+        "Follow `./workflow.md`.",
+      ),
+      "workflow.md": page(
+        {},
+        "1. Read `steps/step-00-check.md` first.",
+        "2. Read `steps/step-01-load.md`.",
+        "3. Read `steps/step-03-review.md`.",
+      ),
+      "steps/step-00-check.md": page({}, "# Check"),
+      "steps/step-01-load.md": page({}, "# Load"),
+      "steps/step-02-create.md": page({}, "# Create"),
+      "steps/step-03-review.md": page({}, "# Review"),
+    },
+    "SKILL.md",
+  );
+  expect(ways(imported)).toEqual([
+    "workflow -next*-> step-00-check",
+    "step-00-check -next*-> step-01-load",
+    "step-01-load -next*-> step-03-review",
+  ]);
+});
