@@ -1,3 +1,4 @@
+import { parseJsonAnswer } from "../contract/answer-schemas.js";
 import {
   type AnswerPage,
   type AskedPage,
@@ -9,6 +10,7 @@ import {
   type StoreQuestion,
   type StoreQuestionName,
   type StoreReader,
+  NOT_UNDERSTOOD,
   ReadRefused,
   isChange,
 } from "../contract/reads.js";
@@ -17,6 +19,8 @@ import type { JsonObject } from "../core/json.js";
 
 /** How often an answer that has changed while it was read is read anew. */
 const MAX_READS = 3;
+/** More than a store hands out at once. */
+const MAX_JSON_BYTES = 128 * 1024 * 1024;
 
 export interface ReaderOptions {
   /** Another store than that is not asked. */
@@ -43,6 +47,7 @@ export function storeReader(
   async function whole(name: StoreQuestionName, question: object): Promise<Result<Buffer> | "stale"> {
     const begun = await first(name, question as never); // of that name: the callers' types say so
     if (!begun.ok) return begun;
+    if (begun.value.size > MAX_JSON_BYTES) return fail("E_INTERNAL", NOT_UNDERSTOOD);
     const pages = [Buffer.from(begun.value.base64, "base64")];
     for (let offset = pages[0]?.length ?? 0; offset < begun.value.size;) {
       const page = await next(name, question, begun.value, offset);
@@ -61,7 +66,8 @@ export function storeReader(
       for (let attempt = 1; ; attempt += 1) {
         const answer = await whole(name, question);
         if (answer !== "stale") {
-          return answer.ok ? ok(JSON.parse(answer.value.toString("utf8")) as JsonAnswers[N]) : answer; // as the store makes it
+          if (!answer.ok || !isAtHand) return answer.ok ? parseJsonAnswer(name, answer.value) : answer;
+          return ok(JSON.parse(answer.value.toString("utf8")) as JsonAnswers[N]); // as the store makes it
         }
         if (attempt === MAX_READS || isChange(name)) return fail("E_PRECONDITION_FAILED", STALE);
       }

@@ -175,11 +175,13 @@ export function parseQuestion<N extends StoreQuestionName>(
   return ok(parsed.data as StoreQuestion<N>); // by the schema of that name
 }
 
+export const NOT_UNDERSTOOD = "The store's worker answers in a way that this version does not understand.";
+
 /** What an activity has returned, parsed once: it may be a worker of another version. */
 export function parseAnswer(answer: unknown): Result<AnswerPage> {
   const parsed = answerSchema.safeParse(answer);
   if (parsed.success) return parsed.data as Result<AnswerPage>; // a fault's code is one of ours, or shown as it is
-  return fail("E_INTERNAL", "The store's worker answers in a way that this version does not understand.");
+  return fail("E_INTERNAL", NOT_UNDERSTOOD);
 }
 
 function refused(errors: ReturnType<typeof schemaErrors>): Result<never> {

@@ -100,7 +100,13 @@ const nodePass = z.object({
   estimated: z.boolean().optional().describe("Some of these numbers are estimates."),
 });
 
-const runEventSchema = z.discriminatedUnion("kind", [modelTurn, toolExec, runPhase, userInput, nodePass]);
+export const runEventSchema = z.discriminatedUnion("kind", [
+  modelTurn,
+  toolExec,
+  runPhase,
+  userInput,
+  nodePass,
+]);
 
 /** One thing that has happened in a run, once: a line of its audit log (contracts §11). */
 export type RunEvent = z.infer<typeof runEventSchema>;
