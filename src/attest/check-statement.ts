@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { open, realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
+import { isOverPhase } from "../core/run/phase.js";
 import { excerpt } from "../core/text.js";
 import { PROJECT, SESSION_SUBJECTS } from "./from-audit.js";
 import type { RunStatement } from "./statement.js";
@@ -67,6 +68,31 @@ function bundleProblems({ subject, predicate }: RunStatement): readonly string[]
   const elsewhere = [...path, ...answers, ...models].find(({ nodeId }) => nodeId !== BUNDLE_NODE);
   if (elsewhere !== undefined)
     problems.push(`A run without a graph stands at ${BUNDLE_NODE}, and not at ${excerpt(elsewhere.nodeId)}.`);
+  return problems;
+}
+
+/**
+ * What does not fit in what a statement says of the log that it was made of: each line is one of its lines, told in their order, at a node
+ * of the graph; the run is over. Empty where all fits. Pure.
+ */
+export function logProblems({ predicate }: RunStatement): readonly string[] {
+  const { run, graph, path, decisions, answers, models, audit } = predicate;
+  const problems: string[] = [];
+  if (!isOverPhase(run.phase)) problems.push(`The run is ${run.phase}: one that is over is attested.`);
+  const nodes = new Set(graph?.nodes.map(({ id }) => id));
+  if (graph !== null && nodes.size < graph.nodes.length) problems.push("The graph names a node twice.");
+  for (const { nodeId } of [...decisions, ...answers, ...models]) {
+    if (graph === null || nodeId === "" || nodes.has(nodeId)) continue;
+    problems.push(`The graph has no node ${excerpt(nodeId)}, where something is said to have happened.`);
+  }
+  for (const told of [path, decisions, answers]) {
+    let last = 0;
+    for (const { seq } of told) {
+      if (seq > audit.lines) problems.push(`Line ${seq}: the log has ${audit.lines} lines.`);
+      if (told !== path && seq <= last) problems.push(`Line ${seq}: is told behind line ${last}.`);
+      last = seq;
+    }
+  }
   return problems;
 }
 

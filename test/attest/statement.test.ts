@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { artifactProblems, pathProblems } from "../../src/attest/check-statement.js";
+import { artifactProblems, logProblems, pathProblems } from "../../src/attest/check-statement.js";
 import { storyOf } from "../../src/attest/from-audit.js";
 import {
   PREDICATE_TYPE,
@@ -217,6 +217,39 @@ describe("a path", () => {
     expect(pathProblems(statement({ path: [], decisions: [], run: { ...run, phase: "failed" } }))).toEqual(
       [],
     );
+  });
+});
+
+describe("a log", () => {
+  test("that a statement tells of in its order, within its lines and at nodes of the graph has no problem", () => {
+    expect(logProblems(statement())).toEqual([]);
+    expect(logProblems(statement({ graph: null, path: [], decisions: [] }))).toEqual([]);
+  });
+
+  test("that has not the lines a statement tells of, in their order, or not their nodes, does not verify", () => {
+    const { run, graph, decisions, answers, models } = statement().predicate;
+    const [answer] = answers;
+    const elsewhere = { ...answer, nodeId: "z" } as (typeof answers)[number];
+    const late = { ...answer, seq: 12 } as (typeof answers)[number];
+    const cases: readonly (readonly [Partial<RunStatement["predicate"]>, string])[] = [
+      [{ audit: { lines: 10, sha256: "", knownToTemporal: true } }, "Line 11: the log has 10 lines."],
+      [{ answers: [late] }, "Line 12: the log has 11 lines."],
+      [{ answers: [...answers, ...answers] }, "Line 4: is told behind line 4."],
+      [{ decisions: decisions.toReversed() }, "Line 8: is told behind line 10."],
+      [{ answers: [elsewhere] }, "The graph has no node z, where something is said to have happened."],
+      [
+        { models: [...models, { nodeId: "z", models: ["m"], turns: 1 }] },
+        "The graph has no node z, where something is said to have happened.",
+      ],
+      [{ run: { ...run, phase: "running" } }, "The run is running: one that is over is attested."],
+      [
+        { graph: graph && { ...graph, nodes: [...graph.nodes, { id: "a", type: "end" }] } },
+        "The graph names a node twice.",
+      ],
+    ];
+    for (const [change, found] of cases) {
+      expect(logProblems(statement(change))).toContain(found);
+    }
   });
 });
 

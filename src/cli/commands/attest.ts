@@ -1,5 +1,10 @@
 import { readFile, readdir, writeFile } from "node:fs/promises";
-import { type ArtifactPlaces, artifactProblems, pathProblems } from "../../attest/check-statement.js";
+import {
+  type ArtifactPlaces,
+  artifactProblems,
+  logProblems,
+  pathProblems,
+} from "../../attest/check-statement.js";
 import {
   type NamedKey,
   NotSigned,
@@ -124,7 +129,11 @@ export async function attestVerifyCommand(
   let findings: readonly string[];
   try {
     statement = parseStatement(openEnvelope(parseEnvelope(text), PAYLOAD_TYPE, keys));
-    findings = [...pathProblems(statement), ...(await artifactProblems(statement, await opened(places)))];
+    findings = [
+      ...pathProblems(statement),
+      ...logProblems(statement),
+      ...(await artifactProblems(statement, await opened(places))),
+    ];
   } catch (error) {
     if (error instanceof UsageError || !(error instanceof Error)) throw error;
     findings = [error.message];
