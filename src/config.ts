@@ -1,10 +1,10 @@
 import { delimiter, isAbsolute, join, parse, resolve } from "node:path";
 import type { ClientConnectConfig } from "@temporalio/envconfig";
-import envPaths from "env-paths";
 import { z } from "zod";
 import { DEFAULT_TASK_QUEUE } from "./contract/names.js";
 import { ConfigError } from "./environment/config-error.js";
 import { type ListenAddress, listenAddress } from "./environment/listen-address.js";
+import { platformDirectories } from "./environment/platform-directories.js";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel, wordOf } from "./environment/log-words.js";
 import {
   type SecretFile,
@@ -23,6 +23,7 @@ import { ModelCatalog } from "./model/model-catalog.js";
 import { MAX_MODEL_TIMEOUT_SECONDS, TIMEOUT_SENTENCE, modelUrl } from "./model/model-entries.js";
 import { type SealKeys, parseSealKeys } from "./seal/seal-keys.js";
 import { type Settings, readSettings, startsSchema } from "./settings-file.js";
+import { homeDirectory } from "./store/disk/home-directory.js";
 import type { RootPolicy } from "./store/roots/roots.js";
 
 export { ConfigError };
@@ -158,14 +159,15 @@ export function loadConfig(
     );
   }
   const env = parsed.data;
-  const paths = envPaths("interlock", { suffix: "" });
-  const storeDir = resolve(env.INTERLOCK_STORE ?? join(paths.data, "store"));
+  const { data, cache } = platformDirectories(process.env, process.platform, homeDirectory());
+  const storeDir = resolve(env.INTERLOCK_STORE ?? join(data ?? nowhere(), "store"));
+  const cacheDir = env.INTERLOCK_CACHE ?? cache ?? join(storeDir, "cache");
   const settings = withoutSettings ? {} : readSettings(env.INTERLOCK_SETTINGS, storeDir);
   const models = catalogOf(env, settings, environment);
   const secretFiles = secretFilesOf(given, [...SECRET_VARIABLES, "INTERLOCK_SEAL_KEYS"], settings);
   return Object.freeze({
     storeDir,
-    cacheDir: env.INTERLOCK_CACHE ?? paths.cache,
+    cacheDir,
     taskQueue: env.INTERLOCK_TASK_QUEUE ?? DEFAULT_TASK_QUEUE,
     temporalCli: env.INTERLOCK_TEMPORAL_CLI,
     pathVariable: environment["PATH"] ?? ["/usr/local/bin", "/usr/bin", "/bin"].join(delimiter),
@@ -180,8 +182,8 @@ export function loadConfig(
     roots: {
       projectRoots: projectRoots(env.INTERLOCK_PROJECT_ROOTS, settings),
       privatePaths: [
-        env.INTERLOCK_CACHE ?? paths.cache,
-        paths.data,
+        cacheDir,
+        data ?? storeDir,
         env.INTERLOCK_SETTINGS ?? storeDir,
         environment["TEMPORAL_CONFIG_FILE"] ?? storeDir,
         ...secretFiles.map(({ path }) => path),
@@ -201,6 +203,12 @@ export function loadConfig(
     workerSize: workerSizeOf(env, settings.worker),
     webhooks: webhooksOf(settings.notifications, variableOf(environment)),
   });
+}
+
+function nowhere(): never {
+  throw new ConfigError(
+    "There is no home directory to keep the store in: HOME is no absolute path, or it is unset and this machine does not know the user. Say with INTERLOCK_STORE where the store is.",
+  );
 }
 
 /** Whether the terminal takes nothing but text. */

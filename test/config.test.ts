@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import { delimiter, isAbsolute, join } from "node:path";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { ConfigError, INTERLOCK_VARIABLES, loadConfig, unknownVariables } from "../src/config.js";
 import { SETTINGS_KEYS } from "../src/settings-file.js";
 import { DEFAULT_PROTECTED_PATHS } from "../src/core/tools/name-rules.js";
@@ -35,6 +35,13 @@ function refusal(variables: Record<string, string> = {}): string {
   }
   throw new Error("nothing was refused");
 }
+
+test("without a home directory the store has to be named; a relative one is none, and would be another in each directory", () => {
+  onTestFinished(() => void vi.unstubAllEnvs());
+  for (const name of ["HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "LOCALAPPDATA"]) vi.stubEnv(name, "here");
+  expect(refusal({ INTERLOCK_STORE: "" })).toContain("Say with INTERLOCK_STORE where the store is.");
+  expect(load().cacheDir).toBe(join(dir, "store", "cache"));
+});
 
 describe("the variables", () => {
   test("and the keys of the settings file each stand in docs/settings.md", () => {

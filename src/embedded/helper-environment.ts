@@ -1,5 +1,6 @@
-import { homedir } from "node:os";
+import { userInfo } from "node:os";
 import { delimiter, isAbsolute } from "node:path";
+import { homeDirectory } from "../store/disk/home-directory.js";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -38,8 +39,9 @@ export function fetchEnvironment(environment: Environment): Readonly<Record<stri
     (entry): entry is [string, string] =>
       entry[1] !== undefined && (FETCH_NAMES.has(entry[0]) || entry[0].startsWith("PIP_")),
   );
+  const home = homeDirectory();
   return {
-    HOME: homedir(),
+    ...(home === undefined ? {} : { HOME: home }),
     ...Object.fromEntries(entries),
     PATH: absoluteDirectories(environment["PATH"] ?? "").join(delimiter) || "/usr/local/bin:/usr/bin:/bin",
   };
@@ -53,7 +55,16 @@ export function absoluteDirectories(pathVariable: string): readonly string[] {
 /**
  * The environment of a Temporal process: nothing of ours. The server outlives us and has no business with our
  * secrets, and a `TEMPORAL_*` variable meant for another server must not reach a command meant for this one.
+ * The server does not start for a user that the machine does not know, unless both are named.
  */
 export function temporalEnvironment(): Readonly<Record<string, string>> {
-  return { HOME: homedir() };
+  return { HOME: homeDirectory() ?? NO_DIRECTORY, ...(isKnownUser() ? {} : { USER: "interlock" }) };
+}
+
+function isKnownUser(): boolean {
+  try {
+    return userInfo().username !== "";
+  } catch {
+    return false;
+  }
 }

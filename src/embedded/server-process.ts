@@ -28,7 +28,7 @@ export const NAMESPACE = "default";
  * No file that the server makes is open to others, not even for a moment. The process stays the same one, and what a
  * shell adds to an environment does not reach it.
  */
-const PRIVATELY = 'umask 077 && exec /usr/bin/env -i HOME="$HOME" "$0" "$@"';
+const PRIVATELY = 'umask 077 && exec /usr/bin/env -i HOME="$HOME" ${USER:+USER="$USER"} "$0" "$@"';
 const POLL_MS = 50;
 /**
  * A server that cannot have its port has ended by then, on a busy machine as well. One whose wrapper script put it into

@@ -1,6 +1,7 @@
 import { readFileSync, realpathSync, statSync } from "node:fs";
-import { homedir, userInfo } from "node:os";
+import { userInfo } from "node:os";
 import { dirname, isAbsolute, join, parse, relative, sep } from "node:path";
+import { homeDirectory } from "../disk/home-directory.js";
 
 /** What a directory or a file is, whatever it is called. */
 export interface FileIdentity {
@@ -53,7 +54,7 @@ export function forbiddenByName(path: string, ours: readonly string[]): Forbidde
   if (ours.some((place) => isInside(place, path))) return OURS;
   if (path === "/root" || /^\/(?:home|Users)\/[^/]+$/u.test(path)) return HOME;
   if (path === "/home" || path === "/Users") return HOLDS_HOME;
-  return path === homedir() ? HOME : forbiddenName(path);
+  return path === homeDirectory() ? HOME : forbiddenName(path);
 }
 
 /** They show other directories under names of their own, and are written to at once. */
@@ -178,7 +179,8 @@ let knownHomes: HomeDirectories | undefined;
 function homeDirectories(): HomeDirectories {
   const people = new Set<string>(["/root"]);
   const homes = new Set<string>();
-  people.add(homedir());
+  const ours = homeDirectory();
+  if (ours !== undefined) people.add(ours);
   try {
     people.add(userInfo().homedir);
   } catch {
