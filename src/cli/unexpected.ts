@@ -1,8 +1,18 @@
+/** Errors whose messages say what to do. */
+const SENTENCES: ReadonlySet<string> = new Set(["EmbeddedServerError", "TemporalCliError"]);
+
 /** What a command has not expected, in a sentence. Temporal's client is loaded where it was used: what it throws has a code, or names itself. */
 export async function unexpected(error: unknown): Promise<string> {
   if (!(error instanceof Error)) return String(error);
   // By its name: a command that asks no Temporal loads no client.
   if (error.name === "InterlockError" && "code" in error) return `${String(error.code)}: ${error.message}`;
+  if (SENTENCES.has(error.name)) return error.message;
+  if ("syscall" in error && error.syscall === "uv_cwd") {
+    return "The directory that this command was called in is not there any more. Change to another one.";
+  }
+  if ("syscall" in error && error.syscall === "mkdtemp") {
+    return `No temporary folder can be made: ${error.message}. TMPDIR says where they are made.`;
+  }
   const mayBeTemporals = "code" in error || /^(?:ServiceError|NamespaceNotFoundError)$/.test(error.name);
   const words = mayBeTemporals ? (await import("./temporal-words.js")).temporalWords(error) : undefined;
   return words ?? `${error.name}: ${error.message}`;

@@ -1,6 +1,10 @@
 import { NamespaceNotFoundError, ServiceError } from "@temporalio/client";
+import { mkdtemp } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { InterlockError } from "../../src/client/interlock-error.js";
+import { TemporalCliError } from "../../src/embedded/find-cli.js";
+import { temporaryDirectory } from "../fakes/package-fixture.js";
 import { unexpected } from "../../src/cli/unexpected.js";
 
 /** As gRPC throws it. */
@@ -31,6 +35,24 @@ test.each([
 test("what a run or a client refuses is told by its code", async () => {
   const refused = new InterlockError({ code: "E_PRECONDITION_FAILED", message: "It is sealed." });
   await expect(unexpected(refused)).resolves.toBe("E_PRECONDITION_FAILED: It is sealed.");
+});
+
+test("a place that is missing, and what is wrong with the Temporal CLI, are sentences without the name of a class", async () => {
+  const nowhere = Object.assign(new Error("ENOENT: no such file or directory, uv_cwd"), {
+    syscall: "uv_cwd",
+    code: "ENOENT",
+  });
+  await expect(unexpected(nowhere)).resolves.toMatch(
+    /^The directory that this command was called in is not there/,
+  );
+  const untemporary = await mkdtemp(join(await temporaryDirectory(), "none", "x-")).catch(
+    (error: unknown) => error,
+  );
+  await expect(unexpected(untemporary)).resolves.toMatch(
+    /^No temporary folder can be made: ENOENT.*TMPDIR says where/,
+  );
+  const unusable = new TemporalCliError("It does not exist. Unset it.", []);
+  await expect(unexpected(unusable)).resolves.toBe("It does not exist. Unset it.");
 });
 
 test("what is nobody's word keeps its name", async () => {
