@@ -1,10 +1,11 @@
 import { chmodSync, writeFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SEARCH_ATTRIBUTES } from "../../src/contract/names.js";
 import { findTemporalCli } from "../../src/embedded/find-cli.js";
 import { acquireEmbeddedServer } from "../../src/embedded/server.js";
+import { removeFolder } from "./remove-folder.js";
 
 /**
  * Writes a Temporal CLI into `dir` whose dev server suggests continue-as-new after so many events, and returns its path: users
@@ -48,7 +49,7 @@ export async function startEarlyServer(cacheDir: string): Promise<EarlyServer> {
     dir: storeDir,
     async close() {
       await server.release();
-      await rm(storeDir, { recursive: true, force: true });
+      await removeFolder(storeDir);
     },
   };
 }

@@ -1,8 +1,9 @@
-import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, readdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 import { writeZip } from "./zip-writer.js";
+import { removeFolder } from "./remove-folder.js";
 
 /** The files of a package by path; JSON values are written as JSON. */
 export type PackageFixture = Readonly<Record<string, unknown>>;
@@ -57,7 +58,7 @@ export function bytesOf(content: unknown): Buffer {
 /** A directory that is gone after the test. */
 export async function temporaryDirectory(): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), "interlock-test-"));
-  onTestFinished(() => rm(dir, { recursive: true, force: true }));
+  onTestFinished(() => removeFolder(dir));
   return dir;
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { InterlockClient } from "../../src/client/client.js";
@@ -7,6 +7,7 @@ import { type Config, loadConfig } from "../../src/config.js";
 import { defined } from "../../src/core/defined.js";
 import { type Store, openStore } from "../../src/store/store.js";
 import { type Script, ScriptedModel } from "./scripted-model.js";
+import { removeFolder } from "./remove-folder.js";
 
 /** Where the runs of a test take place: a directory with a project and a store, a queue and a model of their own. */
 export interface Place {
@@ -59,7 +60,7 @@ export async function openPlace(
     async close() {
       await client.close();
       await model.close();
-      await rm(dir, { recursive: true, force: true });
+      await removeFolder(dir);
     },
   };
 }

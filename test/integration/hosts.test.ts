@@ -1,5 +1,5 @@
 // @module-tag slow
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, expect, inject, onTestFinished, test, vi } from "vitest";
 import { SEARCH_ATTRIBUTES } from "../../src/contract/names.js";
@@ -9,6 +9,7 @@ import { COMMON_ADDRESS, type Host, openNetwork, whyNoNamespaces } from "../fake
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { temporaryDirectory, writeTree } from "./harness.js";
 import { MAIN, type Outcome, ROOT, jsonOf } from "./shell.js";
+import { removeFolder } from "../fakes/remove-folder.js";
 
 const SERVER = `${COMMON_ADDRESS}:7233`;
 const MODEL_PORT = 8080;
@@ -80,7 +81,7 @@ async function openPlace() {
   const network = await openNetwork();
   onTestFinished(async () => {
     await network.close();
-    await rm(base, { recursive: true, force: true });
+    await removeFolder(base);
   });
   const [office, attic, server] = ["office", "attic", "server"].map((name) => join(base, name));
   const homes = ["one", "two", "three", "client"].map((name) => join(base, name));

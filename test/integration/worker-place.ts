@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { inject, onTestFinished } from "vitest";
 import { InterlockClient, type RunHandle } from "../../src/client/client.js";
@@ -11,6 +11,7 @@ import { type Script, ScriptedModel } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { temporaryDirectory, writeTree } from "./harness.js";
 import { MAIN } from "./shell.js";
+import { removeFolder } from "../fakes/remove-folder.js";
 
 /** `interlock worker` as a process. */
 export interface WorkerProcess {
@@ -31,7 +32,7 @@ export async function openWorkerPlace(script: Script) {
   onTestFinished(async () => {
     await client.close();
     await model.close();
-    await rm(dir, { recursive: true, force: true });
+    await removeFolder(dir);
   });
   await writeTree(join(dir, "package"), twoNodePackage());
   const { packageId } = valueOf(await store.packages.install(join(dir, "package")));
