@@ -13,7 +13,7 @@ import { unlessAborted } from "./environment.js";
 import { printNote } from "./output.js";
 import { type AskedBelow, askedBelow } from "./run-report.js";
 import type { Standing } from "./waiting-words.js";
-import { type WorkSource, watchWork } from "./watch-work.js";
+import { type Said, type WorkSource, watchWork } from "./watch-work.js";
 import { isOverPhase } from "../core/run/phase.js";
 
 /** What following a run shows, and how it asks. */
@@ -58,7 +58,7 @@ export async function followRun(
 ): Promise<FollowEnd> {
   let seen = since;
   const lower = new LowerRuns();
-  let said: Pick<Standing, "turn" | "missing"> = { turn: "" };
+  let said: Said = { turn: "" };
   let pauseMs = FIRST_PAUSE_MS;
   // However the run ends: by itself, or because Temporal closes it while somebody is asked.
   const watch = new AbortController();
@@ -75,9 +75,11 @@ export async function followRun(
   try {
     for (;;) {
       signal.throwIfAborted();
+      const askedAt = Date.now();
       const state = await asked(() => stateOf(run));
+      said = { ...said, askedAt };
       if (state === undefined) continue; // nobody works on it: who watches is told so
-      said = { turn: turnOf(state), ...defined({ missing: state.model?.missing }) };
+      said = { turn: turnOf(state), askedAt, ...defined({ missing: state.model?.missing }) };
       const last = state.progress.at(-1)?.seq ?? seen;
       const below = await asked(() => runsBelow(run, state));
       const { ended: before, standing: after } = await lower.newsOf(below);

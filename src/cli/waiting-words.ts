@@ -7,6 +7,8 @@ export interface Standing {
   readonly work: PendingWork;
   /** Which model turn it is, such as `model turn 3 · step-02`, as far as the run has said so. */
   readonly turn: string;
+  /** The model turn under way has begun since: it may be another one, of another node. */
+  readonly isTurnOld?: boolean;
   /** What has come of the answer that is being given, where the store is at hand. */
   readonly answer?: WatchedAnswer;
   /** Answers can be seen as they come: where none is, none is being given. */
@@ -54,6 +56,7 @@ export function noticesOf(standing: Standing): readonly Notice[] {
   }
   if (standing.asked !== undefined) notices.push({ key: `asked ${standing.asked}`, text: standing.asked });
   for (const activity of standing.work.activities) {
+    if (isMisnamed(activity, standing)) continue; // it is said once: under its own name, in a moment
     const name = nameOf(activity, standing);
     const key = `${activity.activity} ${activity.scheduledAt ?? ""} ${activity.attempt}`;
     const failure = failureWords(activity);
@@ -206,8 +209,16 @@ function silenceOf(
 /** The activity in which a model is asked. */
 export const MODEL_TURN = "model.turn";
 
-function nameOf({ activity }: PendingActivity, { turn }: Standing): string {
-  return activity === MODEL_TURN && turn !== "" ? turn : activity;
+function nameOf(pending: PendingActivity, standing: Standing): string {
+  const { turn } = standing;
+  return pending.activity === MODEL_TURN && turn !== "" && !isMisnamed(pending, standing)
+    ? turn
+    : pending.activity;
+}
+
+/** What is told of a failure is not told of a turn that may be over. */
+function isMisnamed({ activity, attempt }: PendingActivity, { isTurnOld = false }: Standing): boolean {
+  return activity === MODEL_TURN && attempt > 1 && isTurnOld;
 }
 
 function hostOf(endpoint: string): string {

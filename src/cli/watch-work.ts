@@ -24,17 +24,23 @@ const LATE_MS = 1_000;
 const LATE = Symbol("late");
 const PATIENCE_MS = 5_000;
 
-/** Shows what a run waits for, again and again, until the signal; `said` is what the run itself said last. What cannot be asked for is not shown: others will say why. */
+/** What the run itself said last, and when it was asked: what Temporal has told before that is older. */
+export interface Said extends Pick<Standing, "turn" | "missing"> {
+  readonly askedAt?: number;
+}
+
+/** Shows what a run waits for, again and again, until the signal. What cannot be asked for is not shown: others will say why. */
 export async function watchWork(
   run: RunHandle,
   source: WorkSource,
-  said: () => Pick<Standing, "turn" | "missing">,
+  said: () => Said,
   show: (standing: Standing) => void,
   signal: AbortSignal,
 ): Promise<void> {
   let describeAt = 0;
   let pauseMs = 0;
   let seen = { turn: "", work: "" };
+  let begun = { turn: "", at: 0 };
   let known: Known = { work: { activities: [] } };
   let temporal: Standing["temporal"];
   let answer: WatchedAnswer | undefined;
@@ -48,6 +54,7 @@ export async function watchWork(
       const patience = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
       try {
         known = await look(run, source, known, patience);
+        begun = newestTurn(known.work, begun);
         if (temporal === "away") temporal = "back";
       } catch (error) {
         if (patience.aborted || isAway(error)) temporal = "away";
@@ -68,10 +75,12 @@ export async function watchWork(
     if (came !== LATE) answer = watched(answer, came);
     seesAnswers ||= answer !== undefined;
     if (signal.aborted) return;
+    const { askedAt = Number.POSITIVE_INFINITY, ...last } = said();
     show({
       runId: run.runId,
       ...known,
-      ...said(),
+      ...last,
+      isTurnOld: askedAt <= begun.at,
       now: Date.now(),
       seesAnswers,
       ...defined({ temporal }),
@@ -79,6 +88,15 @@ export async function watchWork(
     });
     await sleep(LIVE_PAUSE_MS, undefined, { signal }).catch(() => undefined);
   }
+}
+
+/** The model turn that is under way, and when it was seen first. */
+function newestTurn(
+  { activities }: Standing["work"],
+  before: { readonly turn: string; readonly at: number },
+) {
+  const turn = activities.find(({ activity }) => activity === MODEL_TURN)?.scheduledAt ?? before.turn;
+  return turn === before.turn ? before : { turn, at: Date.now() };
 }
 
 /** What an activity does says itself: that it lives is no news. */

@@ -50,6 +50,17 @@ describe("what a run waits for", () => {
     expect(waitingLines(standing(RUNNING))).toEqual(["model turn 3 · ask · 42 s"]);
   });
 
+  test("is not told to have failed under the name of the turn before", () => {
+    const lastFailure = { type: "LLM_RATE_LIMITED", message: "slow down" };
+    const failed = standing({ ...RUNNING, attempt: 2, lastFailure }, { isTurnOld: true });
+    expect(noticesOf(failed)).toEqual([]);
+    expect(waitingLines(failed)[0]).toBe("model.turn · 42 s · attempt 2");
+    expect(noticesOf({ ...failed, isTurnOld: false })[0]?.text).toMatch(
+      /^model turn 3 · ask: attempt 1 failed/,
+    );
+    expect(waitingLines({ ...standing(RUNNING), isTurnOld: true })).toEqual(["model turn 3 · ask · 42 s"]);
+  });
+
   test("is said once where it is many times the same", () => {
     const bar: PendingActivity = { activity: "state.snapshot", standing: "waiting", attempt: 1 };
     const [first, second] = ["2026-03-04T05:06:07.000Z", "2026-03-04T05:06:08.000Z"];

@@ -4,7 +4,8 @@ import type { PendingWork } from "../../src/client/pending-work.js";
 import type { JsonReadName, StoreReader } from "../../src/contract/reads.js";
 import { ok } from "../../src/core/errors.js";
 import { liveAnswers } from "../../src/cli/live-answers.js";
-import { type WorkSource, watchWork } from "../../src/cli/watch-work.js";
+import type { Standing } from "../../src/cli/waiting-words.js";
+import { type Said, type WorkSource, watchWork } from "../../src/cli/watch-work.js";
 
 /* What somebody who watches from elsewhere asks of the server: each question costs it a little. */
 
@@ -111,6 +112,34 @@ test("what the run said that it waits for holds while it cannot be asked, or nob
   still = () => Promise.resolve({});
   await vi.advanceTimersByTimeAsync(10_000);
   expect(seen.at(-1)).toBeUndefined();
+  stop.abort();
+  await vi.advanceTimersByTimeAsync(1_000);
+  await watching;
+});
+
+test("a turn that has begun after the run was asked is not taken for the one that it told of", async () => {
+  const turn = (scheduledAt: string): PendingWork => ({
+    activities: [{ activity: "model.turn", standing: "running", attempt: 2, scheduledAt }],
+  });
+  let work = turn("2026-01-01T00:00:00Z");
+  let said: Said = { turn: "model turn 3 · ask", askedAt: Date.now() + 1 };
+  const seen: Standing[] = [];
+  const stop = new AbortController();
+  const watching = watchWork(
+    { pendingWork: () => Promise.resolve(work) } as Partial<RunHandle> as RunHandle,
+    { live: () => Promise.resolve(undefined), nobody: () => Promise.resolve("nobody") },
+    () => said,
+    (standing) => void seen.push(standing),
+    stop.signal,
+  );
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(seen.at(-1)).toMatchObject({ turn: "model turn 3 · ask", isTurnOld: false });
+  work = turn("2026-01-01T00:00:09Z");
+  await vi.advanceTimersByTimeAsync(6_000);
+  expect(seen.at(-1)).toMatchObject({ turn: "model turn 3 · ask", isTurnOld: true });
+  said = { turn: "model turn 1 · next", askedAt: Date.now() };
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(seen.at(-1)).toMatchObject({ turn: "model turn 1 · next", isTurnOld: false });
   stop.abort();
   await vi.advanceTimersByTimeAsync(1_000);
   await watching;
