@@ -137,11 +137,16 @@ class Visit {
   async ask(stream: boolean): Promise<Attempt> {
     const { settings } = this.model;
     const maxTokens = Math.min(settings.maxTokens ?? MAX_TOKENS, MAX_TOKENS);
-    const content = "Call the function report with ok = true. Write nothing else.";
+    const content = "Call the function report with ok = true.";
     try {
       const answer = await this.chat.complete({
         settings: { ...settings, stream, maxTokens, timeoutMs: CHECK_MS - 200 },
-        messages: [{ role: "user", content }],
+        // As a run begins: rules in several messages of the system's, which some servers do not take.
+        messages: [
+          { role: "system", content: "You work by calling functions." },
+          { role: "system", content: "Write nothing beside a call." },
+          { role: "user", content },
+        ],
         tools: [TOOL],
         signal: new AbortController().signal,
       });

@@ -98,6 +98,18 @@ function of(findings: readonly Finding[], part: string): Finding {
 const statusesOf = (findings: readonly Finding[]) => findings.map(({ status }) => status).join(" ");
 
 describe("a model", () => {
+  test("whose server takes no second message of the system's, as runs send, is not in order", async () => {
+    const { findings, of } = await checked(
+      posts((response, asked) => {
+        const messages = asked.body["messages"] as { role: string }[];
+        if (messages.filter(({ role }) => role === "system").length < 2) good(response, asked);
+        else json(response, 400, { error: { message: "E42" } });
+      }),
+    );
+    expect(statusesOf(findings)).toContain("failed");
+    expect(of("calls a tool").found).toContain("E42");
+  });
+
   test("that answers as it should is in order, for two small requests", async () => {
     const { findings, asked, of } = await checked(good);
     expect(statusesOf(findings)).toBe("ok ok ok ok ok ok");
