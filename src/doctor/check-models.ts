@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Config } from "../config.js";
+import { defined } from "../core/defined.js";
 import { isSecretInTexts, redactKey } from "../core/prompt/redact-key.js";
 import { functionTool } from "../core/tools/tool-arguments.js";
 import { type ChatAnswer, type ModelSettings, createChatModel, endpointOf } from "../model/chat-model.js";
@@ -16,6 +17,8 @@ export interface ConfiguredModel {
   readonly usedBy: readonly string[];
   /** The variable that its key is expected in. */
   readonly keyVariable: string;
+  /** A variable that names a proxy, which Node does not use as it was started. */
+  readonly unusedProxy?: string;
 }
 
 const MAX_TOKENS = 512;
@@ -23,7 +26,7 @@ const MAX_NAMED = 5;
 const DEFAULT = "default";
 
 /** The default model, those that have names, fallbacks among them, and those of agents: each once, and what is wrong before anybody is asked. */
-export function configuredModels({ settings, models: catalog }: Config): {
+export function configuredModels({ settings, models: catalog, variable }: Config): {
   readonly models: readonly ConfiguredModel[];
   readonly findings: readonly Finding[];
 } {
@@ -48,9 +51,26 @@ export function configuredModels({ settings, models: catalog }: Config): {
     if (lacksKey) findings.push(noKey(place, keyVariable));
     const key = JSON.stringify([reached, keyVariable]);
     const known = models.get(key)?.usedBy ?? [];
-    models.set(key, { settings: reached, usedBy: [...known, place], keyVariable });
+    const unusedProxy = proxyLeftOut(reached, variable);
+    models.set(key, {
+      settings: reached,
+      usedBy: [...known, place],
+      keyVariable,
+      ...defined({ unusedProxy }),
+    });
   }
   return { models: [...models.values()], findings };
+}
+
+const PROXIES = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"];
+
+function proxyLeftOut(
+  { baseUrl = "https://" }: ModelSettings,
+  variable: Config["variable"],
+): string | undefined {
+  const isHere = /^https?:\/\/(?:127\.|localhost\b|\[::1\])/i.test(baseUrl);
+  if (isHere || variable("NODE_USE_ENV_PROXY") !== undefined) return undefined;
+  return PROXIES.find((name) => variable(name) !== undefined);
 }
 
 function noDefault(): Finding {
@@ -283,7 +303,12 @@ class Visit {
       return this.until("reachable", error.message, remedy);
     }
     const found = isLate ? `${this.where}: no answer within ${CHECK_MS / 1_000} s` : this.sentence(error);
-    return this.until("reachable", found, `Start the server, or correct ${place}.`);
+    const { unusedProxy } = this.model;
+    const proxy =
+      unusedProxy === undefined
+        ? ""
+        : ` ${unusedProxy} is set and not used: Node 24 uses it with NODE_USE_ENV_PROXY=1.`;
+    return this.until("reachable", found, `Start the server, or correct ${place}.${proxy}`);
   }
 
   private keyRemedy(): string {

@@ -5,6 +5,8 @@ export function wordsOfConnection(code: string): string {
   if (/TIMEOUT|TIMEDOUT|UNREACH|ENETDOWN|EHOSTDOWN/.test(code)) {
     return "cannot be reached: nothing comes back from there";
   }
+  if (code.startsWith("ERR_PROXY_"))
+    return "cannot be reached: the environment's proxy lets nothing through to it";
   if (code.includes("ALTNAME")) return "cannot be reached: its certificate is for another name";
   if (/EXPIRED|NOT_YET_VALID/.test(code)) {
     return "cannot be reached: its certificate has expired, or is not valid yet by this machine's clock";

@@ -373,6 +373,22 @@ describe("which models are asked", () => {
     ]);
   });
 
+  test.each([
+    [
+      "http://model.invalid/v1",
+      {},
+      "HTTPS_PROXY is set and not used: Node 24 uses it with NODE_USE_ENV_PROXY=1.",
+    ],
+    ["http://model.invalid/v1", { NODE_USE_ENV_PROXY: "1" }, "correct OPENAI_BASE_URL."],
+    ["http://127.0.0.1:9/v1", {}, "correct OPENAI_BASE_URL."],
+  ])("at %s, with %j beside a proxy, is told of what is not used", async (url, more, end) => {
+    const environment = { INTERLOCK_MODEL: "m", OPENAI_BASE_URL: url, HTTPS_PROXY: "http://127.0.0.1:9" };
+    const { models } = await read({}, { ...environment, ...more });
+    const [model] = models;
+    if (model === undefined) throw new Error("no model");
+    expect(of(await checkModel(model), "reachable").remedy).toMatch(new RegExp(`${end}$`, "u"));
+  });
+
   test("without any, runs need a rehearsal; an agent with settings and no model fails", async () => {
     const { models, findings } = await read({ agents: { writer: { temperature: 0 } } }, {});
     expect(models).toEqual([]);
