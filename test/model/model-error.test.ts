@@ -304,12 +304,13 @@ describe("everything else", () => {
   });
 
   test.each([
+    ["ERR_PROXY_TUNNEL", "the environment's proxy lets nothing through to it"],
     ["ERR_TLS_CERT_ALTNAME_INVALID", "its certificate is for another name"],
     ["CERT_HAS_EXPIRED", "its certificate has expired"],
     ["CERT_NOT_YET_VALID", "not valid yet by this machine's clock"],
     ["DEPTH_ZERO_SELF_SIGNED_CERT", "NODE_EXTRA_CA_CERTS names authorities to trust"],
     ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "NODE_EXTRA_CA_CERTS names authorities to trust"],
-  ])("a certificate is refused with what helps: %s", (code, words) => {
+  ])("a connection that is refused says what helps: %s", (code, words) => {
     const { message } = classified(fetchFailed(failure(code)));
     expect(message).toContain(words);
     expect(message).toContain(`(${code})`);
