@@ -20,7 +20,7 @@ const USE: Directive = { kind: "use" };
 const GOES =
   /\b(?:load|loads|loading|read|follow|follows|execute|executes|proceed|proceeds|continue|continues|continuing|go|goto|jump|route|routes|return|returns|restart|begin|start|launch|move|advance|skip|open|exit|loop|resume|transition|next|run|start|enter|switch|lade|lädt|folge|folgt|weiter|fahre|gehe|zurück|beginne|starte|lies (?:die|das|den|nun|jetzt)|lies `)\b(?!-\w)|→|->|=>/i;
 /** What a file is called says nothing of what is done with it: `step-02-run-gates.md`. */
-const PAGE = /[\w./{}@-]{1,200}\.md\b/g;
+const PAGE = /(?<![\w./{}@-])[\w./{}@-]{1,200}\.md\b/g;
 const NEVER =
   /\b(?:never|not|nie|niemals|nicht|don't|forbidden|avoid|without|instead of|before)\b[^.;:!?]{0,80}$/i;
 const EXAMPLE = /\b(?:example|for instance|e\.g)\b|\blast (?:element|step)\b.{0,20}\bis\b/i;
@@ -42,15 +42,26 @@ export function directiveOf(line: SourceLine, token: Token, before: string): Dir
   const isAlone = withoutMarks(text.replace(token.text, "")).length < 4;
   const said = isAlone && !/^\s*#/.test(before) ? `${before} ${text}` : text;
   const lead = isAlone ? before : line.text.slice(0, token.at);
-  if (!GOES.test(withoutNames(said, token)) || EXAMPLE.test(said) || NEVER.test(lead) || HELPER.test(said))
-    return USE;
+  const words = withoutName(isAlone ? said.replaceAll(PAGE, " ") : withoutPages(line), token);
+  if (!GOES.test(words) || EXAMPLE.test(said) || NEVER.test(lead) || HELPER.test(said)) return USE;
   const isFollowed = AND_FOLLOWED.test(line.text.slice(token.at + token.text.length));
   if (TOLD.test(lead) && !TOLD_AS_WAY.test(lead) && !isFollowed) return USE;
-  return { kind: "go", ...labelOf(said, isAlone ? said.length : token.at), words: withoutMarks(said) };
+  const all = withoutMarks(said.slice(0, MAX_WORDS));
+  const way = isAlone ? labelOf(said, said.length) : labelOf(line.text, token.at);
+  return { kind: "go", ...way, words: all };
 }
 
-function withoutNames(text: string, token: Token): string {
-  return text.replaceAll(token.text, " ").replaceAll(PAGE, " ");
+function withoutName(text: string, token: Token): string {
+  return text.replaceAll(token.text, " ");
+}
+
+const knownWords = new WeakMap<SourceLine, string>();
+
+/** A line without the names of pages: it is asked for each of them. */
+function withoutPages(line: SourceLine): string {
+  const words = knownWords.get(line) ?? line.text.replaceAll(PAGE, " ");
+  knownWords.set(line, words);
+  return words;
 }
 
 /** `nextStepFile: …`, `step_file = …` */
@@ -74,7 +85,7 @@ export function wordsUnknownAt(line: SourceLine, token: Token, before: string): 
     directiveOf(line, token, before).kind === "go"
   )
     return false;
-  const text = withoutNames(line.text, token);
+  const text = withoutName(withoutPages(line), token);
   return (
     ![GOES, EXAMPLE, UNDERSTOOD].some((words) => words.test(text)) &&
     !HELPER.test(line.text) &&
@@ -102,30 +113,36 @@ export function labelOf(
   readonly condition?: string;
   readonly isDefault: boolean;
 } {
-  const text = withoutMarks(line);
+  const text = withoutMarks(line.slice(0, MAX_WORDS));
   const condition = text.slice(0, 300);
-  const lead = line.slice(0, at);
-  const part = withoutMarks(lead.slice(lead.lastIndexOf(" | ") + 1).replace(/^\|/, ""));
+  const from = Math.max(at - MAX_WORDS, 0);
+  const before = line.slice(from, at);
+  const bar = before.lastIndexOf(" | ");
+  const part = bar === -1 ? withoutMarks(before) : withoutMarks(before.slice(bar + 2));
   const letter = MENU_ITEM.exec(text)?.[1] ?? PART_OF_MENU.exec(part)?.[1] ?? CHOSEN.exec(text)?.[1];
   if (letter !== undefined) return { label: letter, condition, isDefault: letter === "C" };
-  const sentence = /(?:[^.!?;]|[.!?;](?!\s)){0,400}$/.exec(part)?.[0] ?? "";
-  if (BACK.test(sentence)) return { label: "back", condition, isDefault: false };
-  const when = whenOf(withoutMarks(lead), withoutMarks(line.slice(at)));
-  if (when !== undefined) return { label: when || "otherwise", condition, isDefault: false };
+  const end = [...part.matchAll(/[.!?;]\s/g)].at(-1)?.index ?? 0;
+  if (BACK.test(part.slice(end))) return { label: "back", condition, isDefault: false };
+  const lead = withoutMarks(before);
+  const when = whenOf(lead, withoutMarks(line.slice(at, at + MAX_WORDS)));
+  const label = when ?? (from === 0 ? CASE.exec(lead)?.[1]?.trim() : undefined);
+  if (label !== undefined) return { label: label || "otherwise", condition, isDefault: false };
   return {
     label: "next",
     isDefault: /\bnext\b|^(?:read fully|default)\b|immediately|without delay/i.test(text),
   };
 }
 
-/** What the last condition before a step's name says, else one behind it in the same sentence, else what stands before an arrow. */
+/** Of a long line so many characters before and behind what it names say when a way is taken. */
+const MAX_WORDS = 800;
+
+/** What the last condition before a step's name says, else one behind it in the same sentence. */
 function whenOf(lead: string, rest: string): string | undefined {
   const before = [...lead.replaceAll(ASIDE, " ").matchAll(CONDITION)];
   const last = before.findLast(([word]) => !/^(?:after|once)/i.test(word)) ?? before.at(-1);
   const behind = sentenceIn(rest);
   const [found] = last === undefined ? behind.replaceAll(ASIDE, " ").matchAll(CONDITION) : [last];
-  const words = found?.[1] ?? CASE.exec(lead)?.[1];
-  return words
+  return found?.[1]
     ?.replaceAll(/\s+/g, " ")
     .trim()
     .replace(/[.,;\s]{1,20}$/, "");

@@ -189,6 +189,11 @@ test.each([
   ["Check the goals. If yes → load `./step-02-a.md`. If no → load `./step-03-b.md` first", ["yes", "no"]],
   ["T = weigh → return | S = load `./step-02-a.md` | C = save, load `./step-03-b.md`", ["S", "C"]],
   ["If it passed, load `./step-02-a.md`. If it failed, go back to `./step-03-b.md`.", ["it passed", "back"]],
+  ["   - If yes, load `./step-02-a.md` (late). \n   - If no, load `./step-03-b.md`.", ["yes", "no"]],
+  [
+    `${"If so, x. ".repeat(200)}When ready, load \`./step-02-a.md\`. If late, load \`./step-03-b.md\`.`,
+    ["ready", "late"],
+  ],
   ["`draft` or `new` → `./step-02-a.md`, done → `./step-03-b.md`", ["draft or new", "next"]],
   [
     "Load `./step-02-a.md` (if any). Or load `./step-03-b.md` when it is ready (or late).",
