@@ -1,6 +1,7 @@
 import { BUNDLE_RUN_WORKFLOW, GRAPH_RUN_WORKFLOW } from "../contract/names.js";
 import type { StoreReader } from "../contract/reads.js";
 import { type Sign, startStatement } from "../contract/signed.js";
+import { sealErrorIn } from "../seal/seal-error.js";
 import { InterlockError } from "./interlock-error.js";
 import type { RunHandle } from "./run-handle.js";
 import type { RunRequest } from "./run-start.js";
@@ -24,9 +25,20 @@ interface BegunWith {
   readonly isInStore: boolean;
 }
 
-/** As Temporal says it, where nothing is to be signed or it was signed, else as the run's store does. Throws `E_PRECONDITION_FAILED`. */
-export async function begunWith(handle: RunHandle, sign: Sign | undefined): Promise<BegunWith> {
-  const request = await handle.startedWith();
+/**
+ * As its store has said it (`source`), or as Temporal says it, where nothing is to be signed or it was signed, else as the run's store does. Throws
+ * `E_PRECONDITION_FAILED`: also for who lacks the key that it is sealed with, before anything of it is started in plain.
+ */
+export async function begunWith(
+  handle: RunHandle,
+  sign: Sign | undefined,
+  source?: RunRequest,
+): Promise<BegunWith> {
+  const request = await handle.startedWith().catch((error: unknown) => {
+    if (source === undefined || sealErrorIn(error) !== undefined) throw error;
+    return source;
+  });
+  if (source !== undefined) return { request: source, isInStore: true };
   if (sign === undefined) return { request, isInStore: false };
   const { firstExecutionRunId } = await handle.address();
   if (await isSigned(sign, request, firstExecutionRunId)) return { request, isInStore: false };

@@ -172,8 +172,7 @@ export class InterlockClient {
     }
     if ((await handle.address()).executionRunId !== undefined) throw succeeded(handle);
     const ofItsStore = source === undefined ? this.onQueue(await handle.taskQueue()) : this;
-    const { request, isInStore } =
-      source === undefined ? await begunWith(handle, ofItsStore.sign) : { request: source, isInStore: true };
+    const { request, isInStore } = await begunWith(handle, ofItsStore.sign, source);
     const limits = { ...request.input.limits, ...changes.limits };
     // Without an id of its own a run is its first execution's: one that has not been made is begun again, with another id.
     const isNamed = request.workflowId === undefined || request.input.resume === true;
@@ -223,7 +222,7 @@ export class InterlockClient {
   async fork(runId: string, options: ForkRun, source?: RunRequest): Promise<RunHandle> {
     const handle = this.handle(runId);
     const ofItsStore = source === undefined ? this.onQueue(await handle.taskQueue()) : this;
-    const request = source ?? (await begunWith(handle, ofItsStore.sign)).request;
+    const { request } = await begunWith(handle, ofItsStore.sign, source);
     if (request.kind === "bundle") {
       const message = "A bundle run has no node boundaries to fork from. Start it anew.";
       throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });

@@ -285,4 +285,18 @@ test("who has no key, another key or not this one is told so, and breaks nothing
     stranger.executeUpdate("answer", { args: [{ nodeId: "ask", text: "Red." }] }),
   ).rejects.toMatchObject({ cause: { message: expect.stringContaining("cannot read") } });
   await expect(run.state()).resolves.toMatchObject({ phase: "waiting-user" });
+
+  // Who has no key starts nothing again: what the store says of the run would stand in its history in plain.
+  await run.cancel();
+  await run.result().catch(() => undefined);
+  const known = (await bench.client.runs({}, 1_000)).length;
+  for (const again of [
+    ["retry", run.runId, "--detach"],
+    ["fork", run.runId, "--at-visit", "0", "--detach"],
+  ]) {
+    const told = await shellOf(bench, { INTERLOCK_SEAL_KEYS: "" }).run(again);
+    expect(told).toMatchObject({ code: 1, stderr: expect.stringContaining('sealed with the key "k1"') });
+  }
+  expect(await run.histories()).toHaveLength(1);
+  expect(await bench.client.runs({}, 1_000)).toHaveLength(known);
 });
