@@ -8,6 +8,9 @@ import type { Result } from "../core/errors.js";
 import type { JsonValue } from "../core/json.js";
 import { InterlockError } from "./interlock-error.js";
 
+/** A store elsewhere takes its time for each conversation, and there is one for each visit. */
+const ASKED_AT_ONCE = 8;
+
 /** What of a run's conversation is wanted. */
 export interface TranscriptChoice {
   /** Visits of this node alone. */
@@ -41,9 +44,12 @@ export async function readTranscript(
     throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
   }
   const transcript: TranscriptVisit[] = [];
-  for (const { name, nodeId } of wanted) {
-    const { entries } = valueOf(await reader.ask("read.conversation", { run, name, reasoning }));
-    transcript.push({ name, nodeId, entries });
+  for (let from = 0; from < wanted.length; from += ASKED_AT_ONCE) {
+    const asked = wanted.slice(from, from + ASKED_AT_ONCE).map(async ({ name, nodeId }) => {
+      const { entries } = valueOf(await reader.ask("read.conversation", { run, name, reasoning }));
+      return { name, nodeId, entries };
+    });
+    transcript.push(...(await Promise.all(asked)));
   }
   return transcript;
 }

@@ -5,7 +5,7 @@ import { type Result, fail, ok } from "../core/errors.js";
 import { excerpt } from "../core/text.js";
 import { NotOurFile, openOwnFile } from "../store/disk/own-file.js";
 import { sha256 } from "../store/disk/sha256.js";
-import { listFolder } from "../store/runs/run-archive.js";
+import { isListed, listFolder } from "../store/runs/run-archive.js";
 import type { Store } from "../store/store.js";
 import type { Answer } from "./answer-pages.js";
 import { openRun } from "./run-facts.js";
@@ -25,9 +25,8 @@ export async function openFile(
   const opened = await openRun(store, asked.run);
   if (!opened.ok) return opened;
   const { dir } = opened.value.files;
-  const listed = await listFolder(dir);
   const unknown = fail("ENOENT", `The run's folder has no file "${excerpt(asked.name)}".`);
-  if (!listed.some(({ name }) => name === asked.name)) return unknown;
+  if (!isListed(dir, asked.name)) return unknown;
   let fd: number;
   try {
     fd = openOwnFile(join(dir, ...asked.name.split("/")), "read");

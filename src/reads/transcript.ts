@@ -60,9 +60,50 @@ export async function conversationOf(
   const opened = await openRun(store, asked.run);
   if (!opened.ok) return opened;
   const { files } = opened.value;
-  if (!(await conversationsOf(files)).includes(asked.name)) {
+  if (!isConversation(files, asked.name)) {
     return fail("ENOENT", `The run has no conversation "${excerpt(asked.name, 40)}".`);
   }
+  const told = await toldBy(store, files);
+  const conversation = files.conversation(asked.name);
+  const total = await conversation.count();
+  const { from = 0, limit = total, reasoning = false } = asked;
+  const first = from < 0 ? Math.max(0, total + from) : from;
+  const said = await conversation.entries(first, first + limit);
+  return ok({ entries: said.map((entry) => shown(entry, { ...told, reasoning })), total });
+}
+
+function isConversation(files: RunFiles, name: string): boolean {
+  if (!CONVERSATION.test(`${name}.jsonl`)) return false;
+  const entry = lstatSync(join(files.dir, "conversation", `${name}.jsonl`), { throwIfNoEntry: false });
+  return entry?.isFile() === true;
+}
+
+/** What an audit log tells of the entries of conversations. */
+interface Told {
+  /** By a call's id. */
+  readonly outcomes: ReadonlyMap<string, string>;
+  /** By an answer's id. */
+  readonly authors: ReadonlyMap<string, string>;
+}
+
+interface Known extends Told {
+  readonly reasoning: boolean;
+}
+
+/** What was told last, of each store: a transcript asks for each visit, and the log would be looked through for each. */
+const toldLast = new WeakMap<Store, { readonly of: string; readonly told: Promise<Told> }>();
+
+function toldBy(store: Store, files: RunFiles): Promise<Told> {
+  const entry = lstatSync(files.logFile, { throwIfNoEntry: false, bigint: true });
+  const of = [files.logFile, entry?.ino, entry?.size, entry?.mtimeNs].join(" ");
+  const last = toldLast.get(store);
+  if (last?.of === of) return last.told;
+  const told = readTold(files);
+  toldLast.set(store, { of, told });
+  return told;
+}
+
+async function readTold(files: RunFiles): Promise<Told> {
   const outcomes = new Map<string, string>();
   const authors = new Map<string, string>();
   for (const event of await eventsOf(files)) {
@@ -70,18 +111,7 @@ export async function conversationOf(
     if (kind === "tool.exec" && typeof toolCallId === "string") outcomes.set(toolCallId, outcomeOf(output));
     if (kind === "user.input" && typeof id === "string" && typeof by === "string") authors.set(id, by);
   }
-  const conversation = files.conversation(asked.name);
-  const total = await conversation.count();
-  const { from = 0, limit = total, reasoning = false } = asked;
-  const first = from < 0 ? Math.max(0, total + from) : from;
-  const said = await conversation.entries(first, first + limit);
-  return ok({ entries: said.map((entry) => shown(entry, { outcomes, authors, reasoning })), total });
-}
-
-interface Known {
-  readonly outcomes: ReadonlyMap<string, string>;
-  readonly authors: ReadonlyMap<string, string>;
-  readonly reasoning: boolean;
+  return { outcomes, authors };
 }
 
 function shown(entry: ConversationEntry, { outcomes, authors, reasoning }: Known): TranscriptEntry {

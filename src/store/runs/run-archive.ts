@@ -33,6 +33,19 @@ export async function listFolder(
     });
 }
 
+/** Whether `listFolder` would list a file of that name, by a look at that file alone. */
+export function isListed(dir: string, name: string): boolean {
+  const names = name.split("/");
+  const isOutside = names.some(
+    (each) => /^\.{0,2}$/.test(each) || each.includes("\0") || (sep !== "/" && each.includes(sep)),
+  );
+  if (isOutside || isPassing(name)) return false;
+  return names.every((_, index) => {
+    const entry = lstatSync(join(dir, ...names.slice(0, index + 1)), { throwIfNoEntry: false });
+    return index === names.length - 1 ? entry?.isFile() === true : entry?.isDirectory() === true;
+  });
+}
+
 /** The files of a run's folder, each up to its present end: the logs of a run that is under way go on growing. */
 export async function archivedFiles(dir: string): Promise<readonly ArchivedFile[]> {
   const listed = await listFolder(dir);

@@ -1,0 +1,78 @@
+import { appendFile, mkdir, readFile, symlink, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { conversationOf } from "../../src/reads/transcript.js";
+import { openFile } from "../../src/reads/folder-files.js";
+import { validPackage } from "../fakes/package-fixture.js";
+import { openRunWorld, valueOf } from "../fakes/run-world.js";
+
+async function openWorld() {
+  const { store, projectRoot, packageId } = await openRunWorld(validPackage());
+  const { runId, projectId } = valueOf(
+    await store.runs.createRun({ projectRoot, packageId, activeAgentId: "author" }, new Date()),
+  );
+  const files = valueOf(await store.runs.openFiles(projectId, runId));
+  await mkdir(join(files.dir, "conversation"), { recursive: true });
+  return { store, runId, files };
+}
+
+const said = (visit: number) =>
+  `${JSON.stringify({ type: "assistant", visit, turn: 1, content: "", model: "m", calls: [{ id: `c${visit}`, name: "fs_read", argumentsJson: "{}" }] })}\n`;
+const done = (visit: number, output: object) =>
+  `${JSON.stringify({ kind: "tool.exec", toolCallId: `c${visit}`, output })}\n`;
+
+test("the audit log is looked through once for all visits of a transcript, and again when it has changed", async () => {
+  const { store, runId, files } = await openWorld();
+  for (const visit of [1, 2])
+    await writeFile(join(files.dir, "conversation", `visit-${visit}.jsonl`), said(visit));
+  await writeFile(files.logFile, done(1, { ok: true }) + done(2, { ok: true }));
+  const outcome = async (visit: number) => {
+    const { entries } = valueOf(await conversationOf(store, { run: runId, name: `visit-${visit}` }));
+    return entries.map((entry) => entry.type === "assistant" && entry.calls[0]?.outcome);
+  };
+  const at = new Date("2026-01-02T03:04:05.000Z");
+  await utimes(files.logFile, at, at);
+  expect(await outcome(1)).toEqual(["ok"]);
+  // Nobody could tell that it is another one but by reading it.
+  const text = await readFile(files.logFile, "utf8");
+  await writeFile(files.logFile, text.replaceAll('"c', '"d'));
+  await utimes(files.logFile, at, at);
+  expect([await outcome(1), await outcome(2)]).toEqual([["ok"], ["ok"]]);
+  await appendFile(files.logFile, done(2, { ok: false, error: { code: "ENOENT" } }));
+  expect([await outcome(1), await outcome(2)]).toEqual([[undefined], ["ENOENT"]]);
+});
+
+test.each(["../visit-1", "visit-1.jsonl", "", "other"])("%j is no conversation", async (name) => {
+  const { store, runId, files } = await openWorld();
+  await writeFile(join(files.dir, "conversation", "visit-1.jsonl"), said(1));
+  expect(await conversationOf(store, { run: runId, name })).toMatchObject({ error: { code: "ENOENT" } });
+});
+
+test("a file of a run's folder is one that an archive holds, by a path of real folders", async () => {
+  const { store, runId, files } = await openWorld();
+  await mkdir(join(files.dir, "live"));
+  await writeFile(join(files.dir, "live", "1.jsonl"), "x");
+  await writeFile(join(files.dir, "..", "outside.txt"), "x");
+  await symlink("state", join(files.dir, "linked"));
+  await symlink("state/workflow.md", join(files.dir, "link.md"));
+  const kept = valueOf(await openFile(store, { run: runId, name: "state/workflow.md" }));
+  await kept.close?.();
+  for (const name of [
+    "",
+    ".",
+    "state",
+    "state/",
+    "../outside.txt",
+    "state/../state/workflow.md",
+    "linked/workflow.md",
+    "link.md",
+    "live/1.jsonl",
+    "state.lock",
+    "no.md",
+    "state/workflow.md\0",
+  ])
+    expect([name, await openFile(store, { run: runId, name })]).toMatchObject([
+      name,
+      { error: { code: "ENOENT" } },
+    ]);
+});
