@@ -1,6 +1,6 @@
 import { type Config, loadConfig } from "../config.js";
 import { DamagedRoots } from "../store/roots/roots.js";
-import { type Store, openStore, readStoreIdentity } from "../store/store.js";
+import { type Store, isStore, openStore, readStoreIdentity } from "../store/store.js";
 import { UsageError, noteHangUp, outputClosed } from "./output.js";
 
 /** Configuration and store of a command. Where no store stands one is made, once `check` has found nothing mistyped. */
@@ -15,8 +15,7 @@ export async function openEnvironment(
 /** Configuration and, where one stands here, store of a command that only looks, or works elsewhere: nothing is made where there is none. */
 export async function lookAround(): Promise<{ config: Config; store: Store | undefined }> {
   const config = loadConfig();
-  const isThere = (await readStoreIdentity(config.storeDir)) !== undefined;
-  return { config, store: isThere ? await storeOf(config) : undefined };
+  return { config, store: (await isStore(config.storeDir)) ? await storeOf(config) : undefined };
 }
 
 /** What is said where a command looks for a store, and none stands: its path may be mistyped. */

@@ -7,7 +7,7 @@ import { type Result, fail, ok } from "../core/errors.js";
 import { writeFileAtomic } from "./disk/atomic-file.js";
 import { withFileLock } from "./disk/fenced-lock.js";
 import { makeFolders } from "./disk/make-folders.js";
-import { readOwnText, rememberStore } from "./disk/own-file.js";
+import { readOwnText, rememberStore, standsThere } from "./disk/own-file.js";
 import { type PackageStore, openPackageStore } from "./packages/package-store.js";
 import { type RootPolicy, Roots } from "./roots/roots.js";
 import { rootsOfRuns } from "./roots/roots-of-runs.js";
@@ -77,6 +77,15 @@ export async function readStoreIdentity(
 ): Promise<Pick<Store, "storeId" | "taskQueue"> | undefined> {
   rememberStore(dir);
   return readIdentity(join(dir, "store.json"));
+}
+
+/** Whether a store stands there: by its own file or, where that is lost, by a project with an index of runs. Nothing is made. */
+export async function isStore(dir: string): Promise<boolean> {
+  if ((await readStoreIdentity(dir)) !== undefined) return true;
+  const projects = join(dir, "projects");
+  const names = await readdir(projects).catch(() => []);
+  const indexes = ["runs.jsonl", "runsIndex.json"];
+  return names.some((name) => indexes.some((index) => standsThere(join(projects, name, index))));
 }
 
 /** What people call a store: the name it was given, else its first host's and the beginning of its id. */
