@@ -29,6 +29,8 @@ export interface Dialect {
   readonly callIds: "any" | "nine";
   /** `wrapped`: a call's arguments that are no JSON object, as a model has written them, go back inside one. */
   readonly brokenArguments: "sent" | "wrapped";
+  /** `left-out`: an answer goes back with its calls or with its text, not with both. */
+  readonly textBesideCalls: "sent" | "left-out";
   /** What stands for the text of a message that has calls alone. */
   readonly noText: "null" | "empty" | "dot";
   /** How the runtime's own first reads are shown: as calls of the assistant, or in words of the user. */
@@ -70,6 +72,7 @@ const PLAIN: Dialect = {
   parallelCalls: "together",
   callIds: "any",
   brokenArguments: "sent",
+  textBesideCalls: "sent",
   noText: "null",
   ownReads: "calls",
   emptyAnswers: "sent",
@@ -150,6 +153,7 @@ export const dialectSettingSchema = z.union([
     parallelCalls: z.enum(["together", "apart"]).optional(),
     callIds: z.enum(["any", "nine"]).optional(),
     brokenArguments: z.enum(["sent", "wrapped"]).optional(),
+    textBesideCalls: z.enum(["sent", "left-out"]).optional(),
     noText: z.enum(["null", "empty", "dot"]).optional(),
     ownReads: z.enum(["calls", "words"]).optional(),
     emptyAnswers: z.enum(["sent", "left-out"]).optional(),

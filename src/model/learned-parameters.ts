@@ -86,6 +86,10 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     () => ({ emptyAnswers: "left-out", noText: "dot" }),
   ],
   [
+    /content or tool_calls,? but not both|text content is not allowed when tool_calls/i,
+    () => ({ textBesideCalls: "left-out" }),
+  ],
+  [
     /at least one (?:non-empty )?content element|chat content is empty/i,
     ({ noText }) => ({ emptyAnswers: "left-out", noText: noText === "null" ? "empty" : "dot" }),
   ],

@@ -167,7 +167,7 @@ function assistantParam(message: Assistant, to: Receiver): Record<string, unknow
   if (message.toolCalls.length === 0) return { role: "assistant", content, ...fields };
   return {
     role: "assistant",
-    content: content === "" ? NO_TEXT[dialect.noText] : content,
+    content: content === "" || dialect.textBesideCalls === "left-out" ? NO_TEXT[dialect.noText] : content,
     ...fields,
     tool_calls: message.toolCalls.map((call, index) =>
       callParam(call, index, own?.calls?.[index], to, own !== undefined),

@@ -677,10 +677,21 @@ describe("a form that a server does not take is another one, from then on", () =
     { role: "assistant", content: "", toolCalls: [] },
     { role: "system", content: "Make a call." },
   ];
+  const SAID: readonly ChatMessage[] = [
+    { role: "user", content: "words" },
+    {
+      role: "assistant",
+      content: "I look.",
+      toolCalls: [{ id: "call_1", name: "x", argumentsJson: "{}" }],
+    },
+    { role: "tool", toolCallId: "call_1", content: "{}" },
+  ];
   type Sent = readonly { readonly role: string; readonly content: unknown }[];
   const hasText = (messages: Sent) => messages.every(({ content }) => content !== null);
   const endsWithUser = (messages: Sent) => messages.at(-1)?.role === "user";
   const isFull = (messages: Sent) => messages.every(({ content }) => content !== "");
+  const saysOrCalls = (messages: Sent) =>
+    messages.every((message) => !Object.hasOwn(message, "tool_calls") || message.content === null);
   const saysSomething = (messages: Sent) => messages.every(({ content }) => (content ?? "") !== "");
 
   test.each<[number, string, readonly ChatMessage[], (messages: Sent) => boolean]>([
@@ -720,6 +731,13 @@ describe("a form that a server does not take is another one, from then on", () =
       endsWithUser,
     ],
     [400, "Please ensure that multiturn requests alternate between user and model.", TOLD, endsWithUser],
+    [400, "Assistant message must have either content or tool_calls, but not both.", SAID, saysOrCalls],
+    [
+      400,
+      "text content is not allowed when tool_calls are provided. If you wish to pass a tool plan, either pass thinking content (with thinking enabled) or use 'tool_plan': 'messages[2].content[0]'",
+      SAID,
+      saysOrCalls,
+    ],
     [
       400,
       "Please ensure that function call turn comes immediately after a user turn or after a function response turn.",
