@@ -1,5 +1,9 @@
 import { fieldsOf, parseAnswer, textOf } from "./answer-json.js";
 
+/** What they say of a request that has too many bytes: a number there is none of tokens. */
+const OF_ITS_BYTES =
+  /\b(?:message size|payload|body)\b.{0,30}exceeds? (?:the )?(?:configured )?(?:payload |size )?limit/;
+
 /** What servers say of a request that is longer than their model's context. */
 const TOO_LONG: readonly RegExp[] = [
   /exceed\w*.{0,80}context[ _-]?(?:length|window|size|limit)/,
@@ -12,6 +16,7 @@ const TOO_LONG: readonly RegExp[] = [
   /default_max_tokens.{0,20} (?:should|must) be greater than 0/,
   /prompt exceeds max length/,
   /(?:entity|payload|body) too large/,
+  OF_ITS_BYTES,
   /(?:prompt|input)[ _]tokens?.{0,60}(?:exceed|limit|maximum|supports? (?:only )?up to|greater|larger)/,
   /(?:prompt|input) token count/,
   /tokens?\b.{0,40}exceeds? (?:the )?(?:max|model|limit)/,
@@ -97,6 +102,7 @@ export function readOverflow({
 }
 
 function lengthIn(text: string): number | undefined {
+  if (OF_ITS_BYTES.test(text)) return undefined;
   for (const said of NAMED_LENGTH) {
     const found = said.exec(text);
     const digits = found?.[1]?.replaceAll(",", "");

@@ -257,6 +257,9 @@ describe("a refusal because the request is longer than the context is known, wit
     ],
     ["KoboldCpp", 500, { detail: { msg: "context overflow" } }, undefined],
     ["Anthropic, of bytes", 413, said("Request exceeds the maximum size"), undefined],
+    ["Moonshot, of bytes", 400, said("total message size 10176584 exceeds limit 2097152"), undefined],
+    ["a gateway, of bytes", 413, said("request body exceeds the configured payload limit"), undefined],
+    ["a gateway's status", 413, said("Payload size 3145728 exceeds the limit of 2097152"), undefined],
     ["MiniMax", 400, said("invalid params, context window exceeds limit"), undefined],
     ["vLLM, older", 400, said("max_tokens must be at least 1, got -186."), undefined],
     [
