@@ -140,7 +140,8 @@ export class Connection {
   private async failureOf(error: unknown, link: Link): Promise<Error> {
     if (isRefusal(error) && !isLost(error) && !isUnreadable(error)) {
       this.isStale = true; // it may have other tools by now, and no way to say so
-      return new Error(this.clean(`The server refuses the call: ${error.message}`), { cause: error });
+      const what = error.code === INTERNAL_ERROR ? FAILED_IN_CALL : "The server refuses the call";
+      return new Error(this.clean(`${what}: ${error.message}`), { cause: error });
     }
     if (isOf(error, SdkErrorCode.NotConnected)) return new Reopenable(this.sentence("has ended"));
     this.suspicion ??= this.leaveUnlessAlive(link);
@@ -290,8 +291,12 @@ function whyNotUnderstood(error: unknown): string | undefined {
   return `does not speak the protocol as it is known here: ${excerpt(error.message, 300)}`;
 }
 
+/** JSON-RPC's, for what a server did not expect: a request of its own that failed, for one. */
+const INTERNAL_ERROR = -32_603;
+const FAILED_IN_CALL = "The server has failed in the call, and does not say what it had done by then";
+
 /** The server has answered, with an error. */
-function isRefusal(error: unknown): error is Error {
+function isRefusal(error: unknown): error is Error & { readonly code: number } {
   return error instanceof Error && "code" in error && typeof error.code === "number";
 }
 

@@ -207,6 +207,8 @@ function answerCall(id, { name, arguments: args = {} }) {
     case "without version":
       process.stdout.write(`${JSON.stringify({ id: String(id), result: { content: [] } })}\n`);
       return;
+    case "stumble":
+      return send({ id, error: { code: -32603, message: "fetch failed" } });
     case "garbage":
       process.stdout.write("no json\n{}\n[]\n");
       return send({ id, result: { content: "no list" } });

@@ -447,6 +447,13 @@ describe("a server", () => {
     );
   });
 
+  test("that fails in a call by an error of its own has not refused it: something may have been done", async () => {
+    const { call } = open(fake("plain").server);
+    await expect(call("act", { how: "stumble" })).rejects.toThrow(
+      /has failed in the call, and does not say what it had done by then: .*fetch failed/,
+    );
+  });
+
   test("that changes its tools is asked for them again", async () => {
     const { server, flag } = fake("changing");
     const { names, call } = open(server);
