@@ -1,10 +1,13 @@
 // @module-tag slow
+import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { InterlockClient, type RunHandle } from "../../src/client/client.js";
 import { loadConfig } from "../../src/config.js";
+import { findTemporalCli } from "../../src/embedded/find-cli.js";
 import { parseSealKeys } from "../../src/seal/seal-keys.js";
 import { startWorker } from "../../src/worker.js";
 import { openPlace } from "../fakes/place.js";
@@ -13,9 +16,11 @@ import { type EarlyServer, startEarlyServer } from "../fakes/early-server.js";
 import { eventually } from "../fakes/eventually.js";
 import { type ScriptedAnswer, call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
+import { begin } from "./begin-command.js";
 import { type Bench, openBench, quietRuntime, until, writeTree } from "./harness.js";
 import { Shell, jsonOf, shellOf } from "./shell.js";
 
+const execute = promisify(execFile);
 const key = (id: string): string => `${id}:${randomBytes(32).toString("base64")}`;
 const KEYS = { first: key("k1"), second: key("k2"), otherFirst: key("k1") };
 
@@ -299,4 +304,35 @@ test("who has no key, another key or not this one is told so, and breaks nothing
   }
   expect(await run.histories()).toHaveLength(1);
   expect(await bench.client.runs({}, 1_000)).toHaveLength(known);
+});
+
+test("what the codec server prints reads a sealed history, and other users do not see its token in the list of processes", async () => {
+  const bench = await openBench(ASKING, sealed(KEYS.first));
+  const run = await bench.start(twoNodePackage());
+  await until(run, "waiting-user");
+  const { said } = begin(shellOf(bench, { INTERLOCK_SEAL_KEYS: KEYS.first }), [
+    "codec-server",
+    "--port",
+    "0",
+  ]);
+  await eventually(() => Promise.resolve(said.out.includes("…")));
+  const [, token = ""] = /^codec server +\S+\/(\S+)$/m.exec(said.out) ?? [];
+  const [, command = ""] = /^temporal +(.+)$/m.exec(said.out) ?? [];
+  const words = command.replace("…", run.workflowId).split(" ");
+  const isVariable = (word: string): boolean => /^[A-Z_]+=/.test(word);
+  const [program, ...args] = words.filter((word) => !isVariable(word));
+  expect([program, args.join(" ").includes(token)]).toEqual(["temporal", false]);
+  const { path } = await findTemporalCli({
+    cacheDir: inject("cacheDir"),
+    pathVariable: process.env["PATH"] ?? "",
+  });
+  const named = Object.fromEntries(words.filter(isVariable).map((word) => word.split(/=(.*)/s, 2)));
+  const env = { HOME: bench.dir, TEMPORAL_ADDRESS: server.address };
+  const show = async (more: Readonly<Record<string, string>>) =>
+    (await execute(path, [...args, "--output", "json"], { env: { ...env, ...more } })).stdout;
+  const encoding = Buffer.from("binary/encrypted").toString("base64");
+  expect(await show({})).toContain(encoding);
+  const opened = await show(named);
+  expect(opened).not.toContain(encoding);
+  expect(opened).toContain(run.runId);
 });

@@ -40,7 +40,10 @@ export async function codecServerCommand({
   });
   print(`codec server  ${server.address}/${token}`);
   print(`pages of      ${origins.join(", ") || "nowhere: name the Web UI's address with --origin"}`);
-  print(`temporal      temporal workflow show --codec-endpoint ${server.address}/${token} --workflow-id …`);
+  // No argument: those are in the list of processes, for all users of the machine.
+  print(
+    `temporal      TEMPORAL_CODEC_ENDPOINT=${server.address}/${token} temporal workflow show --workflow-id …`,
+  );
   if (!signal.aborted) await once(signal, "abort");
   await server.close();
   return EXIT.done;
