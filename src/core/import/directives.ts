@@ -219,11 +219,12 @@ export function* tokensInBody(body: readonly SourceLine[]): Generator<{
 }> {
   const targets = linkTargets(body);
   let before = "";
-  for (const line of body) {
-    const text = line.text.slice(0, MAX_LINE);
+  for (const whole of body) {
+    const text = whole.text.slice(0, MAX_LINE);
+    const line = { ...whole, text };
     for (const token of tokensOf(text)) yield { line, token, before };
     if (targets.size > 0) for (const token of linksIn(text, targets)) yield { line, token, before };
-    if (line.text.trim() !== "") before = line.text.slice(0, 400);
+    if (text.trim() !== "") before = text.slice(0, 400);
   }
 }
 

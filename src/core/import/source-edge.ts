@@ -45,18 +45,31 @@ export function withoutSkips(
   document: string,
   isFirst: (path: string) => boolean,
 ): readonly SourceEdge[] {
-  const starts = edges.filter(({ from, to }) => from === document && isFirst(to));
+  const after = waysOn(edges, document);
+  const starts = edges
+    .filter(({ from, to }) => from === document && isFirst(to))
+    .map(({ to }) => ({ kind: kindOf(to), reached: reachedFrom(to, after) }));
   const isSkip = ({ from, to, label, condition = "", isDefault }: SourceEdge): boolean => {
     if (from !== document || isDefault || label.length === 1 || label === "back" || isFirst(to)) return false;
     const isPlain = condition === "" || (ORDER_WORDS.test(condition) && !CHOICE_WORDS.test(condition));
-    return isPlain && starts.some((start) => kindOf(start.to) === kindOf(to) && leads(edges, start.to, to));
+    return isPlain && starts.some(({ kind, reached }) => kind === kindOf(to) && reached.has(to));
   };
   return edges.filter((edge) => !isSkip(edge));
+}
 
-  function leads(ways: readonly SourceEdge[], from: string, to: string): boolean {
-    const reached = new Set([from]);
-    for (const path of reached)
-      for (const way of ways) if (way.from === path && way.to !== document) reached.add(way.to);
-    return reached.has(to);
+/** Where each step leads, the way back to the document aside. */
+function waysOn(edges: readonly SourceEdge[], document: string): ReadonlyMap<string, readonly string[]> {
+  const after = new Map<string, string[]>();
+  for (const { from, to } of edges) {
+    const known = after.get(from) ?? [];
+    if (to !== document) known.push(to);
+    after.set(from, known);
   }
+  return after;
+}
+
+function reachedFrom(step: string, after: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
+  const reached = new Set([step]);
+  for (const path of reached) for (const next of after.get(path) ?? []) reached.add(next);
+  return reached;
 }

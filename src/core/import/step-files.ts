@@ -34,7 +34,7 @@ export function isStepFile(tree: SourceTree, path: string): boolean {
   if (name.startsWith("step-") && !IS_DATA.test(folderOf(path))) return true;
   if (isStepFolder(folderOf(path)) || isStepFolder(folderOf(folderOf(path)))) return true;
   const [, head = ""] =
-    /^\ufeff?\s{0,40}---\s*\n(.{0,4000}?)\n---/s.exec(tree.text(path).slice(0, 5_000)) ?? [];
+    /^\ufeff?\s{0,40}---[ \t\r]*\n(.{0,4000}?)\n---/s.exec(tree.text(path).slice(0, 5_000)) ?? [];
   return /^(?:nextStepFile|nextStep|thisStepFile):/m.test(head);
 }
 

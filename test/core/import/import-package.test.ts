@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { findEntries } from "../../../src/core/import/entries.js";
+import { withoutSkips } from "../../../src/core/import/source-edge.js";
+import { isStepFile } from "../../../src/core/import/step-files.js";
 import { checkGraphFile, checkManifest, checkAgentsFile } from "../../../src/core/package/check-package.js";
 import { type Texts, importOf, page, said, treeOf } from "./step-files.js";
 
@@ -282,6 +284,21 @@ describe("a hostile source", () => {
     );
     expect(one.files.size).toBeGreaterThan(5);
     expect(one.files.get("workflow.md")).toContain(long);
+  });
+
+  test("costs what its size is: a long line of steps, front matter of blank lines, ways from all to all", () => {
+    const line = `${"./steps/step-01-a.md ".repeat(190)}${"a".repeat(3_000_000)}`;
+    const steps = { "steps/step-01-a.md": "# A\n", "steps/step-02-b.md": "# B\n" };
+    expect(importOf({ "workflow.md": `# Tea\n${line}\n`, ...steps }).files.size).toBeGreaterThan(0);
+    const tree = treeOf({ "data/blank.md": `---${"\n".repeat(4_990)}` });
+    expect(Array.from({ length: 20_000 }, () => isStepFile(tree, "data/blank.md"))).not.toContain(true);
+    const all = Array.from({ length: 200 }, (_, index) => `steps/step-${index}-a.md`);
+    const way = (from: string, to: string) => ({ from, to, label: "next", isDefault: false });
+    const ways = all.flatMap((from) => all.map((to) => way(from, to)));
+    const named = ["first", "later"].flatMap((name) => all.map((_, index) => `steps/${name}-${index}.md`));
+    const starts = named.flatMap((to) => [way("workflow.md", to), way(to, "steps/step-0-a.md")]);
+    const edges = [...starts, ...ways];
+    expect(withoutSkips(edges, "workflow.md", (path) => path.includes("first"))).toEqual(edges);
   });
 
   test("has a bounded report, and no more files than a package", () => {
