@@ -74,7 +74,10 @@ function toMessage(value: unknown): JSONRPCMessage | undefined {
   try {
     return parseJSONRPCMessage(value);
   } catch {
-    const isAnswer = typeof value === "object" && value !== null && "id" in value && !("method" in value);
+    if (typeof value !== "object" || value === null || !("id" in value) || "method" in value)
+      return undefined;
+    // A line of a log may have an id as well.
+    const isAnswer = ["jsonrpc", "result", "error"].some((key) => key in value);
     return isAnswer && (typeof value.id === "number" || typeof value.id === "string")
       ? unreadable(value.id)
       : undefined;

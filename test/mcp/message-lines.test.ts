@@ -44,6 +44,11 @@ test.each<[string, string, readonly unknown[]]>([
   ["an answer that is not whole yet", '{"jsonrpc":"2.0","id":5,"result":{', []],
   ["words about a message", 'got {"jsonrpc":"2.0","id":5,"result":{\n', []],
   [
+    "a line of a log with the id of a call",
+    '{"level":"info","id":5,"msg":"called"}\n',
+    ["Error: A line of JSON is no message."],
+  ],
+  [
     "a request that cannot be read",
     '{"jsonrpc":"2.0","id":5,"method":7}\n',
     ["Error: A line of JSON is no message."],
