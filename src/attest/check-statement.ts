@@ -64,7 +64,9 @@ function bundleProblems({ subject, predicate }: RunStatement): readonly string[]
   if (subject.some(({ name }) => name === STATE_DOCUMENT))
     problems.push(`A run without a graph has no state document, ${STATE_DOCUMENT}.`);
   if (path.length > 1) problems.push("A run without a graph has no way through it.");
-  if (decisions.length > 0) problems.push("A run without a graph has no changes that the guard decides on.");
+  // A tool of other runs that a model calls here is refused.
+  if (decisions.some(({ verdict }) => verdict === "accepted"))
+    problems.push("A run without a graph has no changes that the guard decides on.");
   const elsewhere = [...path, ...answers, ...models].find(({ nodeId }) => nodeId !== BUNDLE_NODE);
   if (elsewhere !== undefined)
     problems.push(`A run without a graph stands at ${BUNDLE_NODE}, and not at ${excerpt(elsewhere.nodeId)}.`);

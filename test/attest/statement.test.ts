@@ -155,6 +155,8 @@ describe("a path", () => {
     expect(isSaid({ decisions: story.decisions })).toEqual([
       "A run without a graph has no changes that the guard decides on.",
     ]);
+    const refused = { seq: 2, nodeId: "workflow", verdict: "refused", code: "TOOL_NOT_AVAILABLE" } as const;
+    expect(isSaid({ decisions: [refused] })).toEqual([]); // a tool of other runs
     expect(isSaid({ path: [] })).toEqual([
       "A run that is completed has stood somewhere, and no way is told.",
     ]);
