@@ -64,8 +64,8 @@ const NOT_OPEN = OPEN.map((status) => `ExecutionStatus != ${quoted(status)}`).jo
 
 /**
  * The newest runs that fit, newest first, each once: its newest execution. `searchable` gives the search attributes that
- * the namespace has, and is asked where the filter has use for one; where one is missing the runs themselves are looked through. Throws what Temporal says of a query that it
- * does not take.
+ * the namespace has, and is asked where the filter has use for one; where one is missing the runs themselves are looked
+ * through. Throws what Temporal says of a query that it does not take.
  */
 export async function listRuns(
   temporal: Lister,

@@ -10,7 +10,8 @@ import type { AnswerTaken } from "./run.js";
 import { auditSchema, budgetSchema, progressSchema, usageSchema } from "./carried.js";
 
 /*
- * What a run says, parsed once: whoever reaches Temporal can have a workflow of a run's type, and a worker that says of it what they like. What a later version says beside this is let through.
+ * What a run says, parsed once: whoever reaches Temporal can have a workflow of a run's type, and a worker that says of it what
+ * they like. What a later version says beside this is let through.
  */
 
 const texts = z.array(z.string());

@@ -163,9 +163,11 @@ export function createChatModel(send: Send = sendOverHttp, patience = PATIENCE):
 
 /** Where a model is asked; undefined where its base URL cannot be used. */
 function endpointIn(settings: ModelSettings): URL | undefined {
-  const url = parseUrl(settings.baseUrl ?? OPENAI_URL);
-  if (url === undefined || url.username !== "" || url.password !== "") return undefined;
-  return endpointOf(settings, "chat/completions");
+  try {
+    return endpointOf(settings, "chat/completions");
+  } catch {
+    return undefined;
+  }
 }
 
 /** What a timer can hold. */

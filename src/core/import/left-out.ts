@@ -1,5 +1,5 @@
 import { listSome } from "../text.js";
-import { type ImportFindings } from "./findings.js";
+import type { ImportFindings } from "./findings.js";
 import { isBelow } from "./references.js";
 import { type LeftOut, type SourceTree, folderOf, nameOf } from "./source-tree.js";
 import { isEntryName } from "./step-files.js";
