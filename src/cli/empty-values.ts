@@ -9,6 +9,7 @@ const MAY_BE_EMPTY: ReadonlySet<string> = new Set(["--input"]);
  * or a text the command says more. Throws `UsageError`.
  */
 export function refuseEmptyValues(command: Command): void {
+  if (command.name() === "complete") return; // the tab key asks what may follow, and an empty word is where it was hit
   for (const option of command.options) {
     if (option.isBoolean() || MAY_BE_EMPTY.has(option.long ?? "")) continue;
     if (command.getOptionValueSource(option.attributeName()) !== "cli") continue;

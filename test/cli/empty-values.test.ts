@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { buildProgram } from "../../src/cli/program.js";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { buildProgram, main } from "../../src/cli/program.js";
 
 const parse = (args: readonly string[]) =>
   buildProgram(() => undefined).parseAsync([...args], { from: "user" });
@@ -26,3 +26,14 @@ test.each([
     await expect(parse(args)).rejects.toThrow(sentence);
   },
 );
+
+test("at the tab key an empty word is where something may follow", async () => {
+  vi.stubEnv("INTERLOCK_STORE", "/none");
+  const said = vi.spyOn(console, "log").mockReturnValue(undefined); // as the library for it does
+  onTestFinished(() => {
+    said.mockRestore();
+    vi.unstubAllEnvs();
+  });
+  expect(await main(["complete", "--", "store", ""])).toBe(0);
+  expect(said.mock.calls.flat().join("\n")).toMatch(/^backup\t/m);
+});
