@@ -190,8 +190,9 @@ function structuredText(structured: unknown, said: string): string {
 
 /** What of a structure holds `true` or `false` that no text says; undefined where nothing does. */
 function unsaidFlags(value: JsonValue, said: string): JsonValue | undefined {
+  const unsaid = [true, false].filter((flag) => !said.includes(String(flag)));
   const holds = (part: JsonValue): boolean => {
-    if (typeof part === "boolean") return !said.includes(String(part));
+    if (typeof part === "boolean") return unsaid.includes(part);
     return typeof part === "object" && part !== null && Object.values(part).some(holds);
   };
   if (!holds(value)) return undefined;

@@ -98,6 +98,10 @@ const ANSWERS = {
     content: [{ type: "text", text: "12 Oolong: true to its kind" }],
     structuredContent: { number: 12, name: "Oolong", isPure: true, leaves: [{ isWhole: false }] },
   },
+  "flags without end": {
+    content: [{ type: "text", text: `${"tru ".repeat(200_000)}true` }],
+    structuredContent: { leaves: Array.from({ length: 90_000 }, () => true) },
+  },
   "structure that is said": {
     content: [{ type: "text", text: '{ "b": 1, "a": [2] }' }],
     structuredContent: { a: [2], b: 1 },

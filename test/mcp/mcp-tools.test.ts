@@ -410,6 +410,11 @@ describe("a server", () => {
     expect(await call("act", { how })).toEqual({ content, isError: false });
   });
 
+  test("whose structure has flags without end holds nobody up", async () => {
+    const { call } = open(fake("plain").server);
+    expect((await call("act", { how: "flags without end" })).content).toMatch(/tru true$/);
+  });
+
   test("whose names have dots is looked at with all its tools that change nothing", async () => {
     const { external, place } = open(fake("dotted").server);
     expect(await external.looksOf(place, "mcp.s.admin.act")).toEqual(["mcp.s.look", "mcp.s.look.at"]);
