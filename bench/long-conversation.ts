@@ -7,7 +7,7 @@ import { modelTurn } from "../src/activities/model-turn.js";
 import { openRun } from "../src/activities/open-run.js";
 import { runTool } from "../src/activities/run-tool.js";
 import { estimateTokens } from "../src/core/run/token-estimate.js";
-import type { ChatAnswer, ChatModel, ChatRequest } from "../src/model/chat-model.js";
+import type { ChatAnswer, ChatModel, ChatRequest } from "../src/model/chat.js";
 import { dialectOf } from "../src/model/dialects.js";
 import { toBody } from "../src/model/to-request.js";
 import { commandLine, count, positionals } from "./usage.js";

@@ -18,7 +18,7 @@ import { type TraceSettings, readTraces } from "./environment/traces.js";
 import { type WorkerSize, workerSizeOf, workerSizeVariables } from "./environment/worker-size.js";
 import { fetchEnvironment } from "./embedded/helper-environment.js";
 import { type Webhook, webhooksOf } from "./core/notify/webhooks.js";
-import type { ModelSettings } from "./model/chat-model.js";
+import type { ModelSettings } from "./model/chat.js";
 import { ModelCatalog } from "./model/model-catalog.js";
 import { MAX_MODEL_TIMEOUT_SECONDS, TIMEOUT_SENTENCE, modelUrl } from "./model/model-entries.js";
 import { type SealKeys, parseSealKeys } from "./seal/seal-keys.js";

@@ -96,15 +96,15 @@ export { validateWorkflowStateUpdate, type GuardVerdict } from "./core/state/tra
 export type { ToolResult } from "./core/tools/tool-result.js";
 
 // models: what a program brings to a worker of its own (interlock-temporal/worker)
-export {
-  type ChatAnswer,
-  type ChatMessage,
-  type ChatModel,
-  type ChatRequest,
-  type ModelPrice,
-  type ModelSettings,
-  createChatModel,
-} from "./model/chat-model.js";
+export type {
+  ChatAnswer,
+  ChatMessage,
+  ChatModel,
+  ChatRequest,
+  ModelPrice,
+  ModelSettings,
+} from "./model/chat.js";
+export { createChatModel } from "./model/chat-model.js";
 export type { Dialect, DialectSetting } from "./model/dialects.js";
 export { ModelError } from "./model/model-error.js";
 export type { ModelRefusal } from "./core/run/model-refusal.js";

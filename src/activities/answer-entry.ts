@@ -5,7 +5,7 @@ import type { AnsweredBy } from "../core/run/run-model.js";
 import type { TurnUsage } from "../core/run/usage.js";
 import { cutText } from "../core/text.js";
 import type { RecordedModelCall } from "../core/tools/external-tool.js";
-import type { ChatAnswer, ModelPrice } from "../model/chat-model.js";
+import type { ChatAnswer, ModelPrice } from "../model/chat.js";
 import type { AssistantEntry, ConversationEntry } from "../store/runs/conversation.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import type { Offer } from "../tools/external/external-tools.js";

@@ -13,7 +13,7 @@ import {
 import { correctionOf, estimateTokens } from "../core/run/token-estimate.js";
 import type { ModelCall } from "../core/tools/model-call.js";
 import type { FunctionTool } from "../core/tools/tool-arguments.js";
-import type { ChatMessage, ModelSettings } from "../model/chat-model.js";
+import type { ChatMessage, ModelSettings } from "../model/chat.js";
 import type { ModelError } from "../model/model-error.js";
 import type { RecordedResult } from "../store/runs/call-journal.js";
 import type { AssistantEntry, ConversationEntry, FoldEntry } from "../store/runs/conversation.js";

@@ -2,7 +2,7 @@ import { MAX_RESULT_CHARS_PER_ANSWER } from "../core/run/limits.js";
 import { foldedResult } from "../core/prompt/folded-result.js";
 import { renderUserInput } from "../core/prompt/shells.js";
 import type { Fault } from "../core/errors.js";
-import type { ChatMessage } from "../model/chat-model.js";
+import type { ChatMessage } from "../model/chat.js";
 import type { RecordedResult } from "../store/runs/call-journal.js";
 import type { JsonObject } from "../core/json.js";
 import type { RecordedModelCall } from "../core/tools/external-tool.js";

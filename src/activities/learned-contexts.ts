@@ -1,4 +1,4 @@
-import type { ModelSettings } from "../model/chat-model.js";
+import type { ModelSettings } from "../model/chat.js";
 
 /** Endpoints and models; more than any settings name. */
 const MAX_REMEMBERED = 1_000;

@@ -1,7 +1,7 @@
 import { ApplicationFailure, type Info } from "@temporalio/activity";
 import type { ModelTurnInput } from "../contract/activities.js";
 import { modelLabel } from "../core/run/run-model.js";
-import type { ModelSettings } from "../model/chat-model.js";
+import type { ModelSettings } from "../model/chat.js";
 import { ModelError } from "../model/model-error.js";
 import { keyMissing } from "./run-models.js";
 

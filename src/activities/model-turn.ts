@@ -8,7 +8,7 @@ import { failpoint } from "../core/failpoint.js";
 import { whyNoQuestion } from "../core/run/no-question.js";
 import { visibleText } from "../core/prompt/visible-text.js";
 import { cutText } from "../core/text.js";
-import type { ChatModel, ModelSettings } from "../model/chat-model.js";
+import type { ChatModel, ModelSettings } from "../model/chat.js";
 import { ModelError } from "../model/model-error.js";
 import type { Missing } from "../model/model-catalog.js";
 import { LineTooLong } from "../store/disk/append-log.js";

@@ -5,7 +5,7 @@ import type {
   PrometheusMetricsExporter,
 } from "@temporalio/worker";
 import { ModelError } from "../model/model-error.js";
-import type { ChatModel } from "../model/chat-model.js";
+import type { ChatModel } from "../model/chat.js";
 import type { Instrument } from "../worker/instrument.js";
 import { OUTCOMES } from "./count-events.js";
 import { LabelValues } from "./label-values.js";

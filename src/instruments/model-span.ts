@@ -1,6 +1,6 @@
 import type { api } from "@opentelemetry/sdk-node";
 import { redactSecrets } from "../core/prompt/redact.js";
-import type { ChatAnswer, ChatMessage, ChatRequest } from "../model/chat-model.js";
+import type { ChatAnswer, ChatMessage, ChatRequest } from "../model/chat.js";
 import type { RunContext } from "./run-context.js";
 
 type Attributes = api.Attributes;

@@ -2,7 +2,7 @@ import type { api as Api } from "@opentelemetry/sdk-node";
 import type { ActivityInterceptorsFactory } from "@temporalio/worker";
 import { BUNDLE_TOOLS } from "../core/bundle/bundle-tools.js";
 import { FILE_TOOLS, STATE_TOOL } from "../core/tools/tool-specs.js";
-import type { ChatModel } from "../model/chat-model.js";
+import type { ChatModel } from "../model/chat.js";
 import { ModelError } from "../model/model-error.js";
 import {
   answerAttributes,

@@ -1,6 +1,7 @@
 import { fieldsOf, parseAnswer } from "./answer-json.js";
 import { readText } from "./bounded-body.js";
-import { type ModelSettings, endpointOf, headersFor } from "./chat-model.js";
+import type { ModelSettings } from "./chat.js";
+import { endpointOf, headersFor } from "./chat-model.js";
 import { dialectOf } from "./dialects.js";
 import { send } from "./send.js";
 

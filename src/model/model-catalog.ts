@@ -1,7 +1,7 @@
 import { MAX_MODELS_IN_CHAIN } from "../core/run/limits.js";
 import { defined } from "../core/defined.js";
 import { type ModelRef, type RunModels, type WantedModel, modelLabel } from "../core/run/run-model.js";
-import type { ModelPrice, ModelSettings } from "./chat-model.js";
+import type { ModelPrice, ModelSettings } from "./chat.js";
 import type { DialectSetting } from "./dialects.js";
 import { type ModelEntry, type ModelOverride, expand } from "./model-entries.js";
 

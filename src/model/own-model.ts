@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ChatAnswer, ChatModel } from "./chat-model.js";
+import type { ChatAnswer, ChatModel } from "./chat.js";
 import { badResponse, classifyModelError, timedOut } from "./model-error.js";
 
 /** What of an answer the engine relies on. Whatever else it has is passed on as it is. */

@@ -2,7 +2,7 @@ import { type Fields, fieldsOf, parseAnswer, textOf } from "./answer-json.js";
 import type { ProviderPart } from "../core/run/provider-part.js";
 import type { ModelCall } from "../core/tools/model-call.js";
 import { AnswerProgress, type OnPiece } from "./answer-progress.js";
-import type { ChatAnswer } from "./chat-model.js";
+import type { ChatAnswer } from "./chat.js";
 import { untilSilent } from "./event-stream.js";
 import { badResponse, endedBadly, errorInAnswer } from "./model-error.js";
 import { mergePiece, unknownParts, withContent } from "./provider-part.js";

@@ -1,5 +1,5 @@
 import { fieldsOf } from "./answer-json.js";
-import type { ChatAnswer } from "./chat-model.js";
+import type { ChatAnswer } from "./chat.js";
 
 /** The tokens of an answer in the names that servers have for them: 0 where a server has counted nothing. */
 export function toUsage(value: unknown): ChatAnswer["usage"] {

@@ -4,7 +4,7 @@ import { cutText } from "../core/text.js";
 import type { FunctionTool } from "../core/tools/tool-arguments.js";
 import { fieldsOf, textOf } from "./answer-json.js";
 import type { ModelCall } from "../core/tools/model-call.js";
-import type { ChatMessage, ChatRequest } from "./chat-model.js";
+import type { ChatMessage, ChatRequest } from "./chat.js";
 import type { Dialect } from "./dialects.js";
 import { plainParameters } from "./plain-schema.js";
 

@@ -4,7 +4,7 @@ import type {
   WorkflowBundleWithSourceMap,
 } from "@temporalio/worker";
 import type { Sinks } from "@temporalio/workflow";
-import type { ChatModel } from "../model/chat-model.js";
+import type { ChatModel } from "../model/chat.js";
 import type { Store } from "../store/store.js";
 
 /** Watches a worker from its edge: what the worker does is the same with it and without it. */

@@ -1,5 +1,5 @@
 import type { RunRef } from "../core/run/run-ref.js";
-import type { ChatModel, ModelSettings } from "../model/chat-model.js";
+import type { ChatModel, ModelSettings } from "../model/chat.js";
 import { type RehearsalModel, startRehearsalModel } from "../rehearsal/server.js";
 import { allDecisions } from "../store/runs/earlier-files.js";
 import type { Store } from "../store/store.js";

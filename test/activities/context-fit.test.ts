@@ -6,7 +6,7 @@ import { LearnedContexts } from "../../src/activities/learned-contexts.js";
 import { modelTurn } from "../../src/activities/model-turn.js";
 import { runTool } from "../../src/activities/run-tool.js";
 import { estimateTokens } from "../../src/core/run/token-estimate.js";
-import type { ModelSettings } from "../../src/model/chat-model.js";
+import type { ModelSettings } from "../../src/model/chat.js";
 import { jsonLines } from "../fakes/run-world.js";
 import {
   type ChatRequestBody,

@@ -10,7 +10,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { loadConfig } from "../../src/config.js";
 import { checkModel, configuredModels } from "../../src/doctor/check-models.js";
 import type { Finding } from "../../src/doctor/finding.js";
-import type { ModelSettings } from "../../src/model/chat-model.js";
+import type { ModelSettings } from "../../src/model/chat.js";
 import { newStoreDir, writeSettings } from "./places.js";
 
 const run = promisify(execFile);

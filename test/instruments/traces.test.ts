@@ -7,7 +7,7 @@ import {
   requestAttributes,
 } from "../../src/instruments/model-span.js";
 import { TRACES_NEED } from "../../src/instruments/traces.js";
-import type { ChatRequest } from "../../src/model/chat-model.js";
+import type { ChatRequest } from "../../src/model/chat.js";
 
 const request = (baseUrl?: string): ChatRequest => ({
   settings: {

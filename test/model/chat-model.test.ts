@@ -4,12 +4,8 @@ import { type AddressInfo, createServer } from "node:net";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, test, onTestFinished } from "vitest";
 import { FILE_FUNCTION_TOOLS } from "../../src/core/tools/tool-specs.js";
-import {
-  type ChatMessage,
-  type ChatRequest,
-  type ModelSettings,
-  createChatModel,
-} from "../../src/model/chat-model.js";
+import type { ChatMessage, ChatRequest, ModelSettings } from "../../src/model/chat.js";
+import { createChatModel } from "../../src/model/chat-model.js";
 import { ModelError } from "../../src/model/model-error.js";
 import { call } from "../fakes/scripted-model.js";
 import { ScriptedModel } from "../fakes/scripted-model.js";

@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
-import { type ChatMessage, type ModelSettings, createChatModel } from "../../src/model/chat-model.js";
+import type { ChatMessage, ModelSettings } from "../../src/model/chat.js";
+import { createChatModel } from "../../src/model/chat-model.js";
 import { DIALECT_NAMES, dialectOf } from "../../src/model/dialects.js";
 import { ModelError } from "../../src/model/model-error.js";
 import { type RawRequest, startRawServer } from "./raw-server.js";

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type ChatMessage, type ModelSettings, createChatModel } from "../../src/model/chat-model.js";
+import type { ChatMessage, ModelSettings } from "../../src/model/chat.js";
+import { createChatModel } from "../../src/model/chat-model.js";
 import { startRawServer } from "./raw-server.js";
 
 type Model = ReturnType<typeof createChatModel>;

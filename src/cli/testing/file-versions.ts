@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "../../core/json.js";
-import type { ChatMessage } from "../../model/chat-model.js";
+import type { ChatMessage } from "../../model/chat.js";
 
 /**
  * Hashes of files that differ from run to run, as that of the state document: a test writes `{{sha256 @state/workflow.md}}`, which

@@ -1,11 +1,6 @@
 import type { JsonObject } from "../../core/json.js";
 import type { PackageTest, ScriptedAnswer } from "../../core/package/package-test.js";
-import {
-  type ChatAnswer,
-  type ChatMessage,
-  type ChatModel,
-  type ChatRequest,
-} from "../../model/chat-model.js";
+import type { ChatAnswer, ChatMessage, ChatModel, ChatRequest } from "../../model/chat.js";
 import { ModelError } from "../../model/model-error.js";
 import { canonicalToolName } from "../../core/tools/tool-specs.js";
 import { type Versions, versionsIn, withVersions } from "./file-versions.js";

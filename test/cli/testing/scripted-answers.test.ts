@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { scriptedAnswers, SCRIPTED_SETTINGS } from "../../../src/cli/testing/scripted-answers.js";
 import { FILE_FUNCTION_TOOLS } from "../../../src/core/tools/tool-specs.js";
-import type { ChatMessage, ChatRequest } from "../../../src/model/chat-model.js";
+import type { ChatMessage, ChatRequest } from "../../../src/model/chat.js";
 
 const at = (nodeId: string, ...more: readonly ChatMessage[]): ChatRequest => ({
   settings: SCRIPTED_SETTINGS,
