@@ -95,16 +95,9 @@ export function readSettings(configured: string | undefined, storeDir: string): 
     // In the store it is a file of ours; one that the operator names may be a link, as mounted settings are.
     bytes = configured === undefined ? readOwnFileSync(path) : readFileSync(path);
   } catch (error) {
-    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
-    if (configured === undefined && isMissing) return {};
-    if (error instanceof NotOurFile) {
-      throw new ConfigError(
-        `The settings file ${path} cannot be read: it must be a file, and no link. Remove it; another one can be named by INTERLOCK_SETTINGS.`,
-      );
-    }
-    const subject =
-      configured === undefined ? `The settings file ${path}` : `INTERLOCK_SETTINGS names ${path}, which`;
-    throw new ConfigError(`${subject} cannot be read. Correct it or remove it.`);
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (configured === undefined && code === "ENOENT") return {};
+    throw notRead(path, configured === undefined, error instanceof NotOurFile ? "NOT_OURS" : code);
   }
   const written = writtenText(bytes);
   if ("problem" in written) throw new ConfigError(`The settings file ${path} ${written.problem}.`);
@@ -118,6 +111,28 @@ export function readSettings(configured: string | undefined, storeDir: string): 
   }
   const { place, message } = saidOf(parsed.error.issues[0]);
   throw notValid(path, place, message);
+}
+
+/** The store's own settings are read before anything else of it: what is wrong with the way there is said here. */
+function notRead(path: string, isOwn: boolean, code: unknown): ConfigError {
+  const file = `The settings file ${path}`;
+  if (code === "NOT_OURS") {
+    return new ConfigError(
+      `${file} cannot be read: it must be a file, and no link. Remove it; another one can be named by INTERLOCK_SETTINGS.`,
+    );
+  }
+  if (!isOwn)
+    return new ConfigError(
+      `INTERLOCK_SETTINGS names ${path}, which cannot be read. Correct it or remove it.`,
+    );
+  const store = "INTERLOCK_STORE says where the store is.";
+  if (code === "EACCES")
+    return new ConfigError(`${file} may not be read by this user: the store may be another's. ${store}`);
+  if (code === "ENOTDIR")
+    return new ConfigError(
+      `${file} cannot be read: a file stands where a folder on its path should. ${store}`,
+    );
+  return new ConfigError(`${file} cannot be read. Correct it or remove it.`);
 }
 
 /** What is no JSON names its line already; of a key that may not stand where it does, the line is told. */

@@ -6,6 +6,7 @@ import { ConfigError, INTERLOCK_VARIABLES, loadConfig, unknownVariables } from "
 import { SETTINGS_KEYS } from "../src/settings-file.js";
 import { DEFAULT_PROTECTED_PATHS } from "../src/core/tools/name-rules.js";
 import { temporaryDirectory } from "./fakes/package-fixture.js";
+import { withoutRights } from "./fakes/unprivileged.js";
 
 const UTF_16 = "is UTF-16 text, as some editors and shells of Windows save it: save it as UTF-8";
 const OTHER_ENCODING = "is not UTF-8 text: save it in that encoding";
@@ -598,6 +599,18 @@ describe("the settings file", () => {
     );
     await writeFile(path, '{"agents":{"a":{"model":"x"}}}');
     expect(load({ INTERLOCK_SETTINGS: path }).settings).toEqual({ agents: { a: { model: "x" } } });
+  });
+
+  test("in a store that cannot be entered says so: neither is the file to be corrected", async () => {
+    await writeFile(join(dir, "file"), "");
+    expect(refusal({ INTERLOCK_STORE: join(dir, "file", "store") })).toContain(
+      "a file stands where a folder on its path should. INTERLOCK_STORE says where the store is.",
+    );
+    await mkdir(join(dir, "closed"), { mode: 0 });
+    const said = await withoutRights(dir, () =>
+      Promise.resolve(refusal({ INTERLOCK_STORE: join(dir, "closed") })),
+    );
+    expect(said).toContain("may not be read by this user: the store may be another's. INTERLOCK_STORE says");
   });
 
   test("that is there and cannot be read is no missing one: its protections would be lost", async () => {
