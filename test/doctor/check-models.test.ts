@@ -380,7 +380,7 @@ describe("which models are asked", () => {
       "HTTPS_PROXY is set and not used: Node 24 uses it with NODE_USE_ENV_PROXY=1.",
     ],
     ["http://model.invalid/v1", { NODE_USE_ENV_PROXY: "1" }, "correct OPENAI_BASE_URL."],
-    ["http://127.0.0.1:9/v1", {}, "correct OPENAI_BASE_URL."],
+    ["http://127.0.0.1:2/v1", {}, "correct OPENAI_BASE_URL."],
   ])("at %s, with %j beside a proxy, is told of what is not used", async (url, more, end) => {
     const environment = { INTERLOCK_MODEL: "m", OPENAI_BASE_URL: url, HTTPS_PROXY: "http://127.0.0.1:9" };
     const { models } = await read({}, { ...environment, ...more });

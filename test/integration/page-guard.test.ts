@@ -321,7 +321,8 @@ test("the page listens nowhere that its link does not lead to, and not everywher
   for (const host of ["", " ", "::1", "[::1]", "localhost", "127.0.0.1:80"]) {
     const { code, stdout, stderr } = await shell.run(["ui", "--no-open", "--port", "0", "--host", host]);
     expect([host, code, stdout]).toEqual([host, 2, ""]);
-    expect(stderr).toContain("--host takes an IPv4 address");
+    const refused = host === "" ? "--host was given an empty value" : "--host takes an IPv4 address";
+    expect(stderr).toContain(refused);
   }
   // No machine has this address (RFC 5737).
   const nowhere = await shell.run(["ui", "--no-open", "--port", "0", "--host", "192.0.2.1"]);
