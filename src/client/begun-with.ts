@@ -12,11 +12,16 @@ import type { RunRequest } from "./run-start.js";
  */
 
 /** As the run's store says it; undefined where it does not know the run. Rejects where nobody who has the store answers. */
-export async function requestInStore(reader: StoreReader, runId: string): Promise<RunRequest | undefined> {
+async function requestInStore(reader: StoreReader, runId: string): Promise<RunRequest | undefined> {
   const known = await reader.ask("read.request", { run: runId });
   if (known.ok) return (known.value.request as unknown as RunRequest | null) ?? undefined; // as `run.open` was given it
   if (known.error.code === "E_RUN_NOT_FOUND") return undefined;
   throw new InterlockError(known.error);
+}
+
+/** As `requestInStore`, where the store is at hand: elsewhere nobody is asked before it is known whether something is to be signed. */
+export async function requestAtHand(reader: StoreReader, runId: string): Promise<RunRequest | undefined> {
+  return reader.isAtHand ? requestInStore(reader, runId) : undefined;
 }
 
 interface BegunWith {

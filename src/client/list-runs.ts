@@ -73,9 +73,7 @@ export async function listRuns(
   limit: number,
   searchable: () => Promise<readonly string[]>,
 ): Promise<readonly ListedRun[]> {
-  const { phases, package: name, project } = filter;
-  const isByAttributes = phases !== undefined || name !== undefined || project !== undefined;
-  const query = [RUNS, ...narrowing(filter, isByAttributes ? await searchable() : [])].join(" AND ");
+  const query = [RUNS, ...(await narrowing(filter, searchable))].join(" AND ");
   const pageSize = Math.min(PAGE, Math.max(100, 2 * limit));
   const newest = new NewestRuns(limit);
   let seen = 0;
@@ -187,17 +185,22 @@ function isProject({ projectId = "", project }: ListedRun, wanted: string): bool
 }
 
 /** What Temporal can be asked for: less is looked through then. `fits` decides. */
-function narrowing(filter: RunFilter, searchable: readonly string[]): readonly string[] {
+async function narrowing(
+  filter: RunFilter,
+  searchable: () => Promise<readonly string[]>,
+): Promise<readonly string[]> {
   const { phases, package: name, project, since, taskQueues, query } = filter;
+  const isByAttributes = [phases, name, project].some((wanted) => wanted !== undefined);
+  const attributes = isByAttributes ? await searchable() : [];
   const parts: string[] = [];
   if (phases !== undefined) {
-    const wanted = phases.map((phase) => statusQuery(phase, searchable.includes("RunPhase")));
+    const wanted = phases.map((phase) => statusQuery(phase, attributes.includes("RunPhase")));
     parts.push(`(${wanted.join(" OR ")})`);
   }
-  if (name !== undefined && searchable.includes("RunPackage")) {
+  if (name !== undefined && attributes.includes("RunPackage")) {
     parts.push(`RunPackage STARTS_WITH ${quoted(name)}`);
   }
-  if (project !== undefined && projectSlug(project) !== "" && searchable.includes("RunProject")) {
+  if (project !== undefined && projectSlug(project) !== "" && attributes.includes("RunProject")) {
     parts.push(`RunProject STARTS_WITH ${quoted(projectSlug(project))}`);
   }
   if (since !== undefined) parts.push(`StartTime >= ${quoted(since)}`);

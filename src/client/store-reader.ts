@@ -60,15 +60,17 @@ export function storeReader(
     return ok(Buffer.concat(pages));
   }
 
+  function toJson<N extends keyof JsonAnswers>(name: N, bytes: Buffer): Result<JsonAnswers[N]> {
+    if (!isAtHand) return parseJsonAnswer(name, bytes);
+    return ok(JSON.parse(bytes.toString("utf8")) as JsonAnswers[N]); // as the store makes it
+  }
+
   return {
     isAtHand,
     async ask<N extends JsonReadName | ChangeName>(name: N, question: StoreQuestion<N>) {
       for (let attempt = 1; ; attempt += 1) {
         const answer = await whole(name, question);
-        if (answer !== "stale") {
-          if (!answer.ok || !isAtHand) return answer.ok ? parseJsonAnswer(name, answer.value) : answer;
-          return ok(JSON.parse(answer.value.toString("utf8")) as JsonAnswers[N]); // as the store makes it
-        }
+        if (answer !== "stale") return answer.ok ? toJson(name, answer.value) : answer;
         if (attempt === MAX_READS || isChange(name)) return fail("E_PRECONDITION_FAILED", STALE);
       }
     },

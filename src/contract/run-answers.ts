@@ -1,12 +1,13 @@
 import { z } from "zod";
 import { type Result, fail, ok } from "../core/errors.js";
-import { boundsProblem, type JsonBounds } from "../core/json-bounds.js";
+import { boundsProblem } from "../core/json-bounds.js";
 import type { Budget } from "../core/run/budget.js";
 import type { RunResult } from "../core/run/closing.js";
 import { RUN_PHASES } from "../core/run/phase.js";
 import { answeredBySchema, runModelsSchema } from "../core/run/run-model.js";
 import type { RunState } from "../core/run/run-state.js";
 import type { AnswerTaken } from "./run.js";
+import { CARRIED_BOUNDS } from "./run-input.js";
 import { auditSchema, budgetSchema, progressSchema, usageSchema } from "./carried.js";
 
 /*
@@ -61,9 +62,6 @@ const runResultSchema = z.looseObject({
 /** Of a worker of an earlier version it has `accepted` alone. */
 const answerTakenSchema = z.looseObject({ nodeId: z.string().optional(), begins: z.string().optional() });
 
-/** As of what a run carries: the variables of its document. */
-const BOUNDS: JsonBounds = { maxDepth: 250, maxValues: 1_000_000 };
-
 /** Faults of all: `E_PRECONDITION_FAILED`. */
 export function parseRunState(answer: unknown): Result<RunState> {
   return parsed<RunState>(runStateSchema, answer);
@@ -82,7 +80,7 @@ export function parseBudget(answer: unknown): Result<Budget> {
 }
 
 function parsed<T>(schema: z.ZodType, answer: unknown): Result<T> {
-  const isRead = boundsProblem(answer, BOUNDS) === undefined && schema.safeParse(answer).success;
+  const isRead = boundsProblem(answer, CARRIED_BOUNDS) === undefined && schema.safeParse(answer).success;
   if (isRead) return ok(answer as T); // the schema has said so
   return fail(
     "E_PRECONDITION_FAILED",

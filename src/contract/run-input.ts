@@ -30,7 +30,7 @@ const MAX_LIMIT = 1_000_000;
 export const MAX_REQUEST_BYTES = 160 * 1024;
 const REQUEST_BOUNDS: JsonBounds = { maxDepth: 100, maxValues: 20_000 };
 /** What the run carries itself holds a state document's variables, which may be nested as deep as they may be. */
-const CARRIED_BOUNDS: JsonBounds = { maxDepth: 250, maxValues: 1_000_000 };
+export const CARRIED_BOUNDS: JsonBounds = { maxDepth: 250, maxValues: 1_000_000 };
 
 const path = z
   .string()

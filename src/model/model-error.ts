@@ -194,14 +194,15 @@ export function errorInAnswer(error: object, refusing: Refusing = {}): ModelErro
   const status = statusNamed(said);
   const refusal = { status: status ?? 400, headers: new Headers(), body };
   const { code, message, retryable, retryAfterMs, contextTokens } =
-    status === undefined ? ofNoStatus(body, refusing) : refusedByProvider(refusal, new Date(), refusing);
+    status === undefined
+      ? ofNoStatus(said, body, refusing)
+      : refusedByProvider(refusal, new Date(), refusing);
   const isOfForm = code !== "LLM_CONTEXT_EXCEEDED" && !isMisread(said);
   const saidInAnswer = isOfForm ? refusal : undefined;
   return new ModelError({ code, message, retryable, retryAfterMs, contextTokens, saidInAnswer });
 }
 
-function ofNoStatus(body: string, { apiKey, finalErrors = [] }: Refusing): ModelError {
-  const said = readProviderError(body);
+function ofNoStatus(said: ProviderError, body: string, { apiKey, finalErrors = [] }: Refusing): ModelError {
   const message = `The model's answer is not a chat completion: it says ${redact(said.words, apiKey)}.`;
   const overflow = readOverflow({ ...said, body });
   if (overflow !== undefined) {

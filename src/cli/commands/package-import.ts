@@ -3,6 +3,7 @@ import { dirname, join, relative, resolve, sep } from "node:path";
 import { type Entry, findEntries } from "../../core/import/entries.js";
 import { UNREAD, unreadEntries } from "../../core/import/left-out.js";
 import { type Imported, importPackage } from "../../core/import/import-package.js";
+import { isBelow } from "../../core/import/references.js";
 import { type Finding, isError } from "../../core/package/findings.js";
 import { excerpt, listSome, shellWord } from "../../core/text.js";
 import { makeFolders } from "../../store/disk/make-folders.js";
@@ -90,11 +91,10 @@ async function readEntries(named: string): Promise<ReadEntries> {
   const within = relative(source.root, path).split(sep).join("/");
   const all = findEntries(source.tree);
   const entries = entry.isDirectory()
-    ? all.filter((found) => within === "" || found.path.startsWith(`${within}/`))
+    ? all.filter((found) => isBelow(found.path, within))
     : all.filter((found) => found.path === within || found.document === within);
   const isNear = (found: string): boolean => /(?:^|\/)(?:skill|workflow)\.md$/i.test(found);
-  const isWithin = (found: string): boolean =>
-    within === "" || found === within || found.startsWith(`${within}/`);
+  const isWithin = (found: string): boolean => found === within || isBelow(found, within);
   const near = [...source.unread, ...source.tree.paths].filter((found) => isNear(found) && isWithin(found));
   const unread = unreadEntries(source.tree).filter(isWithin);
   const other = entries.length === 0 ? await otherForm(path) : undefined;

@@ -1,4 +1,4 @@
-import { requestInStore } from "../../client/begun-with.js";
+import { requestAtHand } from "../../client/begun-with.js";
 import { defined } from "../../core/defined.js";
 import { type GoOnOptions, goOn } from "../go-on.js";
 import { modelOf } from "../model-options.js";
@@ -32,7 +32,7 @@ export async function retryCommand(runId: string, options: RetryOptions): Promis
       const where = failed.nodeId === "" ? "" : ` at ${failed.nodeId}`;
       printNote(`Failed${where}: ${failed.code}: ${failed.message}`);
     }
-    const source = reader.isAtHand ? await requestInStore(reader, run.runId) : undefined;
+    const source = await requestAtHand(reader, run.runId);
     const retried = await session.client.retry(run, { limits, ...defined({ model }) }, source);
     return { run: retried, ...(failed === undefined ? {} : { more: { failedBefore: failed } }) };
   });

@@ -15,12 +15,12 @@ export function reportLeftOut(
 ): void {
   const folder = folderOf(entry.document);
   const below = [...tree.leftOut].filter(([path]) => isBelow(path, folder));
-  const pages = below.filter(([path, why]) => why === "unread" && path.endsWith(".md"));
-  for (const [path] of pages) findings.add("warning", path, 0, UNREAD);
+  const isPage = ([path, why]: readonly [string, LeftOut]): boolean =>
+    why === "unread" && path.endsWith(".md");
+  for (const [path] of below.filter(isPage)) findings.add("warning", path, 0, UNREAD);
+  const others = below.filter((each) => !isPage(each));
   const tell = (reason: LeftOut, what: string): void => {
-    const paths = below.filter(
-      ([path, why]) => why === reason && !(why === "unread" && path.endsWith(".md")),
-    );
+    const paths = others.filter(([, why]) => why === reason);
     if (paths.length === 0) return;
     const own = paths.map(([path]) => path.slice(folder === "" ? 0 : folder.length + 1));
     findings.add("note", entry.path, 0, `the package is without ${listSome(own, 8)}: ${what}`);

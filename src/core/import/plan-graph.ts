@@ -82,7 +82,7 @@ class GraphWalk {
     this.folder = folderOf(entry.document);
     this.document = readSource(tree.text(entry.document));
     this.names = new StepNames(tree, this.folder);
-    this.lists = new StepLists(tree, entry.document, this.names);
+    this.lists = new StepLists(tree, entry.document, this.document, this.names);
   }
 
   run(): void {

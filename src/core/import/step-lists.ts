@@ -2,7 +2,7 @@ import { ASIDE, sentenceIn, withoutMarks } from "./directives.js";
 import { isFirstStep } from "./first-steps.js";
 import { References, tokensOf } from "./references.js";
 import { type SourceEdge, withoutSkips } from "./source-edge.js";
-import { type SourceLine, readSource, variablesFor } from "./source-text.js";
+import { type SourceLine, type SourceText, readSource, variablesFor } from "./source-text.js";
 import { type SourceTree, folderOf } from "./source-tree.js";
 import { comesBefore, isStepFile, kindOf } from "./step-files.js";
 import type { StepNames } from "./step-names.js";
@@ -41,10 +41,9 @@ const NOTHING: ListedSteps = { firsts: new Map(), later: new Set(), choices: new
 export class StepLists {
   private readonly byDocument = new Map<string, ListedSteps>();
 
-  constructor(tree: SourceTree, document: string, names: StepNames) {
+  constructor(tree: SourceTree, document: string, workflow: SourceText, names: StepNames) {
     const folder = folderOf(document);
     const beside = folder === "" ? "workflow.md" : `${folder}/workflow.md`;
-    const workflow = readSource(tree.text(document));
     for (const path of new Set([document, beside])) {
       if (!tree.has(path)) continue;
       const source = path === document ? workflow : readSource(tree.text(path));

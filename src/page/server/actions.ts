@@ -1,4 +1,4 @@
-import { requestInStore } from "../../client/begun-with.js";
+import { requestAtHand } from "../../client/begun-with.js";
 import type { RunHandle, RunRequest } from "../../client/client.js";
 import { defined } from "../../core/defined.js";
 import type { RouteAnswer, RouteRequest, Started } from "../api.js";
@@ -24,8 +24,7 @@ export async function retryAction(
   { client, handle, reader, runId }: RunPlace,
   { model }: RouteRequest<"retry">,
 ): Promise<RouteAnswer<"retry">> {
-  const source = reader.isAtHand ? await requestInStore(reader, runId) : undefined;
-  await client.retry(handle, defined({ model }), source);
+  await client.retry(handle, defined({ model }), await requestAtHand(reader, runId));
   return DONE;
 }
 

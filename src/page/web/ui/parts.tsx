@@ -53,6 +53,11 @@ export function Untold({ error, row }: UntoldProps) {
   );
 }
 
+/** What stands where a run's store has told nothing yet: that it is asked, or why it does not tell. */
+export function Unanswered({ error, row }: UntoldProps) {
+  return error === undefined ? <Quiet>Asking the run's store …</Quiet> : <Untold error={error} row={row} />;
+}
+
 interface FieldProps {
   readonly label: string;
   readonly hint?: ComponentChildren;

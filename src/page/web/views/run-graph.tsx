@@ -2,7 +2,7 @@ import type { RunGraph } from "../../api-run.js";
 import { ask } from "../ask.js";
 import { type DrawnGraph, GraphView, type Standing } from "../graph/graph-view.js";
 import { type RunRoute, runHref } from "../routes.js";
-import { Quiet, Untold } from "../ui/parts.js";
+import { Quiet, Unanswered } from "../ui/parts.js";
 import { useAsked } from "../use-asked.js";
 import type { WatchedRun } from "../use-run.js";
 import { visibleLine } from "../visible.js";
@@ -82,11 +82,7 @@ function BundleSteps({ watched, at }: { readonly watched: WatchedRun; readonly a
   const key = `bundle ${run}`;
   const { value, error } = useAsked(key, (signal) => ask("bundle", { run }, signal), undefined, round);
   if (value?.bundle === undefined || value.bundle === null)
-    return error === undefined ? (
-      <Quiet>Asking the run's store …</Quiet>
-    ) : (
-      <Untold error={error} row={watched.description.value?.row} />
-    );
+    return <Unanswered error={error} row={watched.description.value?.row} />;
   const { sessionFolder, steps, files, conversations } = value.bundle;
   return (
     <>

@@ -1,7 +1,7 @@
 import type { FileWrite } from "../../api-visit.js";
 import { ask } from "../ask.js";
 import { runHref } from "../routes.js";
-import { Choice, Fault, Quiet, Untold } from "../ui/parts.js";
+import { Choice, Fault, Quiet, Unanswered } from "../ui/parts.js";
 import { useAsked } from "../use-asked.js";
 import type { WatchedRun } from "../use-run.js";
 import { visibleLine } from "../visible.js";
@@ -31,12 +31,7 @@ function WrittenFiles({ watched, at }: ResultsProps) {
     undefined,
     round,
   );
-  if (value === undefined)
-    return error === undefined ? (
-      <Quiet>Asking the run's store …</Quiet>
-    ) : (
-      <Untold error={error} row={watched.description.value?.row} />
-    );
+  if (value === undefined) return <Unanswered error={error} row={watched.description.value?.row} />;
   const files = byPath(value.writes);
   const isNamed = (path: string) => path === at || path.endsWith(`/${at}`);
   const chosen = at === "" ? files[0] : files.find(({ path }) => isNamed(path));
@@ -118,11 +113,7 @@ function SessionFiles({ watched, at }: ResultsProps) {
   const { value, error } = useAsked(key, (signal) => ask("bundle", { run }, signal), undefined, round);
   const files = value?.bundle?.files;
   if (files === undefined) {
-    return error === undefined ? (
-      <Quiet>Asking the run's store …</Quiet>
-    ) : (
-      <Untold error={error} row={watched.description.value?.row} />
-    );
+    return <Unanswered error={error} row={watched.description.value?.row} />;
   }
   const chosen = files.find(({ path }) => path === at) ?? files[0];
   if (chosen === undefined) return <Quiet>The run has written nothing yet.</Quiet>;

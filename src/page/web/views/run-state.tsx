@@ -1,5 +1,5 @@
 import { ask } from "../ask.js";
-import { Fault, Quiet, Untold } from "../ui/parts.js";
+import { Fault, Unanswered } from "../ui/parts.js";
 import { SafeText } from "../ui/texts.js";
 import { useAsked } from "../use-asked.js";
 import type { WatchedRun } from "../use-run.js";
@@ -10,12 +10,7 @@ import { StoryChange } from "./visit-change.js";
 export function StateTab({ watched }: { readonly watched: WatchedRun }) {
   const { standing, description } = watched;
   const isGraph = description.value?.row.kind === "graph";
-  if (standing.value === undefined)
-    return standing.error === undefined ? (
-      <Quiet>Asking the run's store …</Quiet>
-    ) : (
-      <Untold error={standing.error} row={watched.description.value?.row} />
-    );
+  if (standing.value === undefined) return <Unanswered error={standing.error} row={description.value?.row} />;
   const { variables, stepsCompleted, projectRoot, artifacts } = standing.value;
   const names = Object.keys(variables);
   return (
