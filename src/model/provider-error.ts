@@ -12,13 +12,24 @@ export const MAX_LOOKED_AT = 4_000;
 
 /** Reads an error wherever its kind of server puts it; the body as it is where that is none of the known places. */
 export function readProviderError(body: string): ProviderError {
+  return errorIn(body, 0);
+}
+
+function errorIn(body: string, depth: number): ProviderError {
   const value = parsed(body);
   if (value === undefined) return { words: isPage(body) ? wordsOfPage(body) : body, codes: [] };
   const fields = fieldsOf(Array.isArray(value) ? value[0] : value) ?? {};
   const error = fieldsOf(fields["error"]) ?? fields;
-  const upstream = upstreamOf(error);
-  const words = [wordsIn(value, 0), upstream?.words ?? ""].filter((said) => said !== "").join(": ");
-  return { words: words || body, codes: [...codesIn(fields, error), ...(upstream?.codes ?? [])] };
+  const own = wordsIn(value, 0);
+  const field = depth < MAX_PASSED_ON ? passedOn(fields, error) : "";
+  const json = field === "" && depth < MAX_PASSED_ON ? jsonIn(own) : "";
+  const inner = field + json === "" ? NOTHING : errorIn(field + json, depth + 1);
+  // Words that hold it say it already; those that are nothing else are not shown as JSON.
+  const said = json === "" ? [own, inner.words] : [own.startsWith("{") ? inner.words : own];
+  return {
+    words: said.filter((words) => words !== "").join(": ") || body,
+    codes: [...codesIn(fields, error), ...inner.codes],
+  };
 }
 
 /** As JSON, or as a stream's event that holds some. */
@@ -108,13 +119,25 @@ export function statusNamed({ codes }: ProviderError): number | undefined {
   return number ?? STATUSES.find(([name]) => codes.some((code) => name.test(code)))?.[1];
 }
 
-/** A router passes on what the provider behind it has said. */
-function upstreamOf(error: Fields): ProviderError | undefined {
-  const raw = textOf(fieldsOf(error["metadata"])?.["raw"]).slice(0, MAX_LOOKED_AT);
-  if (raw === "") return undefined;
-  const inner = fieldsOf(parsed(raw));
-  if (inner === undefined) return { words: raw, codes: [] };
-  return { words: wordsIn(inner, 1) || raw, codes: codesIn(inner, fieldsOf(inner["error"]) ?? inner) };
+/** Routers behind one another pass an error on. */
+const MAX_PASSED_ON = 3;
+const NOTHING: ProviderError = { words: "", codes: [] };
+
+/** Where routers put what the provider behind them has said. */
+const PASSED_ON = ["external_model_message", "external_model_error"];
+
+/** What the provider behind a router has said, in a field of its own. */
+function passedOn(fields: Fields, error: Fields): string {
+  const raw = textOf(fieldsOf(error["metadata"])?.["raw"]);
+  const field = [fields, error].flatMap((place) => PASSED_ON.map((name) => place[name])).find(Boolean);
+  const said = fieldsOf(field) === undefined ? textOf(field) : JSON.stringify(field);
+  return (raw || said).slice(0, MAX_LOOKED_AT);
+}
+
+/** The same, as JSON among a router's words. */
+function jsonIn(words: string): string {
+  const json = /\{[^]*\}/.exec(words.slice(0, MAX_LOOKED_AT))?.[0] ?? "";
+  return fieldsOf(parsed(json)) === undefined ? "" : json;
 }
 
 /** Whether a text is a page for browsers. */

@@ -26,7 +26,8 @@ function toWait(value: string | null, unitMs: number): number | undefined {
 }
 
 /** In a field, as Gemini and some gateways have it, or in the sentence, as in "Please try again in 1m2.5s". */
-function inBody(body: string): number | undefined {
+function inBody(text: string): number | undefined {
+  const body = text.replace(/\\+(["n])/g, (_, char) => (char === "n" ? " " : '"')); // JSON in a text of JSON
   const milliseconds = fieldIn(body, "retry[-_]?after[-_]?ms");
   if (milliseconds !== undefined) return milliseconds;
   const seconds = fieldIn(

@@ -172,6 +172,48 @@ describe("what is used up is final, whatever the status", () => {
   });
 });
 
+/** What routers make of an error of the provider behind them: JSON in a text, or a field of its own. */
+const PASSED_ON: readonly (readonly [string, (error: unknown) => unknown])[] = [
+  ["as the message", (error) => ({ error: { message: JSON.stringify({ error }), code: "upstream" } })],
+  [
+    "behind words",
+    (error) => ({
+      error: { message: `litellm.BadRequestError: P - ${JSON.stringify({ error })}`, code: "4" },
+    }),
+  ],
+  [
+    "in a message of a message",
+    (error) => ({
+      message: JSON.stringify({ external_model_error: { message: JSON.stringify({ error }) } }),
+    }),
+  ],
+  ["in a field", (error) => ({ error: "Received error from openai", external_model_message: { error } })],
+  ["in a field, as it came", (error) => ({ error: "no", external_model_message: JSON.stringify({ error }) })],
+];
+
+test.each(PASSED_ON)("an error that a router passes on counts as what it was: %s", (_, passedOn) => {
+  const passed = (status: number, error: object) =>
+    refusedByProvider({ status, headers: new Headers(), body: JSON.stringify(passedOn(error)) }, NOW, {
+      finalErrors: ["over"],
+    });
+  expect(passed(400, { message: "Failed to call a function.", code: "tool_use_failed" })).toMatchObject({
+    code: "LLM_BAD_RESPONSE",
+    retryable: true,
+  });
+  expect(passed(429, { message: "no", code: "over" }).retryable).toBe(false);
+  expect(passed(429, { message: "slow", details: [{ retryDelay: "34s" }] }).retryAfterMs).toBe(34_000);
+  const long = passed(400, { message: "This model's maximum context length is 8192 tokens." });
+  expect(long).toMatchObject({ code: "LLM_CONTEXT_EXCEEDED", contextTokens: 8_192 });
+  expect(long.message).toContain("This model's maximum context length is 8192 tokens.");
+});
+
+test("an error that is nothing but one passed on is said in its words, not as JSON", () => {
+  const inner = JSON.stringify({ message: "text content blocks must be non-empty" });
+  expect(refused(400, JSON.stringify({ error_code: "BAD_REQUEST", message: inner })).message).toBe(
+    "The model endpoint answered 400 text content blocks must be non-empty",
+  );
+});
+
 test.each([
   '[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]',
   '{"error":{"message":"no","details":[{"reason":"API_KEY_INVALID"}]}}',
