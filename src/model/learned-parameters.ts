@@ -13,7 +13,7 @@ const OPTIONAL: readonly Optional[] = [
   { name: "temperature" },
   {
     name: "stream",
-    said: /\bto stream this model|\bstream(?:ing)?\b.{0,60}\bnot (?:\w+ )?(?:supported|allowed|available)|cannot use tools with stream/i,
+    said: /\bto stream this model|\bstream(?:ing)?\b.{0,60}\bnot (?:\w+ )?(?:supported|allowed|available|permitted)|cannot use tools with stream|support tool use in streaming|\bstream`?\b.{0,30}\bmust be (?:set to (?:be )?)?`?false/i,
     value: false,
   },
   {
@@ -36,7 +36,7 @@ interface Optional {
 
 /** What servers say of a parameter that they do not take. Of one whose value is too large they say something else. */
 const NOT_TAKEN =
-  /unsupported|not supported|does ?n['o]t support|unknown|unrecogni[sz]ed|not recogni[sz]ed|unexpected|not permitted|not allowed|not accept|not implemented|not available|extra|invalid (?:parameter|argument|field)|not a valid|additional|forbidden|deprecated|can(?:not|'t) be (?:used|set|specified|changed)|can(?:not|'t) use|\bonly\b.{0,40}\b(?:allowed|supported|accepted|defined)|only be set|must be verified|不支持/i;
+  /unsupported|not supported|does ?n['o]t support|unknown|unrecogni[sz]ed|not recogni[sz]ed|unexpected|not permitted|not allowed|not accept|not implemented|not available|extra|invalid (?:parameter|argument|field)|not a valid|additional|forbidden|deprecated|can(?:not|'t) be (?:used|set|specified|changed)|can(?:not|'t) use|\bonly\b.{0,40}\b(?:allowed|supported|accepted|defined)|only be set|must be (?:set to (?:be )?)?`?false|must be verified|不支持/i;
 
 /** What servers say of a form that they do not take, and the form that they do. */
 const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>])[] = [
@@ -82,7 +82,7 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     }),
   ],
   [
-    /text content blocks must be non-empty|content field in the message object.{0,40} is empty/i,
+    /text content blocks must be non-empty|content field in the message object.{0,40} is empty|text field in the ContentBlock\b.{0,60} is blank/i,
     () => ({ emptyAnswers: "left-out", noText: "dot" }),
   ],
   [
@@ -98,7 +98,7 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     () => ({ emptyAnswers: "left-out" }),
   ],
   [
-    /content\b.{0,60}(?:must|should) be a (?:valid )?string|content\b.{0,40}(?:null|None|nil|empty)|'?"?NoneType\b|messages?\b.{0,60}content\b.{0,20}: (?:Field required|Input should be a valid string)/i,
+    /content\b.{0,60}(?:must|should) be a (?:valid )?string|content\b.{0,40}(?:null|None|nil|empty)|'?"?NoneType\b|messages?\b.{0,60}content\b.{0,20}: (?:Field required|Input should be a valid string)|\bmissing\b.{0,20}\bcontent\b|messages?\b.{0,40}invalid type: null, expected a string|untagged enum \w*Content/i,
     ({ noText }) => ({ noText: noText === "dot" ? "dot" : "empty" }),
   ],
   [
@@ -114,7 +114,7 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     () => ({ toolTexts: "short" }),
   ],
   [
-    /\b(?:additionalProperties|exclusive(?:Minimum|Maximum)|(?:property|pattern)(?:Names|Properties)|oneOf|allOf|anyOf)\b|\$(?:schema|ref|defs)\b|\b(?:JSON|invalid|tool|function|input|parameters?) ?_?schemas?\b|schema (?:for|of) (?:the )?(?:function|tool)|pars(?:e|ing) grammar|function_?declarations?\b/i,
+    /\b(?:additionalProperties|exclusive(?:Minimum|Maximum)|(?:property|pattern)(?:Names|Properties)|oneOf|allOf|anyOf)\b|\$(?:schema|ref|defs)\b|\b(?:JSON|invalid|tool|function|input|parameters?) ?_?schemas?\b|schema (?:for|of) (?:the )?(?:function|tool)|schema with types|(?:function|tool) format\b|pars(?:e|ing) grammar|function_?declarations?\b/i,
     () => ({ toolSchemas: "plain" }),
   ],
   [
@@ -129,31 +129,29 @@ function oneRule(rules: Dialect["rules"]): Dialect["rules"] {
 }
 
 /** What of a request's assistant messages is their provider's own: each may be refused by the server that has made it. */
-function ownFieldsIn({ messages }: Body): readonly string[] {
+function ownFieldsIn(sent: Body): readonly string[] {
   const names = new Set<string>();
-  for (const message of Array.isArray(messages) ? (messages as readonly unknown[]) : []) {
-    const fields = fieldsOf(message);
-    if (fields?.["role"] !== "assistant") continue;
-    const calls = Array.isArray(fields["tool_calls"]) ? (fields["tool_calls"] as readonly unknown[]) : [];
+  for (const message of answersIn(sent)) {
+    const calls = Array.isArray(message["tool_calls"]) ? (message["tool_calls"] as readonly unknown[]) : [];
+    const functions = calls.map((call) => fieldsOf(call)?.["function"]);
     const all = [
-      fields,
-      ...calls.map(fieldsOf),
-      ...calls.map((call) => fieldsOf(fieldsOf(call)?.["function"])),
+      ...namesIn(message, ["role", "content", "tool_calls"]),
+      ...calls.flatMap((call) => namesIn(call, ["id", "type", "function"])),
+      ...functions.flatMap((body) => namesIn(body, ["name", "arguments"])),
     ];
-    for (const name of all.flatMap((part) => Object.keys(part ?? {}))) names.add(name);
+    for (const name of all) names.add(name);
   }
-  return [...names].filter((name) => !STANDARD.has(name));
+  return [...names];
 }
-const STANDARD: ReadonlySet<string> = new Set([
-  "role",
-  "content",
-  "tool_calls",
-  "id",
-  "type",
-  "function",
-  "name",
-  "arguments",
-]);
+
+function answersIn({ messages }: Body): readonly Body[] {
+  const all = Array.isArray(messages) ? messages.map(fieldsOf) : [];
+  return all.filter((message) => message !== undefined).filter(({ role }) => role === "assistant");
+}
+
+function namesIn(value: unknown, standard: readonly string[]): readonly string[] {
+  return Object.keys(fieldsOf(value) ?? {}).filter((name) => !standard.includes(name));
+}
 
 /** The form without the fields that a server has named as those that it does not take back. */
 function withoutRefused(words: string, { notTakenBack }: Dialect, sent: Body): Partial<Dialect> | undefined {
@@ -161,6 +159,16 @@ function withoutRefused(words: string, { notTakenBack }: Dialect, sent: Body): P
   const named = new Set(words.match(/\w+/g));
   const refused = ownFieldsIn(sent).filter((name) => named.has(name) && !notTakenBack.includes(name));
   return refused.length === 0 ? undefined : { notTakenBack: [...notTakenBack, ...refused] };
+}
+
+/** What servers say of a content that is a list of parts, where they take texts. */
+const PARTS_NOT_TAKEN =
+  /\b(?:got|type|not|unmarshal|found)\b\W{1,5}(?:an? )?\W?(?:list|array|sequence)\b|\W(?:list|array)\W{1,2}not in\b|\blist object\b|untagged enum \w*Content|\bcontent\b.{0,60}\bstr(?:ing)?\b/i;
+
+/** The form whose answers go back as their text, where one has gone back in its parts. */
+function withoutParts(words: string, { notTakenBack }: Dialect, sent: Body): Partial<Dialect> | undefined {
+  const hasParts = answersIn(sent).some(({ content }) => Array.isArray(content));
+  return hasParts && PARTS_NOT_TAKEN.test(words) ? { notTakenBack: [...notTakenBack, "content"] } : undefined;
 }
 
 /** Of what a server says. */
@@ -190,6 +198,7 @@ export class LearnedParameters {
     const words = `${readProviderError(body).words} ${body}`.slice(0, MAX_LOOKED_AT);
     const form = [
       withoutRefused(words, dialect, sent),
+      withoutParts(words, dialect, sent),
       ...FORMS.map(([said, toForm]) => (said.test(words) ? toForm(dialect) : undefined)),
     ].find((changes) => JSON.stringify({ ...dialect, ...changes }) !== JSON.stringify(dialect));
     if (form === undefined) return false;

@@ -146,9 +146,12 @@ function readsInWords({ toolCalls }: Assistant, results: readonly ToolMessage[])
 }
 
 function isEmpty(message: Assistant, to: Receiver): boolean {
-  return (
-    message.content === "" && message.toolCalls.length === 0 && ownPart(message, to)?.content === undefined
-  );
+  return message.content === "" && message.toolCalls.length === 0 && ownParts(message, to) === undefined;
+}
+
+/** The parts of a text that its server takes back. */
+function ownParts(message: Assistant, to: Receiver): JsonValue | undefined {
+  return to.dialect.notTakenBack.includes("content") ? undefined : ownPart(message, to)?.content;
 }
 
 /** What of a message belongs to the model that it goes to. */
@@ -163,7 +166,7 @@ function assistantParam(message: Assistant, to: Receiver): Record<string, unknow
   const own = ownPart(message, to);
   const fields = takenBack(own === undefined ? dialect.foreignMessage : own.message, dialect);
   const text = message.content;
-  const content: JsonValue = own?.content ?? text;
+  const content: JsonValue = ownParts(message, to) ?? text;
   if (message.toolCalls.length === 0) return { role: "assistant", content, ...fields };
   return {
     role: "assistant",

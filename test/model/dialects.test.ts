@@ -306,6 +306,8 @@ describe("a server that does not take a parameter", () => {
     [400, "Your organization must be verified to stream this model.", { param: "stream" }],
     [500, "Cannot use tools with stream", {}],
     [422, "streaming with tools is not supported", {}],
+    [400, "This model doesn't support tool use in streaming mode.", {}],
+    [400, "InternalError.Algo.InvalidParameter: When using `tools`, `stream` must be set to be False.", {}],
   ])("a stream is not asked for again: %i %s", async (status, message, more) => {
     const server = await startRawServer((response, { body }) => {
       const isStream = (body as { stream: boolean }).stream;
@@ -704,6 +706,31 @@ describe("a form that a server does not take is another one, from then on", () =
     [400, "'NoneType' object is not iterable", CALLED, hasText],
     [500, "'NoneType' object has no attribute 'split'", CALLED, hasText],
     [400, "object of type 'NoneType' has no len()", CALLED, hasText],
+    [
+      400,
+      "The request failed because it is missing `messages.content` parameter. Request id: 0217",
+      CALLED,
+      hasText,
+    ],
+    [
+      400,
+      "Failed to deserialize the JSON body into the target type: messages[2]: missing field `content` at line 1 column 5",
+      CALLED,
+      hasText,
+    ],
+    [422, "messages[2]: invalid type: null, expected a string at line 1 column 33928", CALLED, hasText],
+    [
+      422,
+      "messages[2]: data did not match any variant of untagged enum ChatCompletionRequestContent at line 1 column 18254",
+      CALLED,
+      hasText,
+    ],
+    [
+      400,
+      "The text field in the ContentBlock object at messages.2.content.0 is blank. Add text to the text field, and try again.",
+      CALLED,
+      saysSomething,
+    ],
     [400, "conversation complete", TOLD, endsWithUser],
     [
       400,
@@ -840,6 +867,62 @@ describe("a form that a server does not take is another one, from then on", () =
     await ask(server.baseUrl, {}, messages, model);
     expect(server.requests).toHaveLength(4);
     expect(messagesOf(server.requests[3])[0]).toMatchObject({ reasoning_content: "hm" });
+  });
+
+  test.each([
+    [400, "Invalid 'content' type. Expected one of: ['str'], got list."],
+    [
+      400,
+      "Failed to deserialize the JSON body into the target type: messages[0]: invalid type: sequence, expected a string",
+    ],
+    [422, "messages[0]: data did not match any variant of untagged enum ChatCompletionRequestContent"],
+    [
+      400,
+      "AiError: Bad input: Error: oneOf at '/' not met, Type mismatch of '/messages/0/content', 'array' not in 'string'",
+    ],
+    [400, "json: cannot unmarshal array into Go struct field Message.messages.content of type string"],
+    [500, 'can only concatenate str (not "list") to str'],
+    [400, "messages.0.content must be a string"],
+  ])("without the parts of a text that it has given and refuses: %i %s", async (status, message) => {
+    const parts = [
+      { type: "reasoning", summary: [{ type: "summary_text", text: "hm" }] },
+      { type: "text", text: "Which?" },
+    ];
+    const server = await startRawServer((response, request) => {
+      const isText = messagesOf(request).every((said) => typeof said.content === "string");
+      if (isText) json(response, choice({ content: parts, reasoning: "hm" }));
+      else json(response, { error: { message } }, status);
+    });
+    const model = createChatModel();
+    const { content, toolCalls, provider } = await ask(server.baseUrl, {}, [], model);
+    const messages: readonly ChatMessage[] = [
+      { role: "assistant", content, toolCalls, ...(provider === undefined ? {} : { provider }) },
+      { role: "user", content: "The blue one." },
+    ];
+    await ask(server.baseUrl, {}, messages, model);
+    await ask(server.baseUrl, {}, messages, model);
+    expect(server.requests).toHaveLength(4);
+    expect(messagesOf(server.requests[3])[0]).toEqual({
+      role: "assistant",
+      content: "Which?",
+      reasoning: "hm",
+    });
+  });
+
+  test("and without a name that it has given itself", async () => {
+    const server = await startRawServer((response, request) => {
+      const isNamed = messagesOf(request).some((said) => Object.hasOwn(said, "name"));
+      const message =
+        "body.messages.0.assistant.name: property 'body.messages.0.assistant.name' is unsupported";
+      if (isNamed) json(response, { message }, 400);
+      else json(response, choice({ content: "Which?", name: "MiniMax AI" }));
+    });
+    const model = createChatModel();
+    const { content, toolCalls, provider } = await ask(server.baseUrl, {}, [], model);
+    if (provider === undefined) throw new Error("nothing was kept");
+    expect(
+      await ask(server.baseUrl, {}, [{ role: "assistant", content, toolCalls, provider }], model),
+    ).toMatchObject({ content: "Which?" });
   });
 
   test("and roles that alternate but for calls have an assistant's word behind a result", async () => {
@@ -1046,6 +1129,8 @@ describe("the schemas of tools of others", () => {
     [500, 'JSON schema conversion failed:\nUnrecognized schema: {"not":{}}'],
     [400, "Failed to initialize samplers: failed to parse grammar"],
     [400, "tools.3.custom.input_schema: int too big to convert"],
+    [400, "Invalid fields for schema with types ['array']: {'minItems', 'maxItems'}"],
+    [400, "Invalid function format: unhashable type: 'list'"],
   ])("are learned to be refused: %i %s", async (status, message) => {
     const server = await startRawServer((response, { body }) => {
       const isTaken = !JSON.stringify(body).includes("$schema");
