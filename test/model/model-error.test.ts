@@ -141,6 +141,15 @@ describe("what is used up is final, whatever the status", () => {
       true,
     ],
     [429, "免费额度已用完", {}, true],
+    [429, "Your GLM Coding Plan package has expired and is temporarily unavailable.", { code: "1309" }, true],
+    [429, "Your current subscription plan does not yet include access to GLM-5", { code: "1311" }, true],
+    [
+      429,
+      "Your account [2100] has reached the set inference limit for the [x] model, and the model service has been paused.",
+      { code: "SetLimitExceeded" },
+      true,
+    ],
+    [429, "Your account [2100] has exhausted its free trial quota for the [x] model", {}, true],
   ])("%i %s", (status, message, more, byWords) => {
     const body = JSON.stringify({ error: { message, ...more } });
     const finalErrors = byWords ? [] : ["exceeded_current_quota_error"];
