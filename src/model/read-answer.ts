@@ -1,12 +1,12 @@
 import { type Fields, fieldsOf, parseAnswer, textOf } from "./answer-json.js";
 import type { ProviderPart } from "../core/run/provider-part.js";
-import type { ModelCall } from "../core/tools/model-call.js";
 import { AnswerProgress, type OnPiece } from "./answer-progress.js";
 import type { ChatAnswer } from "./chat.js";
 import { untilSilent } from "./event-stream.js";
 import { badResponse, endedBadly, errorInAnswer } from "./model-error.js";
 import { mergePiece, unknownParts, withContent } from "./provider-part.js";
 import { saysWords } from "./provider-error.js";
+import { saidOnce, saysMore, toCall } from "./read-call.js";
 import { hasCounted, toUsage } from "./read-usage.js";
 import { StreamedCalls } from "./streamed-calls.js";
 
@@ -128,12 +128,6 @@ function saysAnything(message: Fields): boolean {
   return Object.entries(message).some(([key, value]) => key !== "role" && !isNothing(value));
 }
 
-/** Whether a call is more than a place for one, which some servers have in each piece. */
-function saysMore(call: Fields): boolean {
-  const { id, name, argumentsJson } = toCall(call);
-  return id !== "" || name !== "" || argumentsJson !== "{}";
-}
-
 /** The choice that an answer is put together from: the first that came, where a server sends several. */
 function choiceOf(fields: Fields, index: unknown): Fields | undefined {
   const choices: unknown = fields["choices"];
@@ -185,7 +179,7 @@ const MAX_UNKNOWN_CHARS = 4 * 1024 * 1024;
 
 function finished({ message, reason, usage, model }: Readonly<Told>, answering: Answering): ChatAnswer {
   const calls = callsIn(message);
-  const list = calls.length === 0 ? callOfOldForm(message) : calls;
+  const list = calls.length === 0 ? callOfOldForm(message) : saidOnce(calls);
   const content = toText(contentOf(message["content"]));
   const finishReason = toFinishReason(reason);
   if (ENDED_BADLY.has(finishReason)) throw endedBadly(reason, answering.apiKey);
@@ -328,43 +322,6 @@ function weightOf(reason: string): number {
 function tellsEnough(reason: string): boolean {
   const end = toFinishReason(reason);
   return ["refusal", "content_filter"].includes(end) || ENDED_BADLY.has(end);
-}
-
-/** A call of any kind: each gets its reply, also those that no tool here can answer. */
-function toCall(value: unknown): ModelCall {
-  const call = fieldsOf(value) ?? {};
-  const kind = textOf(call["type"]);
-  const body = fieldsOf(call["function"]) ?? fieldsOf(call[kind]) ?? call;
-  return {
-    id: textOf(call["id"]),
-    name: nameOf(kind, textOf(body["name"])),
-    argumentsJson: argumentsText(body["arguments"] ?? body["input"]),
-  };
-}
-
-/** A call that is no function call is under a name that no tool has, in characters that every provider takes back. */
-function nameOf(kind: string, name: string): string {
-  if (kind === "" || kind === "function") return name;
-  return `${kind}_${name || "tool"}`.replace(/[^\w-]/g, "_").slice(0, 64);
-}
-
-/** Arguments as text: some servers send an object, the text of a text, or nothing where there are none. */
-function argumentsText(value: unknown): string {
-  if (typeof value !== "string") return JSON.stringify(value ?? {});
-  const text = value.trim();
-  if (text === "" || text === "null") return "{}";
-  // Gateways to servers that begin a call with an empty object and give its arguments in pieces put one before the other.
-  if (/^\{\s{0,9}\}\s{0,9}\{/.test(text)) return text.slice(text.indexOf("}") + 1).trimStart();
-  return (text.startsWith('"') && textInText(text)) || value;
-}
-
-function textInText(text: string): string {
-  try {
-    const inner = textOf(JSON.parse(text));
-    return inner.trimStart().startsWith("{") ? inner : "";
-  } catch {
-    return "";
-  }
 }
 
 /** Characters that have to be escaped one by one where an answer is written down; no text has many of them. */

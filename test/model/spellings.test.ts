@@ -139,6 +139,40 @@ describe("the calls of a stream are the same where", () => {
           ],
         ] as const,
     ),
+    [
+      "it is said again under other indexes, whole and without arguments, as LocalAI does",
+      [
+        calls(called(0, "c1", "fs_read", A)),
+        calls(called(1, "c1", "fs_read", A)),
+        calls(called(2, "c1", "fs_read", "")),
+      ],
+      one,
+    ],
+    [
+      "it is begun under one index, and said whole under the next",
+      [
+        calls(called(0, "c1", "fs_read", "")),
+        calls(called(1, "c1", "fs_read", '{"path"')),
+        calls(called(2, "c1", "fs_read", A)),
+      ],
+      one,
+    ],
+    [
+      "all have one id, and the indexes and arguments of their own",
+      [calls(called(0, "call", "fs_read", A)), calls(called(1, "call", "fs_read", B))],
+      [
+        ["fs_read", A],
+        ["fs_read", B],
+      ],
+    ],
+    [
+      "a model's own marks stand behind the name and the arguments, as gpt-oss's and Llama's do",
+      [
+        calls(called(0, "c1", "fs_read<|channel|>commentary", A)),
+        calls({ index: 0, function: { arguments: "<|eot_id|>" } }),
+      ],
+      one,
+    ],
     ["a call stands alone, in no list", [{ tool_calls: called(0, "c1", "fs_read", A) }], one],
     [
       "an empty object comes before the pieces of the arguments",

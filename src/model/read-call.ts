@@ -1,0 +1,72 @@
+import { type Fields, fieldsOf, textOf } from "./answer-json.js";
+import type { ModelCall } from "../core/tools/model-call.js";
+
+/** Whether a call is more than a place for one, which some servers have in each piece. */
+export function saysMore(call: Fields): boolean {
+  const { id, name, argumentsJson } = toCall(call);
+  return id !== "" || name !== "" || argumentsJson !== "{}";
+}
+
+/** The calls, without those that LocalAI says again under another index: of one id and tool, with the same arguments, a beginning of them or none. */
+export function saidOnce(calls: readonly unknown[]): readonly unknown[] {
+  const kept: unknown[] = [];
+  const places = new Map<string, number>();
+  for (const call of calls) {
+    const { id, name, argumentsJson } = toCall(call);
+    const key = JSON.stringify([id, name]);
+    const place = id === "" ? undefined : places.get(key);
+    const before = place === undefined ? "" : toCall(kept[place]).argumentsJson;
+    if (place !== undefined && isBeginning(before, argumentsJson)) kept[place] = call;
+    else if (place === undefined || !isBeginning(argumentsJson, before)) {
+      places.set(key, kept.length);
+      kept.push(call);
+    }
+  }
+  return kept;
+}
+
+function isBeginning(argumentsJson: string, whole: string): boolean {
+  return argumentsJson === "{}" || whole.startsWith(argumentsJson);
+}
+
+/** A call of any kind: each gets its reply, also those that no tool here can answer. */
+export function toCall(value: unknown): ModelCall {
+  const call = fieldsOf(value) ?? {};
+  const kind = textOf(call["type"]);
+  const body = fieldsOf(call["function"]) ?? fieldsOf(call[kind]) ?? call;
+  return {
+    id: textOf(call["id"]),
+    name: nameOf(kind, textOf(body["name"]).replace(/<\|.*$/s, "")), // as in gpt-oss's `fs_read<|channel|>commentary`
+    argumentsJson: argumentsText(body["arguments"] ?? body["input"]),
+  };
+}
+
+/** A call that is no function call is under a name that no tool has, in characters that every provider takes back. */
+function nameOf(kind: string, name: string): string {
+  if (kind === "" || kind === "function") return name;
+  return `${kind}_${name || "tool"}`.replace(/[^\w-]/g, "_").slice(0, 64);
+}
+
+/** Arguments as text: some servers send an object, the text of a text, or nothing where there are none. */
+function argumentsText(value: unknown): string {
+  if (typeof value !== "string") return JSON.stringify(value ?? {});
+  const text = withoutMarks(value.trim());
+  if (text === "" || text === "null") return "{}";
+  // Gateways to servers that begin a call with an empty object and give its arguments in pieces put one before the other.
+  if (/^\{\s{0,9}\}\s{0,9}\{/.test(text)) return text.slice(text.indexOf("}") + 1).trimStart();
+  return (text.startsWith('"') && textInText(text)) || (text === value.trim() ? value : text);
+}
+
+/** Marks of a model's own behind its arguments, such as `<|eot_id|>`, which its server should have taken out. */
+function withoutMarks(text: string): string {
+  return text.replace(/(?<=\})\s{0,9}(?:<\|[\w▁ ]{1,30}\|>\s{0,9}|<\/(?:s|tool_call)>\s{0,9}){1,9}$/, "");
+}
+
+function textInText(text: string): string {
+  try {
+    const inner = textOf(JSON.parse(text));
+    return inner.trimStart().startsWith("{") ? inner : "";
+  } catch {
+    return "";
+  }
+}
