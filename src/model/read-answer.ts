@@ -7,7 +7,7 @@ import { badResponse, endedBadly, errorInAnswer } from "./model-error.js";
 import { mergePiece, unknownParts, withContent } from "./provider-part.js";
 import { saysWords } from "./provider-error.js";
 import { saidOnce, saysMore, toCall } from "./read-call.js";
-import { hasCounted, toUsage } from "./read-usage.js";
+import { hasCounted, toUsage, withCounts } from "./read-usage.js";
 import { StreamedCalls } from "./streamed-calls.js";
 
 /** Who answers, and how. */
@@ -58,7 +58,7 @@ export async function collectStream(
     throwErrorIn(fields, choice, answering);
     told.model ||= fields["model"];
     const usages = [fields["usage"], fieldsOf(fields["x_groq"])?.["usage"], choice?.["usage"]];
-    told.usage = usages.find(hasCounted) ?? told.usage;
+    told.usage = withCounts(told.usage, usages.find(hasCounted));
     if (choice === undefined) {
       if (saysWords(fields)) strange = fields;
       continue;

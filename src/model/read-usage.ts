@@ -44,6 +44,13 @@ export function hasCounted(value: unknown): boolean {
   return promptTokens + completionTokens > 0;
 }
 
+/** What a stream has counted so far: a later count stands, but for what it leaves at zero, which gateways to Anthropic do. */
+export function withCounts(before: unknown, usage: unknown): unknown {
+  if (before === undefined || usage === undefined) return usage ?? before;
+  const counted = Object.entries(fieldsOf(usage) ?? {}).filter(([, value]) => value !== 0 && value !== null);
+  return { ...fieldsOf(before), ...Object.fromEntries(counted) };
+}
+
 function firstCount(values: readonly unknown[]): number {
   return count(values.find((value) => count(value) > 0));
 }

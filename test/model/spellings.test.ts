@@ -404,6 +404,14 @@ test("the last count that counts anything is a stream's usage", async () => {
   expect(answer.usage).toEqual({ promptTokens: 7, completionTokens: 3 });
 });
 
+test("a stream that counts its request first and its answer last has counted both", async () => {
+  const answer = await streamed([
+    { ...delta({ content: "x" }), usage: { prompt_tokens: 70, completion_tokens: 1, total_tokens: 71 } },
+    { ...delta({}, "stop"), usage: { prompt_tokens: 0, completion_tokens: 3, total_tokens: 3 } },
+  ]);
+  expect(answer.usage).toEqual({ promptTokens: 70, completionTokens: 3 });
+});
+
 test("a count in the choice is a stream's usage, where there is no other", async () => {
   const usage = { prompt_tokens: 19, completion_tokens: 21, total_tokens: 40 };
   const end = { choices: [{ index: 0, delta: {}, finish_reason: "stop", usage }] };
