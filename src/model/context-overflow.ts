@@ -89,6 +89,7 @@ export function readOverflow({
   body,
 }: SaidByProvider): { readonly contextTokens: number | undefined } | undefined {
   if (status !== undefined && !STATUSES.has(status)) return undefined;
+  if (status === 413 && words.trim() === "") return { contextTokens: undefined }; // the status says it alone
   const error = errorFields(body);
   const raw = textOf(fieldsOf(error?.["metadata"])?.["raw"]);
   const text = `${codes.join(" ")} ${words} ${raw}`

@@ -177,8 +177,7 @@ export function refusedByProvider(
   }
   // What the server could not read is the model's answer, not our request.
   if (isMisread(said)) return new ModelError({ code: "LLM_BAD_RESPONSE", message, retryable: true });
-  const isFinal = isUsedUp(said) || said.codes.some((code) => finalErrors.includes(code));
-  const retryable = !isFinal && (PASSING.has(status) || status >= 500);
+  const retryable = !isFinal(said, finalErrors) && (PASSING.has(status) || status >= 500);
   return new ModelError({
     code: isFiltered(said) ? "LLM_CONTENT_FILTERED" : codeOfStatus(status, said),
     message,
@@ -209,13 +208,18 @@ function ofNoStatus(said: ProviderError, body: string, { apiKey, finalErrors = [
     return new ModelError({ code: "LLM_CONTEXT_EXCEEDED", message, retryable: false, ...overflow });
   }
   if (isWrongKey(said)) return new ModelError({ code: "LLM_AUTH_FAILED", message, retryable: false });
-  const isFinal = isUsedUp(said) || said.codes.some((code) => finalErrors.includes(code));
+  const retryable = !isFinal(said, finalErrors);
   return new ModelError({
     code: isFiltered(said) ? "LLM_CONTENT_FILTERED" : "LLM_BAD_RESPONSE",
     message,
-    retryable: !isFinal,
-    retryAfterMs: isFinal ? undefined : readRetryAfter(new Headers(), new Date(), body),
+    retryable,
+    retryAfterMs: retryable ? readRetryAfter(new Headers(), new Date(), body) : undefined,
   });
+}
+
+/** What another try does not help against: a quota, a filter, or a code that the dialect calls so. */
+function isFinal(said: ProviderError, finalErrors: readonly string[]): boolean {
+  return isUsedUp(said) || isFiltered(said) || said.codes.some((code) => finalErrors.includes(code));
 }
 
 function codeOfStatus(status: number, said: ProviderError): ErrorCode {

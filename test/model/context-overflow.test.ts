@@ -305,6 +305,7 @@ describe("a refusal because the request is longer than the context is known, wit
     ["StepFun", 400, said("total message tokens length too long, should be less than 8192"), undefined],
     ["a gateway", 400, said("The message you submitted was too long."), undefined],
     ["a server in China", 400, said("请求的上下文长度超过模型最大限制 8192"), 8_192],
+    ["Cerebras, and proxies that say nothing more", 413, "", undefined],
     [
       "a proxy that takes no such body",
       413,

@@ -290,12 +290,18 @@ test.each<[number, unknown]>([
   [400, { error: { code: "SensitiveContentDetected.SevereViolation", message: "no" } }],
   [400, { error: { message: "Violated guardrail policy" } }],
   [400, { error: { message: "The request was rejected because it was considered high risk" } }],
+  [500, { error: { message: "no", code: "content_filter" } }],
   [400, { error: { code: "1301", message: "系统检测到输入或生成内容可能包含不安全或敏感内容" } }],
 ])("a filter is one, whatever its status and form: %i %j", (status, body) => {
   expect(refused(status, JSON.stringify(body))).toMatchObject({
     code: "LLM_CONTENT_FILTERED",
     retryable: false,
   });
+});
+
+test("a filter's error in an answer is not asked for again", () => {
+  const said = { base_resp: { status_code: 1026, status_msg: "input new_sensitive" } };
+  expect(errorInAnswer(said)).toMatchObject({ code: "LLM_CONTENT_FILTERED", retryable: false });
 });
 
 test("an error in the form of a stream's event is read as one without", () => {
