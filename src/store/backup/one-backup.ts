@@ -2,7 +2,7 @@ import { lstatSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { sha256 } from "../disk/sha256.js";
-import { standsThere } from "../disk/own-file.js";
+import { refuseLinkedFolders, standsThere } from "../disk/own-file.js";
 import { DamagedRoots, Roots } from "../roots/roots.js";
 import { RunIndex } from "../runs/run-index.js";
 import {
@@ -305,7 +305,9 @@ function timeOf(dir: string): number | undefined {
   }
 }
 
+/** Of a folder of the backup. What a link leads to is none: what lies there is not removed. Throws `NotOurFile`. */
 async function namesIn(dir: string): Promise<readonly string[]> {
+  refuseLinkedFolders(join(dir, "name"));
   return readdir(dir).catch(() => []);
 }
 

@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, readSync, readdirSync, renameSync, rmSync, writeS
 import { join } from "node:path";
 import { syncDirectory, syncFile, temporaryPathFor } from "../disk/atomic-file.js";
 import { isSha256 } from "../../core/sha256.js";
-import { openOwnFile } from "../disk/own-file.js";
+import { openOwnFile, refuseLinkedFolders } from "../disk/own-file.js";
 import type { Piece } from "./backup-format.js";
 import { Unreadable, reading } from "./unreadable.js";
 
@@ -98,12 +98,18 @@ export class Pieces {
 
   /** Removes every file of the part but these: what an older backup held, or one that was cut short. */
   sweep(kept: ReadonlySet<string>): void {
+    this.refuseLinks();
     for (const entry of readdirSync(this.dir, { withFileTypes: true })) {
       if (entry.isFile() && !kept.has(entry.name)) rmSync(join(this.dir, entry.name), { force: true });
     }
   }
 
+  private refuseLinks(): void {
+    refuseLinkedFolders(join(this.dir, "piece"));
+  }
+
   private write(fill: (take: (bytes: Uint8Array) => void) => void): Piece {
+    this.refuseLinks();
     mkdirSync(this.dir, { recursive: true, mode: 0o700 });
     const hash = createHash("sha256");
     const temporary = temporaryPathFor(join(this.dir, "piece"));

@@ -155,7 +155,8 @@ function asRefusal(path: string, error: unknown): unknown {
   return error;
 }
 
-function refuseLinkedFolders(path: string): void {
+/** Throws `NotOurFile` where a folder on the way to a path of ours is a link: what is made or removed there would be somebody else's. */
+export function refuseLinkedFolders(path: string): void {
   const below: string[] = [];
   for (let folder = dirname(path); !roots.has(folder); folder = dirname(folder)) {
     if (folder === dirname(folder)) return; // in no store: a session's folder, or a file that a user has named
