@@ -1,3 +1,4 @@
+import { barredPort } from "../core/barred-port.js";
 import { UsageError } from "./output.js";
 
 /** Throws `UsageError` for anything but a whole number above 0, or from 0 on where `least` is 0. */
@@ -13,4 +14,16 @@ export function amount(option: string, text: string): number {
     throw new UsageError(`${option} takes a number above 0, such as 2.50.`);
   }
   return value;
+}
+
+/** A port to serve browsers at, 0 for any that is free. Throws `UsageError`, also for one that no browser asks at. */
+export function portForBrowsers(option: string, text: string): number {
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port > 65_535) {
+    throw new UsageError(`${option} takes a number from 0 (any free port) to 65535.`);
+  }
+  if (port === 0 || barredPort(new URL(`http://127.0.0.1:${port}`)) === undefined) return port;
+  throw new UsageError(
+    `${option}: browsers are barred from port ${port}, which other protocols have. Choose another port.`,
+  );
 }

@@ -15,6 +15,7 @@ export interface Announced {
   readonly isPage: (url: string) => boolean;
 }
 
+const HTTP_PORT = 80;
 const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 /** What `Sec-Fetch-Site` is of our own pages, and of an address that the user typed or opened from a program. */
 const OWN_SITES: ReadonlySet<string> = new Set(["same-origin", "none"]);
@@ -63,7 +64,7 @@ export function onlyOne(values: readonly string[] | undefined): string | undefin
   return values?.length === 1 ? values[0] : undefined;
 }
 
-/** The names under which a browser on this machine reaches the address. */
+/** The names under which a browser on this machine reaches the address, as it says them: without the port that HTTP has anyway. */
 export function authoritiesOf(host: string, port: number): ReadonlySet<string> {
-  return new Set([`${host}:${port}`, `localhost:${port}`]);
+  return new Set([host, "localhost"].map((name) => (port === HTTP_PORT ? name : `${name}:${port}`)));
 }

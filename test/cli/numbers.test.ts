@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { amount, wholeNumber } from "../../src/cli/numbers.js";
+import { amount, portForBrowsers, wholeNumber } from "../../src/cli/numbers.js";
 import { UsageError } from "../../src/cli/output.js";
 
 describe("numbers on the command line", () => {
@@ -25,6 +25,19 @@ describe("numbers on the command line", () => {
     expect(amount("--cost", "0.000000001")).toBe(1e-9);
     for (const text of ["", "0", "0.0", "-1", ".5", "1.", "1e3", "Infinity", "NaN", "1,5", "1.0000000001"]) {
       expect(() => amount("--cost", text)).toThrow(UsageError);
+    }
+  });
+
+  test("ports to serve browsers at: none that browsers refuse to ask at, and 0 for any", () => {
+    for (const text of ["0", "80", "8234", "65535"])
+      expect(portForBrowsers("--port", text)).toBe(Number(text));
+    for (const text of ["", "-1", "65536", "8234x", "1e3", "127.0.0.1:80"]) {
+      expect(() => portForBrowsers("--port", text)).toThrow(
+        "--port takes a number from 0 (any free port) to 65535.",
+      );
+    }
+    for (const text of ["1", "6000", "06667", "10080"]) {
+      expect(() => portForBrowsers("--port", text)).toThrow(`browsers are barred from port ${Number(text)},`);
     }
   });
 });

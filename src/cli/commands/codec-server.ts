@@ -4,6 +4,7 @@ import { loadConfig } from "../../config.js";
 import { SealCodec } from "../../seal/seal-codec.js";
 import { startCodecServer } from "../../seal/codec-server.js";
 import { interruption } from "../environment.js";
+import { portForBrowsers } from "../numbers.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print } from "../output.js";
 
 export interface CodecServerCommand {
@@ -23,13 +24,13 @@ export async function codecServerCommand({
       "There is no key here: name a file of keys in INTERLOCK_SEAL_KEYS_FILE (docs/sealed-histories.md).",
     );
   }
-  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) throw new UsageError(`--port: "${port}" is no port.`);
+  const wanted = portForBrowsers("--port", port);
   const token = codecToken ?? randomBytes(24).toString("base64url");
   const signal = interruption();
   const server = await startCodecServer({
     codec: new SealCodec(sealKeys, "client"),
     host: "127.0.0.1",
-    port: Number(port),
+    port: wanted,
     token,
     origins,
   }).catch((error: unknown) => {

@@ -1,5 +1,6 @@
 import { isIPv4 } from "node:net";
 import { interruption, lookAround } from "../environment.js";
+import { portForBrowsers } from "../numbers.js";
 import { EXIT, type ExitCode, UsageError, print } from "../output.js";
 import { startPage } from "../start-page.js";
 import { openTemporalSession } from "../temporal-session.js";
@@ -39,9 +40,5 @@ function hostOf(host: string | undefined): { readonly host?: string } {
 }
 
 function portOf(text: string | undefined): { readonly port?: number } {
-  if (text === undefined) return {};
-  const port = Number(text);
-  if (!/^\d{1,5}$/.test(text) || port > 65_535)
-    throw new UsageError("--port takes a number from 0 (any free port) to 65535.");
-  return { port };
+  return text === undefined ? {} : { port: portForBrowsers("--port", text) };
 }
