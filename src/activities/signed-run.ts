@@ -1,7 +1,7 @@
 import type { OpenRunInput, VerifyInput } from "../contract/activities.js";
 import type { RunPhase } from "../core/run/phase.js";
 import type { RunRef } from "../core/run/run-ref.js";
-import { startStatement } from "../contract/signed.js";
+import { SIGNED_ONLY, startStatement } from "../contract/signed.js";
 import { BUNDLE_RUN_WORKFLOW, GRAPH_RUN_WORKFLOW } from "../contract/names.js";
 import { type Fault, fail } from "../core/errors.js";
 import type { StartSignatures } from "../store/start-signatures.js";
@@ -78,6 +78,6 @@ function wronglySigned() {
 }
 
 function refusal(what: string): Fault {
-  const sentence = `This store takes signed starts only, and this one ${what}. Start runs with interlock run where the store is, or send what interlock run --print-input prints.`;
+  const sentence = `${SIGNED_ONLY}, and this one ${what}. Start runs with interlock run where the store is, or send what interlock run --print-input prints.`;
   return fail("E_PRECONDITION_FAILED", sentence).error;
 }

@@ -10,6 +10,7 @@ import type { LastAnswer, ModelState, RunBelowState, RunState } from "../core/ru
 import { NO_USAGE, type Usage, about, tokensInWords } from "../core/run/usage.js";
 import type { JsonObject } from "../core/json.js";
 import type { RunFacts, StoreReader } from "../contract/reads.js";
+import { isRefusedStart } from "../contract/signed.js";
 import type { RunStatus } from "../store/runs/status-file.js";
 import { workflowIdOfRun } from "../store/runs/run-index.js";
 import { print, printLabelled } from "./output.js";
@@ -191,7 +192,8 @@ export function printReport(report: RunReport, projectRoot: string | undefined, 
   if (report.problem !== undefined) print(`  problem     ${report.problem}`);
   if (report.failure !== undefined) {
     print(`  failure     ${report.failure.code}: ${report.failure.message}`);
-    if (report.problem === undefined) print(`  go on with interlock retry ${report.runId}`);
+    const isRefused = report.currentNodeId === "" && isRefusedStart(report.failure);
+    if (report.problem === undefined && !isRefused) print(`  go on with interlock retry ${report.runId}`);
   }
   if (report.below !== undefined) {
     print(`  waits for   run ${report.below.runId} of ${report.below.workflowRef}`);

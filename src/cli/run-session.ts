@@ -4,6 +4,7 @@ import type { Config } from "../config.js";
 import { type RunMetadata, workflowIdOfRun } from "../store/runs/run-index.js";
 import type { Store } from "../store/store.js";
 import type { StoreReader } from "../contract/reads.js";
+import { isRefusedStart } from "../contract/signed.js";
 import { interruption, isNobodyThere, lookAround, noStoreWords } from "./environment.js";
 import { isTemporalSilent, isTemporalThere } from "./temporal-there.js";
 import { UsageError, CommandError, NoSuchRun, noSuchRun, printNote } from "./output.js";
@@ -134,7 +135,10 @@ export async function unopened(run: RunHandle): Promise<CommandError | undefined
       );
     }
     const sentence = `Run ${runId} has failed before it was opened, so that no store knows it: ${failure.code}: ${failure.message}`;
-    return new CommandError(`${sentence}\nLet it go on with: interlock retry ${runId}`);
+    const isRefused = isRefusedStart(failure);
+    return new CommandError(
+      isRefused ? sentence : `${sentence}\nLet it go on with: interlock retry ${runId}`,
+    );
   } catch {
     return undefined; // Temporal does not know it either
   }

@@ -13,6 +13,14 @@ export const signatureSchema = z
   .string()
   .regex(/^v1\.[0-9a-f]{32}\.[0-9a-f]{64}$/, "must be a signature that Interlock has made");
 
+/** What the refusal of a start that is not signed, or wrongly, begins with. */
+export const SIGNED_ONLY = "This store takes signed starts only";
+
+/** Whether a run that has not been opened is one that a retry would refuse: it is signed by nobody who did not sign its start. */
+export function isRefusedStart({ message }: { readonly message: string }): boolean {
+  return message.startsWith(SIGNED_ONLY);
+}
+
 /** A start of one run, by one workflow. It is good for one execution. */
 export interface StartStatement {
   readonly kind: "start";

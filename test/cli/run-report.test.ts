@@ -1,5 +1,8 @@
 import { afterEach, expect, test, vi } from "vitest";
+import type { RunHandle } from "../../src/client/client.js";
 import { printReport } from "../../src/cli/run-report.js";
+import { unopened } from "../../src/cli/run-session.js";
+import { SIGNED_ONLY } from "../../src/contract/signed.js";
 import { NO_USAGE } from "../../src/core/run/usage.js";
 
 const REPORT = {
@@ -40,4 +43,22 @@ test.each([
   const written = vi.spyOn(process.stdout, "write").mockReturnValue(true);
   printReport({ ...REPORT, ...changes }, undefined);
   expect(String(written.mock.calls[0]?.[0]).trimEnd()).toBe(line);
+});
+
+test("a start that was refused as unsigned is not led to a retry, which signs none that it does not know", async () => {
+  const written = vi.spyOn(process.stdout, "write").mockReturnValue(true);
+  const saidOf = async (message: string) => {
+    written.mockClear();
+    const failure = { code: "E_PRECONDITION_FAILED", message };
+    printReport({ ...REPORT, phase: "failed", currentNodeId: "", failure }, undefined);
+    const closedBy = () => Promise.resolve(failure);
+    const run = { runId: "r", wasOpened: () => Promise.resolve(false), closedBy } as unknown as RunHandle; // what is asked of it
+    return [...written.mock.calls.map(([text]) => String(text)), (await unopened(run))?.message ?? ""].join(
+      "",
+    );
+  };
+  expect(
+    await saidOf(`${SIGNED_ONLY}, and this one is not signed. Start runs with interlock run`),
+  ).not.toContain("retry");
+  expect((await saidOf("There is no such project.")).split("interlock retry r")).toHaveLength(3);
 });
