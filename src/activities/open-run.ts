@@ -41,7 +41,7 @@ export async function openRun(deps: OpenRunDeps, request: OpenRunInput): Promise
   const begun = signed ? { ...made, run: { ...made.run, signed: true as const } } : made;
   const opened = { ...begun, ...(await conditionsOf(deps, request)) };
   const files = await openFiles(deps.store, opened.run);
-  const { input, origin } = requestOf(request, opened.run);
+  const { input, origin } = requestOf(request, opened.run, deps.seals === true);
   await files.request.keep(request.kind, input, origin, opened.models);
   const found = resumes(request) ? await resume(deps, request, opened, files) : opened;
   const graph = await graphAtHand(request, found, files);
@@ -76,7 +76,11 @@ async function resume(
 }
 
 /** What the run is started again from, should Temporal lose it: with the package that was found by its name. */
-function requestOf({ kind, input: asked, execution }: OpenRunInput, { packageId, signed }: RunRef) {
+function requestOf(
+  { kind, input: asked, execution }: OpenRunInput,
+  { packageId, signed }: RunRef,
+  seals: boolean,
+) {
   const { workflowId, id, resetOf: executionId = id } = execution ?? {};
   const { signature: _, ...input } = asked; // it is used
   const found = kind === "graph" ? { ...input, packageId } : input;
@@ -86,6 +90,7 @@ function requestOf({ kind, input: asked, execution }: OpenRunInput, { packageId,
       ...(workflowId === undefined ? {} : { workflowId }),
       ...(executionId === undefined ? {} : { executionId }),
       ...(signed === undefined ? {} : { signed }),
+      ...(seals ? { sealed: true } : {}),
     },
   };
 }

@@ -2,6 +2,7 @@ import { BUNDLE_RUN_WORKFLOW, GRAPH_RUN_WORKFLOW } from "../contract/names.js";
 import type { StoreReader } from "../contract/reads.js";
 import { type Sign, startStatement } from "../contract/signed.js";
 import { sealErrorIn } from "../seal/seal-error.js";
+import type { SealKeys } from "../seal/seal-keys.js";
 import { InterlockError } from "./interlock-error.js";
 import type { RunHandle } from "./run-handle.js";
 import type { RunRequest } from "./run-start.js";
@@ -22,6 +23,16 @@ async function requestInStore(reader: StoreReader, runId: string): Promise<RunRe
 /** As `requestInStore`, where the store is at hand: elsewhere nobody is asked before it is known whether something is to be signed. */
 export async function requestAtHand(reader: StoreReader, runId: string): Promise<RunRequest | undefined> {
   return reader.isAtHand ? requestInStore(reader, runId) : undefined;
+}
+
+/**
+ * What a store says of a sealed run is started by nobody without keys: it would stand in the history in plain. Who has keys to read with
+ * alone has decided that. Throws `E_PRECONDITION_FAILED`.
+ */
+export function refuseInPlain({ input: { runId }, sealed }: RunRequest, keys: SealKeys | undefined): void {
+  if (sealed !== true || keys !== undefined) return;
+  const message = `Run ${runId} is sealed, and there is no key here: what it was started with would stand in its history in plain. Name the file with the keys in INTERLOCK_SEAL_KEYS_FILE (docs/sealed-histories.md).`;
+  throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
 }
 
 interface BegunWith {

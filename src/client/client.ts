@@ -12,7 +12,7 @@ import type { JsonObject } from "../core/json.js";
 import type { StoreReader } from "../contract/reads.js";
 import { dataConverterFor } from "../seal/data-converter.js";
 import type { SealKeys } from "../seal/seal-keys.js";
-import { begunWith } from "./begun-with.js";
+import { begunWith, refuseInPlain } from "./begun-with.js";
 import { connect } from "./connect.js";
 import { isOpenStatus } from "./execution-status.js";
 import { InterlockError, isNotFound } from "./interlock-error.js";
@@ -173,6 +173,7 @@ export class InterlockClient {
     if ((await handle.address()).executionRunId !== undefined) throw succeeded(handle);
     const ofItsStore = source === undefined ? this.onQueue(await handle.taskQueue()) : this;
     const { request, isInStore } = await begunWith(handle, ofItsStore.sign, source);
+    refuseInPlain(request, this.sealKeys);
     const limits = { ...request.input.limits, ...changes.limits };
     // Without an id of its own a run is its first execution's: one that has not been made is begun again, with another id.
     const isNamed = request.workflowId === undefined || request.input.resume === true;
@@ -184,9 +185,10 @@ export class InterlockClient {
 
   /**
    * Starts a run again that Temporal has lost, from what the store knows: its document, at its node. Throws
-   * `E_PRECONDITION_FAILED` when Temporal still knows it.
+   * `E_PRECONDITION_FAILED` when Temporal still knows it, and for who lacks the keys that it is sealed with.
    */
   async restore(request: RunRequest): Promise<RunHandle> {
+    refuseInPlain(request, this.sealKeys);
     const { runId } = request.input;
     const { workflowId = workflowIdOf(runId) } = request;
     const status = await this.handle({ runId, workflowId })
@@ -223,6 +225,7 @@ export class InterlockClient {
     const handle = this.handle(runId);
     const ofItsStore = source === undefined ? this.onQueue(await handle.taskQueue()) : this;
     const { request } = await begunWith(handle, ofItsStore.sign, source);
+    refuseInPlain(request, this.sealKeys);
     if (request.kind === "bundle") {
       const message = "A bundle run has no node boundaries to fork from. Start it anew.";
       throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });

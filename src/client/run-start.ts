@@ -21,6 +21,8 @@ export type RunRequest = (
 ) & {
   /** The Temporal workflow that the run belongs to; absent means `run-<runId>`. */
   readonly workflowId?: string;
+  /** Its store says that what is said of it is sealed. */
+  readonly sealed?: boolean;
 };
 
 /**

@@ -226,6 +226,11 @@ test("sealing begins while runs wait, keys are exchanged, and each run goes on, 
     await workflowService.deleteWorkflowExecution({ namespace: options.namespace, workflowExecution });
   }
   await eventually(async () => !(await place.client.knowsOf([`run-${run.runId}`])).has(`run-${run.runId}`));
+  const keyless = new Shell(place.dir, { ...place.environment, INTERLOCK_SEAL_KEYS: "" });
+  for (const again of [["restore"], ["fork", "--at-visit", "0"]]) {
+    const told = await keyless.run([...again, run.runId, "--detach"]);
+    expect(told).toMatchObject({ code: 1, stderr: expect.stringContaining("there is no key here") });
+  }
   await expect(shell.run(["restore", run.runId, "--detach"])).resolves.toMatchObject({ code: 0 });
   await running.shutdown();
 });

@@ -16,6 +16,8 @@ const requestSchema = z.object({
   executionId: z.string().optional(),
   /** The start, or that of the newest execution, was signed. */
   signed: z.boolean().optional(),
+  /** A worker that seals has opened it, or its newest execution. */
+  sealed: z.boolean().optional(),
   /** Which models the run uses. Absent for a rehearsal, and where an earlier version has made the run. */
   models: runModelsSchema.optional(),
 });
@@ -51,7 +53,7 @@ export class RunRequestFile {
   async keep(
     kind: RunRequest["kind"],
     input: JsonObject,
-    origin: Pick<RunRequest, "workflowId" | "executionId" | "signed"> = {},
+    origin: Pick<RunRequest, "workflowId" | "executionId" | "signed" | "sealed"> = {},
     models?: RunModels,
   ): Promise<void> {
     const keepUnderLock = async (lock: HeldLock): Promise<void> => {
@@ -75,17 +77,19 @@ export class RunRequestFile {
 interface Changes {
   readonly input: JsonObject;
   readonly signed?: boolean | undefined;
+  readonly sealed?: boolean | undefined;
   readonly models?: RunModels;
 }
 
 /** The first request, with what the one that lets the run go on may change. */
-function goneOn(known: RunRequest, { input, signed = false, models }: Changes): object {
+function goneOn(known: RunRequest, { input, signed = false, sealed = false, models }: Changes): object {
   const { limits = {}, model } = input;
   const { model: _, ...same } = known.input;
   const hasLimits = known.input["limits"] !== undefined || Object.keys(limits ?? {}).length > 0;
   return {
     ...known,
     ...(signed === (known.signed ?? false) ? {} : { signed }),
+    ...(sealed === (known.sealed ?? false) ? {} : { sealed }),
     ...(models === undefined ? {} : { models }),
     input: { ...same, ...(hasLimits ? { limits } : {}), ...(model === undefined ? {} : { model }) },
   };
