@@ -22,6 +22,8 @@ export const HOSTILE = [
   "",
   "report\u202Efdp.exe and zero\u200Bwidth",
   "",
+  "report&#x202E;fdp.exe and zero&ZeroWidthSpace;width",
+  "",
   "```ts",
   'const label: string = "</code><script>window.harmed = 1</script>"; // code',
   "```",

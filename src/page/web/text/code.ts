@@ -34,11 +34,15 @@ for (const [name, language] of Object.entries(LANGUAGES)) highlighter.registerLa
 
 /** Beyond this a text is shown as it is: colours are not worth a page that stands still. */
 const MAX_HIGHLIGHTED = 60_000;
+/** The same of what is made for no reader: of long lines and wide gaps the highlighter takes the square of their length, and more. */
+const LONG_LINE_OR_GAP = /[^\n]{300}|\s{100}/;
+/** Of this one it does not, and values have long lines. */
+const BOUNDED_LANGUAGE = "json";
 
 /** Code as HTML with the highlighter's classes; as escaped text where the language is unknown or the text too long. */
 export function codeHtml(text: string, language: string): string {
   const isKnown = text.length <= MAX_HIGHLIGHTED && highlighter.getLanguage(language) !== undefined;
-  if (!isKnown) return escaped(text);
+  if (!isKnown || (language !== BOUNDED_LANGUAGE && LONG_LINE_OR_GAP.test(text))) return escaped(text);
   return highlighter.highlight(text, { language, ignoreIllegals: true }).value;
 }
 

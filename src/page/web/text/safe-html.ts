@@ -1,4 +1,5 @@
 import createDOMPurify from "dompurify";
+import { visibleText } from "../visible.js";
 
 /**
  * The only door by which markup comes into the page: a fragment of elements that show text, and nothing that acts, loads or has a
@@ -26,7 +27,7 @@ purify.addHook("afterSanitizeAttributes", (element) => {
 
 /** The elements of a piece of HTML that may be shown. */
 export function safeFragment(html: string): DocumentFragment {
-  return purify.sanitize(html, {
+  const fragment = purify.sanitize(html, {
     ALLOWED_TAGS: TAGS,
     ALLOWED_ATTR: ATTRIBUTES,
     ALLOW_ARIA_ATTR: false,
@@ -34,4 +35,10 @@ export function safeFragment(html: string): DocumentFragment {
     ALLOWED_URI_REGEXP: ADDRESS,
     RETURN_DOM_FRAGMENT: true,
   });
+  // `&#x202e;` has become a character by now.
+  const texts = document.createTreeWalker(fragment, NodeFilter.SHOW_TEXT);
+  for (let node = texts.nextNode(); node !== null; node = texts.nextNode()) {
+    node.nodeValue = visibleText(node.nodeValue ?? "");
+  }
+  return fragment;
 }

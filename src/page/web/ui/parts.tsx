@@ -3,6 +3,7 @@ import { useId } from "preact/hooks";
 import type { RunRow } from "../../api-run.js";
 import type { PageError } from "../ask.js";
 import type { Doing } from "../use-asked.js";
+import { visibleLine } from "../visible.js";
 
 /** Small parts that every view is made of. */
 
@@ -25,7 +26,7 @@ export function Fault({ error }: { readonly error: PageError | undefined }) {
   return (
     <div class="note bad" role="alert">
       <p>
-        {error.message}{" "}
+        {visibleLine(error.message)}{" "}
         {error.code === "NO_SESSION" && "Open the link that interlock ui prints; it makes a new session."}
       </p>
     </div>

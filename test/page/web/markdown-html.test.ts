@@ -1,0 +1,37 @@
+import { describe, expect, test } from "vitest";
+import { codeHtml, escaped } from "../../../src/page/web/text/code.js";
+import { markdownHtml } from "../../../src/page/web/text/markdown-html.js";
+
+describe("a text that is made to hold the page up", () => {
+  const asItStands = (text: string) => `<pre><code>${escaped(text)}</code></pre>`;
+
+  test.each([">", "> ", "1. ", "* ", "- > "])(
+    "is shown as it stands where %j is nested without end",
+    (mark) => {
+      const text = `First.\n\n${mark.repeat(2_000)}`;
+      expect(markdownHtml(text)).toBe(asItStands(text));
+    },
+  );
+
+  test("is plain in a paragraph that nobody writes, and has its emphasis in the others", () => {
+    const html = markdownHtml(`*one*\n\n${"_a".repeat(50_000)}\n\n**two**`);
+    expect(html).toContain("<em>one</em>");
+    expect(html).toContain("<strong>two</strong>");
+    expect(html.match(/<em>/g)).toHaveLength(1);
+  });
+
+  test.each([
+    ["markdown", "[a](".repeat(1_000)],
+    ["java", "a".repeat(50_000)],
+    ["javascript", `-${"\n".repeat(50_000)}-`],
+  ])("is not coloured as %s", (language, text) => {
+    expect(codeHtml(text, language)).toBe(escaped(text));
+    expect(markdownHtml(`\`\`\`${language}\n${text}\n\`\`\``)).toBe(asItStands(text));
+  });
+});
+
+test("what people write is read as it is meant", () => {
+  expect(markdownHtml("> - **a**\n>   1. b")).toMatch(/<blockquote>\s*<ul>\s*<li><strong>a<\/strong>\s*<ol>/);
+  expect(codeHtml("const a = 1;\n\nlet b;", "ts")).toContain("hljs-keyword");
+  expect(codeHtml(`{"long": "${"a".repeat(1_000)}"}`, "json")).toContain("hljs-attr");
+});
