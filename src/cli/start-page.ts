@@ -49,7 +49,8 @@ export async function startPage(
         print(`${links === 1 ? "Page" : "The next link to the page, good once"}: ${url}`);
         if (links === 1 && isOpened && outputIsTerminal()) void openBrowser(url);
       },
-      onFailure: (error) => printNote(`The page's server has failed: ${String(error)}`),
+      onFailure: (error) =>
+        printNote(`The page's server has failed: ${error instanceof Error ? error.message : String(error)}`),
     });
   try {
     return await serve(port ?? PAGE_PORT);

@@ -22,6 +22,7 @@ import { excerpt, shellWord } from "../../core/text.js";
 import { modeOpenToOthers } from "../../environment/secret-files.js";
 import { verifyAuditBytes } from "../../store/runs/audit-verify.js";
 import { version } from "../../worker/version.js";
+import { knownHead } from "../known-head.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson, printNote } from "../output.js";
 import { read } from "../run-folder.js";
 import { type RunSession, withRun } from "../run-session.js";
@@ -65,12 +66,7 @@ async function statementOf(id: string, { reader, run }: RunSession): Promise<Run
   if (!isOverPhase(metadata.phase)) {
     throw new UsageError(`Run ${metadata.runId} is ${metadata.phase}: a run is attested when it is over.`);
   }
-  const known = await run.auditHead().catch((error: unknown) => {
-    printNote(
-      `Temporal knows nothing of this run, so a cut tail of its log cannot be seen (${String(error)}).`,
-    );
-    return undefined;
-  });
+  const known = await knownHead(run);
   const file = (name: string) => wholeFile(reader.bytes("read.file", { run: id, name }));
   const log = await file("state/logs/execution.jsonl").catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : "";

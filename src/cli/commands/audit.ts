@@ -1,17 +1,15 @@
 import { wholeFile } from "../../client/store-reader.js";
 import { ReadRefused } from "../../contract/reads.js";
 import { verifyAuditBytes } from "../../store/runs/audit-verify.js";
-import { CommandError, EXIT, type ExitCode, print, printJson, printNote } from "../output.js";
+import { knownHead } from "../known-head.js";
+import { CommandError, EXIT, type ExitCode, print, printJson } from "../output.js";
 import { notFound } from "../run-folder.js";
 import { withRun } from "../run-session.js";
 
 /** `interlock audit verify`: whether a run's audit log is whole, by its chain and by the head Temporal has kept. */
 export async function auditVerifyCommand(runId: string, options: { json?: boolean }): Promise<ExitCode> {
   const verdict = await withRun(runId, async ({ reader, run }) => {
-    const known = await run.auditHead().catch((error: unknown) => {
-      printNote(`Temporal knows nothing of this run, so a cut tail cannot be seen (${String(error)}).`);
-      return undefined;
-    });
+    const known = await knownHead(run);
     const asked = { run: runId, name: "state/logs/execution.jsonl" };
     const log = await wholeFile(reader.bytes("read.file", asked)).catch((error: unknown) => {
       if (error instanceof ReadRefused && error.fault.code === "E_RUN_NOT_FOUND") {
