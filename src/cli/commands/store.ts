@@ -3,11 +3,11 @@ import { dirname, resolve } from "node:path";
 import { shellWord } from "../../core/text.js";
 import { loadConfig } from "../../config.js";
 import { backupStore } from "../../store/backup/backup-store.js";
-import { BackupError } from "../../store/backup/manifest.js";
+import { BackupError, NothingThere } from "../../store/backup/manifest.js";
 import type { BackupReport } from "../../store/backup/one-backup.js";
 import { LOCK_WAITED_FOR } from "../../store/disk/fenced-lock.js";
 import { type RestoreReport, restoreStore } from "../../store/backup/restore-store.js";
-import { CommandError, EXIT, type ExitCode, print, printJson, printNote } from "../output.js";
+import { CommandError, EXIT, type ExitCode, UsageError, print, printJson, printNote } from "../output.js";
 
 export interface BackupOptions {
   readonly store?: string;
@@ -17,7 +17,10 @@ export interface BackupOptions {
 /** `interlock store backup`: needs neither Temporal nor a pause of the runs. What could not be taken makes the exit code 1. */
 export async function storeBackupCommand(dir: string, options: BackupOptions): Promise<ExitCode> {
   const storeDir = options.store ?? loadConfig().storeDir;
-  const report = await orSayWhy(() => backupStore(resolve(storeDir), resolve(dir)));
+  const report = await orSayWhy(
+    () => backupStore(resolve(storeDir), resolve(dir)),
+    options.store === undefined ? "INTERLOCK_STORE says where it is." : "Name another one with --store.",
+  );
   if (options.json === true) printJson({ dir: resolve(dir), ...report });
   else for (const line of linesOf(report, resolve(dir))) print(line);
   for (const { part, why } of report.notTaken) {
@@ -32,7 +35,10 @@ export async function storeRestoreCommand(
   { to, json = false }: { readonly to: string; readonly json?: boolean },
 ): Promise<ExitCode> {
   const target = resolve(to);
-  const report = await orSayWhy(() => restoreStore(resolve(dir), target, loadConfig().roots));
+  const report = await orSayWhy(
+    () => restoreStore(resolve(dir), target, loadConfig().roots),
+    "Name the folder that interlock store backup was given.",
+  );
   if (json) printJson({ dir: target, ...report });
   else tell(report, target);
   return EXIT.done;
@@ -66,8 +72,8 @@ function tell({ storeId, takenAt, runs, bytes, ...registered }: RestoreReport, d
   printNote(`Start a worker on it: ${there} worker`);
 }
 
-/** What is waited for is said too: another backup may take minutes. */
-async function orSayWhy<T>(work: () => Promise<T>): Promise<T> {
+/** What is waited for is said too: another backup may take minutes. `otherwise`: how another place is named where there is nothing. */
+async function orSayWhy<T>(work: () => Promise<T>, otherwise: string): Promise<T> {
   const onWait = (message: unknown): void => {
     const { lockFile } = message as { readonly lockFile: string };
     printNote(`Another process works on ${dirname(lockFile)}: waiting until it is done.`);
@@ -76,6 +82,8 @@ async function orSayWhy<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
+    if (error instanceof NothingThere)
+      throw new UsageError(`${error.message} ${otherwise}`, { cause: error });
     if (error instanceof BackupError) throw new CommandError(error.message, { cause: error });
     throw error;
   } finally {

@@ -4,7 +4,7 @@ import { rememberStore, standsThere } from "../disk/own-file.js";
 import { readStoreIdentity } from "../store.js";
 import { MANIFEST_FILE } from "./backup-format.js";
 import { makeFolder, refuseForeign, refuseNested, sayingWhy, withBackupLock } from "./backup-places.js";
-import { BackupError, readManifest, sealed } from "./manifest.js";
+import { BackupError, NothingThere, readManifest, sealed } from "./manifest.js";
 import { type BackupReport, OneBackup } from "./one-backup.js";
 
 /**
@@ -26,7 +26,7 @@ export function backupStore(storeDir: string, dir: string, now = new Date()): Pr
 
 async function bringUpToDate(storeDir: string, dir: string, now: Date): Promise<BackupReport> {
   const identity = await readStoreIdentity(storeDir);
-  if (identity === undefined) throw new BackupError(`There is no store in ${storeDir}.`);
+  if (identity === undefined) throw new NothingThere(`There is no store in ${storeDir}.`);
   refuseNested(storeDir, dir);
   makeFolder(dir);
   rememberStore(dir);

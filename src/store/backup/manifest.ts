@@ -17,11 +17,14 @@ import { DamagedPiece, Pieces } from "./pieces.js";
 /** A backup cannot be made or used. The message says what to do. */
 export class BackupError extends Error {}
 
+/** Where a store or a backup was looked for, there is none: another place was meant. */
+export class NothingThere extends BackupError {}
+
 /** Throws `BackupError` where there is none, and where it is damaged. */
 export async function readManifest(dir: string): Promise<BackupManifest> {
   const path = join(dir, MANIFEST_FILE);
   if (!standsThere(path)) {
-    throw new BackupError(`There is no backup in ${dir}: it has no ${MANIFEST_FILE}.`);
+    throw new NothingThere(`There is no backup in ${dir}: it has no ${MANIFEST_FILE}.`);
   }
   try {
     const { manifest, sha256: said } = sealedManifestSchema.parse(JSON.parse(await readOwnText(path)));

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { tryLock } from "fs-native-extensions";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { storeBackupCommand, storeRestoreCommand } from "../../../src/cli/commands/store.js";
+import { UsageError } from "../../../src/cli/output.js";
 import { commandOutput } from "../../fakes/command-output.js";
 import { validPackage } from "../../fakes/package-fixture.js";
 import { type RunWorld, openRunWorld, valueOf } from "../../fakes/run-world.js";
@@ -55,4 +56,24 @@ test.each([
   await vi.waitFor(() => expect(output.text).toContain(sentence), 30_000);
   closeSync(other);
   expect(await waiting).toBe(0);
+});
+
+test("where no store or no backup is, another place was meant: that is wrong usage, and says how to name it", async () => {
+  const nowhere = join(world.dir, "nowhere");
+  const asked = [
+    [
+      storeBackupCommand(backup, { store: nowhere }),
+      /no store in .*nowhere\. Name another one with --store\./,
+    ],
+    [
+      storeRestoreCommand(nowhere, { to: join(world.dir, "new") }),
+      /no backup in .*nowhere: .* Name the folder/,
+    ],
+  ] as const;
+  for (const [command, sentence] of asked) {
+    await expect(command).rejects.toThrow(UsageError);
+    await expect(command).rejects.toThrow(sentence);
+  }
+  vi.stubEnv("INTERLOCK_STORE", nowhere);
+  await expect(storeBackupCommand(backup, {})).rejects.toThrow(/INTERLOCK_STORE says where it is\.$/);
 });
