@@ -35,10 +35,14 @@ export async function visitsOf(store: Store, id: string): Promise<Result<JsonAns
     const visit = `visit-${turn.split(".")[0]}`;
     if (!nodes.has(visit)) nodes.set(visit, nodeId);
   }
+  const boundaries = await files.boundaries.all().catch(() => []);
+  // Of a visit whose first turn is not over, or has failed, the boundary before it says the node.
+  const entered = (name: string): string | undefined =>
+    boundaries.findLast(({ visit }) => visit < numberOf(name))?.next;
   const names = await conversationsOf(files);
   const visits = names.map((name): StoredVisit => {
     const entry = lstatSync(join(files.dir, "conversation", `${name}.jsonl`), { throwIfNoEntry: false });
-    return { name, nodeId: nodes.get(name) ?? null, bytes: entry?.size ?? 0 };
+    return { name, nodeId: nodes.get(name) ?? entered(name) ?? null, bytes: entry?.size ?? 0 };
   });
   return ok({ visits });
 }
@@ -48,8 +52,12 @@ export async function conversationsOf(files: RunFiles): Promise<readonly string[
   const names = entries.flatMap((entry) =>
     entry.isFile() ? (CONVERSATION.exec(entry.name)?.[1] ?? []) : [],
   );
-  const numberOf = (name: string) => Number(/\d+$/.exec(name)?.[0] ?? 0);
   return names.sort((a, b) => numberOf(a) - numberOf(b) || (a < b ? -1 : 1));
+}
+
+/** Which visit a conversation is of; 0 for one of all visits. */
+function numberOf(name: string): number {
+  return Number(/\d+$/.exec(name)?.[0] ?? 0);
 }
 
 /** What was said in one conversation, or a piece of it. Faults: `E_RUN_NOT_FOUND`, `ENOENT`. */

@@ -1,7 +1,7 @@
 import { appendFile, mkdir, readFile, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { conversationOf } from "../../src/reads/transcript.js";
+import { conversationOf, visitsOf } from "../../src/reads/transcript.js";
 import { openFile } from "../../src/reads/folder-files.js";
 import { validPackage } from "../fakes/package-fixture.js";
 import { openRunWorld, valueOf } from "../fakes/run-world.js";
@@ -75,4 +75,19 @@ test("a file of a run's folder is one that an archive holds, by a path of real f
       name,
       { error: { code: "ENOENT" } },
     ]);
+});
+
+test("a visit whose first turn is not over, or has failed, is called by its node", async () => {
+  const { store, runId, files } = await openWorld();
+  const timestamp = "2026-01-02T03:04:05.000Z";
+  await files.boundaries.keepBeginning({ next: "draft", timestamp }, Buffer.from("---\n---\n"));
+  await writeFile(join(files.dir, "conversation", "run.jsonl"), "");
+  for (const visit of [1, 2, 3]) await writeFile(join(files.dir, "conversation", `visit-${visit}.jsonl`), "");
+  const namesOf = async () => valueOf(await visitsOf(store, runId)).visits.map(({ nodeId }) => nodeId);
+  const next = { nodeId: "draft", next: "check", calls: 1, timestamp };
+  await files.boundaries.keep({ visit: 1, ...next }, Buffer.from("---\n---\n"));
+  // The third goes on with what the second has begun, at the same node.
+  expect(await namesOf()).toEqual([null, "draft", "check", "check"]);
+  await appendFile(files.logFile, `${JSON.stringify({ kind: "model.turn", id: "3.1", nodeId: "end" })}\n`);
+  expect(await namesOf()).toEqual([null, "draft", "check", "end"]);
 });
