@@ -1,3 +1,4 @@
+import { ended } from "../core/text.js";
 import type { PendingActivity, PendingWork, TaskFailure } from "../client/pending-work.js";
 import type { LiveAnswer } from "../store/runs/live-answer.js";
 
@@ -165,8 +166,7 @@ export function workWords(activity: PendingActivity, now: number): string {
 export function failureWords({ lastFailure, attempt }: PendingActivity): string | undefined {
   if (lastFailure === undefined || attempt < 2) return undefined;
   const message = lastFailure.message.replace(/ \(attempt \d+(?: of \d+)?\)$/, "");
-  const end = /[.!?…]$/.test(message) ? "" : ".";
-  return `attempt ${attempt - 1} failed: ${lastFailure.type}: ${message}${end}`;
+  return `attempt ${attempt - 1} failed: ${lastFailure.type}: ${ended(message)}`;
 }
 
 function nextWords({ standing, nextTryAt, attempt, maximumAttempts }: PendingActivity, now: number): string {

@@ -18,6 +18,11 @@ export function excerpt(text: string, maxChars = 120): string {
   return cutText(printable(oneLine(text.slice(0, 2 * maxChars).toWellFormed())), maxChars);
 }
 
+/** A text as a sentence's end: with a full stop, unless it is a sentence already. */
+export function ended(text: string): string {
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
+}
+
 /** The first few of a list of names, and how many more there are. */
 export function listSome(names: readonly string[], count = 20): string {
   const shown = names.slice(0, count).map((name) => excerpt(name));

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cutBytes, cutText, excerpt, listSome, oneLine, shellWord } from "../../src/core/text.js";
+import { cutBytes, cutText, ended, excerpt, listSome, oneLine, shellWord } from "../../src/core/text.js";
 
 describe("oneLine", () => {
   test.each([
@@ -50,6 +50,10 @@ describe("listSome", () => {
     expect(listSome(["a", "b\nc"])).toBe("a, b c");
     expect(listSome(["a", "b", "c"], 1)).toBe("a, and 2 more");
   });
+});
+
+test("what is put at the end of a sentence ends with one full stop", () => {
+  expect(["it is no text", "It is gone.", "cut…"].map(ended)).toEqual(["it is no text.", "It is gone.", "cut…"]);
 });
 
 describe("cutBytes", () => {

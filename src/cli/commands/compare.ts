@@ -1,3 +1,4 @@
+import { ended } from "../../core/text.js";
 import { type ComparedArtifact, compareArtifacts } from "../compare-runs.js";
 import { type OutcomeRow, printOutcomes, shortHash } from "../outcome-table.js";
 import { EXIT, type ExitCode, print, printBlock, printJson } from "../output.js";
@@ -49,12 +50,12 @@ function originRows(runs: readonly RunOutcome[]): readonly OutcomeRow[] {
 
 function printDifference({ path, same, sha256, difference = [], notShown }: ComparedArtifact): void {
   if (same || sha256.includes(null)) {
-    if (notShown !== undefined) print(`${path}: ${notShown}.`);
+    if (notShown !== undefined) print(`${path}: ${ended(notShown)}`);
     return;
   }
   print("");
   print(`--- ${path} ${shortHash(sha256[0])}`);
   print(`+++ ${path} ${shortHash(sha256[1])}`);
-  if (notShown !== undefined) print(`Not compared: ${notShown}.`);
+  if (notShown !== undefined) print(`Not compared: ${ended(notShown)}`);
   for (const line of difference) printBlock(line);
 }
