@@ -15,5 +15,6 @@ export async function unexpected(error: unknown): Promise<string> {
   }
   const mayBeTemporals = "code" in error || /^(?:ServiceError|NamespaceNotFoundError)$/.test(error.name);
   const words = mayBeTemporals ? (await import("./temporal-words.js")).temporalWords(error) : undefined;
-  return words ?? `${error.name}: ${error.message}`;
+  // Of a plain error the name says nothing.
+  return words ?? (error.name === "Error" ? error.message : `${error.name}: ${error.message}`);
 }

@@ -51,12 +51,16 @@ export async function bounded(
   }
 }
 
-/** What an error says, by the system's code where it has one. */
+/** What an error says, by the system's code where it has one and is no sentence of ours. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return "code" in error && typeof error.code === "string" && !error.message.includes(error.code)
-    ? `${error.code}: ${error.message}`
-    : error.message;
+  const { message } = error;
+  return "code" in error &&
+    typeof error.code === "string" &&
+    !message.includes(error.code) &&
+    !message.endsWith(".")
+    ? `${error.code}: ${message}`
+    : message;
 }
 
 /** `1 file`, `2 files`. */

@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+import { unexpected } from "../../src/cli/unexpected.js";
+import { reasonOf } from "../../src/doctor/finding.js";
+import { NotOurFile } from "../../src/store/disk/own-file.js";
+
+test("a sentence of ours stands there as it is, without the name of an error or a system's code", async () => {
+  const linked = new NotOurFile("/store/store.json", "a link");
+  expect(await unexpected(linked)).toMatch(/^\/store\/store\.json is a link, .*backup\.$/);
+  expect(reasonOf(linked)).toBe(await unexpected(linked));
+  expect(await unexpected(new TypeError("x is no function"))).toBe("TypeError: x is no function");
+  expect(reasonOf(Object.assign(new Error("connection lost"), { code: "ECONNRESET" }))).toBe(
+    "ECONNRESET: connection lost",
+  );
+});
