@@ -16,7 +16,7 @@ import { interruption } from "./environment.js";
 import { CommandError, noWorkerHint } from "./output.js";
 import { sentenceTime } from "./known-stores.js";
 import { queueStandingOf } from "./queue-standing.js";
-import { type RunReport, askedBelow, filesOfRun, reportFromStore, reportOf } from "./run-report.js";
+import { type RunReport, askedBelow, filesOfRun, reportFromStore, reportOf, tellsOf } from "./run-report.js";
 import { elsewhere, referenceOf } from "./run-session.js";
 import { type TemporalSession, openTemporalSession } from "./temporal-session.js";
 import { taskFailureWords } from "./waiting-words.js";
@@ -61,6 +61,11 @@ export async function reportFromTemporal(
     const { workflowId } = run;
     const { url: webUrl, how: webUi } = await webLinkOf(session, run, { after: true });
     const work = { ...(await workOf(run)), ...(await run.times()) };
+    // To be asked, a run that is over is worked through in a worker from its beginning.
+    const closedBy = here?.phase === "failed" ? await run.closedBy() : undefined;
+    if (here !== undefined && closedBy !== undefined && tellsOf(here, closedBy)) {
+      return { webUi, report: { ...here, ...work, webUrl } };
+    }
     const standing = await queueStandingOf(session, run, store);
     const isAnswering = standing.polled && work.taskFailure === undefined;
     const asked = isAnswering ? await inTime(client, () => run.state()).catch(unfollowed) : undefined;

@@ -2,6 +2,7 @@ import { dirname, join } from "node:path";
 import type { PendingActivity, TaskFailure } from "../client/pending-work.js";
 import { type StandingBelow, askingBelow } from "../client/standing-below.js";
 import { defined } from "../core/defined.js";
+import type { Fault } from "../core/errors.js";
 import type { Budget } from "../core/run/budget.js";
 import { type RunPhase, isOverPhase } from "../core/run/phase.js";
 import { firstLine } from "../core/run/run-note.js";
@@ -169,6 +170,16 @@ export function reportFromStore(facts: RunFacts): RunReport {
     webUrl: null,
     ...places,
   };
+}
+
+/** Whether the files of a run tell of the failure that Temporal has closed it with. */
+export function tellsOf({ phase, failure: told }: RunReport, closedBy: Fault): boolean {
+  return (
+    phase === "failed" &&
+    told !== undefined &&
+    told.code === closedBy.code &&
+    closedBy.message.endsWith(told.message)
+  );
 }
 
 const SESSION = "{session-folder}";

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
 import type { RunHandle } from "../../src/client/client.js";
-import { printReport } from "../../src/cli/run-report.js";
+import { printReport, tellsOf } from "../../src/cli/run-report.js";
 import { unopened } from "../../src/cli/run-session.js";
 import { SIGNED_ONLY } from "../../src/contract/signed.js";
 import { NO_USAGE } from "../../src/core/run/usage.js";
@@ -61,4 +61,17 @@ test("a start that was refused as unsigned is not led to a retry, which signs no
     await saidOf(`${SIGNED_ONLY}, and this one is not signed. Start runs with interlock run`),
   ).not.toContain("retry");
   expect((await saidOf("There is no such project.")).split("interlock retry r")).toHaveLength(3);
+});
+
+test("a failure is the files' own when Temporal has closed the run with it, and no other", () => {
+  const failure = { code: "LLM_TIMEOUT", message: "No answer." } as const;
+  const closed = (changes: object) =>
+    tellsOf(
+      { ...REPORT, phase: "failed", failure },
+      { code: "LLM_TIMEOUT", message: "Temporal has closed the run (failed): No answer.", ...changes },
+    );
+  expect(closed({})).toBe(true);
+  expect(closed({ code: "ENGINE_ABORTED" })).toBe(false);
+  expect(closed({ message: "Temporal has closed the run (terminated): by hand" })).toBe(false);
+  expect(tellsOf({ ...REPORT, failure }, failure)).toBe(false);
 });

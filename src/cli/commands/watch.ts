@@ -16,7 +16,7 @@ import { wholeNumber } from "../numbers.js";
 import { CommandError, EXIT, type ExitCode, noWorkerHint, printNote, printNoteBlock } from "../output.js";
 import { liveAnswers } from "../live-answers.js";
 import { read } from "../run-folder.js";
-import { type RunReport, printReport, reportFromStore, wayOn } from "../run-report.js";
+import { type RunReport, printReport, reportFromStore, tellsOf, wayOn } from "../run-report.js";
 import { type RunReading, type RunSession, unopened, withReader, withRun } from "../run-session.js";
 import { saidByRun } from "../said-by-run.js";
 import { nobodyWorks, unfollowed } from "../start-run.js";
@@ -249,10 +249,8 @@ function endWords({ runId, phase, question }: RunReport): string {
 const SHORT_ID_CHARS = 8;
 
 /** Whether the files of a run tell of this failure, and not of one before: an execution that fails before it is opened leaves nothing in them. */
-async function isTold(failure: Fault, { phase, failure: told }: RunReport, run: RunHandle): Promise<boolean> {
-  if (phase !== "failed") return false;
-  const isSame = told !== undefined && told.code === failure.code && failure.message.endsWith(told.message);
-  return isSame || (await run.wasOpened());
+async function isTold(failure: Fault, report: RunReport, run: RunHandle): Promise<boolean> {
+  return tellsOf(report, failure) || (report.phase === "failed" && (await run.wasOpened()));
 }
 
 /** What the run's files do not know: that Temporal has closed it by itself, and its page there. */
