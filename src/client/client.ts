@@ -12,10 +12,11 @@ import type { JsonObject } from "../core/json.js";
 import type { StoreReader } from "../contract/reads.js";
 import { dataConverterFor } from "../seal/data-converter.js";
 import type { SealKeys } from "../seal/seal-keys.js";
+import { parseListing, requireRunName } from "./asked-for.js";
 import { begunWith, refuseInPlain } from "./begun-with.js";
 import { connect } from "./connect.js";
 import { isOpenStatus } from "./execution-status.js";
-import { InterlockError, isNotFound } from "./interlock-error.js";
+import { InterlockError, fieldsIn, isNotFound } from "./interlock-error.js";
 import { type Launch, begunAnew, launchRun, resuming } from "./launch-run.js";
 import {
   type ListedRun,
@@ -144,12 +145,14 @@ export class InterlockClient {
    * `E_SCHEMA_VALIDATION` with the field, `E_WRITE_LIMIT` for more than a history may hold.
    */
   async start(request: StartRun): Promise<RunHandle> {
-    return this.launch({ kind: "graph", input: { ...request, runId: request.runId ?? randomUUID() } });
+    const input = fieldsIn("what starts a run", request);
+    return this.launch({ kind: "graph", input: { ...input, runId: input.runId ?? randomUUID() } });
   }
 
   /** Starts a bundle run and returns its handle. The same run id again is the same run. */
   async startBundle(request: StartBundleRun): Promise<RunHandle> {
-    return this.launch({ kind: "bundle", input: { ...request, runId: request.runId ?? randomUUID() } });
+    const input = fieldsIn("what starts a run", request);
+    return this.launch({ kind: "bundle", input: { ...input, runId: input.runId ?? randomUUID() } });
   }
 
   /**
@@ -163,7 +166,7 @@ export class InterlockClient {
     changes: { readonly limits?: Partial<EngineLimits>; readonly model?: WantedModel } = {},
     source?: RunRequest,
   ): Promise<RunHandle> {
-    const handle = typeof run === "string" ? this.handle(run) : run;
+    const handle = run instanceof RunHandle ? run : this.handle(run);
     const { runId } = handle;
     const status = await handle.executionStatus();
     if (isOpenStatus(status) || status === "COMPLETED") {
@@ -188,8 +191,8 @@ export class InterlockClient {
    * `E_PRECONDITION_FAILED` when Temporal still knows it, and for who lacks the keys that it is sealed with.
    */
   async restore(request: RunRequest): Promise<RunHandle> {
+    const { runId } = fieldsIn("what a run was started with", fieldsIn("a run's request", request).input);
     refuseInPlain(request, this.sealKeys);
-    const { runId } = request.input;
     const { workflowId = workflowIdOf(runId) } = request;
     const status = await this.handle({ runId, workflowId })
       .executionStatus()
@@ -231,7 +234,14 @@ export class InterlockClient {
       throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
     }
     const { resume: _resume, carried: _carried, fork: _fork, ...same } = request.input;
-    const { fromNode, visit, set, allowMissing, projectRoot = same.projectRoot, model } = options;
+    const {
+      fromNode,
+      visit,
+      set,
+      allowMissing,
+      projectRoot = same.projectRoot,
+      model,
+    } = fieldsIn("where a fork begins", options);
     const fork: Fork = {
       runId: request.input.runId,
       ...defined({ fromNode, visit, set }),
@@ -250,6 +260,7 @@ export class InterlockClient {
 
   /** A handle on a run that exists, by its id or by its workflow's, which is the newest under it each time; by both, where both are known. */
   handle(id: string | RunReference): RunHandle {
+    requireRunName(id);
     return new RunHandle(this, id);
   }
 
@@ -260,11 +271,12 @@ export class InterlockClient {
       : new InterlockClient(this.temporal, { taskQueue, ...defined({ sealKeys: this.sealKeys }) });
   }
 
-  /** The newest runs of all stores that fit, newest first, at most `limit`. Needs no worker. Throws what Temporal says of a query. */
+  /** The newest runs of all stores that fit, newest first, at most `limit`. Needs no worker. Throws `E_SCHEMA_VALIDATION`, and what Temporal says of a query. */
   async runs(filter: RunFilter = {}, limit = 50): Promise<readonly ListedRun[]> {
+    const listing = parseListing(filter, limit);
     const searchable = async (): Promise<readonly string[]> =>
       this.sealKeys ? SEALED_SEARCH_ATTRIBUTES : ((await this.registeredAttributes()) ?? []);
-    return listRuns(this.temporal, filter, limit, searchable);
+    return listRuns(this.temporal, listing.filter, listing.limit, searchable);
   }
 
   /** Has Temporal delete what it has of a run that is over, in all its executions that are closed. */

@@ -20,6 +20,21 @@ export class InterlockError extends Error {
   }
 }
 
+/** What a program without types hands in and the client cannot take. */
+export function notValid(why: string): InterlockError {
+  return new InterlockError({
+    code: "E_SCHEMA_VALIDATION",
+    message: `The client cannot be asked that: ${why}.`,
+  });
+}
+
+/** What has fields, as it is. Throws `E_SCHEMA_VALIDATION` for anything else. */
+export function fieldsIn<T extends object>(what: string, value: T): T {
+  const given: unknown = value;
+  if (typeof given === "object" && given !== null) return value;
+  throw notValid(`${what} must be an object`);
+}
+
 /** What Temporal says, as contracts §15 has it; what is no word of Temporal's stays as it is. */
 export function toInterlockError(error: unknown, runId: string): unknown {
   if (isNotFound(error)) {

@@ -73,6 +73,7 @@ export async function listRuns(
   limit: number,
   searchable: () => Promise<readonly string[]>,
 ): Promise<readonly ListedRun[]> {
+  if (filter.phases?.length === 0 || filter.taskQueues?.length === 0) return []; // Temporal takes no empty list
   const query = [RUNS, ...(await narrowing(filter, searchable))].join(" AND ");
   const pageSize = Math.min(PAGE, Math.max(100, 2 * limit));
   const newest = new NewestRuns(limit);

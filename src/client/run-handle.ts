@@ -6,7 +6,7 @@ import { isoOf } from "./raw-values.js";
 import { newestAuditHead } from "./audit-head.js";
 import { historiesOf } from "./run-histories.js";
 import { isOpenStatus, isOver } from "./execution-status.js";
-import { InterlockError, isNotFound, toInterlockError } from "./interlock-error.js";
+import { InterlockError, fieldsIn, isNotFound, toInterlockError } from "./interlock-error.js";
 import { type RunQuestion, nextQuestion } from "./next-question.js";
 import type { PendingWork } from "./pending-work.js";
 import { readPendingWork } from "./read-pending-work.js";
@@ -144,7 +144,7 @@ export class RunHandle {
     readonly by?: string;
     readonly answerId?: string;
   }): Promise<void> {
-    const { nodeId, text, question, by, answerId } = answer;
+    const { nodeId, text, question, by, answerId } = fieldsIn("an answer", answer);
     const told = { nodeId, text, ...defined({ question, by }) };
     const taken = valueOf(parseAnswerTaken(await this.update(ANSWER_UPDATE, told, answerId)));
     if (taken.begins === undefined) return; // taken by a worker of an earlier version
@@ -193,7 +193,7 @@ export class RunHandle {
    * run does not have.
    */
   async raiseBudget(raise: BudgetRaise & { readonly raiseId?: string }): Promise<Budget> {
-    const { raiseId, ...amounts } = raise;
+    const { raiseId, ...amounts } = fieldsIn("what a budget is raised by", raise);
     return valueOf(parseBudget(await this.update(BUDGET_UPDATE, amounts, raiseId)));
   }
 

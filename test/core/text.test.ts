@@ -53,7 +53,11 @@ describe("listSome", () => {
 });
 
 test("what is put at the end of a sentence ends with one full stop", () => {
-  expect(["it is no text", "It is gone.", "cut…"].map(ended)).toEqual(["it is no text.", "It is gone.", "cut…"]);
+  expect(["it is no text", "It is gone.", "cut…"].map(ended)).toEqual([
+    "it is no text.",
+    "It is gone.",
+    "cut…",
+  ]);
 });
 
 describe("cutBytes", () => {

@@ -1,0 +1,50 @@
+import { describe, expect, test } from "vitest";
+import { parseListing, requireRunName } from "../../src/client/asked-for.js";
+import { fieldsIn } from "../../src/client/interlock-error.js";
+
+const refused = (ask: () => unknown) =>
+  expect(ask).toThrow(expect.objectContaining({ name: "InterlockError", code: "E_SCHEMA_VALIDATION" }));
+
+describe("what programs without types ask the client for", () => {
+  test.each([
+    [{ since: "yesterday" }, "filter.since"],
+    [{ since: "2026-13-45" }, "filter.since"],
+    [{ phases: "running" }, "filter.phases"],
+    [{ phases: ["done"] }, "filter.phases.0"],
+    [{ project: 5 }, "filter.project"],
+    [{ phase: "failed" }, 'Unrecognized key: "phase"'],
+    [null, "filter"],
+  ])("a listing narrowed by %j is refused by its field", (filter, named) => {
+    refused(() => parseListing(filter, 50));
+    expect(() => parseListing(filter, 50)).toThrow(named);
+  });
+
+  test.each([-1, 1.5, Number.NaN, "10", null])("a listing of at most %j runs is refused", (limit) => {
+    refused(() => parseListing({}, limit));
+  });
+
+  test.each([null, undefined, 5, "", {}, { runId: 5, workflowId: "x" }, { runId: "x" }])(
+    "%j names no run",
+    (id) => {
+      refused(() => requireRunName(id));
+    },
+  );
+
+  test.each(["a run's id", { runId: "x", workflowId: "y" }])("%j names one", (id) => {
+    expect(requireRunName(id)).toBeUndefined();
+  });
+
+  test("what has fields is handed on as it is, and nothing else is taken", () => {
+    const given = { text: "x" };
+    expect(fieldsIn("an answer", given)).toBe(given);
+    for (const other of [null, undefined, "x", 5])
+      refused(() => fieldsIn("an answer", other as unknown as object));
+  });
+});
+
+test("times are compared in one form: with an offset, and to the second", () => {
+  const since = (text: string) => parseListing({ since: text }, 50).filter.since;
+  expect(since("2026-11-22T10:00:00+02:00")).toBe("2026-11-22T08:00:00.000Z");
+  expect(since("2026-11-22T08:00:00Z")).toBe("2026-11-22T08:00:00.000Z");
+  expect(parseListing({ since: undefined, package: "x" }, 0)).toEqual({ filter: { package: "x" }, limit: 0 });
+});
