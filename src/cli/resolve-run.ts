@@ -7,7 +7,7 @@ import { interruption, lookAround } from "./environment.js";
 import { isTemporalThere } from "./temporal-there.js";
 import { CommandError, UsageError } from "./output.js";
 
-/** Fewer characters say nothing. */
+/** Fewer characters say nothing: `run-`, which every run's workflow begins with, does not count. */
 const SHORTEST = 4;
 const MAX_CANDIDATES = 10;
 
@@ -43,7 +43,7 @@ export async function resolveRunArguments(command: Command): Promise<void> {
 export async function resolveRun(text: string): Promise<string> {
   const own = runIdIn(text) ?? text;
   if (isRunId(own)) return own;
-  if (text.length < SHORTEST || /[/\\\0]|\.json$/.test(text)) return text;
+  if (text.replace(/^run-/, "").length < SHORTEST || /[/\\\0]|\.json$/.test(text)) return text;
   const { config, store } = await lookAround();
   const exact = await store?.runs.findRun(text);
   if (exact?.ok === true) return text;

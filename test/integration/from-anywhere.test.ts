@@ -187,7 +187,7 @@ test("a package that is not there makes no store on a machine that has none, and
   const bench = await openBench([]);
   const there = await strangerShell(bench, "a-queue-that-nobody-polls");
   const installed = await there.run(["package", "install", "mistyped.bmad", "--json"]);
-  expect([installed.code, jsonOf(installed)]).toMatchObject([1, { error: { code: "E_PACKAGE_NOT_FOUND" } }]);
+  expect([installed.code, jsonOf(installed)]).toMatchObject([2, { error: { code: "E_PACKAGE_NOT_FOUND" } }]);
   await expect(readdir(there.home)).resolves.toEqual([]);
 });
 

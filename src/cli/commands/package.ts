@@ -2,9 +2,19 @@ import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type Finding, isError, whereOf } from "../../core/package/findings.js";
 import { checkPackageSource } from "../../store/packages/package-source.js";
+import { excerpt } from "../../core/text.js";
 import { type Result, fail } from "../../core/errors.js";
 import type { JsonAnswers, StoredPackage, StoredRun } from "../../contract/reads.js";
-import { CommandError, EXIT, type ExitCode, UsageError, print, printJson, usable } from "../output.js";
+import {
+  CommandError,
+  EXIT,
+  type ExitCode,
+  UsageError,
+  print,
+  printError,
+  printJson,
+  usable,
+} from "../output.js";
 import { isThere } from "../run-filter.js";
 import { type StorePlace, withStore } from "../store-place.js";
 import type { TemporalSession } from "../temporal-session.js";
@@ -58,11 +68,12 @@ export async function packageInstallCommand(source: string, options: { json?: bo
   // No store is made for a name that was mistyped.
   const installed = (await isThere(path))
     ? await withStore<Result<Installed>>({ makes: true }, install)
-    : fail("E_PACKAGE_NOT_FOUND", "There is no package directory or .bmad archive at this path.");
+    : fail("E_PACKAGE_NOT_FOUND", `There is no package directory or .bmad archive at ${path}.`);
   if (!installed.ok) {
+    const { code, message } = installed.error;
     if (options.json === true) printJson({ ok: false, error: installed.error });
-    else print(`${installed.error.code}: ${installed.error.message}`);
-    return EXIT.failed;
+    else printError(`${code}: ${message}`); // standard output is for the id
+    return code === "E_PACKAGE_NOT_FOUND" ? EXIT.usage : EXIT.failed;
   }
   const { packageId, name, version } = installed.value;
   const findings = installed.value.findings as readonly Finding[]; // as the store has found them
@@ -106,8 +117,14 @@ export async function packageRemoveCommand(
     const closedRuns = await closedByTemporal(place, needing);
     const removed = await place.reader.ask("package.remove", { packageId, closedRuns });
     if (removed.ok) return;
-    const hint = removed.error.code === "E_PACKAGE_NOT_FOUND" ? " See: interlock package list" : "";
-    throw new UsageError(`${removed.error.message}${hint}`);
+    if (removed.error.code !== "E_PACKAGE_NOT_FOUND") throw new UsageError(removed.error.message);
+    // What a name stands for changes with what is installed: only an id is removed.
+    const meant = await place.reader.ask("read.package", { packageId });
+    throw new UsageError(
+      meant.ok
+        ? `A package is removed by its id. "${excerpt(packageId)}" is now: ${meant.value.packageId}`
+        : `${removed.error.message} See: interlock package list`,
+    );
   });
   if (options.json === true) printJson({ ok: true, packageId });
   else print(`Removed ${packageId}.`);

@@ -1,8 +1,9 @@
 import { resolve } from "node:path";
 import type { Config } from "../../config.js";
+import { shellWord } from "../../core/text.js";
 import type { JsonAnswers } from "../../contract/reads.js";
 import { openEnvironment, storeAtHand } from "../environment.js";
-import { EXIT, type ExitCode, print, printJson, usable } from "../output.js";
+import { EXIT, type ExitCode, print, printJson, printNote, usable } from "../output.js";
 import { withStore } from "../store-place.js";
 
 /** `interlock project add`: runs of this store may work in a directory from now on. Again, it is the same. */
@@ -15,6 +16,10 @@ export async function projectAddCommand(
   const root = usable(await store.roots.add(resolve(dir), access));
   if (options.json === true) printJson({ ok: true, path: root.path, access: root.access });
   else print(`Runs of this store may ${root.access === "write" ? "work in" : "read"} ${root.path}`);
+  if (root.access !== access)
+    printNote(
+      `They may write there as before: it was registered for that. First: interlock project remove ${shellWord(root.path, "<dir>")}`,
+    );
   return EXIT.done;
 }
 

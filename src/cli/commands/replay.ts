@@ -33,7 +33,7 @@ async function historyOfFile(path: string): Promise<History> {
     return await readHistory(path);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`"${path}" is no history as JSON: ${reason}`, { cause: error });
+    throw new UsageError(`"${excerpt(path)}" is no history as JSON: ${excerpt(reason)}`, { cause: error });
   }
 }
 

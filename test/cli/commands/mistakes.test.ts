@@ -1,0 +1,71 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, expect, test, vi } from "vitest";
+import { main } from "../../../src/cli/program.js";
+import { commandOutput } from "../../fakes/command-output.js";
+import { validPackage } from "../../fakes/package-fixture.js";
+import { type RunWorld, openRunWorld, valueOf } from "../../fakes/run-world.js";
+
+const output = commandOutput();
+let world: RunWorld;
+beforeEach(async () => {
+  world = await openRunWorld(validPackage());
+  vi.stubEnv("INTERLOCK_STORE", world.store.dir);
+  vi.stubEnv("TEMPORAL_ADDRESS", undefined);
+  return () => vi.unstubAllEnvs();
+});
+
+test("a package that is not there is named, and what is wrong with one leaves standard output to the id", async () => {
+  const printed = vi.spyOn(process.stdout, "write").mockReturnValue(true);
+  const nowhere = join(world.dir, "nowhere");
+  expect(await main(["package", "install", nowhere])).toBe(2);
+  expect(output.text).toBe(
+    `E_PACKAGE_NOT_FOUND: There is no package directory or .bmad archive at ${nowhere}.\n`,
+  );
+  const broken = join(world.dir, "broken.bmad");
+  await writeFile(broken, "no zip");
+  expect(await main(["package", "install", broken])).toBe(1);
+  expect(printed).not.toHaveBeenCalled();
+});
+
+test("a package that is to be removed by its name is said by its id, and stays", async () => {
+  const { packageId } = world;
+  const { name } = valueOf(await world.store.packages.open(packageId)).manifest;
+  expect(await main(["package", "remove", name])).toBe(2);
+  expect(output.text).toBe(`A package is removed by its id. "${name}" is now: ${packageId}\n`);
+  expect(await main(["package", "remove", "nothing"])).toBe(2);
+  expect(output.text).toContain("See: interlock package list");
+  expect(await world.store.packages.open(packageId)).toMatchObject({ ok: true });
+});
+
+test("a project that was registered for writing is not said to be read only", async () => {
+  const dir = join(world.dir, "a project");
+  await mkdir(dir);
+  expect(await main(["project", "add", dir])).toBe(0);
+  expect(output.text).not.toContain("as before");
+  expect(await main(["project", "add", dir, "--read-only"])).toBe(0);
+  expect(output.text).toContain(
+    `may write there as before: it was registered for that. First: interlock project remove '${dir}'`,
+  );
+});
+
+test("run- with nothing behind it, as of a variable that is not set, names no run", async () => {
+  const { projectRoot, packageId } = world;
+  valueOf(await world.store.runs.createRun({ projectRoot, packageId, activeAgentId: "author" }, new Date()));
+  for (const text of ["run-", "run-abc"]) {
+    expect(await main(["status", text])).toBe(2);
+    expect(output.text).toContain(`There is no run "${text}" in this store.`);
+  }
+});
+
+test("the page is not served on a port that no browser opens", async () => {
+  expect(await main(["ui", "--no-open", "--port", "6000"])).toBe(2);
+  expect(output.text).toBe("--port: no browser opens port 6000, which other protocols have.\n");
+});
+
+test("what stands in a file that is no history does not begin lines of its own", async () => {
+  const file = join(world.dir, "h.txt");
+  await writeFile(file, "x\nRun is fine\n");
+  expect(await main(["replay", file])).toBe(2);
+  expect(output.text).toMatch(/^"[^"\n]*h\.txt" is no history as JSON: [^\n]*\n$/);
+});
