@@ -36,6 +36,20 @@ export function isFirstStep(tree: SourceTree, path: string, document: string): b
   return firstStepsIn(tree, folderOf(path), document).some((first) => first.path === path);
 }
 
+/** The first steps of the other modes, where these are the first ones of some modes of a folder. */
+export function modesBeside(
+  tree: SourceTree,
+  starts: readonly string[],
+  document: string,
+): readonly FirstStep[] {
+  const folders = new Set(starts.map(folderOf));
+  return [...folders].flatMap((folder) => {
+    const firsts = firstStepsIn(tree, folder, document);
+    const areModes = firsts.length > 1 && firsts.some(({ path }) => starts.includes(path));
+    return areModes ? firsts.filter(({ path }) => !starts.includes(path)) : [];
+  });
+}
+
 /**
  * Where the steps begin that lie right below a document's folder, or beside it, two at least: in the folders that the document
  * names, else in those that no other workflow beside it names.

@@ -3,7 +3,7 @@ import { waysInCode } from "./ways-in-code.js";
 import type { Entry } from "./entries.js";
 import { type Finish, LAST_WORDS, finishesOf, lastByName } from "./ends.js";
 import { type ImportFindings, named } from "./findings.js";
-import { type FirstStep, firstStepsBelow, firstStepsIn } from "./first-steps.js";
+import { type FirstStep, firstStepsBelow, firstStepsIn, modesBeside } from "./first-steps.js";
 import { whyAbsent } from "./left-out.js";
 import { References, type Target, type Token, isBelow } from "./references.js";
 import {
@@ -87,7 +87,10 @@ class GraphWalk {
 
   run(): void {
     this.visit(this.entry.document);
-    for (const path of this.order) this.visit(path);
+    for (const path of this.order) {
+      this.visit(path);
+      if (path === this.order.at(-1)) this.followModes();
+    }
     const { tree, folder, findings, order } = this;
     const reached = new Set([...order, ...this.used, this.entry.document]);
     reportUnreached(tree, { folder, document: this.entry.document, order, reached }, findings);
@@ -172,7 +175,8 @@ class GraphWalk {
       } else if (target.kind === "file" && target.path.endsWith(".md")) {
         const isDefault = /^next[-_]?(?:step)?[-_]?(?:file)?$/i.test(key);
         const label = isDefault ? "next" : key.replace(/^next(?:StepFile|Step)?_?/, "") || "next";
-        this.connect(path, target.path, line, { label, isDefault });
+        // Named as the step after another one it is one, whatever it is called: `step-02-resume.md` of what takes up a paused project.
+        this.connect(path, target.path, line, { label, isDefault }, isDefault);
       }
     }
   }
@@ -283,9 +287,15 @@ class GraphWalk {
     return isEntryName(nameOf(target)) && nameOf(target) !== "SKILL.md";
   }
 
-  private connect(from: string, to: string, line: number, edge: Omit<SourceEdge, "from" | "to">): void {
+  private connect(
+    from: string,
+    to: string,
+    line: number,
+    edge: Omit<SourceEdge, "from" | "to">,
+    isStep = this.order.includes(to),
+  ): void {
     if (from === to) return;
-    if (resumesRun(to)) {
+    if (resumesRun(to) && !isStep) {
       this.used.add(to);
       this.findings.add(
         "note",
@@ -367,6 +377,18 @@ class GraphWalk {
       `names no step after it: ${named(nameOf(first))} was taken, by its number`,
     );
     this.connect(path, first, 0, { label: "next", isDefault: true });
+  }
+
+  /** The modes of the first step's folder that nothing leads to: a document may say how to choose in words of its own. */
+  private followModes(): void {
+    const { document } = this.entry;
+    const starts = this.edgesFrom(document).map(({ to }) => to);
+    for (const { path, label } of modesBeside(this.tree, starts, document)) {
+      if (this.order.includes(path)) continue;
+      const what = `begins the mode ${named(label)}, which nothing leads to: a way from ${named(nameOf(document))} was added`;
+      this.findings.add("warning", path, 0, what);
+      this.connect(document, path, 0, { label, isDefault: false });
+    }
   }
 
   private assumeFirst(path: string): void {

@@ -75,7 +75,7 @@ export class StepNames {
 
   /** What a line of `from` names. */
   in(line: string, from: string): readonly NamedStep[] {
-    if (this.steps.length === 0 || line.length > 4_000) return [];
+    if (this.steps.length === 0 || line.length > 4_000 || line.trim() === "") return [];
     const found: NamedStep[] = [];
     const take = (text: string, at: number, form: NamedStep["form"], steps: readonly string[]): void => {
       if (found.length < MAX_NAMED && !found.some((other) => other.at === at))

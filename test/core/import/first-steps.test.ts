@@ -74,6 +74,21 @@ test.each([
   expect(said(made).filter((finding) => finding.includes("no step leads here"))).toEqual([]);
 });
 
+test("modes that a document does not lead to, beside one that it does, are ways on from it as well, and that is said", () => {
+  const body = ["Modify the pot: step-10-e-load", "", "Read fully and follow: `./steps/step-01-c-pot.md`"];
+  const made = importOf({ "workflow.md": page({ name: "tea" }, ...body), ...MODES });
+  expect(ways(made)).toEqual([
+    "workflow -next*-> step-01-c-pot",
+    "step-01-c-pot -next*-> step-02-c-cup",
+    "workflow -edit-> step-10-e-load",
+    "workflow -validate-> step-20-v-check",
+  ]);
+  expect(said(made)).toEqual([
+    'warning steps/step-10-e-load.md:0 begins the mode "edit", which nothing leads to: a way from "workflow.md" was added',
+    'warning steps/step-20-v-check.md:0 begins the mode "validate", which nothing leads to: a way from "workflow.md" was added',
+  ]);
+});
+
 test("a letter that each step has another of is no mode", () => {
   const made = importOf({
     "workflow.md": page({ name: "tea" }, "Make tea."),
@@ -119,7 +134,7 @@ test("of a chain of steps in one line only the first follows what the line says"
 
 test.each(["step-01-c", "`step-01-c`", "step-c-01"])("a step by its number and its mode: %s", (name) => {
   const made = importOf({ "workflow.md": page({ name: "tea" }, `Create: proceed to ${name}`), ...MODES });
-  expect(made.edges.slice(0, 1).map(({ to }) => to)).toEqual(["step-02-c-cup"]);
+  expect(ways(made).slice(0, 1)).toEqual(["workflow -next-> step-01-c-pot"]);
 });
 
 test("a name that one step's begins with is that step's", () => {

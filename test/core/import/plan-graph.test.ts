@@ -134,6 +134,16 @@ describe("what is ambiguous", () => {
     ]);
   });
 
+  test("a step that resumes is one of a workflow that names it as the step after another: it takes up a paused project", () => {
+    const made = importOf({
+      "workflow.md": "Load `./steps/step-01-look.md`\n",
+      "steps/step-01-look.md": step("./step-02-resume.md", "Then load `{nextStepFile}`."),
+      "steps/step-02-resume.md": "# Resume\n",
+    });
+    expect(ways(made)).toEqual(["step-01-look -next*-> step-02-resume"]);
+    expect(said(made, true)).toEqual([]);
+  });
+
   test("a name that does not exist is found with its line, and with what is like it", () => {
     const made = importOf({
       [`${AT}/workflow.md`]: ENTRY,

@@ -141,7 +141,9 @@ test("the last step of a mode does not lead into the next mode by its number", (
     ["step-01-c-plan", "step-02-c-write", "step-03-e-load"],
     "Go on: `steps/step-01-c-plan.md`",
   );
-  expect(ways(imported)).toEqual(["step-01-c-plan -next*-> step-02-c-write"]);
+  expect(ways(imported).filter((way) => way.startsWith("step"))).toEqual([
+    "step-01-c-plan -next*-> step-02-c-write",
+  ]);
 });
 
 test.each([
