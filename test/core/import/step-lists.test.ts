@@ -105,6 +105,18 @@ describe("a list of a document that goes through the steps", () => {
     ],
     ["has letters", "", "- [A] load `steps/step-01-a.md`", "- [B] load `steps/step-02-b.md`"],
     ["names modes", "", "- Create mode: load `steps/step-01-a.md`", "- Edit mode: load `steps/step-02-b.md`"],
+    [
+      "has cases before arrows",
+      "",
+      "- **short** → Load and execute `steps/step-01-a.md`",
+      "- **whole** → Load and execute `steps/step-02-b.md`",
+    ],
+    [
+      "is said to depend on something",
+      "Based on `level`:",
+      "- short: load `steps/step-01-a.md`",
+      "- whole: load `steps/step-02-b.md`",
+    ],
     ["begins elsewhere", "", "- load `steps/step-02-b.md`", "- load `steps/step-01-a.md`"],
   ])("offers its items where it %s", (_what, before, one, other) => {
     const imported = listed(["step-01-a", "step-02-b", "step-03-c"], before, one, other);
