@@ -23,9 +23,11 @@ const ITEM = /^(\s{0,12})(?:[-*+]|\d{1,3}[.)])\s/;
 /** One of the items is chosen: they are alternatives. */
 const CHOICE = /\b(?:if|when|unless|otherwise|wenn|falls|sonst)\b|\[[A-Z]\]/i;
 const CHOICE_BEFORE = /\b(?:or|either|option|choose|select|mode|oder)\b/i;
-const ASKS = /\?|\b(?:choose|select|option|menu|one of|wähle)|^\W{0,12}(?:based|depending) on\b|^\W{0,12}je nach\b/i;
+const ASKS =
+  /\?|\b(?:choose|select|option|menu|one of|wähle)|^\W{0,12}(?:based|depending) on\b|^\W{0,12}je nach\b/i;
 /** "- **complete** → Load and execute X": a case, and what is done in it. "- Step 1 → load X" is none. */
-const CASE_BEFORE = /^\s*[-*+][^→\d]{1,80}?(?:→|->|=>)[^→]{0,60}\b(?:load|read|follow|execute|run|go|start|begin|lade|folge|lies)\b/i;
+const CASE_BEFORE =
+  /^\s*[-*+][^→\d]{1,80}?(?:→|->|=>)[^→]{0,60}\b(?:load|read|follow|execute|run|go|start|begin|lade|folge|lies)\b/i;
 
 /** A numbered list of so many steps in their order is no menu. */
 const SEQUENCE = 3;
