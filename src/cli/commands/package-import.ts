@@ -1,6 +1,6 @@
 import { readdir, realpath, stat } from "node:fs/promises";
 import { dirname, join, relative, resolve, sep } from "node:path";
-import { type Entry, findEntries } from "../../core/import/entries.js";
+import { type Entry, findEntries, leadsToWorkflow, workflowBeside } from "../../core/import/entries.js";
 import { UNREAD, unreadEntries } from "../../core/import/left-out.js";
 import { type Imported, importPackage } from "../../core/import/import-package.js";
 import { isBelow } from "../../core/import/references.js";
@@ -92,7 +92,11 @@ async function readEntries(named: string): Promise<ReadEntries> {
   const all = findEntries(source.tree);
   const entries = entry.isDirectory()
     ? all.filter((found) => isBelow(found.path, within))
-    : all.filter((found) => found.path === within || found.document === within);
+    : all.filter(
+        (found) =>
+          [found.path, found.document].includes(within) ||
+          (within === workflowBeside(found.path) && leadsToWorkflow(source.tree, found.path)),
+      );
   const isNear = (found: string): boolean => /(?:^|\/)(?:skill|workflow)\.md$/i.test(found);
   const isWithin = (found: string): boolean => found === within || isBelow(found, within);
   const near = [...source.unread, ...source.tree.paths].filter((found) => isNear(found) && isWithin(found));

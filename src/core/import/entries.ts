@@ -1,6 +1,6 @@
 import type { JsonObject } from "../json.js";
 import { cutText, oneLine } from "../text.js";
-import { tokensInBody } from "./directives.js";
+import { directiveOf, tokensInBody } from "./directives.js";
 import { firstStepsOf } from "./first-steps.js";
 import { References } from "./references.js";
 import { type SourceText, readSource, textsOf, textsUnder } from "./source-text.js";
@@ -40,6 +40,7 @@ export function findEntries(tree: SourceTree): readonly Entry[] {
     if (entry === undefined) continue;
     entries.push(entry);
     if (entry.document !== path) pointedAt.add(entry.document);
+    else if (leadsToWorkflow(tree, path)) pointedAt.add(workflowBeside(path));
   }
   const withMain = new Set(
     entries.filter(({ path }) => MAIN.test(nameOf(path))).map(({ path }) => folderOf(path)),
@@ -135,8 +136,32 @@ function formOf(tree: SourceTree, path: string, document: string): EntryForm {
 
 /** Whether a file is the `workflow.md` beside a longer `SKILL.md`, and has steps. */
 function hasSteps(tree: SourceTree, path: string, document: string): boolean {
-  if (nameOf(document) !== "SKILL.md" || nameOf(path) !== "workflow.md") return false;
-  return folderOf(path) === folderOf(document) && formOf(tree, path, path) === "steps";
+  return nameOf(document) === "SKILL.md" && path === workflowBeside(document) && hasStepsOf(tree, path);
+}
+
+/** Whether a workflow's document leads to steps. */
+export function hasStepsOf(tree: SourceTree, document: string): boolean {
+  return formOf(tree, document, document) === "steps";
+}
+
+/** The `workflow.md` in the folder of a `SKILL.md`. */
+export function workflowBeside(path: string): string {
+  const folder = folderOf(path);
+  return folder === "" ? "workflow.md" : `${folder}/workflow.md`;
+}
+
+/** Whether a longer `SKILL.md` leads to the `workflow.md` beside it: that is a part of it, and no workflow of its own. */
+export function leadsToWorkflow(tree: SourceTree, path: string): boolean {
+  const beside = workflowBeside(path);
+  if (nameOf(path) !== "SKILL.md" || !tree.has(beside)) return false;
+  const source = readSource(tree.text(path));
+  const references = new References(tree, folderOf(path), path, variablesOf(source.frontmatter));
+  for (const { line, token, before } of tokensInBody(source.body)) {
+    const target = references.resolve(token.text);
+    if (target.kind === "file" && target.path === beside && directiveOf(line, token, before).kind === "go")
+      return true;
+  }
+  return false;
 }
 
 /** Whether a document leads to a step by another name than its path. */

@@ -2,7 +2,7 @@ import type { JsonObject } from "../json.js";
 import { excerpt } from "../text.js";
 import { type ConfigValues, configValues, usable } from "./config-values.js";
 import { type Layers, customizationOf, valueUnder } from "./customization.js";
-import type { Entry } from "./entries.js";
+import { type Entry, hasStepsOf, workflowBeside } from "./entries.js";
 import { type ImportFinding, ImportFindings, named } from "./findings.js";
 import { reportLeftOut } from "./left-out.js";
 import { type Need, needsOf, remembers } from "./needs.js";
@@ -55,6 +55,7 @@ export function importPackage(tree: SourceTree, entry: Entry): Imported {
   const findings = new ImportFindings();
   const graph = planGraph(tree, entry, findings);
   reportLeftOut(tree, entry, findings);
+  reportTwin(tree, entry, findings);
   const config = configValues(tree, entry.document);
   const used = [...graph.texts.keys()].map((path) => tree.text(path));
   for (const { key, file, line, message } of config.problems) {
@@ -94,6 +95,15 @@ export function importPackage(tree: SourceTree, entry: Entry): Imported {
     configFiles: [...config.files, ...custom.files],
     wholeRunConversation: first !== undefined,
   };
+}
+
+/** Says of a skill without steps that the `workflow.md` beside it has some: it is a package of its own, of the same name. */
+function reportTwin(tree: SourceTree, entry: Entry, findings: ImportFindings): void {
+  const twin = workflowBeside(entry.path);
+  if (entry.form !== "instructions" || nameOf(entry.document) !== "SKILL.md" || !tree.has(twin)) return;
+  if (!hasStepsOf(tree, twin)) return;
+  const what = `has no steps, and does not lead to those of ${named("workflow.md")} beside it: import that one as well`;
+  findings.add("warning", entry.path, 0, what);
 }
 
 /** The workflow's own folder, what its steps use from elsewhere, and the skills that they call. */

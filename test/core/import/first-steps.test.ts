@@ -111,6 +111,21 @@ test("a workflow document that a skill leads to begins its steps in the same way
   expect(ways(made)).toEqual(["workflow -steps*-> step-01-pot", ...IN_ORDER]);
 });
 
+test("a workflow document that a skill leads to is no workflow of its own; of one that it does not lead to it says so", () => {
+  const texts = (last: string) => ({
+    "SKILL.md": page({ name: "tea" }, ...LONG, last),
+    "workflow.md": "# Tea\n\nLoad `./steps/step-01-pot.md`.\n",
+    ...THREE,
+  });
+  const led = importOf(texts("Begin by reading `workflow.md`."));
+  expect(led.nodes.map(({ id }) => id)).toContain("step-03-cup");
+  expect(said(led)).toEqual([]);
+  expect(said(importOf(texts("Pour."), "SKILL.md"))).toEqual([
+    'warning SKILL.md:0 has no steps, and does not lead to those of "workflow.md" beside it: import that one as well',
+  ]);
+  expect(ways(importOf(texts("Pour."), "workflow.md"))).toEqual(IN_ORDER);
+});
+
 test("of several workflows in a folder each has the steps that it names, or that no other names", () => {
   const texts = {
     "workflow-make.md": page({ name: "make" }, "Make it, as `steps-c/` has it."),
