@@ -12,7 +12,7 @@ const report = process.env["INTERLOCK_TEST_REPORT"];
  */
 const SLOW_TAG = { name: "slow", description: "takes more than six seconds beside four others" };
 const INTEGRATION = "test/integration";
-/** Files of slow tests alone begin with the tag; each has a process of its own. */
+/** Files of slow tests alone begin with the tag. */
 const SLOW_FILES = readdirSync(INTEGRATION)
   .filter((name) => name.endsWith(".test.ts"))
   .map((name) => `${INTEGRATION}/${name}`)
@@ -92,8 +92,10 @@ export default defineConfig({
       {
         test: {
           ...ON_SERVER,
+          globalSetup: [...ON_SERVER.globalSetup, "test/crash/global-setup.ts"],
           name: "slow",
           include: SLOW_FILES,
+          isolate: false, // as above
           maxWorkers: 5, // they wait even longer
           maxConcurrency: 50,
           sequence: { groupOrder: 1 },

@@ -27,13 +27,13 @@ const NO_GARBAGE_COLLECTION = ["--min-semi-space-size=128", "--max-semi-space-si
 
 /** A build of `src/` whose failpoints work, in a directory of its own. */
 export interface ArmedBuild {
+  readonly dir: string;
   /** Starts a worker and waits until it polls. */
   startWorker(environment: Record<string, string>, arming: Arming): Promise<Victim>;
   /** Works on a store; gives the result, or nothing when the process was killed, which the signal does at any moment. */
   runTask(task: StoreTask, arming: Arming, kill?: AbortSignal): Promise<unknown>;
   /** For workers of this process. */
   readonly workflowBundle: { readonly codePath: string };
-  remove(): void;
 }
 
 /** A process that is going to be killed or stopped. */
@@ -60,13 +60,14 @@ export interface TextPatch {
  * Bundles each program with all it needs but native code into one file: a process that is to be killed starts in a third
  * of the time. The bundle of workflow code is that of `dist/`: no failpoint is in it.
  */
-export async function buildArmed(patches: readonly TextPatch[] = []): Promise<ArmedBuild> {
+export async function buildArmed(
+  patches: readonly TextPatch[] = [],
+): Promise<ArmedBuild & { remove(): void }> {
   const builds = join(root, "test/.build");
   mkdirSync(builds, { recursive: true });
   const made = mkdtempSync(join(builds, "armed-"));
-  // As deep as dist/worker/, whose code looks for the bundle of workflow code one folder above, and for the manifest two.
   const dir = join(made, "dist");
-  const programs = join(dir, "worker");
+  const programs = programsIn(made);
   mkdirSync(programs, { recursive: true });
   copyFileSync(join(root, "package.json"), join(made, "package.json"));
   await Promise.all(PROGRAMS.map((program) => bundleProgram(program, programs, patches)));
@@ -78,6 +79,12 @@ export async function buildArmed(patches: readonly TextPatch[] = []): Promise<Ar
   const workflows = patches.filter(isOfWorkflows);
   const bundle = patched(readFileSync(BUILT_WORKFLOWS, "utf8"), workflows);
   writeFileSync(join(dir, "workflow-bundle.cjs"), bundle);
+  return { ...armedBuild(made), remove: () => rmSync(made, { recursive: true, force: true }) };
+}
+
+/** A build that is there. */
+export function armedBuild(made: string): ArmedBuild {
+  const programs = programsIn(made);
 
   function start(
     program: (typeof PROGRAMS)[number],
@@ -134,9 +141,14 @@ export async function buildArmed(patches: readonly TextPatch[] = []): Promise<Ar
       if (child.output() === "") throw new Error(`The process ended without a result.\n${child.errors()}`);
       return JSON.parse(child.output()) as unknown;
     },
-    workflowBundle: { codePath: join(dir, "workflow-bundle.cjs") },
-    remove: () => rmSync(made, { recursive: true, force: true }),
+    dir: made,
+    workflowBundle: { codePath: join(made, "dist/workflow-bundle.cjs") },
   };
+}
+
+/** As deep as dist/worker/, whose code looks for the bundle of workflow code one folder above, and for the manifest two. */
+function programsIn(made: string): string {
+  return join(made, "dist/worker");
 }
 
 /** The failpoints that were hit, in order. */

@@ -2,12 +2,12 @@ import { eventually } from "../fakes/eventually.js";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { DefaultLogger, Runtime } from "@temporalio/worker";
 import type { RunHandle } from "../../src/client/client.js";
 import type { RunResult } from "../../src/core/run/closing.js";
 import type { StepSize } from "../../src/core/step-size.js";
 import { workflowIdOf } from "../../src/core/run/run-id.js";
 import { type Place, openPlace } from "../fakes/place.js";
+import { quietRuntime } from "../fakes/quiet-runtime.js";
 import type { ChatRequestBody, ScriptedAnswer } from "../fakes/scripted-model.js";
 import { valueOf } from "../fakes/run-world.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
@@ -18,10 +18,6 @@ import { type Crew, crewOf } from "./crew.js";
 
 /** How often a case looks whether it is asked: many of them do so at once. */
 const SELDOM_MS = 250;
-
-let runtimeInstalled = false;
-/** Successors run workflow code in this thread: the many that there are would start one each. */
-process.env["TEMPORAL_DEBUG"] = "1";
 
 /** One case: a store, a project, a queue and a model of its own, on the suite's Temporal server. */
 export interface CrashStage extends Place, Crew {
@@ -54,8 +50,7 @@ export async function openCrashStage({
   steps = "turns",
   onRequest,
 }: StageOptions): Promise<CrashStage> {
-  if (!runtimeInstalled) Runtime.install({ logger: new DefaultLogger("ERROR"), shutdownSignals: [] });
-  runtimeInstalled = true;
+  quietRuntime();
   const place = await openPlace(
     address,
     async (request, index) => (await onRequest?.(request, index)) ?? answerTo(request),

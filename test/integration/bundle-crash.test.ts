@@ -1,11 +1,12 @@
 // @module-tag slow
-import { DefaultLogger, Runtime } from "@temporalio/worker";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { beforeAll, describe, expect, inject, test } from "vitest";
 import type { FailpointName } from "../../src/core/failpoint.js";
-import { type ArmedBuild, buildArmed, readHits } from "../crash/armed-build.js";
+import { readHits } from "../crash/armed-build.js";
+import { sharedBuild } from "../crash/shared-build.js";
 import type { Arming } from "../crash/armed-failpoint.js";
 import { openBundleStage } from "../crash/bundle-stage.js";
 import { limiter } from "../crash/limiter.js";
+import { quietRuntime } from "../fakes/quiet-runtime.js";
 import { copyRoom } from "./harness.js";
 
 /** Most of the time a case waits for a timeout of Temporal's. */
@@ -26,17 +27,15 @@ const POINTS: readonly FailpointName[] = [
   "run.placed",
 ];
 
-let build: ArmedBuild;
+const build = sharedBuild();
 let reference: Awaited<ReturnType<typeof undisturbedRun>>;
 const address = inject("temporalAddress");
 const inTurn = limiter(CASES_AT_ONCE);
 
 beforeAll(async () => {
-  Runtime.install({ logger: new DefaultLogger("ERROR"), shutdownSignals: [] });
-  build = await buildArmed();
+  quietRuntime();
   reference = await undisturbedRun();
 });
-afterAll(() => build.remove());
 
 async function undisturbedRun() {
   const stage = await openBundleStage(address, build, copyRoom);

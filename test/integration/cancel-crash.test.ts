@@ -1,11 +1,10 @@
 // @module-tag slow
 import { expect, inject, onTestFinished, test } from "vitest";
-import { buildArmed } from "../crash/armed-build.js";
+import { sharedBuild } from "../crash/shared-build.js";
 import { openCrashStage } from "../crash/crash-stage.js";
 
 test("a run that is cancelled after its worker died is cancelled, not failed, and can be retried", async () => {
-  const build = await buildArmed();
-  onTestFinished(() => build.remove());
+  const build = sharedBuild();
   const stage = await openCrashStage({ address: inject("temporalAddress"), build });
   onTestFinished(() => stage.close());
   const victim = await stage.startVictim({ name: "run.staged", hit: 1, action: "kill" });

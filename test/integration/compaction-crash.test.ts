@@ -1,9 +1,10 @@
 // @module-tag slow
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { beforeAll, describe, expect, inject, test } from "vitest";
 import { FAILPOINTS, type FailpointName } from "../../src/core/failpoint.js";
-import { type ArmedBuild, buildArmed, readHits } from "../crash/armed-build.js";
+import { readHits } from "../crash/armed-build.js";
+import { sharedBuild } from "../crash/shared-build.js";
 import type { Arming } from "../crash/armed-failpoint.js";
 import { turnOf } from "../crash/crash-script.js";
 import { type CrashStage, openCrashStage } from "../crash/crash-stage.js";
@@ -54,16 +55,14 @@ function answerTo(request: ChatRequestBody): ScriptedAnswer {
     : { calls: [{ ...next, id: turn.replace(" ", "-") }], usage: null };
 }
 
-let build: ArmedBuild;
+const build = sharedBuild();
 let reference: Awaited<ReturnType<typeof undisturbedRun>>;
 const address = inject("temporalAddress");
 const inTurn = limiter(CASES_AT_ONCE);
 
 beforeAll(async () => {
-  build = await buildArmed();
   reference = await undisturbedRun();
 });
-afterAll(() => build.remove());
 
 async function onStage<T>(action: (stage: CrashStage) => Promise<T>): Promise<T> {
   const stage = await openCrashStage({ address, build, onRequest: answerTo });

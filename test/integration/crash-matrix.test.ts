@@ -1,12 +1,13 @@
 // @module-tag slow
 import { inspect } from "node:util";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { beforeAll, describe, expect, inject, test } from "vitest";
 import type { RunHandle } from "../../src/client/client.js";
 import { FAILPOINTS, type FailpointName } from "../../src/core/failpoint.js";
 import { STEP_SIZES, type StepSize } from "../../src/core/step-size.js";
 import { openStore } from "../../src/store/store.js";
-import { type ArmedBuild, type Victim, buildArmed, readHits } from "../crash/armed-build.js";
+import { type Victim, readHits } from "../crash/armed-build.js";
+import { sharedBuild } from "../crash/shared-build.js";
 import type { Arming } from "../crash/armed-failpoint.js";
 import { turnOf } from "../crash/crash-script.js";
 import { type CrashStage, type StageOptions, answerQuestion, openCrashStage } from "../crash/crash-stage.js";
@@ -53,7 +54,7 @@ const WHERE_TO_STOP: readonly FailpointName[] = [
 
 type Point = Pick<NonNullable<Arming["at"]>, "name" | "hit">;
 
-let build: ArmedBuild;
+const build = sharedBuild();
 const references = new Map<StepSize, Awaited<ReturnType<typeof undisturbedRun>>>();
 const address = inject("temporalAddress");
 const killedInTurn = limiter(CASES_AT_ONCE);
@@ -61,10 +62,8 @@ const killedInTurn = limiter(CASES_AT_ONCE);
 const stoppedInTurn = limiter(CASES_AT_ONCE);
 
 beforeAll(async () => {
-  build = await buildArmed();
   for (const steps of STEP_SIZES) references.set(steps, await undisturbedRun(steps));
 });
-afterAll(() => build.remove());
 
 /** Runs one case on a stage of its own; its question is answered whenever it is asked. */
 async function onStage<T>(

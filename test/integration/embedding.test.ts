@@ -9,7 +9,8 @@ import { type WorkerOptions, defineTool, startWorker } from "../../src/worker.js
 import { openPlace } from "../fakes/place.js";
 import { valueOf } from "../fakes/run-world.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
-import { quietRuntime, until, writeTree } from "./harness.js";
+import { quietRuntime } from "../fakes/quiet-runtime.js";
+import { until, writeTree } from "./harness.js";
 import { ROOT } from "./shell.js";
 
 /** What a program without HTTP answers: on to the next node of the two-node package. */

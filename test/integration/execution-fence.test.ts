@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import type { RunHandle } from "../../src/client/client.js";
 import { workflowIdOf } from "../../src/core/run/run-id.js";
 import { verifyAuditLog } from "../../src/store/runs/audit-verify.js";
-import { type ArmedBuild, type TextPatch, type Victim, buildArmed, readHits } from "../crash/armed-build.js";
+import { type TextPatch, type Victim, buildArmed, readHits } from "../crash/armed-build.js";
 import type { Arming } from "../crash/armed-failpoint.js";
 import { openBundleStage } from "../crash/bundle-stage.js";
 import { type CrashStage, openCrashStage } from "../crash/crash-stage.js";
@@ -43,7 +43,7 @@ const AFTER_LAST_CHECK: readonly TextPatch[] = [
 
 type Point = Pick<NonNullable<Arming["at"]>, "name" | "hit">;
 
-let build: ArmedBuild;
+let build: Awaited<ReturnType<typeof buildArmed>>;
 let hits: readonly string[];
 
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import { expect, inject, onTestFinished, test } from "vitest";
 import { startWorker } from "../../src/worker.js";
 import { eventually } from "../fakes/eventually.js";
 import { openPlace } from "../fakes/place.js";
-import { quietRuntime } from "./harness.js";
+import { quietRuntime } from "../fakes/quiet-runtime.js";
 
 /** A way to the suite's server that knows how many connections are open. */
 async function countedWay(address: string) {

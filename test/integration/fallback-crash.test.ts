@@ -1,9 +1,9 @@
 // @module-tag slow
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import type { FailpointName } from "../../src/core/failpoint.js";
-import { type ArmedBuild, buildArmed } from "../crash/armed-build.js";
+import { sharedBuild } from "../crash/shared-build.js";
 import { turnOf } from "../crash/crash-script.js";
 import { type CrashStage, answeredResult, openCrashStage } from "../crash/crash-stage.js";
 import { endStateOf } from "../crash/end-state.js";
@@ -12,11 +12,7 @@ import { jsonLines } from "../fakes/run-world.js";
 /** Longer than a worker's death, its activity's timeout and a run take on a busy machine. */
 const TIMEOUT_MS = 600_000;
 
-let build: ArmedBuild;
-beforeAll(async () => {
-  build = await buildArmed();
-});
-afterAll(() => build.remove());
+const build = sharedBuild();
 
 /** A run whose first model refuses its key; the second one, at the same place, does the work. */
 async function withFallback<T>(
@@ -46,7 +42,7 @@ async function ended(stage: CrashStage, isKilled: boolean) {
     if (!isKilled) return;
     const signal = await stage.victims[0]?.ended;
     if (signal !== "SIGKILL") throw new Error(`The worker was not killed: ${signal}`);
-    await stage.startVictim();
+    await stage.startSuccessor();
   });
   const { lastRequests: _, ...endState } = (await endStateOf(stage, run, result)) as Record<string, unknown>;
   const log = join((await stage.runDir(run)) ?? "", "state/logs/execution.jsonl");

@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isGrpcServiceError } from "@temporalio/client";
-import { DefaultLogger, Runtime } from "@temporalio/worker";
 import { inject, onTestFinished } from "vitest";
 import {
   InterlockClient,
@@ -20,12 +19,9 @@ import { startWorker } from "../../src/worker.js";
 import { eventually } from "../fakes/eventually.js";
 import { readTree } from "../fakes/package-fixture.js";
 import { type Place, openPlace } from "../fakes/place.js";
+import { quietRuntime } from "../fakes/quiet-runtime.js";
 import { valueOf } from "../fakes/run-world.js";
 import type { Script } from "../fakes/scripted-model.js";
-
-let runtimeInstalled = false;
-/** Workers of this process run workflow code in its thread: starting one for each takes a third of a test's time. */
-process.env["TEMPORAL_DEBUG"] = "1";
 
 /** A worker of its own store on the suite's real server, with a scripted model over HTTP. */
 export interface Bench extends Omit<Place, "close"> {
@@ -50,12 +46,6 @@ export interface Bench extends Omit<Place, "close"> {
   /** The run's state document, cut into frontmatter and body. */
   document(run: RunHandle): Promise<{ frontmatter: Record<string, unknown>; body: string }>;
   auditEvents(run: RunHandle): Promise<Record<string, unknown>[]>;
-}
-
-/** Workers of this process log errors only. */
-export function quietRuntime(): void {
-  if (!runtimeInstalled) Runtime.install({ logger: new DefaultLogger("ERROR"), shutdownSignals: [] });
-  runtimeInstalled = true;
 }
 
 export async function openBench(script: Script, environment: Record<string, string> = {}): Promise<Bench> {

@@ -1,15 +1,11 @@
 // @module-tag slow
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { type ArmedBuild, buildArmed } from "../crash/armed-build.js";
+import { expect, inject, test } from "vitest";
+import { sharedBuild } from "../crash/shared-build.js";
 import { openCrashStage } from "../crash/crash-stage.js";
 import { endStateOf } from "../crash/end-state.js";
 import { nodeOf, readsFirst } from "../fakes/walk.js";
 
-let build: ArmedBuild;
-beforeAll(async () => {
-  build = await buildArmed();
-});
-afterAll(() => build.remove());
+const build = sharedBuild();
 
 /** What is left of a run by nodes that asks nobody; its worker is killed when it has recorded so many calls. */
 async function straightRun(killedAt: number | undefined, reads = 0) {
@@ -24,7 +20,7 @@ async function straightRun(killedAt: number | undefined, reads = 0) {
     const victim = await stage.startVictim(killedAt === undefined ? undefined : { ...at, hit: killedAt });
     const run = await stage.startRun();
     const died = killedAt === undefined ? undefined : await victim.ended;
-    if (died !== undefined) await stage.startVictim();
+    if (died !== undefined) await stage.startSuccessor();
     const endState = await endStateOf(stage, run, await run.result());
     return { endState, nodes: stage.model.requests.map(nodeOf), died };
   } finally {

@@ -1,9 +1,9 @@
 // @module-tag slow
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import type { FailpointName } from "../../src/core/failpoint.js";
-import { type ArmedBuild, buildArmed } from "../crash/armed-build.js";
+import { sharedBuild } from "../crash/shared-build.js";
 import { answerQuestion, openCrashStage } from "../crash/crash-stage.js";
 import { eventually } from "../fakes/eventually.js";
 import { openReceiver } from "../fakes/webhook-receiver.js";
@@ -11,11 +11,7 @@ import { openReceiver } from "../fakes/webhook-receiver.js";
 /** Longer than a worker's death and its activity's timeout take on a busy machine. */
 const TIMEOUT_MS = 600_000;
 
-let build: ArmedBuild;
-beforeAll(async () => {
-  build = await buildArmed();
-});
-afterAll(() => build.remove());
+const build = sharedBuild();
 
 /** The ids of the messages that a receiver got, when a worker was killed there and another one took its place. */
 async function idsAfterDeathAt(name: FailpointName) {
@@ -27,7 +23,7 @@ async function idsAfterDeathAt(name: FailpointName) {
     const victim = await stage.startVictim({ name, hit: 1, action: "kill" });
     const run = await stage.startRun();
     expect(await victim.ended).toBe("SIGKILL");
-    await stage.startVictim();
+    await stage.startVictim(); // one that reads the settings that were written for it
     const idOf = (change: number) => `notice-${run.runId}-${change}-ops`;
     const ids = () => receiver.messages.map(({ headers }) => headers["webhook-id"]);
     await eventually(() => ids().includes(idOf(1)));

@@ -19,7 +19,8 @@ import { type Script, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { STRAIGHT, straightOn } from "../fakes/walk.js";
 import { eventually } from "../fakes/eventually.js";
-import { type Bench, openBench, quietRuntime, until, writeTree } from "./harness.js";
+import { quietRuntime } from "../fakes/quiet-runtime.js";
+import { type Bench, openBench, until, writeTree } from "./harness.js";
 import { jsonOf, shellOf } from "./shell.js";
 
 const address = inject("temporalAddress");

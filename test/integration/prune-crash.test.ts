@@ -1,11 +1,11 @@
 // @module-tag slow
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { FAILPOINTS, type FailpointName } from "../../src/core/failpoint.js";
 import type { RunMetadata } from "../../src/store/runs/run-index.js";
 import { openStore } from "../../src/store/store.js";
-import { type ArmedBuild, buildArmed } from "../crash/armed-build.js";
+import { sharedBuild } from "../crash/shared-build.js";
 import type { Arming } from "../crash/armed-failpoint.js";
 import { doTask } from "../crash/store-task.js";
 import { writePackage } from "../fakes/package-fixture.js";
@@ -24,11 +24,7 @@ const OF_PRUNING = [
   ...FAILPOINTS.filter((name) => name.startsWith("prune.")),
 ] as const;
 
-let build: ArmedBuild;
-beforeAll(async () => {
-  build = await buildArmed();
-});
-afterAll(() => build.remove());
+const build = sharedBuild();
 
 /** A store with four runs that are over, three of which are to go, and one that goes on. */
 async function scene() {

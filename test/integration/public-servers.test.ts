@@ -4,10 +4,10 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterAll, beforeAll, describe, inject, test } from "vitest";
+import { describe, inject, test } from "vitest";
 import type { FailpointName } from "../../src/core/failpoint.js";
 import { verifyAuditLog } from "../../src/store/runs/audit-verify.js";
-import { type ArmedBuild, buildArmed } from "../crash/armed-build.js";
+import { sharedBuild } from "../crash/shared-build.js";
 import { type CrashStage, openCrashStage } from "../crash/crash-stage.js";
 import { eventually } from "../fakes/eventually.js";
 import { agentsWith } from "../fakes/mcp-world.js";
@@ -23,11 +23,7 @@ import { twoNodePackage } from "../fakes/two-node-package.js";
 const binOf = (name: string) =>
   createRequire(import.meta.url).resolve(`@modelcontextprotocol/server-${name}/dist/index.js`);
 
-let build: ArmedBuild;
-beforeAll(async () => {
-  build = await buildArmed();
-});
-afterAll(() => build.remove());
+const build = sharedBuild();
 
 interface Result {
   readonly ok: boolean;

@@ -13,7 +13,8 @@ import { type ChatRequestBody, ScriptedModel, call } from "../fakes/scripted-mod
 import { twoNodePackage } from "../fakes/two-node-package.js";
 import { intentOf, nodeOf, straightOn, wordsIn } from "../fakes/walk.js";
 import { eventually } from "../fakes/eventually.js";
-import { quietRuntime, temporaryDirectory, until, writeTree } from "./harness.js";
+import { quietRuntime } from "../fakes/quiet-runtime.js";
+import { temporaryDirectory, until, writeTree } from "./harness.js";
 import { type Outcome, Shell, jsonOf } from "./shell.js";
 
 /** Until the database is lost, runs go as far as their first words say. */

@@ -16,8 +16,9 @@ import { type EarlyServer, startEarlyServer } from "../fakes/early-server.js";
 import { eventually } from "../fakes/eventually.js";
 import { type ScriptedAnswer, call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
+import { quietRuntime } from "../fakes/quiet-runtime.js";
 import { begin } from "./begin-command.js";
-import { type Bench, openBench, quietRuntime, until, writeTree } from "./harness.js";
+import { type Bench, openBench, until, writeTree } from "./harness.js";
 import { Shell, jsonOf, shellOf } from "./shell.js";
 
 const execute = promisify(execFile);

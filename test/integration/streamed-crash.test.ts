@@ -1,8 +1,8 @@
 // @module-tag slow
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { type ArmedBuild, buildArmed } from "../crash/armed-build.js";
+import { expect, inject, test } from "vitest";
+import { sharedBuild } from "../crash/shared-build.js";
 import { answerTo, turnOf } from "../crash/crash-script.js";
 import { type CrashStage, answeredResult, openCrashStage } from "../crash/crash-stage.js";
 import { endStateOf, requestCounts } from "../crash/end-state.js";
@@ -10,11 +10,7 @@ import { endStateOf, requestCounts } from "../crash/end-state.js";
 /** Longer than a worker's death, its activity's timeout and a run take on a busy machine. */
 const TIMEOUT_MS = 600_000;
 
-let build: ArmedBuild;
-beforeAll(async () => {
-  build = await buildArmed();
-});
-afterAll(() => build.remove());
+const build = sharedBuild();
 
 /** What is left of a run with streamed answers; its worker is killed when this request's answer has come but for its end. */
 async function streamedRun(killedAt: number | undefined) {
@@ -30,7 +26,7 @@ async function streamedRun(killedAt: number | undefined) {
         victim?.process.kill("SIGKILL");
         await victim?.ended;
         killed = true;
-        await stage.startVictim();
+        await stage.startSuccessor();
       };
       return { ...answerTo(request), beforeEnd };
     },

@@ -1,7 +1,8 @@
 // @module-tag slow
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { type ArmedBuild, buildArmed, readHits } from "../crash/armed-build.js";
+import { expect, inject, test } from "vitest";
+import { readHits } from "../crash/armed-build.js";
+import { sharedBuild } from "../crash/shared-build.js";
 import type { Arming } from "../crash/armed-failpoint.js";
 import { type CrashStage, openCrashStage } from "../crash/crash-stage.js";
 import { endStateOf } from "../crash/end-state.js";
@@ -15,11 +16,7 @@ import { nodeOf } from "../fakes/walk.js";
 /** Longer than all of these workers' deaths, their activities' timeouts and runs take on a busy machine. */
 const TIMEOUT_MS = 1_800_000;
 
-let build: ArmedBuild;
-beforeAll(async () => {
-  build = await buildArmed();
-});
-afterAll(() => build.remove());
+const build = sharedBuild();
 
 const nested = nestedPackage({
   main: {
@@ -61,7 +58,7 @@ async function ended(stage: CrashStage, isKilled: boolean) {
   if (isKilled) {
     const signal = await stage.victims[0]?.ended;
     if (signal !== "SIGKILL") throw new Error(`The worker was not killed: ${signal}`);
-    await stage.startVictim();
+    await stage.startSuccessor();
   }
   const result = await run.result();
   const runs = await store.runs.listAllRuns();

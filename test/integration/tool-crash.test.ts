@@ -1,8 +1,8 @@
 // @module-tag slow
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { type ArmedBuild, buildArmed } from "../crash/armed-build.js";
+import { expect, inject, test } from "vitest";
+import { sharedBuild } from "../crash/shared-build.js";
 import { openCrashStage } from "../crash/crash-stage.js";
 import { verifyAuditLog } from "../../src/store/runs/audit-verify.js";
 import { FAKE_MCP_SERVER, agentsWith } from "../fakes/mcp-world.js";
@@ -12,11 +12,7 @@ import { valueOf } from "../fakes/run-world.js";
 import { type ChatRequestBody, call, patch } from "../fakes/scripted-model.js";
 import { twoNodePackage } from "../fakes/two-node-package.js";
 
-let build: ArmedBuild;
-beforeAll(async () => {
-  build = await buildArmed();
-});
-afterAll(() => build.remove());
+const build = sharedBuild();
 
 const SCRIPT = [
   { calls: [call("mcp_s_act", { how: "wait" })] },
