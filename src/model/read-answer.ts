@@ -81,7 +81,7 @@ export async function collectStream(
       progress?.call(call, piece);
     }
   }
-  const made = calls.all.filter(saysMore);
+  const made = saidOnce(calls.all.filter(saysMore));
   if (made.length > 0) told.message = { ...told.message, tool_calls: made };
   if (!hasTold()) {
     if (!isDone || !saysAnything(told.message) || saysWords(strange)) throw endedEarly(strange, answering);
@@ -179,7 +179,7 @@ const MAX_UNKNOWN_CHARS = 4 * 1024 * 1024;
 
 function finished({ message, reason, usage, model }: Readonly<Told>, answering: Answering): ChatAnswer {
   const calls = callsIn(message);
-  const list = calls.length === 0 ? callOfOldForm(message) : saidOnce(calls);
+  const list = calls.length === 0 ? callOfOldForm(message) : calls;
   const content = toText(contentOf(message["content"]));
   const finishReason = toFinishReason(reason);
   if (ENDED_BADLY.has(finishReason)) throw endedBadly(reason, answering.apiKey);

@@ -7,9 +7,9 @@ export function saysMore(call: Fields): boolean {
   return id !== "" || name !== "" || argumentsJson !== "{}";
 }
 
-/** The calls, without those that LocalAI says again under another index: of one id and tool, with the same arguments, a beginning of them or none. */
-export function saidOnce(calls: readonly unknown[]): readonly unknown[] {
-  const kept: unknown[] = [];
+/** The calls of a stream, without those that LocalAI says again under another index: of one id and tool, with the same arguments, a beginning of them or none. */
+export function saidOnce(calls: readonly Fields[]): readonly Fields[] {
+  const kept: Fields[] = [];
   const places = new Map<string, number>();
   for (const call of calls) {
     const { id, name, argumentsJson } = toCall(call);
