@@ -19,6 +19,7 @@ const MAX_NAME_CHARS = 100;
 /** What an answer is written down with. */
 interface Asked {
   readonly price: ModelPrice | undefined;
+  readonly spent: TurnUsage | undefined;
   readonly draft: Draft;
   readonly offer: Offer;
 }
@@ -29,7 +30,7 @@ export async function toEntry(
   input: ModelTurnInput,
   said: readonly ConversationEntry[],
   files: RunFiles,
-  { price, draft, offer }: Asked,
+  { price, spent, draft, offer }: Asked,
 ): Promise<AssistantEntry> {
   if (answer.toolCalls.length > MAX_RECORDED_CALLS) {
     throw ApplicationFailure.retryable(
@@ -54,7 +55,7 @@ export async function toEntry(
     ...leftOut(said, input),
     ...newlyOffered(said, offer),
     model: cutText(answer.model, MAX_NAME_CHARS),
-    ...defined({ provider, refusal: answer.refusal, answeredBy: answeredBy(input) }),
+    ...defined({ provider, refusal: answer.refusal, answeredBy: answeredBy(input), spent }),
   };
 }
 
@@ -94,7 +95,8 @@ function usageOf(answer: ChatAnswer, { tokens }: Draft): Omit<TurnUsage, "cost">
   };
 }
 
-function costOf(usage: Omit<TurnUsage, "cost">, price: ModelPrice | undefined): number {
+/** What tokens cost, where their model has a price. */
+export function costOf(usage: Omit<TurnUsage, "cost">, price: ModelPrice | undefined): number {
   if (price === undefined) return 0;
   const { promptTokens, completionTokens } = usage;
   const { inputPerMillion, outputPerMillion, cachedInputPerMillion = inputPerMillion } = price;

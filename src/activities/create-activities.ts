@@ -18,6 +18,7 @@ import { openFiles } from "./run-scope.js";
 import { quickTurns } from "./quick-turns.js";
 import { runPlainCalls } from "./run-plain-calls.js";
 import { runTool } from "./run-tool.js";
+import { SpentTokens } from "./spent-tokens.js";
 import { type SigningDeps, refuseUnsigned, verifyUpdate } from "./signed-run.js";
 import { bundleHarness, graphHarness } from "./agent-harness.js";
 import type { ExternalTools } from "../tools/external/external-tools.js";
@@ -44,11 +45,12 @@ export function createActivities(deps: ActivityDeps): Activities {
   const harnesses = { graph: graphHarness(store, toolHost, deps.external), bundle: bundleHarness(bundles) };
   const learnedContexts = new LearnedContexts();
   const keyless = new Keyless();
+  const spent = new SpentTokens();
   const tool = (input: ToolCallInput) => runTool(deps, input);
   const begunTurns = new BegunTurns();
   const takeTurn = async (input: ModelTurnInput, context: TurnContext) =>
     modelTurn(
-      { ...deps, harnesses, learnedContexts, keyless },
+      { ...deps, harnesses, learnedContexts, keyless, spent },
       await openFiles(store, input.run),
       input,
       context,

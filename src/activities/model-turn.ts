@@ -8,7 +8,7 @@ import { failpoint } from "../core/failpoint.js";
 import { whyNoQuestion } from "../core/run/no-question.js";
 import { visibleText } from "../core/prompt/visible-text.js";
 import { cutText } from "../core/text.js";
-import type { ChatModel, ModelSettings } from "../model/chat.js";
+import type { ChatAnswer, ChatModel, ModelSettings } from "../model/chat.js";
 import { ModelError } from "../model/model-error.js";
 import type { Missing } from "../model/model-catalog.js";
 import { LineTooLong } from "../store/disk/append-log.js";
@@ -23,11 +23,12 @@ import type {
 import { type LiveCall, LiveWriter } from "../store/runs/live-answer.js";
 import type { RunFiles } from "../store/runs/run-files.js";
 import type { AgentHarness } from "./agent-harness.js";
-import { toEntry } from "./answer-entry.js";
+import { costOf, toEntry } from "./answer-entry.js";
 import { ContextFit } from "./context-fit.js";
 import { LearnedContexts } from "./learned-contexts.js";
 import { type Keyless, toFailure } from "./model-failures.js";
 import { keyMissing, modelMissing, unpricedSentence } from "./run-models.js";
+import { type SpentTokens, withSpent } from "./spent-tokens.js";
 
 /** What a model turn works with. */
 export interface ModelTurnDeps {
@@ -46,6 +47,8 @@ export interface ModelTurnDeps {
   readonly learnedContexts?: LearnedContexts;
   /** Turns for which a model wanted a key that this worker has not: it is not asked again. */
   readonly keyless?: Keyless;
+  /** What attempts have used whose answer was none. */
+  readonly spent?: SpentTokens;
 }
 
 /** The part of an activity's context that a turn works with: its end may be waited for by another activity than has begun it. */
@@ -100,7 +103,7 @@ export async function modelTurn(
     ...(refusal === undefined
       ? {}
       : { refusal: { code: refusal.code, words: printable(visibleText(refusal.words)) } }),
-    usage: entry.usage,
+    usage: withSpent(entry.usage, entry.spent),
     tookMs: durationMs,
     ...defined({ answeredBy: entry.answeredBy }),
     audit,
@@ -109,7 +112,7 @@ export async function modelTurn(
 
 /** What the audit log says of an answer. */
 export function turnEvent(
-  { visit, turn, model, finishReason, calls, usage, folded, answeredBy }: AssistantEntry,
+  { visit, turn, model, finishReason, calls, usage, spent, folded, answeredBy }: AssistantEntry,
   { nodeId, agentId }: { readonly nodeId: string; readonly agentId: string },
   durationMs: number,
 ): AuditEvent {
@@ -121,7 +124,7 @@ export function turnEvent(
     model,
     finishReason,
     calls: calls.length,
-    ...defined({ ...usage, folded, answeredBy: answeredBy && { ...answeredBy } }),
+    ...defined({ ...withSpent(usage, spent), folded, answeredBy: answeredBy && { ...answeredBy } }),
     durationMs,
   };
 }
@@ -192,6 +195,8 @@ async function askOnce(
   if (fold !== undefined) return writeFold(conversation, fold);
   failpoint("model.before-request");
   const timeoutMs = Math.min(settings.timeoutMs, longestWaitMs(context));
+  const spend = (usage: ChatAnswer["usage"]): void =>
+    deps.spent?.add(input, { ...usage, cost: costOf(usage, settings.price) });
   const answer = await deps.model
     .complete({
       settings: { ...settings, timeoutMs },
@@ -205,18 +210,26 @@ async function askOnce(
     })
     .catch((error: unknown) => {
       if (isOverflow(error)) return error;
+      if (error instanceof ModelError && error.usage !== undefined) spend(error.usage);
       const { info } = context;
       throw toFailure(error, { input, settings, info, ...defined({ keyless: deps.keyless }) });
     });
   if (isOverflow(answer)) return writeFold(conversation, fit.foldAfter(answer, draft, entries));
   failpoint("model.answer-received");
-  const entry = await toEntry(answer, input, entries, files, { price: settings.price, draft, offer });
+  const { price } = settings;
+  const asked = { price, spent: deps.spent?.of(input), draft, offer };
+  const entry = await toEntry(answer, input, entries, files, asked).catch((error: unknown) => {
+    spend(answer.usage);
+    throw error;
+  });
   const isFirst = await conversation.append([...added, entry]).catch((error: unknown) => {
+    if (error instanceof LineTooLong) spend(answer.usage);
     throw error instanceof LineTooLong
       ? ApplicationFailure.retryable("The model's answer is too long to be written down.", "LLM_BAD_RESPONSE")
       : error;
   });
   failpoint("model.answer-written");
+  deps.spent?.forget(input);
   if (isFirst) return entry;
   const written = await conversation.findAnswer(input.visit, input.turn);
   if (written === undefined) throw new Error("An answer is written down and cannot be read.");

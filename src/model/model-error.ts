@@ -3,6 +3,7 @@ import { NO_HEADER_VALUE } from "../core/header-value.js";
 import { redactKey } from "../core/prompt/redact-key.js";
 import { redactAbsolutePaths, redactSecrets } from "../core/prompt/redact.js";
 import { excerpt } from "../core/text.js";
+import type { ChatAnswer } from "./chat.js";
 import { wordsOfConnection } from "./connection-words.js";
 import { readOverflow } from "./context-overflow.js";
 import {
@@ -32,6 +33,8 @@ export class ModelError extends Error {
   readonly retryAfterMs: number | undefined;
   /** Of `LLM_CONTEXT_EXCEEDED`: how many tokens the model's context has, where the provider names it. */
   readonly contextTokens: number | undefined;
+  /** The tokens of an answer that was none, where its provider has counted them. */
+  readonly usage: ChatAnswer["usage"] | undefined;
   /** What has come under status 200 in place of an answer, or in the middle of one, and may be for the form of the request. */
   readonly saidInAnswer: Refusal | undefined;
 
@@ -43,6 +46,7 @@ export class ModelError extends Error {
       retryAfterMs?: number | undefined;
       contextTokens?: number | undefined;
       saidInAnswer?: Refusal | undefined;
+      usage?: ChatAnswer["usage"] | undefined;
     },
     cause?: unknown,
   ) {
@@ -53,7 +57,15 @@ export class ModelError extends Error {
     this.retryAfterMs = failure.retryAfterMs;
     this.contextTokens = failure.contextTokens;
     this.saidInAnswer = failure.saidInAnswer;
+    this.usage = failure.usage;
   }
+}
+
+/** The same error of an answer that its provider has counted. */
+export function withUsage(error: ModelError, usage: ChatAnswer["usage"]): ModelError {
+  const { code, message, retryable, retryAfterMs, contextTokens, saidInAnswer } = error;
+  const failure = { code, message, retryable, retryAfterMs, contextTokens, saidInAnswer };
+  return new ModelError({ ...failure, usage }, error.cause);
 }
 
 /** No answer in time, or not all of it. */

@@ -3,7 +3,7 @@ import type { ProviderPart } from "../core/run/provider-part.js";
 import { AnswerProgress, type OnPiece } from "./answer-progress.js";
 import type { ChatAnswer } from "./chat.js";
 import { untilSilent } from "./event-stream.js";
-import { badResponse, endedBadly, errorInAnswer } from "./model-error.js";
+import { ModelError, badResponse, endedBadly, errorInAnswer, withUsage } from "./model-error.js";
 import { mergePiece, unknownParts, withContent } from "./provider-part.js";
 import { saysWords } from "./provider-error.js";
 import { saidOnce, saysMore, toCall } from "./read-call.js";
@@ -24,6 +24,19 @@ export interface Answering extends Required<Pick<ProviderPart, "endpoint" | "dia
 /** Reads a chat completion: outside input, whose shape nobody has checked. Throws `LLM_BAD_RESPONSE` for what is none. */
 export function toAnswer(completion: unknown, answering: Answering): ChatAnswer {
   const fields = fieldsOf(Array.isArray(completion) ? completion[0] : completion) ?? {};
+  try {
+    return answerIn(fields, answering);
+  } catch (error) {
+    throw counted(error, fields["usage"]);
+  }
+}
+
+/** What is no answer may have been counted all the same. */
+function counted(error: unknown, usage: unknown): unknown {
+  return error instanceof ModelError && hasCounted(usage) ? withUsage(error, toUsage(usage)) : error;
+}
+
+function answerIn(fields: Fields, answering: Answering): ChatAnswer {
   const choice = fieldsOf(firstOf(fields["choices"]));
   throwErrorIn(fields, choice, answering);
   const reason = choice === undefined ? "" : reasonIn(choice);
@@ -38,8 +51,21 @@ export async function collectStream(
   answering: Answering,
   onPiece?: OnPiece,
 ): Promise<ChatAnswer> {
-  const progress = onPiece && new AnswerProgress(onPiece, answering.apiKey);
   const told: Told = { message: {}, reason: "", model: undefined, usage: undefined };
+  try {
+    return await collectInto(told, events, answering, onPiece);
+  } catch (error) {
+    throw counted(error, told.usage);
+  }
+}
+
+async function collectInto(
+  told: Told,
+  events: AsyncIterable<string>,
+  answering: Answering,
+  onPiece?: OnPiece,
+): Promise<ChatAnswer> {
+  const progress = onPiece && new AnswerProgress(onPiece, answering.apiKey);
   const calls = new StreamedCalls(answering.streamedCalls);
   let isDone = false;
   let strange: Fields = {};

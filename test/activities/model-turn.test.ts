@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { ApplicationFailure } from "@temporalio/activity";
 import { describe, expect, test } from "vitest";
 import { modelTurn } from "../../src/activities/model-turn.js";
+import { SpentTokens } from "../../src/activities/spent-tokens.js";
 import type { ModelTurnInput } from "../../src/contract/activities.js";
 import { type ScriptedAnswer, call } from "../fakes/scripted-model.js";
 import { jsonLines } from "../fakes/run-world.js";
@@ -178,6 +179,36 @@ describe("an answer", () => {
     expect([failure.type, failure.nonRetryable]).toEqual(["LLM_BAD_RESPONSE", false]);
     expect(failure.message).toBe("The model's answer holds 129 tool calls; at most 128 are read.");
     expect(await scene.files.conversation("visit-1").entries()).toEqual([]);
+  });
+
+  test("counts the tokens of attempts before it whose answer was none, whichever model was asked", async () => {
+    const tooMany = Array.from({ length: 129 }, () => call("fs_list", {}));
+    const scene = await openScene(
+      [
+        { content: "half", finishReason: "error" },
+        { calls: tooMany },
+        { content: "Which?" },
+        { content: "And?" },
+      ],
+      undefined,
+      { price: { inputPerMillion: 1_000, outputPerMillion: 10_000 } },
+    );
+    const deps = { ...scene.deps, spent: new SpentTokens() };
+    const asked = (changes: Partial<ModelTurnInput> = {}) =>
+      modelTurn(deps, scene.files, scene.turn(changes), scene.context);
+    await expect(asked()).rejects.toThrow('it ended with "error"');
+    await expect(asked()).rejects.toThrow("129 tool calls");
+    const spent = { promptTokens: 200, completionTokens: 20, cost: 0.4 };
+    const whole = { promptTokens: 300, completionTokens: 30, cost: expect.closeTo(0.6) };
+    const answer = await asked();
+    expect(answer.usage).toEqual(whole);
+    expect((await asked()).usage).toEqual(whole); // written down
+    expect(await scene.files.conversation("visit-1").entries()).toMatchObject([
+      { type: "begin" },
+      { type: "assistant", usage: { promptTokens: 100, completionTokens: 10 }, spent },
+    ]);
+    expect((await jsonLines(scene.files.logFile))[0]).toMatchObject({ kind: "model.turn", ...whole });
+    expect((await asked({ turn: 2 })).usage).toMatchObject({ promptTokens: 100, completionTokens: 10 });
   });
 
   test("reaches the history bounded and without control characters; the conversation keeps its words", async () => {

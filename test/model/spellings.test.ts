@@ -412,6 +412,17 @@ test("a stream that counts its request first and its answer last has counted bot
   expect(answer.usage).toEqual({ promptTokens: 70, completionTokens: 3 });
 });
 
+test.each<readonly [string, () => Promise<unknown>]>([
+  ["a whole answer", async () => whole({ content: "x" }, "error", { usage: { prompt_tokens: 7 } })],
+  [
+    "a stream",
+    () =>
+      streamed([{ ...delta({ content: "x" }), usage: { prompt_tokens: 7 } }, { error: { message: "gone" } }]),
+  ],
+])("what was counted of an answer that is none is known: %s", async (_, answer) => {
+  expect((await errorOf(answer)).usage).toEqual({ promptTokens: 7, completionTokens: 0 });
+});
+
 test("a count in the choice is a stream's usage, where there is no other", async () => {
   const usage = { prompt_tokens: 19, completion_tokens: 21, total_tokens: 40 };
   const end = { choices: [{ index: 0, delta: {}, finish_reason: "stop", usage }] };

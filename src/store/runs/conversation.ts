@@ -65,6 +65,8 @@ export interface AssistantEntry {
   readonly offered?: readonly string[];
   readonly finishReason: string;
   readonly usage: TurnUsage;
+  /** What attempts at this turn have used beside it whose answer was none. Absent where they have used nothing. */
+  readonly spent?: TurnUsage;
   /** What the request was estimated at, in tokens. Absent in older files. */
   readonly sentTokens?: number;
   /** How many results were left out before it. */
