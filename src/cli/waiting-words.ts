@@ -158,7 +158,7 @@ export function workWords(activity: PendingActivity, now: number): string {
         ? "paused in Temporal"
         : activity.nextTryAt === undefined
           ? "waiting for a worker"
-          : `next try in ${secondsUntil(activity.nextTryAt, now)} s`;
+          : `next try in ${waitUntil(activity.nextTryAt, now)}`;
   return `${activity.activity}, attempt ${attempt}${of}: ${doing}`;
 }
 
@@ -173,7 +173,7 @@ function nextWords({ standing, nextTryAt, attempt, maximumAttempts }: PendingAct
   const which = `attempt ${attempt}${maximumAttempts === undefined ? "" : ` of ${maximumAttempts}`}`;
   if (standing === "running") return `Trying again: ${which}.`;
   if (nextTryAt === undefined) return `Next: ${which}.`;
-  return `Next try in ${secondsUntil(nextTryAt, now)} s: ${which}.`;
+  return `Next try in ${waitUntil(nextTryAt, now)}: ${which}.`;
 }
 
 /** Whether anything waits for a worker to take it. */
@@ -230,6 +230,10 @@ function secondsSince(at: string, now: number): number {
   return Math.max(0, Math.floor((now - Date.parse(at)) / 1_000));
 }
 
-function secondsUntil(at: string, now: number): number {
-  return Math.max(0, Math.ceil((Date.parse(at) - now) / 1_000));
+/** `10 s`, `25 min`, `12 h 5 min`: a provider's limit may be one of a day. */
+function waitUntil(at: string, now: number): string {
+  const seconds = Math.max(0, Math.ceil((Date.parse(at) - now) / 1_000));
+  if (seconds < 600) return `${seconds} s`;
+  const minutes = Math.ceil(seconds / 60);
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }

@@ -17,7 +17,7 @@ import {
   statusNamed,
   wordsOfPage,
 } from "./provider-error.js";
-import { readRetryAfter } from "./retry-after.js";
+import { LONGEST_LIMIT_MS, readRetryAfter } from "./retry-after.js";
 import type { WireAnswer } from "./send.js";
 
 /**
@@ -189,12 +189,13 @@ export function refusedByProvider(
   }
   // What the server could not read is the model's answer, not our request.
   if (isMisread(said)) return new ModelError({ code: "LLM_BAD_RESPONSE", message, retryable: true });
+  const longestMs = status === 429 ? LONGEST_LIMIT_MS : undefined;
   const retryable = !isFinal(said, finalErrors) && (PASSING.has(status) || status >= 500);
   return new ModelError({
     code: isFiltered(said) ? "LLM_CONTENT_FILTERED" : codeOfStatus(status, said),
     message,
     retryable,
-    retryAfterMs: retryable ? readRetryAfter(headers, now, body) : undefined,
+    retryAfterMs: retryable ? readRetryAfter(headers, now, body, longestMs) : undefined,
   });
 }
 

@@ -1,12 +1,26 @@
 import type { WireAnswer } from "./send.js";
 
 const LONGEST_WAIT_MS = 10 * 60_000;
+/** Of a limit, which may be one of a day. */
+export const LONGEST_LIMIT_MS = 24 * 60 * 60_000;
 const MAX_LOOKED_AT = 4_000;
 
 /** How long a provider asks to wait, in milliseconds, bounded: as its headers say, else as its error does. */
-export function readRetryAfter(headers: WireAnswer["headers"], now: Date, body = ""): number | undefined {
-  const wait = inHeaders(headers, now) ?? inBody(body.slice(0, MAX_LOOKED_AT));
-  return wait === undefined ? undefined : Math.min(wait, LONGEST_WAIT_MS);
+export function readRetryAfter(
+  headers: WireAnswer["headers"],
+  now: Date,
+  body = "",
+  longestMs = LONGEST_WAIT_MS,
+): number | undefined {
+  const said = body.slice(0, MAX_LOOKED_AT);
+  const wait = inHeaders(headers, now) ?? inBody(said) ?? untilTomorrow(headers, said);
+  return wait === undefined ? undefined : Math.min(wait, longestMs);
+}
+
+/** Of a limit of a day, where a header says when it is over, as Cerebras has it. */
+function untilTomorrow(headers: WireAnswer["headers"], body: string): number | undefined {
+  const kind = /\b(requests|tokens) per day\b/i.exec(body)?.[1]?.toLowerCase();
+  return kind === undefined ? undefined : toWait(headers.get(`x-ratelimit-reset-${kind}-day`), 1_000);
 }
 
 /** `retry-after-ms`, else `Retry-After` in seconds or as an HTTP date. */
@@ -61,12 +75,13 @@ const UNITS: readonly (readonly [RegExp, number])[] = [
   [/^s/i, 1_000],
   [/^m/i, 60_000],
   [/^h/i, 3_600_000],
+  [/^d/i, 86_400_000],
 ];
 
 /** The duration that a text begins with: "320ms", "7.66s", "6m2.5s", "12 seconds". */
 function durationIn(text: string): number | undefined {
   const whole =
-    /^\s{0,3}(?:\d{1,9}(?:\.\d{1,9})?\s?(?:ms|milliseconds?|h(?:ours?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)\s?)+/i.exec(
+    /^\s{0,3}(?:\d{1,9}(?:\.\d{1,9})?\s?(?:ms|milliseconds?|d(?:ays?)?|h(?:ours?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)\s?)+/i.exec(
       text,
     )?.[0];
   if (whole === undefined) return undefined;

@@ -99,6 +99,13 @@ describe("what a run waits for", () => {
     const sentence = "attempt 1 failed: LLM_RATE_LIMITED: slow down. Next try in 10 s: attempt 2 of 8.";
     expect(noticesOf(standing(failed)).map(({ text }) => text)).toEqual([`model turn 3 · ask: ${sentence}`]);
     expect(waitingLines(standing(failed))).toEqual(["model turn 3 · ask · attempt 2 of 8", sentence]);
+    for (const [at, wait] of [
+      ["05:31:42", "25 min"],
+      ["17:11:42", "12 h 5 min"],
+    ]) {
+      const long = { ...failed, nextTryAt: `2026-03-04T${at}.000Z` };
+      expect(waitingLines(standing(long))[1]).toContain(`Next try in ${wait}: attempt 2 of 8.`);
+    }
     const again: PendingActivity = { ...failed, standing: "running", startedAt: AT };
     expect(noticesOf(standing(again))[0]?.key).toBe(noticesOf(standing(failed))[0]?.key);
   });

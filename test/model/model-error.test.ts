@@ -434,7 +434,10 @@ describe("a wait that is asked for in the error", () => {
     ["Please try again in 6m2.5s.", 362_500],
     ["Please try again in 320ms.", 320],
     ["Please retry after 12 seconds.", 12_000],
-    ["try again in 2 hours", 600_000],
+    ["try again in 2 hours", 7_200_000],
+    ["Rate limit of 150 per 86400s exceeded. Please wait 43200 seconds before retrying.", 43_200_000],
+    ["Please try again in 1 day and 2 hours", 86_400_000],
+    ["Please try again in 1000 hours", 86_400_000],
     ["Rate limit of 150 per 86400s exceeded. Please wait 43 seconds before retrying.", 43_000],
     ["try again in a moment", undefined],
     ["please wait a moment", undefined],
@@ -463,6 +466,17 @@ describe("a wait that is asked for in the error", () => {
     '{"error":"Model x is currently loading","estimated_time":34.0}',
   ])("in a field: %s", (body) => {
     expect(refused(429, body).retryAfterMs).toBe(34_000);
+  });
+
+  test("or in a header of the day, where the limit is one of a day", () => {
+    const headers = { "x-ratelimit-reset-requests-day": "33011.5", "x-ratelimit-reset-tokens-day": "60" };
+    const message = "Requests per day limit exceeded - too many requests sent.";
+    expect(answered(429, message, headers).retryAfterMs).toBe(33_011_500);
+    expect(answered(429, "Requests per minute limit exceeded.", headers).retryAfterMs).toBeUndefined();
+  });
+
+  test("but of a server's fault for ten minutes at most", () => {
+    expect(answered(503, "Please wait 43200 seconds before retrying.").retryAfterMs).toBe(600_000);
   });
 
   test("or in a header with its unit", () => {

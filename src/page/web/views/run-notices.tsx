@@ -8,7 +8,7 @@ import { SafeText } from "../ui/texts.js";
 import { useDoing } from "../use-asked.js";
 import type { WatchedRun } from "../use-run.js";
 import { visibleLine } from "../visible.js";
-import { ago } from "../words.js";
+import { ago, duration } from "../words.js";
 import { BelowLink } from "./below-link.js";
 import { RaiseForm } from "./raise-form.js";
 import { isOverPhase } from "../../../core/run/phase.js";
@@ -82,12 +82,17 @@ function Trouble({ description, now }: { readonly description: RunDescription; r
           {maximumAttempts !== undefined && ` of ${maximumAttempts}`}
           {nextTryAt !== undefined &&
             Date.parse(nextTryAt) > now &&
-            `, next try in ${Math.ceil((Date.parse(nextTryAt) - now) / 1000)} s`}
+            `, next try in ${waitOf(Math.ceil((Date.parse(nextTryAt) - now) / 1000))}`}
           . The one before failed: {visibleLine(`${lastFailure?.type ?? ""}: ${lastFailure?.message ?? ""}`)}
         </p>
       ))}
     </div>
   );
+}
+
+/** It counts down in seconds, but for a wait of a day. */
+function waitOf(seconds: number): string {
+  return seconds < 600 ? `${seconds} s` : duration(seconds * 1_000);
 }
 
 function Paused({ watched }: { readonly watched: WatchedRun }) {
