@@ -1,6 +1,16 @@
 import { describe, expect, test } from "vitest";
-import { codeHtml, escaped } from "../../../src/page/web/text/code.js";
-import { markdownHtml } from "../../../src/page/web/text/markdown-html.js";
+
+/** By its address: the highlighter's types are those of a browser, which this program of types is none of. */
+const TEXT = new URL("../../../src/page/web/text/", import.meta.url);
+interface TextModules {
+  readonly codeHtml: (text: string, language: string) => string;
+  readonly escaped: (text: string) => string;
+  readonly markdownHtml: (text: string) => string;
+}
+const { codeHtml, escaped, markdownHtml } = {
+  ...(await import(new URL("code.ts", TEXT).href)),
+  ...(await import(new URL("markdown-html.ts", TEXT).href)),
+} as TextModules; // as those two files say
 
 describe("a text that is made to hold the page up", () => {
   const asItStands = (text: string) => `<pre><code>${escaped(text)}</code></pre>`;
