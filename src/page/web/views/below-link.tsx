@@ -6,7 +6,7 @@ import { visibleLine } from "../visible.js";
 export function BelowLink({ run: { runId, workflowRef } }: { readonly run: RunBelowState }) {
   return (
     <a href={runHref(runId)}>
-      run {runId.slice(0, 8)} of {visibleLine(workflowRef)}
+      run {visibleLine(runId.slice(0, 8))} of {visibleLine(workflowRef)}
     </a>
   );
 }

@@ -19,7 +19,7 @@ export function RunView({ route }: { readonly route: RunRoute }) {
   const now = useNow();
   const name = value === undefined ? route.run : runName(value);
   useEffect(() => {
-    document.title = `${name} · Interlock`;
+    document.title = `${visibleLine(name)} · Interlock`;
   }, [name]);
   if (value === undefined) {
     return description.error === undefined ? (
@@ -99,13 +99,14 @@ function Head({ description, standing, now }: PartProps) {
         {from !== undefined && (
           <>
             {" "}
-            · a fork of <a href={runHref(from.runId)}>{from.runId.slice(0, 8)}</a> after visit {from.visit}
+            · a fork of <a href={runHref(from.runId)}>{visibleLine(from.runId.slice(0, 8))}</a> after visit{" "}
+            {from.visit}
           </>
         )}
         {above !== undefined && (
           <>
             {" "}
-            · part of <a href={runHref(above)}>run {above.slice(0, 8)}</a>
+            · part of <a href={runHref(above)}>run {visibleLine(above.slice(0, 8))}</a>
           </>
         )}
         <br />
