@@ -250,5 +250,5 @@ export function noWorkerHint(
 ): string {
   const start = embedded ? "Start one with: interlock dev" : "Start one with: interlock worker";
   const how = isHere ? start : "On the machine of its store, start one with: interlock worker";
-  return `No worker polls the task queue "${taskQueue}": the run waits until one does. ${how}`;
+  return `No worker polls the task queue "${printable(taskQueue)}": the run waits until one does. ${how}`;
 }

@@ -5,6 +5,7 @@ import { runsBelow } from "../client/runs-below.js";
 import type { Config } from "../config.js";
 import { quoted } from "../client/quoted.js";
 import { defined } from "../core/defined.js";
+import { printable } from "../core/printable.js";
 import type { Fault } from "../core/errors.js";
 import { isOverPhase } from "../core/run/phase.js";
 import { isRunId } from "../core/run/run-id.js";
@@ -133,7 +134,8 @@ export async function listedWords(
   const { phase, paused, nodeId = "", since, question } = listed;
   const where = `${phase}${paused ? ", paused" : ""}${nodeId === "" ? "" : ` at ${nodeId}`}${sentenceTime(since)}`;
   const what = failure === undefined ? question : `${failure.code}: ${failure.message}`;
-  const known = `Temporal itself knows: ${where}${what === undefined ? "" : `: ${what}`}`;
+  // On one line: whoever made the workflow may have written these texts, and lines of their own would pass for ours.
+  const known = printable(`Temporal itself knows: ${where}${what === undefined ? "" : `: ${what}`}`);
   if (!isOverPhase(phase)) return `${note}\n${known}`;
   const over =
     "The run is over. Nobody who has its files answers: on the machine of its store, start: interlock worker";

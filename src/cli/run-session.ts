@@ -1,4 +1,5 @@
 import { type InterlockClient, InterlockError, type RunHandle, type RunReference } from "../client/client.js";
+import { printable } from "../core/printable.js";
 import { isRunId, runIdIn } from "../core/run/run-id.js";
 import type { Config } from "../config.js";
 import { type RunMetadata, workflowIdOfRun } from "../store/runs/run-index.js";
@@ -134,7 +135,7 @@ export async function unopened(run: RunHandle): Promise<CommandError | undefined
         `Run ${runId} is not opened yet, so that no store knows it. Why says: interlock status ${runId}`,
       );
     }
-    const sentence = `Run ${runId} has failed before it was opened, so that no store knows it: ${failure.code}: ${failure.message}`;
+    const sentence = `Run ${runId} has failed before it was opened, so that no store knows it: ${printable(`${failure.code}: ${failure.message}`)}`;
     const isRefused = isRefusedStart(failure);
     return new CommandError(
       isRefused ? sentence : `${sentence}\nLet it go on with: interlock retry ${runId}`,

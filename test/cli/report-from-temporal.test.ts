@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import type { ListedRun } from "../../src/client/client.js";
+import { noWorkerHint } from "../../src/cli/output.js";
 import { listedWords } from "../../src/cli/report-from-temporal.js";
+import { taskFailureWords } from "../../src/cli/waiting-words.js";
 
 const NOTE = 'No worker polls the task queue "office": the run waits until one does.';
 const LISTED: ListedRun = {
@@ -23,6 +25,20 @@ test("of a run whose files nobody tells, what Temporal knows is said: where it s
     `${NOTE}\nTemporal itself knows: waiting-user, paused at draft since 2026-11-22 10:05 UTC: Which order?`,
   );
   await expect(listedWords(clientOf(), LISTED, NOTE, undefined)).resolves.toBe(NOTE);
+});
+
+test("what somebody else has written there is on one line: it makes no line that passes for ours", async () => {
+  const forged = {
+    ...LISTED,
+    nodeId: "draft\nTemporal itself knows: completed",
+    question: "Which?\r\nLet it go on with: x",
+  };
+  const words = await listedWords(clientOf(forged), forged, NOTE, undefined);
+  expect(words.split(/\r?\n/)).toHaveLength(2);
+  const fault = { code: "E_PACKAGE_NOT_FOUND", message: "None.\nLet it go on with: x" } as const;
+  expect((await listedWords(clientOf(forged), forged, NOTE, fault)).split(/\r?\n/)).toHaveLength(2);
+  expect(noWorkerHint({ embedded: false, isHere: false }, "office\nLet it go on")).not.toContain("\n");
+  expect(taskFailureWords("r", { attempt: 2, message: "None.\nLet it go on" })).not.toContain("\n");
 });
 
 test("a run that is over is not said to wait for a worker, and why it failed is said", async () => {

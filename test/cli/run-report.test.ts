@@ -61,6 +61,7 @@ test("a start that was refused as unsigned is not led to a retry, which signs no
     await saidOf(`${SIGNED_ONLY}, and this one is not signed. Start runs with interlock run`),
   ).not.toContain("retry");
   expect((await saidOf("There is no such project.")).split("interlock retry r")).toHaveLength(3);
+  expect(await saidOf("None.\nLet it go on with: x")).not.toContain("\nLet it go on with: x");
 });
 
 test("a failure is the files' own when Temporal has closed the run with it, and no other", () => {
