@@ -25,7 +25,6 @@ export interface ArtifactDeps {
 
 /** Larger files are listed without their hash. */
 const MAX_HASHED_BYTES = 64 * 1024 * 1024;
-const MAX_ARTIFACTS = 2_000;
 const CHUNK_BYTES = 256 * 1024;
 
 /** What a run has recorded as its results, and how it lies there now. Faults: `E_RUN_NOT_FOUND`, `E_INTERNAL`. */
@@ -39,7 +38,7 @@ export async function artifactsOf(
   const recorded = await recordedArtifacts(run, files);
   const place = openPlace(deps, run, files, await rootOf(deps.store, run));
   const artifacts: StoredArtifact[] = [];
-  for (const [path, nodeId] of [...recorded].slice(0, MAX_ARTIFACTS)) {
+  for (const [path, nodeId] of recorded) {
     artifacts.push({ path, nodeId, ...(await measure(place, path)) });
   }
   return ok({ artifacts });
