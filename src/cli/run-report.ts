@@ -174,12 +174,9 @@ export function reportFromStore(facts: RunFacts): RunReport {
 
 /** Whether the files of a run tell of the failure that Temporal has closed it with. */
 export function tellsOf({ phase, failure: told }: RunReport, closedBy: Fault): boolean {
-  return (
-    phase === "failed" &&
-    told !== undefined &&
-    told.code === closedBy.code &&
-    closedBy.message.endsWith(told.message)
-  );
+  if (phase !== "failed" || told?.code !== closedBy.code) return false;
+  // A cancellation has words of Temporal's own there.
+  return closedBy.message.endsWith(told.message) || closedBy.message.includes("(cancelled): ");
 }
 
 const SESSION = "{session-folder}";

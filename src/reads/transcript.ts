@@ -40,9 +40,11 @@ export async function visitsOf(store: Store, id: string): Promise<Result<JsonAns
   const entered = (name: string): string | undefined =>
     boundaries.findLast(({ visit }) => visit < numberOf(name))?.next;
   const names = await conversationsOf(files);
-  const visits = names.map((name): StoredVisit => {
+  const visits = names.flatMap((name): readonly StoredVisit[] => {
     const entry = lstatSync(join(files.dir, "conversation", `${name}.jsonl`), { throwIfNoEntry: false });
-    return { name, nodeId: nodes.get(name) ?? entered(name) ?? null, bytes: entry?.size ?? 0 };
+    // What was only looked into, as by a run that goes on, is no visit.
+    if (entry === undefined || entry.size === 0) return [];
+    return [{ name, nodeId: nodes.get(name) ?? entered(name) ?? null, bytes: entry.size }];
   });
   return ok({ visits });
 }

@@ -75,4 +75,9 @@ test("a failure is the files' own when Temporal has closed the run with it, and 
   expect(closed({ code: "ENGINE_ABORTED" })).toBe(false);
   expect(closed({ message: "Temporal has closed the run (terminated): by hand" })).toBe(false);
   expect(tellsOf({ ...REPORT, failure }, failure)).toBe(false);
+  const code = "ENGINE_ABORTED";
+  const cancelled = { code, message: "Temporal has closed the run (cancelled): Workflow canceled" } as const;
+  expect(
+    tellsOf({ ...REPORT, phase: "failed", failure: { code, message: "The run was cancelled." } }, cancelled),
+  ).toBe(true);
 });

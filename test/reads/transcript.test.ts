@@ -81,8 +81,11 @@ test("a visit whose first turn is not over, or has failed, is called by its node
   const { store, runId, files } = await openWorld();
   const timestamp = "2026-01-02T03:04:05.000Z";
   await files.boundaries.keepBeginning({ next: "draft", timestamp }, Buffer.from("---\n---\n"));
-  await writeFile(join(files.dir, "conversation", "run.jsonl"), "");
-  for (const visit of [1, 2, 3]) await writeFile(join(files.dir, "conversation", `visit-${visit}.jsonl`), "");
+  const begin = `${JSON.stringify({ type: "begin", visit: 1 })}\n`;
+  for (const name of ["run", "visit-1", "visit-2", "visit-3"])
+    await writeFile(join(files.dir, "conversation", `${name}.jsonl`), begin);
+  // Looked into by a run that goes on.
+  await writeFile(join(files.dir, "conversation", "visit-0.jsonl"), "");
   const namesOf = async () => valueOf(await visitsOf(store, runId)).visits.map(({ nodeId }) => nodeId);
   const next = { nodeId: "draft", next: "check", calls: 1, timestamp };
   await files.boundaries.keep({ visit: 1, ...next }, Buffer.from("---\n---\n"));
