@@ -187,6 +187,14 @@ describe("environment", () => {
     expect(config.modelSettingsFor("any")).toBeUndefined();
   });
 
+  test("the page seals and reads histories as the worker does, and has all else of ours from it", () => {
+    const keys = `day:${Buffer.alloc(32, 1).toString("base64")}`;
+    const user = { ...REQUIRED, INTERLOCK_SEAL_KEYS: keys, INTERLOCK_STARTS: "signed" };
+    const [page, worker] = ["page", "worker"].map((name) => environmentOf(service(name), user));
+    expect(page?.["INTERLOCK_SEAL_KEYS"]).toBe(keys);
+    expect(worker).toMatchObject(page ?? {});
+  });
+
   test("a model set by the user reaches the configuration", () => {
     const user = {
       ...REQUIRED,
@@ -230,6 +238,7 @@ describe("environment", () => {
       "INTERLOCK_STORE",
       "INTERLOCK_PROJECT_ROOTS",
       "INTERLOCK_STARTS",
+      "INTERLOCK_SEAL_KEYS",
       "INTERLOCK_WEB_UI",
     ],
     prometheus: [],
