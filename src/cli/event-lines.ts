@@ -38,6 +38,15 @@ export function eventWords(event: RunEvent): string | undefined {
   }
 }
 
+/** What the model turn that follows an event is called, after what it was called `before`; nothing where it may be another node's. */
+export function turnAfter(event: RunEvent, before: string): string {
+  if (event.kind === "model.turn") return `model turn ${event.turn + 1} · ${event.nodeId}`;
+  if (event.kind === "node.pass") return "";
+  // What has written to the state may have moved the run on.
+  const written = event.kind === "tool.exec" && fieldOf(event.output, "sha256After") !== undefined;
+  return written && String(fieldOf(event.output, "path")).startsWith("@state/") ? "" : before;
+}
+
 function turnWords(event: Extract<RunEvent, { kind: "model.turn" }>): string {
   const { visit, turn, model, durationMs, calls, cost } = event;
   const usage = { ...event, modelTurns: 1, toolCalls: calls };

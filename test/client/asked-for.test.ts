@@ -2,8 +2,7 @@ import { describe, expect, test } from "vitest";
 import { parseListing, requireRunName } from "../../src/client/asked-for.js";
 import { fieldsIn } from "../../src/client/interlock-error.js";
 
-const refused = (ask: () => unknown) =>
-  expect(ask).toThrow(expect.objectContaining({ name: "InterlockError", code: "E_SCHEMA_VALIDATION" }));
+const REFUSED = expect.objectContaining({ name: "InterlockError", code: "E_SCHEMA_VALIDATION" });
 
 describe("what programs without types ask the client for", () => {
   test.each([
@@ -15,18 +14,18 @@ describe("what programs without types ask the client for", () => {
     [{ phase: "failed" }, 'Unrecognized key: "phase"'],
     [null, "filter"],
   ])("a listing narrowed by %j is refused by its field", (filter, named) => {
-    refused(() => parseListing(filter, 50));
+    expect(() => parseListing(filter, 50)).toThrow(REFUSED);
     expect(() => parseListing(filter, 50)).toThrow(named);
   });
 
   test.each([-1, 1.5, Number.NaN, "10", null])("a listing of at most %j runs is refused", (limit) => {
-    refused(() => parseListing({}, limit));
+    expect(() => parseListing({}, limit)).toThrow(REFUSED);
   });
 
   test.each([null, undefined, 5, "", {}, { runId: 5, workflowId: "x" }, { runId: "x" }])(
     "%j names no run",
     (id) => {
-      refused(() => requireRunName(id));
+      expect(() => requireRunName(id)).toThrow(REFUSED);
     },
   );
 
@@ -38,7 +37,7 @@ describe("what programs without types ask the client for", () => {
     const given = { text: "x" };
     expect(fieldsIn("an answer", given)).toBe(given);
     for (const other of [null, undefined, "x", 5])
-      refused(() => fieldsIn("an answer", other as unknown as object));
+      expect(() => fieldsIn("an answer", other as unknown as object)).toThrow(REFUSED);
   });
 });
 

@@ -10,6 +10,7 @@ import type { Fault } from "../../core/errors.js";
 import { firstLine } from "../../core/run/run-note.js";
 import type { RunEvent } from "../../core/run/run-event.js";
 import { isServed } from "../../embedded/server.js";
+import { turnAfter } from "../event-lines.js";
 import { desktopNotice, expectTerminal } from "../desktop-notice.js";
 import { interruption, lookAround } from "../environment.js";
 import { wholeNumber } from "../numbers.js";
@@ -120,7 +121,7 @@ async function watchServed(place: RunSession, watched: Watched): Promise<ExitCod
     );
   try {
     const seen = (event: RunEvent): void => {
-      if (event.kind === "model.turn") turn = `model turn ${event.turn + 1} · ${event.nodeId}`;
+      turn = turnAfter(event, turn);
     };
     return await show({ ...watched, source, seen }, { ...place, workflowId: watchedRun.workflowId });
   } catch (error) {

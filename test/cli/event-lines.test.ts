@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { turnAfter } from "../../src/cli/event-lines.js";
+import type { RunEvent } from "../../src/core/run/run-event.js";
+
+const common = { schemaVersion: "1.0", seq: 1, runId: "r", ts: "2026-01-02T03:04:05.000Z" } as const;
+const by = { nodeId: "draft", agentId: "author" } as const;
+
+function called(output: object): RunEvent {
+  return {
+    ...common,
+    ...by,
+    kind: "tool.exec",
+    toolCallId: "c",
+    toolName: "t",
+    input: {},
+    output,
+    durationMs: 1,
+  };
+}
+
+test("whoever watches a run is told no node's name for a turn that may be another's", () => {
+  const used = { promptTokens: 1, completionTokens: 1, cost: 0, durationMs: 1 };
+  const turn: RunEvent = {
+    ...common,
+    ...by,
+    kind: "model.turn",
+    visit: 1,
+    turn: 2,
+    model: "m",
+    calls: 1,
+    ...used,
+  };
+  const draft = turnAfter(turn, "");
+  expect(draft).toBe("model turn 3 · draft");
+  expect(turnAfter(called({ ok: true, path: "@state/workflow.md", sha256After: "0" }), draft)).toBe("");
+  // Nothing was moved by these.
+  for (const output of [
+    { ok: false, error: { code: "E_INVALID_TRANSITION" } },
+    { ok: true, path: "@state/workflow.md", sha256: "0" },
+    { ok: true, path: "@project/artifacts/a.md", sha256After: "0" },
+  ]) {
+    expect(turnAfter(called(output), draft)).toBe(draft);
+  }
+});
