@@ -1,5 +1,6 @@
 import {
   MAX_ASKED_CALLS,
+  MAX_MORE_CONVERSATIONS,
   type StoreReader,
   type StoredVisit,
   type TranscriptEntry,
@@ -8,7 +9,8 @@ import type { Result } from "../core/errors.js";
 import type { JsonValue } from "../core/json.js";
 import { InterlockError } from "./interlock-error.js";
 
-/** A store elsewhere takes its time for each conversation, and there is one for each visit. */
+/** A store elsewhere takes its time for each question, and there is a conversation for each visit: those of so many bytes in all are one. */
+const ASKED_BYTES = 512 * 1024;
 const ASKED_AT_ONCE = 8;
 
 /** What of a run's conversation is wanted. */
@@ -43,15 +45,55 @@ export async function readTranscript(
     const message = `The run has not visited that node. It has visited: ${known.join(", ") || "none yet"}.`;
     throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
   }
+  const groups = inGroups(wanted);
   const transcript: TranscriptVisit[] = [];
-  for (let from = 0; from < wanted.length; from += ASKED_AT_ONCE) {
-    const asked = wanted.slice(from, from + ASKED_AT_ONCE).map(async ({ name, nodeId }) => {
-      const { entries } = valueOf(await reader.ask("read.conversation", { run, name, reasoning }));
-      return { name, nodeId, entries };
-    });
-    transcript.push(...(await Promise.all(asked)));
+  for (let from = 0; from < groups.length; from += ASKED_AT_ONCE) {
+    const asked = groups.slice(from, from + ASKED_AT_ONCE);
+    const said = await Promise.all(asked.map((group) => conversationsOf(reader, { run, reasoning }, group)));
+    transcript.push(...said.flat());
   }
   return transcript;
+}
+
+function inGroups(visits: readonly StoredVisit[]): readonly (readonly StoredVisit[])[] {
+  const groups: StoredVisit[][] = [];
+  let bytes = Infinity;
+  for (const visit of visits) {
+    const last = groups.at(-1);
+    bytes += visit.bytes;
+    if (last !== undefined && bytes <= ASKED_BYTES && last.length <= MAX_MORE_CONVERSATIONS) last.push(visit);
+    else {
+      groups.push([visit]);
+      bytes = visit.bytes;
+    }
+  }
+  return groups;
+}
+
+async function conversationsOf(
+  reader: StoreReader,
+  asked: { readonly run: string; readonly reasoning: boolean },
+  [first, ...others]: readonly StoredVisit[],
+): Promise<readonly TranscriptVisit[]> {
+  if (first === undefined) return [];
+  const { name, nodeId } = first;
+  const more = others.length === 0 ? {} : { more: others.map((other) => other.name) };
+  const answer = await reader.ask("read.conversation", { ...asked, name, ...more });
+  // A worker of an earlier version knows of no `more`.
+  if (!answer.ok && answer.error.code === "E_SCHEMA_VALIDATION" && others.length > 0) {
+    const alone: TranscriptVisit[] = [];
+    for (const visit of [first, ...others]) alone.push(...(await conversationsOf(reader, asked, [visit])));
+    return alone;
+  }
+  const { entries, more: said = [] } = valueOf(answer);
+  return [
+    { name, nodeId, entries },
+    ...others.map((other, index) => ({
+      name: other.name,
+      nodeId: other.nodeId,
+      entries: said[index] ?? [],
+    })),
+  ];
 }
 
 /** The results of a transcript's calls, by their ids. */

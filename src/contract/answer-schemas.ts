@@ -126,7 +126,11 @@ const schemas: Readonly<Record<keyof JsonAnswers, z.ZodType>> = {
   "read.visits": z.looseObject({
     visits: z.array(z.looseObject({ name: text, nodeId: text.nullable(), bytes: count })),
   }),
-  "read.conversation": z.looseObject({ entries: z.array(entry), total: count }),
+  "read.conversation": z.looseObject({
+    entries: z.array(entry),
+    total: count,
+    more: z.array(z.array(entry)).optional(),
+  }),
   "read.results": z.looseObject({ results: z.array(z.looseObject({ id: text, result: z.unknown() })) }),
   "read.events": z.looseObject({
     runId,

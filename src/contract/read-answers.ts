@@ -13,7 +13,12 @@ export interface JsonAnswers extends VisitAnswers {
   "read.graph": { readonly graph: JsonObject | null; readonly projectRoot: string };
   "read.state": StoredGraphState;
   "read.visits": { readonly visits: readonly StoredVisit[] };
-  "read.conversation": { readonly entries: readonly TranscriptEntry[]; readonly total: number };
+  "read.conversation": {
+    readonly entries: readonly TranscriptEntry[];
+    readonly total: number;
+    /** Of each that `more` names. */
+    readonly more?: readonly (readonly TranscriptEntry[])[];
+  };
   "read.results": { readonly results: readonly { readonly id: string; readonly result: JsonValue }[] };
   "read.events": StoredEvents;
   /** Null while none is given. */

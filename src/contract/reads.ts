@@ -26,6 +26,9 @@ export const READ_SIGNATURE_MS = 5 * 60_000;
 /** How many tool results are asked for at once. */
 export const MAX_ASKED_CALLS = 50;
 
+/** How many more conversations are asked for at once, each to its end. */
+export const MAX_MORE_CONVERSATIONS = 49;
+
 /** The longest tail of an audit log that is asked for. */
 export const MAX_TAIL = 100_000;
 
@@ -45,6 +48,8 @@ const jsonQuestions = {
     /** The entries from this one on, counted from 0; negative: so many from the end. */
     from: z.int().min(-1_000_000_000).max(1_000_000_000).exactOptional(),
     limit: count.exactOptional(),
+    /** Others of the run, each to its end: a worker of an earlier version refuses the question. */
+    more: z.array(id).min(1).max(MAX_MORE_CONVERSATIONS).exactOptional(),
   }),
   "read.results": z.strictObject({ ...run, calls: z.array(id).min(1).max(MAX_ASKED_CALLS) }),
   "read.events": z.strictObject({

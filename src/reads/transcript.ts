@@ -70,16 +70,21 @@ export async function conversationOf(
   const opened = await openRun(store, asked.run);
   if (!opened.ok) return opened;
   const { files } = opened.value;
-  if (!isConversation(files, asked.name)) {
-    return fail("ENOENT", `The run has no conversation "${excerpt(asked.name, 40)}".`);
-  }
+  const { name, more = [] } = asked;
+  const absent = [name, ...more].find((each) => !isConversation(files, each));
+  if (absent !== undefined) return fail("ENOENT", `The run has no conversation "${excerpt(absent, 40)}".`);
   const told = await toldBy(store, files);
-  const conversation = files.conversation(asked.name);
+  const conversation = files.conversation(name);
   const total = await conversation.count();
   const { from = 0, limit = total, reasoning = false } = asked;
   const first = from < 0 ? Math.max(0, total + from) : from;
-  const said = await conversation.entries(first, first + limit);
-  return ok({ entries: said.map((entry) => shown(entry, { ...told, reasoning })), total });
+  const show = (said: readonly ConversationEntry[]): readonly TranscriptEntry[] =>
+    said.map((entry) => shown(entry, { ...told, reasoning }));
+  const entries = show(await conversation.entries(first, first + limit));
+  if (more.length === 0) return ok({ entries, total });
+  const others: (readonly TranscriptEntry[])[] = [];
+  for (const other of more) others.push(show(await files.conversation(other).entries()));
+  return ok({ entries, total, more: others });
 }
 
 function isConversation(files: RunFiles, name: string): boolean {

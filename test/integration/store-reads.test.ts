@@ -84,6 +84,7 @@ test("a store says the same over Temporal as at hand, to the byte", { tags: "slo
     ["read.visits", { run }],
     ["read.conversation", visit],
     ["read.conversation", { ...visit, reasoning: true }],
+    ["read.conversation", { ...visit, more: ["visit-1"] }],
     ["read.results", { run, calls: [...calls, "none"] }],
     ["read.artifacts", { run }],
     ["read.files", { run }],

@@ -1,6 +1,9 @@
 import { appendFile, mkdir, readFile, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { readTranscript } from "../../src/client/transcript.js";
+import { storeReader } from "../../src/client/store-reader.js";
+import { StoreAnswers } from "../../src/reads/store-answers.js";
 import { conversationOf, visitsOf } from "../../src/reads/transcript.js";
 import { openFile } from "../../src/reads/folder-files.js";
 import { validPackage } from "../fakes/package-fixture.js";
@@ -42,10 +45,36 @@ test("the audit log is looked through once for all visits of a transcript, and a
   expect([await outcome(1), await outcome(2)]).toEqual([[undefined], ["ENOENT"]]);
 });
 
+test.each([
+  ["by few questions", false, 3],
+  ["one by one from a worker of an earlier version", true, 3 + 120],
+])("a transcript of many visits is asked for %s", async (_how, isEarlier, questions) => {
+  const { store, runId, files } = await openWorld();
+  for (let visit = 1; visit <= 120; visit += 1)
+    await writeFile(join(files.dir, "conversation", `visit-${visit}.jsonl`), said(visit));
+  const answers = new StoreAnswers({ store });
+  const asked: string[] = [];
+  const reader = storeReader((name, page) => {
+    if (name === "read.conversation") asked.push(name);
+    const isRefused = isEarlier && "more" in page.question;
+    return answers.page(name, isRefused ? { ...page, question: { ...page.question, more: 0 } } : page);
+  });
+  const transcript = await readTranscript(reader, runId);
+  expect(transcript.map(({ name, entries }) => [name, entries.length])).toEqual(
+    Array.from({ length: 120 }, (_, index) => [`visit-${index + 1}`, 1]),
+  );
+  expect(asked).toHaveLength(questions);
+});
+
 test.each(["../visit-1", "visit-1.jsonl", "", "other"])("%j is no conversation", async (name) => {
   const { store, runId, files } = await openWorld();
   await writeFile(join(files.dir, "conversation", "visit-1.jsonl"), said(1));
-  expect(await conversationOf(store, { run: runId, name })).toMatchObject({ error: { code: "ENOENT" } });
+  const asked = [
+    { run: runId, name },
+    { run: runId, name: "visit-1", more: [name] },
+  ];
+  for (const each of asked)
+    expect(await conversationOf(store, each)).toMatchObject({ error: { code: "ENOENT" } });
 });
 
 test("a file of a run's folder is one that an archive holds, by a path of real folders", async () => {
