@@ -26,10 +26,15 @@ const toolSchema = z.looseObject({
   description: z.string().nullish(),
   inputSchema: z.record(z.string(), z.unknown()),
   annotations: z.looseObject({ readOnlyHint: hint, idempotentHint: hint }).optional().catch(undefined),
+  execution: z.looseObject({ taskSupport: z.string().optional() }).optional().catch(undefined),
 });
+type DescribedTool = z.infer<typeof toolSchema>;
 
 /** Processes that work in projects: the idle one that was not used for longest is ended for one more. */
 const MAX_PROJECT_CONNECTIONS = 32;
+
+/** Sentences that are not said again. */
+const MAX_SAID = 1_000;
 
 /** Of the tools that the settings name and that are not there. */
 const MAX_NAMED = 5;
@@ -48,6 +53,7 @@ export function mcpTools(options: McpOptions): ToolSource {
   const connections = new Map<string, Connection>();
   /** What was made of a list, which may be long: it is asked for at each turn and each call. */
   const made = new WeakMap<readonly unknown[], readonly ExternalTool[]>();
+  const tellOnce = sayingOnce(options.note);
 
   function connectionTo(name: string, server: McpServer, projectRoot: string): Connection {
     const key = isOfProject(server) ? `${name}\0${projectRoot}` : name;
@@ -76,24 +82,7 @@ export function mcpTools(options: McpOptions): ToolSource {
   }
 
   function toolsIn(listed: readonly unknown[], name: string, server: McpServer): readonly ExternalTool[] {
-    const parsed = listed.map((described) => toolSchema.safeParse(described));
-    const wrong = parsed.filter(({ success }) => !success);
-    if (wrong.length > 0) {
-      const [first] = wrong;
-      options.note(
-        `The MCP server ${name} describes tools that cannot be offered, ${wrong.length} in all: ${excerpt(first?.error?.message ?? "")}`,
-      );
-    }
-    const described = parsed.flatMap(({ data }) => data ?? []);
-    const names = new Set(described.map((tool) => tool.name));
-    const absent = [...(server.tools ?? []), ...Object.keys(server.effects)].filter(
-      (tool) => !names.has(tool),
-    );
-    if (absent.length > 0) {
-      options.note(
-        `The MCP server ${name} has no tool ${listSome(absent, MAX_NAMED)}, which its settings name.`,
-      );
-    }
+    const described = describedTools(listed, name, server, tellOnce);
     return described.flatMap((tool): readonly ExternalTool[] => {
       if (server.tools !== undefined && !server.tools.includes(tool.name)) return [];
       return [
@@ -126,8 +115,50 @@ export function mcpTools(options: McpOptions): ToolSource {
   };
 }
 
+/** A list is asked for anew after each call that is refused: what is wrong with it is said once. */
+function sayingOnce(say: (sentence: string) => void): (sentence: string) => void {
+  const said = new Set<string>();
+  return (sentence) => {
+    if (said.has(sentence)) return;
+    if (said.size < MAX_SAID) said.add(sentence);
+    say(sentence);
+  };
+}
+
+/** The tools of a server's list that can be called; of the others the operator is told. */
+function describedTools(
+  listed: readonly unknown[],
+  name: string,
+  server: McpServer,
+  tell: (sentence: string) => void,
+): readonly DescribedTool[] {
+  const parsed = listed.map((described) => toolSchema.safeParse(described));
+  const wrong = parsed.filter(({ success }) => !success);
+  if (wrong.length > 0) {
+    const why = excerpt(wrong[0]?.error?.message ?? "");
+    tell(`The MCP server ${name} describes tools that cannot be offered, ${wrong.length} in all: ${why}`);
+  }
+  const described = parsed.flatMap(({ data }) => data ?? []);
+  const tasks = described.filter(isTask).map((tool) => tool.name);
+  if (tasks.length > 0) {
+    const left = listSome(tasks, MAX_NAMED);
+    tell(`The MCP server ${name} takes calls of ${left} as tasks only, which are not made: left out.`);
+  }
+  const names = new Set(described.map((tool) => tool.name));
+  const absent = [...(server.tools ?? []), ...Object.keys(server.effects)].filter((tool) => !names.has(tool));
+  if (absent.length > 0) {
+    tell(`The MCP server ${name} has no tool ${listSome(absent, MAX_NAMED)}, which its settings name.`);
+  }
+  return described.filter((tool) => !isTask(tool));
+}
+
+/** A call has to be begun as a task, whose answer is come back for. */
+function isTask({ execution }: DescribedTool): boolean {
+  return execution?.taskSupport === "required";
+}
+
 /** The operator's word, else the server's: the operator has chosen it. */
-function effectOf({ name, annotations }: z.infer<typeof toolSchema>, server: McpServer): ToolEffect {
+function effectOf({ name, annotations }: DescribedTool, server: McpServer): ToolEffect {
   if (Object.hasOwn(server.effects, name)) return server.effects[name] ?? "once";
   if (annotations?.readOnlyHint === true) return "none";
   return annotations?.idempotentHint === true ? "idempotent" : "once";
@@ -135,6 +166,9 @@ function effectOf({ name, annotations }: z.infer<typeof toolSchema>, server: Mcp
 
 const blockSchema = z.looseObject({
   type: z.string(),
+  name: z.string().nullish().catch(undefined),
+  title: z.string().nullish().catch(undefined),
+  description: z.string().nullish().catch(undefined),
   text: z.string().nullish(),
   mimeType: z.string().nullish(),
   uri: z.string().nullish(),
@@ -164,12 +198,23 @@ function blockText(block: unknown): string {
   const { type, text, mimeType, uri, resource } = parsed.data;
   const words = text ?? resource?.text;
   if (typeof words === "string") return words;
+  if (type === "resource_link") return linkText(parsed.data);
   const what = [type, mimeType ?? resource?.mimeType, uri ?? resource?.uri].filter(
     (part) => typeof part === "string",
   );
   return `[${excerpt(what.join(" "))} is left out]`;
 }
 
+/** A link is all that there is of it: what it leads to, and what that is. */
+function linkText({ name, title, description, mimeType, uri }: z.infer<typeof blockSchema>): string {
+  const parts = [title ?? name, mimeType, uri].flatMap((part) =>
+    part ? [excerpt(part, MAX_LINK_CHARS)] : [],
+  );
+  const more = description ? `: ${excerpt(description, MAX_LINK_CHARS)}` : "";
+  return `[a link to ${parts.join(", ")}${more}]`;
+}
+
+const MAX_LINK_CHARS = 500;
 const STRUCTURE_BOUNDS = { maxDepth: 100, maxValues: 100_000 };
 
 /** A structure as JSON, unless the texts have said it: servers are to do so, in words of their own or as JSON. */
@@ -181,7 +226,7 @@ function structuredText(structured: unknown, said: string): string {
   const value = structured as JsonValue; // it came as JSON
   const isSaid = valuesIn(value)
     .slice(0, MAX_COMPARED_VALUES)
-    .every((each) => shown.includes(each) || shown.includes(JSON.stringify(each).slice(1, -1)));
+    .every((each) => isSaidIn(shown, each) || isSaidIn(shown, JSON.stringify(each).slice(1, -1)));
   if (!isSaid) return JSON.stringify(value);
   // A yes or no is not found in words: of a structure that is said else, those fields are shown that have one.
   const open = unsaidFlags(value, shown);
@@ -199,6 +244,26 @@ function unsaidFlags(value: JsonValue, said: string): JsonValue | undefined {
   if (typeof value !== "object" || value === null || isList(value)) return value;
   return Object.fromEntries(Object.entries(value).filter(([, part]) => holds(part)));
 }
+
+/** Whether a text has a value by itself: no 2 is said by 12 or 2.5, and no "ok" by "looked". */
+function isSaidIn(text: string, value: string): boolean {
+  if (value === "") return true;
+  let at = text.indexOf(value);
+  for (let looks = 0; at !== -1 && looks < MAX_LOOKS; looks += 1) {
+    const [before, after] = [text.slice(Math.max(at - 2, 0), at), text.slice(at + value.length).slice(0, 2)];
+    if (!goesOnBefore(before, value) && !goesOnAfter(after, value)) return true;
+    at = text.indexOf(value, at + 1);
+  }
+  return false;
+}
+
+const MAX_LOOKS = 1_000;
+const goesOnBefore = (before: string, value: string): boolean =>
+  (/^[\p{L}\p{N}]/u.test(value) && /[\p{L}\p{N}]$/u.test(before)) ||
+  (/^\d/.test(value) && /\d[.,]$|-$/.test(before));
+const goesOnAfter = (after: string, value: string): boolean =>
+  (/[\p{L}\p{N}]$/u.test(value) && /^[\p{L}\p{N}]/u.test(after)) ||
+  (/\d$/.test(value) && /^[.,]\d/.test(after));
 
 const MAX_COMPARED_VALUES = 1_000;
 const MAX_COMPARED_CHARS = 1_000_000;

@@ -37,6 +37,11 @@ const LISTS = {
   plain: () => [look, tool("act"), tool("set", { annotations: { idempotentHint: true } })],
   dotted: () => [look, tool("admin.act"), tool("look.at", { annotations: { readOnlyHint: true } })],
   changing: () => (existsSync(flag) ? [look, tool("later")] : [look, tool("act")]),
+  tasks: () => [
+    look,
+    tool("act", { execution: { taskSupport: "optional" } }),
+    tool("brew", { execution: { taskSupport: "required" } }),
+  ],
   hostile: () => [
     look,
     tool("bidi", { description: "safe\u202Eevil \u001B[31mred\u200B", annotations: "none" }),
@@ -101,6 +106,27 @@ const ANSWERS = {
   "flags without end": {
     content: [{ type: "text", text: `${"tru ".repeat(200_000)}true` }],
     structuredContent: { leaves: Array.from({ length: 90_000 }, () => true) },
+  },
+  "a number in others": {
+    content: [{ type: "text", text: "12 teas of 2026, 2.5 g each." }],
+    structuredContent: { cups: 2 },
+  },
+  "a word in another": {
+    content: [{ type: "text", text: "Looked at it." }],
+    structuredContent: { state: "ok" },
+  },
+  links: {
+    content: [
+      {
+        type: "resource_link",
+        uri: "file:///tea.md",
+        name: "tea.md",
+        title: "Tea",
+        description: "How to\nbrew",
+        mimeType: "text/markdown",
+      },
+      { type: "resource_link", uri: "tea://2", name: "two" },
+    ],
   },
   "structure that is said": {
     content: [{ type: "text", text: '{ "b": 1, "a": [2] }' }],

@@ -64,7 +64,8 @@ describe("the public servers", () => {
       isError: true,
     }));
     expect(wrong.isError).toBe(true);
-    expect(notes).toEqual([]);
+    expect((await call("get-resource-links", { count: 1 })).content).toMatch(/\n\[a link to .+, demo:\/\//);
+    expect(notes).toEqual([expect.stringContaining("simulate-research-query as tasks only")]);
   });
 
   test("filesystem: works in the run's project, and nowhere else", async () => {
@@ -399,6 +400,9 @@ describe("a server", () => {
     ["nulls", "poured\nwords"],
     ["structure alone", '{"cups":2}'],
     ["structure beside words", 'Two are there.\n{"cups":2}'],
+    ["a number in others", '12 teas of 2026, 2.5 g each.\n{"cups":2}'],
+    ["a word in another", 'Looked at it.\n{"state":"ok"}'],
+    ["links", "[a link to Tea, text/markdown, file:///tea.md: How to brew]\n[a link to two, tea://2]"],
     ["structure that is said", '{ "b": 1, "a": [2] }'],
     ["words wrapped", 'a "cup"\nof tea\n{"isWhole":true}'],
     ["a flag beside words", 'Looked at.\n{"approved":false}'],
@@ -408,6 +412,14 @@ describe("a server", () => {
   ])("whose answer has %s is read, and no more is said twice than it has said", async (how, content) => {
     const { call } = open(fake("plain").server);
     expect(await call("act", { how })).toEqual({ content, isError: false });
+  });
+
+  test("that takes calls of a tool as tasks only has no such tool, and the operator is told", async () => {
+    const { names, notes } = open(fake("tasks").server);
+    expect(await names()).toEqual(["mcp.s.look none", "mcp.s.act once"]);
+    expect(notes).toEqual([
+      "The MCP server s takes calls of brew as tasks only, which are not made: left out.",
+    ]);
   });
 
   test("whose structure has flags without end holds nobody up", async () => {
