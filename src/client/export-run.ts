@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { type History, historyToJSON } from "@temporalio/common/lib/proto-utils.js";
-import type { StoreReader } from "../contract/reads.js";
+import { type StoreReader, READ_PAGE_BYTES } from "../contract/reads.js";
 import { InterlockError } from "./interlock-error.js";
 import { valueOf } from "./transcript.js";
 import { type ArchivedFile, archivedFiles, writeArchive } from "../store/runs/run-archive.js";
@@ -48,12 +48,43 @@ export async function writeExport(
   }
 }
 
-/** The files of a run's folder as a reader of its store hands them out, each when its turn comes. Throws `E_RUN_NOT_FOUND`. */
+/**
+ * The files of a run's folder as a reader of its store hands them out, each when its turn comes; small ones somewhat before, since
+ * a store elsewhere takes its time for each. Throws `E_RUN_NOT_FOUND`.
+ */
 export async function archivedBy(reader: StoreReader, run: string): Promise<readonly ArchivedFile[]> {
   const { files } = valueOf(await reader.ask("read.files", { run }));
-  return files.map(({ name, modifiedAt }) => ({
+  const ahead = new Map<string, Promise<Buffer>>();
+  const readAhead = (from: number): void => {
+    for (const { name, bytes } of reader.isAtHand ? [] : files.slice(from, from + READ_AHEAD)) {
+      if (bytes > READ_PAGE_BYTES || ahead.has(name)) continue;
+      const read = allOf(reader.bytes("read.file", { run, name }));
+      read.catch(() => undefined); // it is told when its turn comes
+      ahead.set(name, read);
+    }
+  };
+  return files.map(({ name, modifiedAt }, index) => ({
     name,
     modifiedAt,
-    open: () => Readable.from(reader.bytes("read.file", { run, name }), { objectMode: false }),
+    open: () => {
+      readAhead(index);
+      const read = ahead.get(name);
+      ahead.delete(name);
+      const bytes = read === undefined ? reader.bytes("read.file", { run, name }) : later(read);
+      return Readable.from(bytes, { objectMode: false });
+    },
   }));
+}
+
+const READ_AHEAD = 8;
+
+async function allOf(bytes: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  for await (const part of bytes) parts.push(part);
+  return Buffer.concat(parts);
+}
+
+async function* later(read: Promise<Buffer>): AsyncGenerator<Buffer, void> {
+  const bytes = await read;
+  if (bytes.length > 0) yield bytes;
 }

@@ -1,6 +1,9 @@
 import { appendFile, mkdir, readFile, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { text } from "node:stream/consumers";
+import { archivedBy } from "../../src/client/export-run.js";
+import { READ_PAGE_BYTES } from "../../src/contract/reads.js";
 import { readTranscript } from "../../src/client/transcript.js";
 import { storeReader } from "../../src/client/store-reader.js";
 import { StoreAnswers } from "../../src/reads/store-answers.js";
@@ -64,6 +67,31 @@ test.each([
     Array.from({ length: 120 }, (_, index) => [`visit-${index + 1}`, 1]),
   );
   expect(asked).toHaveLength(questions);
+});
+
+test("the small files of an export from elsewhere are read side by side, a bounded number of them, and are whole", async () => {
+  const { store, runId, files } = await openWorld();
+  for (let visit = 1; visit <= 40; visit += 1)
+    await writeFile(join(files.dir, "conversation", `visit-${visit}.jsonl`), said(visit));
+  await writeFile(join(files.dir, "conversation", "large.jsonl"), "x".repeat(3 * READ_PAGE_BYTES));
+  const answers = new StoreAnswers({ store });
+  const open = { now: 0, most: 0 };
+  const reader = storeReader(async (name, page) => {
+    open.now += 1;
+    open.most = Math.max(open.most, open.now);
+    const answer = await answers.page(name, page);
+    open.now -= 1;
+    return answer;
+  });
+  const read: [string, string][] = [];
+  for (const file of await archivedBy(reader, runId)) read.push([file.name, await text(file.open())]);
+  expect(read).toEqual(
+    await Promise.all(
+      read.map(async ([name]) => [name, await readFile(join(files.dir, name), "utf8")] as const),
+    ),
+  );
+  expect(read.length).toBeGreaterThan(41);
+  expect([open.most > 4, open.most <= 9]).toEqual([true, true]);
 });
 
 test.each(["../visit-1", "visit-1.jsonl", "", "other"])("%j is no conversation", async (name) => {
