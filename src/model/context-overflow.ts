@@ -39,6 +39,9 @@ const TOO_MANY_IN_A_TIME =
 /** What they say of the length of a text that is no message's, such as a call's id: less of the conversation does not help. */
 const PART_TOO_LONG = /\b(?:id|name|description)\b'?:? string too long/;
 
+/** What gpt-oss's parser says of an answer that it could not read. */
+const ANSWER_MISREAD = /tokens remaining (?:after|in)\b/;
+
 /** What they say of the length that an answer may have: the request is as long as it may be. */
 const ANSWER_TOO_LONG =
   /max_(?:completion_|output_)?tokens`? (?:must be less|exceeds the maximum output)|(?<!\band )maximum output tokens/;
@@ -96,7 +99,8 @@ export function readOverflow({
     .slice(0, MAX_LOOKED_AT)
     .toLowerCase()
     .replace(/\s+/g, " ");
-  if ([TOO_MANY_IN_A_TIME, PART_TOO_LONG, ANSWER_TOO_LONG].some((said) => said.test(text))) return undefined;
+  const others = [TOO_MANY_IN_A_TIME, PART_TOO_LONG, ANSWER_MISREAD, ANSWER_TOO_LONG];
+  if (others.some((said) => said.test(text))) return undefined;
   if (!TOO_LONG.some((said) => said.test(text))) return undefined;
   const field = error?.["n_ctx"];
   return { contextTokens: typeof field === "number" ? field : lengthIn(text) };

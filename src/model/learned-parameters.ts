@@ -98,7 +98,7 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     () => ({ emptyAnswers: "left-out" }),
   ],
   [
-    /content\b.{0,60}(?:must|should) be a (?:valid )?string|content\b.{0,40}(?:null|None|nil|empty)|'?"?NoneType\b|messages?\b.{0,60}content\b.{0,20}: (?:Field required|Input should be a valid string)|\bmissing\b.{0,20}\bcontent\b|messages?\b.{0,40}invalid type: null, expected a string|untagged enum \w*Content/i,
+    /content\b.{0,60}(?:must|should) be a (?:valid )?string|content\b.{0,40}(?:null|None|nil|empty)|'?"?NoneType\b|messages?\b.{0,60}content\b.{0,20}: '?(?:Field required|Input should be a valid string)|\bmissing\b.{0,20}\bcontent\b|messages?\b.{0,40}invalid type: null, expected a string|untagged enum \w*Content/i,
     ({ noText }) => ({ noText: noText === "dot" ? "dot" : "empty" }),
   ],
   [

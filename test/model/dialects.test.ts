@@ -718,6 +718,12 @@ describe("a form that a server does not take is another one, from then on", () =
       CALLED,
       hasText,
     ],
+    [
+      400,
+      "1 validation error:\n  {'type': 'missing', 'loc': ('body', 'messages', 2, 'content'), 'msg': 'Field required'}",
+      CALLED,
+      hasText,
+    ],
     [422, "messages[2]: invalid type: null, expected a string at line 1 column 33928", CALLED, hasText],
     [
       422,

@@ -250,6 +250,18 @@ test.each([
     "Failed to generate tool_calls. Exception: Failed to generate tool call. Tool is not present in the tools list.",
   ],
   [500, 'error parsing tool call: raw=\'{"path": "a\', err=unexpected end of JSON input'],
+  [
+    400,
+    "litellm.BadRequestError: Error code: 400 - {'error': {'message': 'Failed to call a function.', 'code': 'tool_use_failed'}}",
+  ],
+  [400, 'unexpected tokens remaining in message header: Some("to=functions.fs_read")'],
+  [500, "Could not parse header: too many tokens remaining after extracting content-type and recipient"],
+  [400, "Unexpected token 200002 while expecting start token 200006"],
+  [
+    400,
+    "Error: Model response did not respect the required format. Please consider retrying or using a more straightforward prompt.",
+  ],
+  [400, "Model produced invalid sequence as part of ToolUse. Please refer to the model tool use guide."],
 ])("so is one that is told by words alone: %i %s", (status, message) => {
   expect(answered(status, message)).toMatchObject({ code: "LLM_BAD_RESPONSE", retryable: true });
 });
