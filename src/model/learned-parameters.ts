@@ -118,7 +118,7 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     () => ({ toolSchemas: "plain" }),
   ],
   [
-    /arguments\b.{0,80}\b(?:JSON|object|dict|dictionary|map|mapping|parse|string)\b|\bJSON\b.{0,80}\barguments\b|tool call.{0,40}\barguments|Expecting (?:value|property name|'[,:]' delimiter)|Unterminated string|Invalid \\?\\escape|Invalid control character|Extra data: line|unexpected end of JSON|JSONDecodeError|has no attribute 'items'|get item pairs from a mapping/i,
+    /arguments\b.{0,160}\b(?:JSON|object|dict|dictionary|map|mapping|parse|string)\b|\bJSON\b.{0,80}\barguments\b|tool call.{0,40}\barguments|Expecting (?:value|property name|'[,:]' delimiter)|Unterminated string|Invalid \\?\\escape|Invalid control character|Extra data: line|unexpected end of JSON|JSONDecodeError|has no attribute 'items'|get item pairs from a mapping/i,
     () => ({ brokenArguments: "wrapped" }),
   ],
 ];

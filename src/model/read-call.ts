@@ -54,7 +54,7 @@ function argumentsText(value: unknown): string {
   if (text === "" || text === "null") return "{}";
   // Gateways to servers that begin a call with an empty object and give its arguments in pieces put one before the other.
   if (/^\{\s{0,9}\}\s{0,9}\{/.test(text)) return text.slice(text.indexOf("}") + 1).trimStart();
-  return (text.startsWith('"') && textInText(text)) || (text === value.trim() ? value : text);
+  return (text.startsWith('"') && textInText(text)) || text;
 }
 
 /** Marks of a model's own behind its arguments, such as `<|eot_id|>`, which its server should have taken out. */

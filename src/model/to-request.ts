@@ -214,13 +214,15 @@ function takenBack(fields: Params | undefined, { notTakenBack }: Dialect): Param
 
 /** A name that a model has made up may be one that no server takes: it would refuse the conversation for ever. */
 function takenName(name: string): string {
-  return name.replace(/[^\w-]/g, "_").slice(0, 64) || "unnamed";
+  const begun = /^[\d-]/.test(name) ? `x${name}` : name; // Gemini and Kimi want a letter first
+  return begun.replace(/[^\w-]/g, "_").slice(0, 64) || "unnamed";
 }
 
 /** Many servers parse the arguments of former calls: what is no JSON object goes back to them inside one. */
 function takenArguments(argumentsJson: string, { brokenArguments }: Dialect): string {
-  const isTaken = brokenArguments === "sent" || isJsonObject(argumentsJson);
-  return isTaken ? argumentsJson : JSON.stringify({ INVALID_JSON: argumentsJson });
+  if (brokenArguments === "sent") return argumentsJson;
+  // xAI takes no space behind the object.
+  return isJsonObject(argumentsJson) ? argumentsJson.trim() : JSON.stringify({ INVALID_JSON: argumentsJson });
 }
 
 function isJsonObject(text: string): boolean {

@@ -621,6 +621,8 @@ describe("calls that a model has made badly", () => {
     ["", "unnamed"],
     ["x".repeat(100), "x".repeat(64)],
     ["fs_read-2", "fs_read-2"],
+    ["2nd", "x2nd"],
+    ["-x", "x-x"],
   ])("have a name that servers take back: %j as %j", async (name, sent) => {
     const server = await startRawServer((response) => json(response, choice({ content: "x" })));
     await ask(server.baseUrl, {}, made(name, "{}"));
@@ -649,6 +651,11 @@ describe("calls that a model has made badly", () => {
     [400, 'The "function.arguments" parameter of the code model must be in JSON format.'],
     [400, "invalid params, invalid function arguments json string, tool_call_id: call_1"],
     [400, "invalid tool call arguments"],
+    [400, "Invalid tool arguments JSON: trailing characters at line 1 column 21"],
+    [
+      400,
+      "The arguments to a tool_call with ID 'chatcmpl-tool-0123456789abcdef0123456789abcdef' are not a valid JSON string. Parsing error",
+    ],
     [400, "'str object' has no attribute 'items'"],
     [400, "messages.1.tool_calls.0.function.arguments: Input should be a valid dictionary"],
   ])("are put right for a server that says so, from then on: %i %s", async (status, message) => {
@@ -660,6 +667,16 @@ describe("calls that a model has made badly", () => {
     const model = createChatModel();
     for (const args of ['{"path": "a', "[1]"]) await ask(server.baseUrl, {}, made("x", args), model);
     expect(server.requests).toHaveLength(3);
+  });
+
+  test("are put right where spaces stand behind them", async () => {
+    const server = await startRawServer((response, request) => {
+      const isTaken = functionIn(request)?.arguments === "{}";
+      const message = "Invalid tool arguments JSON: trailing characters at line 1 column 3";
+      if (isTaken) json(response, choice({ content: "x" }));
+      else json(response, { error: { message } }, 400);
+    });
+    expect(await ask(server.baseUrl, {}, made("x", "{}\n "))).toMatchObject({ content: "x" });
   });
 });
 
