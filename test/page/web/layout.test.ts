@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { NODE_HEIGHT, NODE_WIDTH, placeGraph } from "../../../src/page/web/graph/layout.js";
+import { isDrawable, NODE_HEIGHT, NODE_WIDTH, placeGraph } from "../../../src/page/web/graph/layout.js";
 
 const node = (id: string) => ({ id, title: id });
 const edge = (from: string, to: string) => ({ from, to, label: `${from} to ${to}` });
@@ -28,4 +28,24 @@ test("nodes lie beside each other, and every edge has a way, a loop and a second
 
 test("an edge whose node is missing is left out", () => {
   expect(placeGraph({ nodes: [node("a")], edges: [edge("a", "gone")] }).edges).toEqual([]);
+});
+
+test("a graph that a package is made of to hold the page up is not drawn; those of people are", () => {
+  for (const [nodes, edges] of [
+    [1, 0],
+    [12, 20],
+    [100, 190],
+    [400, 420],
+  ] as const) {
+    expect([nodes, edges, isDrawable(nodes, edges)]).toEqual([nodes, edges, true]);
+  }
+  for (const [nodes, edges] of [
+    [401, 400],
+    [400, 480],
+    [400, 1_600],
+    [100, 300],
+    [20, 1_600],
+  ] as const) {
+    expect([nodes, edges, isDrawable(nodes, edges)]).toEqual([nodes, edges, false]);
+  }
 });

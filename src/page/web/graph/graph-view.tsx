@@ -2,7 +2,15 @@ import { useMemo } from "preact/hooks";
 import type { GraphEdge, GraphNode } from "../../api-run.js";
 import { visibleLine } from "../visible.js";
 import { counted } from "../words.js";
-import { LABEL_CHARS, NODE_HEIGHT, NODE_WIDTH, type Placed, pathThrough, placeGraph } from "./layout.js";
+import {
+  LABEL_CHARS,
+  NODE_HEIGHT,
+  NODE_WIDTH,
+  type Placed,
+  pathThrough,
+  placeGraph,
+  isDrawable,
+} from "./layout.js";
 
 /** A graph, with a run on it or without one. */
 export interface DrawnGraph {
@@ -27,8 +35,6 @@ interface GraphViewProps {
   readonly hrefOf?: (nodeId: string) => string;
 }
 
-/** Larger graphs are shown as a table alone. */
-const MAX_DRAWN = 400;
 const TITLE_CHARS = 25;
 /** On a narrow screen a graph is drawn smaller, down to this part of its size. */
 const SMALLEST = 0.6;
@@ -39,12 +45,14 @@ export function GraphView(props: GraphViewProps) {
     graph.nodes.map(({ id }) => id),
     graph.edges.map(({ from, to, label }) => [from, to, label]),
   ]);
-  const isDrawn = graph.nodes.length <= MAX_DRAWN && graph.edges.length <= 4 * MAX_DRAWN;
+  const isDrawn = isDrawable(graph.nodes.length, graph.edges.length);
   const placed = useMemo(() => (isDrawn ? placeGraph(shapeOf(graph)) : undefined), [shape]);
   return (
     <>
       {placed === undefined ? (
-        <p class="muted">The graph has {graph.nodes.length} nodes: too many to be drawn.</p>
+        <p class="muted">
+          The graph has {graph.nodes.length} nodes and {graph.edges.length} edges: too many to be drawn.
+        </p>
       ) : (
         <div class="graph card">
           <Drawing {...props} placed={placed} />

@@ -40,6 +40,15 @@ const CHARACTER = 6.2;
 /** What of an edge's label is drawn. */
 export const LABEL_CHARS = 22;
 
+const MAX_NODES = 400;
+/** Each edge more than a tree has may pass all ranks, and takes part in each look for crossings. */
+const MAX_PASSES = 16_000;
+
+/** Whether a graph is drawn in a few seconds at most, whoever has made it. */
+export function isDrawable(nodes: number, edges: number): boolean {
+  return nodes <= MAX_NODES && nodes * Math.max(0, edges - nodes + 1) <= MAX_PASSES;
+}
+
 /**
  * Where nodes and edges lie, from top to bottom. Two edges between the same nodes lie beside each other. The library knows nodes by
  * their numbers: ids are texts of packages, and it has them as keys of plain objects.

@@ -2,9 +2,10 @@ import { structuredPatch } from "diff";
 import { useMemo } from "preact/hooks";
 import { visibleText } from "../visible.js";
 
-/** Longer texts, or those that differ in more, are not compared: the page stays quick. */
+/** Longer texts, or those that differ in more, or take longer, are not compared: the page stays quick. */
 const MAX_CHARS = 400_000;
 const MAX_EDITS = 4_000;
+const MAX_MS = 500;
 const MAX_LINES = 3_000;
 
 /** What was taken away and what was added, line by line. */
@@ -43,6 +44,7 @@ function Line({ line }: { readonly line: string }) {
 
 function compare(before: string, after: string) {
   if (before.length + after.length > MAX_CHARS) return undefined;
-  const patch = structuredPatch("", "", before, after, "", "", { context: 3, maxEditLength: MAX_EDITS });
+  const bounds = { context: 3, maxEditLength: MAX_EDITS, timeout: MAX_MS };
+  const patch = structuredPatch("", "", before, after, "", "", bounds);
   return patch?.hunks;
 }
