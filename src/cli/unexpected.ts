@@ -1,5 +1,7 @@
 /** Errors whose messages say what to do. */
 const SENTENCES: ReadonlySet<string> = new Set(["EmbeddedServerError", "TemporalCliError"]);
+/** A disk that is full, or is only read. */
+const NO_WRITING: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT", "EROFS"]);
 
 /** What a command has not expected, in a sentence. Temporal's client is loaded where it was used: what it throws has a code, or names itself. */
 export async function unexpected(error: unknown): Promise<string> {
@@ -12,6 +14,9 @@ export async function unexpected(error: unknown): Promise<string> {
   }
   if ("syscall" in error && error.syscall === "mkdtemp") {
     return `No temporary folder can be made: ${error.message}. TMPDIR says where they are made.`;
+  }
+  if ("code" in error && NO_WRITING.has(error.code)) {
+    return `Nothing can be written: ${error.message}. Make room, or make the place writable; interlock doctor says how the store stands.`;
   }
   const mayBeTemporals = "code" in error || /^(?:ServiceError|NamespaceNotFoundError)$/.test(error.name);
   const words = mayBeTemporals ? (await import("./temporal-words.js")).temporalWords(error) : undefined;

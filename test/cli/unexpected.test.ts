@@ -12,3 +12,13 @@ test("a sentence of ours stands there as it is, without the name of an error or 
     "ECONNRESET: connection lost",
   );
 });
+
+test.each(["ENOSPC", "EDQUOT", "EROFS"])(
+  "that nothing can be written (%s) is said with what to do",
+  async (code) => {
+    const error = Object.assign(new Error(`${code}: refused, write`), { code, syscall: "write" });
+    expect(await unexpected(error)).toBe(
+      `Nothing can be written: ${code}: refused, write. Make room, or make the place writable; interlock doctor says how the store stands.`,
+    );
+  },
+);
