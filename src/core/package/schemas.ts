@@ -111,8 +111,12 @@ const agentToolsSchema = z.strictObject({
   fs: z
     .strictObject({
       enabled: z.boolean().default(true).describe("The agent has the file tools."),
-      maxReadBytes: byteLimit.describe("How much one fs.read may return."),
-      maxWriteBytes: byteLimit.describe("How much one fs.write may write."),
+      maxReadBytes: byteLimit.describe(
+        "How much one fs.read may return, in bytes; more than 1,000,000 counts as that.",
+      ),
+      maxWriteBytes: byteLimit.describe(
+        "How much one fs.write may write, in bytes; more than 4,000,000 counts as that.",
+      ),
       edit: z.boolean().default(false).describe("Gives the agent fs.edit, which replaces parts of files."),
     })
     .optional()
