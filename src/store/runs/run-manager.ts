@@ -78,6 +78,8 @@ export class RunManager {
    * `E_INDEX_WRITE_FAILED`, `E_SCHEMA_VALIDATION`.
    */
   async createRun(request: CreateRunRequest, now = new Date()): Promise<Result<RunMetadata>> {
+    const problem = problemOf(request);
+    if (problem !== undefined) return problem;
     const runId = idOf(request);
     if (!runId.ok) return runId;
     const project = await resolveProject(request.projectRoot);
@@ -351,6 +353,24 @@ export class RunManager {
 }
 
 /** The id that is asked for, or a new one. */
+/** What a program without types may leave out or take for another. */
+const named = z.object({
+  projectRoot: z.string(),
+  packageId: z.string(),
+  activeAgentId: z.string(),
+  workflowRef: z.string().optional(),
+});
+
+function problemOf(request: CreateRunRequest): Result<never> | undefined {
+  const [issue] = named.safeParse(request).error?.issues ?? [];
+  if (issue === undefined) return undefined;
+  const place = issue.path.join(".") || "the request";
+  return fail(
+    "E_SCHEMA_VALIDATION",
+    `What the run is created with is not valid. ${place}: ${issue.message}.`,
+  );
+}
+
 function idOf({ runId = randomUUID() }: Pick<CreateRunRequest, "runId">): Result<string> {
   return uuid.safeParse(runId).success
     ? ok(runId)

@@ -488,3 +488,13 @@ describe("finding runs", () => {
     await expect(world.store.runs.listAllRuns()).rejects.toThrow("runs.jsonl");
   });
 });
+
+test.each([
+  ["nothing", undefined, "the request"],
+  ["no project", { packageId: "p", activeAgentId: "author" }, "projectRoot"],
+  ["a number for a package", { projectRoot: "/p", packageId: 5, activeAgentId: "author" }, "packageId"],
+])("a program that hands in %s is told what is missing, and nothing is made", async (_, request, field) => {
+  const created = await world.store.runs.createRun(request as unknown as CreateRunRequest);
+  expect(created).toMatchObject({ error: { code: "E_SCHEMA_VALIDATION" } });
+  expect(created).toMatchObject({ error: { message: expect.stringContaining(` ${field}: `) } });
+});
