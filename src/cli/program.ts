@@ -381,8 +381,13 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     exitCode = code;
   });
   try {
-    if (isAboutCompletion(argv)) await (await import("./completion.js")).addCompletion(program);
-    await program.parseAsync([...argv], { from: "user" });
+    const [command, named = ""] = argv;
+    const asked = command === "help" ? [named] : argv;
+    if (isAboutCompletion(asked)) await (await import("./completion.js")).addCompletion(program);
+    // Of a command that there is not, help would show all: what was meant is said as for the command itself.
+    const isUnknown =
+      asked !== argv && /^[^-]/.test(named) && !program.commands.some((one) => one.name() === named);
+    await program.parseAsync(isUnknown ? [named] : [...argv], { from: "user" });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;

@@ -69,3 +69,11 @@ test("what stands in a file that is no history does not begin lines of its own",
   expect(await main(["replay", file])).toBe(2);
   expect(output.text).toMatch(/^"[^"\n]*h\.txt" is no history as JSON: [^\n]*\n$/);
 });
+
+test("help for a command that there is not says which was meant", async () => {
+  expect(await main(["help", "statsu"])).toBe(2);
+  expect(output.text).toMatch(/^error: unknown command 'statsu'\n\(Did you mean .*status/);
+  expect(output.text).not.toContain("Usage:");
+  expect(await main(["help", "completion"])).toBe(0);
+  expect(output.text).toContain("Usage: interlock completion");
+});
