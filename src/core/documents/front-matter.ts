@@ -24,7 +24,7 @@ const BOM = BYTE_BY_BYTE.decode(Uint8Array.of(0xef, 0xbb, 0xbf));
 /**
  * Cuts the front matter off a document and parses it (contracts §5). A byte-order mark before the first
  * fence is tolerated; a language name after it is refused.
- * Fault: `E_INVALID_FRONTMATTER` with line and column where there is one; `oversize` when the block is larger
+ * Fault: `E_INVALID_FRONTMATTER` with the line of the document and column where there is one; `oversize` when the block is larger
  * than 128 KiB, for a caller to whom that is a limit on what it is about to write.
  */
 export function parseMarkdown(
@@ -98,7 +98,7 @@ function parseBlock(block: Uint8Array): Result<JsonObject> {
   } catch {
     return fail("E_INVALID_FRONTMATTER", "The front matter is not valid UTF-8.");
   }
-  return parseYaml(text);
+  return parseYaml(text, undefined, 1);
 }
 
 /** Stands in for every engine of gray-matter: nothing of a document is run, whatever language its front matter names. */

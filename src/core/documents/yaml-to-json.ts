@@ -34,14 +34,21 @@ const CORE_TAGS: ReadonlySet<string> = new Set(
 );
 
 /** Refusals inside the walk; turned into a fault at the door. */
-class YamlRefused extends Error {}
+class YamlRefused extends Error {
+  readonly at: { readonly line: number; readonly col: number } | undefined;
+
+  constructor(sentence: string, at?: { readonly line: number; readonly col: number }) {
+    super(sentence);
+    this.at = at;
+  }
+}
 
 /**
  * Parses one YAML 1.2 core document whose root is a mapping (or nothing) into plain JSON. Dates stay text.
- * `subject` begins sentences about the whole text. Fault `E_INVALID_FRONTMATTER`: syntax errors with line and column; duplicate or `__proto__` keys, cycles,
- * tags, values JSON cannot carry, alias expansion beyond 50,000 values, nesting beyond 100 levels.
+ * `subject` begins sentences about the whole text, and its lines are counted on from `linesBefore`. Fault `E_INVALID_FRONTMATTER`: syntax errors with line
+ * and column; duplicate or `__proto__` keys, cycles, tags, values JSON cannot carry, alias expansion beyond 50,000 values, nesting beyond 100 levels.
  */
-export function parseYaml(text: string, subject = "The front matter"): Result<JsonObject> {
+export function parseYaml(text: string, subject = "The front matter", linesBefore = 0): Result<JsonObject> {
   const rendered = parseRendered(text);
   if (rendered !== undefined) return ok(rendered);
   const lines = new LineCounter();
@@ -51,8 +58,12 @@ export function parseYaml(text: string, subject = "The front matter"): Result<Js
     return ok(toObject(composeDocument(plain, lines, subject), lines, subject));
   } catch (error) {
     if (!(error instanceof YamlRefused || error instanceof RangeError)) throw error;
-    const sentence = error instanceof YamlRefused ? error.message : "The YAML is too deeply nested.";
-    return fail("E_INVALID_FRONTMATTER", sentence);
+    if (!(error instanceof YamlRefused)) {
+      return fail("E_INVALID_FRONTMATTER", "The YAML is too deeply nested.");
+    }
+    const { at, message } = error;
+    const where = at === undefined ? "" : `YAML, line ${at.line + linesBefore}, column ${at.col}: `;
+    return fail("E_INVALID_FRONTMATTER", `${where}${message}`);
   }
 }
 
@@ -110,8 +121,7 @@ function readTokens(text: string, lines: LineCounter): readonly CST.Token[] {
 }
 
 function refusal(lines: LineCounter, offset: number, sentence: string): YamlRefused {
-  const { line, col } = lines.linePos(offset);
-  return new YamlRefused(`YAML, line ${line}, column ${col}: ${excerpt(sentence, 200)}`);
+  return new YamlRefused(excerpt(sentence, 200), lines.linePos(offset));
 }
 
 /** Walks the syntax tree with a stack of its own, before anything recursive sees it. */

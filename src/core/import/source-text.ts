@@ -45,7 +45,7 @@ export function readSource(text: string): SourceText {
   const yaml = block.join("\n");
   if (yaml.length > MAX_FRONT_CHARS)
     return { frontmatter: readLineByLine(block), problem: byLine(TOO_LONG), ...body };
-  const parsed = parseYaml(yaml);
+  const parsed = parseYaml(yaml, undefined, start + 1);
   if (parsed.ok) return { frontmatter: mergedObject(parsed.value), ...body };
   return { frontmatter: readLineByLine(block), problem: byLine(parsed.error.message), ...body };
 }

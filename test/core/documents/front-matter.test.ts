@@ -97,7 +97,7 @@ describe("cutting a document", () => {
       "---\na: 1\n---\r",
       "The front matter is not closed by a line of exactly ---.",
     ],
-    ["a key twice", "---\na: 1\na: 2\n---\n", 'YAML, line 2, column 1: the key "a" stands here twice.'],
+    ["a key twice", "---\na: 1\na: 2\n---\n", 'YAML, line 3, column 1: the key "a" stands here twice.'],
     ["a list", "---\n- a\n---\n", "The front matter is not a mapping of keys to values."],
   ])("%s is refused", (_, document, message) => {
     expect(refusal(document)).toEqual({ code: "E_INVALID_FRONTMATTER", message });

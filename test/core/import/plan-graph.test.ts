@@ -383,7 +383,7 @@ describe("what is ambiguous", () => {
     expect(ways(made)).toEqual(["step-01-a -next*-> step-02-b"]);
     expect(said(made)).toEqual([
       expect.stringContaining(
-        "warning steps/step-01-a.md:1 the front matter was read line by line: YAML, line 1",
+        "warning steps/step-01-a.md:1 the front matter was read line by line: YAML, line 2",
       ),
       'warning workflow.md:0 names no first step: the first of "steps" was taken',
     ]);
