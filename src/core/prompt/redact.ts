@@ -38,16 +38,20 @@ export function redactPathsIn(value: JsonValue): JsonValue {
 const SECRET_SHAPES =
   /\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{12,}|\b(?:gh[opsu]|github_pat|glpat|xox[abprs]|npm)[-_][A-Za-z0-9_-]{12,}|\b(?:AKIA|ASIA)[A-Z0-9]{12,}|\bAIza[A-Za-z0-9_-]{20,}|\b(?:gsk|hf|fw|r8|xai|pplx|csk)[-_](?=[A-Za-z]*\d)[A-Za-z0-9]{20,}|\b(?:nvapi|tgp_v1)[-_](?=[A-Za-z_-]{0,64}\d)[A-Za-z0-9_-]{20,}|\bwhsec_[A-Za-z0-9+/]{20,}={0,2}|\bdapi[0-9a-f]{32}\b|\beyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g;
 
-/** What stands before tokens that are counted: `max_tokens: …` is no secret. */
+/** What is counted in tokens, and what may stand between it and them. */
 const COUNTED =
-  "(?:max|min|input|output|prompt|completion|total|thinking|reasoning|budget|cached|context|requested)[\\s_-]?(?:[a-z]{1,12}[\\s_-]){0,2}";
+  "(?:max(?:imum)?|min(?:imum)?|input|output|prompt|completion|total|thinking|reasoning|budget|cached?|context|requested)";
+const COUNTED_MORE = `(?:${COUNTED}|new|number|of|read|write|creation|window|length)`;
+
+/** What stands before tokens that are counted, from the beginning of a word: `max_tokens: …` is no secret, `admin_tokens: …` is one. */
+const BEFORE_COUNT = String.raw`(?<![a-z])${COUNTED}[\s_-]?(?:${COUNTED_MORE}[\s_-]?){0,3}`;
 
 /** What is called a secret, in a header, a URL, an assignment or a JSON text: the name stays, the value goes. */
 const NAMED_SECRET = new RegExp(
   [
     String.raw`(\bBearer\s{1,5}|\bauthorization\\?["']?\s{0,5}[:=]\s{0,5}\\?["']?(?:Bearer|Basic)?\s{0,5})[\w.~+/-]{8,}=*`,
     String.raw`(\b[a-z][a-z0-9+.-]{0,20}://)[^\s/:@]{0,200}:[^\s/@]{1,200}(?=@)`,
-    String.raw`((?:api[_-]?key|secret|token(?!s)|(?<!${COUNTED})tokens|passw(?:or)?d|passphrase|pwd|credential)s?\\?["']?\s{0,5}[:=]\s{0,5})(?:\\?"[^"]{1,500}"?|'[^']{1,500}'?|[^\s"',;]{4,})`,
+    String.raw`((?:api[_-]?key|secret|token(?!s)|(?<!${BEFORE_COUNT})tokens|passw(?:or)?d|passphrase|pwd|credential)s?\\?["']?\s{0,5}[:=]\s{0,5})(?:\\?"[^"]{1,500}"?|'[^']{1,500}'?|[^\s"',;]{4,})`,
   ].join("|"),
   "gi",
 );
