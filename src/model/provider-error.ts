@@ -25,7 +25,7 @@ function errorIn(body: string, depth: number): ProviderError {
   const json = field === "" && depth < MAX_PASSED_ON ? jsonIn(own) : "";
   const inner = field + json === "" ? NOTHING : errorIn(field + json, depth + 1);
   // Words that hold it say it already; those that are nothing else are not shown as JSON.
-  const said = json === "" ? [own, inner.words] : [own.startsWith("{") ? inner.words : own];
+  const said = json === "" ? [own, inner.words] : [own === json ? inner.words : own];
   return {
     words: said.filter((words) => words !== "").join(": ") || body,
     codes: [...codesIn(fields, error), ...inner.codes],
@@ -134,10 +134,11 @@ function passedOn(fields: Fields, error: Fields): string {
   return (raw || said).slice(0, MAX_LOOKED_AT);
 }
 
-/** The same, as JSON among a router's words. */
+/** The same, as JSON among a router's words. Other JSON there, such as a call's arguments, has no words for anybody. */
 function jsonIn(words: string): string {
   const json = /\{[^]*\}/.exec(words.slice(0, MAX_LOOKED_AT))?.[0] ?? "";
-  return fieldsOf(parsed(json)) === undefined ? "" : json;
+  const fields = fieldsOf(parsed(json));
+  return fields !== undefined && (json === words || saysWords(fields)) ? json : "";
 }
 
 /** Whether a text is a page for browsers. */

@@ -223,6 +223,14 @@ test("an error that is nothing but one passed on is said in its words, not as JS
   );
 });
 
+test("JSON that a server quotes, as a call's arguments, is no error that was passed on", () => {
+  const quoted = (message: string) => refused(500, JSON.stringify({ error: { message } }));
+  const call = quoted('{"type":"content_filter"} is not valid under the schema');
+  expect(call.message).toContain("is not valid under the schema");
+  expect(call.retryable).toBe(true);
+  expect(quoted('{"message":"a text"} cannot be parsed').message).toContain("cannot be parsed");
+});
+
 test.each([
   '[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]',
   '{"error":{"message":"no","details":[{"reason":"API_KEY_INVALID"}]}}',
