@@ -35,7 +35,9 @@ const listingSchema = z.strictObject({
     taskQueues: z.array(z.string()).optional(),
     query: z.string().optional(),
   }),
-  limit: z.int().min(0),
+  limit: z.union([z.int().min(0), z.literal(Infinity)], {
+    error: "must be a whole number, or Infinity for all",
+  }),
 });
 
 /** What a listing is narrowed to. Throws `E_SCHEMA_VALIDATION` with the field. */

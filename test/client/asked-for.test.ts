@@ -41,6 +41,10 @@ describe("what programs without types ask the client for", () => {
   });
 });
 
+test("a listing of all runs may be asked for", () => {
+  expect(parseListing({}, Infinity).limit).toBe(Infinity);
+});
+
 test("times are compared in one form: with an offset, and to the second", () => {
   const since = (text: string) => parseListing({ since: text }, 50).filter.since;
   expect(since("2026-11-22T10:00:00+02:00")).toBe("2026-11-22T08:00:00.000Z");
