@@ -352,7 +352,6 @@ export class RunManager {
   }
 }
 
-/** The id that is asked for, or a new one. */
 /** What a program without types may leave out or take for another. */
 const named = z.object({
   projectRoot: z.string(),
@@ -371,6 +370,7 @@ function problemOf(request: CreateRunRequest): Result<never> | undefined {
   );
 }
 
+/** The id that is asked for, or a new one. */
 function idOf({ runId = randomUUID() }: Pick<CreateRunRequest, "runId">): Result<string> {
   return uuid.safeParse(runId).success
     ? ok(runId)
