@@ -60,7 +60,9 @@ test("run- with nothing behind it, as of a variable that is not set, names no ru
 
 test("the page is not served on a port that no browser opens", async () => {
   expect(await main(["ui", "--no-open", "--port", "6000"])).toBe(2);
-  expect(output.text).toBe("--port: browsers are barred from port 6000, which other protocols have. Choose another port.\n");
+  expect(output.text).toBe(
+    "--port: browsers are barred from port 6000, which other protocols have. Choose another port.\n",
+  );
 });
 
 test("what stands in a file that is no history does not begin lines of its own", async () => {
