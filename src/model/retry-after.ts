@@ -3,6 +3,8 @@ import type { WireAnswer } from "./send.js";
 const LONGEST_WAIT_MS = 10 * 60_000;
 /** Of a limit, which may be one of a day. */
 export const LONGEST_LIMIT_MS = 24 * 60 * 60_000;
+/** What some send in place of the seconds to wait: when the wait is over, in seconds since 1970. */
+const EPOCH_MS = 1_000_000_000_000;
 const MAX_LOOKED_AT = 4_000;
 
 /** How long a provider asks to wait, in milliseconds, bounded: as its headers say, else as its error does. */
@@ -23,14 +25,14 @@ function untilTomorrow(headers: WireAnswer["headers"], body: string): number | u
   return kind === undefined ? undefined : toWait(headers.get(`x-ratelimit-reset-${kind}-day`), 1_000);
 }
 
-/** `retry-after-ms`, else `Retry-After` in seconds or as an HTTP date. */
+/** `retry-after-ms`, else `Retry-After` in seconds, as an HTTP date or as seconds since 1970. */
 function inHeaders(headers: WireAnswer["headers"], now: Date): number | undefined {
   const milliseconds = toWait(headers.get("retry-after-ms"), 1);
   if (milliseconds !== undefined) return milliseconds;
   const value = headers.get("retry-after");
   const wait = toWait(value, 1_000) ?? durationIn(value ?? "");
-  if (wait !== undefined || value === null) return wait;
-  const date = Date.parse(value);
+  if (value === null || (wait !== undefined && wait < EPOCH_MS)) return wait;
+  const date = wait ?? Date.parse(value);
   return Number.isNaN(date) ? undefined : Math.max(date - now.getTime(), 0);
 }
 
@@ -44,13 +46,17 @@ function inBody(text: string): number | undefined {
   const body = text.replace(/\\+(["n])/g, (_, char) => (char === "n" ? " " : '"')); // JSON in a text of JSON
   const milliseconds = fieldIn(body, "retry[-_]?after[-_]?ms");
   if (milliseconds !== undefined) return milliseconds;
-  const seconds = fieldIn(
-    body,
-    "retryDelay|retry[-_]?after(?:[-_]?seconds)?|resets_in_seconds|estimated_time",
-  );
+  const seconds = fieldIn(body, "retryDelay|retry[-_]?after[-_]?seconds|resets_in_seconds|estimated_time");
   if (seconds !== undefined) return seconds * 1_000;
+  const bare = fieldIn(body, "retry[-_]?after");
+  if (bare !== undefined) return ofNoUnit(bare);
   const said = SAID.exec(body)?.[1];
   return said === undefined ? undefined : (durationIn(said) ?? secondsIn(said));
+}
+
+/** A number without its unit is taken for seconds; some servers mean milliseconds, so that nobody waits a day for it. */
+function ofNoUnit(seconds: number): number {
+  return Math.min(seconds * 1_000, LONGEST_WAIT_MS);
 }
 
 const SAID =
@@ -59,7 +65,7 @@ const SAID =
 /** A number alone. */
 function secondsIn(text: string): number | undefined {
   const digits = /^(\d{1,5}(?:\.\d{1,9})?)(?=["'\\)\]},;!]|\.?\s*$|\.["'\s])/.exec(text)?.[1];
-  return digits === undefined ? undefined : Number(digits) * 1_000;
+  return digits === undefined ? undefined : ofNoUnit(Number(digits));
 }
 
 /** A number in a field, with or without its unit. */
