@@ -30,6 +30,10 @@ describe("a text that is made to hold the page up", () => {
     expect(html.match(/<em>/g)).toHaveLength(1);
   });
 
+  test("is plain in a paragraph of marks, but for its end", () => {
+    expect(markdownHtml("*a* ".repeat(1_900)).match(/<em>/g)?.length).toBeLessThan(200);
+  });
+
   test.each([
     ["markdown", "[a](".repeat(1_000)],
     ["java", "a".repeat(50_000)],

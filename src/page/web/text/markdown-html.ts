@@ -3,6 +3,8 @@ import { codeHtml, escaped } from "./code.js";
 
 /** A paragraph that is longer is plain: finding the ends of what is emphasised takes the square of its length. */
 const MAX_PARAGRAPH = 8_000;
+/** The same of one with so many marks before its end. */
+const MANY_MARKS = /^(?:[^*_]*[*_]){300}/;
 /** A line that begins with so many quotes and lists in each other is no text for people: each is a level of the parser's stack. */
 const NESTED_TOO_DEEPLY = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])){50}/m;
 
@@ -20,7 +22,7 @@ const marked = new Marked({
   },
   tokenizer: {
     // `false` leaves it to the parser.
-    emStrong: (rest) => (rest.length > MAX_PARAGRAPH ? undefined : false),
+    emStrong: (rest) => (rest.length > MAX_PARAGRAPH || MANY_MARKS.test(rest) ? undefined : false),
     inlineText: (rest) =>
       rest.length > MAX_PARAGRAPH && { type: "text", raw: rest, text: rest, escaped: false },
   },
