@@ -149,7 +149,7 @@ export class InterlockClient {
     return this.launch({ kind: "graph", input: { ...input, runId: input.runId ?? randomUUID() } });
   }
 
-  /** Starts a bundle run and returns its handle. The same run id again is the same run. */
+  /** Starts a bundle run and returns its handle. The same run id again is the same run. Throws as `start`. */
   async startBundle(request: StartBundleRun): Promise<RunHandle> {
     const input = fieldsIn("what starts a run", request);
     return this.launch({ kind: "bundle", input: { ...input, runId: input.runId ?? randomUUID() } });
@@ -158,8 +158,9 @@ export class InterlockClient {
   /**
    * Lets a failed, cancelled or terminated run, named by its id or its workflow's, go on from its document, under the same ids
    * and with its models, unless others are named. One that has failed before it was opened begins anew. Throws `E_RUN_NOT_FOUND`
-   * when Temporal does not know it, `E_PRECONDITION_FAILED` when it is open or completed, and where what it was started with is to be
-   * signed and nobody who can sign has started it. `source` is what it was begun with, where its store has said it.
+   * when Temporal does not know it, `E_PRECONDITION_FAILED` when it is open or completed, where what it was started with is to be
+   * signed and nobody who can sign has started it, and for who lacks the keys that it is sealed with. `source` is what it was begun
+   * with, where its store has said it.
    */
   async retry(
     run: string | RunHandle,
@@ -222,7 +223,8 @@ export class InterlockClient {
 
   /**
    * Starts a new run that begins as another one stood at a node boundary. `source` is what that run was started with, for
-   * one that Temporal no longer knows. Throws `E_RUN_NOT_FOUND`, `E_PRECONDITION_FAILED` for a bundle run.
+   * one that Temporal no longer knows. Throws `E_RUN_NOT_FOUND`, `E_PRECONDITION_FAILED` for a bundle run, and for who lacks the keys
+   * that it is sealed with.
    */
   async fork(runId: string, options: ForkRun, source?: RunRequest): Promise<RunHandle> {
     const handle = this.handle(runId);
@@ -258,7 +260,10 @@ export class InterlockClient {
     return new RunHandle(this, await launchRun(this, { ...launch, searchAttributes, reuse }));
   }
 
-  /** A handle on a run that exists, by its id or by its workflow's, which is the newest under it each time; by both, where both are known. */
+  /**
+   * A handle on a run that exists, by its id or by its workflow's, which is the newest under it each time; by both, where both are
+   * known. Throws `E_SCHEMA_VALIDATION` for what names none.
+   */
   handle(id: string | RunReference): RunHandle {
     requireRunName(id);
     return new RunHandle(this, id);

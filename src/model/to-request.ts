@@ -214,7 +214,7 @@ function takenBack(fields: Params | undefined, { notTakenBack }: Dialect): Param
 
 /** A name that a model has made up may be one that no server takes: it would refuse the conversation for ever. */
 function takenName(name: string): string {
-  const begun = /^[\d-]/.test(name) ? `x${name}` : name; // Gemini and Kimi want a letter first
+  const begun = /^[\d-]/.test(name) ? `x${name}` : name; // Gemini and Kimi want a letter or a _ first
   return begun.replace(/[^\w-]/g, "_").slice(0, 64) || "unnamed";
 }
 
