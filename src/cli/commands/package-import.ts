@@ -1,9 +1,10 @@
 import { readdir, realpath, stat } from "node:fs/promises";
 import { dirname, join, relative, resolve, sep } from "node:path";
-import { type Entry, findEntries, leadsToWorkflow, workflowBeside } from "../../core/import/entries.js";
+import { type Entry, findEntries, leadsToWorkflow } from "../../core/import/entries.js";
 import { UNREAD, unreadEntries } from "../../core/import/left-out.js";
 import { type Imported, importPackage } from "../../core/import/import-package.js";
 import { isBelow } from "../../core/import/references.js";
+import { workflowBeside } from "../../core/import/source-tree.js";
 import { type Finding, isError } from "../../core/package/findings.js";
 import { excerpt, listSome, shellWord } from "../../core/text.js";
 import { makeFolders } from "../../store/disk/make-folders.js";

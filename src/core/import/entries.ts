@@ -4,7 +4,7 @@ import { directiveOf, tokensInBody } from "./directives.js";
 import { firstStepsOf } from "./first-steps.js";
 import { References } from "./references.js";
 import { type SourceText, readSource, textsOf, textsUnder } from "./source-text.js";
-import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
+import { type SourceTree, folderOf, nameOf, workflowBeside } from "./source-tree.js";
 import { isEntryName, isNextKey, isStepFile, isStepFolder } from "./step-files.js";
 import { StepNames, leadsTo } from "./step-names.js";
 
@@ -142,12 +142,6 @@ function hasSteps(tree: SourceTree, path: string, document: string): boolean {
 /** Whether a workflow's document leads to steps. */
 export function hasStepsOf(tree: SourceTree, document: string): boolean {
   return formOf(tree, document, document) === "steps";
-}
-
-/** The `workflow.md` in the folder of a `SKILL.md`. */
-export function workflowBeside(path: string): string {
-  const folder = folderOf(path);
-  return folder === "" ? "workflow.md" : `${folder}/workflow.md`;
 }
 
 /** Whether a longer `SKILL.md` leads to the `workflow.md` beside it: that is a part of it, and no workflow of its own. */

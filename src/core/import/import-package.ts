@@ -2,7 +2,7 @@ import type { JsonObject } from "../json.js";
 import { excerpt } from "../text.js";
 import { type ConfigValues, configValues, usable } from "./config-values.js";
 import { type Layers, customizationOf, valueUnder } from "./customization.js";
-import { type Entry, hasStepsOf, workflowBeside } from "./entries.js";
+import { type Entry, hasStepsOf } from "./entries.js";
 import { type ImportFinding, ImportFindings, named } from "./findings.js";
 import { reportLeftOut } from "./left-out.js";
 import { type Need, needsOf, remembers } from "./needs.js";
@@ -24,7 +24,7 @@ import { type RewriteRules, rewriteJson, rewriteLine, rewriteObject } from "./re
 import { type Call, callsOf, filesOfSkill } from "./skills.js";
 import { conditionOf } from "./source-edge.js";
 import { type SourceText, lineOfKey, readSource, textsOf, variablesFor } from "./source-text.js";
-import { type SourceTree, folderOf, nameOf } from "./source-tree.js";
+import { type SourceTree, folderOf, nameOf, workflowBeside } from "./source-tree.js";
 
 /** A package that was made from an entry, and what there is to say of it. */
 export interface Imported {

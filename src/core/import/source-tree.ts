@@ -131,6 +131,12 @@ export function folderOf(path: string): string {
   return path.slice(0, Math.max(path.lastIndexOf("/"), 0));
 }
 
+/** The `workflow.md` in the folder of a document, such as a `SKILL.md`. */
+export function workflowBeside(path: string): string {
+  const folder = folderOf(path);
+  return folder === "" ? "workflow.md" : `${folder}/workflow.md`;
+}
+
 /** A path relative to a folder, its dot segments removed. Fault: `E_SANDBOX_VIOLATION` for one that leaves the tree. */
 export function joinPath(folder: string, path: string): Result<string> {
   const names = folder === "" ? [] : folder.split("/");

@@ -3,7 +3,7 @@ import { isFirstStep } from "./first-steps.js";
 import { References, tokensOf } from "./references.js";
 import { type SourceEdge, withoutSkips } from "./source-edge.js";
 import { type SourceLine, type SourceText, readSource, variablesFor } from "./source-text.js";
-import { type SourceTree, folderOf } from "./source-tree.js";
+import { type SourceTree, folderOf, workflowBeside } from "./source-tree.js";
 import { comesBefore, isStepFile, kindOf } from "./step-files.js";
 import type { StepNames } from "./step-names.js";
 
@@ -47,8 +47,7 @@ export class StepLists {
 
   constructor(tree: SourceTree, document: string, workflow: SourceText, names: StepNames) {
     const folder = folderOf(document);
-    const beside = folder === "" ? "workflow.md" : `${folder}/workflow.md`;
-    for (const path of new Set([document, beside])) {
+    for (const path of new Set([document, workflowBeside(document)])) {
       if (!tree.has(path)) continue;
       const source = path === document ? workflow : readSource(tree.text(path));
       const references = new References(tree, folder, path, variablesFor(source, workflow));
