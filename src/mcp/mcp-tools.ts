@@ -225,7 +225,7 @@ function structuredText(structured: unknown, said: string): string {
   const shown = said.slice(0, MAX_COMPARED_CHARS);
   const value = structured as JsonValue; // it came as JSON
   const isSaid = valuesIn(value)
-    .slice(0, MAX_COMPARED_VALUES)
+    .slice(0, Math.min(MAX_COMPARED_VALUES, Math.ceil(MAX_COMPARED / shown.length)))
     .every((each) => isSaidIn(shown, each) || isSaidIn(shown, JSON.stringify(each).slice(1, -1)));
   if (!isSaid) return JSON.stringify(value);
   // A yes or no is not found in words: of a structure that is said else, those fields are shown that have one.
@@ -248,25 +248,46 @@ function unsaidFlags(value: JsonValue, said: string): JsonValue | undefined {
 /** Whether a text has a value by itself: no 2 is said by 12 or 2.5, and no "ok" by "looked". */
 function isSaidIn(text: string, value: string): boolean {
   if (value === "") return true;
-  let at = text.indexOf(value);
-  for (let looks = 0; at !== -1 && looks < MAX_LOOKS; looks += 1) {
+  const [begin, end] = [value.slice(0, 2), value.slice(-2)];
+  let looks = 0;
+  for (const at of placesOf(value, text)) {
     const [before, after] = [text.slice(Math.max(at - 2, 0), at), text.slice(at + value.length).slice(0, 2)];
-    if (!goesOnBefore(before, value) && !goesOnAfter(after, value)) return true;
-    at = text.indexOf(value, at + 1);
+    if (!goesOnBefore(before, begin) && !goesOnAfter(after, end)) return true;
+    looks += 1;
+    if (looks === MAX_LOOKS) break;
   }
   return false;
 }
 
+/** Where a text has a value. It takes as long as they are together (Knuth, Morris, Pratt): `indexOf` takes their product for some. */
+function* placesOf(value: string, text: string): Generator<number> {
+  const borders: number[] = [];
+  const grown = (from: number, code: number): number => {
+    let length = from;
+    while (length > 0 && code !== value.charCodeAt(length)) length = borders[length - 1] ?? 0;
+    return code === value.charCodeAt(length) ? length + 1 : length;
+  };
+  for (let at = 0, length = 0; at < value.length; at += 1) {
+    if (at > 0) length = grown(length, value.charCodeAt(at));
+    borders.push(length);
+  }
+  for (let at = 0, length = 0; at < text.length; at += 1) {
+    length = grown(length, text.charCodeAt(at));
+    if (length === value.length) yield at - length + 1;
+  }
+}
+
 const MAX_LOOKS = 1_000;
-const goesOnBefore = (before: string, value: string): boolean =>
-  (/^[\p{L}\p{N}]/u.test(value) && /[\p{L}\p{N}]$/u.test(before)) ||
-  (/^\d/.test(value) && /\d[.,]$|-$/.test(before));
-const goesOnAfter = (after: string, value: string): boolean =>
-  (/[\p{L}\p{N}]$/u.test(value) && /^[\p{L}\p{N}]/u.test(after)) ||
-  (/\d$/.test(value) && /^[.,]\d/.test(after));
+const goesOnBefore = (before: string, begin: string): boolean =>
+  (/^[\p{L}\p{N}]/u.test(begin) && /[\p{L}\p{N}]$/u.test(before)) ||
+  (/^\d/.test(begin) && /\d[.,]$|-$/.test(before));
+const goesOnAfter = (after: string, end: string): boolean =>
+  (/[\p{L}\p{N}]$/u.test(end) && /^[\p{L}\p{N}]/u.test(after)) || (/\d$/.test(end) && /^[.,]\d/.test(after));
 
 const MAX_COMPARED_VALUES = 1_000;
 const MAX_COMPARED_CHARS = 1_000_000;
+/** Values of a structure, times characters of the text that has said them. */
+const MAX_COMPARED = 50_000_000;
 
 function valuesIn(value: JsonValue): readonly string[] {
   if (typeof value === "string" || typeof value === "number") return [String(value)];

@@ -81,6 +81,9 @@ const PAGES = {
 };
 
 /** Answers of a call by `how`, as servers give them. */
+/** Of which nearly all is there at each place of many a. */
+const HARD = `${"a".repeat(4_000)}b${"a".repeat(3_900)}`;
+
 const ANSWERS = {
   nulls: {
     content: [
@@ -106,6 +109,10 @@ const ANSWERS = {
   "flags without end": {
     content: [{ type: "text", text: `${"tru ".repeat(200_000)}true` }],
     structuredContent: { leaves: Array.from({ length: 90_000 }, () => true) },
+  },
+  "words that are hard to find": {
+    content: [{ type: "text", text: `${"a".repeat(240_000)} ${HARD}` }],
+    structuredContent: { hard: Array.from({ length: 500 }, () => HARD) },
   },
   "a number in others": {
     content: [{ type: "text", text: "12 teas of 2026, 2.5 g each." }],

@@ -422,9 +422,10 @@ describe("a server", () => {
     ]);
   });
 
-  test("whose structure has flags without end holds nobody up", async () => {
+  test("whose structure has flags without end, or words that are hard to find, holds nobody up", async () => {
     const { call } = open(fake("plain").server);
     expect((await call("act", { how: "flags without end" })).content).toMatch(/tru true$/);
+    expect((await call("act", { how: "words that are hard to find" })).content).toMatch(/ a+ba+$/);
   });
 
   test("whose names have dots is looked at with all its tools that change nothing", async () => {
