@@ -21,5 +21,8 @@ export async function unexpected(error: unknown): Promise<string> {
   const mayBeTemporals = "code" in error || /^(?:ServiceError|NamespaceNotFoundError)$/.test(error.name);
   const words = mayBeTemporals ? (await import("./temporal-words.js")).temporalWords(error) : undefined;
   // Of a plain error the name says nothing.
-  return words ?? (error.name === "Error" ? error.message : `${error.name}: ${error.message}`);
+  return (
+    words ??
+    (error.name === "Error" && error.message !== "" ? error.message : `${error.name}: ${error.message}`)
+  );
 }

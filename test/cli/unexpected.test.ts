@@ -8,6 +8,7 @@ test("a sentence of ours stands there as it is, without the name of an error or 
   expect(await unexpected(linked)).toMatch(/^\/store\/store\.json is a link, .*backup\.$/);
   expect(reasonOf(linked)).toBe(await unexpected(linked));
   expect(await unexpected(new TypeError("x is no function"))).toBe("TypeError: x is no function");
+  expect(await unexpected(new Error(""))).toBe("Error: ");
   expect(reasonOf(Object.assign(new Error("connection lost"), { code: "ECONNRESET" }))).toBe(
     "ECONNRESET: connection lost",
   );
