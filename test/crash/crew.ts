@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { loadConfig } from "../../src/config.js";
 import { workflowIdOf } from "../../src/core/run/run-id.js";
 import { type RunningWorker, startWorker } from "../../src/worker.js";
 import type { Place } from "../fakes/place.js";
@@ -11,13 +12,13 @@ export interface Crew {
   readonly victims: readonly Victim[];
   /** Starts a worker of the armed build. */
   startVictim(at?: Arming["at"]): Promise<Victim>;
-  /** Starts a worker that nothing happens to. */
+  /** Starts a worker that nothing happens to, by the settings as they are then. */
   startSuccessor(): Promise<void>;
   /** Ends the runs, then the workers. */
   end(runs: readonly { readonly runId: string }[]): Promise<void>;
 }
 
-export function crewOf({ dir, environment, config, client }: Place, build: ArmedBuild): Crew {
+export function crewOf({ dir, environment, client }: Place, build: ArmedBuild): Crew {
   const hitsFile = join(dir, "hits");
   const victims: Victim[] = [];
   const successors: RunningWorker[] = [];
@@ -32,6 +33,7 @@ export function crewOf({ dir, environment, config, client }: Place, build: Armed
     async startSuccessor() {
       const connection = { address: environment["TEMPORAL_ADDRESS"] ?? "" };
       const { workflowBundle } = build;
+      const config = loadConfig(environment);
       successors.push(await startWorker(config, { connection, namespace: "default", workflowBundle }));
     },
     async end(runs) {

@@ -92,7 +92,7 @@ test(
       ok: true,
       content:
         "[image image/png is left out]\n[a part that cannot be read is left out]\nand \\u{202e}text\ta\r\nb\n" +
-        "[resource application/x file:///x is left out]\nwords\n[resource_link demo://z is left out]",
+        "[resource application/x file:///x is left out]\nwords\n[a link to z, demo://z]",
     });
     expect(failed?.error).toMatchObject({
       code: "TOOL_FAILED",

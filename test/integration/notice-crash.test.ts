@@ -23,7 +23,7 @@ async function idsAfterDeathAt(name: FailpointName) {
     const victim = await stage.startVictim({ name, hit: 1, action: "kill" });
     const run = await stage.startRun();
     expect(await victim.ended).toBe("SIGKILL");
-    await stage.startVictim(); // one that reads the settings that were written for it
+    await stage.startSuccessor();
     const idOf = (change: number) => `notice-${run.runId}-${change}-ops`;
     const ids = () => receiver.messages.map(({ headers }) => headers["webhook-id"]);
     await eventually(() => ids().includes(idOf(1)));
