@@ -58,10 +58,8 @@ export function parseYaml(text: string, subject = "The front matter", linesBefor
     return ok(toObject(composeDocument(plain, lines, subject), lines, subject));
   } catch (error) {
     if (!(error instanceof YamlRefused || error instanceof RangeError)) throw error;
-    if (!(error instanceof YamlRefused)) {
-      return fail("E_INVALID_FRONTMATTER", "The YAML is too deeply nested.");
-    }
-    const { at, message } = error;
+    const tooDeep = { at: undefined, message: "The YAML is too deeply nested." };
+    const { at, message } = error instanceof YamlRefused ? error : tooDeep;
     const where = at === undefined ? "" : `YAML, line ${at.line + linesBefore}, column ${at.col}: `;
     return fail("E_INVALID_FRONTMATTER", `${where}${message}`);
   }
