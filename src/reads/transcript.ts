@@ -42,8 +42,8 @@ export async function visitsOf(store: Store, id: string): Promise<Result<JsonAns
   const names = await conversationsOf(files);
   const visits = names.flatMap((name): readonly StoredVisit[] => {
     const entry = lstatSync(join(files.dir, "conversation", `${name}.jsonl`), { throwIfNoEntry: false });
-    // What was only looked into, as by a run that goes on, is no visit.
-    if (entry === undefined || entry.size === 0) return [];
+    // No visit has this number: a run that goes on has looked into it. Another empty one is of a visit whose first answer is under way.
+    if (entry === undefined || (entry.size === 0 && name === "visit-0")) return [];
     return [{ name, nodeId: nodes.get(name) ?? entered(name) ?? null, bytes: entry.size }];
   });
   return ok({ visits });
