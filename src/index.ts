@@ -116,7 +116,8 @@ export type { FunctionTool } from "./core/tools/tool-arguments.js";
 export { type SealKeys, parseSealKeys } from "./seal/seal-keys.js";
 export { startSigner } from "./store/start-signatures.js";
 export { type Store, openStore } from "./store/store.js";
-export { type CreateRunRequest, RunManager } from "./store/runs/run-manager.js";
+export type { CreateRunRequest } from "./store/runs/create-request.js";
+export { RunManager } from "./store/runs/run-manager.js";
 export type { RunMetadata } from "./store/runs/run-index.js";
 export {
   type ToolCallContext,

@@ -13,7 +13,7 @@ import { copyEarlierFiles } from "../store/runs/earlier-files.js";
 import { type ForkPoint, findForkPoint, visitsBefore } from "../store/runs/fork-point.js";
 import { resolveProject } from "../store/runs/project-id.js";
 import type { RunMetadata } from "../store/runs/run-index.js";
-import { type RunBeginning } from "../store/runs/run-manager.js";
+import type { RunBeginning } from "../store/runs/create-request.js";
 import { selectWorkflow } from "../store/packages/choose.js";
 import type { Store } from "../store/store.js";
 import { type ForkPlace, compareFiles, refuseMissing, restoreFiles } from "../tools/files/fork-files.js";

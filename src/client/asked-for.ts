@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { defined } from "../core/defined.js";
 import { RUN_PHASES } from "../core/run/phase.js";
+import { schemaErrors } from "../core/schema-errors.js";
 import { notValid } from "./interlock-error.js";
 import type { RunFilter } from "./list-runs.js";
 
@@ -47,6 +48,6 @@ export function parseListing(
 ): { readonly filter: RunFilter; readonly limit: number } {
   const parsed = listingSchema.safeParse({ filter, limit });
   if (parsed.success) return { filter: defined(parsed.data.filter), limit: parsed.data.limit };
-  const issue = parsed.error.issues[0];
-  throw notValid(`${issue?.path.join(".")}: ${issue?.message}`);
+  const [first] = schemaErrors(parsed.error.issues);
+  throw notValid(`${first?.path}: ${first?.message}`);
 }

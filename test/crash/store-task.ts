@@ -1,6 +1,6 @@
 import { type Garbage, collectGarbage } from "../../src/store/collect-garbage.js";
 import { type Store, openStore } from "../../src/store/store.js";
-import type { CreateRunRequest } from "../../src/store/runs/run-manager.js";
+import type { CreateRunRequest } from "../../src/store/runs/create-request.js";
 
 /** What a process does that works on a store without a worker. */
 export type StoreTask =

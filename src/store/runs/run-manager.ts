@@ -1,13 +1,12 @@
-import { randomUUID } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { type Fault, type Result, fail, ok } from "../../core/errors.js";
 import type { RunEvent } from "../../core/run/run-event.js";
-import type { JsonObject } from "../../core/json.js";
 import { parseFrontmatter } from "../../core/state/state-frontmatter.js";
 import { excerpt } from "../../core/text.js";
 import { type CreateBundleRunRequest, newBundleRun } from "./bundle-run.js";
+import { type CreateRunRequest, idOf, isRunUuid, problemOf } from "./create-request.js";
 import type { HeldLock } from "../disk/fenced-lock.js";
 import { parseMarkdown, withFrontmatter } from "../../core/documents/front-matter.js";
 import { findAgent, selectWorkflow } from "../packages/choose.js";
@@ -22,34 +21,6 @@ import { type StrayRuns, collectStrayRuns, pruneRun, sweepPruned } from "./prune
 import { RunObservers } from "./run-observers.js";
 import { placeRun, pruned } from "./place-run.js";
 import { forkedRunFrontmatter, freshRunFrontmatter } from "./state-file.js";
-
-/** What a new run is made from (contracts §4). */
-export interface CreateRunRequest {
-  readonly projectRoot: string;
-  readonly packageId: string;
-  readonly workflowRef?: string;
-  readonly activeAgentId: string;
-  /** A UUID in lower case; made when absent. The same id again is the same run. */
-  readonly runId?: string;
-  /** The Temporal workflow that the run belongs to; absent means `run-<runId>`. */
-  readonly workflowId?: string;
-  /** The run that it is a subworkflow's run of. */
-  readonly parentRunId?: string;
-  /** What the variables of the document are at its beginning, where it begins as the package has it. */
-  readonly variables?: JsonObject;
-  /** The run begins with another run's document, and with some variables set. */
-  readonly begin?: RunBeginning;
-}
-
-/** A state document of the same workflow, as it stood, and what is changed in it. */
-export interface RunBeginning {
-  readonly from: { readonly runId: string; readonly visit: number };
-  readonly document: Uint8Array;
-  readonly variables: JsonObject;
-}
-
-/** In one spelling only: it names a folder, and some file systems take two spellings for one. */
-const uuid = z.uuid().lowercase();
 
 /** What a store holds, as far as it can be read. */
 export interface RunSurvey {
@@ -207,7 +178,7 @@ export class RunManager {
     const run =
       byId.found[0] ?? oldestFirst((await this.askIndexes((index) => index.findByWorkflow(id))).found).at(-1);
     if (run !== undefined) return ok(run);
-    if (!uuid.safeParse(id).success) return runNotFound(id);
+    if (!isRunUuid(id)) return runNotFound(id);
     const [prunedAt] = (await this.askIndexes((each) => each.prunedAt(id))).found;
     if (prunedAt !== undefined) return pruned(id, prunedAt);
     const index = byId.damaged.find(({ projectId }) => standsThere(this.filesOf(projectId, id).dir));
@@ -219,7 +190,7 @@ export class RunManager {
    * Throws `DamagedIndex`.
    */
   async findPlaced(runId: string): Promise<RunMetadata | undefined> {
-    if (!uuid.safeParse(runId).success) return undefined;
+    if (!isRunUuid(runId)) return undefined;
     for (const projectId of await this.projectIds()) {
       const exists = standsThere(this.filesOf(projectId, runId).dir);
       const run = exists ? await this.index(projectId).find(runId) : undefined;
@@ -300,7 +271,7 @@ export class RunManager {
     const key = `${projectId}/${runId}/${execution ?? ""}`;
     const known = this.opened.get(key);
     if (known !== undefined) return ok(known);
-    if (!uuid.safeParse(runId).success || !isProjectId(projectId)) return runNotFound(runId);
+    if (!isRunUuid(runId) || !isProjectId(projectId)) return runNotFound(runId);
     const files = this.filesOf(projectId, runId, execution);
     if (!isOwnFolder(files.stateDir)) return runNotFound(runId);
     this.remember(key, files);
@@ -350,31 +321,6 @@ export class RunManager {
     const oldest = this.opened.keys().next().value;
     if (this.opened.size > 500 && oldest !== undefined) this.opened.delete(oldest);
   }
-}
-
-/** What a program without types may leave out or take for another. */
-const named = z.object({
-  projectRoot: z.string(),
-  packageId: z.string(),
-  activeAgentId: z.string(),
-  workflowRef: z.string().optional(),
-});
-
-function problemOf(request: CreateRunRequest): Result<never> | undefined {
-  const [issue] = named.safeParse(request).error?.issues ?? [];
-  if (issue === undefined) return undefined;
-  const place = issue.path.join(".") || "the request";
-  return fail(
-    "E_SCHEMA_VALIDATION",
-    `What the run is created with is not valid. ${place}: ${issue.message}.`,
-  );
-}
-
-/** The id that is asked for, or a new one. */
-function idOf({ runId = randomUUID() }: Pick<CreateRunRequest, "runId">): Result<string> {
-  return uuid.safeParse(runId).success
-    ? ok(runId)
-    : fail("E_RUN_NOT_FOUND", "A run id is a UUID in lower case.");
 }
 
 function oldestFirst(runs: readonly RunMetadata[]): readonly RunMetadata[] {

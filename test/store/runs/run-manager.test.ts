@@ -3,7 +3,7 @@ import { chmod, mkdir, readFile, rm, stat, symlink, writeFile } from "node:fs/pr
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { parseMarkdown } from "../../../src/core/documents/front-matter.js";
-import type { CreateRunRequest } from "../../../src/store/runs/run-manager.js";
+import type { CreateRunRequest } from "../../../src/store/runs/create-request.js";
 import { agent, stepDocument, validPackage, workflowDocument } from "../../fakes/package-fixture.js";
 import { type RunWorld, namesIn, openRunWorld, valueOf } from "../../fakes/run-world.js";
 
