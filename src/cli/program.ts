@@ -1,5 +1,5 @@
 import { Command, CommanderError } from "commander";
-import { readDescriptors } from "../worker/descriptors.js";
+import { refuseFewDescriptors } from "./few-descriptors.js";
 import { version } from "../worker/version.js";
 import {
   CommandError,
@@ -354,19 +354,16 @@ function addRunCommand(program: Command, finish: (code: ExitCode) => void): void
 }
 
 /** The library for it looks at all commands, and is loaded for nothing else. */
-function isAboutCompletion([command]: readonly string[]): boolean {
-  return command === "completion" || command === "complete";
+function isAboutCompletion([command, named]: readonly string[]): boolean {
+  const asked = command === "help" ? named : command;
+  return asked === "completion" || asked === "complete";
 }
 
-/** Loading a command's modules takes that many, all at once; what cannot be loaded says nothing that helps. */
-const DESCRIPTORS_TO_LOAD = 128;
-
-function refuseFewDescriptors(): void {
-  const { limit } = readDescriptors();
-  if (limit === undefined || limit >= DESCRIPTORS_TO_LOAD) return;
-  throw new CommandError(
-    `This process may open ${limit} files and connections, too few to start. Raise the limit: ulimit -n 1024`,
-  );
+/** Of a command that there is not, help would show all: what was meant is said as for the command itself. */
+function withMeant(argv: readonly string[], { commands }: Command): readonly string[] {
+  const [command, named = ""] = argv;
+  if (command !== "help" || named === "" || named.startsWith("-")) return argv;
+  return commands.some((one) => one.name() === named) ? argv : [named];
 }
 
 /** The parser ends its texts itself. */
@@ -381,13 +378,8 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     exitCode = code;
   });
   try {
-    const [command, named = ""] = argv;
-    const asked = command === "help" ? [named] : argv;
-    if (isAboutCompletion(asked)) await (await import("./completion.js")).addCompletion(program);
-    // Of a command that there is not, help would show all: what was meant is said as for the command itself.
-    const isUnknown =
-      asked !== argv && /^[^-]/.test(named) && !program.commands.some((one) => one.name() === named);
-    await program.parseAsync(isUnknown ? [named] : [...argv], { from: "user" });
+    if (isAboutCompletion(argv)) await (await import("./completion.js")).addCompletion(program);
+    await program.parseAsync([...withMeant(argv, program)], { from: "user" });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
