@@ -57,7 +57,7 @@ export async function readTranscript(
 
 function inGroups(visits: readonly StoredVisit[]): readonly (readonly StoredVisit[])[] {
   const groups: StoredVisit[][] = [];
-  let bytes = Infinity;
+  let bytes = 0;
   for (const visit of visits) {
     const last = groups.at(-1);
     bytes += visit.bytes;
@@ -73,27 +73,25 @@ function inGroups(visits: readonly StoredVisit[]): readonly (readonly StoredVisi
 async function conversationsOf(
   reader: StoreReader,
   asked: { readonly run: string; readonly reasoning: boolean },
-  [first, ...others]: readonly StoredVisit[],
+  visits: readonly StoredVisit[],
 ): Promise<readonly TranscriptVisit[]> {
-  if (first === undefined) return [];
-  const { name, nodeId } = first;
-  const more = others.length === 0 ? {} : { more: others.map((other) => other.name) };
+  const [name, ...others] = visits.map((visit) => visit.name);
+  if (name === undefined) return [];
+  const more = others.length === 0 ? {} : { more: others };
   const answer = await reader.ask("read.conversation", { ...asked, name, ...more });
   // A worker of an earlier version knows of no `more`.
   if (!answer.ok && answer.error.code === "E_SCHEMA_VALIDATION" && others.length > 0) {
     const alone: TranscriptVisit[] = [];
-    for (const visit of [first, ...others]) alone.push(...(await conversationsOf(reader, asked, [visit])));
+    for (const visit of visits) alone.push(...(await conversationsOf(reader, asked, [visit])));
     return alone;
   }
-  const { entries, more: said = [] } = valueOf(answer);
-  return [
-    { name, nodeId, entries },
-    ...others.map((other, index) => ({
-      name: other.name,
-      nodeId: other.nodeId,
-      entries: said[index] ?? [],
-    })),
-  ];
+  const said = valueOf(answer);
+  const all = [said.entries, ...(said.more ?? [])];
+  return visits.map((visit, index) => ({
+    name: visit.name,
+    nodeId: visit.nodeId,
+    entries: all[index] ?? [],
+  }));
 }
 
 /** The results of a transcript's calls, by their ids. */
