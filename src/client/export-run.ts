@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import { type History, historyToJSON } from "@temporalio/common/lib/proto-utils.js";
 import { type StoreReader, READ_PAGE_BYTES } from "../contract/reads.js";
 import { InterlockError } from "./interlock-error.js";
+import { wholeFile } from "./store-reader.js";
 import { valueOf } from "./transcript.js";
 import { type ArchivedFile, archivedFiles, writeArchive } from "../store/runs/run-archive.js";
 import type { Store } from "../store/store.js";
@@ -58,7 +59,7 @@ export async function archivedBy(reader: StoreReader, run: string): Promise<read
   const readAhead = (from: number): void => {
     for (const { name, bytes } of reader.isAtHand ? [] : files.slice(from, from + READ_AHEAD)) {
       if (bytes > READ_PAGE_BYTES || ahead.has(name)) continue;
-      const read = allOf(reader.bytes("read.file", { run, name }));
+      const read = wholeFile(reader.bytes("read.file", { run, name }));
       read.catch(() => undefined); // it is told when its turn comes
       ahead.set(name, read);
     }
@@ -77,12 +78,6 @@ export async function archivedBy(reader: StoreReader, run: string): Promise<read
 }
 
 const READ_AHEAD = 8;
-
-async function allOf(bytes: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const parts: Uint8Array[] = [];
-  for await (const part of bytes) parts.push(part);
-  return Buffer.concat(parts);
-}
 
 async function* later(read: Promise<Buffer>): AsyncGenerator<Buffer, void> {
   const bytes = await read;
