@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { RunHandle } from "../client/client.js";
 import { webUrlOf } from "../contract/web-url.js";
 import type { TemporalSession } from "./temporal-session.js";
@@ -14,6 +15,9 @@ export interface WebLink {
 export const EMBEDDED_WEB_UI = "interlock dev opens it, with all runs";
 
 const PATIENCE_MS = 1_000;
+/** The embedded server answers before its Web UI does: on a busy machine by seconds. */
+const EMBEDDED_PATIENCE_MS = 10_000;
+const POLL_MS = 100;
 
 /** The link to a run, where it leads to something; `after`: also when this command has ended. */
 export async function webLinkOf(
@@ -25,7 +29,7 @@ export async function webLinkOf(
 ): Promise<WebLink> {
   const { webUi, embedded, client } = session;
   const how = howToOpen(webUi, embedded);
-  if (webUi === undefined || (after && !(await session.webUiLasts())) || !(await answers(webUi))) {
+  if (webUi === undefined || (after && !(await session.webUiLasts())) || !(await isThere(webUi, embedded))) {
     return { url: null, how };
   }
   return { url: webUrlOf(webUi, client.namespace, run.workflowId, await run.executionRunId()), how };
@@ -37,12 +41,23 @@ function howToOpen(webUi: string | undefined, embedded: boolean): string {
   return `${webUi} does not answer from here; start it, or set INTERLOCK_WEB_UI to where it is`;
 }
 
+/** The embedded Web UI is asked until it has come up, any other one once. */
+async function isThere(webUi: string, embedded: boolean): Promise<boolean> {
+  if (!embedded) return answers(webUi, PATIENCE_MS);
+  const deadline = Date.now() + EMBEDDED_PATIENCE_MS;
+  while (!(await answers(webUi, Math.max(1, deadline - Date.now())))) {
+    if (Date.now() >= deadline) return false;
+    await pause(POLL_MS);
+  }
+  return true;
+}
+
 /** Whether somebody is there: one that asks who comes, or whose certificate only the browser knows, is. */
-async function answers(webUi: string): Promise<boolean> {
+async function answers(webUi: string, withinMs: number): Promise<boolean> {
   const url = new URL(webUi);
   [url.username, url.password] = ["", ""];
   try {
-    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const signal = AbortSignal.timeout(withinMs);
     const { status } = await fetch(url, { method: "HEAD", redirect: "manual", signal });
     return status < 500;
   } catch (error) {

@@ -58,4 +58,12 @@ describe("the link to a run in the Web UI", () => {
     const shared = sessionWith(url, { embedded: true });
     expect((await webLinkOf(shared, RUN, { after: true })).url).not.toBeNull();
   });
+
+  test("of the embedded server leads to its Web UI that has yet to come up behind the gate", async () => {
+    let asked = 0;
+    const url = await webUi((_, response) => response.writeHead((asked += 1) < 3 ? 502 : 200).end());
+    const link = await webLinkOf(sessionWith(url, { embedded: true }), RUN, { after: false });
+    expect(link.url).not.toBeNull();
+    expect(asked).toBe(3);
+  });
 });
