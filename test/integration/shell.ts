@@ -11,6 +11,8 @@ export const MAIN = join(ROOT, "dist/cli/main.js");
 
 /** Longer than any command takes here that does one thing. */
 const PATIENCE_MS = 90_000;
+/** What a command says of a Temporal that is there and takes seconds to answer: of a busy machine, and of no command. */
+const BUSY = /^Temporal does not answer at .+\. It is asked until .+\.\n/gm;
 
 export interface Outcome {
   readonly code: number;
@@ -49,7 +51,7 @@ export class Shell {
           clearTimeout(watch);
           const code = typeof error?.code === "number" ? error.code : error === null ? 0 : -1;
           if (hangs) reject(new Error(`interlock ${args.join(" ")} does not end.\n${stdout}\n${stderr}`));
-          else resolve({ code, stdout, stderr });
+          else resolve({ code, stdout, stderr: stderr.replace(BUSY, "") });
         },
       );
       let hangs = false;
