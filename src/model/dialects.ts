@@ -25,6 +25,8 @@ export interface Dialect {
   readonly afterTools: "any" | "assistant";
   /** `apart`: an answer of several calls goes back as one of each, with its result, one after the other. */
   readonly parallelCalls: "together" | "apart";
+  /** `sent`: a tool's result has the tool's name beside the id of its call. */
+  readonly resultNames: "left-out" | "sent";
   /** `nine`: ids of calls are nine letters and digits. */
   readonly callIds: "any" | "nine";
   /** `wrapped`: a call's arguments that are no JSON object, as a model has written them, go back inside one. */
@@ -70,6 +72,7 @@ const PLAIN: Dialect = {
   corrections: "system",
   afterTools: "any",
   parallelCalls: "together",
+  resultNames: "left-out",
   callIds: "any",
   brokenArguments: "sent",
   textBesideCalls: "sent",
@@ -100,6 +103,7 @@ const DIALECTS = {
     tokenLimit: "max_tokens",
     toolSchemas: "plain",
     corrections: "user",
+    resultNames: "sent",
     brokenArguments: "wrapped",
     ownReads: "words",
     emptyAnswers: "left-out",
@@ -116,7 +120,7 @@ const DIALECTS = {
     emptyAnswers: "left-out",
     notTakenBack: [...PLAIN.notTakenBack, "reasoning_content", "reasoning", "refusal"],
   },
-  ollama: { ...LOCAL },
+  ollama: { ...LOCAL, resultNames: "sent" }, // it has Gemini behind it as well
   "llama.cpp": { ...LOCAL },
   vllm: { ...LOCAL },
   "lm-studio": { ...LOCAL },
@@ -151,6 +155,7 @@ export const dialectSettingSchema = z.union([
     corrections: z.enum(["system", "user"]).optional(),
     afterTools: z.enum(["any", "assistant"]).optional(),
     parallelCalls: z.enum(["together", "apart"]).optional(),
+    resultNames: z.enum(["left-out", "sent"]).optional(),
     callIds: z.enum(["any", "nine"]).optional(),
     brokenArguments: z.enum(["sent", "wrapped"]).optional(),
     textBesideCalls: z.enum(["sent", "left-out"]).optional(),

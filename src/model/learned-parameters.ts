@@ -101,6 +101,11 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     /content\b.{0,60}(?:must|should) be a (?:valid )?string|content\b.{0,40}(?:null|None|nil|empty)|'?"?NoneType\b|messages?\b.{0,60}content\b.{0,20}: '?(?:Field required|Input should be a valid string)|\bmissing\b.{0,20}\bcontent\b|messages?\b.{0,40}invalid type: null, expected a string|untagged enum \w*Content/i,
     ({ noText }) => ({ noText: noText === "dot" ? "dot" : "empty" }),
   ],
+  // What Gemini says behind gateways that do not look for the call of a result.
+  [
+    /function_?response\W{0,3}name\b.{0,20}(?:empty|required)|\btool (?:message|result)s?\b.{0,40}(?:missing|requires?|must have|without) (?:an? |the )?(?:\w+ )?\W?name\b/i,
+    () => ({ resultNames: "sent" }),
+  ],
   [
     /single tool[- ]calls? at once|only (?:one|a single|single) tool[- ]calls?\b|(?:multiple|parallel) tool[- ]calls? (?:are|is) not supported/i,
     () => ({ parallelCalls: "apart" }),

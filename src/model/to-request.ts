@@ -58,6 +58,7 @@ function toParams(said: readonly ChatMessage[], to: Receiver): readonly Params[]
   const { dialect } = to;
   const messages = dialect.parallelCalls === "apart" ? apart(said) : said;
   let hasAnswered = false;
+  let called: Assistant["toolCalls"] = [];
   for (let index = 0; index < messages.length; index += 1) {
     const message = messages[index];
     if (message === undefined) continue;
@@ -71,11 +72,11 @@ function toParams(said: readonly ChatMessage[], to: Receiver): readonly Params[]
       hasAnswered = true;
       if (dialect.emptyAnswers === "left-out" && isEmpty(message, to)) continue;
       params.push(assistantParam(message, to));
+      called = message.toolCalls;
       continue;
     }
     if (message.role === "tool") {
-      const content = message.content;
-      params.push({ role: "tool", tool_call_id: callId(message.toolCallId, dialect), content });
+      params.push(resultParam(message, called, dialect));
       continue;
     }
     if (dialect.afterTools === "assistant" && params.at(-1)?.["role"] === "tool") {
@@ -176,6 +177,16 @@ function assistantParam(message: Assistant, to: Receiver): Record<string, unknow
       callParam(call, index, own?.calls?.[index], to, own !== undefined),
     ),
   };
+}
+
+function resultParam(
+  { toolCallId, content }: ToolMessage,
+  called: readonly ModelCall[],
+  dialect: Dialect,
+): Params {
+  const call = dialect.resultNames === "sent" ? called.find(({ id }) => id === toolCallId) : undefined;
+  const name = call === undefined ? {} : { name: takenName(call.name) };
+  return { role: "tool", tool_call_id: callId(toolCallId, dialect), ...name, content };
 }
 
 const NO_TEXT = { null: null, empty: "", dot: "." } as const satisfies Readonly<

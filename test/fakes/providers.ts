@@ -152,6 +152,12 @@ const gemini: Provider = {
         role === "assistant" && calls !== undefined && !SIGNATURE.test(String(google?.["thought_signature"]))
       );
     });
+    const nameless = body.messages.findIndex(({ role, name }) => role === "tool" && !name);
+    if (nameless !== -1) {
+      return fail(
+        `* GenerateContentRequest.contents[${nameless}].parts[0].function_response.name: Name cannot be empty.\n`,
+      );
+    }
     if (unsigned) return fail("Function call is missing a thought_signature in functionCall parts.");
     if (JSON.stringify(body["tools"]).includes('"additionalProperties"')) {
       return fail('Invalid JSON payload received. Unknown name "additionalProperties": Cannot find field.');

@@ -602,6 +602,21 @@ test("messages of another provider are dressed as this one wants them", async ()
   expect(mistral?.[0]).toMatchObject({ tool_calls: [{ id }] });
 });
 
+test.each(["gemini", "ollama"] as const)("a result has the name of its tool for %s", async (dialect) => {
+  const server = await startRawServer((response) => json(response, choice({ content: "x" })));
+  const made = (id: string, name: string) => ({ id, name, argumentsJson: "{}" });
+  await ask(server.baseUrl, { dialect }, [
+    { role: "user", content: "words" },
+    { role: "assistant", content: "", toolCalls: [made("a", "fs_list"), made("b", "2 up")] },
+    { role: "tool", toolCallId: "a", content: "{}" },
+    { role: "tool", toolCallId: "b", content: "[]" },
+  ]);
+  expect(messagesOf(server.requests[0]).slice(2)).toEqual([
+    { role: "tool", tool_call_id: "a", name: "fs_list", content: "{}" },
+    { role: "tool", tool_call_id: "b", name: "x2_up", content: "[]" },
+  ]);
+});
+
 describe("calls that a model has made badly", () => {
   const made = (name: string, argumentsJson: string): readonly ChatMessage[] => [
     { role: "user", content: "words" },
@@ -710,6 +725,8 @@ describe("a form that a server does not take is another one, from then on", () =
   const hasText = (messages: Sent) => messages.every(({ content }) => content !== null);
   const endsWithUser = (messages: Sent) => messages.at(-1)?.role === "user";
   const isFull = (messages: Sent) => messages.every(({ content }) => content !== "");
+  const hasNames = (messages: Sent) =>
+    messages.every((message) => message.role !== "tool" || Object.hasOwn(message, "name"));
   const saysOrCalls = (messages: Sent) =>
     messages.every((message) => !Object.hasOwn(message, "tool_calls") || message.content === null);
   const saysSomething = (messages: Sent) => messages.every(({ content }) => (content ?? "") !== "");
@@ -753,6 +770,12 @@ describe("a form that a server does not take is another one, from then on", () =
       "The text field in the ContentBlock object at messages.2.content.0 is blank. Add text to the text field, and try again.",
       CALLED,
       saysSomething,
+    ],
+    [
+      400,
+      "* GenerateContentRequest.contents[2].parts[0].function_response.name: Name cannot be empty.",
+      CALLED,
+      hasNames,
     ],
     [400, "conversation complete", TOLD, endsWithUser],
     [
