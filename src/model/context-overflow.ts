@@ -10,6 +10,7 @@ const TOO_LONG: readonly RegExp[] = [
   /context[ _-]?(?:length|window|size|limit).{0,60}(?:exceed|overflow|is only|too (?:small|short))/,
   /(?:maximum|configured|longer than|greater than|larger than|too large for|too long for|fit).{0,60}context[ _-]?(?:length|window|size)/,
   /maximum (?:(?:allowed|supported) )?(?:prompt|input|sequence|model) length/,
+  /sum of prompt length\b.{0,120}\bshould not exceed max_/, // TensorRT-LLM
   /longer than the maximum model length/,
   /(?:prompt|input|request|messages?|conversation)(?: you submitted| tokens?| text| length){0,2} (?:is |are |was |were )?too (?:long|large)/,
   /max_(?:completion_)?tokens must be at least 1, got -\d/, // what the prompt has left of it
@@ -36,6 +37,10 @@ const TOO_LONG: readonly RegExp[] = [
 const TOO_MANY_IN_A_TIME =
   /rate.?limit|too many requests|per[ -](?:second|minute|hour|day)|\b[tr]p[md]\b|quota|throttl|please wait|每分钟|每秒|频率|速率|限流/;
 
+/** Of a request that is alone more than a time's tokens: OpenAI and Groq say how many those are. */
+const MORE_THAN_A_TIME_HAS =
+  /request too large\b.{0,200}\btokens per \w{1,9}\b.{0,20}\blimit ([1-9]\d{0,8}), requested \d/;
+
 /** What they say of the length of a text that is no message's, such as a call's id: less of the conversation does not help. */
 const PART_TOO_LONG = /\b(?:id|name|description)\b'?:? string too long/;
 
@@ -56,7 +61,7 @@ const NAMED_LENGTH: readonly RegExp[] = [
   /maximum number of (?:input )?tokens(?: allowed)?\W{0,5}(\d[\d,]*)/,
   /supports? (?:only )?up to (\d[\d,]*)/,
   /input length should be \[?\d+, ?(\d[\d,]*)/,
-  /(?:max_seq_len(?:gth)?|max_model_len|max-model-len)\W{0,3}(\d[\d,]*)/,
+  /(?:max_seq_len(?:gth)?|max_num_tokens|max_model_len|max-model-len)\W{0,3}(\d[\d,]*)/,
   /max(?:imum)? (?:size|(?:allowed )?length|(?:input |prompt )?tokens)(?: is| of|:|=){0,2} ?\(?(\d[\d,]*)/,
   /limit(?: for this model)?(?: is| of|:)? (\d[\d,]*)/,
   /最大(?:长度|限制)?\D{0,8}(\d[\d,]*)/,
@@ -68,7 +73,7 @@ const NAMED_LENGTH: readonly RegExp[] = [
 const OF_BYTES = /^ ?(?:bytes|[kmg]i?b\b)/;
 
 /** Other statuses say something else, whatever the words. */
-const STATUSES: ReadonlySet<number> = new Set([400, 413, 422, 500]);
+const STATUSES: ReadonlySet<number> = new Set([400, 413, 422, 429, 500]);
 /** No expression is tried on more. */
 const MAX_LOOKED_AT = 4_000;
 
@@ -99,6 +104,9 @@ export function readOverflow({
     .slice(0, MAX_LOOKED_AT)
     .toLowerCase()
     .replace(/\s+/g, " ");
+  const named = MORE_THAN_A_TIME_HAS.exec(text)?.[1];
+  if (named !== undefined) return { contextTokens: Number(named) };
+  if (status === 429) return undefined;
   const others = [TOO_MANY_IN_A_TIME, PART_TOO_LONG, ANSWER_MISREAD, ANSWER_TOO_LONG];
   if (others.some((said) => said.test(text))) return undefined;
   if (!TOO_LONG.some((said) => said.test(text))) return undefined;

@@ -305,6 +305,30 @@ describe("a refusal because the request is longer than the context is known, wit
     ["StepFun", 400, said("total message tokens length too long, should be less than 8192"), undefined],
     ["a gateway", 400, said("The message you submitted was too long."), undefined],
     ["a server in China", 400, said("请求的上下文长度超过模型最大限制 8192"), 8_192],
+    [
+      "OpenAI, of a request that alone has more than a minute",
+      429,
+      said(
+        "Request too large for gpt-4o in organization org-x on tokens per min (TPM): Limit 30000, Requested 38000. The input or output tokens must be reduced in order to run successfully.",
+        "rate_limit_exceeded",
+      ),
+      30_000,
+    ],
+    [
+      "Groq, likewise",
+      413,
+      said(
+        "Request too large for model `x` in organization `o` service tier `on_demand` on tokens per minute (TPM): Limit 6000, Requested 7033, please reduce your message size and try again.",
+        "rate_limit_exceeded",
+      ),
+      6_000,
+    ],
+    [
+      "TensorRT-LLM, of a batch",
+      400,
+      said("The sum of prompt length (9351.0), query length (0) should not exceed max_num_tokens (8192)"),
+      8_192,
+    ],
     ["Cerebras, and proxies that say nothing more", 413, "", undefined],
     [
       "a proxy that takes no such body",
@@ -335,10 +359,10 @@ describe("other refusals are no such thing", () => {
       "LLM_RATE_LIMITED",
     ],
     [
-      "too many for what a minute allows",
+      "any where a minute allows none",
       413,
       said(
-        "Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested 7000",
+        "Request too large for model `x` on tokens per minute (TPM): Limit 0, Requested 7000",
         "rate_limit_exceeded",
       ),
       "LLM_HTTP_ERROR",
