@@ -127,6 +127,8 @@ const DIALECTS = {
   groq: {
     notTakenBack: [...PLAIN.notTakenBack, "reasoning", "reasoning_content", "reasoning_details"],
   },
+  // It puts what systems say anywhere before the conversation: a correction would be lost there, and the model's own words its last.
+  anthropic: { corrections: "user", brokenArguments: "wrapped", emptyAnswers: "left-out" },
   openrouter: {
     tokenLimit: "max_tokens",
     corrections: "user",
@@ -184,7 +186,8 @@ const HOSTS: readonly (readonly [DialectName, RegExp])[] = [
   ["openai", /(?:^|\.)api\.openai\.com$/],
   ["azure", /\.(?:openai|services\.ai|cognitiveservices)\.azure\.(?:com|us|cn)$/],
   ["deepseek", /(?:^|\.)deepseek\.com$/],
-  ["gemini", /(?:^|[.-])(?:generativelanguage|aiplatform)\.googleapis\.com$/],
+  ["gemini", /(?:^|[.-])(?:generativelanguage|aiplatform)(?:\.[a-z0-9-]{1,40}\.rep)?\.googleapis\.com$/],
+  ["anthropic", /(?:^|\.)api\.anthropic\.com$/],
   ["mistral", /(?:^|\.)mistral\.ai$/],
   ["groq", /(?:^|\.)groq\.com$/],
   ["openrouter", /(?:^|\.)openrouter\.ai$/],

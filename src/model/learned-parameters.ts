@@ -11,6 +11,8 @@ const OPTIONAL: readonly Optional[] = [
   { name: "max_tokens", instead: "max_completion_tokens" },
   { name: "stream_options", said: /stream[ _]options/i },
   { name: "temperature" },
+  // TGI takes none of nothing, and does without.
+  { name: "temperature", said: /\btemperature\b.{0,40}\bstrictly positive/i, sent: 0, isSaying: true },
   {
     name: "stream",
     said: /\bto stream this model|\bstream(?:ing)?\b.{0,60}\bnot (?:\w+ )?(?:supported|allowed|available|permitted)|cannot use tools with stream|support tool use in streaming|\bstream`?\b.{0,30}\bmust be (?:set to (?:be )?)?`?false/i,
@@ -30,13 +32,15 @@ interface Optional {
   /** What a server says of it other than its name, and the value that is sent instead. */
   readonly said?: RegExp;
   readonly value?: boolean;
+  /** The value that is meant, where not all of them are. */
+  readonly sent?: number;
   /** What is said of it says that it is not taken, too. */
   readonly isSaying?: true;
 }
 
 /** What servers say of a parameter that they do not take. Of one whose value is too large they say something else. */
 const NOT_TAKEN =
-  /unsupported|not supported|does ?n['o]t support|unknown|unrecogni[sz]ed|not recogni[sz]ed|unexpected|not permitted|not allowed|not accept|not implemented|not available|extra|invalid (?:parameter|argument|field)|not a valid|additional|forbidden|deprecated|can(?:not|'t) be (?:used|set|specified|changed)|can(?:not|'t) use|\bonly\b.{0,40}\b(?:allowed|supported|accepted|defined)|only be set|must be (?:set to (?:be )?)?`?false|must be verified|不支持/i;
+  /unsupported|not supported|does ?n['o]t support|unknown|unrecogni[sz]ed|not recogni[sz]ed|unexpected|not permitted|not allowed|not accept|not implemented|not available|extra|invalid (?:parameter|argument|field)|not a valid|additional|should not exist|forbidden|deprecated|can(?:not|'t) be (?:used|set|specified|changed)|can(?:not|'t) use|\bonly\b.{0,40}\b(?:allowed|supported|accepted|defined)|only be set|must be (?:set to (?:be )?)?`?false|must be verified|不支持/i;
 
 /** What servers say of a form that they do not take, and the form that they do. */
 const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>])[] = [
@@ -55,18 +59,29 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
       ownReads: "words",
     }),
   ],
+  // Results count as the user's words here, as Hunyuan and Qianfan have it.
+  [
+    /角色需?要?交替|提问结束|length of messages must be an odd number|role of message with (?:odd|even) index/i,
+    ({ rules }) => ({
+      rules: oneRule(rules),
+      userMessages: "joined",
+      corrections: "user",
+      ownReads: "words",
+      afterTools: "assistant",
+    }),
+  ],
   // One system message is taken; the first of these is MiniMax's word for it.
   [
-    /invalid chat setting|invalid message role: system|only one system message|multiple system messages/i,
+    /invalid chat setting|invalid message role: system|only one system message|single system message|multiple system messages|(?:unknown|invalid|unsupported) (?:message )?role\W{1,4}system\b|\brole\W{1,4}system\W{1,3}(?:is )?not (?:allowed|permitted|valid)|Input should be 'user' or 'assistant'/i,
     ({ rules }) => ({ rules: rules === "any" ? "first" : "words", corrections: "user" }),
   ],
   [
-    /system (?:message|role|prompt)[^.]{0,60}(?:beginning|first|start)|role '?"?system'?"? after/i,
+    /system (?:message|role|prompt)[^.]{0,60}(?:beginning|first|start)|\bsystem\W{1,3}(?:role |messages? )?(?:must|should|may|can)\b.{0,20}\b(?:beginning|first|start)\b|role '?"?system'?"? after/i,
     ({ rules }) => ({ rules: oneRule(rules), corrections: "user" }),
   ],
   // Some take what systems say out of a conversation: then its last word is the assistant's.
   [
-    /message prefill|conversation complete\b|must end with a user message|ends? with a user role|function call turn comes immediately after|final assistant content|expected last role|last message (?:must|should) (?:be|have)\b/i,
+    /message prefill|conversation complete\b|must end with a user message|ends? with a user role|function call turn comes immediately after|final assistant content|expected last role|last message\b.{0,40}\b(?:must|should) (?:be|have|not be)\b|cannot end with the \W?system|role '?"?system'?"? must precede/i,
     () => ({ corrections: "user" }),
   ],
   [
@@ -90,7 +105,7 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     () => ({ textBesideCalls: "left-out" }),
   ],
   [
-    /at least one (?:non-empty )?content element|chat content is empty/i,
+    /at least one (?:non-empty )?content element|chat content is empty|content\W{1,4}(?:can ?not|must not|may not|should not) be (?:empty|blank)|content\W{0,8}不能为空/i,
     ({ noText }) => ({ emptyAnswers: "left-out", noText: noText === "null" ? "empty" : "dot" }),
   ],
   [
@@ -98,7 +113,7 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     () => ({ emptyAnswers: "left-out" }),
   ],
   [
-    /content\b.{0,60}(?:must|should) be a (?:valid )?string|content\b.{0,40}(?:null|None|nil|empty)|'?"?NoneType\b|messages?\b.{0,60}content\b.{0,20}: '?(?:Field required|Input should be a valid string)|\bmissing\b.{0,20}\bcontent\b|messages?\b.{0,40}invalid type: null, expected a string|untagged enum \w*Content/i,
+    /content\b.{0,60}(?:must|should) be a (?:valid )?string|content\b.{0,80}(?:null|None|nil|empty)|\bcontent\W{1,4}(?:field )?is (?:a )?required|'?"?NoneType\b|messages?\b.{0,60}content\b.{0,20}: '?(?:Field required|Input should be a valid string)|\bmissing\b.{0,20}\bcontent\b|messages?\b.{0,40}invalid type: null, expected a string|untagged enum \w*Content/i,
     ({ noText }) => ({ noText: noText === "dot" ? "dot" : "empty" }),
   ],
   // What Gemini says behind gateways that do not look for the call of a result.
@@ -111,7 +126,7 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     () => ({ parallelCalls: "apart" }),
   ],
   [
-    /tool call id was .{0,200}length of 9|(?:\btool_calls?(?:\W{1,4}\d{1,4})?\W{1,4}id|tool_?(?:call|use)_?id|\btool_use\.id)\b.{0,80}(?:too long|maximum length|pattern|failed to satisfy)/i,
+    /tool call id was .{0,200}length of 9|(?:\btool_calls?(?:\W{1,4}\d{1,4})?\W{1,4}id|tool_?(?:call|use)_?id|\btool_use\.id)\b.{0,80}(?:too long|maximum length|at most|contains letters|pattern|failed to satisfy)/i,
     () => ({ callIds: "nine" }),
   ],
   [
@@ -119,7 +134,7 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     () => ({ toolTexts: "short" }),
   ],
   [
-    /\b(?:additionalProperties|exclusive(?:Minimum|Maximum)|(?:property|pattern)(?:Names|Properties)|oneOf|allOf|anyOf)\b|\$(?:schema|ref|defs)\b|\b(?:JSON|invalid|tool|function|input|parameters?) ?_?schemas?\b|schema (?:for|of) (?:the )?(?:function|tool)|schema with types|(?:function|tool) format\b|pars(?:e|ing) grammar|function_?declarations?\b/i,
+    /\b(?:additionalProperties|exclusive(?:Minimum|Maximum)|(?:property|pattern)(?:Names|Properties)|oneOf|allOf|anyOf)\b|\$(?:schema|ref|defs)\b|\b(?:JSON|invalid|tool|function|input|parameters?) ?_?schemas?\b|schema (?:for|of) (?:the )?(?:function|tool)|schema with types|(?:function|tool) format\b|\btools?\W{0,3}\d{1,3}\W{1,3}(?:function|custom)\W{1,3}parameters\b|pars(?:e|ing) grammar|function_?declarations?\b/i,
     () => ({ toolSchemas: "plain" }),
   ],
   [
@@ -249,8 +264,9 @@ export class LearnedParameters {
   }
 }
 
-function isSent({ name, value }: Optional, sent: Body): boolean {
-  return Object.hasOwn(sent, name) && (value === undefined || sent[name] !== value);
+function isSent({ name, value, sent: meant }: Optional, sent: Body): boolean {
+  if (!Object.hasOwn(sent, name) || (meant !== undefined && sent[name] !== meant)) return false;
+  return value === undefined || sent[name] !== value;
 }
 
 /** The name of one that is a common word has to be the parameter's, as OpenAI says it. */

@@ -56,6 +56,10 @@ describe("a dialect is told by the address", () => {
     ["https://api.deepseek.com", "deepseek"],
     ["https://generativelanguage.googleapis.com/v1beta/openai/", "gemini"],
     ["https://europe-west1-aiplatform.googleapis.com/v1", "gemini"],
+    ["https://aiplatform.googleapis.com/v1", "gemini"],
+    ["https://aiplatform.eu.rep.googleapis.com/v1", "gemini"],
+    ["https://aiplatform.eu.rep.googleapis.com.evil.example/v1", "plain"],
+    ["https://api.anthropic.com/v1/", "anthropic"],
     ["https://api.mistral.ai/v1", "mistral"],
     ["https://api.groq.com/openai/v1", "groq"],
     ["https://openrouter.ai/api/v1", "openrouter"],
@@ -80,7 +84,7 @@ describe("a dialect is told by the address", () => {
       name: "openai",
       tokenLimit: "max_tokens",
     });
-    expect(DIALECT_NAMES).toHaveLength(12);
+    expect(DIALECT_NAMES).toHaveLength(13);
   });
 });
 
@@ -295,6 +299,7 @@ describe("a server that does not take a parameter", () => {
     ["stream_options", 400, "Value error, Stream options can only be defined when `stream=True`.", {}],
     ["stream_options", 422, "unknown field: parameter 'stream_options' is not a valid field", {}],
     ["stream_options", 500, "stream_options not implemented", {}],
+    ["stream_options", 400, "property stream_options should not exist", {}],
     ["max_completion_tokens", 400, 'json: unknown field "max_completion_tokens"', {}],
   ])("%s is named in many ways: %i %s: %s", async (name, status, message, more) => {
     const server = await refusing(name, status, { error: { message, ...more } });
@@ -392,6 +397,16 @@ describe("a server that does not take a parameter", () => {
       { type: "text", text: "Red?" },
       { type: "text", text: "Red?" },
     ]);
+  });
+
+  test.each([
+    [0, 2],
+    [0.2, 1],
+  ])("a temperature of %d that is not positive is left out, and no other one", async (temperature, asked) => {
+    const error = "Input validation error: `temperature` must be strictly positive";
+    const server = await refusing("temperature", 422, { error, error_type: "validation" });
+    await ask(server.baseUrl, { temperature }).catch(() => undefined);
+    expect(server.requests).toHaveLength(asked);
   });
 
   test("has the limit of tokens under its other name", async () => {
@@ -617,6 +632,18 @@ test.each(["gemini", "ollama"] as const)("a result has the name of its tool for 
   ]);
 });
 
+test("a correction stays where it is for Anthropic, which puts what systems say before everything", async () => {
+  const server = await startRawServer((response) => json(response, choice({ content: "x" })));
+  await ask(server.baseUrl, { dialect: "anthropic" }, [
+    { role: "system", content: "rules" },
+    { role: "user", content: "words" },
+    { role: "assistant", content: "I go on.", toolCalls: [] },
+    { role: "system", content: "Make a call." },
+  ]);
+  const roles = messagesOf(server.requests[0]).map(({ role }) => role);
+  expect(roles).toEqual(["system", "user", "assistant", "user"]);
+});
+
 describe("calls that a model has made badly", () => {
   const made = (name: string, argumentsJson: string): readonly ChatMessage[] => [
     { role: "user", content: "words" },
@@ -727,6 +754,23 @@ describe("a form that a server does not take is another one, from then on", () =
   const isFull = (messages: Sent) => messages.every(({ content }) => content !== "");
   const hasNames = (messages: Sent) =>
     messages.every((message) => message.role !== "tool" || Object.hasOwn(message, "name"));
+  const TURNS: readonly ChatMessage[] = [
+    { role: "system", content: "rules" },
+    { role: "system", content: "persona" },
+    { role: "user", content: "directive" },
+    { role: "user", content: "brief" },
+    { role: "assistant", content: "", toolCalls: [{ id: "call_1", name: "x", argumentsJson: "{}" }] },
+    { role: "tool", toolCallId: "call_1", content: "{}" },
+    { role: "system", content: "Do not repeat yourself." },
+  ];
+  /** Results being the user's words. */
+  const takesTurns = (messages: Sent) => {
+    const roles = messages.map(({ role }) => (role === "tool" ? "user" : role));
+    const said = roles[0] === "system" ? roles.slice(1) : roles;
+    return said.every((role, index) => role === (index % 2 === 0 ? "user" : "assistant"));
+  };
+  const hasNoSystem = (messages: Sent) => messages.every(({ role }) => role !== "system");
+  const hasShortIds = (messages: Sent) => !JSON.stringify(messages).includes("call_1");
   const saysOrCalls = (messages: Sent) =>
     messages.every((message) => !Object.hasOwn(message, "tool_calls") || message.content === null);
   const saysSomething = (messages: Sent) => messages.every(({ content }) => (content ?? "") !== "");
@@ -777,7 +821,41 @@ describe("a form that a server does not take is another one, from then on", () =
       CALLED,
       hasNames,
     ],
+    [
+      400,
+      "messages 中 user（tool） 和 assistant 角色需交替出现 (一问一答)，以 user 提问开始， user（tool）提问结束, tool 可以连续出现多次",
+      TURNS,
+      takesTurns,
+    ],
+    [400, "the length of messages must be an odd number", TURNS, takesTurns],
+    [422, "body.messages.2.role: Input should be 'user' or 'assistant'", TOLD, hasNoSystem],
     [400, "conversation complete", TOLD, endsWithUser],
+    [
+      400,
+      "The last message in a Gemini request must not be from the assistant. Ensure the conversation ends with a user or tool message.",
+      TOLD,
+      endsWithUser,
+    ],
+    [
+      400,
+      "messages.2: role 'system' must precede an 'assistant' message or end the array",
+      TOLD,
+      endsWithUser,
+    ],
+    [
+      400,
+      "Invalid type for 'messages[2].content': expected one of a string or array of objects, but got null instead.",
+      CALLED,
+      hasText,
+    ],
+    [400, "Message content cannot be empty", CALLED, saysSomething],
+    [400, "messages[2].content 不能为空", CALLED, saysSomething],
+    [
+      400,
+      "Invalid 'messages[2].tool_calls[0].id': 'call_1.'. Expected an ID that contains letters, numbers, underscores, or dashes, but this value contained additional characters.",
+      CALLED,
+      hasShortIds,
+    ],
     [
       400,
       "This model does not support assistant message prefill. The conversation must end with a user message.",
@@ -1170,6 +1248,10 @@ describe("the schemas of tools of others", () => {
     [
       400,
       "tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level",
+    ],
+    [
+      400,
+      "Json document validation error: tools[0].function.parameters: at '/properties/a/type': value must be one of 'array', 'boolean', 'integer', 'null', 'number', 'object', 'string'",
     ],
     [400, "JSON schema conversion failed:\nPattern must start with '^' and end with '$'"],
     [500, 'JSON schema conversion failed:\nUnrecognized schema: {"not":{}}'],
