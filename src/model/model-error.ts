@@ -9,8 +9,10 @@ import { readOverflow } from "./context-overflow.js";
 import {
   MAX_LOOKED_AT,
   type ProviderError,
+  isBusy,
   isFiltered,
   isMisread,
+  isPage,
   isUsedUp,
   isWrongKey,
   readProviderError,
@@ -84,6 +86,12 @@ export function badResponse(why: string): ModelError {
     message: `The model's answer is not a chat completion: ${why}.`,
     retryable: true,
   });
+}
+
+/** What came has neither an answer in it nor words. */
+export function holdsNoChoice(fields: object, apiKey?: string): ModelError {
+  const shown = redact(JSON.stringify(fields), apiKey);
+  return badResponse(shown === "{}" ? "it holds no choice" : `it holds no choice, but ${shown}`);
 }
 
 /** An answer has an end that says that it was not finished, in the provider's words. */
@@ -174,6 +182,9 @@ export interface Refusing {
  */
 const PASSING: ReadonlySet<number> = new Set([408, 409, 424, 425, 429, 498, 499]);
 
+/** Statuses of wrong requests, under which some servers say that they are busy (NVIDIA's, of a model whose host is down). */
+const BLAMING: ReadonlySet<number> = new Set([400, 404, 422]);
+
 /** Timeouts, too many requests and faults of servers are worth another try, except for what is final; other answers are not. */
 export function refusedByProvider(
   { status, headers, body }: Refusal,
@@ -190,9 +201,10 @@ export function refusedByProvider(
   // What the server could not read is the model's answer, not our request.
   if (isMisread(said)) return new ModelError({ code: "LLM_BAD_RESPONSE", message, retryable: true });
   const longestMs = status === 429 ? LONGEST_LIMIT_MS : undefined;
-  const retryable = !isFinal(said, finalErrors) && (PASSING.has(status) || status >= 500);
+  const passes = PASSING.has(status) || status >= 500 || (BLAMING.has(status) && isBusy(said));
+  const retryable = passes && !isFinal(said, finalErrors);
   return new ModelError({
-    code: isFiltered(said) ? "LLM_CONTENT_FILTERED" : codeOfStatus(status, said),
+    code: isFiltered(said) ? "LLM_CONTENT_FILTERED" : codeOfStatus(status, said, body),
     message,
     retryable,
     retryAfterMs: retryable ? readRetryAfter(headers, now, body, longestMs) : undefined,
@@ -235,7 +247,8 @@ function isFinal(said: ProviderError, finalErrors: readonly string[]): boolean {
   return isUsedUp(said) || isFiltered(said) || said.codes.some((code) => finalErrors.includes(code));
 }
 
-function codeOfStatus(status: number, said: ProviderError): ErrorCode {
+function codeOfStatus(status: number, said: ProviderError, body: string): ErrorCode {
+  if (status === 403 && isPage(body)) return "LLM_HTTP_ERROR"; // a proxy's, which knows nothing of keys
   if (status === 401 || status === 403) return "LLM_AUTH_FAILED";
   if (status === 400 && isWrongKey(said)) return "LLM_AUTH_FAILED";
   if (status === 408) return "LLM_TIMEOUT";

@@ -87,10 +87,21 @@ function placeOf({ loc }: Fields): string {
 }
 
 /** Where servers put a code or a status under a name of their own. */
-const CODES = ["error_code", "errorCode", "status_code", "statusCode", "http_code"];
+const CODES = [
+  "error_code",
+  "errorCode",
+  "status_code",
+  "statusCode",
+  "StatusCode",
+  "http_code",
+  "http_status_code",
+  "httpStatusCode",
+];
 
 function codesIn(fields: Fields, error: Fields): readonly string[] {
-  const details: readonly unknown[] = Array.isArray(error["details"]) ? error["details"] : [];
+  const [details, errors] = [error["details"], fields["errors"]].map((list) =>
+    Array.isArray(list) ? list.slice(0, MAX_ERRORS).map(fieldsOf) : [],
+  );
   const codes = [
     error["code"],
     error["type"],
@@ -99,7 +110,8 @@ function codesIn(fields: Fields, error: Fields): readonly string[] {
     ...[fields, error].flatMap((place) => CODES.map((name) => place[name])),
     fieldsOf(error["innererror"])?.["code"],
     fieldsOf(fields["base_resp"])?.["status_code"],
-    ...details.map((detail) => fieldsOf(detail)?.["reason"]),
+    ...(details ?? []).map((detail) => detail?.["reason"]),
+    ...(errors ?? []).map((one) => one?.["code"]),
   ];
   return codes.filter((code) => typeof code === "string" || typeof code === "number").map(String);
 }
@@ -154,7 +166,7 @@ export function wordsOfPage(page: string): string {
 }
 
 const USED_UP =
-  /insufficient[ _](?:account )?(?:balance|credits?|funds|quota)|(?:credit|account) balance is too low|out of credits|not enough (?:credits?|balance|funds)|billing (?:hard limit|is not active)|account (?:\S{1,80} )?(?:is |has been )?(?:suspended|deactivated|disabled|overdue|in arrears)|\b(?:spending|spend|credit) (?:limit|cap)\b|used (?:up )?(?:all|your) (?:\w+ )?credits|(?:n[o']t|never) have any credits|monthly (?:included |free )?(?:credits|quota|budget|usage limit)|(?:calls|requests|tokens) ?(?:\/|per|a) ?month|(?<!\b(?:thinking|reasoning|tokens?) )budget (?:has been |was |is )?exceeded|exceeded (?:your |its |the |their )?(?:(?!thinking|reasoning|token)\w+ )?budget|余额不足|欠费|充值|额度(?:已|已经)?(?:用完|用尽|耗尽)|\bbalance (?:is |has been )?(?:insufficient|negative|exhausted|depleted|zero|0(?![\d.]))|credits? (?:(?:is|are|has been|have been) )?(?:exhausted|depleted|used up)|\bno (?:remaining )?(?:credits?|balance)\b|run out of (?:credits?|funds|balance)|free allocated quota exceeded|monthly limit|for this billing cycle|please (?:recharge|top[ -]?up)|free-models-per-day|package has expired|plan (?:has (?:expired|ended)|does not (?:yet )?include)|reached the set inference limit|exhausted (?:its|your|the) free (?:trial )?quota|free tier of .{0,40} (?:has been )?exhausted|套餐已到期|tokens must be reduced/i;
+  /insufficient[ _](?:account )?(?:balance|credits?|funds|quota)|(?:credit|account) balance is too low|out of credits|not enough (?:credits?|balance|funds)|billing (?:hard limit|is not active)|account (?:\S{1,80} )?(?:is |has been )?(?:suspended|deactivated|disabled|overdue|in arrears)|\b(?:spending|spend|credit) (?:limit|cap)\b|used (?:up )?(?:all|your) (?:\w+ )?credits|(?:n[o']t|never) have any credits|monthly (?:included |free )?(?:credits|quota|budget|usage limit)|(?:calls|requests|tokens) ?(?:\/|per|a) ?month|(?<!\b(?:thinking|reasoning|tokens?) )budget (?:has been |was |is )?exceeded|exceeded (?:your |its |the |their )?(?:(?!thinking|reasoning|token)\w+ )?budget|余额不足|欠费|充值|额度(?:已|已经)?(?:用完|用尽|耗尽)|\bbalance (?:is |has been )?(?:insufficient|negative|exhausted|depleted|zero|0(?![\d.]))|credits? (?:(?:is|are|has been|have been) )?(?:exhausted|depleted|used up)|\bno (?:remaining )?(?:credits?|balance)\b|run out of (?:credits?|funds|balance)|free allocated quota exceeded|monthly limit|for this billing cycle|please (?:recharge|top[ -]?up)|free-models-per-day|package has expired|plan (?:has (?:expired|ended)|does not (?:yet )?include)|weekly usage limit|specified API usage limits|reached the set inference limit|exhausted (?:its|your|the) free (?:trial )?quota|free tier of .{0,40} (?:has been )?exhausted|套餐已到期|tokens must be reduced/i;
 
 /** What is given of tokens is for a month or a day, or there are more in a minute. */
 const ALLOWANCE_USED_UP =
@@ -167,6 +179,14 @@ export function isUsedUp({ words }: ProviderError): boolean {
   return USED_UP.test(said) || (ALLOWANCE_USED_UP.test(said) && !OF_A_MINUTE.test(said));
 }
 
+const BUSY =
+  /\bDEGRADED function\b|\bThrottlingException\b|\b(?:model|server|service|engine) is (?:currently |temporarily )?(?:overloaded|loading|busy|starting|unavailable)\b|\btemporarily (?:unavailable|overloaded)\b|\bover capacity\b/i;
+
+/** Whether a server says that it will do in a while what it does not do now, where its status is one of wrong requests. */
+export function isBusy({ words, codes }: ProviderError): boolean {
+  return [words.slice(0, MAX_LOOKED_AT), ...codes].some((said) => BUSY.test(said));
+}
+
 const WRONG_KEY =
   /\bapi[ _-]?key (?:is )?(?:not valid|invalid|expired|missing|incorrect)|\b(?:invalid|incorrect|missing|no|expired) api[ _-]?key|\binvalid x-api-key|\blogin fail\b|^(?:api_key_invalid|invalid_?api_?key)$/i;
 
@@ -176,11 +196,11 @@ export function isWrongKey({ words, codes }: ProviderError): boolean {
 }
 
 const FILTERED =
-  /content exists risk|content management policy|ContentPolicyViolation|(?:input|prompt|content|request) (?:was|has been|is) flagged|violat(?:es|ed|ing) (?:our |the |openai's )?(?:usage |content |content safety |safety |guardrail |moderation )?(?:polic|guideline)|sensitive content detected|considered high risk|contains? inappropriate content|\bnew_sensitive\b|不安全或敏感内容/i;
+  /content exists risk|content management policy|ContentPolicyViolation|(?:input|prompt|content|request) (?:was|has been|is) flagged|violat(?:es|ed|ing) (?:our |the |openai's )?(?:usage |content |content safety |safety |guardrail |moderation )?(?:polic|guideline)|sensitive content detected|considered high risk|contains? inappropriate content|\bnew_sensitive\b|potentially unsafe or sensitive content|content filtering policy|blocked by (?:model armor|(?:a |the |our )?(?:content filter|guardrail))|rejected (?:by|as a result of) (?:the|our) safety system|blocked due to security configurations|violation of provider terms|不安全或敏感内容/i;
 
 export function isFiltered({ codes, words }: ProviderError): boolean {
   const isCode = codes.some((code) =>
-    /^(?:content_filter|content_policy_violation|ResponsibleAIPolicyViolation|data_?inspection_?failed|censorship_blocked|\w*sensitive_?content_?detected(?:\.\w+)?)$/i.test(
+    /^(?:content_filter|content_policy_violation|moderation_blocked|ResponsibleAIPolicyViolation|data_?inspection_?failed|censorship_blocked|\w*sensitive_?content_?detected(?:\.\w+)?)$/i.test(
       code,
     ),
   );

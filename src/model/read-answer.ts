@@ -3,7 +3,14 @@ import type { ProviderPart } from "../core/run/provider-part.js";
 import { AnswerProgress, type OnPiece } from "./answer-progress.js";
 import type { ChatAnswer } from "./chat.js";
 import { untilSilent } from "./event-stream.js";
-import { ModelError, badResponse, endedBadly, errorInAnswer, withUsage } from "./model-error.js";
+import {
+  ModelError,
+  badResponse,
+  endedBadly,
+  errorInAnswer,
+  holdsNoChoice,
+  withUsage,
+} from "./model-error.js";
 import { mergePiece, unknownParts, withContent } from "./provider-part.js";
 import { saysWords } from "./provider-error.js";
 import { saidOnce, saysMore, toCall } from "./read-call.js";
@@ -142,7 +149,7 @@ function isNothing(value: unknown): boolean {
 
 /** What is no completion says why, in most servers. */
 function noChoice(fields: Fields, answering: Answering): Error {
-  return saysWords(fields) ? errorInAnswer(fields, answering) : badResponse("it holds no choice");
+  return saysWords(fields) ? errorInAnswer(fields, answering) : holdsNoChoice(fields, answering.apiKey);
 }
 
 /** A stream has ended without an end; the last that was no part of a completion may say why. */
@@ -277,6 +284,7 @@ const FINISH_REASONS: ReadonlyMap<string, string> = new Map([
   ["recitation", "content_filter"],
   ["blocklist", "content_filter"],
   ["spii", "content_filter"],
+  ["model_armor", "content_filter"],
   ["sensitive", "content_filter"],
   ["image_safety", "content_filter"],
   ["end_turn", "stop"],
@@ -302,6 +310,8 @@ const ENDED_BADLY: ReadonlySet<string> = new Set([
   "malformed_function_call",
   "function_call_filter",
   "unexpected_tool_call",
+  "malformed_response",
+  "missing_thought_signature",
   "too_many_tool_calls",
   "malformed_tool_use",
   "malformed_model_output",

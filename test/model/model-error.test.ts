@@ -149,6 +149,13 @@ describe("what is used up is final, whatever the status", () => {
       { code: "SetLimitExceeded" },
       true,
     ],
+    [429, "You've reached your weekly usage limit, upgrade for higher limits", {}, true],
+    [
+      429,
+      "You have reached your specified API usage limits. You will regain access on 2025-12-01.",
+      {},
+      true,
+    ],
     [429, "Your account [2100] has exhausted its free trial quota for the [x] model", {}, true],
   ])("%i %s", (status, message, more, byWords) => {
     const body = JSON.stringify({ error: { message, ...more } });
@@ -283,6 +290,8 @@ test.each<[object, string, boolean]>([
   [{ error: { type: "overloaded_error", message: "m" } }, "LLM_HTTP_ERROR", true],
   [{ error: { http_code: "401", message: "m" } }, "LLM_AUTH_FAILED", false],
   [{ statusCode: 401, message: "m" }, "LLM_AUTH_FAILED", false],
+  [{ error: { http_status_code: 422, message: "m" } }, "LLM_HTTP_ERROR", false],
+  [{ errors: [{ code: "authentication_error", message: "m" }], trace: "t" }, "LLM_AUTH_FAILED", false],
   [{ error: { status_code: 529, message: "m" } }, "LLM_HTTP_ERROR", true],
   [{ base_resp: { status_code: 1004, status_msg: "login fail: carry the key" } }, "LLM_AUTH_FAILED", false],
   [{ error: { type: "invalid_request_error", message: "m" } }, "LLM_BAD_RESPONSE", true],
@@ -311,6 +320,15 @@ test.each<[number, unknown]>([
   [400, { error: { message: "Violated guardrail policy" } }],
   [400, { error: { message: "The request was rejected because it was considered high risk" } }],
   [500, { error: { message: "no", code: "content_filter" } }],
+  [
+    400,
+    { error: { code: "1301", message: "System detected potentially unsafe or sensitive content in input" } },
+  ],
+  [400, { error: { message: "Output blocked by content filtering policy" } }],
+  [403, { error: { message: "The request is prohibited due to a violation of provider Terms Of Service." } }],
+  [400, { error: { message: "Blocked by Model Armor Floor Setting: The prompt violated X filters." } }],
+  [400, { error: { code: "moderation_blocked", message: "no" } }],
+  [400, { error: { message: "Your request was rejected by the safety system." } }],
   [400, { error: { code: "1301", message: "系统检测到输入或生成内容可能包含不安全或敏感内容" } }],
 ])("a filter is one, whatever its status and form: %i %j", (status, body) => {
   expect(refused(status, JSON.stringify(body))).toMatchObject({
@@ -322,6 +340,26 @@ test.each<[number, unknown]>([
 test("a filter's error in an answer is not asked for again", () => {
   const said = { base_resp: { status_code: 1026, status_msg: "input new_sensitive" } };
   expect(errorInAnswer(said)).toMatchObject({ code: "LLM_CONTENT_FILTERED", retryable: false });
+});
+
+test.each([
+  [400, "Function id 'x': DEGRADED function cannot be invoked"],
+  [404, "The model is currently overloaded, try another time."],
+  [422, "Model x is temporarily unavailable"],
+])("a server that is busy is worth another try under a status of wrong requests: %i %s", (status, detail) => {
+  expect(refused(status, JSON.stringify({ status, title: "No", detail }))).toMatchObject({
+    code: "LLM_HTTP_ERROR",
+    retryable: true,
+  });
+});
+
+test.each<[number, string, string, string]>([
+  [403, "<!DOCTYPE html><title>Just a moment...</title>", "LLM_HTTP_ERROR", "answered 403 Just a moment..."],
+  [401, "<html><head><title>Authorization Required</title></head></html>", "LLM_AUTH_FAILED", "answered 401"],
+])("a page of status %i is a proxy's, or asks for a key: %s", (status, body, code, words) => {
+  const error = refused(status, body);
+  expect(error).toMatchObject({ code, retryable: false });
+  expect(error.message).toContain(words);
 });
 
 test("an error in the form of a stream's event is read as one without", () => {

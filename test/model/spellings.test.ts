@@ -344,6 +344,8 @@ describe("an end", () => {
     "SAFETY",
     "guardrail_intervened",
     "input_guardrail_triggered",
+    "content_filter: MODEL_ARMOR",
+    "MODEL_ARMOR",
   ])("for %s is a filter's", async (reason) => {
     const refusal = { code: "LLM_CONTENT_FILTERED" };
     expect(whole(undefined, reason)).toMatchObject({ finishReason: "content_filter", refusal });
@@ -358,6 +360,8 @@ describe("an end", () => {
     "function_call_filter: MALFORMED_FUNCTION_CALL",
     "MALFORMED_FUNCTION_CALL",
     "UNEXPECTED_TOOL_CALL",
+    "MALFORMED_RESPONSE",
+    "MISSING_THOUGHT_SIGNATURE",
     "malformed_model_output",
   ])("for %s is no answer, and worth another try", async (reason) => {
     const error = await errorOf(() => streamed([delta({ content: "half" }, reason)]));
@@ -541,6 +545,12 @@ describe.each([false, true])("an answer of status 200, a stream asked for: %s,",
       "Invalid API key",
       { code: "LLM_AUTH_FAILED", retryable: false },
       "it says Invalid API key",
+    ],
+    [
+      "of another interface",
+      '{"Output":{"__type":"com.amazon.coral.service#UnknownOperationException"},"Version":"1.0"}',
+      { code: "LLM_BAD_RESPONSE", retryable: true },
+      'it holds no choice, but {"Output":{"__type":"com.amazon.coral.service#UnknownOperationException"}',
     ],
     ["words in JSON", '"overloaded"', { code: "LLM_BAD_RESPONSE", retryable: true }, "it says overloaded"],
     [
