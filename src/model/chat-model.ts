@@ -96,7 +96,7 @@ async function ask(
 ): Promise<ChatAnswer> {
   const { settings } = request;
   const url = endpointOf(settings, "chat/completions");
-  const dialect = dialectOf(url, settings.dialect);
+  const dialect = dialectOf(url, settings.dialect, settings.model);
   const endpoint = `${url.origin}${url.pathname}`;
   const { apiKey } = settings;
   const { finalErrors, streamedCalls } = dialect;

@@ -27,8 +27,8 @@ export interface Dialect {
   readonly parallelCalls: "together" | "apart";
   /** `sent`: a tool's result has the tool's name beside the id of its call. */
   readonly resultNames: "left-out" | "sent";
-  /** `nine`: ids of calls are nine letters and digits. */
-  readonly callIds: "any" | "nine";
+  /** `nine`: ids of calls are nine letters and digits; `counted`: they are a call's name and its number, as `functions.fs_read:0`. */
+  readonly callIds: "any" | "nine" | "counted";
   /** `wrapped`: a call's arguments that are no JSON object, as a model has written them, go back inside one. */
   readonly brokenArguments: "sent" | "wrapped";
   /** `left-out`: an answer goes back with its calls or with its text, not with both. */
@@ -158,7 +158,7 @@ export const dialectSettingSchema = z.union([
     afterTools: z.enum(["any", "assistant"]).optional(),
     parallelCalls: z.enum(["together", "apart"]).optional(),
     resultNames: z.enum(["left-out", "sent"]).optional(),
-    callIds: z.enum(["any", "nine"]).optional(),
+    callIds: z.enum(["any", "nine", "counted"]).optional(),
     brokenArguments: z.enum(["sent", "wrapped"]).optional(),
     textBesideCalls: z.enum(["sent", "left-out"]).optional(),
     noText: z.enum(["null", "empty", "dot"]).optional(),
@@ -171,15 +171,23 @@ export const dialectSettingSchema = z.union([
 ]);
 export type DialectSetting = z.infer<typeof dialectSettingSchema>;
 
+/** What a family of models wants wherever it is served, but where the server has a wish of its own. */
+const MODELS: readonly (readonly [RegExp, Partial<Dialect>])[] = [
+  // Their template has the id of a call in the place of its name.
+  [/kimi[-_. ]?k2/i, { callIds: "counted" }],
+];
+
 /** The dialect of an endpoint: the one that is set, else the one that its address tells. */
 export function dialectOf(
   url: URL,
   setting: DialectSetting | undefined,
+  model = "",
 ): Dialect & { readonly name: DialectName } {
   const { name = dialectByAddress(url), ...fields } =
     typeof setting === "string" ? { name: setting } : (setting ?? {});
   const set = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return { ...PLAIN, ...DIALECTS[name], ...(Object.fromEntries(set) as Partial<Dialect>), name }; // as the schema says
+  const ofModel = MODELS.find(([named]) => named.test(model))?.[1];
+  return { ...PLAIN, ...ofModel, ...DIALECTS[name], ...(Object.fromEntries(set) as Partial<Dialect>), name }; // as the schema says
 }
 
 const HOSTS: readonly (readonly [DialectName, RegExp])[] = [

@@ -101,11 +101,11 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     () => ({ emptyAnswers: "left-out", noText: "dot" }),
   ],
   [
-    /content or tool_calls,? but not both|text content is not allowed when tool_calls/i,
+    /content or tool_calls,? but not both|text content is not allowed when tool_calls|both content and thinking/i,
     () => ({ textBesideCalls: "left-out" }),
   ],
   [
-    /at least one (?:non-empty )?content element|chat content is empty|content\W{1,4}(?:can ?not|must not|may not|should not) be (?:empty|blank)|content\W{0,8}不能为空/i,
+    /at least one (?:non-empty )?content element|chat content is empty|content\W{1,4}(?:can ?not|must not|may not|should not) be (?:empty|blank)|content\W{0,8}不能为空|\bsubscript null\b|value is not an? [\w ]{1,30}: null/i,
     ({ noText }) => ({ emptyAnswers: "left-out", noText: noText === "null" ? "empty" : "dot" }),
   ],
   [
@@ -138,7 +138,7 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
     () => ({ toolSchemas: "plain" }),
   ],
   [
-    /arguments\b.{0,160}\b(?:JSON|object|dict|dictionary|map|mapping|parse|string)\b|\bJSON\b.{0,80}\barguments\b|tool call.{0,40}\barguments|Expecting (?:value|property name|'[,:]' delimiter)|Unterminated string|Invalid \\?\\escape|Invalid control character|Extra data: line|unexpected end of JSON|JSONDecodeError|has no attribute 'items'|get item pairs from a mapping/i,
+    /arguments\b.{0,160}\b(?:JSON|object|dict|dictionary|map|mapping|parse|string)\b|\bJSON\b.{0,80}\barguments\b|tool call.{0,40}\barguments|Expecting (?:value|property name|'[,:]' delimiter)|Unterminated string|Invalid \\?\\escape|Invalid control character|Extra data: line|unexpected end of JSON|JSONDecodeError|has no attribute 'items'|filter 'items' for type|get item pairs from a mapping/i,
     () => ({ brokenArguments: "wrapped" }),
   ],
 ];

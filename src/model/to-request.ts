@@ -16,6 +16,7 @@ export interface Destination {
 
 interface Receiver extends Destination {
   readonly model: string;
+  readonly ids: CallIds;
 }
 
 type Params = Record<string, unknown>;
@@ -27,7 +28,11 @@ export function toBody({ settings, messages, tools }: ChatRequest, to: Destinati
   const { dialect } = to;
   return {
     model: settings.model,
-    messages: toParams(withRules(messages, dialect), { ...to, model: settings.model }),
+    messages: toParams(withRules(messages, dialect), {
+      ...to,
+      model: settings.model,
+      ids: new CallIds(dialect),
+    }),
     ...(tools.length === 0 ? {} : { tools: tools.map((tool) => toolParam(tool, dialect)) }),
     ...(settings.temperature === undefined ? {} : { temperature: settings.temperature }),
     ...(settings.maxTokens === undefined ? {} : { [dialect.tokenLimit]: settings.maxTokens }),
@@ -76,7 +81,7 @@ function toParams(said: readonly ChatMessage[], to: Receiver): readonly Params[]
       continue;
     }
     if (message.role === "tool") {
-      params.push(resultParam(message, called, dialect));
+      params.push(resultParam(message, called, to));
       continue;
     }
     if (dialect.afterTools === "assistant" && params.at(-1)?.["role"] === "tool") {
@@ -182,11 +187,11 @@ function assistantParam(message: Assistant, to: Receiver): Record<string, unknow
 function resultParam(
   { toolCallId, content }: ToolMessage,
   called: readonly ModelCall[],
-  dialect: Dialect,
+  { dialect, ids }: Receiver,
 ): Params {
   const call = dialect.resultNames === "sent" ? called.find(({ id }) => id === toolCallId) : undefined;
   const name = call === undefined ? {} : { name: takenName(call.name) };
-  return { role: "tool", tool_call_id: callId(toolCallId, dialect), ...name, content };
+  return { role: "tool", tool_call_id: ids.of(toolCallId), ...name, content };
 }
 
 const NO_TEXT = { null: null, empty: "", dot: "." } as const satisfies Readonly<
@@ -197,10 +202,10 @@ function callParam(
   call: ModelCall,
   index: number,
   own: JsonObject | undefined,
-  { dialect }: Receiver,
+  { dialect, ids }: Receiver,
   isOwn: boolean,
 ): Record<string, unknown> {
-  const id = callId(call.id, dialect);
+  const id = ids.of(call.id, call.name);
   if (own?.["type"] !== undefined) return { ...own, id };
   // One signature for an answer's first call: that is where servers put their own.
   const foreign = isOwn || index > 0 ? {} : takenBack(dialect.foreignCall, dialect);
@@ -244,9 +249,29 @@ function isJsonObject(text: string): boolean {
   }
 }
 
-/** An id as the dialect takes it: the same one for a call and its result, and each time. */
-function callId(id: string, { callIds }: Dialect): string {
-  if (callIds === "any" || /^[A-Za-z0-9]{9}$/.test(id)) return id;
+/** The ids of a request's calls as the dialect takes them: the same one for a call and its result, and in each request. */
+class CallIds {
+  private readonly form: Dialect["callIds"];
+  private readonly counted = new Map<string, string>();
+
+  constructor({ callIds }: Dialect) {
+    this.form = callIds;
+  }
+
+  /** `name`: what is called, where the id is the call's own. */
+  of(id: string, name?: string): string {
+    if (this.form === "any") return id;
+    if (this.form === "nine") return nineOf(id);
+    const known = this.counted.get(id);
+    if (known !== undefined || name === undefined) return known ?? id;
+    const counted = `functions.${takenName(name)}:${this.counted.size}`;
+    this.counted.set(id, counted);
+    return counted;
+  }
+}
+
+function nineOf(id: string): string {
+  if (/^[A-Za-z0-9]{9}$/.test(id)) return id;
   return createHash("sha256")
     .update(id)
     .digest("base64")

@@ -644,6 +644,35 @@ test("a correction stays where it is for Anthropic, which puts what systems say 
   expect(roles).toEqual(["system", "user", "assistant", "user"]);
 });
 
+test.each([
+  [
+    "moonshotai/Kimi-K2-Instruct",
+    "plain",
+    ["functions.fs_list:0", "functions.fs_read:1", "functions.fs_list:2"],
+  ],
+  ["kimi-k2.5", "vllm", ["functions.fs_list:0", "functions.fs_read:1", "functions.fs_list:2"]],
+  ["moonshotai/Kimi-K2-Instruct", "mistral", ["aaaaaaaa1", "aaaaaaaa2", "aaaaaaaa3"]],
+  ["moonshot-v1-8k", "plain", ["aaaaaaaa1", "aaaaaaaa2", "aaaaaaaa3"]],
+] as const)("ids of calls are what the model %s at %s reads names from: %j", async (model, dialect, ids) => {
+  const server = await startRawServer((response) => json(response, choice({ content: "x" })));
+  const made = (id: string, name: string) => ({ id, name, argumentsJson: "{}" });
+  const result = (toolCallId: string): ChatMessage => ({ role: "tool", toolCallId, content: "{}" });
+  const first = [made("aaaaaaaa1", "fs_list"), made("aaaaaaaa2", "fs_read")];
+  await ask(server.baseUrl, { model, dialect }, [
+    { role: "user", content: "words" },
+    { role: "assistant", content: "", toolCalls: first },
+    result("aaaaaaaa2"),
+    result("aaaaaaaa1"),
+    { role: "assistant", content: "", toolCalls: [made("aaaaaaaa3", "fs_list")] },
+    result("aaaaaaaa3"),
+  ]);
+  const sent: readonly Record<string, unknown>[] = messagesOf(server.requests[0]);
+  const calls = sent.flatMap(({ tool_calls: own }) => (own ?? []) as { id: string }[]);
+  expect(calls.map(({ id }) => id)).toEqual(ids);
+  const answered = sent.filter(({ role }) => role === "tool").map(({ tool_call_id: id }) => id);
+  expect(answered).toEqual([ids[1], ids[0], ids[2]]);
+});
+
 describe("calls that a model has made badly", () => {
   const made = (name: string, argumentsJson: string): readonly ChatMessage[] => [
     { role: "user", content: "words" },
@@ -699,6 +728,7 @@ describe("calls that a model has made badly", () => {
       "The arguments to a tool_call with ID 'chatcmpl-tool-0123456789abcdef0123456789abcdef' are not a valid JSON string. Parsing error",
     ],
     [400, "'str object' has no attribute 'items'"],
+    [500, "While executing FilterExpression at line 120: Unknown (built-in) filter 'items' for type String"],
     [400, "messages.1.tool_calls.0.function.arguments: Input should be a valid dictionary"],
   ])("are put right for a server that says so, from then on: %i %s", async (status, message) => {
     const server = await startRawServer((response, request) => {
@@ -829,6 +859,14 @@ describe("a form that a server does not take is another one, from then on", () =
     ],
     [400, "the length of messages must be an odd number", TURNS, takesTurns],
     [422, "body.messages.2.role: Input should be 'user' or 'assistant'", TOLD, hasNoSystem],
+    [
+      500,
+      "Cannot pass both content and thinking in an assistant message with tool calls! Put the analysis message in one or the other, but not both. at row 290, column 178",
+      SAID,
+      saysOrCalls,
+    ],
+    [500, "Cannot subscript null at row 23, column 40", CALLED, hasText],
+    [500, "Value is not an array or object: null at row 22, column 40", CALLED, saysSomething],
     [400, "conversation complete", TOLD, endsWithUser],
     [
       400,
