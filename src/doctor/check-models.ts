@@ -182,7 +182,7 @@ class Visit {
     const { settings, keyVariable } = this.model;
     const key =
       settings.apiKey === undefined ? "none is sent, and none is asked for" : `accepted${from(keyVariable)}`;
-    const isListed = list?.ids === undefined || list.ids.includes(settings.model);
+    const isListed = list?.ids === undefined || lists(list.ids, settings.model);
     const called = answer.model === "" || answer.model === settings.model ? "" : ` as ${answer.model}`;
     return [
       passed(this.part("reachable"), this.where),
@@ -278,7 +278,9 @@ class Visit {
     const isSite = status < 300 && /^text\/html\b/i.test(this.seen?.headers.get("content-type") ?? "");
     if (isSite) return this.until("reachable", said, `Correct ${place}: most end in /v1.`);
     if (isKey) return this.until("key", said, this.keyRemedy());
-    const isUnlisted = list?.ids !== undefined && list.ids.length > 0 && !list.ids.includes(settings.model);
+    if (status === 403 && error instanceof ModelError && error.code === "LLM_HTTP_ERROR")
+      return this.until("reachable", said, `Let this machine through to ${this.where}, or correct ${place}.`);
+    const isUnlisted = list?.ids !== undefined && list.ids.length > 0 && !lists(list.ids, settings.model);
     if (status === 404 || (isUnlisted && status < 429)) {
       const has = isUnlisted ? `; GET /models has ${namesOf(list.ids)}` : "";
       const name = settingOf(usedBy, "model");
@@ -352,6 +354,11 @@ class Visit {
 
 function from(keyVariable: string): string {
   return keyVariable === "" ? "" : ` (${keyVariable})`;
+}
+
+/** Whether a model is in a list of them: Ollama names the tag that a name without one means, and routers take more behind a colon. */
+function lists(ids: readonly string[], model: string): boolean {
+  return [model, `${model}:latest`, model.replace(/:[^:/]*$/, "")].some((name) => ids.includes(name));
 }
 
 function totalOf({ usage }: ChatAnswer): number {

@@ -171,6 +171,34 @@ describe("a model", () => {
     expect(of("exists").found).toContain("GET /models has m, other");
   });
 
+  test.each([
+    ["gemma3", "gemma3:latest"],
+    ["org/model:fastest", "org/model"],
+  ])(
+    "called %s, which its list has as %s, is there where it refuses for something else",
+    async (model, id) => {
+      const message = `registry.example/library/${id} does not support tools`;
+      const { findings, of } = await checked(
+        (response, { method }) =>
+          method === "GET"
+            ? json(response, 200, { data: [{ id }] })
+            : json(response, 400, { error: { message } }),
+        { model },
+      );
+      expect(statusesOf(findings)).toBe("ok skipped skipped failed skipped skipped");
+      expect(of("calls a tool").found).toContain("does not support tools");
+    },
+  );
+
+  test("behind a proxy that lets nobody through is not reachable, whatever the key", async () => {
+    const { of } = await checked((response) => {
+      response.writeHead(403, { "content-type": "text/html" });
+      response.end("<!DOCTYPE html><title>Just a moment...</title>");
+    });
+    expect(of("reachable")).toMatchObject({ status: "failed" });
+    expect(of("reachable").found).toContain("403 Just a moment...");
+  });
+
   test("behind a proxy that says 502 in HTML is not reachable", async () => {
     const { of } = await checked((response) => {
       response.writeHead(502, { "content-type": "text/html" });
