@@ -11,6 +11,7 @@ import {
   holdsNoChoice,
   withUsage,
 } from "./model-error.js";
+import { OtherChoices, withCallsBeside } from "./other-choices.js";
 import { mergePiece, unknownParts, withContent } from "./provider-part.js";
 import { saysWords } from "./provider-error.js";
 import { saidOnce, saysMore, toCall } from "./read-call.js";
@@ -49,7 +50,8 @@ function answerIn(fields: Fields, answering: Answering): ChatAnswer {
   const reason = choice === undefined ? "" : reasonIn(choice);
   const message = fieldsOf(choice?.["message"]) ?? (tellsEnough(reason) ? {} : undefined);
   if (message === undefined) throw noChoice(fields, answering);
-  return finished({ message, reason, usage: fields["usage"], model: fields["model"] }, answering);
+  const whole = tellsEnough(reason) ? message : withCallsBeside(message, fields);
+  return finished({ message: whole, reason, usage: fields["usage"], model: fields["model"] }, answering);
 }
 
 /** Puts an answer together from the events of a stream. Throws `LLM_BAD_RESPONSE` for a stream that is none. */
@@ -74,6 +76,18 @@ async function collectInto(
 ): Promise<ChatAnswer> {
   const progress = onPiece && new AnswerProgress(onPiece, answering.apiKey);
   const calls = new StreamedCalls(answering.streamedCalls);
+  const others = new OtherChoices();
+  const take = (delta: Fields): void => {
+    const content = withContent(told.message["content"], contentOf(delta["content"]));
+    const message = mergePiece(told.message, delta, ["tool_calls", "content"]);
+    message["content"] = content;
+    told.message = message;
+    progress?.delta(delta);
+    for (const piece of callsIn(delta)) {
+      const call = calls.add(piece);
+      progress?.call(call, piece);
+    }
+  };
   let isDone = false;
   let strange: Fields = {};
   let index: unknown;
@@ -89,6 +103,7 @@ async function collectInto(
     const fields = chunkIn(data);
     const choice = choiceOf(fields, index);
     throwErrorIn(fields, choice, answering);
+    others.add(fields, index ?? choice?.["index"]);
     told.model ||= fields["model"];
     const usages = [fields["usage"], fieldsOf(fields["x_groq"])?.["usage"], choice?.["usage"]];
     told.usage = withCounts(told.usage, usages.find(hasCounted));
@@ -104,16 +119,9 @@ async function collectInto(
     hasBegun ||= says;
     if (says) strange = {};
     goesOn ||= says && isFirstOrBehind && hasTold();
-    const content = withContent(told.message["content"], contentOf(delta["content"]));
-    const message = mergePiece(told.message, delta, ["tool_calls", "content"]);
-    message["content"] = content;
-    told.message = message;
-    progress?.delta(delta);
-    for (const piece of callsIn(delta)) {
-      const call = calls.add(piece);
-      progress?.call(call, piece);
-    }
+    take(delta);
   }
+  if (!tellsEnough(told.reason)) others.ofAnswer(calls.all.length > 0).forEach(take);
   const made = saidOnce(calls.all.filter(saysMore));
   if (made.length > 0) told.message = { ...told.message, tool_calls: made };
   if (!hasTold()) {

@@ -38,7 +38,10 @@ export class StreamedCalls {
   /** Some servers leave the index out, or give it to all calls alike: what a piece says tells whether it begins a call. */
   private callOf(piece: Fields): Record<string, unknown> {
     const index = indexOf(piece);
-    const known = index === undefined ? this.all.at(-1) : this.byIndex.get(index);
+    // Some gateways give what goes on another index than the call that it belongs to.
+    const isMore = textOf(piece["id"]) === "" && nameIn(piece) === "";
+    const place = index === undefined ? undefined : this.byIndex.get(index);
+    const known = place ?? (index === undefined || isMore ? this.all.at(-1) : undefined);
     if (known !== undefined && this.by === "index" && index !== undefined) return known;
     if (known !== undefined && !this.isOther(known, piece)) return known;
     const earlier = known === undefined && index !== undefined ? undefined : this.withId(piece);

@@ -183,6 +183,17 @@ describe("the calls of a stream are the same where", () => {
       ],
       one,
     ],
+    [
+      "the arguments have another index than the call, as LibreChat's of Bedrock",
+      [
+        calls(called(0, "c1", "fs_read", "")),
+        calls({ index: 1, function: { arguments: '{"path":' } }),
+        calls({ index: 1, function: { arguments: '"a"}' } }),
+        calls(called(1, "c2", "fs_list", "")),
+        calls({ index: 2, function: { arguments: B } }),
+      ],
+      two,
+    ],
     ["arguments are an object", [calls(called(0, "c1", "fs_read", { path: "a" }))], one],
     [
       "all have one index and one id",
@@ -271,6 +282,66 @@ describe("a text is read where it is", () => {
       choice(1, "b", "stop"),
     ]);
     expect(answer.content).toBe("Aa");
+  });
+});
+
+describe("an answer in several choices, though one was asked for, is one where", () => {
+  const piece = (index: number, value: Piece, reason: unknown = null) => ({
+    choices: [{ index, delta: value, finish_reason: reason }],
+  });
+
+  test("each of its blocks has a choice, and all have one end, as LiteLLM's of Bedrock", async () => {
+    const answer = await streamed([
+      piece(0, { role: "assistant", reasoning_content: "hm" }),
+      piece(1, { content: "I " }),
+      piece(1, { content: "look." }),
+      piece(2, calls(called(0, "c1", "fs_read", ""))),
+      piece(2, calls({ index: 0, function: { arguments: A } })),
+      piece(3, calls(called(1, "c2", "fs_list", B))),
+      piece(0, {}, "tool_calls"),
+    ]);
+    expect(answer).toMatchObject({ content: "I look.", finishReason: "tool_calls" });
+    expect(answer.toolCalls.map(({ name, argumentsJson }) => [name, argumentsJson])).toEqual([
+      ["fs_read", A],
+      ["fs_list", B],
+    ]);
+    expect(answer.provider?.message).toEqual({ reasoning_content: "hm" });
+  });
+
+  test("its calls have one of their own, as Copilot's do, whole and streamed", async () => {
+    const answers = [
+      await streamed([
+        piece(0, { content: "I look." }),
+        piece(1, calls(called(0, "c1", "fs_read", A))),
+        piece(0, {}, "tool_calls"),
+        piece(1, {}, "tool_calls"),
+      ]),
+      toAnswer(
+        {
+          choices: [
+            { message: { content: "I look." }, finish_reason: "tool_calls" },
+            {
+              message: { content: null, ...calls(called(0, "c1", "fs_read", A)) },
+              finish_reason: "tool_calls",
+            },
+          ],
+        },
+        ANSWERING,
+      ),
+    ];
+    for (const answer of answers) {
+      expect(answer.content).toBe("I look.");
+      expect(answer.toolCalls).toEqual([{ id: "c1", name: "fs_read", argumentsJson: A }]);
+    }
+  });
+
+  test("and not where the first has been filtered", async () => {
+    const other = {
+      message: { content: null, ...calls(called(0, "c1", "fs_read", A)) },
+      finish_reason: "tool_calls",
+    };
+    const choices = [{ message: { content: "" }, finish_reason: "content_filter" }, other];
+    expect(toAnswer({ choices }, ANSWERING).toolCalls).toEqual([]);
   });
 });
 
