@@ -247,7 +247,7 @@ export class LearnedParameters {
 
   /** Whether the refusal names something that was sent and can be left out: then it is, from now on. */
   learnFrom({ status, body }: Refusal, sent: Body, endpoint: string, model: string): boolean {
-    if (![400, 422, 500, 501].includes(status)) return false;
+    if (![400, 404, 422, 500, 501].includes(status)) return false; // 404: Azure's older versions
     const { words, codes } = readProviderError(body);
     const said = `${words} ${body}`.slice(0, MAX_LOOKED_AT);
     const isNotTaken = NOT_TAKEN.test(`${words} ${codes.join(" ")}`.slice(0, MAX_LOOKED_AT));

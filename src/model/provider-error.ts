@@ -180,7 +180,7 @@ export function isUsedUp({ words }: ProviderError): boolean {
 }
 
 const BUSY =
-  /\bDEGRADED function\b|\bThrottlingException\b|\b(?:model|server|service|engine) is (?:currently |temporarily )?(?:overloaded|loading|busy|starting|unavailable)\b|\btemporarily (?:unavailable|overloaded)\b|\bover capacity\b/i;
+  /\bDEGRADED function\b|\bThrottlingException\b|\b(?:model|server|service|engine|system)s? (?:is|are) (?:currently |temporarily )?(?:overloaded|loading|busy|starting|unavailable|at capacity|experiencing high demand)\b|\btemporarily (?:unavailable|overloaded)\b|\bover capacity\b/i;
 
 /** Whether a server says that it will do in a while what it does not do now, where its status is one of wrong requests. */
 export function isBusy({ words, codes }: ProviderError): boolean {
@@ -217,7 +217,7 @@ export function isMisread({ codes, words }: ProviderError): boolean {
 }
 
 const THOUGHTS_REFUSED =
-  /(?:invalid|corrupted|expired|malformed)\W{1,3}(?:thought[ _])?signature|thought_? ?signature\W{0,3} (?:is )?(?:not valid|invalid|corrupted|expired)|encrypted (?:content|reasoning)\b.{0,2000}\b(?:verif(?:y|ied)|decrypt(?:ed)?)\b|thinking\b.{0,60}\bblocks?\b.{0,60}\bcannot be modified/i;
+  /(?:invalid|corrupted|expired|malformed)\W{1,3}(?:thought[ _])?signature|thought_? ?signature\W{0,3} (?:is )?(?:not valid|invalid|corrupted|expired)|thinking\W{1,3}signature\W{1,3}(?:field )?required|encrypted (?:content|reasoning)\b.{0,2000}\b(?:verif(?:y|ied)|decrypt(?:ed)?)\b|thinking\b.{0,60}\bblocks?\b.{0,60}\bcannot be modified/i;
 
 /** Whether a server refuses what its own model has thought: signed by another of the machines behind it, or too old. */
 export function isOfThoughts({ words }: ProviderError): boolean {

@@ -1,15 +1,19 @@
 import { fieldsOf } from "./answer-json.js";
 import type { ChatAnswer } from "./chat.js";
 
+/** Where servers say more of a prompt's tokens; Mistral has two spellings of the first. */
+const DETAILS = ["prompt_tokens_details", "prompt_token_details", "input_tokens_details"];
+
 /** The tokens of an answer in the names that servers have for them: 0 where a server has counted nothing. */
 export function toUsage(value: unknown): ChatAnswer["usage"] {
   const usage = fieldsOf(value) ?? {};
-  const details = fieldsOf(usage["prompt_tokens_details"]) ?? fieldsOf(usage["input_tokens_details"]) ?? {};
+  const details = DETAILS.map((name) => fieldsOf(usage[name])?.["cached_tokens"]);
   const cached = firstCount([
-    details["cached_tokens"],
+    ...details,
     usage["prompt_cache_hit_tokens"],
     usage["cache_read_input_tokens"],
     usage["cached_tokens"],
+    usage["num_cached_tokens"],
   ]);
   const written = count(usage["cache_creation_input_tokens"]);
   const said = firstCount([usage["prompt_tokens"], usage["input_tokens"]]);

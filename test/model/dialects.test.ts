@@ -300,6 +300,7 @@ describe("a server that does not take a parameter", () => {
     ["stream_options", 422, "unknown field: parameter 'stream_options' is not a valid field", {}],
     ["stream_options", 500, "stream_options not implemented", {}],
     ["stream_options", 400, "property stream_options should not exist", {}],
+    ["stream_options", 404, "Unrecognized request argument supplied: stream_options", {}],
     ["max_completion_tokens", 400, 'json: unknown field "max_completion_tokens"', {}],
   ])("%s is named in many ways: %i %s: %s", async (name, status, message, more) => {
     const server = await refusing(name, status, { error: { message, ...more } });

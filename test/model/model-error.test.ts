@@ -346,6 +346,9 @@ test.each([
   [400, "Function id 'x': DEGRADED function cannot be invoked"],
   [404, "The model is currently overloaded, try another time."],
   [422, "Model x is temporarily unavailable"],
+  [400, "Our servers are currently overloaded. Please try again later."],
+  [400, "Selected model is at capacity. Please try a different model."],
+  [400, "The system is currently experiencing high demand and cannot process your request."],
 ])("a server that is busy is worth another try under a status of wrong requests: %i %s", (status, detail) => {
   expect(refused(status, JSON.stringify({ status, title: "No", detail }))).toMatchObject({
     code: "LLM_HTTP_ERROR",

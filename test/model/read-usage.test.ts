@@ -18,6 +18,17 @@ describe("the usage of an answer", () => {
       { completion_tokens: 5, prompt_cache_hit_tokens: 64, prompt_cache_miss_tokens: 36 },
       [100, 5, 64],
     ],
+    ["Mistral", { prompt_tokens: 100, completion_tokens: 5, num_cached_tokens: 64 }, [100, 5, 64]],
+    [
+      "Mistral, in its details",
+      {
+        prompt_tokens: 100,
+        completion_tokens: 5,
+        prompt_tokens_details: null,
+        prompt_token_details: { cached_tokens: 64 },
+      },
+      [100, 5, 64],
+    ],
     ["Moonshot", { prompt_tokens: 100, completion_tokens: 5, cached_tokens: 64 }, [100, 5, 64]],
     [
       "a proxy with Anthropic's names",
