@@ -143,6 +143,14 @@ const FORMS: readonly (readonly [RegExp, (dialect: Dialect) => Partial<Dialect>]
   ],
 ];
 
+/** What a template refuses without its words coming through (Together): what templates refuse most, one after the other. */
+const WORDLESS = /template error\b.{0,80}raise_exception|unable to call .?raise_exception/i;
+const GUESSES: readonly ((dialect: Dialect) => Partial<Dialect>)[] = [
+  () => ({ parallelCalls: "apart" }),
+  ({ rules }) => ({ rules: oneRule(rules), corrections: "user" }),
+  () => ({ userMessages: "joined", ownReads: "words", afterTools: "assistant" }),
+];
+
 /** One rule, the first: where it stands in the user's words it stays there. */
 function oneRule(rules: Dialect["rules"]): Dialect["rules"] {
   return rules === "words" ? "words" : "first";
@@ -220,6 +228,7 @@ export class LearnedParameters {
       withoutRefused(words, dialect, sent),
       withoutParts(words, dialect, sent),
       ...FORMS.map(([said, toForm]) => (said.test(words) ? toForm(dialect) : undefined)),
+      ...GUESSES.map((toForm) => (WORDLESS.test(words) ? toForm(dialect) : undefined)),
     ].find((changes) => JSON.stringify({ ...dialect, ...changes }) !== JSON.stringify(dialect));
     if (form === undefined) return false;
     const key = keyOf(endpoint, model);

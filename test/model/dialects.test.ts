@@ -1175,6 +1175,41 @@ describe("a form that a server does not take is another one, from then on", () =
     ]);
   });
 
+  test.each<[string, (sent: string) => boolean]>([
+    ["several calls at once", (sent) => !sent.includes('}},{"id":"b"')],
+    ["a system message in the middle", (sent) => !/"role":"assistant".*"role":"system"/u.test(sent)],
+  ])(
+    "and a template that does not say what it refuses is shown what most of them take: %s",
+    async (_, isTaken) => {
+      const server = await startRawServer((response, request) => {
+        const message =
+          "Template error: (unknown path) [Line 77, Column 31]\n  Error: Unable to call `raise_exception`, which is undefined or falsey";
+        if (isTaken(JSON.stringify(messagesOf(request)))) json(response, choice({ content: "x" }));
+        else
+          json(
+            response,
+            { id: "9", error: { message, type: "invalid_request_error", param: "messages" } },
+            400,
+          );
+      });
+      const model = createChatModel();
+      const made = (id: string) => ({ id, name: "x", argumentsJson: "{}" });
+      const messages: readonly ChatMessage[] = [
+        { role: "system", content: "rules" },
+        { role: "user", content: "words" },
+        { role: "assistant", content: "", toolCalls: [made("a"), made("b")] },
+        { role: "tool", toolCallId: "a", content: "{}" },
+        { role: "tool", toolCallId: "b", content: "{}" },
+        { role: "system", content: "Do not repeat yourself." },
+      ];
+      await ask(server.baseUrl, {}, messages, model);
+      const asked = server.requests.length;
+      await ask(server.baseUrl, {}, messages, model);
+      expect(asked).toBeLessThan(4);
+      expect(server.requests).toHaveLength(asked + 1);
+    },
+  );
+
   test("and one that takes no form at all is asked a few times, not for ever", async () => {
     const message =
       "System role not supported. Conversation roles must alternate. System message must be at the beginning. After role 'tool' content must not be empty: null. arguments must be JSON. text content blocks must be non-empty, content should be a string. stream=false: streaming is not supported";
