@@ -652,7 +652,7 @@ describe("the settings file", () => {
     [
       "a dialect that there is not",
       { dialect: "vLLM" },
-      'is not valid at dialect: Invalid option: expected one of "plain"|"openai"|"azure"|"deepseek"|"gemini"|"mistral"|"ollama"|"llama.cpp"|"vllm"|"lm-studio"|"groq"|"openrouter", or Invalid input: expected object, received string. Correct it.',
+      'is not valid at dialect: Invalid option: expected one of "plain"|"openai"|"azure"|"deepseek"|"gemini"|"mistral"|"ollama"|"llama.cpp"|"vllm"|"lm-studio"|"groq"|"anthropic"|"openrouter", or Invalid input: expected object, received string. Correct it.',
     ],
     [
       "a wrong field of a dialect",
