@@ -1,4 +1,5 @@
 import type { Client } from "@temporalio/client";
+import { WorkflowNotFoundError } from "@temporalio/common";
 import { InterlockError } from "./interlock-error.js";
 import type { Addressed } from "./run-address.js";
 
@@ -12,6 +13,16 @@ export async function isOpen(temporal: Client, run: Addressed): Promise<boolean>
   const { workflowId, executionRunId } = await run.address();
   const { status } = await temporal.workflow.getHandle(workflowId, executionRunId).describe();
   return isOpenStatus(status.name);
+}
+
+/** The status of a workflow's newest execution; undefined where Temporal does not have it. */
+export async function statusOfWorkflow(temporal: Client, workflowId: string): Promise<string | undefined> {
+  try {
+    return (await temporal.workflow.getHandle(workflowId).describe()).status.name;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
 }
 
 /** What a run is told that ends up so. */

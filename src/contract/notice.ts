@@ -9,6 +9,9 @@ export const NOTICE_WORKFLOW = "runNotice";
 /** Sends it, once. */
 export const NOTICE_ACTIVITY = "notice.send";
 
+/** A worker that comes back after a week says nothing of what happened before. */
+export const LONGEST_DELIVERY_MS = 7 * 24 * 60 * 60_000;
+
 const noticeRefSchema = z.strictObject({
   storeId: z.string().min(1).max(100),
   projectId: z.string().min(1).max(100),
@@ -26,6 +29,10 @@ export function parseNoticeRef(value: unknown): NoticeRef | undefined {
 }
 
 /** The workflow that delivers it, and what receivers know it by: the same however often it is begun, and sent. */
-export function noticeIdOf({ runId, change, webhook }: NoticeRef): string {
+export function noticeIdOf({
+  runId,
+  change,
+  webhook,
+}: Pick<NoticeRef, "runId" | "change" | "webhook">): string {
   return `notice-${runId}-${change}-${webhook}`;
 }

@@ -10,6 +10,7 @@ import {
 import { NamespaceNotFoundError, WorkflowNotFoundError } from "@temporalio/common";
 import { WRONG_STORE_FAILURE } from "../contract/names.js";
 import {
+  LONGEST_DELIVERY_MS,
   NOTICE_ACTIVITY,
   NOTICE_WORKFLOW,
   type NoticeRef,
@@ -63,8 +64,6 @@ export interface Notifier {
 /** The deliveries of a notice have to begin within this, together: the activity that they are begun in has six seconds in all. */
 const START_MS = 3_000;
 const MAX_NAME_CHARS = 200;
-/** A worker that comes back after a week says nothing of what happened before. */
-const LONGEST_DELIVERY = "7 days";
 
 /** What tells others of runs: the worker has one where its settings name webhooks. */
 export function openNotifier(deps: NotifierDeps): Notifier {
@@ -152,7 +151,7 @@ async function begin(client: Client, store: Store, ref: NoticeRef, notice: Notic
     taskQueue: store.taskQueue,
     args: [ref],
     workflowIdReusePolicy: "REJECT_DUPLICATE",
-    workflowExecutionTimeout: LONGEST_DELIVERY,
+    workflowExecutionTimeout: LONGEST_DELIVERY_MS,
     workflowTaskTimeout: "5 seconds",
     staticSummary: `${event} to ${ref.webhook}`,
     staticDetails: `Tells the webhook \`${ref.webhook}\` of run \`${runId}\`.`,

@@ -77,6 +77,14 @@ describe("runs that are pruned beside one that goes on", () => {
       ],
     });
     expect(await bench.store.runs.listAllRuns()).toHaveLength(3);
+
+    const delivery = await bench.client.temporal.workflow.start("runNotice", {
+      workflowId: `notice-${fork.runId}-1-chat`,
+      taskQueue: bench.store.taskQueue,
+      args: [],
+    });
+    await expect(delivery.result()).rejects.toThrow("Workflow execution failed"); // given up: nobody is told any more
+    expect(await prune("--keep", "0", "--with-history")).toMatchObject({ pruned: [fork.runId, over.runId] });
   });
 
   test("whose files alone are gone are refused by a worker: a retry says so, and makes nothing", async () => {

@@ -1,4 +1,6 @@
 import { InterlockError } from "../../client/client.js";
+import { isOpenStatus, statusOfWorkflow } from "../../client/execution-status.js";
+import { LONGEST_DELIVERY_MS, noticeIdOf } from "../../contract/notice.js";
 import { type PruneRule, prunableRuns, withoutNeeded } from "../../core/run/choose-pruned.js";
 import { DamagedIndex, type RunMetadata, workflowIdOfRun } from "../../store/runs/run-index.js";
 import { collectGarbage } from "../../store/collect-garbage.js";
@@ -182,8 +184,7 @@ async function reasonToStay(
   { store, session, options }: Place,
   run: RunMetadata,
 ): Promise<Reason | undefined> {
-  const files = await store.runs.openFiles(run.projectId, run.runId);
-  if (files.ok && files.value.notices.areWaiting()) return "notices";
+  if (await isToBeTold(store, session, run)) return "notices";
   try {
     const status = await session.client.handle(referenceOf(run) ?? run.runId).executionStatus();
     if (status === "RUNNING" || status === "PAUSED") return "open";
@@ -192,6 +193,22 @@ async function reasonToStay(
     if (isNotFound(error)) return undefined;
     throw error;
   }
+}
+
+/**
+ * Whether a webhook is still told of a run. What was given up lies there until its run goes; what Temporal does not know may still be
+ * handed to it, for as long as a delivery may take.
+ */
+async function isToBeTold(store: Store, { client }: TemporalSession, run: RunMetadata): Promise<boolean> {
+  const files = await store.runs.openFiles(run.projectId, run.runId);
+  for (const { change, receiver, keptAt } of files.ok ? files.value.notices.waiting() : []) {
+    const workflowId = noticeIdOf({ runId: run.runId, change, webhook: receiver });
+    const status = await statusOfWorkflow(client.temporal, workflowId);
+    const isGoingOn =
+      status === undefined ? Date.now() - keptAt.getTime() < LONGEST_DELIVERY_MS : isOpenStatus(status);
+    if (isGoingOn) return true;
+  }
+  return false;
 }
 
 function report({ dryRun = false, json = false }: PruneOptions, { pruned, kept }: Outcome): void {

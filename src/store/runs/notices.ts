@@ -1,9 +1,16 @@
-import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { lstatSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseNotice, type Notice } from "../../core/notify/notice.js";
 import { removeAllTemporaries, writeFileAtomic } from "../disk/atomic-file.js";
 import { type HeldLock, withFileLock } from "../disk/fenced-lock.js";
 import { readOwnFile, standsThere } from "../disk/own-file.js";
+
+/** A notice that lies in a run's folder, and since when. */
+export interface KeptNotice {
+  readonly change: number;
+  readonly receiver: string;
+  readonly keptAt: Date;
+}
 
 const MAX_NOTICE_BYTES = 64 * 1024;
 
@@ -42,9 +49,20 @@ export class Notices {
     }
   }
 
-  /** Whether any is still to be delivered. */
+  /** Whether any was kept and not delivered. */
   areWaiting(): boolean {
-    return standsThere(this.dir) && readdirSync(this.dir).some((name) => name.endsWith(".json"));
+    return this.waiting().length > 0;
+  }
+
+  /** Those that were kept and not delivered: what was given up is among them. */
+  waiting(): readonly KeptNotice[] {
+    const names = standsThere(this.dir) ? readdirSync(this.dir) : [];
+    return names.flatMap((name) => {
+      const [, change, receiver] = /^(\d+)\.(.+)\.json$/.exec(name) ?? [];
+      const entry = lstatSync(join(this.dir, name), { throwIfNoEntry: false }); // it may be delivered just now
+      if (change === undefined || receiver === undefined || entry === undefined) return [];
+      return [{ change: Number(change), receiver, keptAt: entry.mtime }];
+    });
   }
 
   remove(change: number, receiver: string): void {
