@@ -29,10 +29,6 @@ export function parseNoticeRef(value: unknown): NoticeRef | undefined {
 }
 
 /** The workflow that delivers it, and what receivers know it by: the same however often it is begun, and sent. */
-export function noticeIdOf({
-  runId,
-  change,
-  webhook,
-}: Pick<NoticeRef, "runId" | "change" | "webhook">): string {
+export function noticeIdOf({ runId, change, webhook }: NoticeRef): string {
   return `notice-${runId}-${change}-${webhook}`;
 }

@@ -200,9 +200,11 @@ async function reasonToStay(
  * handed to it, for as long as a delivery may take.
  */
 async function isToBeTold(store: Store, { client }: TemporalSession, run: RunMetadata): Promise<boolean> {
-  const files = await store.runs.openFiles(run.projectId, run.runId);
+  const { storeId } = store;
+  const { projectId, runId } = run;
+  const files = await store.runs.openFiles(projectId, runId);
   for (const { change, receiver, keptAt } of files.ok ? files.value.notices.waiting() : []) {
-    const workflowId = noticeIdOf({ runId: run.runId, change, webhook: receiver });
+    const workflowId = noticeIdOf({ storeId, projectId, runId, change, webhook: receiver });
     const status = await statusOfWorkflow(client.temporal, workflowId);
     const isGoingOn =
       status === undefined ? Date.now() - keptAt.getTime() < LONGEST_DELIVERY_MS : isOpenStatus(status);
