@@ -1,6 +1,6 @@
 import { type Config, loadConfig } from "../config.js";
 import { DamagedRoots } from "../store/roots/roots.js";
-import { type Store, isStore, openStore, readStoreIdentity } from "../store/store.js";
+import { type OpenOptions, type Store, isStore, openStore, readStoreIdentity } from "../store/store.js";
 import { UsageError, noteHangUp, outputClosed } from "./output.js";
 
 /** Configuration and store of a command. Where no store stands one is made, once `check` has found nothing mistyped. */
@@ -15,7 +15,10 @@ export async function openEnvironment(
 /** Configuration and, where one stands here, store of a command that only looks, or works elsewhere: nothing is made where there is none. */
 export async function lookAround(): Promise<{ config: Config; store: Store | undefined }> {
   const config = loadConfig();
-  return { config, store: (await isStore(config.storeDir)) ? await storeOf(config) : undefined };
+  return {
+    config,
+    store: (await isStore(config.storeDir)) ? await storeOf(config, { isLook: true }) : undefined,
+  };
 }
 
 /** What is said where a command looks for a store, and none stands: its path may be mistyped. */
@@ -37,9 +40,9 @@ export async function storeAtHand(): Promise<{ config: Config; store: Store }> {
   return { config, store: await storeOf(config) };
 }
 
-async function storeOf({ storeDir, taskQueue, roots }: Config): Promise<Store> {
+async function storeOf({ storeDir, taskQueue, roots }: Config, options?: OpenOptions): Promise<Store> {
   try {
-    return await openStore(storeDir, taskQueue, roots);
+    return await openStore(storeDir, taskQueue, roots, options);
   } catch (error) {
     if (error instanceof DamagedRoots) throw new UsageError(error.message, { cause: error });
     if (!(error instanceof Error && "syscall" in error)) throw error;

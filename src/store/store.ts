@@ -42,6 +42,11 @@ export interface Store {
   readonly lockDir: string;
 }
 
+export interface OpenOptions {
+  /** It is looked at: a store that stands there may be on a file system that is read-only, as after an error of the disk. */
+  readonly isLook?: boolean;
+}
+
 /**
  * Opens a store, making it when it is new. A store keeps the task queue it was made with; `taskQueue` sets
  * that of a new one, `policy` what is permitted and what is kept out beside the registered roots. Throws when `store.json` or
@@ -51,6 +56,7 @@ export async function openStore(
   path: string,
   taskQueue = "interlock",
   policy: RootPolicy = {},
+  { isLook = false }: OpenOptions = {},
 ): Promise<Store> {
   const dir = resolve(path);
   makeFolders(dir, 0o700);
@@ -59,7 +65,8 @@ export async function openStore(
   if (names.length === 0) await chmod(dir, 0o700);
   refuseHalf(dir, names);
   rememberStore(dir);
-  const identity = await withFileLock(lockOf(dir), () => readOrMakeIdentity(dir, taskQueue));
+  const known = isLook ? await readIdentity(join(dir, "store.json")) : undefined;
+  const identity = known ?? (await withFileLock(lockOf(dir), () => readOrMakeIdentity(dir, taskQueue)));
   const packages = openPackageStore(dir);
   const runs = new RunManager(dir, packages);
   const roots = new Roots(dir, policy);

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, readdir, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { openStore } from "../../src/store/store.js";
@@ -39,6 +39,14 @@ describe("opening a store", () => {
       "store.json",
       "store.lock",
     ]);
+  });
+
+  test("to look at it writes nothing: it may lie on a file system that has become read-only", async () => {
+    const { storeId } = await openStore(dir);
+    await rm(join(dir, "store.lock"));
+    const before = await readdir(dir);
+    expect((await openStore(dir, "interlock", {}, { isLook: true })).storeId).toBe(storeId);
+    expect(await readdir(dir)).toEqual(before);
   });
 
   test("takes a relative path for the place it is now", async () => {
