@@ -1,7 +1,7 @@
 import type { Client } from "@temporalio/client";
-import { WorkflowNotFoundError } from "@temporalio/common";
-import { InterlockError } from "./interlock-error.js";
-import type { Addressed } from "./run-address.js";
+import { InterlockError, isNotFound } from "./interlock-error.js";
+import { isoOf } from "./raw-values.js";
+import type { Addressed, RunAddress } from "./run-address.js";
 
 /** Whether a status of Temporal's, such as `RUNNING`, is that of an execution that goes on. */
 export function isOpenStatus(status: string): boolean {
@@ -15,15 +15,36 @@ export async function isOpen(temporal: Client, run: Addressed): Promise<boolean>
   return isOpenStatus(status.name);
 }
 
-/** The status of a workflow's newest execution; undefined where Temporal does not have it. */
-export async function statusOfWorkflow(temporal: Client, workflowId: string): Promise<string | undefined> {
+/** How a workflow's execution stands. */
+export interface ExecutionStanding {
+  readonly isOpen: boolean;
+  /** UTC, ISO 8601. */
+  readonly closedAt: string | undefined;
+}
+
+/**
+ * How a workflow's execution stands, the newest one unless another is named; undefined where Temporal does not have it. Asks for nothing that
+ * may be sealed: the SDK's own description fails without the key.
+ */
+export async function standingOf(
+  { workflowService, options: { namespace } }: Client,
+  { workflowId, executionRunId = "" }: RunAddress,
+): Promise<ExecutionStanding | undefined> {
+  const execution = { workflowId, runId: executionRunId };
   try {
-    return (await temporal.workflow.getHandle(workflowId).describe()).status.name;
+    const { workflowExecutionInfo: info } = await workflowService.describeWorkflowExecution({
+      namespace,
+      execution,
+    });
+    return { isOpen: OPEN_CODES.includes(Number(info?.status)), closedAt: isoOf(info?.closeTime) };
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
+    if (isNotFound(error)) return undefined;
     throw error;
   }
 }
+
+/** RUNNING and PAUSED, as Temporal's service has them. */
+const OPEN_CODES: readonly number[] = [1, 8];
 
 /** What a run is told that ends up so. */
 export function isOver(status: string, cause?: unknown): InterlockError {

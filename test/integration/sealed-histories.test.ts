@@ -308,6 +308,15 @@ test("who has no key, another key or not this one is told so, and breaks nothing
     const told = await shellOf(bench, { INTERLOCK_SEAL_KEYS: "" }).run(again);
     expect(told).toMatchObject({ code: 1, stderr: expect.stringContaining('sealed with the key "k1"') });
   }
+  // What Temporal has of a run is no secret: the others are pruned, whoever has lost the key of one.
+  const pruning = await shellOf(bench, { INTERLOCK_SEAL_KEYS: KEYS.second }).run([
+    "runs",
+    "prune",
+    "--keep",
+    "0",
+    "--json",
+  ]);
+  expect(jsonOf(pruning)).toMatchObject({ kept: [{ runId: run.runId, reason: "history" }] });
   expect(await run.histories()).toHaveLength(1);
   expect(await bench.client.runs({}, 1_000)).toHaveLength(known);
 });

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { SealCodec } from "../../src/seal/seal-codec.js";
 import { SealError } from "../../src/seal/seal-error.js";
 import { parseSealKeys } from "../../src/seal/seal-keys.js";
+import { unopenedIn } from "../../src/seal/unopened.js";
 
 const key = (id: string, byte: number): string => `${id}:${Buffer.alloc(32, byte).toString("base64")}`;
 const keys = (...entries: string[]) => parseSealKeys(entries.join("\n"));
@@ -209,4 +210,15 @@ test("in a worker, what belongs to a workflow is handed on with the reason, and 
     isLocal: false,
   };
   await expect(worker.decode([payload], activity)).rejects.toThrow(SealError);
+});
+
+test("of a history, the first payload that no key here opens says why, wherever it stands", async () => {
+  const { metadata, data } = await sealed(RUN, keys(key("k2", 2)));
+  const events = [
+    { startedAttributes: { input: { payloads: [PLAIN, await sealed(RUN)] } } },
+    { failedAttributes: { failure: { encodedAttributes: { metadata, data } } } },
+  ];
+  expect((await unopenedIn({ events }, client(ONE)))?.reason).toBe("unknown key");
+  expect((await unopenedIn({ events }, client(undefined)))?.message).toContain('the key "k1"');
+  expect(await unopenedIn({ events: events.slice(0, 1) }, client(ONE))).toBeUndefined();
 });

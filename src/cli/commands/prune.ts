@@ -1,7 +1,12 @@
 import { InterlockError } from "../../client/client.js";
-import { isOpenStatus, statusOfWorkflow } from "../../client/execution-status.js";
+import { type ExecutionStanding, standingOf } from "../../client/execution-status.js";
 import { LONGEST_DELIVERY_MS, noticeIdOf } from "../../contract/notice.js";
-import { type PruneRule, prunableRuns, withoutNeeded } from "../../core/run/choose-pruned.js";
+import {
+  type PrunableRun,
+  type PruneRule,
+  prunableRuns,
+  withoutNeeded,
+} from "../../core/run/choose-pruned.js";
 import { DamagedIndex, type RunMetadata, workflowIdOfRun } from "../../store/runs/run-index.js";
 import { collectGarbage } from "../../store/collect-garbage.js";
 import type { Store } from "../../store/store.js";
@@ -113,13 +118,10 @@ async function meantRuns(
   await forEachAtOnce(
     all.filter(({ phase }) => !isOverPhase(phase)),
     async (run) => {
-      try {
-        const closedAt = await session.client.handle(referenceOf(run) ?? run.runId).closedAt();
-        if (closedAt === undefined) return;
-        standing.set(run.runId, { ...asOver(run), lastUpdatedAt: closedAt });
-      } catch (error) {
-        if (!isNotFound(error)) throw error;
-        unknown.add(run.runId);
+      const known = await knownStanding(session, run);
+      if (known === undefined) unknown.add(run.runId);
+      else if (known.closedAt !== undefined) {
+        standing.set(run.runId, { ...asOver(run), lastUpdatedAt: known.closedAt });
       }
     },
   );
@@ -185,10 +187,19 @@ async function reasonToStay(
   run: RunMetadata,
 ): Promise<Reason | undefined> {
   if (await isToBeTold(store, session, run)) return "notices";
+  const known = await knownStanding(session, run);
+  if (known === undefined) return undefined;
+  if (known.isOpen) return "open";
+  return options.withHistory === true ? undefined : "history";
+}
+
+/** Undefined where Temporal does not have the run. */
+async function knownStanding(
+  { client }: TemporalSession,
+  run: RunMetadata,
+): Promise<ExecutionStanding | undefined> {
   try {
-    const status = await session.client.handle(referenceOf(run) ?? run.runId).executionStatus();
-    if (status === "RUNNING" || status === "PAUSED") return "open";
-    return options.withHistory === true ? undefined : "history";
+    return await standingOf(client.temporal, await client.handle(referenceOf(run) ?? run.runId).address());
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;
@@ -205,10 +216,8 @@ async function isToBeTold(store: Store, { client }: TemporalSession, run: RunMet
   const files = await store.runs.openFiles(projectId, runId);
   for (const { change, receiver, keptAt } of files.ok ? files.value.notices.waiting() : []) {
     const workflowId = noticeIdOf({ storeId, projectId, runId, change, webhook: receiver });
-    const status = await statusOfWorkflow(client.temporal, workflowId);
-    const isGoingOn =
-      status === undefined ? Date.now() - keptAt.getTime() < LONGEST_DELIVERY_MS : isOpenStatus(status);
-    if (isGoingOn) return true;
+    const delivery = await standingOf(client.temporal, { workflowId });
+    if (delivery?.isOpen ?? Date.now() - keptAt.getTime() < LONGEST_DELIVERY_MS) return true;
   }
   return false;
 }

@@ -4,7 +4,9 @@ import { loadConfig } from "../../config.js";
 import { excerpt } from "../../core/text.js";
 import { type ReplayVerdict, readHistory, replayHistory } from "../../replay.js";
 import { dataConverterFor } from "../../seal/data-converter.js";
-import { EXIT, type ExitCode, UsageError, print, printBlock, printJson } from "../output.js";
+import { SealCodec } from "../../seal/seal-codec.js";
+import { unopenedIn } from "../../seal/unopened.js";
+import { CommandError, EXIT, type ExitCode, UsageError, print, printBlock, printJson } from "../output.js";
 import { withRun } from "../run-session.js";
 import { IN_PASSING, installRuntime } from "../worker-runtime.js";
 
@@ -40,9 +42,15 @@ async function historyOfFile(path: string): Promise<History> {
 /** The executions one after the other: one value carries a run from one to the next. */
 async function replayAll(histories: readonly History[]): Promise<ReplayVerdict> {
   let events = 0;
-  const dataConverter = dataConverterFor(loadConfig().sealKeys, "worker");
+  const { sealKeys } = loadConfig();
+  const dataConverter = dataConverterFor(sealKeys, "worker");
   for (const history of histories) {
-    const verdict = await replayHistory(history, undefined, dataConverter);
+    const replayed = replayHistory(history, undefined, dataConverter);
+    const verdict = await replayed.catch(async (error: unknown) => {
+      const sealed = await unopenedIn(history, new SealCodec(sealKeys, "client"));
+      if (sealed === undefined) throw error;
+      throw new CommandError(`E_PRECONDITION_FAILED: ${sealed.message}`, { cause: error });
+    });
     if (!verdict.ok) return verdict;
     events += verdict.events;
   }
