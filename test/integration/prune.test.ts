@@ -87,6 +87,21 @@ describe("runs that are pruned beside one that goes on", () => {
     expect(await prune("--keep", "0", "--with-history")).toMatchObject({ pruned: [fork.runId, over.runId] });
   });
 
+  test("is none that a fork begins from which no worker has opened yet", async () => {
+    const { bench, prune, over, fork } = await furnished();
+    await bench.stopWorker();
+    const late = await bench.client.fork(over.runId, { visit: 0 });
+    await eventually(async () =>
+      (await bench.client.runs({}, 1_000)).some(({ runId }) => runId === late.runId),
+    );
+    expect(await prune("--keep", "0", "--with-history")).toMatchObject({
+      pruned: [fork.runId],
+      kept: [{ runId: over.runId, reason: "fork" }],
+    });
+    await bench.startAnotherWorker();
+    await expect(late.result()).resolves.toMatchObject({ phase: "completed" });
+  });
+
   test("whose files alone are gone are refused by a worker: a retry says so, and makes nothing", async () => {
     const { bench, over } = await furnished();
     const run = (await bench.store.runs.listAllRuns()).find(({ runId }) => runId === over.runId);

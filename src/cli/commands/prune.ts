@@ -10,7 +10,7 @@ import {
 import { DamagedIndex, type RunMetadata, workflowIdOfRun } from "../../store/runs/run-index.js";
 import { collectGarbage } from "../../store/collect-garbage.js";
 import type { Store } from "../../store/store.js";
-import { isOverPhase } from "../../core/run/phase.js";
+import { type RunPhase, isOverPhase } from "../../core/run/phase.js";
 import { storeAtHand } from "../environment.js";
 import { wholeNumber } from "../numbers.js";
 import { CommandError, EXIT, type ExitCode, UsageError, print, printJson } from "../output.js";
@@ -85,7 +85,7 @@ async function prune(place: Place, all: readonly RunMetadata[], { pruned, kept }
   const meant = await meantRuns(place, all, kept);
   const executions = await freeToGo(place, meant, kept);
   const free = meant.filter(({ runId }) => executions.has(runId));
-  const going = withoutNeeded(all, free);
+  const going = free.length === 0 ? [] : withoutNeeded([...all, ...(await unopenedForks(place, all))], free);
   const ids = new Set(going.map(({ runId }) => runId));
   for (const { runId } of free) if (!ids.has(runId)) kept.set(runId, "fork");
   for (const run of going) {
@@ -98,6 +98,31 @@ async function prune(place: Place, all: readonly RunMetadata[], { pruned, kept }
   await store.runs.sweep();
   if (options.withHistory === true) await forgetPruned(place);
 }
+
+/** The forks of this store that Temporal has and no worker has opened yet: no index lists them, and they begin with files of their source. */
+async function unopenedForks(
+  { store, session: { client } }: Place,
+  all: readonly RunMetadata[],
+): Promise<readonly PrunableRun[]> {
+  const listed = new Set(all.map(({ runId }) => runId));
+  const open = await client.runs({ phases: OPEN_PHASES, taskQueues: [store.taskQueue] }, Infinity);
+  const forks: PrunableRun[] = [];
+  await forEachAtOnce(
+    open.filter(({ runId }) => !listed.has(runId)),
+    async ({ runId, workflowId, startedAt = "" }) => {
+      const request = await client
+        .handle({ runId, workflowId })
+        .startedWith()
+        .catch(() => undefined); // it has ended meanwhile, or is sealed
+      const forkedFrom = request?.kind === "graph" ? request.input.fork : undefined;
+      if (forkedFrom === undefined) return;
+      forks.push({ runId, phase: "idle", createdAt: startedAt, lastUpdatedAt: startedAt, forkedFrom });
+    },
+  );
+  return forks;
+}
+
+const OPEN_PHASES: readonly RunPhase[] = ["idle", "running", "waiting-user"];
 
 /** A run whose files do not say that it is over, as one that ended when it was last heard of. */
 function asOver(run: RunMetadata): RunMetadata {
