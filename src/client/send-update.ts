@@ -12,6 +12,12 @@ import type { TemporalAccess } from "./run-start.js";
 const MAX_ATTEMPTS = 30;
 const PAUSE_MS = 1_000;
 
+/**
+ * Far more than any update needs. Temporal takes 4 MiB, but what a worker says to an update repeats it, and more than 2 MiB no worker may
+ * say: the run's workflow task would fail for ever.
+ */
+const MAX_UPDATE_BYTES = 512 * 1024;
+
 /** Who is told. */
 interface UpdatedRun extends Addressed {
   state(): Promise<RunState>;
@@ -27,13 +33,14 @@ interface RunUpdate {
 /**
  * Tells a run something, signed where the access has a signer, and returns what it says. Where Temporal takes no update because
  * the run's worker has just died, it is sent again for a while. Throws `E_PRECONDITION_FAILED` for a run that is over, and for one
- * whose workflow task fails again and again, and what Temporal says.
+ * whose workflow task fails again and again, and for more than a run can be told at once; and what Temporal says.
  */
 export async function sendUpdate(
   access: TemporalAccess,
   run: UpdatedRun,
   update: RunUpdate,
 ): Promise<unknown> {
+  refuseLong(update);
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await sendOnce(access, run, update);
@@ -49,6 +56,13 @@ export async function sendUpdate(
       await sleep(PAUSE_MS);
     }
   }
+}
+
+function refuseLong({ argument }: RunUpdate): void {
+  const bytes = argument === undefined ? 0 : Buffer.byteLength(JSON.stringify(argument));
+  if (bytes <= MAX_UPDATE_BYTES) return;
+  const message = `A run is told at most ${MAX_UPDATE_BYTES} bytes at once, and this has ${bytes}. Put longer texts into a project file.`;
+  throw new InterlockError({ code: "E_PRECONDITION_FAILED", message });
 }
 
 function standsStill(cause: unknown): InterlockError {

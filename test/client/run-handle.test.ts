@@ -82,3 +82,23 @@ test("a run that was paused when it ended is over, and no longer paused", async 
     paused: false,
   });
 });
+
+test("what is too long for a worker's answer to it is sent to no run: its workflow task would fail for ever", async () => {
+  const told: string[] = [];
+  const getHandle = () => ({
+    query: () => Promise.resolve(RUN_STATE),
+    describe: () => Promise.resolve({ status: { name: "RUNNING" } }),
+    executeUpdate: (name: string) => Promise.resolve(void told.push(name)),
+  });
+  // all that is asked of it here
+  const temporal = { workflow: { getHandle } } as unknown as Client;
+  const run = new RunHandle({ temporal, namespace: "x" }, RUN_ID);
+  const text = "x".repeat(600_000);
+  for (const answer of [
+    { nodeId: "ask", text },
+    { nodeId: text, text: "Blue." },
+  ]) {
+    await expect(run.answer(answer)).rejects.toMatchObject({ code: "E_PRECONDITION_FAILED" });
+  }
+  expect(told).toEqual([]);
+});
