@@ -109,7 +109,7 @@ async function unopenedForks(
   const forks: PrunableRun[] = [];
   await forEachAtOnce(
     open.filter(({ runId }) => !listed.has(runId)),
-    async ({ runId, workflowId, startedAt = "" }) => {
+    async ({ runId, workflowId, startedAt }) => {
       const request = await client
         .handle({ runId, workflowId })
         .startedWith()
