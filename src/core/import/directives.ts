@@ -1,3 +1,4 @@
+import { isDenied } from "./denials.js";
 import type { SourceLine } from "./source-text.js";
 import { type Token, tokensOf } from "./references.js";
 
@@ -43,7 +44,7 @@ export function directiveOf(line: SourceLine, token: Token, before: string): Dir
   const said = isAlone && !/^\s*#/.test(before) ? `${before} ${text}` : text;
   const lead = isAlone ? before : line.text.slice(0, token.at);
   const words = withoutName(isAlone ? said.replaceAll(PAGE, " ") : withoutPages(line), token);
-  if (!GOES.test(words) || EXAMPLE.test(said) || NEVER.test(lead) || HELPER.test(said)) return USE;
+  if (!GOES.test(words) || EXAMPLE.test(said) || isDenied(lead, NEVER) || HELPER.test(said)) return USE;
   const isFollowed = AND_FOLLOWED.test(line.text.slice(token.at + token.text.length));
   if (TOLD.test(lead) && !TOLD_AS_WAY.test(lead) && !isFollowed) return USE;
   const all = withoutMarks(said.slice(0, MAX_WORDS));
@@ -89,7 +90,7 @@ export function wordsUnknownAt(line: SourceLine, token: Token, before: string): 
   return (
     ![GOES, EXAMPLE, UNDERSTOOD].some((words) => words.test(text)) &&
     !HELPER.test(line.text) &&
-    ![NEVER, NEVER_ELSEWHERE].some((words) => words.test(lead))
+    ![NEVER, NEVER_ELSEWHERE].some((words) => isDenied(lead, words))
   );
 }
 

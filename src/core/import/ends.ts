@@ -1,3 +1,4 @@
+import { isDenied } from "./denials.js";
 import { withoutMarks } from "./directives.js";
 import type { SourceLine, SourceText } from "./source-text.js";
 import { nameOf } from "./source-tree.js";
@@ -96,7 +97,9 @@ function isEnd({ text, isCode }: SourceLine): boolean {
   const words = withoutMarks(text);
   return [HALTS, ENDS].some((form) => {
     const found = form.exec(words);
-    return found !== null && !NEVER.test(words.slice(0, found.index));
+    if (found === null) return false;
+    const at = found.index + found[0].search(/\b(?!and\b|then\b)[a-z]/i); // the verb: what parts it from its condition is before it
+    return !isDenied(words.slice(0, at), NEVER);
   });
 }
 
